@@ -1,0 +1,166 @@
+//! What the edge and a Ruby process tell each other on the process's control socket.
+
+use crate::Malformed;
+use crate::cursor::Cursor;
+use crate::frame::{self, Kind};
+
+/// Longest text of a boot failure or a stack, in bytes; the rest is cut off.
+pub const TEXT_LIMIT: usize = 64 * 1024;
+
+/// Edge to mold: fork a worker.
+///
+/// Beside the frame travel `1 + 2 * lanes` descriptors: the worker's control socket, then for each
+/// lane its socket and its page (see [`Begun`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForkWorker {
+    /// The worker's number, for people.
+    pub worker: u32,
+    /// The generation that it belongs to.
+    pub generation: u32,
+    /// How many lanes it opens.
+    pub lanes: u16,
+}
+
+/// The page that a lane shares with the edge: a little-endian `u32`, the id of the request that the
+/// worker has begun last. A request that follows it on the lane has provably not begun.
+pub struct Begun;
+
+impl Begun {
+    /// Size of the page in bytes.
+    pub const BYTES: usize = 4;
+}
+
+impl ForkWorker {
+    /// Appends the frame to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame::push(out, Kind::ForkWorker, |out| {
+            out.extend_from_slice(&self.worker.to_le_bytes());
+            out.extend_from_slice(&self.generation.to_le_bytes());
+            out.extend_from_slice(&self.lanes.to_le_bytes());
+        });
+    }
+
+    /// Reads the payload.
+    pub fn decode(payload: &[u8]) -> Result<ForkWorker, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        let fork = ForkWorker {
+            worker: cursor.u32()?,
+            generation: cursor.u32()?,
+            lanes: cursor.u16()?,
+        };
+        cursor.end()?;
+        Ok(fork)
+    }
+
+    /// How many descriptors travel beside the frame.
+    #[must_use]
+    pub fn descriptors(&self) -> usize {
+        1 + 2 * usize::from(self.lanes)
+    }
+}
+
+/// Where the thread of a lane stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stack<'a> {
+    /// The lane's place in its worker, from 0.
+    pub lane: u16,
+    /// The stack, a line a frame.
+    pub text: &'a [u8],
+}
+
+impl<'a> Stack<'a> {
+    /// Appends the frame to `out`, its text cut to [`TEXT_LIMIT`].
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame::push(out, Kind::Stack, |out| {
+            out.extend_from_slice(&self.lane.to_le_bytes());
+            out.extend_from_slice(cut(self.text));
+        });
+    }
+
+    /// Reads the payload.
+    pub fn decode(payload: &'a [u8]) -> Result<Stack<'a>, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        Ok(Stack {
+            lane: cursor.u16()?,
+            text: cursor.rest(),
+        })
+    }
+}
+
+/// Appends the question where the thread of `lane` stands.
+pub fn encode_ask_stack(out: &mut Vec<u8>, lane: u16) {
+    frame::push(out, Kind::AskStack, |out| {
+        out.extend_from_slice(&lane.to_le_bytes())
+    });
+}
+
+/// Reads the payload of that question: the lane.
+pub fn decode_ask_stack(payload: &[u8]) -> Result<u16, Malformed> {
+    let mut cursor = Cursor::new(payload);
+    let lane = cursor.u16()?;
+    cursor.end()?;
+    Ok(lane)
+}
+
+/// Appends why a boot has failed: one or more lines for people, cut to [`TEXT_LIMIT`].
+pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
+    frame::push(out, Kind::BootFailed, |out| {
+        out.extend_from_slice(cut(text))
+    });
+}
+
+/// Appends a frame that says all by its kind: ready, drain, bye, leaving.
+pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
+    debug_assert!(matches!(
+        kind,
+        Kind::Ready | Kind::Drain | Kind::Bye | Kind::Leaving
+    ));
+    frame::push_empty(out, kind);
+}
+
+fn cut(text: &[u8]) -> &[u8] {
+    &text[..text.len().min(TEXT_LIMIT)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Frame;
+
+    #[test]
+    fn a_fork_survives_the_wire_and_knows_its_descriptors() {
+        let fork = ForkWorker {
+            worker: 2,
+            generation: 1,
+            lanes: 5,
+        };
+        let mut bytes = Vec::new();
+        fork.encode(&mut bytes);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(ForkWorker::decode(frame.payload), Ok(fork));
+        assert_eq!(fork.descriptors(), 11);
+    }
+
+    #[test]
+    fn a_stack_longer_than_its_limit_is_cut() {
+        let text = vec![b'x'; TEXT_LIMIT + 1];
+        let mut bytes = Vec::new();
+        Stack {
+            lane: 1,
+            text: &text,
+        }
+        .encode(&mut bytes);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(
+            Stack::decode(frame.payload)
+                .expect("well formed")
+                .text
+                .len(),
+            TEXT_LIMIT
+        );
+    }
+}

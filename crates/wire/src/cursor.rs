@@ -1,0 +1,86 @@
+use crate::Malformed;
+
+/// Reads the fields of one payload from front to back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(payload: &'a [u8]) -> Self {
+        Cursor { rest: payload }
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (field, rest) = self
+            .rest
+            .split_at_checked(count)
+            .ok_or(Malformed::Truncated)?;
+        self.rest = rest;
+        Ok(field)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (field, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or(Malformed::Truncated)?;
+        self.rest = rest;
+        Ok(*field)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, Malformed> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A field of bytes behind its `u16` length.
+    pub(crate) fn short(&mut self) -> Result<&'a [u8], Malformed> {
+        let count = self.u16()?;
+        self.bytes(usize::from(count))
+    }
+
+    /// A field of bytes behind its `u32` length.
+    pub(crate) fn long(&mut self) -> Result<&'a [u8], Malformed> {
+        let count = self.u32()?;
+        self.bytes(count as usize)
+    }
+
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.rest)
+    }
+
+    pub(crate) fn end(self) -> Result<(), Malformed> {
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Malformed::Overlong)
+        }
+    }
+}
+
+/// Appends a field of bytes behind its `u16` length.
+pub(crate) fn push_short(out: &mut Vec<u8>, field: &[u8]) {
+    let count = u16::try_from(field.len())
+        .expect("fields with a u16 length are bounded by the edge's head limits");
+    out.extend_from_slice(&count.to_le_bytes());
+    out.extend_from_slice(field);
+}
+
+/// Appends a field of bytes behind its `u32` length.
+pub(crate) fn push_long(out: &mut Vec<u8>, field: &[u8]) {
+    let count = u32::try_from(field.len()).expect("no field is larger than FRAME_LIMIT");
+    out.extend_from_slice(&count.to_le_bytes());
+    out.extend_from_slice(field);
+}

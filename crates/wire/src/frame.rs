@@ -1,0 +1,156 @@
+use crate::Malformed;
+
+/// The length field in front of every frame, in bytes.
+pub const HEADER_BYTES: usize = 4;
+
+/// The largest frame in bytes: an inline body, a head at its limits, and some room.
+pub const FRAME_LIMIT: usize = 8 * 1024 * 1024;
+
+/// What a frame says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// The first frame on every socket: see [`Hello`](crate::Hello).
+    Hello = 1,
+    /// Worker or mold: ready for work.
+    Ready = 2,
+    /// Finish what is running, take nothing new, then close.
+    Drain = 3,
+    /// Nothing more follows from this side.
+    Bye = 4,
+    /// Edge: a request for the application.
+    Request = 16,
+    /// Worker: the application's answer.
+    Response = 17,
+    /// A piece of a streamed body.
+    Chunk = 18,
+    /// The end of a streamed body.
+    End = 19,
+    /// How many more bytes of a stream the other side may send.
+    Window = 20,
+    /// This request is over without an end.
+    Abort = 21,
+    /// Edge to mold: fork a worker.
+    ForkWorker = 32,
+    /// Mold or worker: the boot has failed.
+    BootFailed = 33,
+    /// Edge to worker: tell where a lane's thread stands.
+    AskStack = 34,
+    /// Worker: where a lane's thread stands.
+    Stack = 35,
+    /// Worker: asks to be drained, because it was told to end by a signal.
+    Leaving = 36,
+}
+
+impl Kind {
+    fn from_byte(byte: u8) -> Result<Kind, Malformed> {
+        Ok(match byte {
+            1 => Kind::Hello,
+            2 => Kind::Ready,
+            3 => Kind::Drain,
+            4 => Kind::Bye,
+            16 => Kind::Request,
+            17 => Kind::Response,
+            18 => Kind::Chunk,
+            19 => Kind::End,
+            20 => Kind::Window,
+            21 => Kind::Abort,
+            32 => Kind::ForkWorker,
+            33 => Kind::BootFailed,
+            34 => Kind::AskStack,
+            35 => Kind::Stack,
+            36 => Kind::Leaving,
+            other => return Err(Malformed::UnknownKind(other)),
+        })
+    }
+}
+
+/// One frame at the front of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What the frame says.
+    pub kind: Kind,
+    /// The bytes behind the kind.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// The first frame of `bytes`, or `None` while it is incomplete.
+    pub fn first(bytes: &'a [u8]) -> Result<Option<Frame<'a>>, Malformed> {
+        let Some((length, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(*length);
+        if length as usize > FRAME_LIMIT {
+            return Err(Malformed::TooLarge(length));
+        }
+        let Some(body) = rest.get(..length as usize) else {
+            return Ok(None);
+        };
+        let (kind, payload) = body.split_first().ok_or(Malformed::Truncated)?;
+        Ok(Some(Frame {
+            kind: Kind::from_byte(*kind)?,
+            payload,
+        }))
+    }
+
+    /// How many bytes the frame takes in its buffer, the length field included.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        HEADER_BYTES + 1 + self.payload.len()
+    }
+}
+
+/// Appends a frame whose payload is written by `payload`; the length is filled in afterwards.
+pub(crate) fn push(out: &mut Vec<u8>, kind: Kind, payload: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; HEADER_BYTES]);
+    out.push(kind as u8);
+    payload(out);
+    let length = u32::try_from(out.len() - start - HEADER_BYTES)
+        .expect("callers keep frames under FRAME_LIMIT");
+    out[start..start + HEADER_BYTES].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Appends a frame without a payload.
+pub(crate) fn push_empty(out: &mut Vec<u8>, kind: Kind) {
+    push(out, kind, |_| {});
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_incomplete_until_its_last_byte() {
+        let mut bytes = Vec::new();
+        push(&mut bytes, Kind::Bye, |out| out.extend_from_slice(b"xy"));
+        for end in 0..bytes.len() {
+            assert_eq!(Frame::first(&bytes[..end]), Ok(None));
+        }
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(
+            (frame.kind, frame.payload, frame.size()),
+            (Kind::Bye, &b"xy"[..], bytes.len())
+        );
+    }
+
+    #[test]
+    fn a_frame_over_the_limit_is_refused_before_it_is_buffered() {
+        assert_eq!(
+            Frame::first(&u32::MAX.to_le_bytes()),
+            Err(Malformed::TooLarge(u32::MAX))
+        );
+    }
+
+    #[test]
+    fn an_unknown_kind_and_an_empty_frame_are_refused() {
+        assert_eq!(
+            Frame::first(&[1, 0, 0, 0, 250]),
+            Err(Malformed::UnknownKind(250))
+        );
+        assert_eq!(Frame::first(&[0, 0, 0, 0]), Err(Malformed::Truncated));
+    }
+}

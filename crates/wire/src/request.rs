@@ -1,0 +1,207 @@
+//! A request on its way to the application.
+
+use crate::Malformed;
+use crate::cursor::{Cursor, push_long, push_short};
+use crate::frame::{self, Kind};
+use crate::header::Headers;
+
+/// Everything of a request but its headers and its body.
+///
+/// All fields are as the client sent them, split but not decoded; the lengths of those behind a
+/// `u16` are bounded by the edge's limits on the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestHead<'a> {
+    /// Names the request on its lane.
+    pub id: u32,
+    /// The verb.
+    pub method: &'a [u8],
+    /// The path, percent-encoded, beginning with `/`; or `*`.
+    pub path: &'a [u8],
+    /// What follows the first `?`, without it.
+    pub query: &'a [u8],
+    /// The host that the client named, without its port.
+    pub server_name: &'a [u8],
+    /// The port that the client named, or the scheme's default.
+    pub server_port: u16,
+    /// The client's address as text.
+    pub remote_addr: &'a [u8],
+    /// HTTP version: 10 or 11.
+    pub version: u8,
+}
+
+/// What travels as the body of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestBody<'a> {
+    /// No body.
+    None,
+    /// The whole body.
+    Inline(&'a [u8]),
+    /// The body is the first `length` bytes of the file whose descriptor travels beside this frame.
+    File {
+        /// Bytes in the file.
+        length: u64,
+    },
+}
+
+/// A request as the worker reads it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Everything but headers and body.
+    pub head: RequestHead<'a>,
+    /// The headers, each name once: repeated ones are joined by the edge.
+    pub headers: Headers<'a>,
+    /// The body.
+    pub body: RequestBody<'a>,
+}
+
+const BODY_NONE: u8 = 0;
+const BODY_INLINE: u8 = 1;
+const BODY_FILE: u8 = 2;
+
+/// Appends a request. `headers` appends each header with [`push_header`](crate::push_header) and
+/// tells how many there were.
+pub fn encode(
+    out: &mut Vec<u8>,
+    head: &RequestHead<'_>,
+    body: RequestBody<'_>,
+    headers: impl FnOnce(&mut Vec<u8>) -> u16,
+) {
+    frame::push(out, Kind::Request, |out| {
+        encode_head(out, head);
+        let count_at = out.len();
+        out.extend_from_slice(&[0; 2]);
+        let count = headers(out);
+        out[count_at..count_at + 2].copy_from_slice(&count.to_le_bytes());
+        encode_body(out, body);
+    });
+}
+
+fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {
+    out.extend_from_slice(&head.id.to_le_bytes());
+    out.push(head.version);
+    out.extend_from_slice(&head.server_port.to_le_bytes());
+    push_short(out, head.method);
+    push_long(out, head.path);
+    push_long(out, head.query);
+    push_long(out, head.server_name);
+    push_short(out, head.remote_addr);
+}
+
+fn encode_body(out: &mut Vec<u8>, body: RequestBody<'_>) {
+    match body {
+        RequestBody::None => out.push(BODY_NONE),
+        RequestBody::Inline(bytes) => {
+            out.push(BODY_INLINE);
+            push_long(out, bytes);
+        }
+        RequestBody::File { length } => {
+            out.push(BODY_FILE);
+            out.extend_from_slice(&length.to_le_bytes());
+        }
+    }
+}
+
+impl<'a> Request<'a> {
+    /// Reads the payload.
+    pub fn decode(payload: &'a [u8]) -> Result<Request<'a>, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        let head = decode_head(&mut cursor)?;
+        let count = cursor.u16()?;
+        let headers = Headers::checked(count, &mut cursor)?;
+        let body = match cursor.u8()? {
+            BODY_NONE => RequestBody::None,
+            BODY_INLINE => RequestBody::Inline(cursor.long()?),
+            BODY_FILE => RequestBody::File {
+                length: cursor.u64()?,
+            },
+            _ => return Err(Malformed::BadValue("request body")),
+        };
+        cursor.end()?;
+        Ok(Request {
+            head,
+            headers,
+            body,
+        })
+    }
+}
+
+fn decode_head<'a>(cursor: &mut Cursor<'a>) -> Result<RequestHead<'a>, Malformed> {
+    let id = cursor.u32()?;
+    let version = cursor.u8()?;
+    let server_port = cursor.u16()?;
+    Ok(RequestHead {
+        id,
+        version,
+        server_port,
+        method: cursor.short()?,
+        path: cursor.long()?,
+        query: cursor.long()?,
+        server_name: cursor.long()?,
+        remote_addr: cursor.short()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::Name;
+    use crate::{Frame, code_of, push_header};
+
+    const HEAD: RequestHead<'_> = RequestHead {
+        id: 3,
+        method: b"GET",
+        path: b"/a%20b",
+        query: b"q=1",
+        server_name: b"example.org",
+        server_port: 8080,
+        remote_addr: b"127.0.0.1",
+        version: 11,
+    };
+
+    #[test]
+    fn a_request_survives_the_wire_with_known_and_literal_headers() {
+        let mut bytes = Vec::new();
+        encode(&mut bytes, &HEAD, RequestBody::Inline(b"\x00\xff"), |out| {
+            push_header(out, "host", b"example.org:8080");
+            push_header(out, "x-odd", b"\xe9");
+            2
+        });
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        let request = Request::decode(frame.payload).expect("well formed");
+        assert_eq!(request.head, HEAD);
+        assert_eq!(request.body, RequestBody::Inline(b"\x00\xff"));
+        let headers: Vec<_> = request.headers.collect();
+        let host = code_of("host").expect("a known name");
+        assert_eq!(
+            headers,
+            [
+                (Name::Known(host), &b"example.org:8080"[..]),
+                (Name::Literal(b"x-odd"), b"\xe9")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_truncated_request_is_refused_at_every_length() {
+        let mut bytes = Vec::new();
+        encode(
+            &mut bytes,
+            &HEAD,
+            RequestBody::File { length: 1 << 40 },
+            |out| {
+                push_header(out, "x-odd", b"v");
+                1
+            },
+        );
+        let payload = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete")
+            .payload;
+        for end in 0..payload.len() {
+            assert!(Request::decode(&payload[..end]).is_err(), "{end}");
+        }
+        assert!(Request::decode(payload).is_ok());
+    }
+}

@@ -1,0 +1,185 @@
+//! The application's answer on its way to the client.
+
+use crate::Malformed;
+use crate::cursor::{Cursor, push_long};
+use crate::frame::{self, Kind};
+use crate::header::Headers;
+
+/// What travels as the body of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseBody<'a> {
+    /// No body.
+    None,
+    /// The whole body.
+    Inline(&'a [u8]),
+    /// The body is `length` bytes from `offset` of the file whose descriptor travels beside this frame.
+    File {
+        /// Where the body begins, in bytes.
+        offset: u64,
+        /// Bytes of the body.
+        length: u64,
+    },
+    /// The body follows in chunks.
+    Stream,
+}
+
+/// A response as the edge reads it.
+#[derive(Debug, Clone, Copy)]
+pub struct Response<'a> {
+    /// The request that is answered.
+    pub id: u32,
+    /// The HTTP status.
+    pub status: u16,
+    /// Time that the application took, in microseconds.
+    pub app_micros: u32,
+    /// The headers, in order, repeated names as they are.
+    pub headers: Headers<'a>,
+    /// The body.
+    pub body: ResponseBody<'a>,
+}
+
+/// The part of a response in front of its headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// The request that is answered.
+    pub id: u32,
+    /// The HTTP status.
+    pub status: u16,
+    /// Time that the application took, in microseconds.
+    pub app_micros: u32,
+}
+
+const BODY_NONE: u8 = 0;
+const BODY_INLINE: u8 = 1;
+const BODY_FILE: u8 = 2;
+const BODY_STREAM: u8 = 3;
+
+/// Appends a response whose `count` headers are already encoded (with
+/// [`push_header`](crate::push_header)) in `headers`; `body` appends the body with one of the
+/// functions of [`body`].
+pub fn encode(
+    out: &mut Vec<u8>,
+    head: ResponseHead,
+    (count, headers): (u16, &[u8]),
+    body: impl FnOnce(&mut Vec<u8>),
+) {
+    frame::push(out, Kind::Response, |out| {
+        out.extend_from_slice(&head.id.to_le_bytes());
+        out.extend_from_slice(&head.status.to_le_bytes());
+        out.extend_from_slice(&head.app_micros.to_le_bytes());
+        out.extend_from_slice(&count.to_le_bytes());
+        out.extend_from_slice(headers);
+        body(out);
+    });
+}
+
+/// Appends the body of a response.
+pub mod body {
+    use super::{BODY_FILE, BODY_INLINE, BODY_NONE, BODY_STREAM, push_long};
+
+    /// No body.
+    pub fn none(out: &mut Vec<u8>) {
+        out.push(BODY_NONE);
+    }
+
+    /// The whole body in `pieces`, `length` bytes together.
+    pub fn inline<'a>(out: &mut Vec<u8>, length: u32, pieces: impl Iterator<Item = &'a [u8]>) {
+        out.push(BODY_INLINE);
+        out.extend_from_slice(&length.to_le_bytes());
+        pieces.for_each(|piece| out.extend_from_slice(piece));
+    }
+
+    /// The whole body in one piece.
+    pub fn whole(out: &mut Vec<u8>, bytes: &[u8]) {
+        out.push(BODY_INLINE);
+        push_long(out, bytes);
+    }
+
+    /// `length` bytes from `offset` of the file whose descriptor is attached to this frame.
+    pub fn file(out: &mut Vec<u8>, offset: u64, length: u64) {
+        out.push(BODY_FILE);
+        out.extend_from_slice(&offset.to_le_bytes());
+        out.extend_from_slice(&length.to_le_bytes());
+    }
+
+    /// Chunks follow.
+    pub fn stream(out: &mut Vec<u8>) {
+        out.push(BODY_STREAM);
+    }
+}
+
+impl<'a> Response<'a> {
+    /// Reads the payload.
+    pub fn decode(payload: &'a [u8]) -> Result<Response<'a>, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        let id = cursor.u32()?;
+        let status = cursor.u16()?;
+        let app_micros = cursor.u32()?;
+        let count = cursor.u16()?;
+        let headers = Headers::checked(count, &mut cursor)?;
+        let body = match cursor.u8()? {
+            BODY_NONE => ResponseBody::None,
+            BODY_INLINE => ResponseBody::Inline(cursor.long()?),
+            BODY_FILE => ResponseBody::File {
+                offset: cursor.u64()?,
+                length: cursor.u64()?,
+            },
+            BODY_STREAM => ResponseBody::Stream,
+            _ => return Err(Malformed::BadValue("response body")),
+        };
+        cursor.end()?;
+        Ok(Response {
+            id,
+            status,
+            app_micros,
+            headers,
+            body,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Frame, push_header};
+
+    #[test]
+    fn every_kind_of_body_survives_the_wire() {
+        let head = ResponseHead {
+            id: 5,
+            status: 200,
+            app_micros: 12,
+        };
+        let mut headers = Vec::new();
+        push_header(&mut headers, "content-type", b"text/plain");
+        let bodies: [(fn(&mut Vec<u8>), ResponseBody<'_>); 4] = [
+            (body::none, ResponseBody::None),
+            (
+                |out| body::inline(out, 4, [&b"ab"[..], b"cd"].into_iter()),
+                ResponseBody::Inline(b"abcd"),
+            ),
+            (
+                |out| body::file(out, 1, 2),
+                ResponseBody::File {
+                    offset: 1,
+                    length: 2,
+                },
+            ),
+            (body::stream, ResponseBody::Stream),
+        ];
+        for (write, expected) in bodies {
+            let mut bytes = Vec::new();
+            encode(&mut bytes, head, (1, &headers), write);
+            let frame = Frame::first(&bytes)
+                .expect("well formed")
+                .expect("complete");
+            let response = Response::decode(frame.payload).expect("well formed");
+            assert_eq!(
+                (response.id, response.status, response.app_micros),
+                (5, 200, 12)
+            );
+            assert_eq!(response.headers.len(), 1);
+            assert_eq!(response.body, expected);
+        }
+    }
+}

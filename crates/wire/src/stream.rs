@@ -1,0 +1,117 @@
+//! Streamed bodies: pieces, their end, and how much the other side may send.
+
+use crate::Malformed;
+use crate::cursor::Cursor;
+use crate::frame::{self, Kind};
+
+/// A piece of a streamed body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// The request that the stream belongs to.
+    pub id: u32,
+    /// The piece, never empty.
+    pub data: &'a [u8],
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads the payload.
+    pub fn decode(payload: &'a [u8]) -> Result<Chunk<'a>, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        Ok(Chunk {
+            id: cursor.u32()?,
+            data: cursor.rest(),
+        })
+    }
+}
+
+/// How many more bytes of a stream the receiver of this frame may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The request that the stream belongs to.
+    pub id: u32,
+    /// Bytes beyond those granted before.
+    pub bytes: u32,
+}
+
+impl Window {
+    /// Reads the payload.
+    pub fn decode(payload: &[u8]) -> Result<Window, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        let window = Window {
+            id: cursor.u32()?,
+            bytes: cursor.u32()?,
+        };
+        cursor.end()?;
+        Ok(window)
+    }
+}
+
+/// Appends a piece of the stream of request `id`.
+pub fn encode_chunk(out: &mut Vec<u8>, id: u32, data: &[u8]) {
+    frame::push(out, Kind::Chunk, |out| {
+        out.extend_from_slice(&id.to_le_bytes());
+        out.extend_from_slice(data);
+    });
+}
+
+/// Appends the end of the stream of request `id`.
+pub fn encode_end(out: &mut Vec<u8>, id: u32) {
+    frame::push(out, Kind::End, |out| {
+        out.extend_from_slice(&id.to_le_bytes())
+    });
+}
+
+/// Appends that request `id` is over without an end.
+pub fn encode_abort(out: &mut Vec<u8>, id: u32) {
+    frame::push(out, Kind::Abort, |out| {
+        out.extend_from_slice(&id.to_le_bytes())
+    });
+}
+
+/// Appends that the other side may send `bytes` more of the stream of request `id`.
+pub fn encode_window(out: &mut Vec<u8>, id: u32, bytes: u32) {
+    frame::push(out, Kind::Window, |out| {
+        out.extend_from_slice(&id.to_le_bytes());
+        out.extend_from_slice(&bytes.to_le_bytes());
+    });
+}
+
+/// Reads the payload of an end or an abort: the request's id.
+pub fn decode_id(payload: &[u8]) -> Result<u32, Malformed> {
+    let mut cursor = Cursor::new(payload);
+    let id = cursor.u32()?;
+    cursor.end()?;
+    Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Frame;
+
+    #[test]
+    fn pieces_windows_and_ends_survive_the_wire() {
+        let mut bytes = Vec::new();
+        encode_window(&mut bytes, 9, 70_000);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(
+            Window::decode(frame.payload),
+            Ok(Window {
+                id: 9,
+                bytes: 70_000
+            })
+        );
+
+        bytes.clear();
+        encode_abort(&mut bytes, 11);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(
+            (frame.kind, decode_id(frame.payload)),
+            (Kind::Abort, Ok(11))
+        );
+    }
+}

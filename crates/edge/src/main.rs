@@ -1,0 +1,3 @@
+//! Carat's edge.
+#![forbid(unsafe_code)]
+fn main() {}

@@ -1,0 +1,1 @@
+//! Carat's Ruby extension.

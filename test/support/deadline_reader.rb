@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require "io/wait"
+require_relative "eventually"
+
+module Support
+  # Reads a socket piece by piece, each piece before a deadline, a point in time as Eventually.now counts it.
+  class DeadlineReader
+    READ_BYTES = 64 * 1024
+
+    def initialize(socket)
+      @socket = socket
+      @buffer = +"".b
+    end
+
+    # Reads up to and including the mark.
+    def read_through(mark, deadline)
+      until (at = @buffer.index(mark))
+        fill(deadline) or raise EOFError, "the connection ended after #{@buffer.inspect}"
+      end
+      take(at + mark.bytesize)
+    end
+
+    # Reads exactly this many bytes.
+    def read_exactly(bytes, deadline)
+      while @buffer.bytesize < bytes
+        fill(deadline) or raise EOFError, "the connection ended #{bytes - @buffer.bytesize} bytes too early"
+      end
+      take(bytes)
+    end
+
+    # Reads until the peer closes.
+    def read_to_end(deadline)
+      reach_end(deadline)
+      take(@buffer.bytesize)
+    end
+
+    # Reads the chunks of a chunked body and its trailers; returns the joined chunks.
+    def read_chunks(deadline)
+      body = +"".b
+      until (size = read_through("\r\n", deadline).to_i(16)).zero?
+        body << read_exactly(size, deadline)
+        read_through("\r\n", deadline)
+      end
+      nil until read_through("\r\n", deadline) == "\r\n"
+      body
+    end
+
+    # Waits for the end of the stream; what comes before it stays readable.
+    def reach_end(deadline)
+      nil while fill(deadline)
+    end
+
+    private
+
+    def take(bytes)
+      @buffer.slice!(0, bytes)
+    end
+
+    # Reads once; nil at the end of the stream. A reset is an end too: the peer may have left bytes of ours unread.
+    def fill(deadline)
+      loop do
+        bytes = @socket.read_nonblock(READ_BYTES, exception: false)
+        return bytes && (@buffer << bytes) unless bytes == :wait_readable
+
+        wait(deadline)
+      end
+    rescue Errno::ECONNRESET, Errno::EPIPE
+      nil
+    end
+
+    def wait(deadline)
+      left = deadline - Eventually.now
+      return if left.positive? && @socket.wait_readable(left)
+
+      raise Eventually::TooLate, "nothing more to read in time; unread so far: #{@buffer.inspect}"
+    end
+  end
+end

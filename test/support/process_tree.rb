@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+module Support
+  # Processes as /proc shows them.
+  module ProcessTree
+    GONE = [Errno::ENOENT, Errno::ESRCH, Errno::EACCES].freeze
+
+    module_function
+
+    # Pids of the direct children of a process; empty when it is gone.
+    def children(pid)
+      Dir.glob("/proc/#{pid}/task/*/children").flat_map { |path| File.read(path).split.map(&:to_i) }
+    rescue *GONE
+      []
+    end
+
+    # Pids of all processes below a process.
+    def descendants(pid)
+      children(pid).flat_map { |child| [child, *descendants(child)] }
+    end
+
+    # Pids of all processes whose working directory this is, orphans included.
+    def inside(directory)
+      Dir.glob("/proc/[0-9]*/cwd").select { |link| target(link) == directory }.map { |link| link[/\d+/].to_i }
+    end
+
+    # The command line, or the title that the process has given itself; empty when it is gone.
+    def title(pid)
+      File.read("/proc/#{pid}/cmdline").tr("\0", " ").strip
+    rescue *GONE
+      ""
+    end
+
+    # Whether the process exists and is not a zombie.
+    def alive?(pid)
+      !%w[Z X].include?(File.read("/proc/#{pid}/stat").rpartition(") ").last[0])
+    rescue *GONE
+      false
+    end
+
+    # Sends SIGKILL to each that is still there.
+    def kill(pids)
+      pids.each do |pid|
+        Process.kill(:KILL, pid)
+      rescue Errno::ESRCH
+        next # It ended by itself, which is what was wanted.
+      end
+    end
+
+    def target(link)
+      File.readlink(link)
+    rescue *GONE
+      nil
+    end
+  end
+end

@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+require "uri"
+require_relative "eventually"
+require_relative "process_tree"
+require_relative "raw_client"
+require_relative "server_directory"
+require_relative "server_options"
+
+module Support
+  # A real Carat in a directory of its own, on a port that the kernel chooses.
+  #
+  #   server = Support::Server.new(app: 'run ->(_env) { [200, {}, ["hello"]] }', workers: 2).start
+  #   server.get("/").body # => "hello"
+  #   server.stop
+  class Server
+    READY_FD = 9
+
+    # The server ended instead of becoming ready; the message carries its log.
+    class BootFailed < StandardError; end
+
+    # @return [ServerDirectory]
+    attr_reader :directory
+    # @return [Array<String>] where the server listens, in the order of its binds
+    attr_reader :urls
+    # @return [Integer] the edge's pid
+    attr_reader :pid
+    # @return [Process::Status, nil] nil until the edge has ended
+    attr_reader :status
+
+    # @param options see ServerOptions::DEFAULTS
+    def initialize(**options)
+      @options = ServerOptions.new(options)
+      @directory = ServerDirectory.new(@options.files)
+      @urls = []
+    end
+
+    # Starts the server and returns self when its first worker is ready.
+    # @raise [BootFailed] when it ends first; [Eventually::TooLate] when it is not ready in time
+    def start(within: 30)
+      ready = launch
+      @urls = DeadlineReader.new(ready).read_to_end(Eventually.now + within).lines(chomp: true)
+      raise BootFailed, "carat ended: #{wait(within: within).inspect}; its log:\n#{log}" if @urls.empty?
+
+      self
+    ensure
+      ready&.close
+    end
+
+    # Runs the server to its end, for boots that are meant to fail; returns its Process::Status.
+    def run(within: 30)
+      launch.close
+      wait(within: within)
+    end
+
+    # The port of the nth TCP listener.
+    def port(nth = 0)
+      tcp(nth).port
+    end
+
+    # The host of the nth TCP listener, without brackets.
+    def host(nth = 0)
+      tcp(nth).hostname
+    end
+
+    # A new connection to the first listener, or to any given by its URL.
+    def connect(url = @urls.first)
+      uri = URI(url)
+      uri.scheme == "unix" ? RawClient.unix(uri.path) : RawClient.tcp(uri.hostname, uri.port)
+    end
+
+    # One GET on a connection of its own.
+    def get(target = "/", fields: {})
+      request("GET", target, fields: fields)
+    end
+
+    # One request on a connection of its own; returns the response.
+    def request(verb, target = "/", fields: {}, body: nil)
+      client = connect
+      client.request(verb, target, fields: { "Connection" => "close" }.merge(fields), body: body)
+      client.read_response(head: verb == "HEAD")
+    ensure
+      client&.close
+    end
+
+    # What the server and the application have written so far, standard output included.
+    def log
+      @directory.log
+    end
+
+    # Pids of all processes below the edge: molds and workers.
+    def children
+      ProcessTree.descendants(@pid)
+    end
+
+    # Sends a signal to the edge.
+    def kill(signal)
+      Process.kill(signal, @pid)
+    end
+
+    # Stops the server and returns its Process::Status.
+    def stop(signal: :TERM, within: 40)
+      kill(signal) if running?
+      wait(within: within)
+    end
+
+    # Waits until the edge has ended, and returns its Process::Status.
+    def wait(within: 40)
+      Eventually.eventually(within: within, message: "the end of the server") { !running? }
+      @status
+    end
+
+    def running?
+      @status ||= Process.wait2(@pid, Process::WNOHANG)&.last if @pid
+      !@pid.nil? && @status.nil?
+    end
+
+    # Ends by force whatever still runs in the server's directory.
+    def destroy
+      ProcessTree.kill(ProcessTree.inside(@directory.path))
+      wait
+    end
+
+    private
+
+    # Returns the reading end of the pipe on which the server announces its listeners.
+    def launch
+      ready, announcement = IO.pipe
+      streams = { in: File::NULL, %i[out err] => [@directory.log_path, "a"], READY_FD => announcement }
+      @pid = Process.spawn(@options.env, *@options.command_line(READY_FD),
+                           chdir: @directory.path, **streams, **@options.spawn)
+      ready
+    ensure
+      announcement&.close
+    end
+
+    def tcp(nth)
+      URI(@urls.reject { |url| url.start_with?("unix:") }.fetch(nth))
+    end
+  end
+end

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "tmpdir"
+
+module Support
+  # The directory in which a server under test runs: its files and its log.
+  class ServerDirectory
+    attr_reader :path
+
+    # @param files [Hash{String => String}] contents by relative path
+    def initialize(files)
+      @path = File.realpath(Dir.mktmpdir("carat-test-"))
+      files.each { |name, content| write(name, content) }
+    end
+
+    # Writes a file, with the directories above it, and returns its absolute path.
+    def write(name, content)
+      file = File.join(@path, name)
+      FileUtils.mkdir_p(File.dirname(file))
+      File.binwrite(file, content)
+      file
+    end
+
+    def log_path
+      File.join(@path, "carat.log")
+    end
+
+    # What the server and the application have written so far, standard output included; UTF-8.
+    def log
+      File.exist?(log_path) ? File.read(log_path, encoding: "UTF-8") : ""
+    end
+
+    def remove
+      FileUtils.remove_entry(@path)
+    end
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+
+module Support
+  # How a server under test is started: its files, its command line and its environment.
+  class ServerOptions
+    ROOT = File.expand_path("../..", __dir__)
+    CONFIG = "carat.rb"
+    # What the surrounding shell or CI sets must not change a test.
+    NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID]
+                  .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
+    DEFAULTS = {
+      app: "run ->(_env) { [200, {}, []] }",                 # the content of config.ru
+      config: nil,                                           # the content of a config file, passed with -C
+      workers: nil,                                          # -w
+      threads: nil,                                          # -t
+      binds: ["tcp://127.0.0.1:0"].freeze,                   # one -b each
+      args: [].freeze,                                       # further arguments
+      env: {}.freeze,                                        # further environment
+      files: {}.freeze,                                      # further files: content by relative path
+      command: [RbConfig.ruby, File.join(ROOT, "exe/carat")].freeze,
+      spawn: {}.freeze                                       # for Process.spawn, such as inherited descriptors
+    }.freeze
+
+    # @raise [ArgumentError] when an option is not in DEFAULTS
+    def initialize(given)
+      unknown = given.keys - DEFAULTS.keys
+      raise ArgumentError, "unknown: #{unknown.join(', ')}" if unknown.any?
+
+      @values = DEFAULTS.merge(given)
+    end
+
+    # Contents by relative path.
+    def files
+      @values[:files].merge({ "config.ru" => @values[:app], CONFIG => @values[:config] }.compact)
+    end
+
+    # The whole command line of a server that announces its listeners on the given descriptor.
+    def command_line(ready_fd)
+      sizes = { "-w" => @values[:workers], "-t" => @values[:threads], "-C" => @values[:config] && CONFIG }
+      [*@values[:command], *sizes.compact.flatten.map(&:to_s), *@values[:binds].flat_map { |bind| ["-b", bind] },
+       "--ready-fd", ready_fd.to_s, *@values[:args]]
+    end
+
+    def env
+      NEUTRAL_ENV.merge(@values[:env])
+    end
+
+    # Keyword arguments for Process.spawn.
+    def spawn
+      @values[:spawn]
+    end
+  end
+end

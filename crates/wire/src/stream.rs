@@ -4,6 +4,12 @@ use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::frame::{self, Kind};
 
+/// How many bytes of a stream its sender may send before the first [`Window`] grants more.
+pub const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// Most bytes of one piece; a sender splits what is larger.
+pub const PIECE_LIMIT: usize = 64 * 1024;
+
 /// A piece of a streamed body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk<'a> {

@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+require_relative "option"
+
+module Carat
+  # The one table of options: flags, variables, the config file's methods, the edge's JSON, `--help` and
+  # docs/options.md come from it.
+  module Options
+    extend Enumerable
+
+    KIB = 1024
+    MIB = 1024 * KIB
+    GIB = 1024 * MIB
+    private_constant :KIB, :MIB, :GIB
+
+    TABLE = [
+      Option.new(name: :rackup, group: "Application", type: :file, default: "config.ru",
+                 remedy: "start carat beside it, or name one: carat path/to/config.ru",
+                 doc: "The rackup file of the application; the argument without a flag."),
+      Option.new(name: :config, group: "Application", type: :file, only: %i[flag env], short: "-C",
+                 default_text: "carat.rb or config/carat.rb, if there", doc: "The config file to read."),
+      Option.new(name: :environment, group: "Application", type: :string, default: "development", short: "-e",
+                 env: %w[RACK_ENV RAILS_ENV], doc: "The environment that RACK_ENV names for the application."),
+
+      Option.new(name: :bind, group: "Listening", type: :addresses, default: ["tcp://0.0.0.0:9292"], short: "-b",
+                 env: %w[PORT], edge: true,
+                 doc: "An address to listen on; may be given several times."),
+      Option.new(name: :backlog, group: "Listening", type: :integer, within: 1..65_535, default: 1024, edge: true,
+                 doc: "Connections that the kernel keeps waiting on each listener."),
+      Option.new(name: :max_connections, group: "Listening", type: :integer, within: 1.., default: 16_384, edge: true,
+                 doc: "Client connections that are open at once."),
+      Option.new(name: :ready_fd, group: "Listening", type: :integer, within: 1.., only: %i[flag], edge: true,
+                 doc: "A file descriptor that gets one line per listener when the first worker is ready."),
+
+      Option.new(name: :workers, group: "Processes", type: :integer, within: 1.., default: 1, short: "-w",
+                 env: %w[WEB_CONCURRENCY], edge: true, doc: "Worker processes."),
+      Option.new(name: :threads, group: "Processes", type: :integer, within: 1..100, default: 3, short: "-t",
+                 env: %w[RAILS_MAX_THREADS], edge: true, doc: "Requests that one worker runs at once."),
+      Option.new(name: :boot_timeout, group: "Processes", type: :seconds, default: 60, edge: true,
+                 doc: "Time for a worker to become ready."),
+      Option.new(name: :shutdown_timeout, group: "Processes", type: :seconds, default: 25, edge: true,
+                 doc: "Time for running requests to finish when the server stops."),
+
+      Option.new(name: :request_timeout, group: "Requests", type: :seconds, default: 60, edge: true,
+                 doc: "Time until the application begins its answer; then 504."),
+      Option.new(name: :queue_limit, group: "Requests", type: :integer, within: 1.., default: 1024, edge: true,
+                 doc: "Requests that wait for a worker; one more gets 503."),
+      Option.new(name: :queue_timeout, group: "Requests", type: :seconds, default: 30, edge: true,
+                 doc: "Time that a request waits for a worker; then 503."),
+      Option.new(name: :inline_body_limit, group: "Requests", type: :bytes, within: 0.., default: 64 * KIB, edge: true,
+                 doc: "Request bodies up to this size travel in memory; larger ones in an unlinked file."),
+      Option.new(name: :spool_dir, group: "Requests", type: :directory, default: "/var/tmp", edge: true,
+                 doc: "The directory of those unlinked files."),
+
+      Option.new(name: :max_body, group: "Client limits", type: :bytes, default: 1 * GIB, edge: true,
+                 doc: "Size of a request body; a larger one gets 413."),
+      Option.new(name: :max_header_bytes, group: "Client limits", type: :bytes, default: 64 * KIB, edge: true,
+                 doc: "Size of a request's header; a larger one gets 431."),
+      Option.new(name: :max_headers, group: "Client limits", type: :integer, within: 1.., default: 100, edge: true,
+                 doc: "Header fields of a request; more get 431."),
+      Option.new(name: :max_uri, group: "Client limits", type: :bytes, default: 16 * KIB, edge: true,
+                 doc: "Length of a request's target; a longer one gets 414."),
+      Option.new(name: :header_timeout, group: "Client limits", type: :seconds, default: 15, edge: true,
+                 doc: "Time for a client to send a whole header; then 408."),
+      Option.new(name: :idle_timeout, group: "Client limits", type: :seconds, default: 65, edge: true,
+                 doc: "Time that a kept connection may stay without a request."),
+      Option.new(name: :body_min_rate, group: "Client limits", type: :bytes, within: 0.., default: 1 * KIB, edge: true,
+                 default_text: "1 KiB",
+                 doc: "Bytes per second that a body must average after 10 s; a slower one gets 408."),
+
+      Option.new(name: :log, group: "Logs", type: :log, edge: true, default_text: "standard error",
+                 doc: "The file that the log is appended to."),
+      Option.new(name: :log_format, group: "Logs", type: :choice, within: %w[text json], default: "text", edge: true,
+                 doc: "How a line of the log is written."),
+      Option.new(name: :access_log, group: "Logs", type: :boolean, default: false, edge: true,
+                 doc: "Whether each request gets a line in the log.")
+    ].freeze
+
+    BY_NAME = TABLE.to_h { |option| [option.name, option] }.freeze
+    private_constant :BY_NAME
+
+    module_function
+
+    def each(&)
+      TABLE.each(&)
+    end
+
+    # Returns the option called `name`, a Symbol; raises KeyError.
+    def fetch(name)
+      BY_NAME.fetch(name)
+    end
+
+    # Returns the options that `source` (:flag, :env or :file) may set.
+    def from(source)
+      TABLE.select { |option| option.from?(source) }
+    end
+
+    # Returns the options that the edge reads.
+    def for_edge
+      TABLE.select(&:edge)
+    end
+
+    # Returns the text of docs/options.md.
+    def to_markdown
+      require_relative "options_page"
+      OptionsPage.new.to_s
+    end
+  end
+end

@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "pathname"
+require "carat/type"
+require_relative "../support/workplace"
+
+class TypeTest < Minitest::Test
+  include Support::Workplace
+
+  def test_whole_numbers_come_as_integers_or_digits
+    assert_equal([1, 100], ["1", 100].map { |value| integer(1..100).parse(value) })
+  end
+
+  def test_whole_numbers_outside_their_range_are_refused
+    assert_refused '"many" is not a whole number of 1 or more', integer(1..), "many"
+    assert_refused "0 is not a whole number of 1 or more", integer(1..), 0
+    assert_refused '"101" is not a whole number from 1 to 100', integer(1..100), "101"
+    ["2.5", 2.0, nil, "0x10", "", [3]].each { |value| assert_refuses integer(1..), value }
+  end
+
+  def test_bytes_have_units_that_are_powers_of_1024
+    sizes = [10, "10", "64KB", "64KiB", "64k", "1.5 MB", "1GB", "1B"].map { |value| bytes.parse(value) }
+
+    assert_equal [10, 10, 65_536, 65_536, 65_536, 1_572_864, 1_073_741_824, 1], sizes
+  end
+
+  def test_bytes_of_another_kind_are_refused
+    assert_refused '"big" is not a number of bytes of 1 or more, such as 65536, "64KB" or "1GB"', bytes, "big"
+    [0, -1, 1.5, "1XB", "KB", "", nil].each { |value| assert_refuses bytes, value }
+    assert_equal 0, Carat::Type.build(:bytes, 0..).parse("0")
+  end
+
+  def test_seconds_have_units_and_become_floats
+    times = [30, 2.5, "30", "30s", "5m", "500ms", "1h", "0.25"].map { |value| seconds.parse(value) }
+
+    assert_equal [30.0, 2.5, 30.0, 30.0, 300.0, 0.5, 3600.0, 0.25], times
+    assert(times.all?(Float))
+  end
+
+  def test_seconds_that_are_no_useful_time_are_refused
+    assert_refused '"soon" is not a time above 0 and up to a year, such as 30, 2.5, "30s", "5m" or "500ms"',
+                   seconds, "soon"
+    [0, -1, Float::NAN, Float::INFINITY, "366d", "9000h", Complex(1, 1), nil].each do |value|
+      assert_refuses seconds, value
+    end
+  end
+
+  def test_booleans_are_true_and_false_and_their_words
+    values = [true, "TRUE", "1", false, "off"].map { |value| boolean.parse(value) }
+
+    assert_equal [true, true, true, false, false], values
+    assert_refused '"maybe" is not true or false', boolean, "maybe"
+    assert_refuses boolean, nil
+  end
+
+  def test_choices_are_listed_when_one_is_refused
+    choice = Carat::Type.build(:choice, %w[text json])
+
+    assert_equal "json", choice.parse(:json)
+    assert_refused '"xml" is not one of: text, json', choice, "xml"
+  end
+
+  def test_names_are_not_blank
+    name = Carat::Type.build(:string)
+
+    assert_equal "production", name.parse(:production)
+    assert_refused '" " is not a name', name, " "
+    assert_refuses name, 3
+  end
+
+  def test_files_must_be_there
+    file = Carat::Type.build(:file)
+
+    assert_equal path("config.ru"), file.parse("config.ru")
+    assert_equal path("config.ru"), file.parse(Pathname("config.ru"))
+    assert_refused "there is no file #{path("x.ru")}", file, "x.ru"
+    assert_refused "there is no file #{@workplace}", file, "."
+    ["", "a\0b", 3, nil].each { |value| assert_refuses file, value }
+  end
+
+  def test_the_home_of_nobody_known_is_no_path
+    assert_refuses Carat::Type.build(:file), "~no-such-user/config.ru"
+  end
+
+  def test_directories_must_be_there
+    directory = Carat::Type.build(:directory)
+
+    assert_equal @workplace, directory.parse(".")
+    assert_refused "there is no directory #{path("spool")}", directory, "spool"
+  end
+
+  def test_log_files_may_be_missing_but_their_directory_may_not
+    log = Carat::Type.build(:log)
+
+    assert_equal path("carat.log"), log.parse("carat.log")
+    assert_refused "there is no directory #{path("log")}", log, "log/carat.log"
+    assert_refused "#{@workplace} is a directory", log, "."
+  end
+
+  def test_values_are_written_for_readers
+    assert_equal(["1 GiB", "1000 B", "0 B"], [1024**3, 1000, 0].map { |value| bytes.text(value) })
+    assert_equal "60 s", seconds.text(60)
+  end
+
+  private
+
+  def integer(range)
+    Carat::Type.build(:integer, range)
+  end
+
+  def bytes
+    Carat::Type.build(:bytes)
+  end
+
+  def seconds
+    Carat::Type.build(:seconds)
+  end
+
+  def boolean
+    Carat::Type.build(:boolean)
+  end
+
+  def assert_refused(message, type, value)
+    assert_equal message, assert_refuses(type, value).message
+  end
+
+  def assert_refuses(type, value)
+    assert_raises(Carat::InvalidValue, value.inspect) { type.parse(value) }
+  end
+end

@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require_relative "options"
+require_relative "settings"
+require_relative "spelling"
+
+module Carat
+  # The words after `carat`: which command they ask for and which options they set.
+  class CommandLine
+    COMMANDS = { "-h" => :help, "--help" => :help, "-v" => :version, "--version" => :version }.freeze
+    FLAGS = Options.from(:flag).flat_map { |option| [[option.flag, option], [option.short, option]] }
+                   .to_h.reject { |flag, _option| flag.nil? }.freeze
+    NEGATIVE_FLAGS = Options.select(&:boolean?).to_h { |option| ["--no-#{option.flag[2..]}", option] }.freeze
+
+    LONG = /\A(--[^=]+)(?:=(.*))?\z/m
+    SHORT = /\A(-[^-])(.+)?\z/m
+    private_constant :COMMANDS, :FLAGS, :NEGATIVE_FLAGS, :LONG, :SHORT
+
+    # :serve, :check, :help or :version.
+    attr_reader :command
+
+    # The options that the flags set, as Settings.
+    attr_reader :settings
+
+    # Reads `argv`, an Array of Strings that stays as it is; raises ConfigError.
+    def initialize(argv)
+      @command = :serve
+      @settings = Settings.new
+      @arguments = []
+      @words = argv.dup
+      read(@words.shift) until @words.empty?
+      name_rackup
+    end
+
+    private
+
+    def read(word)
+      case word
+      when *COMMANDS.keys then @command = COMMANDS.fetch(word)
+      when "--" then @arguments.concat(@words.slice!(0..))
+      when LONG, SHORT then read_flag(Regexp.last_match(1), Regexp.last_match(2))
+      else read_argument(word)
+      end
+    end
+
+    def read_argument(word)
+      if word == "check" && @arguments.empty? && @command == :serve
+        @command = :check
+      else
+        @arguments << word
+      end
+    end
+
+    def read_flag(flag, value)
+      return settings.set(NEGATIVE_FLAGS[flag], false, flag) if NEGATIVE_FLAGS.key?(flag) && value.nil?
+
+      option = FLAGS.fetch(flag) { refuse(flag) }
+      settings.set(option, value || (option.boolean? ? true : following(flag)), flag)
+    end
+
+    def following(flag)
+      raise ConfigError, "#{flag}: needs a value" if @words.empty? || @words.first.start_with?("--")
+
+      @words.shift
+    end
+
+    def refuse(flag)
+      known = [*FLAGS.keys, *NEGATIVE_FLAGS.keys, *COMMANDS.keys].grep(/\A--/)
+      raise ConfigError, "#{flag}: no such flag#{Spelling.hint(flag, known)} (carat --help lists them)"
+    end
+
+    def name_rackup
+      return if @arguments.empty?
+      raise ConfigError, "#{@arguments[1]}: one rackup file is enough" if @arguments.size > 1
+
+      settings.set(Options.fetch(:rackup), @arguments.first, "carat") unless %i[help version].include?(command)
+    end
+  end
+end

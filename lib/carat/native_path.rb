@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Carat
+  # Where the compiled parts are: `carat/native.so` and, beside it, `carat/carat-edge`. A checkout has them in
+  # build/<Ruby's ABI>, an installed gem in a directory of the load path. Requiring this file makes
+  # `require "carat/native"` find them.
+  module NativePath
+    ROOT = File.expand_path("../..", __dir__)
+    ABI = RbConfig::CONFIG.values_at("ruby_version", "arch").join("-").freeze
+    BUILD = File.join(ROOT, "build", ABI)
+    PARTS = ["carat/native.so", "carat/carat-edge"].freeze
+
+    module_function
+
+    # Puts the build directory of a checkout first on the load path, if there is one.
+    def add
+      $LOAD_PATH.unshift(BUILD) if File.directory?(BUILD) && !$LOAD_PATH.include?(BUILD)
+    end
+
+    # Returns the directory of the load path that holds both parts, or nil.
+    def directory
+      $LOAD_PATH.map(&:to_s).find { |path| PARTS.all? { |part| File.file?(File.join(path, part)) } }
+    end
+
+    # Returns the absolute path of the edge program, or nil.
+    def edge
+      found = directory
+      File.expand_path(PARTS.last, found) if found
+    end
+
+    # Returns what a user must do when a part is missing.
+    def remedy
+      return "run script/setup in #{ROOT}" if File.exist?(File.join(ROOT, "script", "setup"))
+
+      "install the gem again: gem pristine carat --extensions"
+    end
+
+    add
+  end
+end

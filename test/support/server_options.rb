@@ -26,7 +26,7 @@ module Support
     # @raise [ArgumentError] when an option is not in DEFAULTS
     def initialize(given)
       unknown = given.keys - DEFAULTS.keys
-      raise ArgumentError, "unknown: #{unknown.join(', ')}" if unknown.any?
+      raise ArgumentError, "unknown: #{unknown.join(", ")}" if unknown.any?
 
       @values = DEFAULTS.merge(given)
     end

@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+require_relative "lib/carat/version"
+
+Gem::Specification.new do |spec|
+  spec.name = "carat"
+  spec.version = Carat::VERSION
+  spec.authors = ["The Carat authors"]
+  spec.summary = "An application server for Ruby (Rack) that weighs every byte"
+  spec.description = <<~TEXT
+    Carat serves Rack applications. A Rust process owns the client connections, reads requests and spools uploads to
+    disk; Ruby processes only run the application. Building it takes Ruby's headers, cargo and libclang.
+  TEXT
+  spec.license = "MIT"
+  spec.required_ruby_version = ">= 3.1"
+  spec.platform = Gem::Platform::RUBY
+  spec.metadata = { "rubygems_mfa_required" => "true" }
+
+  spec.files = Dir.chdir(__dir__) do
+    Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{rs,toml}", "Cargo.{toml,lock}", "clippy.toml",
+        "README.md", "LICENSE", "CHANGELOG.md"].select { |path| File.file?(path) }
+  end
+  spec.bindir = "exe"
+  spec.executables = ["carat"]
+  spec.require_paths = ["lib"]
+  spec.extensions = ["ext/carat/extconf.rb"]
+  spec.extra_rdoc_files = ["README.md", "CHANGELOG.md"]
+
+  spec.add_runtime_dependency "rack", ">= 2.2"
+end

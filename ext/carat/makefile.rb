@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+
+module Carat
+  # The Makefile that lets cargo compile the extension and the edge program, and installs the two files.
+  class Makefile
+    # What rb-sys asks cargo to watch: both differ as soon as another Ruby is meant, so its bindings are made anew.
+    RUBY_IDENTITY = "#{RUBY_VERSION}p#{RUBY_PATCHLEVEL}-#{RUBY_PLATFORM}"
+    TEMPLATE = <<~'MAKE'
+      # Made by extconf.rb.
+      SHELL = /bin/sh
+      DESTDIR =
+      sitearchdir = %<sitearchdir>s
+      sitelibdir = $(sitearchdir)
+      RUBYARCHDIR = $(DESTDIR)$(sitearchdir)/carat
+      RELEASE = "%<target>s/release"
+
+      all:
+      	cd "%<root>s" && RUBY="%<ruby>s" RUBY_VERSION="%<identity>s" CARGO_TARGET_DIR="%<target>s" \
+      	  cargo build --release --locked -p carat-edge -p carat-native
+
+      # A file that is in use is replaced, never overwritten.
+      install: all
+      	mkdir -p "$(RUBYARCHDIR)"
+      	install -m 755 $(RELEASE)/libnative.so "$(RUBYARCHDIR)/.native.so"
+      	mv -f "$(RUBYARCHDIR)/.native.so" "$(RUBYARCHDIR)/native.so"
+      	install -m 755 $(RELEASE)/carat-edge "$(RUBYARCHDIR)/.carat-edge"
+      	mv -f "$(RUBYARCHDIR)/.carat-edge" "$(RUBYARCHDIR)/carat-edge"
+      	%<tidy>s
+
+      clean:
+      distclean:
+      .PHONY: all install clean distclean
+    MAKE
+
+    # @param root [String] where Cargo.toml is
+    # @param target [String, nil] cargo's directory for its output; nil for one here that install removes again
+    def initialize(root:, target: nil)
+      @root = root
+      @target = target
+    end
+
+    def to_s
+      format(TEMPLATE, root: @root, ruby: RbConfig.ruby, identity: RUBY_IDENTITY, target: @target || own_target,
+                       sitearchdir: RbConfig::CONFIG.fetch("sitearchdir"),
+                       tidy: @target ? "@:" : %(rm -rf "#{own_target}"))
+    end
+
+    private
+
+    def own_target
+      File.join(Dir.pwd, "target")
+    end
+  end
+end

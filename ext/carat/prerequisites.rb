@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+
+module Carat
+  # What must be on the machine before Carat can be compiled.
+  class Prerequisites
+    CARGO = Gem::Version.new("1.85")
+    RUSTUP = "curl https://sh.rustup.rs -sSf | sh"
+    LIBCLANG_DIRECTORIES = %w[
+      /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu* /usr/lib64 /usr/lib64/llvm*/lib /usr/lib /usr/local/lib /lib
+      /usr/local/llvm*/lib /opt/homebrew/opt/llvm/lib
+    ].freeze
+
+    # One thing that is missing, and how to get it.
+    Missing = Struct.new(:what, :remedy) do
+      def to_s
+        "#{what} (#{remedy})"
+      end
+    end
+
+    # @return [Array<Missing>] empty when Carat can be compiled
+    def missing
+      [cargo, libclang, ruby_headers, compiler].compact
+    end
+
+    private
+
+    def cargo
+      version = `cargo --version`[/\d+\.\d+\.\d+/]
+      return if version && Gem::Version.new(version) >= CARGO
+
+      found = version ? "; found #{version}" : ""
+      Missing.new("cargo #{CARGO} or later#{found}", "Debian 13: apt-get install cargo; elsewhere: #{RUSTUP}")
+    rescue Errno::ENOENT
+      Missing.new("cargo #{CARGO} or later", "Debian 13: apt-get install cargo; elsewhere: #{RUSTUP}")
+    end
+
+    def libclang
+      directories = [ENV.fetch("LIBCLANG_PATH", nil), *LIBCLANG_DIRECTORIES].compact
+      return if directories.any? { |path| Dir.glob("#{path}/libclang{,-*}.{so,so.*,dylib}").any? || libclang?(path) }
+
+      Missing.new("libclang", "Debian: apt-get install libclang-dev")
+    end
+
+    # LIBCLANG_PATH may name the library itself.
+    def libclang?(path)
+      File.file?(path) && File.basename(path).start_with?("libclang")
+    end
+
+    def ruby_headers
+      header = File.join(RbConfig::CONFIG.fetch("rubyhdrdir").to_s, "ruby.h")
+      Missing.new("Ruby's headers (#{header})", "Debian: apt-get install ruby-dev") unless File.file?(header)
+    end
+
+    def compiler
+      return if ENV.fetch("PATH", "").split(":").any? { |path| File.executable?(File.join(path, "cc")) }
+
+      Missing.new("a C compiler to link with (cc)", "Debian: apt-get install build-essential")
+    end
+  end
+end

@@ -1,0 +1,20 @@
+# Debian's packages that building, running, testing and benchmarking Carat take. Sourced by script/setup and script/trixie.
+
+# Prints the names for the given Debian release (12, 13, ...), one a line.
+debian_packages() {
+  local release=$1
+  printf '%s\n' build-essential libclang-dev ruby ruby-dev ruby-rack ruby-sinatra \
+    ruby-minitest ruby-rails rubocop puma wrk curl debootstrap
+  if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
+}
+
+# Prints those of the given packages that are not installed.
+packages_to_install() {
+  local name
+  for name in "$@"; do
+    case $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) in
+      installed) ;;
+      *) printf '%s\n' "$name" ;;
+    esac
+  done
+}

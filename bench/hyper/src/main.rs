@@ -1,0 +1,60 @@
+//! A bare hyper server on one thread: the limit for a server that is built on hyper.
+//!
+//! `bare-hyper 127.0.0.1:9292` answers `/` and `/10k` with the bytes of the programs in
+//! `bench/apps`, and everything else with 404.
+
+use std::{convert::Infallible, env, io, net::SocketAddr};
+
+use http_body_util::Full;
+use hyper::{
+    Request, Response, StatusCode, body::Bytes, body::Incoming, header, server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+
+const HELLO: &[u8] = b"Hello, World!";
+const TEN_KILOBYTES: &[u8; 10_240] = &[b'x'; 10_240];
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> io::Result<()> {
+    let listener = TcpListener::bind(address()?).await?;
+    loop {
+        // A failed accept is the client's (reset) or the machine's (out of descriptors): try again.
+        if let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream));
+        } else {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn address() -> io::Result<SocketAddr> {
+    let argument = env::args().nth(1).unwrap_or_default();
+    argument.parse().map_err(|_| {
+        let usage = format!("usage: bare-hyper IP:PORT (got {argument:?})");
+        io::Error::new(io::ErrorKind::InvalidInput, usage)
+    })
+}
+
+async fn serve(stream: TcpStream) {
+    // Without TCP_NODELAY the answer is only later, not wrong.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(async |request| Ok::<_, Infallible>(answer(&request)));
+    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    // The client is gone; there is nobody left to tell.
+    let _ = connection.await;
+}
+
+fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    let (status, body) = match request.uri().path() {
+        "/" => (StatusCode::OK, HELLO),
+        "/10k" => (StatusCode::OK, TEN_KILOBYTES.as_slice()),
+        _ => (StatusCode::NOT_FOUND, b"not found".as_slice()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from_static(body)));
+    *response.status_mut() = status;
+    let text = header::HeaderValue::from_static("text/plain");
+    response.headers_mut().insert(header::CONTENT_TYPE, text);
+    response
+}

@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+module Bench
+  # One line of the server table: how a server is started and what its processes are called.
+  #
+  # command: argv with %{port} and %{app}; env: variables to set; roles: process names by depth in
+  # the tree; workers: how many processes of the last role; version: a callable that gives one line;
+  # obstacle: a callable that gives one sentence why the server cannot run here, or nil.
+  Peer = Struct.new(:name, :command, :env, :roles, :workers, :version, :obstacle, keyword_init: true) do
+    # Variables of the user's shell that would change what a server does.
+    CLEARED = /\A(CARAT_|BUNDLE|RUBYOPT\z|RUBYLIB\z|RACK_ENV\z|RAILS_|PORT\z|WEB_CONCURRENCY\z)/
+
+    # The argv for this port and rackup file.
+    def argv(port:, app:)
+      command.map { |word| format(word, port: port, app: app) }
+    end
+
+    def environment
+      ENV.keys.grep(CLEARED).to_h { |key| [key, nil] }.merge(env || {})
+    end
+
+    # "carat" is the family of "carat", "carat-w2" ...
+    def family
+      name.split("-").first
+    end
+
+    # The name of the processes at this depth of the tree.
+    def role(depth)
+      roles.fetch(depth, roles.last)
+    end
+  end
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require "open3"
+require_relative "executable"
+require_relative "failure"
+
+module Bench
+  # What wrk saw: requests a second, latencies in milliseconds, errors of every kind.
+  Wrk = Struct.new(:requests, :rate, :p50, :p99, :errors, keyword_init: true) do
+    # Loads the URL for so many seconds; raises Failure when wrk does not run.
+    def self.run(url, seconds:, connections:, threads:)
+      output, status = Open3.capture2e("wrk", "-t", threads.to_s, "-c", connections.to_s, "-d", "#{seconds}s",
+                                       "-s", File.join(__dir__, "report.lua"), url)
+      raise Failure, "wrk failed:\n#{output}" unless status.success?
+
+      parse(output)
+    end
+
+    def self.parse(output)
+      figures = output.scan(/\b(\w+)=(\d+)/).to_h.transform_values(&:to_i)
+      new(requests: figures.fetch("requests"), rate: figures.fetch("requests") * 1e6 / figures.fetch("duration"),
+          p50: figures.fetch("p50") / 1e3, p99: figures.fetch("p99") / 1e3, errors: figures.fetch("errors"))
+    end
+
+    def self.obstacle
+      Executable.obstacle("wrk", "apt install wrk")
+    end
+  end
+end

@@ -37,6 +37,8 @@ module Bench
 
       $stdout.sync = true
       taking_part = @cases.transform_values { |kase| @selection.from(kase.peers) }
+      raise Failure, "no server can run here" if taking_part.values.all?(&:empty?)
+
       heading(argv, taking_part.values.flatten)
       @cases.each do |name, kase|
         peers = taking_part.fetch(name)

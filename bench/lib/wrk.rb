@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "open3"
 require_relative "executable"
 require_relative "failure"
 
@@ -9,9 +8,10 @@ module Bench
   Wrk = Struct.new(:requests, :rate, :p50, :p99, :errors, keyword_init: true) do
     # Loads the URL for so many seconds; raises Failure when wrk does not run.
     def self.run(url, seconds:, connections:, threads:)
-      output, status = Open3.capture2e("wrk", "-t", threads.to_s, "-c", connections.to_s, "-d", "#{seconds}s",
-                                       "-s", File.join(__dir__, "report.lua"), url)
-      raise Failure, "wrk failed:\n#{output}" unless status.success?
+      command = ["wrk", "-t", threads.to_s, "-c", connections.to_s, "-d", "#{seconds}s",
+                 "-s", File.join(__dir__, "report.lua"), url]
+      output = IO.popen(command, err: %i[child out], &:read)
+      raise Failure, "wrk failed:\n#{output}" unless Process.last_status.success?
 
       parse(output)
     end

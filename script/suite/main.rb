@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require_relative "step"
+
+# Everything that must pass, in the order in which it runs.
+module Suite
+  RUBY = RbConfig.ruby
+  EACH_FILE = "ARGV.each { |path| require File.expand_path(path) }"
+
+  def self.ruby_tests(name, *patterns)
+    Step.new(name, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *Dir[*patterns].sort, reader: :minitest)
+  end
+
+  def self.checks
+    [
+      Step.new("rustfmt", "cargo", "fmt", "--all", "--check"),
+      Step.new("RuboCop", "rubocop", "--format", "quiet"),
+      Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
+      Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
+      Step.new("clippy", *%w[cargo clippy --workspace --all-targets --locked -- -D warnings])
+    ]
+  end
+
+  def self.tests
+    [
+      Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo),
+      ruby_tests("Ruby unit tests", "test/unit/**/*_test.rb", "bench/test/**/*_test.rb"),
+      ruby_tests("integration tests", "test/integration/**/*_test.rb")
+    ]
+  end
+
+  def self.run(steps)
+    total = steps.map(&:run).reduce(:+)
+    failed = steps.select(&:failed?).map(&:name)
+    puts "", *("failed: #{failed.join(", ")}" if failed.any?), total
+    failed.empty?
+  end
+end
+
+options = ARGV - ["--suite-only"]
+abort "usage: script/test [--suite-only]" if options.any?
+
+$stdout.sync = true
+exit Suite.run(ARGV.include?("--suite-only") ? Suite.tests : Suite.checks + Suite.tests)

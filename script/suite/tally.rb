@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Suite
+  # How many tests passed, failed and were skipped.
+  Tally = Struct.new(:passed, :failed, :skipped) do
+    # Counts what `cargo test` printed; nil when it printed no result.
+    def self.from_cargo(output)
+      lines = output.scan(/^test result: \S+ (\d+) passed; (\d+) failed; (\d+) ignored/)
+      sum(lines) { |passed, failed, ignored| new(passed, failed, ignored) }
+    end
+
+    # Counts what minitest printed; nil when it printed no result.
+    def self.from_minitest(output)
+      lines = output.scan(/^(\d+) runs, \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/)
+      sum(lines) { |runs, failures, errors, skips| new(runs - failures - errors - skips, failures + errors, skips) }
+    end
+
+    # A check of the source text is no test: it counts only when it fails.
+    def self.from_check(_output)
+      zero
+    end
+
+    def self.zero
+      new(0, 0, 0)
+    end
+
+    def self.sum(lines)
+      lines.map { |numbers| yield(*numbers.map(&:to_i)) }.reduce(:+)
+    end
+    private_class_method :sum
+
+    def +(other)
+      self.class.new(passed + other.passed, failed + other.failed, skipped + other.skipped)
+    end
+
+    # The same with one failure when there is none: for a runner that failed without naming a test.
+    def failing
+      failed.zero? ? self.class.new(passed, 1, skipped) : self
+    end
+
+    def to_s
+      line = "#{passed} passed, #{failed} failed"
+      skipped.zero? ? line : "#{line}, #{skipped} skipped"
+    end
+  end
+end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require "stringio"
+require "test_helper"
+require_relative "../../../script/suite/step"
+
+class StepTest < Minitest::Test
+  def test_counts_of_a_runner_that_succeeds_are_taken_over
+    assert_equal Suite::Tally.new(2, 0, 0), tally("2 runs, 2 assertions, 0 failures, 0 errors, 0 skips")
+  end
+
+  def test_runner_that_prints_no_counts_has_failed
+    assert_equal Suite::Tally.new(0, 1, 0), tally("all is well")
+  end
+
+  def test_runner_that_ends_badly_after_good_counts_has_failed
+    assert_equal Suite::Tally.new(2, 1, 0), tally("2 runs, 2 assertions, 0 failures, 0 errors, 0 skips", status: 1)
+  end
+
+  def test_command_that_does_not_exist_has_failed
+    assert_equal Suite::Tally.new(0, 1, 0), quietly(Suite::Step.new("x", "/nonexistent/runner"))
+  end
+
+  def test_command_that_does_not_end_is_stopped
+    step = Suite::Step.new("x", RbConfig.ruby, "-e", "$stdin.close; Thread.stop", within: 0.2)
+
+    assert_equal Suite::Tally.new(0, 1, 0), quietly(step)
+  end
+
+  private
+
+  def tally(output, status: 0)
+    command = "puts ARGV.fetch(0); exit #{status}"
+    quietly(Suite::Step.new("x", RbConfig.ruby, "-e", command, output, reader: :minitest))
+  end
+
+  def quietly(step)
+    step.run(out: StringIO.new)
+  end
+end

@@ -1,0 +1,91 @@
+//! The rules of field lines, and the limits of a head.
+
+use super::super::Refusal;
+use super::{LIMITS, assert_accepted, assert_refused, get, guard};
+
+#[test]
+fn a_field_name_is_a_token_with_a_colon_at_once_behind_it() {
+    assert_accepted(get("x!#$%&'*+-.^_`|~9:\r\n"));
+    for fields in [
+        "A :", "A\t:", ":", "::", "@A:", "A\r", "A B", "A\0", "A\u{e9}:", "\"A\":", "A(b):",
+    ] {
+        assert_refused(get(fields), Refusal::FieldName);
+    }
+}
+
+#[test]
+fn a_folded_line_is_refused() {
+    assert_refused(get("A: b\r\n c"), Refusal::FoldedLine);
+    assert_refused(get("A: b\r\n\tc"), Refusal::FoldedLine);
+    assert_refused("GET / HTTP/1.1\r\n Host: a", Refusal::FoldedLine);
+}
+
+#[test]
+fn a_field_value_has_no_control_character_but_tab() {
+    for byte in 0..=u8::MAX {
+        let head = [
+            get("").trim_end().as_bytes(),
+            b"\r\nA: b",
+            &[byte],
+            b"c\r\n\r\n",
+        ]
+        .concat();
+        match byte {
+            b'\n' | b'\r' => assert_refused(head, Refusal::BareLineEnd),
+            b'\t' | b' '..=b'~' | 0x80.. => assert_accepted(head),
+            _ => assert_refused(head, Refusal::FieldValue),
+        }
+    }
+}
+
+#[test]
+fn a_control_character_is_refused_before_its_line_ends() {
+    assert_refused("GET / HTTP/1.1\r\nA: \0", Refusal::FieldValue);
+    assert_refused(
+        "GET / HTTP/1.1\r\nA: some text and \u{7f}",
+        Refusal::FieldValue,
+    );
+}
+
+#[test]
+fn an_empty_value_is_a_value() {
+    assert_accepted(get("A:\r\nB: \r\nC:\t \r\n"));
+}
+
+#[test]
+fn one_field_more_than_the_limit_is_refused_before_its_name_ends() {
+    let most = "A: b\r\n".repeat(LIMITS.max_headers - 1);
+    assert_accepted(get(&most));
+    let over = format!("GET / HTTP/1.1\r\nHost: a\r\n{most}X");
+    assert_refused(over, Refusal::TooManyHeaders);
+}
+
+#[test]
+fn a_head_over_its_limit_is_refused_before_it_ends() {
+    let room = LIMITS.max_header_bytes - get("A: \r\n").len();
+    assert_accepted(get(&format!("A: {}\r\n", "b".repeat(room))));
+    assert_refused(
+        get(&format!("A: {}\r\n", "b".repeat(room + 1))),
+        Refusal::HeaderTooLarge,
+    );
+    let endless = get(&format!("A: {}", "b".repeat(LIMITS.max_header_bytes)));
+    assert_refused(endless.trim_end(), Refusal::HeaderTooLarge);
+}
+
+#[test]
+fn a_head_is_measured_without_what_follows_it() {
+    let body = "b".repeat(LIMITS.max_header_bytes);
+    assert_accepted(get(&format!("Content-Length: {}\r\n", body.len())) + &body);
+}
+
+#[test]
+fn an_incomplete_head_never_grows_over_its_limit() {
+    let endless = get(&format!("A: {}", "b".repeat(LIMITS.max_header_bytes)));
+    let mut guard = guard();
+    assert_eq!(
+        guard.pass(&endless.as_bytes()[..LIMITS.max_header_bytes - 1]),
+        Ok(0)
+    );
+    let full = guard.pass(&endless.as_bytes()[..LIMITS.max_header_bytes]);
+    assert_eq!(full, Err(Refusal::HeaderTooLarge));
+}

@@ -1,0 +1,175 @@
+//! One test for each rule, on raw bytes; here those about messages as a whole.
+
+mod chunked;
+mod fields;
+mod framing;
+mod request_line;
+mod splits;
+
+use super::{Guard, HeadLimits, Position, Refusal};
+
+const LIMITS: HeadLimits = HeadLimits {
+    max_header_bytes: 64 * 1024,
+    max_headers: 100,
+    max_uri: 16 * 1024,
+};
+
+fn guard() -> Guard {
+    Guard::new(LIMITS)
+}
+
+/// Passes all of `bytes` as a caller does; the answer is what was not passed, or the refusal.
+fn pass_all<'a>(guard: &mut Guard, mut bytes: &'a [u8]) -> Result<&'a [u8], Refusal> {
+    loop {
+        match guard.pass(bytes)? {
+            0 => return Ok(bytes),
+            passed => bytes = &bytes[passed..],
+        }
+    }
+}
+
+#[track_caller]
+fn assert_accepted(message: impl AsRef<[u8]>) {
+    let mut guard = guard();
+    assert_eq!(pass_all(&mut guard, message.as_ref()), Ok(&b""[..]));
+    assert_eq!(guard.position(), Position::BetweenMessages);
+}
+
+#[track_caller]
+fn assert_refused(message: impl AsRef<[u8]>, refusal: Refusal) {
+    assert_eq!(pass_all(&mut guard(), message.as_ref()), Err(refusal));
+}
+
+/// A GET whose header lines are `fields`.
+fn get(fields: &str) -> String {
+    format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n")
+}
+
+fn chunked(body: &str) -> String {
+    format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{body}")
+}
+
+fn request_line(line: &str) -> String {
+    format!("{line}\r\nHost: a\r\n\r\n")
+}
+
+#[test]
+fn a_head_without_a_body_is_passed_whole_and_alone() {
+    let mut guard = guard();
+    let bytes = b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /";
+    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.pass(bytes), Ok(27));
+    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.pass(&bytes[27..]), Ok(0));
+    assert_eq!(guard.position(), Position::InHead);
+}
+
+#[test]
+fn a_body_of_known_length_ends_where_the_next_message_begins() {
+    let mut guard = guard();
+    let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
+    assert_eq!(guard.pass(head), Ok(head.len()));
+    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.pass(b"he"), Ok(2));
+    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.pass(b"lloGET / HTTP/1.1\r\n"), Ok(3));
+    assert_eq!(guard.position(), Position::BetweenMessages);
+}
+
+#[test]
+fn a_chunked_body_ends_where_the_next_message_begins() {
+    let mut guard = guard();
+    let message = chunked("5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.1\r\n");
+    let head = guard.pass(message.as_bytes()).unwrap();
+    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.pass(&message.as_bytes()[head..]), Ok(15));
+    assert_eq!(guard.position(), Position::BetweenMessages);
+}
+
+#[test]
+fn a_pipelined_request_is_not_taken_for_a_body_cve_2020_11077() {
+    let message = "GET /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
+    let mut guard = guard();
+    let twice = message.repeat(2);
+    assert_eq!(guard.pass(twice.as_bytes()), Ok(message.len()));
+    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.pass(message.as_bytes()), Ok(message.len()));
+}
+
+#[test]
+fn no_bytes_change_nothing() {
+    let mut guard = guard();
+    assert_eq!(guard.pass(b""), Ok(0));
+    assert_eq!(guard.position(), Position::BetweenMessages);
+}
+
+#[test]
+fn a_refusal_is_final_and_tells_where_it_happened() {
+    let mut in_head = guard();
+    assert_eq!(in_head.pass(b"\0"), Err(Refusal::RequestLine));
+    assert_eq!(in_head.pass(get("").as_bytes()), Err(Refusal::RequestLine));
+    assert_eq!(in_head.position(), Position::InHead);
+    let mut in_body = guard();
+    let message = chunked("x");
+    assert_eq!(
+        pass_all(&mut in_body, message.as_bytes()),
+        Err(Refusal::ChunkSize)
+    );
+    assert_eq!(in_body.position(), Position::InBody);
+}
+
+#[test]
+fn each_refusal_has_a_status_and_a_reason() {
+    assert_eq!(Refusal::BareLineEnd.status(), 400);
+    assert_eq!(Refusal::UriTooLong.status(), 414);
+    assert_eq!(Refusal::TooManyHeaders.status(), 431);
+    assert_eq!(Refusal::Connect.status(), 501);
+    assert_eq!(Refusal::Version.status(), 505);
+    assert_eq!(Refusal::MissingHost.reason(), "missing Host");
+}
+
+#[test]
+fn an_idle_connection_keeps_a_guard_of_few_bytes() {
+    assert!(size_of::<Guard>() <= 160, "{}", size_of::<Guard>());
+}
+
+#[test]
+fn two_blank_lines_before_a_request_are_part_of_its_head() {
+    assert_accepted(format!("\r\n\r\n{}", get("")));
+    assert_accepted(format!("{}\r\n{}", get(""), get("")));
+}
+
+#[test]
+fn more_blank_lines_are_refused() {
+    let mut guard = guard();
+    assert_eq!(guard.pass(b"\r\n\r\n\r"), Err(Refusal::BlankLines));
+    assert_eq!(guard.position(), Position::InHead);
+}
+
+#[test]
+fn a_blank_line_is_not_a_begun_message() {
+    let mut guard = guard();
+    assert_eq!(guard.pass(b"\r\n\r"), Ok(0));
+    assert_eq!(guard.position(), Position::BetweenMessages);
+}
+
+#[test]
+fn blank_lines_can_be_dropped_but_not_without_end() {
+    let mut guard = guard();
+    assert_eq!(guard.pass(b"\r\n\r"), Ok(0));
+    assert_eq!(guard.take_blank_lines(), 2);
+    assert_eq!(guard.take_blank_lines(), 0);
+    assert_eq!(guard.pass(b"\r\n"), Ok(0));
+    assert_eq!(guard.take_blank_lines(), 2);
+    assert_eq!(guard.pass(b"\r\n"), Err(Refusal::BlankLines));
+}
+
+#[test]
+fn a_request_behind_dropped_blank_lines_is_read_from_its_first_byte() {
+    let mut guard = guard();
+    assert_eq!(guard.pass(b"\r\n"), Ok(0));
+    assert_eq!(guard.take_blank_lines(), 2);
+    assert_eq!(guard.pass(b"GET / HT"), Ok(0));
+    assert_eq!(guard.take_blank_lines(), 0);
+    assert_eq!(guard.pass(get("").as_bytes()), Ok(get("").len()));
+}

@@ -1,0 +1,164 @@
+//! Line ends, and the rules of a request line.
+
+use super::super::Refusal;
+use super::super::request_line::METHOD_LIMIT;
+use super::{LIMITS, assert_accepted, assert_refused, request_line};
+
+#[test]
+fn a_bare_lf_in_a_head_is_refused_as_soon_as_it_arrives_cve_2021_41136() {
+    for head in [
+        "\n",
+        "GET\n",
+        "GET /\n",
+        "GET / HTTP/1.1\n",
+        "GET / HTTP/1.1\r\n\n",
+        "GET / HTTP/1.1\r\nHost\n",
+        "GET / HTTP/1.1\r\nHost: a\n",
+        "GET / HTTP/1.1\r\nHost: a\r\n\n",
+    ] {
+        assert_refused(head, Refusal::BareLineEnd);
+    }
+}
+
+#[test]
+fn a_bare_cr_in_a_head_is_refused_as_soon_as_another_byte_follows() {
+    for head in [
+        "\rG",
+        "GET / HTTP/1.1\rH",
+        "GET / HTTP/1.1\r\r",
+        "GET / HTTP/1.1\r\nHost: a\rb",
+        "GET / HTTP/1.1\r\nHost: a\r\r",
+        "GET / HTTP/1.1\r\nHost: a\r\n\rG",
+    ] {
+        assert_refused(head, Refusal::BareLineEnd);
+    }
+    assert_refused("GET /\r", Refusal::RequestLine);
+    assert_refused("GET / HTTP/1.1\r\nHost\r", Refusal::FieldName);
+}
+
+#[test]
+fn a_method_is_a_token() {
+    assert_accepted(request_line("PROPFIND / HTTP/1.1"));
+    assert_accepted(request_line("x!#$%&'*+-.^_`|~9 / HTTP/1.1"));
+    for line in [
+        "G@T /",
+        " GET /",
+        "\tGET /",
+        "GET\t/",
+        "(GET) /",
+        "\u{16}\u{3}\u{1}",
+        "G\u{e9}T /",
+    ] {
+        assert_refused(line, Refusal::RequestLine);
+    }
+}
+
+#[test]
+fn a_method_longer_than_any_known_one_is_not_implemented() {
+    let longest = "M".repeat(METHOD_LIMIT);
+    assert_accepted(request_line(&format!("{longest} / HTTP/1.1")));
+    assert_refused(format!("{longest}M"), Refusal::MethodTooLong);
+}
+
+#[test]
+fn connect_is_not_implemented() {
+    assert_refused("CONNECT a:80 HTTP/1.1\r\n", Refusal::Connect);
+}
+
+#[test]
+fn a_request_line_has_exactly_three_parts() {
+    for line in [
+        "GET",
+        "GET /",
+        "GET  / HTTP/1.1",
+        "GET  HTTP/1.1",
+        " / HTTP/1.1",
+        "GET /a b HTTP/1.1",
+        "GET /\tHTTP/1.1",
+        "GET /  HTTP/1.1",
+        "GET / HTTP/1.1 ",
+        "GET HTTP/1.1",
+    ] {
+        assert_refused(request_line(line), Refusal::RequestLine);
+    }
+}
+
+#[test]
+fn a_target_is_visible_ascii() {
+    assert_accepted(request_line(
+        "GET /!\"$%&'()*+,-./:;<=>?@[\\]^_`{|}~ HTTP/1.1",
+    ));
+    for byte in (0..=b' ').chain(0x7f..=0xff) {
+        let refusal = match byte {
+            b'\n' => Refusal::BareLineEnd,
+            b' ' => continue,
+            _ => Refusal::RequestLine,
+        };
+        assert_refused([b"GET /", &[byte][..]].concat(), refusal);
+    }
+}
+
+#[test]
+fn a_target_has_no_fragment() {
+    assert_refused("GET /a#", Refusal::Target);
+    assert_refused("GET #", Refusal::Target);
+}
+
+#[test]
+fn a_target_has_one_of_the_forms_of_the_rfc() {
+    for line in [
+        "OPTIONS * HTTP/1.1",
+        "GET http://a HTTP/1.1",
+        "GET HTTPS://a:443/b?c HTTP/1.1",
+    ] {
+        assert_accepted(request_line(line));
+    }
+    for line in [
+        "GET * HTTP/1.1",
+        "GET a HTTP/1.1",
+        "GET a:80 HTTP/1.1",
+        "GET ?a HTTP/1.1",
+        "GET ftp://a/ HTTP/1.1",
+        "GET http:/a HTTP/1.1",
+        "GET http:///a HTTP/1.1",
+        "GET http://b@a/ HTTP/1.1",
+    ] {
+        assert_refused(request_line(line), Refusal::Target);
+    }
+}
+
+#[test]
+fn a_target_over_its_limit_is_refused_before_it_ends() {
+    let longest = format!("/{}", "u".repeat(LIMITS.max_uri - 1));
+    assert_accepted(request_line(&format!("GET {longest} HTTP/1.1")));
+    assert_refused(format!("GET {longest}u"), Refusal::UriTooLong);
+}
+
+#[test]
+fn only_two_versions_are_spoken() {
+    assert_accepted("GET / HTTP/1.0\r\n\r\n");
+    for version in ["HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/3.1"] {
+        assert_refused(format!("GET / {version}"), Refusal::Version);
+    }
+}
+
+#[test]
+fn the_preface_of_http_2_is_answered_with_the_versions_that_are_spoken() {
+    assert_refused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Refusal::Version);
+}
+
+#[test]
+fn anything_else_in_the_place_of_the_version_is_garbage() {
+    for version in [
+        "http/1.1",
+        "HTTP/1,1",
+        "HTTP/x",
+        "HTTP 1.1",
+        "HTTP/1.10",
+        "HTTP/11",
+        "ICE/1.0",
+        "\r\n",
+    ] {
+        assert_refused(format!("GET / {version}"), Refusal::RequestLine);
+    }
+}

@@ -1,0 +1,267 @@
+//! However a client cuts its bytes, the same messages come out, or the same refusal.
+
+use proptest::prelude::*;
+
+use super::super::{Chunked, Event, Guard, HeadLimits, Position, Refusal};
+use super::LIMITS;
+
+/// Limits that the messages below reach.
+const TIGHT: HeadLimits = HeadLimits {
+    max_header_bytes: 120,
+    max_headers: 4,
+    max_uri: 24,
+};
+
+const GET: &[u8] = b"GET /a?b=c HTTP/1.1\r\nHost: a.example:80\r\nAccept: */*\r\n\r\n";
+const POST: &[u8] =
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 15\r\n\r\nGr\u{fc}\u{df}e\r\n\r\n\u{2713}\n"
+        .as_bytes();
+const CHUNKED: &[u8] = "PUT /\u{7e} HTTP/1.1\r\nHost: [::1]\r\ntransfer-encoding:chunked\r\n\r\n\
+    5;n=\"v\"\r\n\u{2713}\r\n\r\n00A;a;b\r\n0\r\n\r\nGET /\r\n3\r\n\u{fffd}\r\n0;last\r\nX-Sum: 1\r\nY:\r\n\r\n".as_bytes();
+const OLD: &[u8] = b"HEAD http://a/b HTTP/1.0\r\nX: \xff\t\x80\r\n\r\n";
+
+/// Streams of one or more messages, right and wrong.
+fn streams() -> Vec<Vec<u8>> {
+    let mut streams = vec![
+        [GET, GET].concat(),
+        [POST, GET].concat(),
+        [CHUNKED, POST, b"\r\n", GET].concat(),
+        [b"\r\n\r\n", OLD, CHUNKED, CHUNKED].concat(),
+        [GET, b"\r\n\r\n\r\n"].concat(),
+        [GET, b"CONNECT a:80 HTTP/1.1\r\n"].concat(),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
+        b"GET /a/target/over/its/limit HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
+        b"AMETHODTHATISLONGERTHANANYKNOWNONE / HTTP/1.1\r\n\r\n".to_vec(),
+    ];
+    let fields = [
+        "Host: b\r\n",
+        "A : b\r\n",
+        "A: b\n",
+        "A: b\rc\r\n",
+        "A: b\r\n c\r\n",
+        "A: \0\r\n",
+        "Content-Length: 1,1\r\n",
+        "Content-Length: 1\r\nContent-Length: 1\r\n",
+        "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: x\r\n",
+        "A: b\r\nA: b\r\nA: b\r\nA: b\r\n",
+        "A: a long value that takes the head over its limit in bytes, which is a hundred and twenty of them\r\n",
+    ];
+    for field in fields {
+        let head = [b"GET / HTTP/1.1\r\nHost: a\r\n", field.as_bytes(), b"\r\n"];
+        streams.push([GET, &head.concat()].concat());
+    }
+    let bodies = [
+        "3\r\nabcd\r\n0\r\n\r\n",
+        "3\nabc",
+        "0x3\r\nabc",
+        "3 \r\nabc",
+        "\r\n",
+        "3;a\nabc",
+        "0\r\nA b\r\n\r\n",
+        "11111111111111111\r\n",
+        "ffffffffffffffff\r\n",
+        "0\r\n\r\r\n",
+        "0\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\n\r\n",
+    ];
+    for body in bodies {
+        let head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+        streams.push([GET, head, body.as_bytes()].concat());
+    }
+    streams
+}
+
+/// What a guard made of a stream: where heads and bodies ended, and how it stands now.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    ends: Vec<(Position, usize)>,
+    position: Position,
+    refusal: Option<Refusal>,
+}
+
+/// Offers `pieces` as a connection does, which keeps what was not passed.
+fn feed<'a>(limits: HeadLimits, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+    let mut guard = Guard::new(limits);
+    let (mut received, mut passed) = (Vec::new(), 0);
+    let (mut ends, mut refusal) = (Vec::new(), None);
+    for piece in pieces {
+        received.extend_from_slice(piece);
+        loop {
+            let was_in_body = guard.position() == Position::InBody;
+            match guard.pass(&received[passed..]) {
+                Ok(0) => break,
+                Ok(length) => passed += length,
+                Err(why) => {
+                    refusal = Some(why);
+                    break;
+                }
+            }
+            if !(was_in_body && guard.position() == Position::InBody) {
+                ends.push((guard.position(), passed));
+            }
+        }
+    }
+    Outcome {
+        ends,
+        position: guard.position(),
+        refusal,
+    }
+}
+
+#[test]
+fn a_stream_cut_at_any_byte_gives_what_it_gives_whole() {
+    for limits in [LIMITS, TIGHT] {
+        for stream in streams() {
+            let whole = feed(limits, [&stream[..]]);
+            for cut in 0..=stream.len() {
+                let (front, back) = stream.split_at(cut);
+                assert_eq!(
+                    feed(limits, [front, back]),
+                    whole,
+                    "cut at {cut}: {}",
+                    stream.escape_ascii()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_comes_byte_by_byte_gives_what_it_gives_whole() {
+    for limits in [LIMITS, TIGHT] {
+        for stream in streams() {
+            let whole = feed(limits, [&stream[..]]);
+            assert_eq!(
+                feed(limits, stream.chunks(1)),
+                whole,
+                "{}",
+                stream.escape_ascii()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_right_streams_are_passed_and_the_wrong_ones_are_not() {
+    let outcomes: Vec<_> = streams()
+        .iter()
+        .map(|stream| feed(LIMITS, [&stream[..]]))
+        .collect();
+    assert!(
+        outcomes[..4]
+            .iter()
+            .all(|outcome| outcome.refusal.is_none()),
+        "{outcomes:?}"
+    );
+    assert!(
+        outcomes[..4]
+            .iter()
+            .all(|outcome| outcome.position == Position::BetweenMessages)
+    );
+    assert_eq!(outcomes[3].ends.len(), 5, "one head, two heads with bodies");
+    let accepted = outcomes
+        .iter()
+        .filter(|outcome| outcome.refusal.is_none())
+        .count();
+    assert_eq!(
+        accepted, 9,
+        "of the others only those that break the tight limits"
+    );
+}
+
+#[test]
+fn dropped_blank_lines_do_not_change_the_messages() {
+    let mut guard = Guard::new(LIMITS);
+    let (mut buffer, mut heads) = (Vec::new(), 0);
+    for &byte in &[b"\r\n\r\n", GET, b"\r\n", GET].concat() {
+        buffer.push(byte);
+        match guard.pass(&buffer) {
+            Ok(0) => drop(buffer.drain(..guard.take_blank_lines())),
+            Ok(length) => {
+                assert_eq!(buffer, GET);
+                buffer.drain(..length);
+                heads += 1;
+            }
+            Err(refusal) => panic!("{refusal:?}"),
+        }
+    }
+    assert_eq!(heads, 2);
+}
+
+#[test]
+fn the_data_of_a_chunked_body_is_the_same_however_it_is_cut() {
+    let body = "4;x\r\n\u{2713}\n\r\n2\r\n\r\n\r\n1\r\n\r\r\n0\r\nA: b\r\n\r\n".as_bytes();
+    for cut in 0..=body.len() {
+        let (front, back) = body.split_at(cut);
+        let mut chunked = Chunked::new(&LIMITS);
+        let (mut data, mut end) = (Vec::new(), None);
+        for (base, piece) in [(0, front), (cut, back)] {
+            for event in chunked.events(piece) {
+                match event.unwrap() {
+                    Event::Data(range) => data.extend_from_slice(&piece[range]),
+                    Event::End(at) => end = Some(base + at),
+                }
+            }
+        }
+        assert_eq!(data, "\u{2713}\n\r\n\r".as_bytes());
+        assert_eq!(end, Some(body.len()));
+    }
+}
+
+/// A stream from above with some of its bytes replaced, doubled or removed.
+fn damaged_stream() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = prop_oneof![
+        Just(b'\r'),
+        Just(b'\n'),
+        Just(b' '),
+        Just(b'\t'),
+        Just(b':'),
+        Just(b';'),
+        Just(b'0'),
+        any::<u8>()
+    ];
+    let damages = proptest::collection::vec((any::<prop::sample::Index>(), 0..3, bytes), 0..4);
+    (proptest::sample::select(streams()), damages).prop_map(|(mut stream, damages)| {
+        for (index, kind, byte) in damages {
+            let at = index.index(stream.len());
+            match kind {
+                0 => stream[at] = byte,
+                1 => stream.insert(at, byte),
+                _ => drop(stream.remove(at)),
+            }
+        }
+        stream
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_stream_gives_the_same_in_any_pieces(
+        stream in damaged_stream(),
+        sizes in proptest::collection::vec(1_usize..40, 1..20),
+        is_tight: bool,
+    ) {
+        let limits = if is_tight { TIGHT } else { LIMITS };
+        let whole = feed(limits, [&stream[..]]);
+        prop_assert_eq!(&feed(limits, stream.chunks(1)), &whole);
+        let (mut pieces, mut rest) = (Vec::new(), &stream[..]);
+        for size in sizes {
+            let (piece, behind) = rest.split_at(size.min(rest.len()));
+            pieces.push(piece);
+            rest = behind;
+        }
+        pieces.push(rest);
+        prop_assert_eq!(&feed(limits, pieces), &whole);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic_or_pass_more_than_there_is(
+        pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 0..8),
+    ) {
+        let outcome = feed(TIGHT, pieces.iter().map(Vec::as_slice));
+        let offered: usize = pieces.iter().map(Vec::len).sum();
+        prop_assert!(outcome.ends.iter().all(|&(_, end)| end <= offered));
+    }
+}

@@ -14,8 +14,14 @@ pub const READ_LIMIT: usize = 64 * 1024;
 /// What a read brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// This many bytes; there may be more.
-    Bytes(usize),
+    /// Bytes. `emptied` when the socket had no more of them, so that the next read is due only after
+    /// the next readiness event.
+    Bytes {
+        /// How many.
+        count: usize,
+        /// Whether the read took all that was there.
+        emptied: bool,
+    },
     /// Nothing is there now.
     Blocked,
     /// The other side has closed the socket.
@@ -43,6 +49,7 @@ impl Inbox {
     /// Reads once. Call it when [`Frames::next`] has no complete frame left.
     pub fn fill(&mut self, socket: impl AsFd) -> io::Result<Fill> {
         let room = self.frames.room();
+        let wanted = room.len();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_LIMIT))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
@@ -52,16 +59,22 @@ impl Inbox {
             Err(rustix::io::Errno::CONNRESET) => return Ok(Fill::Closed),
             Err(error) => return Err(error.into()),
         };
+        // The kernel ends a read behind the bytes that descriptors came with: more may follow.
+        let mut emptied = received < wanted;
         for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(descriptors) = message {
                 self.descriptors.extend(descriptors);
+                emptied = false;
             }
         }
         if received == 0 {
             return Ok(Fill::Closed);
         }
         self.frames.end += received;
-        Ok(Fill::Bytes(received))
+        Ok(Fill::Bytes {
+            count: received,
+            emptied,
+        })
     }
 }
 
@@ -98,7 +111,10 @@ impl Frames {
             self.start = 0;
         }
         let wanted = READ_LIMIT.max(self.incomplete_frame());
-        if self.bytes.len() < wanted {
+        if self.bytes.is_empty() {
+            // Fresh zeroed pages, which weigh nothing until they are written.
+            self.bytes = vec![0; wanted];
+        } else if self.bytes.len() < wanted {
             self.bytes.resize(wanted, 0);
         }
         &mut self.bytes[self.end..]
@@ -128,7 +144,7 @@ mod tests {
 
     fn receive_ids(inbox: &mut Inbox, socket: &UnixStream) -> Vec<u32> {
         let mut ids = Vec::new();
-        while let Ok(Fill::Bytes(_)) = inbox.fill(socket) {
+        while let Ok(Fill::Bytes { .. }) = inbox.fill(socket) {
             while let Some(frame) = inbox.frames.next().expect("well formed") {
                 ids.push(u32::from_le_bytes(
                     *frame.payload.first_chunk().expect("an id"),

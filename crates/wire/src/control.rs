@@ -90,7 +90,7 @@ impl<'a> Stack<'a> {
 /// Appends the question where the thread of `lane` stands.
 pub fn encode_ask_stack(out: &mut Vec<u8>, lane: u16) {
     frame::push(out, Kind::AskStack, |out| {
-        out.extend_from_slice(&lane.to_le_bytes())
+        out.extend_from_slice(&lane.to_le_bytes());
     });
 }
 
@@ -105,7 +105,7 @@ pub fn decode_ask_stack(payload: &[u8]) -> Result<u16, Malformed> {
 /// Appends why a boot has failed: one or more lines for people, cut to [`TEXT_LIMIT`].
 pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::BootFailed, |out| {
-        out.extend_from_slice(cut(text))
+        out.extend_from_slice(cut(text));
     });
 }
 

@@ -167,6 +167,10 @@ impl<'a> Headers<'a> {
     }
 }
 
+#[expect(
+    clippy::copy_iterator,
+    reason = "a request and a response are read-only views, copied freely"
+)]
 impl<'a> Iterator for Headers<'a> {
     type Item = (Name<'a>, &'a [u8]);
 

@@ -143,6 +143,8 @@ mod tests {
     use super::*;
     use crate::{Frame, push_header};
 
+    type Write = fn(&mut Vec<u8>);
+
     #[test]
     fn every_kind_of_body_survives_the_wire() {
         let head = ResponseHead {
@@ -152,7 +154,7 @@ mod tests {
         };
         let mut headers = Vec::new();
         push_header(&mut headers, "content-type", b"text/plain");
-        let bodies: [(fn(&mut Vec<u8>), ResponseBody<'_>); 4] = [
+        let bodies: [(Write, ResponseBody<'_>); 4] = [
             (body::none, ResponseBody::None),
             (
                 |out| body::inline(out, 4, [&b"ab"[..], b"cd"].into_iter()),

@@ -63,14 +63,14 @@ pub fn encode_chunk(out: &mut Vec<u8>, id: u32, data: &[u8]) {
 /// Appends the end of the stream of request `id`.
 pub fn encode_end(out: &mut Vec<u8>, id: u32) {
     frame::push(out, Kind::End, |out| {
-        out.extend_from_slice(&id.to_le_bytes())
+        out.extend_from_slice(&id.to_le_bytes());
     });
 }
 
 /// Appends that request `id` is over without an end.
 pub fn encode_abort(out: &mut Vec<u8>, id: u32) {
     frame::push(out, Kind::Abort, |out| {
-        out.extend_from_slice(&id.to_le_bytes())
+        out.extend_from_slice(&id.to_le_bytes());
     });
 }
 

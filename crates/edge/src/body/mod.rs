@@ -1,0 +1,13 @@
+//! Bodies on their way in and out.
+
+mod file;
+mod receive;
+mod reply;
+mod spool;
+mod stream;
+
+pub(crate) use file::FileBody;
+pub(crate) use receive::receive;
+pub(crate) use reply::ReplyBody;
+pub(crate) use spool::Spool;
+pub(crate) use stream::{StreamBody, StreamSender, Upstream, stream};

@@ -1,0 +1,181 @@
+use std::fmt;
+use std::fs::File;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use wire::Name;
+
+use crate::body::{FileBody, ReplyBody};
+
+/// What the application has answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) response: Response<ReplyBody>,
+    /// How long the request waited for a worker.
+    pub(crate) queue_time: Duration,
+    /// How long the application took until it began its answer.
+    pub(crate) app_time: Duration,
+}
+
+/// Why an answer cannot be sent as HTTP.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BadAnswer {
+    Status(u16),
+    Name(String),
+    Value(String),
+    MissingFile,
+}
+
+impl fmt::Display for BadAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadAnswer::Status(status) => write!(f, "{status} is not a status from 200 to 599"),
+            BadAnswer::Name(name) => write!(f, "{name:?} is not a header name"),
+            BadAnswer::Value(name) => write!(
+                f,
+                "the value of the header {name:?} has a line end or a control character"
+            ),
+            BadAnswer::MissingFile => write!(f, "the file of the body did not arrive"),
+        }
+    }
+}
+
+/// The names of `wire::NAMES`, ready to use.
+static NAMES: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
+    wire::NAMES
+        .iter()
+        .map(|name| HeaderName::from_static(name))
+        .collect()
+});
+
+/// Makes the response to a request with this method of what a worker has sent; `stream` makes a
+/// streamed body.
+pub(super) fn response(
+    answer: &wire::Response<'_>,
+    method: &Method,
+    file: Option<File>,
+    stream: impl FnOnce() -> ReplyBody,
+) -> Result<Response<ReplyBody>, BadAnswer> {
+    let status = StatusCode::from_u16(answer.status)
+        .ok()
+        .filter(|status| (200..600).contains(&status.as_u16()));
+    let status = status.ok_or(BadAnswer::Status(answer.status))?;
+    let headers = headers(answer.headers)?;
+    let body = match answer.body {
+        wire::ResponseBody::None => ReplyBody::empty(),
+        wire::ResponseBody::Inline(bytes) => ReplyBody::full(Bytes::copy_from_slice(bytes)),
+        wire::ResponseBody::File { offset, length } => ReplyBody::file(FileBody::new(
+            file.ok_or(BadAnswer::MissingFile)?,
+            offset,
+            length,
+        )),
+        wire::ResponseBody::Stream => stream(),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    settle_framing(&mut response, method);
+    Ok(response)
+}
+
+fn headers(sent: wire::Headers<'_>) -> Result<HeaderMap, BadAnswer> {
+    let mut headers = HeaderMap::with_capacity(sent.len());
+    for (name, value) in sent {
+        let name = match name {
+            Name::Known(code) => NAMES[usize::from(code) - 1].clone(),
+            Name::Literal(bytes) => HeaderName::from_bytes(bytes)
+                .map_err(|_| BadAnswer::Name(String::from_utf8_lossy(bytes).into_owned()))?,
+        };
+        let value =
+            HeaderValue::from_bytes(value).map_err(|_| BadAnswer::Value(name.to_string()))?;
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+/// The framing is the server's: a known length counts more than what the application says of it,
+/// except where there is no body to count (HEAD, 304), and hyper chunks what has none.
+fn settle_framing(response: &mut Response<ReplyBody>, method: &Method) {
+    let bodiless = *method == Method::HEAD || response.status() == StatusCode::NOT_MODIFIED;
+    let length = response.body().length();
+    let headers = response.headers_mut();
+    headers.remove(TRANSFER_ENCODING);
+    if let (false, Some(length)) = (bodiless, length) {
+        if headers.contains_key(CONTENT_LENGTH) {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn respond(
+        method: &Method,
+        headers: &[(&str, &[u8])],
+        body: &[u8],
+    ) -> Result<Response<ReplyBody>, BadAnswer> {
+        let mut encoded = Vec::new();
+        for (name, value) in headers {
+            wire::push_header(&mut encoded, name, value);
+        }
+        let head = wire::response::ResponseHead {
+            id: 1,
+            status: 200,
+            app_micros: 0,
+        };
+        let count = u16::try_from(headers.len()).expect("few");
+        let mut bytes = Vec::new();
+        wire::response::encode(&mut bytes, head, (count, &encoded), |out| {
+            wire::response::body::whole(out, body);
+        });
+        let frame = wire::Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        let answer = wire::Response::decode(frame.payload).expect("well formed");
+        response(&answer, method, None, || unreachable!("not a stream"))
+    }
+
+    #[test]
+    fn a_header_value_with_a_line_end_is_refused() {
+        for value in [&b"a\r\nset-cookie: x"[..], b"a\nb", b"a\rb", b"a\0b"] {
+            let answer = respond(&Method::GET, &[("location", value)], b"");
+            assert_eq!(
+                answer.expect_err("refused"),
+                BadAnswer::Value("location".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn a_header_name_that_is_no_token_is_refused() {
+        let answer = respond(&Method::GET, &[("x y", b"1")], b"");
+        assert_eq!(
+            answer.expect_err("refused"),
+            BadAnswer::Name("x y".to_owned())
+        );
+    }
+
+    #[test]
+    fn repeated_headers_stay_apart() {
+        let response = respond(
+            &Method::GET,
+            &[("set-cookie", b"a"), ("set-cookie", b"b")],
+            b"",
+        )
+        .expect("valid");
+        assert_eq!(response.headers().get_all("set-cookie").iter().count(), 2);
+    }
+
+    #[test]
+    fn a_wrong_length_is_put_right_but_that_of_a_head_answer_is_kept() {
+        let response = respond(&Method::GET, &[("content-length", b"99")], b"four").expect("valid");
+        assert_eq!(response.headers()[CONTENT_LENGTH], "4");
+        let response = respond(&Method::HEAD, &[("content-length", b"99")], b"").expect("valid");
+        assert_eq!(response.headers()[CONTENT_LENGTH], "99");
+    }
+}

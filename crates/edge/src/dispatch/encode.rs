@@ -1,0 +1,147 @@
+use std::io;
+
+use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
+use link::Outbox;
+use wire::request::{self, RequestBody, RequestHead};
+
+use super::{Call, CallBody};
+use crate::http::Target;
+
+/// Appends a request to a lane's outbox.
+pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()> {
+    let body = match &call.body {
+        CallBody::None => RequestBody::None,
+        CallBody::Empty => RequestBody::Inline(b""),
+        CallBody::Inline(bytes) => RequestBody::Inline(bytes),
+        CallBody::Spooled(spool) => {
+            outbox.attach(spool.file().try_clone()?.into());
+            RequestBody::File {
+                length: spool.length(),
+            }
+        }
+    };
+    let target = Target::of(&call.parts, &call.peer);
+    let head = RequestHead {
+        id,
+        method: call.parts.method.as_str().as_bytes(),
+        path: target.path.as_bytes(),
+        query: target.query.as_bytes(),
+        server_name: target.server_name,
+        server_port: target.server_port,
+        remote_addr: call.peer.remote.as_bytes(),
+        version: if call.parts.version == http::Version::HTTP_10 {
+            10
+        } else {
+            11
+        },
+    };
+    request::encode(outbox.buffer(), &head, body, |out| push_headers(out, call));
+    Ok(())
+}
+
+/// Appends the headers that the application sees, each name once, and counts them.
+///
+/// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
+/// a proxy may have set. The body's length is what has been received, in whatever coding it came.
+fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
+    let headers = &call.parts.headers;
+    let mut count = 0;
+    for name in headers.keys() {
+        if *name == CONTENT_LENGTH || *name == TRANSFER_ENCODING || name.as_str().contains('_') {
+            continue;
+        }
+        push_joined(out, headers, name);
+        count += 1;
+    }
+    if !matches!(call.body, CallBody::None) {
+        wire::push_header(
+            out,
+            CONTENT_LENGTH.as_str(),
+            call.body_length().to_string().as_bytes(),
+        );
+        count += 1;
+    }
+    count
+}
+
+/// Appends one name with all of its values joined (RFC 9110 5.3; cookies by RFC 6265 5.4).
+fn push_joined(out: &mut Vec<u8>, headers: &HeaderMap, name: &http::HeaderName) {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next().map_or(&b""[..], |value| value.as_bytes());
+    let Some(second) = values.next() else {
+        return wire::push_header(out, name.as_str(), first);
+    };
+    let separator: &[u8] = if *name == COOKIE { b"; " } else { b", " };
+    let mut joined = first.to_vec();
+    for value in std::iter::once(second).chain(values) {
+        joined.extend_from_slice(separator);
+        joined.extend_from_slice(value.as_bytes());
+    }
+    wire::push_header(out, name.as_str(), &joined);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use http::Request;
+    use wire::Name;
+
+    use super::*;
+    use crate::http::Peer;
+    use crate::listen::Local;
+
+    fn headers_seen(request: http::request::Builder, body: CallBody) -> Vec<(String, String)> {
+        let (parts, ()) = request.body(()).expect("a valid request").into_parts();
+        let peer = Rc::new(Peer {
+            remote: "127.0.0.1".to_owned(),
+            local: Local { port: 80 },
+        });
+        let mut outbox = Outbox::default();
+        encode(&mut outbox, 1, &Call::new(parts, peer, body)).expect("encoded");
+        let frame = wire::Frame::first(outbox.buffer())
+            .expect("well formed")
+            .expect("complete");
+        let request = wire::Request::decode(frame.payload).expect("well formed");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let name = |name: Name<'_>| match name {
+            Name::Known(code) => wire::name_of(code).expect("known").to_owned(),
+            Name::Literal(bytes) => text(bytes),
+        };
+        request
+            .headers
+            .map(|(header, value)| (name(header), text(value)))
+            .collect()
+    }
+
+    #[test]
+    fn repeated_headers_are_joined_and_cookies_with_semicolons() {
+        let request = Request::builder()
+            .header("x-odd", "1")
+            .header("cookie", "a=1")
+            .header("x-odd", "2")
+            .header("cookie", "b=2");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(
+            seen,
+            [
+                ("x-odd".to_owned(), "1, 2".to_owned()),
+                ("cookie".to_owned(), "a=1; b=2".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_name_with_an_underscore_is_dropped() {
+        let request = Request::builder().header("x_forwarded_for", "evil");
+        assert_eq!(headers_seen(request, CallBody::None), []);
+    }
+
+    #[test]
+    fn a_chunked_body_has_the_length_that_was_received() {
+        let request = Request::builder().header("transfer-encoding", "chunked");
+        let seen = headers_seen(request, CallBody::Inline(b"hello".to_vec()));
+        assert_eq!(seen, [("content-length".to_owned(), "5".to_owned())]);
+    }
+}

@@ -1,0 +1,215 @@
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use link::Outbox;
+use wire::control::Begun;
+
+use super::encode::encode;
+use super::exchange::Exchange;
+use super::pace::Pace;
+use crate::body::StreamSender;
+use crate::frames::FrameSocket;
+
+/// With so many bytes waiting to be sent, a lane takes no further request.
+const OUTBOX_LIMIT: usize = 1024 * 1024;
+
+/// Which lane of which worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LaneTag {
+    pub(crate) worker: u32,
+    pub(crate) lane: u16,
+}
+
+/// One Ruby thread, seen from the edge: what it was given and has not answered.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) tag: LaneTag,
+    page: File,
+    state: Cell<State>,
+    capacity: Cell<u16>,
+    outbox: RefCell<Outbox>,
+    held: RefCell<VecDeque<Held>>,
+    last_id: Cell<u32>,
+    pace: Cell<Pace>,
+    front_since: Cell<Instant>,
+    waker: RefCell<Option<Waker>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// The worker has not said hello yet.
+    Opening,
+    /// Takes requests.
+    Open,
+    /// Finishes what it holds.
+    Draining,
+    /// Its worker is over the time of a request, or gone.
+    Closed,
+}
+
+/// A request that the worker has been given.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) id: u32,
+    pub(super) stage: Stage,
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The application has not answered.
+    Waiting(Rc<Exchange>),
+    /// Its answer is being streamed.
+    Streaming(StreamSender),
+}
+
+impl Lane {
+    pub(crate) fn new(tag: LaneTag, page: File) -> Lane {
+        Lane {
+            tag,
+            page,
+            state: Cell::new(State::Opening),
+            capacity: Cell::new(0),
+            outbox: RefCell::default(),
+            held: RefCell::default(),
+            last_id: Cell::new(0),
+            pace: Cell::default(),
+            front_since: Cell::new(Instant::now()),
+            waker: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state.get()
+    }
+
+    pub(crate) fn set_state(&self, state: State) {
+        self.state.set(state);
+    }
+
+    /// The worker has said hello.
+    pub(super) fn open(&self, capacity: u16) {
+        self.capacity.set(capacity);
+        self.state.set(State::Open);
+    }
+
+    /// Whether the worker holds nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.borrow().is_empty()
+    }
+
+    /// What the worker holds, oldest first.
+    pub(super) fn held(&self) -> Ref<'_, VecDeque<Held>> {
+        self.held.borrow()
+    }
+
+    /// Whether the lane takes another request.
+    pub(super) fn has_room(&self) -> bool {
+        let held = self.held.borrow().len();
+        self.state.get() == State::Open
+            && self
+                .pace
+                .get()
+                .has_room(usize::from(self.capacity.get()), held, || self.running())
+            && self.outbox.borrow().len() < OUTBOX_LIMIT
+    }
+
+    /// How long the request at the front has been with the worker.
+    pub(super) fn running(&self) -> Duration {
+        self.front_since.get().elapsed()
+    }
+
+    /// Gives the worker a request.
+    pub(super) fn begin(&self, exchange: Rc<Exchange>) -> io::Result<()> {
+        let id = self.last_id.get().wrapping_add(1);
+        encode(&mut self.outbox.borrow_mut(), id, &exchange.call)?;
+        self.last_id.set(id);
+        let mut held = self.held.borrow_mut();
+        if held.is_empty() {
+            self.front_since.set(Instant::now());
+        }
+        held.push_back(Held {
+            id,
+            stage: Stage::Waiting(exchange),
+        });
+        self.wake();
+        Ok(())
+    }
+
+    /// Takes the request with this id off the lane.
+    pub(super) fn release(&self, id: u32) -> Option<Stage> {
+        let mut held = self.held.borrow_mut();
+        let place = held.iter().position(|held| held.id == id)?;
+        if place == 0 {
+            self.front_since.set(Instant::now());
+        }
+        held.remove(place).map(|held| held.stage)
+    }
+
+    /// Puts the request back as one whose answer is being streamed.
+    pub(super) fn keep_streaming(&self, id: u32, sender: StreamSender) {
+        self.held.borrow_mut().push_front(Held {
+            id,
+            stage: Stage::Streaming(sender),
+        });
+    }
+
+    /// Takes everything that the worker holds, oldest first.
+    pub(super) fn take_held(&self) -> VecDeque<Held> {
+        self.held.take()
+    }
+
+    /// The request that the worker has begun last, as it wrote on the shared page.
+    pub(super) fn begun(&self) -> u32 {
+        let mut id = [0; Begun::BYTES];
+        // The page cannot be read only if it was never written: nothing has begun.
+        let _ = self.page.read_exact_at(&mut id, 0);
+        u32::from_le_bytes(id)
+    }
+
+    /// Takes note of how long the application took.
+    pub(super) fn note_pace(&self, app_time: Duration) {
+        let mut pace = self.pace.get();
+        pace.note(app_time);
+        self.pace.set(pace);
+    }
+
+    /// Appends frames and sees to it that they are sent.
+    pub(super) fn push(&self, encode: impl FnOnce(&mut Vec<u8>)) {
+        encode(self.outbox.borrow_mut().buffer());
+        self.wake();
+    }
+
+    /// Sends what waits.
+    pub(super) fn poll_flush(
+        &self,
+        cx: &mut Context<'_>,
+        socket: &FrameSocket,
+    ) -> Poll<io::Result<()>> {
+        socket.poll_flush(cx, &mut self.outbox.borrow_mut())
+    }
+
+    /// Who is woken when there is something to send. Only after a flush: what is pushed while the
+    /// lane's task runs is flushed by it anyway.
+    pub(super) fn set_waker(&self, waker: &Waker) {
+        self.waker.replace(Some(waker.clone()));
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+impl fmt::Display for LaneTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.worker, self.lane)
+    }
+}

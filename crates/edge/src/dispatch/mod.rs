@@ -1,0 +1,16 @@
+//! From a received request to the application's answer: one queue, and lanes to the workers.
+
+mod answer;
+mod call;
+mod dispatcher;
+mod encode;
+mod exchange;
+mod lane;
+mod pace;
+mod traffic;
+
+pub(crate) use answer::Answer;
+pub(crate) use call::{Call, CallBody};
+pub(crate) use dispatcher::Dispatcher;
+pub(crate) use lane::{Lane, LaneTag};
+pub(crate) use traffic::carry;

@@ -1,0 +1,140 @@
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+
+use http::{Request, StatusCode, Version};
+use serde_json::json;
+
+use super::peer::Peer;
+use crate::log::Log;
+use crate::settings::LogFormat;
+use crate::timestamp::Timestamp;
+
+/// What the log says of a client that went before it was answered, as nginx does.
+const CLIENT_GONE: u16 = 499;
+
+/// Writes a line for each request, if the `access_log` option says so.
+#[derive(Debug)]
+pub(crate) struct AccessLog {
+    log: Option<Rc<Log>>,
+}
+
+/// The line of one request, written when it is dropped; nothing when the access log is off.
+#[derive(Debug)]
+pub(crate) struct AccessEntry(Option<Box<Line>>);
+
+#[derive(Debug)]
+struct Line {
+    log: Rc<Log>,
+    start: Instant,
+    remote: String,
+    method: String,
+    target: String,
+    version: Version,
+    status: u16,
+    bytes: usize,
+    queue_time: Duration,
+    app_time: Duration,
+}
+
+impl AccessLog {
+    pub(crate) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
+        AccessLog {
+            log: enabled.then(|| Rc::clone(log)),
+        }
+    }
+
+    /// Begins the line of a request.
+    pub(crate) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
+        AccessEntry(self.log.as_ref().map(|log| {
+            Box::new(Line {
+                log: Rc::clone(log),
+                start: Instant::now(),
+                remote: peer.remote.clone(),
+                method: request.method().to_string(),
+                target: request.uri().to_string(),
+                version: request.version(),
+                status: CLIENT_GONE,
+                bytes: 0,
+                queue_time: Duration::ZERO,
+                app_time: Duration::ZERO,
+            })
+        }))
+    }
+}
+
+impl AccessEntry {
+    /// Notes how long the request waited for a worker and how long the application took.
+    pub(crate) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
+        if let Some(line) = &mut self.0 {
+            line.queue_time = queue_time;
+            line.app_time = app_time;
+        }
+    }
+
+    /// Notes the status of the answer.
+    pub(crate) fn answered(&mut self, status: StatusCode) {
+        if let Some(line) = &mut self.0 {
+            line.status = status.as_u16();
+        }
+    }
+
+    /// Counts bytes of the answer's body.
+    pub(crate) fn count(&mut self, bytes: usize) {
+        if let Some(line) = &mut self.0 {
+            line.bytes += bytes;
+        }
+    }
+}
+
+impl Drop for AccessEntry {
+    fn drop(&mut self) {
+        if let Some(line) = &self.0 {
+            let now = Timestamp::from(SystemTime::now());
+            let text = match line.log.format() {
+                LogFormat::Text => line.common(now),
+                LogFormat::Json => line.json(now),
+            };
+            line.log.gather(text.as_bytes());
+        }
+    }
+}
+
+impl Line {
+    /// The common log format, then the times in milliseconds.
+    fn common(&self, now: Timestamp) -> String {
+        format!(
+            "{} - - [{}] \"{} {} {:?}\" {} {} queue={:.3} app={:.3} total={:.3}\n",
+            self.remote,
+            now.common(),
+            self.method,
+            self.target,
+            self.version,
+            self.status,
+            self.bytes,
+            milliseconds(self.queue_time),
+            milliseconds(self.app_time),
+            milliseconds(self.start.elapsed()),
+        )
+    }
+
+    fn json(&self, now: Timestamp) -> String {
+        let line = json!({
+            "time": now.to_string(),
+            "remote": self.remote,
+            "method": self.method,
+            "target": self.target,
+            "protocol": format!("{:?}", self.version),
+            "status": self.status,
+            "bytes": self.bytes,
+            "queue_ms": milliseconds(self.queue_time),
+            "app_ms": milliseconds(self.app_time),
+            "total_ms": milliseconds(self.start.elapsed()),
+        });
+        format!("{line}\n")
+    }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    // Microseconds are what is measured; more digits would be noise.
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

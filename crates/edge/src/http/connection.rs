@@ -1,0 +1,237 @@
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::guarded::Guarded;
+use super::peer::Peer;
+use super::refusal::Refusal;
+use super::serve::serve;
+use super::watch::{Phase, Watch};
+use crate::board::Deadline;
+use crate::listen::Stream;
+use crate::server::Server;
+use crate::settings::Settings;
+
+/// A connection that has been idle for this long is taken out of hyper, whose buffers weigh 7 to
+/// 11 KB a connection, and parked as a bare socket.
+const PARK_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a body may be slow before its average rate counts.
+const BODY_GRACE: Duration = Duration::from_secs(10);
+/// How often the rate of a body is looked at after that.
+const BODY_CHECK: Duration = Duration::from_secs(1);
+
+/// How long, and for how many bytes, a client that is still sending is listened to after its last
+/// answer.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_LIMIT: usize = 1024 * 1024;
+const LINGER_READ: usize = 8 * 1024;
+
+/// How much hyper reads ahead of what it has parsed, beside a head.
+const HYPER_READ_LIMIT: usize = 64 * 1024;
+/// So many headers hyper parses without an allocation.
+const HYPER_INLINE_HEADERS: usize = 100;
+
+/// How an active phase of a connection has ended.
+enum Ending {
+    /// Nothing happens; the connection can be parked.
+    Idle,
+    /// It is over; this may remain to be said.
+    Over(Option<Refusal>),
+}
+
+/// Serves one client until it or the server ends the connection.
+pub(crate) async fn drive(mut stream: Stream, server: Rc<Server>) {
+    let peer = Rc::new(Peer::of(&stream));
+    let deadline = server.board.deadline();
+    let mut patience = server.settings.header_timeout;
+    let (refusal, linger) = loop {
+        if !wait_readable(&stream, &deadline, patience, &server).await {
+            return;
+        }
+        let active = Box::pin(converse(stream, &peer, &deadline, &server)).await;
+        stream = active.stream;
+        match active.ending {
+            Ending::Idle => patience = server.settings.idle_timeout.saturating_sub(PARK_AFTER),
+            Ending::Over(refusal) => break (refusal, active.linger),
+        }
+    };
+    close(stream, refusal, linger).await;
+}
+
+/// Waits parked until the client sends something; `false` when it or the server has had enough.
+async fn wait_readable(
+    stream: &Stream,
+    deadline: &Deadline,
+    patience: Duration,
+    server: &Server,
+) -> bool {
+    deadline.set(patience);
+    poll_fn(|cx| {
+        if let Poll::Ready(readable) = stream.poll_readable(cx) {
+            return Poll::Ready(readable.is_ok());
+        }
+        if deadline.passed(cx.waker()) || server.draining.is_set() {
+            return Poll::Ready(false);
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// A connection after a time in hyper.
+struct Conversation {
+    stream: Stream,
+    ending: Ending,
+    linger: bool,
+}
+
+/// Answers requests until the connection is idle or over.
+async fn converse(
+    stream: Stream,
+    peer: &Rc<Peer>,
+    deadline: &Deadline,
+    server: &Rc<Server>,
+) -> Conversation {
+    let watch = Rc::new(Watch::new());
+    let guarded = Guarded::new(stream, server.head_limits(), Rc::clone(&watch));
+    let service = service_fn(|request| {
+        serve(
+            request,
+            Rc::clone(peer),
+            Rc::clone(&watch),
+            Rc::clone(server),
+        )
+    });
+    let mut connection = server
+        .http1
+        .serve_connection(TokioIo::new(guarded), service);
+    let mut patience = Patience::new(deadline, &server.settings);
+    let mut draining = false;
+
+    let ending = poll_fn(|cx| {
+        if server.draining.is_set() && !draining {
+            draining = true;
+            Pin::new(&mut connection).graceful_shutdown();
+        }
+        if Pin::new(&mut connection).poll(cx).is_ready() {
+            return Poll::Ready(Ending::Over(watch.refusal()));
+        }
+        patience.follow(watch.phase());
+        while deadline.passed(cx.waker()) {
+            if let Some(ending) = patience.exhausted(&watch) {
+                return Poll::Ready(ending);
+            }
+        }
+        Poll::Pending
+    })
+    .await;
+    let linger = watch.must_linger() || matches!(ending, Ending::Over(Some(_)));
+    let stream = connection.into_parts().io.into_inner().into_stream();
+    Conversation {
+        stream,
+        ending,
+        linger,
+    }
+}
+
+/// hyper's side of a connection, the same for all.
+pub(crate) fn http1(settings: &Settings) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .header_read_timeout(None)
+        .max_buf_size(settings.max_header_bytes + HYPER_READ_LIMIT);
+    if settings.max_headers > HYPER_INLINE_HEADERS {
+        builder.max_headers(settings.max_headers);
+    }
+    builder
+}
+
+/// How long a connection may stay in its phase.
+struct Patience<'a> {
+    phase: Option<Phase>,
+    since: Instant,
+    deadline: &'a Deadline,
+    settings: &'a Settings,
+}
+
+impl<'a> Patience<'a> {
+    fn new(deadline: &'a Deadline, settings: &'a Settings) -> Self {
+        Patience {
+            phase: None,
+            since: Instant::now(),
+            deadline,
+            settings,
+        }
+    }
+
+    /// Sets the deadline anew when the phase has changed.
+    fn follow(&mut self, phase: Phase) {
+        if self.phase == Some(phase) {
+            return;
+        }
+        self.phase = Some(phase);
+        match phase {
+            Phase::Idle => self.deadline.set(PARK_AFTER),
+            Phase::Head => self.deadline.set(self.settings.header_timeout),
+            Phase::Body => {
+                self.since = Instant::now();
+                self.deadline.set(BODY_GRACE);
+            }
+            Phase::Answering => self.deadline.clear(),
+            Phase::Writing => self.deadline.set(self.settings.idle_timeout),
+        }
+    }
+
+    /// The deadline has passed: how the conversation ends, or `None` after it was set anew.
+    fn exhausted(&mut self, watch: &Watch) -> Option<Ending> {
+        match self.phase? {
+            Phase::Idle => Some(Ending::Idle),
+            Phase::Head => Some(Ending::Over(Some(Refusal::TooSlow))),
+            Phase::Writing | Phase::Answering => Some(Ending::Over(None)),
+            Phase::Body => {
+                let floor = self
+                    .since
+                    .elapsed()
+                    .as_secs()
+                    .saturating_mul(self.settings.body_min_rate);
+                if watch.body_bytes() < floor {
+                    return Some(Ending::Over(Some(Refusal::TooSlow)));
+                }
+                self.deadline.set(BODY_CHECK);
+                None
+            }
+        }
+    }
+}
+
+/// Says what remains to be said and closes the connection, without a reset that would take the
+/// answer from the client.
+async fn close(mut stream: Stream, refusal: Option<Refusal>, linger: bool) {
+    if let Some(refusal) = refusal {
+        // A client that cannot be told has gone.
+        let _ = stream.write_all(&refusal.into_bytes()).await;
+    }
+    if stream.shutdown().await.is_err() || !linger {
+        return;
+    }
+    let drain = async {
+        let mut left = LINGER_LIMIT;
+        let mut waste = vec![0; LINGER_READ];
+        while let Ok(count) = stream.read(&mut waste).await {
+            left = left.saturating_sub(count);
+            if count == 0 || left == 0 {
+                break;
+            }
+        }
+    };
+    // A client that still sends after LINGER has had its time.
+    let _ = tokio::time::timeout(LINGER, drain).await;
+}

@@ -1,0 +1,199 @@
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::guard::{Guard, HeadLimits, Position};
+use super::refusal::Refusal;
+use super::watch::Watch;
+use crate::listen::Stream;
+
+/// Bytes of further messages that are read ahead while an answer is under way.
+const AHEAD_LIMIT: usize = 16 * 1024;
+
+/// A client's connection as hyper sees it: only messages that the guard has checked, one at a time.
+pub(crate) struct Guarded {
+    stream: Stream,
+    guard: Guard,
+    watch: Rc<Watch>,
+    /// Bytes that were read and not handed on, at most a head and `AHEAD_LIMIT`.
+    carry: BytesMut,
+    /// How many bytes of `carry` the guard has passed.
+    passed: usize,
+}
+
+impl Guarded {
+    pub(crate) fn new(stream: Stream, limits: HeadLimits, watch: Rc<Watch>) -> Guarded {
+        Guarded {
+            stream,
+            guard: Guard::new(limits),
+            watch,
+            carry: BytesMut::new(),
+            passed: 0,
+        }
+    }
+
+    /// The bare connection.
+    pub(crate) fn into_stream(self) -> Stream {
+        self.stream
+    }
+
+    /// Whether the next bytes begin a message that must wait for the answer to the one before.
+    fn must_hold(&self) -> bool {
+        self.watch.is_answering() && self.guard.position() != Position::InBody
+    }
+
+    /// Asks the guard about `bytes`, and keeps the watch informed.
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let was_in_body = self.guard.position() == Position::InBody;
+        let passed = self.guard.pass(bytes);
+        self.watch.set_position(self.guard.position());
+        match passed {
+            Ok(0) => Ok(0),
+            Ok(count) if was_in_body => {
+                self.watch.count_body(count);
+                Ok(count)
+            }
+            Ok(count) => {
+                self.watch.begin_message();
+                Ok(count)
+            }
+            Err(refusal) => {
+                self.watch.refuse(Refusal::Malformed(refusal));
+                if was_in_body {
+                    Err(io::Error::from(io::ErrorKind::InvalidData))
+                } else {
+                    Ok(0)
+                }
+            }
+        }
+    }
+
+    /// Hands on what was read before and may go now; whether there was any.
+    fn hand_on(&mut self, buf: &mut ReadBuf<'_>) -> io::Result<bool> {
+        if self.passed == 0
+            && !self.carry.is_empty()
+            && !self.must_hold()
+            && self.watch.refusal().is_none()
+        {
+            let carry = std::mem::take(&mut self.carry);
+            let passed = self.pass(&carry);
+            self.carry = carry;
+            self.passed = passed?;
+        }
+        let count = self.passed.min(buf.remaining());
+        buf.put_slice(&self.carry[..count]);
+        self.carry.advance(count);
+        self.passed -= count;
+        if self.carry.is_empty() {
+            self.carry = BytesMut::new();
+        }
+        Ok(count > 0)
+    }
+
+    /// Reads once into `buf` and leaves there what may be handed on; `true` at the end of the stream.
+    fn read_once(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if buf.filled().len() == before {
+            return Poll::Ready(Ok(true));
+        }
+        let may_pass = self.carry.is_empty() && !self.must_hold();
+        let passed = if may_pass {
+            self.pass(&buf.filled()[before..])?
+        } else {
+            0
+        };
+        self.carry
+            .extend_from_slice(&buf.filled()[before + passed..]);
+        buf.set_filled(before + passed);
+        Poll::Ready(Ok(false))
+    }
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        loop {
+            if this.hand_on(buf)? {
+                return Poll::Ready(Ok(()));
+            }
+            if this.watch.refusal().is_some() {
+                if this.must_hold() {
+                    this.watch.hold(cx.waker());
+                    return Poll::Pending;
+                }
+                // The end of the stream, for hyper: it finishes what it has to write.
+                return Poll::Ready(Ok(()));
+            }
+            if this.must_hold() && this.carry.len() >= AHEAD_LIMIT {
+                this.watch.hold(cx.waker());
+                return Poll::Pending;
+            }
+            match this.read_once(cx, buf) {
+                Poll::Pending => {
+                    if this.must_hold() && !this.carry.is_empty() {
+                        this.watch.hold(cx.waker());
+                    }
+                    return Poll::Pending;
+                }
+                Poll::Ready(at_end) => {
+                    if at_end? || buf.filled().len() > before {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Guarded {
+    fn note_write<T>(&self, written: Poll<T>) -> Poll<T> {
+        self.watch.set_write_blocked(written.is_pending());
+        written
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write(cx, bytes);
+        this.note_write(written)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
+        this.note_write(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// hyper ends a connection with this. The connection is closed by [`drive`](super::drive),
+    /// which may still have a refusal to write.
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,129 @@
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use super::guard::Position;
+use super::refusal::Refusal;
+
+/// What one connection is doing, shared by those who read, serve and write it.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    position: Cell<Position>,
+    answering: Cell<bool>,
+    held: RefCell<Option<Waker>>,
+    refusal: Cell<Option<Refusal>>,
+    body_bytes: Cell<u64>,
+    write_blocked: Cell<bool>,
+    linger: Cell<bool>,
+}
+
+/// What a connection waits for; each phase has a deadline of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The next request.
+    Idle,
+    /// The rest of a request's head.
+    Head,
+    /// The rest of a request's body.
+    Body,
+    /// The application.
+    Answering,
+    /// The client, to read its answer.
+    Writing,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Watch {
+        Watch {
+            position: Cell::new(Position::BetweenMessages),
+            answering: Cell::new(false),
+            held: RefCell::new(None),
+            refusal: Cell::new(None),
+            body_bytes: Cell::new(0),
+            write_blocked: Cell::new(false),
+            linger: Cell::new(false),
+        }
+    }
+
+    /// A whole head has been handed to hyper: until the answer is out, no other message begins.
+    pub(crate) fn begin_message(&self) {
+        self.answering.set(true);
+        self.body_bytes.set(0);
+    }
+
+    /// The answer's body has been handed to hyper, or there will be none.
+    pub(crate) fn end_message(&self) {
+        self.answering.set(false);
+        if let Some(waker) = self.held.take() {
+            waker.wake();
+        }
+    }
+
+    /// Whether an answer is under way.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.answering.get()
+    }
+
+    /// Bytes of the next message are held back; `waker` is woken when the answer is out.
+    pub(crate) fn hold(&self, waker: &Waker) {
+        self.held.replace(Some(waker.clone()));
+    }
+
+    /// Nothing more is read from this connection; the first reason stands.
+    pub(crate) fn refuse(&self, refusal: Refusal) {
+        if self.refusal.get().is_none() {
+            self.refusal.set(Some(refusal));
+        }
+    }
+
+    /// Why nothing more is read.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.refusal.get()
+    }
+
+    /// The answer has said why nothing more is read.
+    pub(crate) fn refusal_answered(&self) {
+        self.refusal.set(None);
+    }
+
+    /// Counts bytes of the body that is being received.
+    pub(crate) fn count_body(&self, bytes: usize) {
+        self.body_bytes.set(self.body_bytes.get() + bytes as u64);
+    }
+
+    /// Bytes of the current body so far, with its framing.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.body_bytes.get()
+    }
+
+    /// Tells whether the client takes what is written.
+    pub(crate) fn set_write_blocked(&self, blocked: bool) {
+        self.write_blocked.set(blocked);
+    }
+
+    /// The connection is closed with bytes of the client unread: it must be drained for a while, or
+    /// the kernel resets it and the client loses its answer.
+    pub(crate) fn linger(&self) {
+        self.linger.set(true);
+    }
+
+    /// Whether the connection must be drained after its last answer.
+    pub(crate) fn must_linger(&self) -> bool {
+        self.linger.get()
+    }
+
+    /// The guard has come this far in the client's bytes.
+    pub(crate) fn set_position(&self, position: Position) {
+        self.position.set(position);
+    }
+
+    /// What the connection waits for.
+    pub(crate) fn phase(&self) -> Phase {
+        match self.position.get() {
+            _ if self.write_blocked.get() => Phase::Writing,
+            Position::InBody => Phase::Body,
+            _ if self.answering.get() => Phase::Answering,
+            Position::InHead => Phase::Head,
+            Position::BetweenMessages => Phase::Idle,
+        }
+    }
+}

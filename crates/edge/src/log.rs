@@ -1,0 +1,199 @@
+//! Log lines: one a lifecycle event, and one a request when the access log is on.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+use crate::settings::{LogFormat, Settings};
+use crate::timestamp::Timestamp;
+
+/// Access lines are gathered up to this many bytes before they are written.
+const BUFFER_LIMIT: usize = 32 * 1024;
+
+/// How grave an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Info,
+    Warn,
+    Error,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// Writes the log to standard error or to a file.
+#[derive(Debug)]
+pub(crate) struct Log {
+    path: Option<PathBuf>,
+    format: LogFormat,
+    file: RefCell<Option<File>>,
+    buffer: RefCell<Vec<u8>>,
+}
+
+/// One field of a line: a name and what it displays as.
+pub(crate) type Field<'a> = (&'static str, &'a dyn std::fmt::Display);
+
+impl Log {
+    /// Opens the log that the settings name.
+    pub(crate) fn open(settings: &Settings) -> io::Result<Log> {
+        let log = Log {
+            path: settings.log.clone(),
+            format: settings.log_format,
+            file: RefCell::new(None),
+            buffer: RefCell::default(),
+        };
+        log.reopen()?;
+        Ok(log)
+    }
+
+    /// Opens the file anew, after it has been rotated away.
+    pub(crate) fn reopen(&self) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            self.flush();
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            self.file.replace(Some(file));
+        }
+        Ok(())
+    }
+
+    /// How lines are written.
+    pub(crate) fn format(&self) -> LogFormat {
+        self.format
+    }
+
+    /// Writes the line of one event at once.
+    pub(crate) fn event(&self, level: Level, message: &str, fields: &[Field<'_>]) {
+        let now = Timestamp::from(SystemTime::now());
+        let line = match self.format {
+            LogFormat::Text => text_line(now, level, message, fields),
+            LogFormat::Json => json_line(now, level, message, fields),
+        };
+        self.buffer.borrow_mut().extend_from_slice(line.as_bytes());
+        self.flush();
+    }
+
+    /// An [`event`](Log::event) that is nobody's fault.
+    pub(crate) fn info(&self, message: &str, fields: &[Field<'_>]) {
+        self.event(Level::Info, message, fields);
+    }
+
+    /// An [`event`](Log::event) that somebody should look at.
+    pub(crate) fn warn(&self, message: &str, fields: &[Field<'_>]) {
+        self.event(Level::Warn, message, fields);
+    }
+
+    /// An [`event`](Log::event) that has cost a user something.
+    pub(crate) fn error(&self, message: &str, fields: &[Field<'_>]) {
+        self.event(Level::Error, message, fields);
+    }
+
+    /// Gathers an access line; it is written when enough are there, or at the next tick.
+    pub(crate) fn gather(&self, line: &[u8]) {
+        let gathered = {
+            let mut buffer = self.buffer.borrow_mut();
+            buffer.extend_from_slice(line);
+            buffer.len()
+        };
+        if gathered >= BUFFER_LIMIT {
+            self.flush();
+        }
+    }
+
+    /// Writes what has been gathered.
+    pub(crate) fn flush(&self) {
+        let mut buffer = self.buffer.borrow_mut();
+        if buffer.is_empty() {
+            return;
+        }
+        // A log that cannot be written has nowhere to say so; the server goes on.
+        let _ = match self.file.borrow_mut().as_mut() {
+            Some(file) => file.write_all(&buffer),
+            None => io::stderr().lock().write_all(&buffer),
+        };
+        buffer.clear();
+    }
+}
+
+fn text_line(now: Timestamp, level: Level, message: &str, fields: &[Field<'_>]) -> String {
+    let mut line = format!("{now} {} {message}", level.name());
+    for (name, value) in fields {
+        // Writing to a String cannot fail.
+        let _ = write!(line, " {name}={}", quoted(&value.to_string()));
+    }
+    line.push('\n');
+    line
+}
+
+/// A value in quotes when it would not read as one word; a text of several lines stays as it is.
+fn quoted(value: &str) -> String {
+    if value.contains('\n') {
+        format!("\n{}", value.trim_end())
+    } else if value.is_empty() || value.contains([' ', '"', '=']) {
+        format!("{value:?}")
+    } else {
+        value.to_owned()
+    }
+}
+
+fn json_line(now: Timestamp, level: Level, message: &str, fields: &[Field<'_>]) -> String {
+    let mut object = Map::new();
+    object.insert("time".to_owned(), Value::from(now.to_string()));
+    object.insert("level".to_owned(), Value::from(level.name()));
+    object.insert("message".to_owned(), Value::from(message));
+    for (name, value) in fields {
+        let text = value.to_string();
+        let value = text
+            .parse::<i64>()
+            .map_or_else(|_| Value::from(text.clone()), Value::from);
+        object.insert((*name).to_owned(), value);
+    }
+    let mut line = Value::Object(object).to_string();
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: SystemTime = SystemTime::UNIX_EPOCH;
+
+    #[test]
+    fn a_text_line_quotes_what_is_not_one_word() {
+        let line = text_line(
+            NOON.into(),
+            Level::Warn,
+            "worker died",
+            &[("worker", &2), ("cause", &"signal 9")],
+        );
+        assert_eq!(
+            line,
+            "1970-01-01T00:00:00.000Z warn worker died worker=2 cause=\"signal 9\"\n"
+        );
+    }
+
+    #[test]
+    fn a_json_line_keeps_numbers_as_numbers() {
+        let line = json_line(
+            NOON.into(),
+            Level::Info,
+            "ready",
+            &[("pid", &42), ("path", &"/x")],
+        );
+        let value: Value = serde_json::from_str(&line).expect("valid JSON");
+        assert_eq!(value["pid"], 42);
+        assert_eq!(value["path"], "/x");
+    }
+}

@@ -1,0 +1,70 @@
+//! What the launcher has decided: the values of the option table, as JSON.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+
+/// The environment variable that carries the settings.
+pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
+
+/// Every option that the edge reads; `docs/options.md` describes each.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub(crate) version: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) mold_command: Vec<String>,
+    pub(crate) bind: Vec<String>,
+    pub(crate) backlog: i32,
+    pub(crate) ready_fd: Option<i32>,
+    pub(crate) workers: u32,
+    pub(crate) threads: u16,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) log_format: LogFormat,
+    pub(crate) access_log: bool,
+    pub(crate) spool_dir: PathBuf,
+    pub(crate) inline_body_limit: usize,
+    pub(crate) max_body: u64,
+    pub(crate) max_header_bytes: usize,
+    pub(crate) max_headers: usize,
+    pub(crate) max_uri: usize,
+    pub(crate) max_connections: usize,
+    pub(crate) body_min_rate: u64,
+    pub(crate) queue_limit: usize,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) header_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) idle_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) request_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) queue_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) shutdown_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) boot_timeout: Duration,
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Settings {
+    /// Reads the settings from the environment of this process.
+    pub(crate) fn from_environment() -> Result<Settings, String> {
+        let json = std::env::var(VARIABLE).map_err(|_| {
+            format!("{VARIABLE} is not set: start the server with the `carat` command")
+        })?;
+        serde_json::from_str(&json).map_err(|error| format!("{VARIABLE}: {error}"))
+    }
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
+}

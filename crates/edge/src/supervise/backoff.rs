@@ -1,0 +1,56 @@
+//! When a process that could not boot is tried again: a plain policy over plain times.
+
+use std::time::{Duration, Instant};
+
+const FIRST_DELAY: Duration = Duration::from_millis(250);
+const DELAY_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long to wait after failures in a row: 0.25 s, doubled each time, up to 30 s.
+#[derive(Debug, Default)]
+pub(crate) struct Backoff {
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+impl Backoff {
+    /// One more failure.
+    pub(crate) fn fail(&mut self, now: Instant) -> Duration {
+        let delay = FIRST_DELAY
+            .saturating_mul(1 << self.failures.min(16))
+            .min(DELAY_LIMIT);
+        self.failures += 1;
+        self.not_before = Some(now + delay);
+        delay
+    }
+
+    /// It works again.
+    pub(crate) fn succeed(&mut self) {
+        *self = Backoff::default();
+    }
+
+    /// Whether it may be tried.
+    pub(crate) fn allows(&self, now: Instant) -> bool {
+        self.not_before.is_none_or(|not_before| now >= not_before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_doubles_up_to_its_limit_and_begins_anew_after_a_success() {
+        let now = Instant::now();
+        let mut backoff = Backoff::default();
+        assert!(backoff.allows(now));
+        let delays: Vec<_> = (0..9).map(|_| backoff.fail(now).as_millis()).collect();
+        assert_eq!(
+            delays,
+            [250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000]
+        );
+        assert!(!backoff.allows(now + Duration::from_secs(29)));
+        assert!(backoff.allows(now + Duration::from_secs(30)));
+        backoff.succeed();
+        assert!(backoff.allows(now));
+    }
+}

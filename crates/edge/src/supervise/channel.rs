@@ -1,0 +1,135 @@
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+
+use link::{Inbox, Outbox};
+use tokio::task::spawn_local;
+use wire::control::Stack;
+use wire::{Frame, Hello, Kind, Malformed};
+
+use super::event::{Event, Events, Who};
+use crate::frames::FrameSocket;
+
+/// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
+#[derive(Debug)]
+pub(crate) struct Channel(Rc<RefCell<Outgoing>>);
+
+#[derive(Debug, Default)]
+struct Outgoing {
+    outbox: Outbox,
+    waker: Option<Waker>,
+}
+
+impl Channel {
+    /// Serves the socket until either side closes it; what comes is told as events.
+    pub(crate) fn open(socket: UnixStream, who: Who, events: Events) -> io::Result<Channel> {
+        let socket = FrameSocket::new(socket)?;
+        let outgoing = Rc::new(RefCell::new(Outgoing::default()));
+        let weak = Rc::downgrade(&outgoing);
+        spawn_local(async move {
+            let mut inbox = Inbox::default();
+            let tell = |frame: Frame<'_>| event_of(who, frame).map(|event| events.send(event));
+            poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, tell)).await;
+            events.send(Event::Closed(who));
+        });
+        Ok(Channel(outgoing))
+    }
+
+    /// A channel to nobody.
+    #[cfg(test)]
+    pub(crate) fn unconnected() -> Channel {
+        Channel(Rc::default())
+    }
+
+    /// Sends what `encode` appends, with descriptors beside it.
+    pub(crate) fn send(&self, descriptors: Vec<OwnedFd>, encode: impl FnOnce(&mut Vec<u8>)) {
+        let mut outgoing = self.0.borrow_mut();
+        for descriptor in descriptors {
+            outgoing.outbox.attach(descriptor);
+        }
+        encode(outgoing.outbox.buffer());
+        if let Some(waker) = outgoing.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // The task sees that the channel is gone, and ends.
+        if let Some(waker) = self.0.borrow_mut().waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Reads and sends; ready when the socket is over, whatever the reason: the process is then replaced.
+fn poll(
+    cx: &mut Context<'_>,
+    outgoing: &Weak<RefCell<Outgoing>>,
+    socket: &FrameSocket,
+    inbox: &mut Inbox,
+    tell: impl Fn(Frame<'_>) -> Result<(), Malformed>,
+) -> Poll<()> {
+    let Some(outgoing) = outgoing.upgrade() else {
+        return Poll::Ready(());
+    };
+    while let Poll::Ready(open) = socket.poll_fill(cx, inbox) {
+        let told = open.is_ok_and(|open| open) && tell_all(inbox, &tell).is_ok();
+        if !told {
+            return Poll::Ready(());
+        }
+    }
+    let mut outgoing = outgoing.borrow_mut();
+    let flushed = socket.poll_flush(cx, &mut outgoing.outbox);
+    outgoing.waker = Some(cx.waker().clone());
+    match flushed {
+        Poll::Ready(Err(_)) => Poll::Ready(()),
+        _ => Poll::Pending,
+    }
+}
+
+fn tell_all(
+    inbox: &mut Inbox,
+    tell: impl Fn(Frame<'_>) -> Result<(), Malformed>,
+) -> Result<(), Malformed> {
+    while let Some(frame) = inbox.frames.next()? {
+        tell(frame)?;
+    }
+    Ok(())
+}
+
+fn event_of(who: Who, frame: Frame<'_>) -> Result<Event, Malformed> {
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    Ok(match (frame.kind, who) {
+        (Kind::Hello, _) => {
+            let hello = Hello::decode(frame.payload)?;
+            if hello.version != wire::VERSION {
+                return Err(Malformed::BadValue("version"));
+            }
+            Event::Greeted {
+                who,
+                pid: hello.pid,
+            }
+        }
+        (Kind::Ready, _) => Event::Ready(who),
+        (Kind::BootFailed, _) => Event::BootFailed {
+            who,
+            text: text(frame.payload),
+        },
+        (Kind::Leaving, Who::Worker(worker)) => Event::Leaving(worker),
+        (Kind::Stack, Who::Worker(worker)) => {
+            let stack = Stack::decode(frame.payload)?;
+            Event::Stack {
+                worker,
+                lane: stack.lane,
+                text: text(stack.text),
+            }
+        }
+        _ => return Err(Malformed::BadValue("kind of frame on a control socket")),
+    })
+}

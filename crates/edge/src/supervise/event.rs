@@ -1,0 +1,58 @@
+use rustix::process::WaitStatus;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::dispatch::LaneTag;
+
+/// Who is at the other end of a control socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// The mold of this generation.
+    Mold(u32),
+    /// The worker with this number.
+    Worker(u32),
+}
+
+/// What has happened to a Ruby process or one of its lanes.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// It has said hello.
+    Greeted { who: Who, pid: u32 },
+    /// It is ready for work.
+    Ready(Who),
+    /// It could not boot, for this reason.
+    BootFailed { who: Who, text: String },
+    /// A thread of the worker stands here.
+    Stack {
+        worker: u32,
+        lane: u16,
+        text: String,
+    },
+    /// The worker was told to end by somebody else.
+    Leaving(u32),
+    /// It has closed its control socket.
+    Closed(Who),
+    /// The lane was to be drained and holds nothing any more.
+    LaneDrained(LaneTag),
+    /// The lane is closed.
+    LaneLost(LaneTag),
+    /// The lane's request has taken too long.
+    LaneStuck(LaneTag),
+    /// A child process is dead.
+    Reaped { pid: u32, status: WaitStatus },
+}
+
+/// Where events are sent to; there are never more than a few for each process.
+#[derive(Debug, Clone)]
+pub(crate) struct Events(UnboundedSender<Event>);
+
+impl Events {
+    pub(crate) fn channel() -> (Events, UnboundedReceiver<Event>) {
+        let (sender, receiver) = unbounded_channel();
+        (Events(sender), receiver)
+    }
+
+    pub(crate) fn send(&self, event: Event) {
+        // Without a supervisor the edge is about to exit.
+        let _ = self.0.send(event);
+    }
+}

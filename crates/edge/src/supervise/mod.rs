@@ -1,0 +1,19 @@
+//! The Ruby processes: who runs, who comes next, and who has to go.
+
+mod backoff;
+mod channel;
+mod event;
+mod fork;
+mod mold;
+mod ready;
+mod reap;
+mod roster;
+mod shutdown;
+mod signals;
+mod supervisor;
+
+pub(crate) use event::{Event, Events};
+pub(crate) use reap::reap;
+pub(crate) use shutdown::Ending;
+pub(crate) use signals::Signals;
+pub(crate) use supervisor::{Fatal, Supervisor};

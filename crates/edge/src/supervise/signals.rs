@@ -1,0 +1,39 @@
+use std::io;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a signal asks of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// SIGTERM, SIGINT: finish and end.
+    Stop,
+    /// SIGHUP: open the logs anew.
+    ReopenLogs,
+}
+
+/// The signals that people send.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    pub(crate) fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) -> Request {
+        tokio::select! {
+            _ = self.terminate.recv() => Request::Stop,
+            _ = self.interrupt.recv() => Request::Stop,
+            _ = self.hangup.recv() => Request::ReopenLogs,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "open3"
+require "rbconfig"
+require "test_helper"
+require "tmpdir"
+
+class ExtconfTest < Minitest::Test
+  EXTCONF = File.expand_path("../../../ext/carat/extconf.rb", __dir__)
+
+  def setup
+    @directory = File.realpath(Dir.mktmpdir)
+  end
+
+  def teardown
+    FileUtils.remove_entry(@directory)
+  end
+
+  def test_what_is_missing_is_named_in_one_line_with_its_package
+    output, status = extconf("PATH" => @directory)
+
+    assert_equal 1, status.exitstatus
+    assert_equal 1, output.lines.size, output
+    assert_match(/missing: cargo 1\.85 or later .*, a C compiler .*build-essential/, output)
+  end
+
+  def test_cargo_that_is_too_old_is_named_with_its_version
+    File.write(File.join(@directory, "cargo"), "#!/bin/sh\necho 'cargo 1.63.0 (abc 2022-01-01)'\n", perm: 0o755)
+    output, = extconf("PATH" => @directory)
+
+    assert_includes output, "cargo 1.85 or later; found 1.63.0 (Debian 13: apt-get install cargo; elsewhere:"
+  end
+
+  def test_without_a_target_directory_the_compiled_crates_are_removed_after_the_installation
+    extconf("CARGO_TARGET_DIR" => nil)
+
+    assert_includes makefile, %(rm -rf "#{@directory}/target")
+  end
+
+  def test_given_target_directory_is_kept
+    extconf("CARGO_TARGET_DIR" => "/somewhere/target")
+
+    assert_includes makefile, 'CARGO_TARGET_DIR="/somewhere/target"'
+    refute_includes makefile, "rm -rf"
+  end
+
+  def test_bindings_are_made_for_the_ruby_that_runs
+    extconf("CARGO_TARGET_DIR" => nil)
+
+    assert_includes makefile, %(RUBY="#{RbConfig.ruby}" RUBY_VERSION="#{RUBY_VERSION}p)
+  end
+
+  private
+
+  def extconf(env)
+    Open3.capture2e(env, RbConfig.ruby, EXTCONF, chdir: @directory)
+  end
+
+  def makefile
+    File.read(File.join(@directory, "Makefile"))
+  end
+end

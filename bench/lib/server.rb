@@ -9,7 +9,7 @@ module Bench
   # A running server of the table, from start to stop.
   class Server
     READY_SECONDS = 30
-    STOP_SECONDS = 15
+    STOP_SECONDS = 5
     POLL_SECONDS = 0.02
     # Enough for 10 000 connections; the same on every machine, because some servers allocate by it.
     DESCRIPTOR_LIMIT = 20_000

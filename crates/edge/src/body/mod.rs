@@ -1,5 +1,6 @@
 //! Bodies on their way in and out.
 
+mod dechunk;
 mod file;
 mod receive;
 mod reply;

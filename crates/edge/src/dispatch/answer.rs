@@ -77,8 +77,7 @@ pub(super) fn response(
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    settle_framing(&mut response, method);
-    Ok(response)
+    Ok(settle_framing(response, method))
 }
 
 fn headers(sent: wire::Headers<'_>) -> Result<HeaderMap, BadAnswer> {
@@ -97,17 +96,21 @@ fn headers(sent: wire::Headers<'_>) -> Result<HeaderMap, BadAnswer> {
 }
 
 /// The framing is the server's: a known length counts more than what the application says of it,
-/// except where there is no body to count (HEAD, 304), and hyper chunks what has none.
-fn settle_framing(response: &mut Response<ReplyBody>, method: &Method) {
+/// except where there is no body to count (HEAD, 304); hyper chunks what has none, and what the
+/// application has chunked itself is made plain first.
+fn settle_framing(mut response: Response<ReplyBody>, method: &Method) -> Response<ReplyBody> {
     let bodiless = *method == Method::HEAD || response.status() == StatusCode::NOT_MODIFIED;
+    if response.headers_mut().remove(TRANSFER_ENCODING).is_some() && !bodiless {
+        return response.map(ReplyBody::dechunked);
+    }
     let length = response.body().length();
     let headers = response.headers_mut();
-    headers.remove(TRANSFER_ENCODING);
     if let (false, Some(length)) = (bodiless, length) {
         if headers.contains_key(CONTENT_LENGTH) {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
     }
+    response
 }
 
 #[cfg(test)]

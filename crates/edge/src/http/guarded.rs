@@ -83,6 +83,10 @@ impl Guarded {
             let passed = self.pass(&carry);
             self.carry = carry;
             self.passed = passed?;
+            if self.passed == 0 {
+                // A stray line end after a message is nothing: a parked connection forgets it.
+                self.carry.advance(self.guard.take_blank_lines());
+            }
         }
         let count = self.passed.min(buf.remaining());
         buf.put_slice(&self.carry[..count]);

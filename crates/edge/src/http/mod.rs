@@ -12,7 +12,7 @@ mod watch;
 
 pub(crate) use access::AccessLog;
 pub(crate) use connection::{drive, http1};
-pub(crate) use guard::HeadLimits;
+pub(crate) use guard::{Chunked, Event, HeadLimits};
 pub(crate) use peer::Peer;
 pub(crate) use refusal::Refusal;
 pub(crate) use serve::Finish;

@@ -1,1 +1,36 @@
-//! Carat's Ruby extension.
+//! Carat's Ruby extension: the worker's ends of the sockets that lead to the edge.
+//!
+//! [`lane`] turns frames into Rack environments and answers into frames, [`control`] is how a mold or a worker
+//! talks with the edge about itself, and [`process`] holds what Ruby cannot ask of the kernel.
+
+#![expect(missing_docs, reason = "magnus adds the exported `Init_native`")]
+
+mod answer;
+mod begun;
+mod body;
+mod control;
+mod env;
+mod env_key;
+mod error;
+mod failure;
+mod head;
+mod io;
+mod lane;
+mod patience;
+mod process;
+mod roots;
+mod session;
+mod stream;
+mod text;
+
+use magnus::{Error, Module, Ruby};
+
+#[magnus::init(name = "native")]
+fn init(ruby: &Ruby) -> Result<(), Error> {
+    let native = ruby.define_module("Carat")?.define_module("Native")?;
+    error::define(ruby, native)?;
+    roots::load(ruby);
+    control::define(ruby, native)?;
+    lane::define(ruby, native)?;
+    process::define(native)
+}

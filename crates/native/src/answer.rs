@@ -1,0 +1,188 @@
+//! How a lane answers: the methods of `Carat::Native::Lane` between two requests.
+
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::time::Instant;
+
+use magnus::{Error, RString, Ruby, Value};
+use wire::response::{self, ResponseHead, body};
+use wire::stream::{encode_abort, encode_end};
+
+use crate::body::Pieces;
+use crate::error;
+use crate::head::Shape;
+use crate::io::{Step, borrow};
+use crate::lane::{Current, Lane, State};
+use crate::session::Progress;
+use crate::stream::Stream;
+
+/// The body of an answer, as it travels.
+enum Payload {
+    Empty,
+    Pieces(Pieces),
+    File {
+        /// Taken when it is attached to the frame.
+        descriptor: Option<OwnedFd>,
+        offset: u64,
+        length: u64,
+    },
+    Stream,
+}
+
+impl Lane {
+    /// Answers with an Array of Strings; false, and nothing done, when Ruby has to convert something first.
+    pub(crate) fn answer(
+        ruby: &Ruby,
+        lane: &Lane,
+        status: Value,
+        headers: Value,
+        body: Value,
+    ) -> Result<bool, Error> {
+        match Pieces::of(ruby, body) {
+            Some(pieces) => lane.respond(ruby, status, headers, Payload::Pieces(pieces)),
+            None => Ok(false),
+        }
+    }
+
+    /// Answers without a body; false as `answer`.
+    pub(crate) fn answer_empty(
+        ruby: &Ruby,
+        lane: &Lane,
+        status: Value,
+        headers: Value,
+    ) -> Result<bool, Error> {
+        lane.respond(ruby, status, headers, Payload::Empty)
+    }
+
+    /// Answers with part of an open file: its descriptor, which stays the caller's, an offset and a length in
+    /// bytes; false as `answer`.
+    pub(crate) fn answer_file(
+        ruby: &Ruby,
+        lane: &Lane,
+        status: Value,
+        headers: Value,
+        (file, offset, length): (RawFd, u64, u64),
+    ) -> Result<bool, Error> {
+        // SAFETY: the caller holds the file open during this call.
+        let file = unsafe { BorrowedFd::borrow_raw(file) };
+        let descriptor = file
+            .try_clone_to_owned()
+            .map_err(|failure| error::link(ruby, failure))?;
+        let payload = Payload::File {
+            descriptor: Some(descriptor),
+            offset,
+            length,
+        };
+        lane.respond(ruby, status, headers, payload)
+    }
+
+    /// Begins an answer whose body follows by `write`; false as `answer`.
+    pub(crate) fn open_stream(
+        ruby: &Ruby,
+        lane: &Lane,
+        status: Value,
+        headers: Value,
+    ) -> Result<bool, Error> {
+        lane.respond(ruby, status, headers, Payload::Stream)
+    }
+
+    /// Sends a part of the body, as fast as the client takes it; raises `ClientGone`.
+    pub(crate) fn write(ruby: &Ruby, lane: &Lane, data: RString) -> Result<(), Error> {
+        let mut sent = 0;
+        while sent < data.len() {
+            let progress = lane.io.drive(ruby, &lane.state, |state, socket| {
+                // SAFETY: no Ruby code runs while the slice is used.
+                let bytes = unsafe { data.as_slice() };
+                match bytes.get(sent..) {
+                    None | Some([]) => Ok(Step::Done(Progress::Sent(0))),
+                    Some(rest) => state.session.send_piece(socket, rest),
+                }
+            })?;
+            match progress {
+                Progress::Sent(count) => sent += count,
+                Progress::Gone => return Err(error::client_gone(ruby)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the streamed body.
+    pub(crate) fn close_stream(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
+        lane.end(ruby, encode_end)
+    }
+
+    /// Breaks the streamed body off: the client sees that it is incomplete.
+    pub(crate) fn abort_stream(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
+        lane.end(ruby, encode_abort)
+    }
+
+    fn end(&self, ruby: &Ruby, encode: fn(&mut Vec<u8>, u32)) -> Result<(), Error> {
+        let session = &mut borrow(ruby, &self.state)?.session;
+        if let Some(stream) = session.stream.take() {
+            encode(session.outbox.buffer(), stream.id);
+        }
+        Ok(())
+    }
+
+    fn respond(
+        &self,
+        ruby: &Ruby,
+        status: Value,
+        headers: Value,
+        payload: Payload,
+    ) -> Result<bool, Error> {
+        let socket = self.io.socket(ruby)?;
+        let mut state = borrow(ruby, &self.state)?;
+        if state.head.gather(ruby, status, headers)? == Shape::Other {
+            return Ok(false);
+        }
+        let Some(current) = state.current.take() else {
+            return Err(error::link(ruby, "no request waits for an answer"));
+        };
+        state.push(current, payload);
+        state
+            .session
+            .relieve(socket)
+            .map_err(|failure| error::link(ruby, failure))?;
+        Ok(true)
+    }
+}
+
+impl Payload {
+    fn push(&self, out: &mut Vec<u8>) {
+        match self {
+            Payload::Empty => body::none(out),
+            Payload::Pieces(pieces) => body::inline(out, pieces.bytes, pieces.iter()),
+            Payload::File { offset, length, .. } => body::file(out, *offset, *length),
+            Payload::Stream => body::stream(out),
+        }
+    }
+}
+
+impl State {
+    fn push(&mut self, current: Current, mut payload: Payload) {
+        let State { session, head, .. } = self;
+        let now = Instant::now();
+        let spent = now.duration_since(current.started);
+        if current.is_head || head.is_bodiless() {
+            payload = Payload::Empty;
+        }
+        if matches!(payload, Payload::Stream) {
+            session.stream = Some(Stream::new(current.id));
+        }
+        let response = ResponseHead {
+            id: current.id,
+            status: head.status,
+            app_micros: u32::try_from(spent.as_micros()).unwrap_or(u32::MAX),
+        };
+        let headers = (head.count, &head.bytes[..]);
+        if let Payload::File { descriptor, .. } = &mut payload {
+            if let Some(file) = descriptor.take() {
+                session.outbox.attach(file);
+            }
+        }
+        response::encode(session.outbox.buffer(), response, headers, |out| {
+            payload.push(out);
+        });
+        session.patience.answered(now, spent);
+    }
+}

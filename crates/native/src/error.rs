@@ -1,0 +1,58 @@
+//! The exceptions that the extension raises.
+
+use std::sync::OnceLock;
+
+use magnus::value::Opaque;
+use magnus::{Error, ExceptionClass, Module, RModule, Ruby};
+
+/// Why an answer cannot be sent as the application gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Invalid(pub(crate) &'static str);
+
+struct Classes {
+    link: Opaque<ExceptionClass>,
+    invalid_response: Opaque<ExceptionClass>,
+    client_gone: Opaque<ExceptionClass>,
+}
+
+static CLASSES: OnceLock<Classes> = OnceLock::new();
+
+/// Defines the classes under `Carat::Native`, whose constants keep them alive.
+pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let standard = ruby.exception_standard_error();
+    let classes = Classes {
+        link: native.define_error("LinkError", standard)?.into(),
+        invalid_response: native.define_error("InvalidResponse", standard)?.into(),
+        // An IOError, as writing to a closed socket is: that is what bodies are prepared for.
+        client_gone: native
+            .define_error("ClientGone", ruby.exception_io_error())?
+            .into(),
+    };
+    CLASSES.get_or_init(|| classes);
+    Ok(())
+}
+
+/// A failure of the socket or of what came through it.
+pub(crate) fn link(ruby: &Ruby, cause: impl std::fmt::Display) -> Error {
+    Error::new(class(ruby, |classes| classes.link), cause.to_string())
+}
+
+/// A response that cannot be sent.
+pub(crate) fn invalid_response(ruby: &Ruby, Invalid(reason): Invalid) -> Error {
+    Error::new(class(ruby, |classes| classes.invalid_response), reason)
+}
+
+/// Nobody is left who would read the rest of this response.
+pub(crate) fn client_gone(ruby: &Ruby) -> Error {
+    Error::new(
+        class(ruby, |classes| classes.client_gone),
+        "the client is gone",
+    )
+}
+
+fn class(ruby: &Ruby, pick: impl FnOnce(&Classes) -> Opaque<ExceptionClass>) -> ExceptionClass {
+    let classes = CLASSES
+        .get()
+        .expect("`define` runs before any method exists");
+    ruby.get_inner(pick(classes))
+}

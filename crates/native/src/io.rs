@@ -1,0 +1,108 @@
+//! The Ruby IO around a socket: it owns the descriptor, and waiting goes through it.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::os::fd::{BorrowedFd, RawFd};
+
+use magnus::value::{Opaque, ReprValue};
+use magnus::{Error, Ruby, Value, gc, rb_sys::AsRawValue};
+use rb_sys::{rb_io_close, rb_io_wait};
+
+use crate::error;
+use crate::failure::Failure;
+
+/// What to wait for, as `rb_io_wait` numbers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    Readable = 1,
+    Writable = 4,
+}
+
+/// How far something came without waiting.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step<T> {
+    Done(T),
+    Wait(Readiness),
+}
+
+/// A socket in the hands of Ruby.
+pub(crate) struct Io {
+    value: Opaque<Value>,
+    descriptor: RawFd,
+    open: Cell<bool>,
+}
+
+impl Io {
+    /// Wraps an open descriptor; it belongs to the new IO from now on.
+    pub(crate) fn new(ruby: &Ruby, descriptor: RawFd) -> Result<Io, Error> {
+        let value: Value = ruby.class_io().funcall("for_fd", (descriptor, "r+b"))?;
+        Ok(Io {
+            value: value.into(),
+            descriptor,
+            open: Cell::new(true),
+        })
+    }
+
+    /// The socket, or an `IOError` when it has been closed.
+    pub(crate) fn socket(&self, ruby: &Ruby) -> Result<BorrowedFd<'_>, Error> {
+        if !self.open.get() {
+            return Err(Error::new(
+                ruby.exception_io_error(),
+                "the socket is closed",
+            ));
+        }
+        // SAFETY: the IO owns the descriptor, lives as long as `self` marks it, and is closed by `close` alone.
+        Ok(unsafe { BorrowedFd::borrow_raw(self.descriptor) })
+    }
+
+    /// Lets other threads, or fibers, run until the socket is ready. Raises what is raised into this thread.
+    pub(crate) fn wait(&self, ruby: &Ruby, readiness: Readiness) -> Result<(), Error> {
+        self.socket(ruby)?;
+        let io = ruby.get_inner(self.value).as_raw();
+        let events = ruby.integer_from_i64(readiness as i64).as_raw();
+        let forever = ruby.qnil().as_raw();
+        // SAFETY: the arguments are live Ruby objects, and `protect` catches what is raised.
+        magnus::rb_sys::protect(|| unsafe { rb_io_wait(io, events, forever) })?;
+        Ok(())
+    }
+
+    /// Repeats `step` on the state until it is done. The state is not borrowed while this waits, so that signal
+    /// handlers and other threads may use it.
+    pub(crate) fn drive<S, T>(
+        &self,
+        ruby: &Ruby,
+        state: &RefCell<S>,
+        mut step: impl FnMut(&mut S, BorrowedFd<'_>) -> Result<Step<T>, Failure>,
+    ) -> Result<T, Error> {
+        loop {
+            let reached = {
+                let mut state = borrow(ruby, state)?;
+                step(&mut state, self.socket(ruby)?)
+                    .map_err(|failure| error::link(ruby, failure))?
+            };
+            match reached {
+                Step::Done(result) => return Ok(result),
+                Step::Wait(readiness) => self.wait(ruby, readiness)?,
+            }
+        }
+    }
+
+    /// Closes the socket; a second call does nothing.
+    pub(crate) fn close(&self, ruby: &Ruby) -> Result<(), Error> {
+        if self.open.replace(false) {
+            let io = ruby.get_inner(self.value).as_raw();
+            // SAFETY: `io` is a live IO, and `protect` catches what is raised.
+            magnus::rb_sys::protect(|| unsafe { rb_io_close(io) })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.value);
+    }
+}
+
+/// The state behind an object, or a `LinkError` when two threads use the object at once.
+pub(crate) fn borrow<'a, S>(ruby: &Ruby, state: &'a RefCell<S>) -> Result<RefMut<'a, S>, Error> {
+    let busy = |_| error::link(ruby, "the socket is in use by another thread");
+    state.try_borrow_mut().map_err(busy)
+}

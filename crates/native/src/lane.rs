@@ -1,0 +1,187 @@
+//! `Carat::Native::Lane`: the worker's end of one lane.
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::time::Instant;
+
+use link::Flush;
+use magnus::value::{Opaque, ReprValue};
+use magnus::{
+    DataTypeFunctions, Error, Module, Object, RHash, RModule, Ruby, TypedData, Value, function, gc,
+    method,
+};
+use wire::control::encode_signal;
+use wire::{Hello, Kind, Peer, Request, RequestBody};
+
+use crate::begun::Page;
+use crate::env::Template;
+use crate::error;
+use crate::head::Head;
+use crate::io::{Io, Readiness, Step, borrow};
+use crate::session::Session;
+
+/// A lane of capacity 1.
+#[derive(TypedData)]
+#[magnus(class = "Carat::Native::Lane", free_immediately, mark, size)]
+pub(crate) struct Lane {
+    pub(crate) io: Io,
+    pub(crate) state: RefCell<State>,
+    page: Page,
+    template: Template,
+    /// `rack.input` of the last request, when it is a file.
+    input: Cell<Option<Opaque<Value>>>,
+}
+
+/// What changes from request to request.
+pub(crate) struct State {
+    pub(crate) session: Session,
+    pub(crate) head: Head,
+    /// The request that waits for its answer.
+    pub(crate) current: Option<Current>,
+}
+
+/// A request that the application works on.
+#[derive(Clone, Copy)]
+pub(crate) struct Current {
+    pub(crate) id: u32,
+    pub(crate) is_head: bool,
+    pub(crate) started: Instant,
+}
+
+impl DataTypeFunctions for Lane {
+    fn mark(&self, marker: &gc::Marker) {
+        self.io.mark(marker);
+        self.template.mark(marker);
+        if let Some(input) = self.input.get() {
+            marker.mark(input);
+        }
+    }
+}
+
+/// Defines the class.
+pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = native.define_class("Lane", ruby.class_object())?;
+    class.define_singleton_method("new", function!(Lane::new, 3))?;
+    class.define_method("hello", method!(Lane::hello, 1))?;
+    class.define_method("take", method!(Lane::take, 0))?;
+    class.define_method("answer", method!(Lane::answer, 3))?;
+    class.define_method("answer_empty", method!(Lane::answer_empty, 2))?;
+    class.define_method("answer_file", method!(Lane::answer_file, 3))?;
+    class.define_method("head?", method!(Lane::is_head, 0))?;
+    class.define_method("pending?", method!(Lane::is_pending, 0))?;
+    class.define_method("open_stream", method!(Lane::open_stream, 2))?;
+    class.define_method("write", method!(Lane::write, 1))?;
+    class.define_method("close_stream", method!(Lane::close_stream, 0))?;
+    class.define_method("abort_stream", method!(Lane::abort_stream, 0))?;
+    class.define_method("flush", method!(Lane::flush, 0))?;
+    class.define_method("leave", method!(Lane::leave, 0))?;
+    Ok(())
+}
+
+impl Lane {
+    fn new(ruby: &Ruby, socket: RawFd, page: RawFd, options: RHash) -> Result<Lane, Error> {
+        // SAFETY: the mold has received this descriptor for this lane, and nobody else owns it.
+        let page = unsafe { OwnedFd::from_raw_fd(page) };
+        Ok(Lane {
+            io: Io::new(ruby, socket)?,
+            page: Page::map(&page).map_err(|failure| error::link(ruby, failure))?,
+            template: Template::from_options(ruby, options)?,
+            input: Cell::new(None),
+            state: RefCell::new(State {
+                session: Session::default(),
+                head: Head::new(options.fetch(ruby.to_symbol("split"))?),
+                current: None,
+            }),
+        })
+    }
+
+    /// Greets the edge; `capacity` is how many requests the lane takes at once.
+    fn hello(ruby: &Ruby, lane: &Lane, capacity: u16) -> Result<(), Error> {
+        let hello = Hello::new(Peer::Lane, std::process::id(), capacity);
+        hello.encode(borrow(ruby, &lane.state)?.session.outbox.buffer());
+        Lane::flush(ruby, lane)
+    }
+
+    /// Waits for the next request and returns its environment; nil when none follows.
+    fn take(ruby: &Ruby, lane: &Lane) -> Result<Option<Value>, Error> {
+        lane.close_input(ruby)?;
+        let mut now = Instant::now();
+        let arrived = lane.io.drive(ruby, &lane.state, |state, socket| {
+            now = Instant::now();
+            state.session.next(socket, now)
+        })?;
+        if !arrived {
+            return Ok(None);
+        }
+        let mut state = borrow(ruby, &lane.state)?;
+        let begun = state
+            .session
+            .take(|request, file| lane.begin(ruby, request, file));
+        let (env, id, is_head) = begun.map_err(|failure| error::link(ruby, failure))??;
+        let started = now;
+        state.current = Some(Current {
+            id,
+            is_head,
+            started,
+        });
+        Ok(Some(env))
+    }
+
+    fn begin(
+        &self,
+        ruby: &Ruby,
+        request: &Request<'_>,
+        file: Option<OwnedFd>,
+    ) -> Result<(Value, u32, bool), Error> {
+        let input = match (file, request.body) {
+            (Some(file), _) => {
+                let input = self.template.file(ruby, file)?;
+                self.input.set(Some(input.into()));
+                input
+            }
+            (None, RequestBody::Inline(bytes)) => self.template.memory(ruby, bytes)?,
+            (None, _) => self.template.memory(ruby, b"")?,
+        };
+        let env = self.template.env(ruby, request, input)?;
+        self.page.store(request.head.id);
+        Ok((env, request.head.id, request.head.method == b"HEAD"))
+    }
+
+    /// Whether the request that waits for its answer is a HEAD.
+    fn is_head(ruby: &Ruby, lane: &Lane) -> Result<bool, Error> {
+        let state = borrow(ruby, &lane.state)?;
+        Ok(state.current.is_some_and(|current| current.is_head))
+    }
+
+    /// Whether a request waits for its answer.
+    fn is_pending(ruby: &Ruby, lane: &Lane) -> Result<bool, Error> {
+        Ok(borrow(ruby, &lane.state)?.current.is_some())
+    }
+
+    /// Sends what waits.
+    fn flush(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
+        lane.io.drive(ruby, &lane.state, |state, socket| {
+            Ok(match state.session.flush(socket)? {
+                Flush::Done => Step::Done(()),
+                Flush::Blocked => Step::Wait(Readiness::Writable),
+            })
+        })
+    }
+
+    /// Says goodbye and closes the lane.
+    fn leave(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
+        encode_signal(
+            borrow(ruby, &lane.state)?.session.outbox.buffer(),
+            Kind::Bye,
+        );
+        Lane::flush(ruby, lane)?;
+        lane.io.close(ruby)
+    }
+
+    fn close_input(&self, ruby: &Ruby) -> Result<(), Error> {
+        if let Some(input) = self.input.take() {
+            ruby.get_inner(input).funcall::<_, _, Value>("close", ())?;
+        }
+        Ok(())
+    }
+}

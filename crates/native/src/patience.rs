@@ -1,0 +1,34 @@
+//! How long an answer may wait for others, to be sent together with them.
+
+use std::time::{Duration, Instant};
+
+/// What an answer may wait while the lane is busy with the next requests.
+const LIMIT: Duration = Duration::from_micros(100);
+
+/// Decides when the answers of a lane have waited long enough.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    oldest: Option<Instant>,
+    /// About the slowest of the last requests; it fades by a sixty-fourth with each.
+    slowest: Duration,
+}
+
+impl Patience {
+    /// An answer is ready; the application took `spent` for it.
+    pub(crate) fn answered(&mut self, now: Instant, spent: Duration) {
+        self.oldest.get_or_insert(now);
+        self.slowest = spent.max(self.slowest * 63 / 64);
+    }
+
+    /// All answers have been sent.
+    pub(crate) fn sent(&mut self) {
+        self.oldest = None;
+    }
+
+    /// Whether the answers have to go before the next request: they have waited long enough, or it
+    /// may be a long one.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.oldest
+            .is_some_and(|oldest| self.slowest > LIMIT || now.duration_since(oldest) > LIMIT)
+    }
+}

@@ -1,0 +1,51 @@
+//! What Ruby cannot ask of the kernel by itself.
+
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
+
+use magnus::{Error, Object, RModule, Ruby, function};
+use rustix::net::sockopt;
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::error;
+
+/// Descriptors below this are the standard streams.
+const FIRST_DESCRIPTOR: RawFd = 3;
+
+/// Defines the functions on `Carat::Native`.
+pub(crate) fn define(native: RModule) -> Result<(), Error> {
+    native.define_singleton_method("die_with_parent", function!(die_with_parent, 0))?;
+    native.define_singleton_method("close_listeners", function!(close_listeners, 0))?;
+    Ok(())
+}
+
+/// Has the kernel kill this process when its parent dies; the caller checks that the parent still lives.
+fn die_with_parent(ruby: &Ruby) -> Result<(), Error> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|failure| error::link(ruby, failure))
+}
+
+/// Closes every inherited socket that listens, and returns how many there were: a listener that lived on in a
+/// Ruby process would keep its port taken when the edge is gone.
+fn close_listeners(ruby: &Ruby) -> Result<usize, Error> {
+    let listed =
+        std::fs::read_dir("/proc/self/fd").map_err(|failure| error::link(ruby, failure))?;
+    let numbers: Vec<RawFd> = listed
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|number| *number >= FIRST_DESCRIPTOR)
+        .collect();
+    Ok(numbers
+        .into_iter()
+        .filter(|number| close_listener(*number))
+        .count())
+}
+
+fn close_listener(number: RawFd) -> bool {
+    // SAFETY: only borrowed until it is known to be a listener, which nothing in this process can own yet:
+    // this runs before the application is loaded, and Ruby itself opens none.
+    let descriptor = std::mem::ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
+    let listens = sockopt::socket_acceptconn(descriptor.as_fd()).unwrap_or(false);
+    if listens {
+        drop(std::mem::ManuallyDrop::into_inner(descriptor));
+    }
+    listens
+}

@@ -1,0 +1,234 @@
+//! One lane's talk with the edge: frames in, frames out, and what to do next. It knows no Ruby.
+
+use std::collections::VecDeque;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use link::{Fill, Flush, Inbox, Outbox};
+use wire::stream::{Window, decode_id, encode_chunk};
+use wire::{Frame, Kind, Request, RequestBody};
+
+use crate::failure::Failure;
+use crate::io::{Readiness, Step};
+use crate::patience::Patience;
+use crate::stream::Stream;
+
+/// Answers are sent at the latest when this many bytes wait.
+const OUTBOX_LIMIT: usize = 64 * 1024;
+
+/// Most bytes of requests that are kept while a response is streamed. The edge sends few ahead.
+const HELD_LIMIT: usize = 16 * 1024 * 1024;
+
+/// The state of one lane.
+#[derive(Default)]
+pub(crate) struct Session {
+    inbox: Inbox,
+    pub(crate) outbox: Outbox,
+    pub(crate) patience: Patience,
+    pub(crate) stream: Option<Stream>,
+    /// Requests that arrived while a response was streamed.
+    held: VecDeque<Vec<u8>>,
+    is_draining: bool,
+    /// The edge has closed the socket.
+    pub(crate) is_gone: bool,
+}
+
+/// What became of a piece of a stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Progress {
+    /// So many bytes are on their way.
+    Sent(usize),
+    /// Nobody wants them.
+    Gone,
+}
+
+impl Session {
+    /// Brings the next request to the front: `Done(false)` when there is none any more.
+    pub(crate) fn next(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        now: Instant,
+    ) -> Result<Step<bool>, Failure> {
+        while !self.is_gone {
+            if !self.held.is_empty() || self.is_next(Kind::Request)? {
+                return self.make_way(socket, now);
+            }
+            if self.is_draining {
+                return Ok(Step::Done(false));
+            }
+            if let Some(readiness) = self.fetch(socket)? {
+                return Ok(Step::Wait(readiness));
+            }
+        }
+        Ok(Step::Done(false))
+    }
+
+    /// Hands the request at the front to `with`, together with the descriptor of its body.
+    pub(crate) fn take<T>(
+        &mut self,
+        with: impl FnOnce(&Request<'_>, Option<OwnedFd>) -> T,
+    ) -> Result<T, Failure> {
+        let held = self.held.pop_front();
+        let payload = match &held {
+            Some(payload) => payload,
+            None => self
+                .inbox
+                .frames
+                .next()?
+                .map_or(&[][..], |frame| frame.payload),
+        };
+        let request = Request::decode(payload)?;
+        let descriptor = match request.body {
+            RequestBody::File { .. } => {
+                let descriptor = self.inbox.descriptors.pop_front();
+                Some(descriptor.ok_or(Failure::NoDescriptor)?)
+            }
+            RequestBody::None | RequestBody::Inline(_) => None,
+        };
+        Ok(with(&request, descriptor))
+    }
+
+    /// Sends a part of `data` as a piece of the stream.
+    pub(crate) fn send_piece(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        data: &[u8],
+    ) -> Result<Step<Progress>, Failure> {
+        self.listen(socket)?;
+        let blocked = self.flush(socket)? == Flush::Blocked;
+        let Some(stream) = self
+            .stream
+            .as_mut()
+            .filter(|stream| !stream.is_aborted && !self.is_gone)
+        else {
+            return Ok(Step::Done(Progress::Gone));
+        };
+        if blocked {
+            return Ok(Step::Wait(Readiness::Writable));
+        }
+        let piece = stream.admit(data);
+        if piece.is_empty() {
+            return Ok(Step::Wait(Readiness::Readable));
+        }
+        encode_chunk(self.outbox.buffer(), stream.id, piece);
+        self.flush(socket)?;
+        Ok(Step::Done(Progress::Sent(piece.len())))
+    }
+
+    /// Sends what waits; a socket whose other end is gone takes everything.
+    pub(crate) fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Flush, Failure> {
+        if self.is_gone || self.outbox.is_empty() {
+            return Ok(Flush::Done);
+        }
+        let flush = match self.outbox.flush(socket) {
+            Ok(flush) => flush,
+            Err(error) if Failure::is_gone(&error) => {
+                self.is_gone = true;
+                Flush::Done
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if flush == Flush::Done {
+            self.patience.sent();
+        }
+        Ok(flush)
+    }
+
+    /// Sends what waits if that is too much to go on.
+    pub(crate) fn relieve(&mut self, socket: BorrowedFd<'_>) -> Result<(), Failure> {
+        if self.outbox.len() > OUTBOX_LIMIT {
+            self.flush(socket)?;
+        }
+        Ok(())
+    }
+
+    /// Answers that cannot wait for the next request's go before it.
+    fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, Failure> {
+        let must_flush = self.outbox.len() > OUTBOX_LIMIT || self.patience.is_over(now);
+        if must_flush && self.flush(socket)? == Flush::Blocked {
+            return Ok(Step::Wait(Readiness::Writable));
+        }
+        Ok(Step::Done(true))
+    }
+
+    /// Whether the next frame is of this kind; frames that are no requests are dealt with on the way.
+    fn is_next(&mut self, kind: Kind) -> Result<bool, Failure> {
+        while let Some(frame) = self.inbox.frames.peek()? {
+            if frame.kind == kind {
+                return Ok(true);
+            }
+            if let Some(frame) = self.inbox.frames.next()? {
+                note(frame, &mut self.stream, &mut self.is_draining)?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sends what waits and reads what is there, or tells what to wait for.
+    fn fetch(&mut self, socket: BorrowedFd<'_>) -> Result<Option<Readiness>, Failure> {
+        if self.flush(socket)? == Flush::Blocked {
+            return Ok(Some(Readiness::Writable));
+        }
+        match self.inbox.fill(socket)? {
+            Fill::Bytes { .. } => Ok(None),
+            Fill::Blocked => Ok(Some(Readiness::Readable)),
+            Fill::Closed => {
+                self.is_gone = true;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads whatever is there while a response is streamed, and keeps the requests for later.
+    fn listen(&mut self, socket: BorrowedFd<'_>) -> Result<(), Failure> {
+        loop {
+            while self.is_next(Kind::Request)? {
+                self.hold()?;
+            }
+            match self.inbox.fill(socket)? {
+                Fill::Bytes { .. } => {}
+                Fill::Blocked => return Ok(()),
+                Fill::Closed => {
+                    self.is_gone = true;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn hold(&mut self) -> Result<(), Failure> {
+        if let Some(frame) = self.inbox.frames.next()? {
+            self.held.push_back(frame.payload.to_vec());
+        }
+        let held_bytes: usize = self.held.iter().map(Vec::len).sum();
+        if held_bytes > HELD_LIMIT {
+            return Err(Failure::TooFarAhead);
+        }
+        Ok(())
+    }
+}
+
+/// Deals with a frame that is no request.
+fn note(
+    frame: Frame<'_>,
+    stream: &mut Option<Stream>,
+    is_draining: &mut bool,
+) -> Result<(), Failure> {
+    match frame.kind {
+        Kind::Drain => *is_draining = true,
+        Kind::Window => {
+            let window = Window::decode(frame.payload)?;
+            if let Some(stream) = stream {
+                stream.grant(window);
+            }
+        }
+        Kind::Abort => {
+            let id = decode_id(frame.payload)?;
+            if let Some(stream) = stream {
+                stream.abort(id);
+            }
+        }
+        kind => return Err(Failure::Unexpected(kind)),
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+# frozen_string_literal: true
+
+require_relative "binary_buffer"
+
+module Carat
+  # `rack.input` of a request whose body is in an unlinked file: an ordinary, seekable File.
+  class FileInput < File
+    include BinaryBuffer
+  end
+end

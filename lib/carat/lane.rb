@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "answer"
+require_relative "callbacks"
+require_relative "error_report"
+
+module Carat
+  # One thread's way of serving: takes a request from the edge, calls the application, answers; again.
+  class Lane
+    # How many requests the lane takes at once.
+    CAPACITY = 1
+
+    SORRY = [500, { "content-type" => "text/plain" }.freeze, ["Internal Server Error\n"].freeze].freeze
+
+    # Errors of the application that are no StandardErrors, but leave the process as sound as those do.
+    APPLICATION_ERRORS = [StandardError, ScriptError, SystemStackError].freeze
+
+    # `app` is a Rack application, `native` a Native::Lane, `errors` the stream for error reports.
+    def initialize(app, native, errors: $stderr, spool_dir: "/var/tmp")
+      @app = app
+      @native = native
+      @errors = errors
+      @answer = Answer.new(native, spool_dir)
+      @callbacks = Callbacks.new(native, errors)
+    end
+
+    # Serves until the edge sends no more. What ends more than the request, such as SystemExit, goes through when
+    # the request has been answered.
+    def run
+      @native.hello(CAPACITY)
+      while (env = @native.take)
+        serve(env)
+      end
+    ensure
+      leave
+    end
+
+    private
+
+    def serve(env)
+      status, headers, body = @app.call(env)
+      @native.answer(status, headers, body) || @answer.deliver(env, status, headers, body)
+      @callbacks.run(env, status, headers, nil)
+    rescue *APPLICATION_ERRORS => e
+      fail_request(env, e)
+      @callbacks.run(env, status, headers, e)
+    end
+
+    # What has been answered cannot be taken back, but it can be left incomplete.
+    def fail_request(env, error)
+      @errors.write(ErrorReport.new(error, env).to_s) unless error.is_a?(Native::ClientGone)
+      @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
+    end
+
+    # A request never vanishes: SystemExit, Thread#kill and the like leave one behind.
+    def leave
+      @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
+      @native.leave
+    end
+  end
+end

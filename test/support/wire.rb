@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+module Support
+  # The lane protocol in Ruby, for tests that stand in the edge's place: frames in and out of bytes.
+  module Wire
+    KINDS = {
+      hello: 1, ready: 2, drain: 3, bye: 4, request: 16, response: 17, chunk: 18, end: 19, window: 20, abort: 21,
+      fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36
+    }.freeze
+    NAMES = File.read(File.expand_path("../../crates/wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
+                .scan(/"([^"]+)"/).flatten.freeze
+    Response = Struct.new(:id, :status, :app_micros, :headers, :body)
+
+    module_function
+
+    def frame(kind, payload = "")
+      [payload.bytesize + 1, KINDS.fetch(kind), payload].pack("L<Ca*")
+    end
+
+    # A request; `body` is nil, a String, or { file: length } for one whose descriptor travels beside it.
+    def request(id, method: "GET", path: "/", query: "", headers: {}, body: nil, version: 11,
+                server: ["localhost", 80], remote: "127.0.0.1")
+      head = [id, version, server.last].pack("L<CS<") << short(method) << long(path) << long(query) <<
+             long(server.first) << short(remote) << [headers.size].pack("S<")
+      headers.each { |name, value| head << name(name) << long(value) }
+      frame(:request, head << request_body(body))
+    end
+
+    def window(id, bytes)
+      frame(:window, [id, bytes].pack("L<L<"))
+    end
+
+    def abort(id)
+      frame(:abort, [id].pack("L<"))
+    end
+
+    def fork_worker(worker, generation, lanes)
+      frame(:fork_worker, [worker, generation, lanes].pack("L<L<S<"))
+    end
+
+    def ask_stack(lane)
+      frame(:ask_stack, [lane].pack("S<"))
+    end
+
+    # The kind and the payload of the frame that `bytes` begin with.
+    def parse(bytes)
+      length, kind = bytes.unpack("L<C")
+      [KINDS.key(kind), bytes.byteslice(5, length - 1)]
+    end
+
+    def response(payload)
+      id, status, micros, count, rest = payload.unpack("L<S<L<S<a*")
+      headers = Array.new(count) { header(rest) }
+      Response.new(id, status, micros, headers, response_body(rest))
+    end
+
+    def header(rest)
+      code = rest.slice!(0).ord
+      name = code.zero? ? rest.slice!(0, rest.slice!(0, 2).unpack1("S<")) : NAMES.fetch(code - 1)
+      [name, rest.slice!(0, rest.slice!(0, 4).unpack1("L<"))]
+    end
+
+    def response_body(rest)
+      case rest.slice!(0).ord
+      when 0 then nil
+      when 1 then rest.byteslice(4..)
+      when 2 then %i[offset length].zip(rest.unpack("Q<Q<")).to_h
+      when 3 then :stream
+      end
+    end
+
+    def request_body(body)
+      case body
+      when nil then [0].pack("C")
+      when String then [1].pack("C") << long(body)
+      else [2, body.fetch(:file)].pack("CQ<")
+      end
+    end
+
+    def name(name)
+      code = NAMES.index(name)
+      code ? [code + 1].pack("C") : [0].pack("C") << short(name)
+    end
+
+    def short(bytes)
+      [bytes.bytesize, bytes].pack("S<a*")
+    end
+
+    def long(bytes)
+      [bytes.bytesize, bytes].pack("L<a*")
+    end
+  end
+end

@@ -5,12 +5,14 @@ mod channel;
 mod event;
 mod fork;
 mod mold;
+mod molds;
 mod ready;
 mod reap;
 mod roster;
 mod shutdown;
 mod signals;
 mod supervisor;
+mod workers;
 
 pub(crate) use event::{Event, Events};
 pub(crate) use reap::reap;

@@ -2,8 +2,8 @@ use std::time::Instant;
 
 use rustix::process::Signal;
 
-use super::signals::{Request, Signals};
-use super::supervisor::{Fatal, Supervisor, signal_process};
+use super::signals::{Request, Signals, signal_process};
+use super::supervisor::{Fatal, Supervisor};
 use crate::board::TICK;
 
 /// How the server has ended.

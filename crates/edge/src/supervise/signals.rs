@@ -1,5 +1,7 @@
 use std::io;
 
+use rustix::process::{Pid, Signal as Number, kill_process};
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks of the server.
@@ -35,5 +37,14 @@ impl Signals {
             _ = self.interrupt.recv() => Request::Stop,
             _ = self.hangup.recv() => Request::ReopenLogs,
         }
+    }
+}
+
+/// Sends a signal to a child that has not been reaped, so that its number is still its own.
+pub(super) fn signal_process(pid: u32, signal: Number) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid {
+        // It may be dead already; then its end is reaped next.
+        let _ = kill_process(pid, signal);
     }
 }

@@ -1,7 +1,7 @@
 // A line chart of memory over the last minute, one line per process.
 const WINDOW_SECONDS = 60;
 const MB = 1024 * 1024;
-const MARGIN = { top: 14, right: 12, bottom: 30, left: 46 };
+const MARGIN = { top: 28, right: 12, bottom: 30, left: 46 };
 const WORKER_COLOURS = 4;
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -99,7 +99,7 @@ export class MemoryChart {
   }
 
   rows({ step, most, y, right }) {
-    const nodes = [element("text", { x: 0, y: 10 }, "MB")];
+    const nodes = [element("text", { x: MARGIN.left - 8, y: 12, "text-anchor": "end" }, "MB")];
     for (let value = 0; value <= most + step / 2; value += step) {
       const line = { x1: MARGIN.left, x2: right, y1: y(value), y2: y(value), class: value === 0 ? "axis" : "grid" };
       nodes.push(element("line", line));

@@ -10,15 +10,18 @@ const form = byId("form");
 const button = form.querySelector("button");
 const chart = new MemoryChart(byId("chart"), byId("legend"));
 let busy = false;
+let timer;
 
 async function sample() {
+  clearTimeout(timer);
   try {
     const answer = await fetch("/memory", { cache: "no-store" });
     if (answer.ok) chart.add(await answer.json());
   } catch {
     chart.draw(); // The server is away for a moment: the lines stand still, time goes on.
   }
-  setTimeout(sample, busy ? BUSY_MS : CALM_MS);
+  clearTimeout(timer);
+  timer = setTimeout(sample, busy ? BUSY_MS : CALM_MS);
 }
 
 function showProgress(loaded, total, begun) {
@@ -56,6 +59,7 @@ function upload(event) {
   const begun = performance.now();
   const unmark = chart.markUpload();
   setBusy(true);
+  sample();
   byId("result").hidden = true;
   request.upload.addEventListener("progress", ({ loaded, total }) => showProgress(loaded, total, begun));
   request.addEventListener("loadend", () => {

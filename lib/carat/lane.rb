@@ -15,17 +15,18 @@ module Carat
     # Errors of the application that are no StandardErrors, but leave the process as sound as those do.
     APPLICATION_ERRORS = [StandardError, ScriptError, SystemStackError].freeze
 
-    # `app` is a Rack application, `native` a Native::Lane, `errors` the stream for error reports.
-    def initialize(app, native, errors: $stderr, spool_dir: "/var/tmp")
+    # `app` is a Rack application, `native` a Native::Lane, `errors` the stream for error reports; the block is called
+    # when the application did what the worker should not outlive.
+    def initialize(app, native, errors: $stderr, spool_dir: "/var/tmp", &fatal)
       @app = app
       @native = native
+      @fatal = fatal
       @errors = errors
       @answer = Answer.new(native, spool_dir)
       @callbacks = Callbacks.new(native, errors)
     end
 
-    # Serves until the edge sends no more. What ends more than the request, such as SystemExit, goes through when
-    # the request has been answered.
+    # Serves until the edge sends no more.
     def run
       @native.hello(CAPACITY)
       while (env = @native.take)
@@ -44,6 +45,11 @@ module Carat
     rescue *APPLICATION_ERRORS => e
       fail_request(env, e)
       @callbacks.run(env, status, headers, e)
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      # SystemExit, NoMemoryError and the like end the worker, but not before what it was given is answered: the edge
+      # is asked for an orderly end, and this lane goes on until that comes.
+      fail_request(env, e)
+      @fatal&.call
     end
 
     # What has been answered cannot be taken back, but it can be left incomplete.
@@ -52,7 +58,7 @@ module Carat
       @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
     end
 
-    # A request never vanishes: SystemExit, Thread#kill and the like leave one behind.
+    # A request never vanishes: Thread#kill may leave one behind.
     def leave
       @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
       @native.leave

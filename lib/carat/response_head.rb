@@ -19,7 +19,7 @@ module Carat
 
     # Whether this status comes without a body: RFC 9110, 6.4.1.
     def bodiless?
-      status.between?(100, 199) || status == 204 || status == 304
+      [204, 304].include?(status)
     end
 
     # Returns the declared length of the body in bytes, or nil.

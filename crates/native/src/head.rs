@@ -1,6 +1,7 @@
 //! The status and the headers of an answer, checked and encoded.
 
 use std::ffi::c_int;
+use std::ops::RangeInclusive;
 
 use magnus::rb_sys::{AsRawValue, protect};
 use magnus::{Error, Ruby, Value};
@@ -18,6 +19,9 @@ const HEADERS_LIMIT: usize = 1024 * 1024;
 
 /// Longest name of a header, in bytes.
 const NAME_LIMIT: usize = 1024;
+
+/// Final answers: 1xx are the server's own.
+const STATUSES: RangeInclusive<u16> = 200..=599;
 
 /// Headers that are meant for the server and not for the client begin with this.
 const PRIVATE: &[u8] = b"rack.";
@@ -60,7 +64,7 @@ impl Head {
 
     /// Whether no body may follow this status.
     pub(crate) fn is_bodiless(&self) -> bool {
-        matches!(self.status, 100..=199 | 204 | 304)
+        matches!(self.status, 204 | 304)
     }
 
     /// Encodes a status and headers: a Hash, or an Array of names and values in turn.
@@ -90,8 +94,8 @@ impl Head {
         // SAFETY: `status` is a Fixnum.
         let number = u16::try_from(unsafe { FIX2LONG(status) }).unwrap_or(0);
         self.status = Some(number)
-            .filter(|number| (100..=999).contains(number))
-            .ok_or(Stop::Invalid(Invalid("the status is not from 100 to 999")))?;
+            .filter(|number| STATUSES.contains(number))
+            .ok_or(Stop::Invalid(Invalid("the status is not from 200 to 599")))?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use magnus::{
     DataTypeFunctions, Error, Module, Object, RHash, RModule, Ruby, TypedData, Value, function, gc,
     method,
 };
+use rustix::net::{Shutdown, shutdown};
 use wire::control::encode_signal;
 use wire::{Hello, Kind, Peer, Request, RequestBody};
 
@@ -74,6 +75,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("close_stream", method!(Lane::close_stream, 0))?;
     class.define_method("abort_stream", method!(Lane::abort_stream, 0))?;
     class.define_method("flush", method!(Lane::flush, 0))?;
+    class.define_method("drain", method!(Lane::drain, 0))?;
     class.define_method("leave", method!(Lane::leave, 0))?;
     Ok(())
 }
@@ -166,6 +168,17 @@ impl Lane {
                 Flush::Blocked => Step::Wait(Readiness::Writable),
             })
         })
+    }
+
+    /// Has `take` return nil when it has handed out what has arrived; for another thread than the lane's.
+    fn drain(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
+        let mut state = borrow(ruby, &lane.state)?;
+        if state.session.drain() && state.current.is_none() {
+            // Wakes the lane's thread, which finds the end of what it reads.
+            shutdown(lane.io.socket(ruby)?, Shutdown::Read)
+                .map_err(|errno| error::link(ruby, errno))?;
+        }
+        Ok(())
     }
 
     /// Says goodbye and closes the lane.

@@ -173,10 +173,18 @@ impl Session {
             Fill::Bytes { .. } => Ok(None),
             Fill::Blocked => Ok(Some(Readiness::Readable)),
             Fill::Closed => {
-                self.is_gone = true;
+                // `drain` has closed this direction; the edge may still be there for what is sent.
+                self.is_gone = !self.is_draining;
                 Ok(None)
             }
         }
+    }
+
+    /// Takes nothing more than what has arrived. True when nothing is under way, so that the edge,
+    /// which has been told to send no more, has nothing to say on this socket.
+    pub(crate) fn drain(&mut self) -> bool {
+        self.is_draining = true;
+        self.stream.is_none()
     }
 
     /// Reads whatever is there while a response is streamed, and keeps the requests for later.

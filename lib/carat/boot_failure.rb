@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Carat
+  # What went wrong while the application was loaded, told with its place: `config.ru:3: no such thing (NameError)`,
+  # then the application's own lines of the backtrace.
+  class BootFailure
+    OURS = File.expand_path("..", __dir__)
+
+    # `error` is any Exception; paths are told relative to `directory`.
+    def initialize(error, directory: Dir.pwd)
+      @error = error
+      @directory = "#{directory}/"
+    end
+
+    def to_s
+      summary, *more = message.lines(chomp: true)
+      [head(summary.to_s), *more, *own_lines.drop(1).map { |line| "    from #{line}" }].join("\n")
+    end
+
+    private
+
+    # Messages of syntax errors begin with their place.
+    def head(summary)
+      place = own_lines.first&.slice(/\A.+?:\d+/)
+      place = nil if summary.match?(/\A\S+:\d+:/)
+      [place, "#{relative(summary)} (#{@error.class})"].compact.join(": ")
+    end
+
+    def message
+      @error.message.empty? ? @error.class.name.to_s : @error.message
+    end
+
+    def own_lines
+      @own_lines ||= (@error.backtrace || []).map { |line| relative(line) }.select { |line| own?(line) }
+    end
+
+    # What is left absolute belongs to a library, `<internal:` to Ruby itself.
+    def own?(line)
+      !line.start_with?("/", "<", OURS) && !line.start_with?("vendor/", ".bundle/")
+    end
+
+    def relative(text)
+      text.delete_prefix(@directory)
+    end
+  end
+end

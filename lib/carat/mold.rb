@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require_relative "application"
+require_relative "boot_failure"
+require_relative "configuration"
+require_relative "env_template"
+require_relative "grandchild"
+require_relative "signals"
+require_relative "warmup"
+require_relative "worker"
+require_relative "worker_order"
+
+module Carat
+  # The process that has loaded the application and does nothing but fork workers of it.
+  class Mold
+    # EX_CONFIG of sysexits.h.
+    BAD_CONFIG = 78
+
+    # Runs the mold to its end; `argv` are the words after `carat`.
+    def self.start(argv)
+      new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), argv).run
+    end
+
+    # `control` is a Native::Control.
+    def initialize(control, argv)
+      @control = control
+      @argv = argv
+      @edge = Process.ppid
+    end
+
+    # Loads the application, then forks workers until the edge is gone.
+    def run
+      settle
+      load
+      Warmup.run
+      @control.ready
+      obey
+    end
+
+    private
+
+    def settle
+      Process.setproctitle("carat: mold")
+      Signals.ignore
+      $stdout.sync = true
+      Native.die_with_parent
+      Native.close_listeners
+      @control.hello(:mold)
+    end
+
+    def load
+      @configuration = Configuration.from_argv(@argv)
+      @app = Application.load(@configuration[:rackup])
+      @template = EnvTemplate.new(release: Rack.release, threads: @configuration[:threads],
+                                  workers: @configuration[:workers])
+      @configuration.hooks.run(:on_mold_boot)
+    rescue ConfigError => e
+      give_up(e.message, BAD_CONFIG)
+    rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
+      give_up(BootFailure.new(e).to_s, 1)
+    end
+
+    def give_up(text, status)
+      @control.boot_failed(text)
+      exit(status)
+    end
+
+    def obey
+      while (message, *details = @control.receive)
+        case message
+        when :fork_worker then fork_worker(WorkerOrder.new(*details))
+        when :drain then break
+        end
+      end
+      exit
+    end
+
+    def fork_worker(order)
+      Process.setproctitle("carat: mold gen=#{order.generation}")
+      @configuration.hooks.run(:before_fork, order.worker)
+      Grandchild.new(@edge).fork { work(order) }
+    rescue StandardError => e
+      refuse(order, BootFailure.new(e).to_s)
+    ensure
+      order.close
+    end
+
+    def work(order)
+      @control.close
+      Worker.new(order, @app, @configuration, @template).run
+    end
+
+    # The worker that never came to life says why it did not.
+    def refuse(order, text)
+      Native::Control.new(order.take_control).boot_failed(text)
+    end
+  end
+end

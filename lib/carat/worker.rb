@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require_relative "boot_failure"
+require_relative "lane"
+require_relative "signals"
+
+module Carat
+  # A process that serves: its main thread listens to the edge, and each of its lanes has a thread.
+  class Worker
+    # `order` is a WorkerOrder, `template` an EnvTemplate.
+    def initialize(order, app, configuration, template)
+      @order = order
+      @app = app
+      @configuration = configuration
+      @template = template
+      @control = Native::Control.new(order.control)
+    end
+
+    # Serves until the edge ends it. Exits with 1 when a hook raises while it boots.
+    def run
+      Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
+      @control.hello(:worker)
+      Signals.on_term { @control.leaving }
+      boot
+      listen
+      finish
+    end
+
+    private
+
+    def boot
+      %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
+      @lanes = @order.lanes.map { |sockets| Native::Lane.new(*sockets, @template.to_h) }
+      @threads = @lanes.map { |native| Thread.new { serve(native) } }
+      @control.ready
+    rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
+      @control.boot_failed(BootFailure.new(e).to_s)
+      exit(1)
+    end
+
+    def serve(native)
+      Lane.new(@app, native, spool_dir: @configuration[:spool_dir]) { @control.leaving }.run
+    rescue Native::LinkError => e
+      warn "carat: worker=#{@order.worker}: #{e.message}"
+      @control.leaving
+    end
+
+    # Returns when the edge wants no more of this worker.
+    def listen
+      while (message, lane = @control.receive)
+        case message
+        when :drain then return
+        when :ask_stack then @control.stack(lane, @threads.fetch(lane).backtrace.to_a.join("\n"))
+        end
+      end
+      exit!(1) # The edge is gone, and with it everybody who waits for an answer.
+    end
+
+    def finish
+      @lanes.each(&:drain)
+      @threads.each(&:join)
+      @configuration.hooks.run(:on_worker_shutdown, @order.worker)
+    end
+  end
+end

@@ -143,9 +143,11 @@ impl Listener {
     /// Waits for the next client.
     pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Stream>> {
         match self {
-            Listener::Tcp(listener) => listener
-                .poll_accept(cx)
-                .map_ok(|(stream, _)| Stream::Tcp(stream)),
+            Listener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
+                // Without it an answer of two writes waits for the client's acknowledgement.
+                let _ = stream.set_nodelay(true);
+                Stream::Tcp(stream)
+            }),
             Listener::Unix { listener, .. } => listener
                 .poll_accept(cx)
                 .map_ok(|(stream, _)| Stream::Unix(stream)),

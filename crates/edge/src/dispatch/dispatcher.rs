@@ -1,12 +1,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::fmt::Display;
-use std::io;
 use std::rc::Rc;
 
 use super::answer::BadAnswer;
-use super::exchange::Exchange;
-use super::lane::{Held, Lane, Stage, State};
+use super::exchange::{Exchange, Line};
+use super::lane::{Lane, State};
 use super::{Answer, Call};
 use crate::http::Refusal;
 use crate::log::Log;
@@ -16,14 +14,14 @@ use crate::supervise::{Event, Events};
 /// One queue for all workers: gives each request to a lane, and settles what comes back.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
-    settings: Rc<Settings>,
-    log: Rc<Log>,
-    events: Events,
-    lanes: RefCell<Vec<Rc<Lane>>>,
+    pub(super) settings: Rc<Settings>,
+    pub(super) log: Rc<Log>,
+    pub(super) events: Events,
+    pub(super) lanes: RefCell<Vec<Rc<Lane>>>,
     /// Lanes that hold nothing, the most recently used last.
     idle: RefCell<Vec<Rc<Lane>>>,
-    queue: RefCell<VecDeque<Rc<Exchange>>>,
-    refused: Cell<u64>,
+    pub(super) queue: RefCell<VecDeque<Rc<Exchange>>>,
+    pub(super) refused: Cell<u64>,
 }
 
 impl Dispatcher {
@@ -64,7 +62,7 @@ impl Dispatcher {
     }
 
     /// The most recently used lane that holds nothing, or else the one that holds least and has room.
-    fn choose(&self) -> Option<Rc<Lane>> {
+    pub(super) fn choose(&self) -> Option<Rc<Lane>> {
         let idle = self.idle.borrow_mut().pop();
         idle.or_else(|| {
             let lanes = self.lanes.borrow();
@@ -73,7 +71,7 @@ impl Dispatcher {
         })
     }
 
-    fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>) {
+    pub(super) fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>) {
         if let Err(error) = lane.begin(Rc::clone(exchange)) {
             self.log.error(
                 "cannot hand over a request",
@@ -149,18 +147,7 @@ impl Dispatcher {
             .collect()
     }
 
-    /// The worker has closed the lane, or died: what it had not begun goes back to the queue.
-    pub(super) fn lane_lost(&self, lane: &Rc<Lane>, broken: Option<io::Error>) {
-        self.close(lane);
-        if let Some(error) = broken {
-            self.log
-                .error("lane broken", &[("lane", &lane.tag), ("cause", &error)]);
-        }
-        self.give_back(lane);
-        self.events.send(Event::LaneLost(lane.tag));
-    }
-
-    fn close(&self, lane: &Rc<Lane>) {
+    pub(super) fn close(&self, lane: &Rc<Lane>) {
         lane.set_state(State::Closed);
         self.lanes
             .borrow_mut()
@@ -168,105 +155,6 @@ impl Dispatcher {
         self.idle
             .borrow_mut()
             .retain(|known| !Rc::ptr_eq(known, lane));
-    }
-
-    /// Settles or requeues what a lane holds, the oldest to the front of the queue.
-    fn give_back(&self, lane: &Lane) {
-        let begun = lane.begun();
-        let not_begun = |id: u32| (1..1 << 31).contains(&id.wrapping_sub(begun));
-        let mut back = VecDeque::new();
-        for Held { id, stage } in lane.take_held() {
-            match stage {
-                Stage::Streaming(sender) => sender.fail(),
-                Stage::Waiting(exchange) if exchange.is_cancelled() || exchange.is_settled() => {}
-                Stage::Waiting(exchange) => {
-                    let again = exchange.call.is_safe() && !exchange.retried.replace(true);
-                    if not_begun(id) || again {
-                        back.push_back(exchange);
-                    } else {
-                        self.report("request lost with its worker", lane, &exchange);
-                        exchange.settle(Err(Refusal::WorkerLost));
-                    }
-                }
-            }
-        }
-        self.requeue(back);
-    }
-
-    fn requeue(&self, back: VecDeque<Rc<Exchange>>) {
-        for exchange in back.into_iter().rev() {
-            match self.choose() {
-                Some(lane) => self.begin(&lane, &exchange),
-                None => self.queue.borrow_mut().push_front(exchange),
-            }
-        }
-    }
-
-    /// Looks for requests that have waited or run too long. Called once a tick.
-    pub(crate) fn tick(&self) {
-        self.expire_waiting();
-        let stuck: Vec<_> = self
-            .lanes
-            .borrow()
-            .iter()
-            .filter(|lane| self.is_stuck(lane))
-            .cloned()
-            .collect();
-        for lane in stuck {
-            self.give_up(&lane);
-        }
-        let refused = self.refused.take();
-        if refused > 0 {
-            self.log.warn(
-                "queue full",
-                &[
-                    ("refused", &refused),
-                    ("queue_limit", &self.settings.queue_limit),
-                ],
-            );
-        }
-    }
-
-    fn expire_waiting(&self) {
-        let limit = self.settings.queue_timeout;
-        let mut expired = Vec::new();
-        let mut queue = self.queue.borrow_mut();
-        while queue
-            .front()
-            .is_some_and(|front| front.is_cancelled() || front.arrived.elapsed() > limit)
-        {
-            expired.extend(queue.pop_front());
-        }
-        drop(queue);
-        for exchange in expired.iter().filter(|exchange| !exchange.is_cancelled()) {
-            self.log
-                .warn("request waited too long", &[("request", &Line(exchange))]);
-            exchange.settle(Err(Refusal::QueueTimeout));
-        }
-    }
-
-    fn is_stuck(&self, lane: &Lane) -> bool {
-        let waiting = matches!(
-            lane.held().front(),
-            Some(Held {
-                stage: Stage::Waiting(_),
-                ..
-            })
-        );
-        waiting && lane.running() > self.settings.request_timeout
-    }
-
-    /// The application did not begin its answer in time: the client is told, and the worker is to be
-    /// replaced. What waits behind it on the lane stays there until the worker is dead: until then
-    /// it may still begin.
-    fn give_up(&self, lane: &Rc<Lane>) {
-        self.close(lane);
-        let front = lane.held().front().map(|held| held.id);
-        if let Some(Stage::Waiting(exchange)) = front.and_then(|id| lane.release(id)) {
-            self.report("request timed out", lane, &exchange);
-            exchange.settle(Err(Refusal::AppTimeout));
-        }
-        self.events.send(Event::LaneStuck(lane.tag));
     }
 
     /// Logs an answer that cannot be sent.
@@ -277,19 +165,10 @@ impl Dispatcher {
         );
     }
 
-    fn report(&self, message: &str, lane: &Lane, exchange: &Exchange) {
+    pub(super) fn report(&self, message: &str, lane: &Lane, exchange: &Exchange) {
         self.log.error(
             message,
             &[("worker", &lane.tag.worker), ("request", &Line(exchange))],
         );
-    }
-}
-
-/// A request as a log line names it.
-struct Line<'a>(&'a Exchange);
-
-impl Display for Line<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.0.call.parts.method, self.0.call.parts.uri)
     }
 }

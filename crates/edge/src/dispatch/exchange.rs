@@ -1,4 +1,5 @@
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 use std::time::Instant;
@@ -85,5 +86,14 @@ struct CancelOnDrop<'a>(&'a Exchange);
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         self.0.cancelled.set(true);
+    }
+}
+
+/// A request as a log line names it.
+pub(super) struct Line<'a>(pub(super) &'a Exchange);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0.call.parts.method, self.0.call.parts.uri)
     }
 }

@@ -6,6 +6,7 @@ mod dispatcher;
 mod encode;
 mod exchange;
 mod lane;
+mod losses;
 mod pace;
 mod traffic;
 

@@ -26,6 +26,8 @@ pub(crate) enum Refusal {
     QueueFull,
     /// The request waited longer than `queue_timeout`.
     QueueTimeout,
+    /// The server ends, and the application has not answered in time.
+    Stopping,
     /// The worker died after it had begun the request.
     WorkerLost,
     /// The application did not begin its answer within `request_timeout`.
@@ -47,7 +49,9 @@ impl Refusal {
             }
             Refusal::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Refusal::QueueFull | Refusal::QueueTimeout => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::QueueFull | Refusal::QueueTimeout | Refusal::Stopping => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Refusal::WorkerLost => StatusCode::BAD_GATEWAY,
             Refusal::AppTimeout => StatusCode::GATEWAY_TIMEOUT,
             Refusal::BadAnswer | Refusal::SpoolFailed => StatusCode::INTERNAL_SERVER_ERROR,
@@ -62,6 +66,7 @@ impl Refusal {
             Refusal::BodyTooLarge => "the request body is too large",
             Refusal::TooSlow => "the request came too slowly",
             Refusal::QueueFull => "too many requests are waiting",
+            Refusal::Stopping => "the server is stopping",
             Refusal::QueueTimeout => "no worker became free in time",
             Refusal::WorkerLost => "the application process died while it worked on this request",
             Refusal::AppTimeout => "the application did not answer in time",
@@ -77,6 +82,7 @@ impl Refusal {
             Refusal::WorkerLost | Refusal::AppTimeout | Refusal::BadAnswer => Fault::App,
             Refusal::QueueFull
             | Refusal::QueueTimeout
+            | Refusal::Stopping
             | Refusal::SpoolFailed
             | Refusal::SpoolFull => Fault::Server,
         }

@@ -1,10 +1,17 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use super::signals::{Request, Signals, signal_process};
 use super::supervisor::{Fatal, Supervisor};
 use crate::board::TICK;
+
+/// Wrappers such as `timeout` send a signal twice, to the process and to its group: what comes this
+/// soon after the first is not a second one.
+const SAME_SIGNAL: Duration = Duration::from_millis(250);
+
+/// How long the last answers have to be sent.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// How the server has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,13 +78,14 @@ impl Supervisor {
     /// Finishes the requests that are under way, then the workers, each within `shutdown_timeout`.
     async fn stop(&mut self, signals: &mut Signals) -> Result<Ending, Fatal> {
         self.server.drain();
-        let deadline = Instant::now() + self.server.settings.shutdown_timeout;
+        let begun = Instant::now();
+        let deadline = begun + self.server.settings.shutdown_timeout;
         let mut ticks = tokio::time::interval(TICK / 4);
         let mut retired = false;
         while Instant::now() < deadline {
             tokio::select! {
                 Some(event) = self.received.recv() => self.handle(event)?,
-                request = signals.next() => if request == Request::Stop {
+                request = signals.next() => if request == Request::Stop && begun.elapsed() > SAME_SIGNAL {
                     return Ok(Ending::Cut);
                 },
                 _ = ticks.tick() => self.tick(),
@@ -93,7 +101,17 @@ impl Supervisor {
         self.server
             .log
             .warn("not everything was finished within shutdown_timeout", &[]);
+        self.cut_off().await;
         Ok(Ending::Finished)
+    }
+
+    /// Tells the clients that still wait that they wait in vain.
+    async fn cut_off(&self) {
+        self.server.dispatcher.give_up_all();
+        let deadline = Instant::now() + LAST_WORDS;
+        while !self.server.is_idle() && Instant::now() < deadline {
+            tokio::time::sleep(TICK / 4).await;
+        }
     }
 
     fn retire_all(&mut self) {

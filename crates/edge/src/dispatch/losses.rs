@@ -1,0 +1,140 @@
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+use super::dispatcher::Dispatcher;
+use super::exchange::{Exchange, Line};
+use super::lane::{Held, Lane, Stage};
+use crate::http::Refusal;
+use crate::supervise::Event;
+
+/// What happens to requests that are not answered.
+impl Dispatcher {
+    /// The worker has closed the lane, or died: what it had not begun goes back to the queue.
+    pub(super) fn lane_lost(&self, lane: &Rc<Lane>, broken: Option<io::Error>) {
+        self.close(lane);
+        if let Some(error) = broken {
+            self.log
+                .error("lane broken", &[("lane", &lane.tag), ("cause", &error)]);
+        }
+        self.give_back(lane);
+        self.events.send(Event::LaneLost(lane.tag));
+    }
+
+    /// Settles or requeues what a lane holds, the oldest to the front of the queue.
+    fn give_back(&self, lane: &Lane) {
+        let begun = lane.begun();
+        let not_begun = |id: u32| (1..1 << 31).contains(&id.wrapping_sub(begun));
+        let mut back = VecDeque::new();
+        for Held { id, stage } in lane.take_held() {
+            match stage {
+                Stage::Streaming(sender) => sender.fail(),
+                Stage::Waiting(exchange) if exchange.is_cancelled() || exchange.is_settled() => {}
+                Stage::Waiting(exchange) => {
+                    let again = exchange.call.is_safe() && !exchange.retried.replace(true);
+                    if not_begun(id) || again {
+                        back.push_back(exchange);
+                    } else {
+                        self.report("request lost with its worker", lane, &exchange);
+                        exchange.settle(Err(Refusal::WorkerLost));
+                    }
+                }
+            }
+        }
+        self.requeue(back);
+    }
+
+    fn requeue(&self, back: VecDeque<Rc<Exchange>>) {
+        for exchange in back.into_iter().rev() {
+            match self.choose() {
+                Some(lane) => self.begin(&lane, &exchange),
+                None => self.queue.borrow_mut().push_front(exchange),
+            }
+        }
+    }
+
+    /// Looks for requests that have waited or run too long. Called once a tick.
+    pub(crate) fn tick(&self) {
+        self.expire_waiting();
+        let stuck: Vec<_> = self
+            .lanes
+            .borrow()
+            .iter()
+            .filter(|lane| self.is_stuck(lane))
+            .cloned()
+            .collect();
+        for lane in stuck {
+            self.give_up(&lane);
+        }
+        let refused = self.refused.take();
+        if refused > 0 {
+            self.log.warn(
+                "queue full",
+                &[
+                    ("refused", &refused),
+                    ("queue_limit", &self.settings.queue_limit),
+                ],
+            );
+        }
+    }
+
+    fn expire_waiting(&self) {
+        let limit = self.settings.queue_timeout;
+        let mut expired = Vec::new();
+        let mut queue = self.queue.borrow_mut();
+        while queue
+            .front()
+            .is_some_and(|front| front.is_cancelled() || front.arrived.elapsed() > limit)
+        {
+            expired.extend(queue.pop_front());
+        }
+        drop(queue);
+        for exchange in expired.iter().filter(|exchange| !exchange.is_cancelled()) {
+            self.log
+                .warn("request waited too long", &[("request", &Line(exchange))]);
+            exchange.settle(Err(Refusal::QueueTimeout));
+        }
+    }
+
+    fn is_stuck(&self, lane: &Lane) -> bool {
+        let waiting = matches!(
+            lane.held().front(),
+            Some(Held {
+                stage: Stage::Waiting(_),
+                ..
+            })
+        );
+        waiting && lane.running() > self.settings.request_timeout
+    }
+
+    /// The application did not begin its answer in time: the client is told, and the worker is to be
+    /// replaced. What waits behind it on the lane stays there until the worker is dead: until then
+    /// it may still begin.
+    fn give_up(&self, lane: &Rc<Lane>) {
+        self.close(lane);
+        let front = lane.held().front().map(|held| held.id);
+        if let Some(Stage::Waiting(exchange)) = front.and_then(|id| lane.release(id)) {
+            self.report("request timed out", lane, &exchange);
+            exchange.settle(Err(Refusal::AppTimeout));
+        }
+        self.events.send(Event::LaneStuck(lane.tag));
+    }
+
+    /// Settles everything that is not answered: the server ends.
+    pub(crate) fn give_up_all(&self) {
+        let waiting = self.queue.take();
+        let lanes = self.lanes.take();
+        let held = lanes.iter().flat_map(|lane| lane.take_held());
+        let running = held.filter_map(|held| match held.stage {
+            Stage::Waiting(exchange) => Some(exchange),
+            Stage::Streaming(_) => None,
+        });
+        for exchange in waiting.into_iter().chain(running) {
+            self.log.warn(
+                "request cut off by the stop",
+                &[("request", &Line(&exchange))],
+            );
+            exchange.settle(Err(Refusal::Stopping));
+        }
+    }
+}

@@ -20,7 +20,7 @@ module Bench
 
     # The Pss of the process that holds the clients' connections: the root of the tree.
     def front_pss
-      all.first.memory.pss
+      all.min_by(&:depth).memory.pss
     end
 
     # The median private memory of the processes of the last role.

@@ -32,6 +32,7 @@ module Bench
         cpu_before = server.tree.cpu
         wrk = load(server, arguments.duration, arguments)
         cpu = server.tree.cpu - cpu_before
+        check_bytes(peer, wrk)
         Sample.new(wrk, cpu * 1000 / wrk.requests, Footprint.new(server.members_by_role))
       end
     end
@@ -61,6 +62,14 @@ module Bench
       return if answer.status == 200 && size == @body_bytes
 
       raise Failure, "#{peer.name} answered #{answer.status} with #{size} bytes, not 200 with #{@body_bytes}"
+    end
+
+    # Under load too, every answer must be whole.
+    def check_bytes(peer, wrk)
+      raise Failure, "#{peer.name} answered nothing under load" if wrk.requests.zero?
+      return if wrk.bytes >= wrk.requests * @body_bytes
+
+      raise Failure, "#{peer.name} sent #{wrk.bytes / wrk.requests} bytes an answer, not #{@body_bytes} and a head"
     end
 
     def speed(rates, list)

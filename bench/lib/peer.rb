@@ -3,9 +3,9 @@
 module Bench
   # One line of the server table: how a server is started and what its processes are called.
   #
-  # command: argv with %{port} and %{app}; env: variables to set; roles: process names by depth in
-  # the tree; workers: how many processes of the last role; version: a callable that gives one line;
-  # obstacle: a callable that gives one sentence why the server cannot run here, or nil.
+  # command: argv with %{port} and %{app}; env: variables to set; roles: process names and the titles
+  # they go by, the workers' last; workers: how many of these; version: a callable that gives one
+  # line; obstacle: a callable that gives one sentence why the server cannot run here, or nil.
   Peer = Struct.new(:name, :command, :env, :roles, :workers, :version, :obstacle, keyword_init: true) do
     # Variables of the user's shell that would change what a server does.
     CLEARED = /\A(CARAT_|BUNDLE|RUBYOPT\z|RUBYLIB\z|RACK_ENV\z|RAILS_|PORT\z|WEB_CONCURRENCY\z)/
@@ -24,9 +24,13 @@ module Bench
       name.split("-").first
     end
 
-    # The name of the processes at this depth of the tree.
-    def role(depth)
-      roles.fetch(depth, roles.last)
+    # The name for a process of this title; "other" for one that the table does not know.
+    def role(title)
+      roles.find { |_, pattern| pattern.match?(title) }&.first || "other"
+    end
+
+    def worker_role
+      roles.keys.last
     end
   end
 end

@@ -6,8 +6,8 @@ require_relative "process_stat"
 module Bench
   # A process and all that descend from it or share its process group.
   class ProcessTree
-    # One process of a tree: how many generations below the root, and its memory.
-    Member = Struct.new(:pid, :depth, :memory)
+    # One process of a tree: how many generations below the root, its command line, and its memory.
+    Member = Struct.new(:pid, :depth, :title, :memory)
 
     def initialize(root)
       @root = root
@@ -18,14 +18,10 @@ module Bench
       depths.keys.sum(&:cpu)
     end
 
-    def pids
-      depths.keys.map(&:pid)
-    end
-
     # Members with their memory, the root first, then by generation.
     def members
       found = depths.filter_map do |stat, depth|
-        Member.new(stat.pid, depth, Memory.of(stat.pid))
+        Member.new(stat.pid, depth, title(stat.pid), Memory.of(stat.pid))
       rescue Errno::ENOENT, Errno::ESRCH
         # Ended since it was listed.
         nil
@@ -33,11 +29,12 @@ module Bench
       found.sort_by { |member| [member.depth, member.pid] }
     end
 
-    def count_at(depth)
-      depths.values.count(depth)
-    end
-
     private
+
+    # The command line, which a process may have changed to say what it does.
+    def title(pid)
+      File.binread("/proc/#{pid}/cmdline").tr("\0", " ").strip
+    end
 
     # Each ProcessStat of the tree with its depth; an orphan of the group counts as a child of the root.
     def depths

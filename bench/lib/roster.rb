@@ -12,7 +12,7 @@ module Bench
     CARAT = File.expand_path("../exe/carat", BENCH)
     ADDRESS = "tcp://127.0.0.1:%<port>d"
 
-    def self.puma(name, *options, roles: %w[puma], workers: 1, config: "-")
+    def self.puma(name, *options, roles: { "puma" => // }, workers: 1, config: "-")
       Peer.new(name: name, roles: roles, workers: workers, version: -> { Executable.first_line("puma", "--version") },
                command: ["puma", "-C", config, "-e", "production", *options, "-b", ADDRESS, "%<app>s"],
                obstacle: -> { Executable.obstacle("puma", "apt install puma") })
@@ -20,11 +20,12 @@ module Bench
 
     def self.puma_cluster(workers)
       puma("puma-w#{workers}", "-t", "1:1", "-w", workers.to_s, "--preload",
-           roles: %w[master worker], workers: workers)
+           roles: { "master" => /\Apuma \d/, "worker" => /\Apuma: cluster worker/ }, workers: workers)
     end
 
     def self.carat(name, workers)
-      Peer.new(name: name, roles: %w[edge mold worker], workers: workers,
+      Peer.new(name: name, workers: workers,
+               roles: { "edge" => /carat-edge/, "mold" => /\Acarat: mold/, "worker" => /\Acarat: worker/ },
                version: -> { Executable.first_line(RbConfig.ruby, CARAT, "--version") },
                command: [RbConfig.ruby, CARAT, "-e", "production", "-t", "1", "-w", workers.to_s,
                          "-b", ADDRESS, "%<app>s"],
@@ -32,7 +33,7 @@ module Bench
     end
 
     def self.hyper
-      Peer.new(name: "hyper", roles: %w[hyper], workers: 1, version: -> { "hyper #{BareHyper.version}" },
+      Peer.new(name: "hyper", roles: { "hyper" => // }, workers: 1, version: -> { "hyper #{BareHyper.version}" },
                command: [BareHyper::PROGRAM, "127.0.0.1:%<port>d"], obstacle: -> { BareHyper.obstacle })
     end
 

@@ -40,11 +40,10 @@ module Bench
     end
 
     def wait_until_ready
-      last_depth = @peer.roles.size - 1
       poll(READY_SECONDS) do
         raise Failure, "#{@peer.name} ended while starting:\n#{log_tail}" if ended?
 
-        answers? && @tree.count_at(last_depth) >= @peer.workers
+        answers? && members_by_role.fetch(@peer.worker_role, []).size >= @peer.workers
       end || raise(Failure, "#{@peer.name} was not ready after #{READY_SECONDS} s:\n#{log_tail}")
     end
 
@@ -60,9 +59,10 @@ module Bench
       @log.close!
     end
 
-    # ProcessTree::Member lists by role, in the order of the tree.
+    # ProcessTree::Member lists by role, in the order of the server table.
     def members_by_role
-      @tree.members.group_by { |member| @peer.role(member.depth) }
+      roles = @tree.members.group_by { |member| @peer.role(member.title) }
+      roles.sort_by { |role, _| @peer.roles.keys.index(role) || -1 }.to_h
     end
 
     private

@@ -4,8 +4,9 @@ require_relative "executable"
 require_relative "failure"
 
 module Bench
-  # What wrk saw: requests a second, latencies in milliseconds, errors of every kind.
-  Wrk = Struct.new(:requests, :rate, :p50, :p99, :errors, keyword_init: true) do
+  # What wrk saw: answers and their bytes with heads, answers a second, latencies in milliseconds,
+  # errors of every kind.
+  Wrk = Struct.new(:requests, :bytes, :rate, :p50, :p99, :errors, keyword_init: true) do
     # Loads the URL for so many seconds; raises Failure when wrk does not run.
     def self.run(url, seconds:, connections:, threads:)
       command = ["wrk", "-t", threads.to_s, "-c", connections.to_s, "-d", "#{seconds}s",
@@ -18,8 +19,9 @@ module Bench
 
     def self.parse(output)
       figures = output.scan(/\b(\w+)=(\d+)/).to_h.transform_values(&:to_i)
-      new(requests: figures.fetch("requests"), rate: figures.fetch("requests") * 1e6 / figures.fetch("duration"),
-          p50: figures.fetch("p50") / 1e3, p99: figures.fetch("p99") / 1e3, errors: figures.fetch("errors"))
+      requests, bytes, errors = figures.values_at("requests", "bytes", "errors")
+      new(requests: requests, bytes: bytes, rate: requests * 1e6 / figures.fetch("duration"),
+          p50: figures.fetch("p50") / 1e3, p99: figures.fetch("p99") / 1e3, errors: errors)
     end
 
     def self.obstacle

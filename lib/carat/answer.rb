@@ -67,6 +67,7 @@ module Carat
     def send_call(env, head, body)
       writer = BodyWriter.new(@native, head)
       writer.open
+      @native.flush # the application may write late
       stream = ResponseStream.new(writer, env["rack.input"])
       body.call(stream)
       stream.close

@@ -116,9 +116,15 @@ impl Lane {
     }
 
     fn end(&self, ruby: &Ruby, encode: fn(&mut Vec<u8>, u32)) -> Result<(), Error> {
+        let socket = self.io.socket(ruby)?;
         let session = &mut borrow(ruby, &self.state)?.session;
         if let Some(stream) = session.stream.take() {
             encode(session.outbox.buffer(), stream.id);
+            session.patience.begin(Instant::now());
+            // What does not go now goes before the next request.
+            session
+                .flush(socket)
+                .map_err(|failure| error::link(ruby, failure))?;
         }
         Ok(())
     }

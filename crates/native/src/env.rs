@@ -8,9 +8,11 @@ use magnus::{Error, RArray, RClass, RHash, Ruby, Value, gc};
 use rb_sys::{
     RARRAY_LEN, VALUE, rb_ary_entry, rb_ary_new, rb_class_new_instance, rb_hash_aset, rb_hash_dup,
 };
+use rustix::fs::{SeekFrom, seek};
 use wire::{Name, Request, RequestBody, RequestHead};
 
 use crate::env_key::with_env_key;
+use crate::error;
 use crate::roots::{Roots, roots};
 use crate::text;
 
@@ -62,6 +64,8 @@ impl Template {
 
     /// `rack.input` for a body in a file, which the new object owns.
     pub(crate) fn file(&self, ruby: &Ruby, descriptor: OwnedFd) -> Result<Value, Error> {
+        // Whoever had the file before shares its position.
+        seek(&descriptor, SeekFrom::Start(0)).map_err(|errno| error::link(ruby, errno))?;
         let class = ruby.get_inner(self.file_input);
         class.funcall("for_fd", (descriptor.into_raw_fd(), "rb"))
     }

@@ -14,9 +14,14 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// An answer is ready; the application took `spent` for it.
-    pub(crate) fn answered(&mut self, now: Instant, spent: Duration) {
+    /// Something waits to be sent.
+    pub(crate) fn begin(&mut self, now: Instant) {
         self.oldest.get_or_insert(now);
+    }
+
+    /// An answer waits to be sent; the application took `spent` for it.
+    pub(crate) fn answered(&mut self, now: Instant, spent: Duration) {
+        self.begin(now);
         self.slowest = spent.max(self.slowest * 63 / 64);
     }
 

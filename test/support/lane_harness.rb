@@ -1,0 +1,145 @@
+# frozen_string_literal: true
+
+require "socket"
+require "tmpdir"
+require "stringio"
+require "carat/env_template"
+require "carat/lane"
+require_relative "wire"
+
+module Support
+  # A lane whose other end is the test, in the edge's place.
+  #
+  #   lane = Support::LaneHarness.new(->(env) { [200, {}, [env["PATH_INFO"]]] }).start
+  #   lane.request(path: "/x")
+  #   lane.response.body # => "/x"
+  class LaneHarness
+    DEADLINE_SECONDS = 10
+
+    attr_reader :native, :errors, :descriptors, :fatal
+
+    # @param release [String] the release of Rack that the application is meant for
+    def initialize(app = nil, release: "2.2.0", spool_dir: Dir.tmpdir)
+      @app = app
+      @spool_dir = spool_dir
+      @errors = StringIO.new
+      @buffer = String.new
+      @descriptors = []
+      @last_id = 0
+      @fatal = 0
+      open(release)
+    end
+
+    # Runs the lane in a thread of its own.
+    def start
+      lane = Carat::Lane.new(@app, @native, errors: @errors, spool_dir: @spool_dir) { @fatal += 1 }
+      @thread = Thread.new { lane.run }
+      @thread.report_on_exception = false
+      expect(:hello)
+      self
+    end
+
+    # Sends a request and returns its id; `file` is an IO that travels beside it.
+    def request(file: nil, **request)
+      rights = file ? [Socket::AncillaryData.unix_rights(file)] : []
+      body = file ? { body: { file: file.size } } : {}
+      bytes = Wire.request(@last_id += 1, **request, **body)
+      sent = @socket.sendmsg(bytes, 0, nil, *rights)
+      @socket.write(bytes.byteslice(sent..)) # sendmsg sends what fits
+      @last_id
+    end
+
+    def send_bytes(bytes)
+      @socket.write(bytes)
+    end
+
+    # The next response, whatever its request.
+    def response
+      Wire.response(expect(:response))
+    end
+
+    # The response to a new request.
+    def call(**request)
+      request(**request)
+      response
+    end
+
+    # The payload of the next frame, which has to be of this kind.
+    def expect(kind)
+      found, payload = frame
+      raise "#{found.inspect} came where #{kind.inspect} was expected" unless found == kind
+
+      payload
+    end
+
+    # The data of all chunks up to the frame that ends the stream, and the kind of that.
+    def stream(windows: nil)
+      data = +""
+      loop do
+        kind, payload = frame
+        return [data, kind] unless kind == :chunk
+
+        data << payload.byteslice(4..)
+        send_bytes(Wire.window(@last_id, payload.bytesize - 4)) if windows
+      end
+    end
+
+    # The next frame's kind and payload; [nil, nil] at the end.
+    def frame
+      size = 4
+      read_more until @closed || @buffer.bytesize >= size && (size = @buffer.unpack1("L<") + 4) <= @buffer.bytesize
+      @buffer.empty? ? [nil, nil] : Wire.parse(@buffer.slice!(0, size))
+    end
+
+    # Whether something comes within `seconds`.
+    def silent?(seconds)
+      @buffer.empty? && @socket.wait_readable(seconds).nil?
+    end
+
+    # The id that the lane has begun last.
+    def begun
+      @page.pread(4, 0).unpack1("L<")
+    end
+
+    # Ends the lane and waits for its thread.
+    def finish
+      @native.drain
+      join
+    end
+
+    def join
+      raise "the lane does not end" unless @thread.join(DEADLINE_SECONDS)
+    end
+
+    # The edge goes away.
+    def disconnect
+      @socket.close
+    end
+
+    def close
+      @thread&.kill&.join
+      [@socket, @page, *@descriptors].each { |io| io.close unless io.closed? }
+    end
+
+    private
+
+    def open(release)
+      near, @socket = UNIXSocket.pair
+      @page = File.open(Dir.tmpdir, File::RDWR | File::TMPFILE)
+      @page.truncate(4)
+      template = Carat::EnvTemplate.new(release: release, threads: 1, workers: 1, errors: @errors)
+      numbers = [near, @page.dup].map { |io| io.tap { io.autoclose = false }.fileno }
+      @native = Carat::Native::Lane.new(*numbers, template.to_h)
+    end
+
+    def read_more
+      raise "nothing came in #{DEADLINE_SECONDS} s" unless @socket.wait_readable(DEADLINE_SECONDS)
+
+      bytes, _, _, *controls = @socket.recvmsg(1 << 20, 0, scm_rights: true)
+      controls.each { |control| @descriptors.concat(control.unix_rights) }
+      bytes.empty? ? @closed = true : @buffer << bytes
+    rescue Errno::ECONNRESET
+      @closed = true
+    end
+  end
+end

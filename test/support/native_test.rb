@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require "minitest"
+require "carat/native_path"
+require "carat/native"
+require_relative "lane_harness"
+
+module Support
+  # A test that stands at the other end of a lane.
+  class NativeTest < Minitest::Test
+    def setup
+      @harnesses = []
+    end
+
+    def teardown
+      @harnesses.each(&:close)
+    end
+
+    private
+
+    # A lane that nobody serves yet.
+    def harness(app = nil, **options)
+      LaneHarness.new(app, **options).tap { |harness| @harnesses << harness }
+    end
+
+    # A lane with an application behind it.
+    def serve(app, **options)
+      harness(app, **options).start
+    end
+
+    # The environment of one request.
+    def env_of(release: "2.2.0", **request)
+      lane = harness(release: release)
+      lane.request(**request)
+      lane.native.take
+    end
+  end
+end

@@ -1,0 +1,197 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+require "support/recorded_body"
+
+class AnswerTest < Support::NativeTest
+  LARGE = "0123456789abcdef" * 8192 # 128 KiB
+
+  def test_each_is_streamed_and_flushed_piece_by_piece
+    gate = Queue.new
+    body = recorded { |write| 3.times { |place| gate.pop && write.call("piece #{place}") } }
+    lane = serve(->(_env) { [200, { "x" => "y" }, body] })
+    lane.request
+    3.times do |place|
+      gate << true
+      assert_equal [200, [%w[x y]], :stream], lane.response.to_a.values_at(1, 3, 4) if place.zero?
+      assert_equal "piece #{place}", lane.expect(:chunk).byteslice(4..)
+    end
+    lane.expect(:end)
+    lane.finish
+    assert_equal 1, body.closed_count
+  end
+
+  def test_a_body_without_pieces_is_empty
+    assert_equal "", serve(->(_env) { [200, {}, recorded { nil }] }).call.body
+  end
+
+  def test_a_short_body_of_declared_length_goes_in_one_piece
+    buffer = +""
+    body = recorded { |write| %w[one two].each { |text| write.call(buffer.replace(text)) } }
+    assert_equal "onetwo", serve(->(_env) { [200, { "Content-Length" => "6" }, body] }).call.body
+    assert_equal 1, body.closed_count
+  end
+
+  def test_a_body_that_is_longer_than_declared_is_streamed
+    body = recorded { |write| %w[one two three].each { |text| write.call(text) } }
+    lane = serve(->(_env) { [200, { "content-length" => "6" }, body] })
+    assert_equal :stream, lane.call.body
+    assert_equal ["onetwothree", :end], lane.stream
+  end
+
+  def test_large_pieces_are_split_and_wait_for_the_window
+    lane = serve(->(_env) { [200, {}, recorded { |write| write.call(LARGE * 4) }] })
+    id = lane.request
+    assert_equal :stream, lane.response.body
+    pieces = Array.new(4) { lane.expect(:chunk).byteslice(4..) }
+    assert_equal [65_536] * 4, pieces.map(&:bytesize)
+    assert lane.silent?(0.05)
+    lane.send_bytes(Support::Wire.window(id, 100))
+    assert_equal 100, lane.expect(:chunk).bytesize - 4
+    lane.send_bytes(Support::Wire.window(id, 1 << 20))
+    rest, last = lane.stream
+    assert_equal [(LARGE.bytesize * 4) - 262_144 - 100, :end], [rest.bytesize, last]
+  end
+
+  def test_requests_that_come_while_a_body_waits_are_served_after_it_in_order
+    lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? recorded { |write| write.call(LARGE * 4) } : [env["PATH_INFO"]]] })
+    lane.request
+    lane.response
+    %w[/a /b].each { |path| lane.request(path: path) }
+    lane.send_bytes(Support::Wire.window(1, 1 << 20))
+    lane.request(path: "/c")
+    assert_equal :end, lane.stream.last
+    assert_equal %w[/a /b /c], Array.new(3) { lane.response.body }
+  end
+
+  def test_a_client_that_goes_ends_the_iteration_and_runs_what_it_ensures
+    ensured = false
+    body = recorded do |write|
+      loop { write.call(LARGE) }
+    ensure
+      ensured = true
+    end
+    lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? body : ["next"]] })
+    id = lane.request
+    lane.response
+    lane.send_bytes(Support::Wire.abort(id))
+    assert_equal :abort, lane.stream.last
+    assert_equal "next", lane.call(path: "/next").body
+    assert_equal [true, 1, ""], [ensured, body.closed_count, lane.errors.string]
+  end
+
+  def test_an_edge_that_goes_ends_the_iteration
+    body = recorded { |write| loop { write.call(LARGE) } }
+    lane = serve(->(_env) { [200, {}, body] })
+    lane.request
+    lane.response
+    lane.disconnect
+    lane.join
+    assert_equal 1, body.closed_count
+  end
+
+  def test_an_error_in_each_breaks_the_body_off
+    body = recorded { |write| [write.call("begun"), raise("broken")] }
+    lane = serve(->(_env) { [200, {}, body] })
+    lane.call
+    assert_equal ["begun", :abort], lane.stream
+    lane.finish
+    assert_equal 1, body.closed_count
+    assert_match(/GET .*broken \(RuntimeError\)/, lane.errors.string)
+  end
+
+  def test_an_error_before_the_first_piece_is_an_internal_server_error
+    body = recorded { raise "broken" }
+    assert_equal 500, serve(->(_env) { [200, {}, body] }).call.status
+    assert_equal 1, body.closed_count
+  end
+
+  def test_head_and_statuses_without_a_body_close_it_unread
+    { "HEAD" => 200, "GET" => 204, "POST" => 304 }.each do |method, status|
+      body = recorded { flunk "iterated" }
+      lane = serve(->(_env) { [status, { "x" => "y" }, body] })
+      assert_equal [status, [%w[x y]], nil], lane.call(method: method).to_a.values_at(1, 3, 4)
+      lane.finish
+      assert_equal 1, body.closed_count
+    end
+  end
+
+  def test_an_error_in_close_changes_nothing_for_the_client
+    body = recorded { |write| write.call("x") }
+    def body.close = raise("cannot close")
+    lane = serve(->(_env) { [200, { "content-length" => "1" }, body] })
+    assert_equal "x", lane.call.body
+    lane.finish
+    assert_includes lane.errors.string, "cannot close"
+  end
+
+  def test_large_arrays_and_strings_travel_in_an_unlinked_file
+    [[LARGE], [LARGE, "\xFF", LARGE]].each do |body|
+      lane = serve(->(_env) { [200, {}, body] })
+      response = lane.call
+      assert_equal({ offset: 0, length: body.sum(&:bytesize) }, response.body)
+      file = lane.descriptors.first
+      assert file.pread(response.body[:length], 0) == body.map(&:b).join
+      assert_equal 0, file.stat.nlink
+    end
+  end
+
+  def test_a_disk_without_room_is_an_internal_server_error
+    lane = serve(->(_env) { [200, {}, [LARGE]] }, spool_dir: "/dev/null/nowhere")
+    assert_equal 500, lane.call.status
+  end
+
+  def test_a_file_is_passed_open_and_not_read
+    body = recorded { flunk "iterated" }
+    def body.to_path = __FILE__
+    lane = serve(->(_env) { [200, {}, body] })
+    assert_equal({ offset: 0, length: File.size(__FILE__) }, lane.call.body)
+    lane.finish
+    assert_equal File.size(__FILE__), lane.descriptors.first.stat.size
+    assert_equal 1, body.closed_count
+  end
+
+  def test_a_file_that_has_grown_is_cut_to_its_declared_length
+    body = recorded { flunk "iterated" }
+    def body.to_path = __FILE__
+    assert_equal 10, serve(->(_env) { [200, { "Content-Length" => "10" }, body] }).call.body[:length]
+  end
+
+  def test_a_file_that_is_gone_is_an_internal_server_error
+    body = recorded { flunk "iterated" }
+    def body.to_path = "/no/such/file"
+    lane = serve(->(_env) { [200, {}, body] })
+    assert_equal 500, lane.call.status
+    lane.finish
+    assert_includes lane.errors.string, "Errno::ENOENT"
+    assert_equal 1, body.closed_count
+  end
+
+  def test_a_path_that_is_no_file_is_read_by_each
+    body = recorded { |write| write.call("read") }
+    def body.to_path = "/dev/zero"
+    lane = serve(->(_env) { [200, {}, body] })
+    lane.call
+    assert_equal ["read", :end], lane.stream
+  end
+
+  def test_headers_and_status_of_other_shapes_are_converted
+    headers = Struct.new(:pairs) { def each(&block) = pairs.each(&block) }.new([["A", 1], [:b, %w[x y]], ["rack.x", 1]])
+    [[], recorded { nil }].each do |body|
+      response = serve(->(_env) { ["201", headers, body] }).call
+      assert_equal [201, [%w[a 1], %w[b x], %w[b y]]], response.to_a.values_at(1, 3)
+    end
+  end
+
+  def test_pieces_that_are_no_strings_are_an_error
+    lane = serve(->(_env) { [200, {}, recorded { |write| write.call(1) }] })
+    assert_equal 500, lane.call.status
+  end
+
+  private
+
+  def recorded(&each)
+    Support::RecordedBody.new(&each)
+  end
+end

@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+
+class CallbacksTest < Support::NativeTest
+  def test_they_run_after_the_answer_has_been_sent
+    gate = Queue.new
+    done = Queue.new
+    lane = serve(lambda do |env|
+      env["rack.after_reply"] << -> { gate.pop && done << :replied }
+      [200, {}, ["ok"]]
+    end)
+    assert_equal "ok", lane.call.body
+    assert_empty done
+    gate << true
+    assert_equal :replied, done.pop
+  end
+
+  def test_the_finished_ones_run_in_reverse_with_the_response
+    seen = Queue.new
+    lane = serve(lambda do |env|
+      2.times { |place| env["rack.response_finished"] << ->(*arguments) { seen << [place, *arguments] } }
+      [200, { "x" => "y" }, ["ok"]]
+    end, release: "3.1.0")
+    lane.call(path: "/x")
+    seen = Array.new(2) { seen.pop }
+    assert_equal [[1, 200, { "x" => "y" }, nil], [0, 200, { "x" => "y" }, nil]], seen.map { |call| call.values_at(0, 2, 3, 4) }
+    assert_equal "/x", seen.first[1]["PATH_INFO"]
+  end
+
+  def test_the_finished_ones_hear_of_the_error
+    seen = Queue.new
+    lane = serve(lambda do |env|
+      env["rack.response_finished"] << ->(*arguments) { seen << arguments.drop(1) }
+      raise "broken"
+    end, release: "3.1.0")
+    assert_equal 500, lane.call.status
+    status, headers, error = seen.pop
+    assert_equal [nil, nil, "broken"], [status, headers, error.message]
+  end
+
+  def test_one_that_raises_keeps_no_other_from_running
+    done = Queue.new
+    lane = serve(lambda do |env|
+      env["rack.after_reply"] << -> { raise "broken" } << -> { done << true }
+      [200, {}, ["ok"]]
+    end)
+    assert_equal "ok", lane.call.body
+    assert done.pop
+    assert_match(/GET .*broken \(RuntimeError\)/, lane.errors.string)
+  end
+
+  def test_an_application_may_take_the_lists_away
+    lane = serve(lambda do |env|
+      env.delete("rack.after_reply")
+      env["rack.response_finished"] = nil
+      [200, {}, ["ok"]]
+    end, release: "3.1.0")
+    2.times { assert_equal "ok", lane.call.body }
+  end
+end

@@ -1,0 +1,127 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+
+class LaneTest < Support::NativeTest
+  OK = ->(_env) { [200, {}, ["ok"]] }
+  SORRY = [500, "Internal Server Error\n"].freeze
+
+  def test_requests_are_answered_in_their_order
+    lane = serve(->(env) { [200, {}, [env["PATH_INFO"]]] })
+    ids = Array.new(5) { |place| lane.request(path: "/#{place}") }
+    responses = Array.new(5) { lane.response }
+    assert_equal [ids, %w[/0 /1 /2 /3 /4]], [responses.map(&:id), responses.map(&:body)]
+  end
+
+  def test_what_the_application_raises_is_answered_and_reported_in_one_block
+    lane = serve(->(_env) { raise ArgumentError, "no such thing" })
+    assert_equal SORRY, lane.call(method: "POST", path: "/x").to_a.values_at(1, 4)
+    assert_match(%r{\APOST /x: .*lane_test.rb:\d+:in .*no such thing \(ArgumentError\)\n\s+from}, lane.errors.string)
+  end
+
+  def test_errors_that_are_no_standard_errors_are_the_application_s_too
+    lane = serve(->(env) { env["PATH_INFO"] == "/deep" ? Lane.deep : raise(NotImplementedError, "not yet") })
+    %w[/ /deep].each { |path| assert_equal SORRY, lane.call(path: path).to_a.values_at(1, 4) }
+    assert_equal 0, lane.fatal
+  end
+
+  def test_an_exit_is_answered_and_asks_for_an_orderly_end
+    lane = serve(->(env) { env["PATH_INFO"] == "/exit" ? exit : [200, {}, ["ok"]] })
+    assert_equal SORRY, lane.call(path: "/exit").to_a.values_at(1, 4)
+    assert_equal "ok", lane.call.body
+    assert_equal 1, lane.fatal
+  end
+
+  def test_a_thread_that_is_killed_leaves_no_request_behind
+    lane = serve(->(_env) { Thread.exit })
+    assert_equal SORRY, lane.call.to_a.values_at(1, 4)
+    assert_equal [:bye, ""], lane.frame
+    assert_equal [nil, nil], lane.frame
+  end
+
+  def test_the_connection_s_threads_are_not_the_application_s_to_throw_through
+    assert_equal SORRY, serve(->(_env) { throw :async }).call.to_a.values_at(1, 4)
+  end
+
+  def test_answers_that_are_none_are_reported_in_one_line
+    {
+      [nil, {}, []] => "the status is not from 200 to 599", ["abc", {}, []] => "the status is not from 200 to 599",
+      [:ok, {}, []] => "the status is Symbol, without to_i", [200, nil, []] => "the headers are NilClass, without each",
+      [200, {}, nil] => "the body is NilClass, without each and call",
+      [200, {}, ["a", 1]] => "the body has Integer in it", nil => "the body is NilClass, without each and call"
+    }.each do |answer, reason|
+      lane = serve(->(_env) { answer })
+      assert_equal SORRY, lane.call.to_a.values_at(1, 4), answer.inspect
+      assert_equal "GET /: #{reason}\n", lane.errors.string
+    end
+  end
+
+  def test_it_ends_with_a_goodbye_when_it_is_drained_while_idle
+    lane = serve(OK)
+    lane.call
+    lane.finish
+    assert_equal [[:bye, ""], [nil, nil]], [lane.frame, lane.frame]
+  end
+
+  def test_what_has_arrived_is_answered_before_it_ends
+    gate = Queue.new
+    lane = serve(->(env) { [200, {}, [env["PATH_INFO"], gate.pop]] })
+    %w[/a /b].each { |path| lane.request(path: path) }
+    lane.send_bytes(Support::Wire.frame(:drain))
+    2.times { gate << "!" }
+    assert_equal %w[/a! /b!], [lane.response.body, lane.response.body]
+    assert_equal [:bye, ""], lane.frame
+    lane.join
+  end
+
+  def test_draining_a_busy_lane_waits_for_its_answer
+    gate = Queue.new
+    lane = serve(->(_env) { [200, {}, [gate.pop]] })
+    lane.request
+    Support::Eventually.eventually { gate.num_waiting == 1 }
+    lane.native.drain
+    gate << "done"
+    assert_equal ["done", [:bye, ""]], [lane.response.body, lane.frame]
+    lane.join
+  end
+
+  def test_it_ends_when_the_edge_is_gone
+    lane = serve(OK)
+    lane.disconnect
+    lane.join
+  end
+
+  def test_it_ends_when_the_edge_goes_in_the_middle_of_a_request
+    gate = Queue.new
+    lane = serve(->(_env) { [200, {}, [gate.pop]] })
+    lane.request
+    Support::Eventually.eventually { gate.num_waiting == 1 }
+    lane.disconnect
+    gate << "nobody hears this"
+    lane.join
+  end
+
+  def test_an_edge_that_does_not_read_makes_the_lane_wait
+    lane = serve(->(_env) { [200, {}, ["x" * 60_000]] })
+    100.times { lane.request }
+    assert_equal 6_000_000, Array.new(100) { lane.response.body.bytesize }.sum
+  end
+
+  def test_an_answer_does_not_wait_behind_a_slow_request
+    gate = Queue.new
+    lane = serve(->(env) { [200, {}, [env["PATH_INFO"] == "/slow" ? gate.pop : "quick"]] })
+    gate << "slow once, so that the next may be slow again"
+    lane.call(path: "/slow")
+    lane.request(path: "/quick")
+    lane.request(path: "/slow")
+    assert_equal "quick", lane.response.body
+    gate << "slow"
+    assert_equal "slow", lane.response.body
+  end
+
+  def self.deep
+    deep
+  end
+  Lane = self
+end

@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+
+module Native
+  class InputTest < Support::NativeTest
+    BYTES = (0..255).map(&:chr).join.b.freeze
+
+    def test_a_request_without_a_body_has_an_empty_input_and_no_length
+      env = env_of
+      assert_equal ["", nil], [env["rack.input"].read, env["CONTENT_LENGTH"]]
+    end
+
+    def test_a_body_in_the_frame_is_a_binary_string_io
+      env = env_of(method: "POST", body: BYTES)
+      input = env["rack.input"]
+      assert_kind_of StringIO, input
+      assert_equal [Encoding::BINARY, BYTES, "256"], [input.external_encoding, input.read, env["CONTENT_LENGTH"]]
+    end
+
+    def test_a_body_in_a_file_is_a_binary_file_at_its_beginning
+      env = with_file(BYTES) { |file| env_of_file(file) }
+      input = env["rack.input"]
+      assert_kind_of File, input
+      assert_predicate input, :binmode?
+      assert_equal [Encoding::BINARY, "256"], [input.external_encoding, env["CONTENT_LENGTH"]]
+      assert_equal BYTES, input.read
+      input.rewind
+      assert_equal BYTES[0, 10], input.read(10)
+    end
+
+    def test_the_buffer_of_a_read_becomes_binary
+      inputs.each do |input|
+        [Encoding::UTF_8, Encoding::BINARY, Encoding::UTF_16LE].each do |encoding|
+          buffer = (+"was here").force_encoding(encoding)
+          input.rewind
+          assert_same buffer, input.read(200, buffer)
+          assert_equal [Encoding::BINARY, BYTES[0, 200]], [buffer.encoding, buffer]
+        end
+      end
+    end
+
+    def test_inputs_do_what_rack_asks_of_them
+      inputs.each do |input|
+        assert_equal [BYTES, "", nil, nil, ""],
+                     [input.read, input.read, input.read(1), input.gets, input.read(nil, +"x")]
+        input.rewind
+        assert_equal BYTES, input.each.to_a.join
+        assert_equal 0, input.rewind
+        assert_equal BYTES[0, 11], input.gets
+      end
+    end
+
+    def test_the_file_is_closed_when_the_next_request_is_taken
+      lane = harness
+      with_file("x") { |file| lane.request(file: file) }
+      input = lane.native.take["rack.input"]
+      lane.native.answer(200, {}, [])
+      refute_predicate input, :closed?
+      lane.request
+      lane.native.take
+      assert_predicate input, :closed?
+    end
+
+    def test_an_application_may_close_its_input
+      lane = harness
+      with_file("x") { |file| lane.request(file: file) }
+      lane.native.take["rack.input"].close
+      lane.native.answer(200, {}, [])
+      lane.request
+      assert_equal "GET", lane.native.take["REQUEST_METHOD"]
+    end
+
+    def test_files_stay_with_their_requests
+      lane = harness
+      %w[first second third].each { |text| with_file(text) { |file| lane.request(file: file) } }
+      texts = Array.new(3) { lane.native.take["rack.input"].read.tap { lane.native.answer(200, {}, []) } }
+      assert_equal %w[first second third], texts
+    end
+
+    private
+
+    def inputs
+      [env_of(method: "POST", body: BYTES), with_file(BYTES) { |file| env_of_file(file) }]
+        .map { |env| env["rack.input"] }
+    end
+
+    def env_of_file(file)
+      lane = harness
+      lane.request(file: file, method: "POST")
+      lane.native.take
+    end
+
+    # Yields an unlinked file with this text, not at its beginning.
+    def with_file(text)
+      File.open(Dir.tmpdir, File::RDWR | File::TMPFILE | File::BINARY) do |file|
+        file.write(text)
+        file.flush
+        yield file
+      end
+    end
+  end
+end

@@ -3,19 +3,17 @@
 # The memory of Carat's processes, as seen from a worker: its parent is the edge, whose other children are the mold
 # and the other workers.
 class ProcessMemory
-  ROLES = %w[edge mold worker].freeze
-
-  # One process: role, pid and proportional set size in bytes (nil when the kernel does not tell).
-  Sample = Struct.new(:role, :pid, :pss_bytes)
+  # One process: name, pid and proportional set size in bytes (nil when the kernel does not tell).
+  Sample = Struct.new(:name, :pid, :pss_bytes)
 
   def initialize(edge: Process.ppid)
     @edge = edge
   end
 
-  # @return [Array<Sample>] the edge first, then molds, then workers
+  # @return [Array<Sample>] the edge first, then the mold, then the workers in the order of their numbers
   def samples
-    all = [@edge, *children].map { |pid| Sample.new(role(pid), pid, pss_bytes(pid)) }
-    all.sort_by { |sample| [ROLES.index(sample.role), sample.pid] }
+    all = [@edge, *children].map { |pid| Sample.new(name(pid), pid, pss_bytes(pid)) }
+    all.sort_by { |sample| [sample.name[/\d+/].to_i, sample.name] }
   end
 
   private
@@ -24,14 +22,16 @@ class ProcessMemory
     Dir.glob("/proc/#{@edge}/task/*/children").flat_map { |path| File.read(path).split.map(&:to_i) }
   end
 
-  def role(pid)
+  # The children of the edge have titles such as `carat: worker=2 gen=1` and `carat: mold gen=1`.
+  def name(pid)
     return "edge" if pid == @edge
 
-    command(pid).include?("mold") ? "mold" : "worker"
+    number = title(pid)[/worker=(\d+)/, 1]
+    number ? "worker #{number}" : "mold"
   end
 
   # The title of a process; empty when it has just ended.
-  def command(pid)
+  def title(pid)
     File.read("/proc/#{pid}/cmdline")
   rescue Errno::ENOENT, Errno::ESRCH
     ""

@@ -36,6 +36,11 @@ module Support
       @values[:files].merge({ "config.ru" => @values[:app], CONFIG => @values[:config] }.compact)
     end
 
+    # How many listeners there will be; binds that are empty leave one to the config file.
+    def listeners
+      [@values[:binds].size, 1].max
+    end
+
     # The whole command line of a server that announces its listeners on the given descriptor.
     def command_line(ready_fd)
       sizes = { "-w" => @values[:workers], "-t" => @values[:threads], "-C" => @values[:config] && CONFIG }

@@ -19,6 +19,14 @@ function element(name, attributes, text) {
   return node;
 }
 
+// A worker's colour is that of its number, so that one which replaces another looks the same.
+function newSeries(name, pid) {
+  const worker = Number(name.match(/^worker (\d+)/)?.[1] ?? 0);
+  const colour = worker ? `var(--worker-${((worker - 1) % WORKER_COLOURS) + 1})` : `var(--${name})`;
+  const dash = name === "mold" ? "5 4" : worker > WORKER_COLOURS ? "2 4" : "none";
+  return { name, pid, colour, dash, points: [], most: 0 };
+}
+
 export class MemoryChart {
   constructor(svg, legend) {
     this.svg = svg;
@@ -28,12 +36,12 @@ export class MemoryChart {
     new ResizeObserver(() => this.draw()).observe(svg);
   }
 
-  // Takes the answer of /memory: [{role, pid, pss_bytes}].
+  // Takes the answer of /memory: [{name, pid, pss_bytes}].
   add(processes) {
     const now = performance.now() / 1000;
-    for (const { role, pid, pss_bytes: bytes } of processes) {
+    for (const { name, pid, pss_bytes: bytes } of processes) {
       if (bytes === null) continue;
-      if (!this.series.has(pid)) this.series.set(pid, this.newSeries(role, pid));
+      if (!this.series.has(pid)) this.series.set(pid, newSeries(name, pid));
       const series = this.series.get(pid);
       const megabytes = bytes / MB;
       series.points.push({ at: now, megabytes });
@@ -48,14 +56,6 @@ export class MemoryChart {
     const upload = { from: performance.now() / 1000, to: null };
     this.uploads.push(upload);
     return () => { upload.to = performance.now() / 1000; };
-  }
-
-  newSeries(role, pid) {
-    const same = [...this.series.values()].filter((series) => series.role === role).length;
-    const name = role === "worker" ? `worker ${same + 1}` : role;
-    const colour = role === "worker" ? `var(--worker-${(same % WORKER_COLOURS) + 1})` : `var(--${role})`;
-    const dash = role === "mold" ? "5 4" : same >= WORKER_COLOURS ? "2 4" : "none";
-    return { role, pid, name, colour, dash, points: [], most: 0 };
   }
 
   forget(now) {
@@ -130,7 +130,8 @@ export class MemoryChart {
   }
 
   drawLegend() {
-    const rows = [...this.series.values()].map((series) => {
+    const byName = [...this.series.values()].sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+    const rows = byName.map((series) => {
       const row = document.createElement("tr");
       const last = series.points.at(-1).megabytes;
       for (const text of [series.name, series.pid, last.toFixed(1), series.most.toFixed(1)]) {

@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "digest"
+require "json"
+require "test_helper"
+
+class UploadExampleTest < Support::IntegrationTest
+  EXAMPLE = File.expand_path("../../examples/upload", __dir__)
+  FILE = Random.new(1).bytes(3_000_000).freeze
+  SHA256 = Digest::SHA256.hexdigest(FILE).freeze
+  BOUNDARY = "a-boundary"
+
+  def setup
+    super
+    @server = serve(File.read("#{EXAMPLE}/config.ru").gsub("require_relative \"", "require \"#{EXAMPLE}/"), workers: 2)
+  end
+
+  def test_form_is_answered_with_checksum_and_size
+    response = post_form("Accept" => "application/json")
+
+    assert_equal ["three.bin", FILE.bytesize, SHA256], receipt(response).values_at("name", "bytes", "sha256")
+  end
+
+  def test_form_without_javascript_is_answered_with_a_page
+    response = post_form("Accept" => "text/html,*/*;q=0.8")
+
+    assert_equal 200, response.status
+    assert_includes response.body, SHA256
+    assert_includes response.body, "3 000 000 bytes"
+  end
+
+  def test_form_without_a_file_is_refused
+    fields = { "Content-Type" => "multipart/form-data; boundary=#{BOUNDARY}", "Accept" => "text/html" }
+    response = @server.request("POST", "/", fields: fields, body: "--#{BOUNDARY}--\r\n")
+
+    assert_equal 422, response.status
+    assert_includes response.body, "Choose a file first."
+  end
+
+  def test_put_body_is_the_file
+    response = @server.request("PUT", "/some%20name.bin", body: FILE)
+
+    assert_equal ["some name.bin", FILE.bytesize, SHA256], receipt(response).values_at("name", "bytes", "sha256")
+  end
+
+  def test_posted_body_without_a_form_is_the_file
+    fields = { "Content-Type" => "application/x-www-form-urlencoded" }
+    response = @server.request("POST", "/", fields: fields, body: FILE)
+
+    assert_equal SHA256, receipt(response).fetch("sha256")
+  end
+
+  def test_memory_of_every_process_is_told
+    processes = JSON.parse(@server.get("/memory").body)
+
+    assert_equal ["edge", "mold", "worker 1", "worker 2"], processes.map { |process| process.fetch("name") }
+    assert_equal @server.pid, processes.first.fetch("pid")
+    assert(processes.all? { |process| process.fetch("pss_bytes").positive? })
+  end
+
+  def test_page_and_its_parts_are_served
+    assert_includes @server.get("/", fields: { "Host" => "127.0.0.1:9292" }).body, "Upload a file"
+    %w[/chart.js /upload.js /upload.css /favicon.svg].each { |path| assert_equal 200, @server.get(path).status, path }
+  end
+
+  private
+
+  def post_form(fields)
+    part = "Content-Disposition: form-data; name=\"file\"; filename=\"three.bin\"\r\n" \
+           "Content-Type: application/octet-stream\r\n"
+    body = "--#{BOUNDARY}\r\n#{part}\r\n".b << FILE << "\r\n--#{BOUNDARY}--\r\n"
+    type = { "Content-Type" => "multipart/form-data; boundary=#{BOUNDARY}" }
+    @server.request("POST", "/", fields: type.merge(fields), body: body)
+  end
+
+  def receipt(response)
+    assert_equal 200, response.status, response.body
+    JSON.parse(response.body)
+  end
+end

@@ -4,30 +4,31 @@ require "fileutils"
 require "open3"
 require "rbconfig"
 require "test_helper"
-require "tmpdir"
 
 class GemTest < Support::IntegrationTest
   ROOT = File.expand_path("../..", __dir__)
-  # One directory for all runs: cargo compiles the crates that Carat depends on only once.
+  # The same places in all runs: cargo compiles the crates that Carat depends on only once, and replaces its output.
   TARGET = File.join(File.expand_path(ENV.fetch("CARGO_TARGET_DIR", "target"), ROOT), "gem")
+  HOME = "#{TARGET}-home"
   APP = 'run ->(_env) { [200, { "content-type" => "text/plain" }, ["from the gem"]] }'
 
   def setup
     super
-    @home = File.realpath(Dir.mktmpdir("carat-gem-"))
-    @env = { "GEM_HOME" => @home, "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => nil, "CARGO_TARGET_DIR" => TARGET }
+    FileUtils.rm_rf(HOME)
+    FileUtils.mkdir_p(HOME)
+    @env = { "GEM_HOME" => HOME, "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => nil, "CARGO_TARGET_DIR" => TARGET }
   end
 
   def teardown
     super
-    FileUtils.remove_entry(@home)
+    FileUtils.rm_rf(HOME)
   end
 
   def test_gem_compiles_in_an_empty_home_and_its_command_serves
-    gem("build", "carat.gemspec", "--output", File.join(@home, "carat.gem"))
-    gem("install", "--local", "--no-document", File.join(@home, "carat.gem"))
+    gem("build", "carat.gemspec", "--output", File.join(HOME, "carat.gem"))
+    gem("install", "--local", "--no-document", File.join(HOME, "carat.gem"))
 
-    assert_equal "carat #{version}\n", run_command(RbConfig.ruby, command, "--version", chdir: @home)
+    assert_equal "carat #{version}\n", run_command(RbConfig.ruby, command, "--version", chdir: HOME)
     assert_equal "from the gem", serve(APP, command: [RbConfig.ruby, command], env: @env).get.body
   end
 
@@ -44,7 +45,7 @@ class GemTest < Support::IntegrationTest
   end
 
   def command
-    File.join(@home, "bin", "carat")
+    File.join(HOME, "bin", "carat")
   end
 
   def version

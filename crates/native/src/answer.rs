@@ -120,8 +120,7 @@ impl Lane {
         let session = &mut borrow(ruby, &self.state)?.session;
         if let Some(stream) = session.stream.take() {
             encode(session.outbox.buffer(), stream.id);
-            session.patience.begin(Instant::now());
-            // What does not go now goes before the next request.
+            session.patience.hurry();
             session
                 .flush(socket)
                 .map_err(|failure| error::link(ruby, failure))?;

@@ -9,31 +9,35 @@ const LIMIT: Duration = Duration::from_micros(100);
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     oldest: Option<Instant>,
+    is_urgent: bool,
     /// About the slowest of the last requests; it fades by a sixty-fourth with each.
     slowest: Duration,
 }
 
 impl Patience {
-    /// Something waits to be sent.
-    pub(crate) fn begin(&mut self, now: Instant) {
-        self.oldest.get_or_insert(now);
+    /// What waits has to go before the next request.
+    pub(crate) fn hurry(&mut self) {
+        self.is_urgent = true;
     }
 
     /// An answer waits to be sent; the application took `spent` for it.
     pub(crate) fn answered(&mut self, now: Instant, spent: Duration) {
-        self.begin(now);
+        self.oldest.get_or_insert(now);
         self.slowest = spent.max(self.slowest * 63 / 64);
     }
 
     /// All answers have been sent.
     pub(crate) fn sent(&mut self) {
         self.oldest = None;
+        self.is_urgent = false;
     }
 
     /// Whether the answers have to go before the next request: they have waited long enough, or it
     /// may be a long one.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
-        self.oldest
-            .is_some_and(|oldest| self.slowest > LIMIT || now.duration_since(oldest) > LIMIT)
+        self.is_urgent
+            || self
+                .oldest
+                .is_some_and(|oldest| self.slowest > LIMIT || now.duration_since(oldest) > LIMIT)
     }
 }

@@ -114,15 +114,32 @@ pub fn name_of(code: u8) -> Result<&'static str, Malformed> {
         .ok_or(Malformed::BadValue("header code"))
 }
 
-/// Appends one header: its lower-case name and its value.
-pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+/// Appends one header: its lower-case name and its value. Returns the place of the value, for
+/// [`extend_header`].
+pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) -> usize {
     if let Some(code) = code_of(name) {
         out.push(code);
     } else {
         out.push(LITERAL);
         push_short(out, name.as_bytes());
     }
+    let place = out.len();
     push_long(out, value);
+    place
+}
+
+/// Appends further bytes to the value at `place`, which must be the last that was pushed.
+///
+/// # Panics
+///
+/// When the value is longer than 4 GiB, which no limit on heads allows.
+pub fn extend_header(out: &mut Vec<u8>, place: usize, pieces: &[&[u8]]) {
+    for piece in pieces {
+        out.extend_from_slice(piece);
+    }
+    let start = place + size_of::<u32>();
+    let length = u32::try_from(out.len() - start).expect("a value is bounded by the head's limits");
+    out[place..start].copy_from_slice(&length.to_le_bytes());
 }
 
 /// One header's name as it travelled.

@@ -28,7 +28,7 @@ pub mod response;
 pub mod stream;
 
 pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind};
-pub use header::{Headers, NAMES, Name, code_of, name_of, push_header};
+pub use header::{Headers, NAMES, Name, code_of, extend_header, name_of, push_header};
 pub use hello::{Hello, Peer, VERSION};
 pub use malformed::Malformed;
 pub use request::{Request, RequestBody, RequestHead};

@@ -1,41 +1,31 @@
 use std::io;
-use std::rc::Rc;
 
 use bytes::Bytes;
-use http::Request;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 
 use super::Spool;
-use crate::dispatch::{Call, CallBody};
-use crate::http::{Peer, Refusal, Watch};
+use crate::dispatch::CallBody;
+use crate::http::{Refusal, Watch};
 use crate::server::Server;
 
-/// Receives a request with its body: small ones in memory, larger ones in a file.
+/// Receives the body of a request: a small one in memory, a larger one in a file.
 pub(crate) async fn receive(
-    request: Request<Incoming>,
-    peer: Rc<Peer>,
+    body: Incoming,
     watch: &Watch,
     server: &Server,
-) -> Result<Call, Refusal> {
-    let (parts, body) = request.into_parts();
-    let body = if body.is_end_stream() {
-        CallBody::None
-    } else {
-        let announced = body.size_hint().exact();
-        if announced.is_some_and(|bytes| bytes > server.settings.max_body) {
-            return Err(Refusal::BodyTooLarge);
-        }
-        Receiver {
-            server,
-            held: Vec::new(),
-            spool: None,
-            received: 0,
-        }
-        .take_all(body, watch)
-        .await?
+) -> Result<CallBody, Refusal> {
+    let announced = body.size_hint().exact();
+    if announced.is_some_and(|bytes| bytes > server.settings.max_body) {
+        return Err(Refusal::BodyTooLarge);
+    }
+    let receiver = Receiver {
+        server,
+        held: Vec::new(),
+        spool: None,
+        received: 0,
     };
-    Ok(Call::new(parts, peer, body))
+    receiver.take_all(body, watch).await
 }
 
 /// A body that is being received.

@@ -58,10 +58,9 @@ impl ReplyBody {
         self
     }
 
-    /// The same body, which ends the request when it is dropped.
-    pub(crate) fn finishing(mut self, finish: Finish) -> ReplyBody {
+    /// Ends the request when the body is dropped.
+    pub(crate) fn finish_with(&mut self, finish: Finish) {
         self.finish = Some(finish);
-        self
     }
 
     /// How many bytes are to come, if that is known.

@@ -51,10 +51,11 @@ static NAMES: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Makes the response to a request with this method of what a worker has sent; `stream` makes a
-/// streamed body.
+/// Makes the response to a request with this method of what a worker has sent, which is a view of
+/// `payload`: headers and body share its memory. `stream` makes a streamed body.
 pub(super) fn response(
     answer: &wire::Response<'_>,
+    payload: &Bytes,
     method: &Method,
     file: Option<File>,
     stream: impl FnOnce() -> ReplyBody,
@@ -63,10 +64,10 @@ pub(super) fn response(
         .ok()
         .filter(|status| (200..600).contains(&status.as_u16()));
     let status = status.ok_or(BadAnswer::Status(answer.status))?;
-    let headers = headers(answer.headers)?;
+    let headers = headers(answer.headers, payload)?;
     let body = match answer.body {
         wire::ResponseBody::None => ReplyBody::empty(),
-        wire::ResponseBody::Inline(bytes) => ReplyBody::full(Bytes::copy_from_slice(bytes)),
+        wire::ResponseBody::Inline(bytes) => ReplyBody::full(payload.slice_ref(bytes)),
         wire::ResponseBody::File { offset, length } => ReplyBody::file(FileBody::new(
             file.ok_or(BadAnswer::MissingFile)?,
             offset,
@@ -80,7 +81,7 @@ pub(super) fn response(
     Ok(settle_framing(response, method))
 }
 
-fn headers(sent: wire::Headers<'_>) -> Result<HeaderMap, BadAnswer> {
+fn headers(sent: wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, BadAnswer> {
     let mut headers = HeaderMap::with_capacity(sent.len());
     for (name, value) in sent {
         let name = match name {
@@ -88,8 +89,8 @@ fn headers(sent: wire::Headers<'_>) -> Result<HeaderMap, BadAnswer> {
             Name::Literal(bytes) => HeaderName::from_bytes(bytes)
                 .map_err(|_| BadAnswer::Name(String::from_utf8_lossy(bytes).into_owned()))?,
         };
-        let value =
-            HeaderValue::from_bytes(value).map_err(|_| BadAnswer::Value(name.to_string()))?;
+        let value = HeaderValue::from_maybe_shared(payload.slice_ref(value))
+            .map_err(|_| BadAnswer::Value(name.to_string()))?;
         headers.append(name, value);
     }
     Ok(headers)
@@ -139,8 +140,11 @@ mod tests {
         let frame = wire::Frame::first(&bytes)
             .expect("well formed")
             .expect("complete");
-        let answer = wire::Response::decode(frame.payload).expect("well formed");
-        response(&answer, method, None, || unreachable!("not a stream"))
+        let payload = Bytes::copy_from_slice(frame.payload);
+        let answer = wire::Response::decode(&payload).expect("well formed");
+        response(&answer, &payload, method, None, || {
+            unreachable!("not a stream")
+        })
     }
 
     #[test]

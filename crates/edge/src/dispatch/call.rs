@@ -26,8 +26,13 @@ pub(crate) enum CallBody {
 }
 
 impl Call {
-    pub(crate) fn new(parts: Parts, peer: Rc<Peer>, body: CallBody) -> Call {
-        Call { parts, peer, body }
+    /// A request without a body.
+    pub(crate) fn new(parts: Parts, peer: Rc<Peer>) -> Call {
+        Call {
+            parts,
+            peer,
+            body: CallBody::None,
+        }
     }
 
     /// Whether the application may be asked again after it has begun (RFC 9110 9.2.1).

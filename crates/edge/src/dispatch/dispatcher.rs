@@ -1,11 +1,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Instant;
 
+use super::Call;
 use super::answer::BadAnswer;
-use super::exchange::{Exchange, Line};
+use super::exchange::{Asking, Exchange, Line};
 use super::lane::{Lane, State};
-use super::{Answer, Call};
 use crate::http::Refusal;
 use crate::log::Log;
 use crate::settings::Settings;
@@ -37,19 +38,19 @@ impl Dispatcher {
         })
     }
 
-    /// Asks the application. Dropping the future takes the request out of the queue, or drops the
-    /// answer.
-    pub(crate) async fn call(&self, call: Call) -> Result<Answer, Refusal> {
+    /// Asks the application. Dropping what is returned takes the request out of the queue, or drops
+    /// the answer.
+    pub(crate) fn ask(&self, call: Call) -> Result<Asking, Refusal> {
         let exchange = Rc::new(Exchange::new(call));
         self.admit(&exchange)?;
-        exchange.outcome().await
+        Ok(Asking::new(exchange))
     }
 
     fn admit(&self, exchange: &Rc<Exchange>) -> Result<(), Refusal> {
         let waiting = self.queue.borrow().len();
         if waiting == 0 {
-            if let Some(lane) = self.choose() {
-                self.begin(&lane, exchange);
+            if let Some(lane) = self.choose(exchange.arrived) {
+                self.begin(&lane, exchange, exchange.arrived);
                 return Ok(());
             }
         }
@@ -62,17 +63,17 @@ impl Dispatcher {
     }
 
     /// The most recently used lane that holds nothing, or else the one that holds least and has room.
-    pub(super) fn choose(&self) -> Option<Rc<Lane>> {
+    pub(super) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
         let idle = self.idle.borrow_mut().pop();
         idle.or_else(|| {
             let lanes = self.lanes.borrow();
-            let with_room = lanes.iter().filter(|lane| lane.has_room());
+            let with_room = lanes.iter().filter(|lane| lane.has_room(now));
             with_room.min_by_key(|lane| lane.held().len()).cloned()
         })
     }
 
-    pub(super) fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>) {
-        if let Err(error) = lane.begin(Rc::clone(exchange)) {
+    pub(super) fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
+        if let Err(error) = lane.begin(Rc::clone(exchange), now) {
             self.log.error(
                 "cannot hand over a request",
                 &[("lane", &lane.tag), ("cause", &error)],
@@ -83,12 +84,12 @@ impl Dispatcher {
     }
 
     /// Gives a lane what it has room for from the queue.
-    pub(super) fn refill(&self, lane: &Rc<Lane>) {
-        while lane.has_room() {
+    pub(super) fn refill(&self, lane: &Rc<Lane>, now: Instant) {
+        while lane.has_room(now) {
             let Some(exchange) = self.next_waiting() else {
                 break;
             };
-            self.begin(lane, &exchange);
+            self.begin(lane, &exchange, now);
         }
         self.rest(lane);
     }
@@ -118,7 +119,7 @@ impl Dispatcher {
     /// A worker's lane is ready for requests.
     pub(super) fn lane_opened(&self, lane: &Rc<Lane>) {
         self.lanes.borrow_mut().push(Rc::clone(lane));
-        self.refill(lane);
+        self.refill(lane, Instant::now());
     }
 
     /// Gives these lanes nothing more; `Event::LaneDrained` tells when each has finished.

@@ -1,6 +1,6 @@
 use std::io;
 
-use http::HeaderMap;
+use http::HeaderName;
 use http::header::{CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
 use link::Outbox;
 use wire::request::{self, RequestBody, RequestHead};
@@ -45,40 +45,40 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
 /// a proxy may have set. The body's length is what has been received, in whatever coding it came.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
-    let headers = &call.parts.headers;
     let mut count = 0;
-    for name in headers.keys() {
+    let mut joined = Joined::default();
+    // The values of a repeated name come one behind the other.
+    for (name, value) in &call.parts.headers {
         if *name == CONTENT_LENGTH || *name == TRANSFER_ENCODING || name.as_str().contains('_') {
             continue;
         }
-        push_joined(out, headers, name);
-        count += 1;
+        count += joined.push(out, name, value.as_bytes());
     }
     if !matches!(call.body, CallBody::None) {
-        wire::push_header(
-            out,
-            CONTENT_LENGTH.as_str(),
-            call.body_length().to_string().as_bytes(),
-        );
-        count += 1;
+        let length = call.body_length().to_string();
+        count += joined.push(out, &CONTENT_LENGTH, length.as_bytes());
     }
     count
 }
 
-/// Appends one name with all of its values joined (RFC 9110 5.3; cookies by RFC 6265 5.4).
-fn push_joined(out: &mut Vec<u8>, headers: &HeaderMap, name: &http::HeaderName) {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next().map_or(&b""[..], |value| value.as_bytes());
-    let Some(second) = values.next() else {
-        return wire::push_header(out, name.as_str(), first);
-    };
-    let separator: &[u8] = if *name == COOKIE { b"; " } else { b", " };
-    let mut joined = first.to_vec();
-    for value in std::iter::once(second).chain(values) {
-        joined.extend_from_slice(separator);
-        joined.extend_from_slice(value.as_bytes());
+/// Appends headers, and joins the values of a repeated name to one (RFC 9110 5.3; cookies by RFC
+/// 6265 5.4).
+#[derive(Default)]
+struct Joined<'a> {
+    last: Option<(&'a HeaderName, usize)>,
+}
+
+impl<'a> Joined<'a> {
+    /// Appends a value; returns 1 for a new header, 0 for one more value of the last.
+    fn push(&mut self, out: &mut Vec<u8>, name: &'a HeaderName, value: &[u8]) -> u16 {
+        if let Some((_, place)) = self.last.filter(|(last, _)| *last == name) {
+            let separator: &[u8] = if *name == COOKIE { b"; " } else { b", " };
+            wire::extend_header(out, place, &[separator, value]);
+            return 0;
+        }
+        self.last = Some((name, wire::push_header(out, name.as_str(), value)));
+        1
     }
-    wire::push_header(out, name.as_str(), &joined);
 }
 
 #[cfg(test)]
@@ -99,7 +99,9 @@ mod tests {
             local: Local { port: 80 },
         });
         let mut outbox = Outbox::default();
-        encode(&mut outbox, 1, &Call::new(parts, peer, body)).expect("encoded");
+        let mut call = Call::new(parts, peer);
+        call.body = body;
+        encode(&mut outbox, 1, &call).expect("encoded");
         let frame = wire::Frame::first(outbox.buffer())
             .expect("well formed")
             .expect("complete");

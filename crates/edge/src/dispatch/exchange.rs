@@ -1,7 +1,8 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use super::{Answer, Call};
@@ -22,7 +23,7 @@ pub(crate) struct Exchange {
 #[derive(Debug)]
 enum Outcome {
     Open(Option<Waker>),
-    Settled(Box<Result<Answer, Refusal>>),
+    Settled(Result<Answer, Refusal>),
     Taken,
 }
 
@@ -42,7 +43,7 @@ impl Exchange {
         let mut outcome = self.outcome.borrow_mut();
         if let Outcome::Open(waker) = &mut *outcome {
             let waker = waker.take();
-            *outcome = Outcome::Settled(Box::new(result));
+            *outcome = Outcome::Settled(result);
             if let Some(waker) = waker {
                 waker.wake();
             }
@@ -58,22 +59,29 @@ impl Exchange {
     pub(crate) fn is_settled(&self) -> bool {
         !matches!(*self.outcome.borrow(), Outcome::Open(_))
     }
+}
 
-    /// Waits for the outcome. Dropping the future cancels the exchange.
-    pub(crate) async fn outcome(&self) -> Result<Answer, Refusal> {
-        let cancel = CancelOnDrop(self);
-        let outcome = poll_fn(|cx| {
-            let mut outcome = self.outcome.borrow_mut();
-            if let Outcome::Open(waker) = &mut *outcome {
-                *waker = Some(cx.waker().clone());
-                return Poll::Pending;
-            }
-            Poll::Ready(std::mem::replace(&mut *outcome, Outcome::Taken))
-        })
-        .await;
-        std::mem::forget(cancel);
-        match outcome {
-            Outcome::Settled(result) => *result,
+/// A request that the application has been asked, or will be; dropping it cancels the request.
+#[derive(Debug)]
+pub(crate) struct Asking(Rc<Exchange>);
+
+impl Asking {
+    pub(super) fn new(exchange: Rc<Exchange>) -> Asking {
+        Asking(exchange)
+    }
+}
+
+impl Future for Asking {
+    type Output = Result<Answer, Refusal>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut outcome = self.0.outcome.borrow_mut();
+        if let Outcome::Open(waker) = &mut *outcome {
+            *waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        match std::mem::replace(&mut *outcome, Outcome::Taken) {
+            Outcome::Settled(result) => Poll::Ready(result),
             Outcome::Open(_) | Outcome::Taken => {
                 unreachable!("polled until settled, and only once")
             }
@@ -81,9 +89,7 @@ impl Exchange {
     }
 }
 
-struct CancelOnDrop<'a>(&'a Exchange);
-
-impl Drop for CancelOnDrop<'_> {
+impl Drop for Asking {
     fn drop(&mut self) {
         self.0.cancelled.set(true);
     }

@@ -110,29 +110,29 @@ impl Lane {
     }
 
     /// Whether the lane takes another request.
-    pub(super) fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self, now: Instant) -> bool {
         let held = self.held.borrow().len();
         self.state.get() == State::Open
             && self
                 .pace
                 .get()
-                .has_room(usize::from(self.capacity.get()), held, || self.running())
+                .has_room(usize::from(self.capacity.get()), held, self.running(now))
             && self.outbox.borrow().len() < OUTBOX_LIMIT
     }
 
     /// How long the request at the front has been with the worker.
-    pub(super) fn running(&self) -> Duration {
-        self.front_since.get().elapsed()
+    pub(super) fn running(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.front_since.get())
     }
 
     /// Gives the worker a request.
-    pub(super) fn begin(&self, exchange: Rc<Exchange>) -> io::Result<()> {
+    pub(super) fn begin(&self, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
         let id = self.last_id.get().wrapping_add(1);
         encode(&mut self.outbox.borrow_mut(), id, &exchange.call)?;
         self.last_id.set(id);
         let mut held = self.held.borrow_mut();
         if held.is_empty() {
-            self.front_since.set(Instant::now());
+            self.front_since.set(now);
         }
         held.push_back(Held {
             id,
@@ -143,11 +143,11 @@ impl Lane {
     }
 
     /// Takes the request with this id off the lane.
-    pub(super) fn release(&self, id: u32) -> Option<Stage> {
+    pub(super) fn release(&self, id: u32, now: Instant) -> Option<Stage> {
         let mut held = self.held.borrow_mut();
         let place = held.iter().position(|held| held.id == id)?;
         if place == 0 {
-            self.front_since.set(Instant::now());
+            self.front_since.set(now);
         }
         held.remove(place).map(|held| held.stage)
     }

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
+use std::time::Instant;
 
 use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, Line};
@@ -45,9 +46,10 @@ impl Dispatcher {
     }
 
     fn requeue(&self, back: VecDeque<Rc<Exchange>>) {
+        let now = Instant::now();
         for exchange in back.into_iter().rev() {
-            match self.choose() {
-                Some(lane) => self.begin(&lane, &exchange),
+            match self.choose(now) {
+                Some(lane) => self.begin(&lane, &exchange, now),
                 None => self.queue.borrow_mut().push_front(exchange),
             }
         }
@@ -104,7 +106,7 @@ impl Dispatcher {
                 ..
             })
         );
-        waiting && lane.running() > self.settings.request_timeout
+        waiting && lane.running(Instant::now()) > self.settings.request_timeout
     }
 
     /// The application did not begin its answer in time: the client is told, and the worker is to be
@@ -113,7 +115,9 @@ impl Dispatcher {
     fn give_up(&self, lane: &Rc<Lane>) {
         self.close(lane);
         let front = lane.held().front().map(|held| held.id);
-        if let Some(Stage::Waiting(exchange)) = front.and_then(|id| lane.release(id)) {
+        if let Some(Stage::Waiting(exchange)) =
+            front.and_then(|id| lane.release(id, Instant::now()))
+        {
             self.report("request timed out", lane, &exchange);
             exchange.settle(Err(Refusal::AppTimeout));
         }

@@ -13,5 +13,6 @@ mod traffic;
 pub(crate) use answer::Answer;
 pub(crate) use call::{Call, CallBody};
 pub(crate) use dispatcher::Dispatcher;
+pub(crate) use exchange::Asking;
 pub(crate) use lane::{Lane, LaneTag};
 pub(crate) use traffic::carry;

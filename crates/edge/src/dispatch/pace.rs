@@ -27,12 +27,7 @@ impl Pace {
 
     /// Whether a lane that holds `held` requests takes another one. `running` is how long the
     /// request at its front has been with it.
-    pub(crate) fn has_room(
-        &self,
-        capacity: usize,
-        held: usize,
-        running: impl FnOnce() -> Duration,
-    ) -> bool {
+    pub(crate) fn has_room(&self, capacity: usize, held: usize, running: Duration) -> bool {
         if held < capacity {
             return true;
         }
@@ -43,7 +38,7 @@ impl Pace {
             return false;
         };
         let expected = average * f64::from(u32::try_from(held).expect("held is small"));
-        expected < PREFETCH_WAIT.as_secs_f64() && running() < PREFETCH_WAIT
+        expected < PREFETCH_WAIT.as_secs_f64() && running < PREFETCH_WAIT
     }
 }
 
@@ -57,43 +52,39 @@ mod tests {
         pace
     }
 
-    fn just_begun() -> Duration {
-        Duration::ZERO
-    }
-
     #[test]
     fn a_lane_that_has_answered_nothing_yet_is_kept_one_request() {
-        assert!(Pace::default().has_room(1, 0, just_begun));
-        assert!(!Pace::default().has_room(1, 1, just_begun));
+        assert!(Pace::default().has_room(1, 0, Duration::ZERO));
+        assert!(!Pace::default().has_room(1, 1, Duration::ZERO));
     }
 
     #[test]
     fn a_quick_application_is_kept_ahead_within_a_millisecond() {
-        assert!(pace_of(10).has_room(1, 99, just_begun));
-        assert!(!pace_of(10).has_room(1, 101, just_begun));
-        assert!(!pace_of(1).has_room(1, PREFETCH_LIMIT, just_begun));
+        assert!(pace_of(10).has_room(1, 99, Duration::ZERO));
+        assert!(!pace_of(10).has_room(1, 101, Duration::ZERO));
+        assert!(!pace_of(1).has_room(1, PREFETCH_LIMIT, Duration::ZERO));
     }
 
     #[test]
     fn a_slow_application_sees_no_prefetch() {
-        assert!(!pace_of(1_000).has_room(1, 1, just_begun));
+        assert!(!pace_of(1_000).has_room(1, 1, Duration::ZERO));
     }
 
     #[test]
     fn a_lane_whose_front_request_is_slow_gets_no_more() {
-        assert!(!pace_of(10).has_room(1, 1, || Duration::from_millis(2)));
+        assert!(!pace_of(10).has_room(1, 1, Duration::from_millis(2)));
     }
 
     #[test]
     fn one_slow_request_ends_the_prefetch_for_a_while() {
         let mut pace = pace_of(10);
         pace.note(Duration::from_millis(100));
-        assert!(!pace.has_room(1, 1, just_begun));
+        assert!(!pace.has_room(1, 1, Duration::ZERO));
     }
 
     #[test]
     fn a_lane_of_many_never_holds_more_than_its_capacity() {
-        assert!(pace_of(1).has_room(256, 255, just_begun));
-        assert!(!pace_of(1).has_room(256, 256, just_begun));
+        assert!(pace_of(1).has_room(256, 255, Duration::ZERO));
+        assert!(!pace_of(1).has_room(256, 256, Duration::ZERO));
     }
 }

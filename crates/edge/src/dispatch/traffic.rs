@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use link::Inbox;
@@ -50,120 +50,139 @@ fn poll_traffic(
     }
 }
 
+/// Takes the frames of one read.
 fn take_frames(
     lane: &Rc<Lane>,
     inbox: &mut Inbox,
     dispatcher: &Rc<Dispatcher>,
 ) -> Result<(), Malformed> {
+    let now = Instant::now();
+    let batch = Batch {
+        lane,
+        dispatcher,
+        now,
+    };
     let Inbox {
         frames,
         descriptors,
     } = inbox;
     while let Some(frame) = frames.next()? {
-        take_frame(
-            lane,
-            frame,
-            || descriptors.pop_front().map(File::from),
-            dispatcher,
-        )?;
+        batch.take(frame, || descriptors.pop_front().map(File::from))?;
     }
-    dispatcher.refill(lane);
+    dispatcher.refill(lane, now);
     Ok(())
 }
 
-fn take_frame(
-    lane: &Rc<Lane>,
-    frame: Frame<'_>,
-    descriptor: impl FnOnce() -> Option<File>,
-    dispatcher: &Rc<Dispatcher>,
-) -> Result<(), Malformed> {
-    match frame.kind {
-        Kind::Response => {
-            let response = Response::decode(frame.payload)?;
-            let is_file = matches!(response.body, ResponseBody::File { .. });
-            let file = if is_file { descriptor() } else { None };
-            answered(lane, &response, file, dispatcher);
-        }
-        Kind::Chunk => {
-            let chunk = Chunk::decode(frame.payload)?;
-            with_stream(lane, chunk.id, |sender| {
-                sender.send(Bytes::copy_from_slice(chunk.data));
-            });
-        }
-        Kind::End => streamed(
-            lane,
-            stream::decode_id(frame.payload)?,
-            StreamSender::finish,
-        ),
-        Kind::Abort => streamed(lane, stream::decode_id(frame.payload)?, StreamSender::fail),
-        Kind::Hello => {
-            let hello = Hello::decode(frame.payload)?;
-            if hello.version != wire::VERSION {
-                return Err(Malformed::BadValue("version"));
+/// What came with one read, at one time.
+struct Batch<'a> {
+    lane: &'a Rc<Lane>,
+    dispatcher: &'a Rc<Dispatcher>,
+    now: Instant,
+}
+
+impl Batch<'_> {
+    fn take(
+        &self,
+        frame: Frame<'_>,
+        descriptor: impl FnOnce() -> Option<File>,
+    ) -> Result<(), Malformed> {
+        match frame.kind {
+            Kind::Response => self.answered(&Bytes::copy_from_slice(frame.payload), descriptor)?,
+            Kind::Chunk => {
+                let chunk = Chunk::decode(frame.payload)?;
+                self.with_stream(chunk.id, |sender| {
+                    sender.send(Bytes::copy_from_slice(chunk.data));
+                });
             }
-            lane.open(hello.capacity);
-            dispatcher.lane_opened(lane);
+            Kind::End => self.streamed(stream::decode_id(frame.payload)?, StreamSender::finish),
+            Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, StreamSender::fail),
+            Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
+            // The worker ends the lane next.
+            Kind::Bye => {}
+            _ => return Err(Malformed::BadValue("kind of frame on a lane")),
         }
-        // The worker ends the lane next.
-        Kind::Bye => {}
-        _ => return Err(Malformed::BadValue("kind of frame on a lane")),
+        Ok(())
     }
-    Ok(())
-}
 
-/// The application has answered.
-fn answered(lane: &Rc<Lane>, answer: &Response<'_>, file: Option<File>, dispatcher: &Dispatcher) {
-    let Some(Stage::Waiting(exchange)) = lane.release(answer.id) else {
-        // Nobody asked, or it was asked on behalf of somebody who got another answer.
-        return;
-    };
-    let app_time = Duration::from_micros(u64::from(answer.app_micros));
-    lane.note_pace(app_time);
-    let upstream = LaneUpstream {
-        lane: Rc::clone(lane),
-        id: answer.id,
-        taken: Cell::new(0),
-    };
-    let made = response(answer, &exchange.call.parts.method, file, || {
+    fn greeted(&self, hello: Hello) -> Result<(), Malformed> {
+        if hello.version != wire::VERSION {
+            return Err(Malformed::BadValue("version"));
+        }
+        self.lane.open(hello.capacity);
+        self.dispatcher.lane_opened(self.lane);
+        Ok(())
+    }
+
+    /// The application has answered.
+    fn answered(
+        &self,
+        payload: &Bytes,
+        descriptor: impl FnOnce() -> Option<File>,
+    ) -> Result<(), Malformed> {
+        let answer = Response::decode(payload)?;
+        let is_file = matches!(answer.body, ResponseBody::File { .. });
+        let file = if is_file { descriptor() } else { None };
+        let Some(Stage::Waiting(exchange)) = self.lane.release(answer.id, self.now) else {
+            // Nobody asked, or it was asked on behalf of somebody who got another answer.
+            return Ok(());
+        };
+        let app_time = Duration::from_micros(u64::from(answer.app_micros));
+        self.lane.note_pace(app_time);
+        let made = response(&answer, payload, &exchange.call.parts.method, file, || {
+            self.stream(answer.id)
+        });
+        let queue_time = self
+            .now
+            .saturating_duration_since(exchange.arrived + app_time);
+        exchange.settle(match made {
+            Ok(response) => Ok(Answer {
+                response,
+                queue_time,
+                app_time,
+            }),
+            Err(bad) => {
+                self.dispatcher.refused_answer(&exchange, &bad);
+                Err(Refusal::BadAnswer)
+            }
+        });
+        Ok(())
+    }
+
+    /// A body whose pieces follow on the lane.
+    fn stream(&self, id: u32) -> ReplyBody {
+        let lane = Rc::clone(self.lane);
+        let upstream = LaneUpstream {
+            lane,
+            id,
+            taken: Cell::new(0),
+        };
         let (sender, body) = crate::body::stream(Box::new(upstream));
-        lane.keep_streaming(answer.id, sender);
+        self.lane.keep_streaming(id, sender);
         ReplyBody::stream(body)
-    });
-    let queue_time = exchange.arrived.elapsed().saturating_sub(app_time);
-    exchange.settle(match made {
-        Ok(response) => Ok(Answer {
-            response,
-            queue_time,
-            app_time,
-        }),
-        Err(bad) => {
-            dispatcher.refused_answer(&exchange, &bad);
-            Err(Refusal::BadAnswer)
-        }
-    });
-}
-
-fn with_stream(lane: &Lane, id: u32, act: impl FnOnce(&StreamSender)) {
-    let held = lane.held();
-    if let Some(Stage::Streaming(sender)) = held
-        .iter()
-        .find(|held| held.id == id)
-        .map(|held| &held.stage)
-    {
-        act(sender);
     }
-}
 
-/// A streamed answer has ended.
-fn streamed(lane: &Lane, id: u32, end: impl FnOnce(&StreamSender)) {
-    let lasted = lane.running();
-    match lane.release(id) {
-        Some(Stage::Streaming(sender)) => {
-            lane.note_pace(lasted);
-            end(&sender);
+    fn with_stream(&self, id: u32, act: impl FnOnce(&StreamSender)) {
+        let held = self.lane.held();
+        let stage = held
+            .iter()
+            .find(|held| held.id == id)
+            .map(|held| &held.stage);
+        if let Some(Stage::Streaming(sender)) = stage {
+            act(sender);
         }
-        Some(Stage::Waiting(exchange)) => exchange.settle(Err(Refusal::BadAnswer)),
-        None => {}
+    }
+
+    /// A streamed answer has ended.
+    fn streamed(&self, id: u32, end: impl FnOnce(&StreamSender)) {
+        let lasted = self.lane.running(self.now);
+        match self.lane.release(id, self.now) {
+            Some(Stage::Streaming(sender)) => {
+                self.lane.note_pace(lasted);
+                end(&sender);
+            }
+            Some(Stage::Waiting(exchange)) => exchange.settle(Err(Refusal::BadAnswer)),
+            None => {}
+        }
     }
 }
 

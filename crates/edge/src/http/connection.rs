@@ -102,14 +102,7 @@ async fn converse(
 ) -> Conversation {
     let watch = Rc::new(Watch::new());
     let guarded = Guarded::new(stream, server.head_limits(), Rc::clone(&watch));
-    let service = service_fn(|request| {
-        serve(
-            request,
-            Rc::clone(peer),
-            Rc::clone(&watch),
-            Rc::clone(server),
-        )
-    });
+    let service = service_fn(|request| serve(request, peer, &watch, server));
     let mut connection = server
         .http1
         .serve_connection(TokioIo::new(guarded), service);

@@ -1,30 +1,73 @@
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 
 use super::access::AccessEntry;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use super::watch::Watch;
 use crate::body::{ReplyBody, receive};
-use crate::dispatch::{Answer, Call};
+use crate::dispatch::{Answer, Asking, Call};
 use crate::server::Server;
 
 /// Serves one request: the order of these steps is the behaviour of the server.
-pub(crate) async fn serve(
+///
+/// A request without a body is with a worker before this returns: what is left to await is small,
+/// and hyper moves it about.
+pub(crate) fn serve(
     request: Request<Incoming>,
-    peer: Rc<Peer>,
+    peer: &Rc<Peer>,
+    watch: &Rc<Watch>,
+    server: &Rc<Server>,
+) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + use<> {
+    let entry = server.access_log.start(&request, peer);
+    let (parts, body) = request.into_parts();
+    let call = Call::new(parts, Rc::clone(peer));
+    let asked = if body.is_end_stream() {
+        Asked::Already(server.dispatcher.ask(call))
+    } else {
+        let (watch, server) = (Rc::clone(watch), Rc::clone(server));
+        Asked::AfterBody(Box::pin(receive_and_ask(call, body, watch, server)))
+    };
+    let watch = Rc::clone(watch);
+    async move { Ok(respond(asked.answer().await, entry, watch)) }
+}
+
+/// How far a request has come when it is served.
+enum Asked {
+    Already(Result<Asking, Refusal>),
+    AfterBody(Pin<Box<dyn Future<Output = Result<Answer, Refusal>>>>),
+}
+
+impl Asked {
+    async fn answer(self) -> Result<Answer, Refusal> {
+        match self {
+            Asked::Already(asking) => asking?.await,
+            Asked::AfterBody(answer) => answer.await,
+        }
+    }
+}
+
+async fn receive_and_ask(
+    mut call: Call,
+    body: Incoming,
     watch: Rc<Watch>,
     server: Rc<Server>,
-) -> Result<Response<ReplyBody>, Infallible> {
-    let mut entry = server.access_log.start(&request, &peer);
-    let answer = match receive(request, peer, &watch, &server).await {
-        Ok(call) => answer(call, &server).await,
-        Err(refusal) => Err(refuse(refusal, &watch)),
-    };
-    let response = match answer {
+) -> Result<Answer, Refusal> {
+    let received = receive(body, &watch, &server).await;
+    call.body = received.map_err(|refusal| refuse(refusal, &watch))?;
+    server.dispatcher.ask(call)?.await
+}
+
+fn respond(
+    answer: Result<Answer, Refusal>,
+    mut entry: AccessEntry,
+    watch: Rc<Watch>,
+) -> Response<ReplyBody> {
+    let mut response = match answer {
         Ok(answer) => {
             entry.timed(answer.queue_time, answer.app_time);
             answer.response
@@ -32,11 +75,8 @@ pub(crate) async fn serve(
         Err(refusal) => refusal.into_response(),
     };
     entry.answered(response.status());
-    Ok(response.map(|body| body.finishing(Finish { entry, watch })))
-}
-
-async fn answer(call: Call, server: &Rc<Server>) -> Result<Answer, Refusal> {
-    server.dispatcher.call(call).await
+    response.body_mut().finish_with(Finish { entry, watch });
+    response
 }
 
 /// A request that was not received to its end: what is still to come is drained when the

@@ -39,10 +39,10 @@ module Support
     # @raise [BootFailed] when it ends first; [Eventually::TooLate] when it is not ready in time
     def start(within: 30)
       ready = launch
-      @urls = announced(DeadlineReader.new(ready), Eventually.now + within)
+      @urls = DeadlineReader.new(ready).read_to_end(Eventually.now + within).lines(chomp: true)
+      raise BootFailed, "carat ended: #{wait(within: within).inspect}; its log:\n#{log}" if @urls.empty?
+
       self
-    rescue EOFError
-      raise BootFailed, "carat ended: #{wait(within: within).inspect}; its log:\n#{log}"
     ensure
       ready&.close
     end
@@ -132,11 +132,6 @@ module Support
       ready
     ensure
       announcement&.close
-    end
-
-    # One line for each listener. The pipe's end does not come: the mold has inherited its other side.
-    def announced(reader, deadline)
-      Array.new(@options.listeners) { reader.read_through("\n", deadline).chomp }
     end
 
     def tcp(nth)

@@ -6,6 +6,8 @@ require "tmpdir"
 module Support
   # The directory in which a server under test runs: its files and its log.
   class ServerDirectory
+    LOG = "carat.log"
+
     attr_reader :path
 
     # @param files [Hash{String => String}] contents by relative path
@@ -22,13 +24,19 @@ module Support
       file
     end
 
+    # The content of a file as UTF-8; empty when it is not there.
+    def read(name)
+      file = File.join(@path, name)
+      File.exist?(file) ? File.read(file, encoding: "UTF-8") : ""
+    end
+
     def log_path
-      File.join(@path, "carat.log")
+      File.join(@path, LOG)
     end
 
     # What the server and the application have written so far, standard output included; UTF-8.
     def log
-      File.exist?(log_path) ? File.read(log_path, encoding: "UTF-8") : ""
+      read(LOG)
     end
 
     def remove

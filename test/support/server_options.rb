@@ -7,6 +7,7 @@ module Support
   class ServerOptions
     ROOT = File.expand_path("../..", __dir__)
     CONFIG = "carat.rb"
+    COMMAND = [RbConfig.ruby, File.join(ROOT, "exe/carat")].freeze
     # What the surrounding shell or CI sets must not change a test.
     NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID]
                   .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
@@ -19,7 +20,7 @@ module Support
       args: [].freeze,                                       # further arguments
       env: {}.freeze,                                        # further environment
       files: {}.freeze,                                      # further files: content by relative path
-      command: [RbConfig.ruby, File.join(ROOT, "exe/carat")].freeze,
+      command: COMMAND,
       spawn: {}.freeze                                       # for Process.spawn, such as inherited descriptors
     }.freeze
 
@@ -34,11 +35,6 @@ module Support
     # Contents by relative path.
     def files
       @values[:files].merge({ "config.ru" => @values[:app], CONFIG => @values[:config] }.compact)
-    end
-
-    # How many listeners there will be; binds that are empty leave one to the config file.
-    def listeners
-      [@values[:binds].size, 1].max
     end
 
     # The whole command line of a server that announces its listeners on the given descriptor.

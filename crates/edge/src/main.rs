@@ -29,7 +29,7 @@ use crate::listen::{accept, bind_all};
 use crate::log::Log;
 use crate::server::Server;
 use crate::settings::Settings;
-use crate::supervise::{Ending, Events, Fatal, Signals, Supervisor, reap};
+use crate::supervise::{Ending, Events, Fatal, Ready, Signals, Supervisor, reap};
 
 /// Threads that wait for disks; the connections have one thread for all of them.
 const DISK_THREADS: usize = 4;
@@ -65,6 +65,8 @@ async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
     );
     let listeners = bind_all(&settings.bind, settings.backlog).map_err(Fatal)?;
     let urls = listeners.iter().map(listen::Listener::url).collect();
+    let ready = Ready::new(urls, settings.ready_fd)
+        .map_err(|error| Fatal(format!("cannot write to --ready-fd: {error}")))?;
     let signals =
         Signals::new().map_err(|error| Fatal(format!("cannot handle signals: {error}")))?;
     let (events, received) = Events::channel();
@@ -74,7 +76,7 @@ async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
     for listener in listeners {
         spawn_local(accept(listener, Rc::clone(&server)));
     }
-    Supervisor::new(server, (events, received), urls)
+    Supervisor::new(server, (events, received), ready)
         .run(signals)
         .await
 }

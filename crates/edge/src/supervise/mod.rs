@@ -15,6 +15,7 @@ mod supervisor;
 mod workers;
 
 pub(crate) use event::{Event, Events};
+pub(crate) use ready::Ready;
 pub(crate) use reap::reap;
 pub(crate) use shutdown::Ending;
 pub(crate) use signals::Signals;

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::backoff::Backoff;
 use super::event::{Event, Events, Who};
 use super::mold::Mold;
-use super::ready;
+use super::ready::Ready;
 use super::reap::Ended;
 use super::roster::Roster;
 use crate::server::Server;
@@ -19,7 +19,7 @@ pub(crate) struct Supervisor {
     pub(super) received: UnboundedReceiver<Event>,
     pub(super) roster: Roster,
     pub(super) mold: Option<Mold>,
-    urls: Vec<String>,
+    ready: Ready,
     pub(super) generation: u32,
     pub(super) announced: bool,
     pub(super) mold_backoff: Backoff,
@@ -35,7 +35,7 @@ impl Supervisor {
     pub(crate) fn new(
         server: Rc<Server>,
         (events, received): (Events, UnboundedReceiver<Event>),
-        urls: Vec<String>,
+        ready: Ready,
     ) -> Supervisor {
         Supervisor {
             server,
@@ -43,7 +43,7 @@ impl Supervisor {
             received,
             roster: Roster::default(),
             mold: None,
-            urls,
+            ready,
             generation: 0,
             announced: false,
             mold_backoff: Backoff::default(),
@@ -99,22 +99,19 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(super) fn announce(&self) {
+    pub(super) fn announce(&mut self) {
         let pid = std::process::id();
         let version = &self.server.settings.version;
-        for url in &self.urls {
+        for url in self.ready.urls() {
             self.server.log.info(
                 "listening",
                 &[("url", url), ("version", version), ("pid", &pid)],
             );
         }
-        if let Some(fd) = self.server.settings.ready_fd {
-            if let Err(error) = ready::announce(fd, &self.urls) {
-                self.server.log.warn(
-                    "cannot write to --ready-fd",
-                    &[("fd", &fd), ("cause", &error)],
-                );
-            }
+        if let Err(error) = self.ready.announce() {
+            self.server
+                .log
+                .warn("cannot write to --ready-fd", &[("cause", &error)]);
         }
     }
 

@@ -1,0 +1,163 @@
+# frozen_string_literal: true
+
+require "socket"
+require "test_helper"
+
+class BindTest < Support::IntegrationTest
+  HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
+  ANY_PORT = "tcp://127.0.0.1:0"
+  UNIX = "unix://carat.sock"
+
+  def test_every_bind_is_announced_in_its_order_and_answers
+    server = serve(HELLO, binds: [ANY_PORT, UNIX, ANY_PORT])
+
+    tcp, unix, other = server.urls
+    [tcp, other].each { |url| assert_match %r{\Ahttp://127\.0\.0\.1:[1-9]\d*\z}, url }
+    assert_equal "unix://#{socket(server)}", unix
+    assert_equal %w[hello] * 3, bodies(server)
+  end
+
+  def test_ready_descriptor_is_closed_while_the_server_runs
+    server = serve(HELLO) # has read that descriptor to its end
+
+    assert_predicate server, :running?
+  end
+
+  def test_localhost_listens_on_all_its_addresses_with_one_port
+    server = serve(HELLO, binds: ["tcp://localhost:0"])
+
+    assert_equal 1, server.urls.map { |url| URI(url).port }.uniq.size
+    assert_equal %w[hello], bodies(server).uniq
+  end
+
+  def test_ipv6_address
+    skip "this machine has no ::1" if Socket.ip_address_list.none?(&:ipv6_loopback?)
+    server = serve(HELLO, binds: ["tcp://[::1]:0"])
+
+    assert_match %r{\Ahttp://\[::1\]:\d+\z}, server.urls.first
+    assert_equal "hello", server.get.body
+  end
+
+  def test_unix_socket_has_the_mode_of_its_address
+    server = serve(HELLO, binds: ["#{UNIX}?mode=0620"])
+
+    assert_equal "hello", server.get.body
+    assert_equal 0o620, File.stat(socket(server)).mode & 0o777
+  end
+
+  def test_unix_socket_goes_with_the_server
+    server = serve(HELLO, binds: [UNIX])
+
+    assert File.socket?(socket(server))
+    server.stop
+    refute_path_exists socket(server)
+  end
+
+  def test_unix_socket_goes_with_a_server_that_could_not_boot
+    server = server(app: 'raise "no"', binds: [UNIX])
+
+    assert_equal 1, server.run.exitstatus
+    refute_path_exists socket(server)
+  end
+
+  def test_unix_socket_of_a_server_that_was_killed_is_replaced
+    server = server(app: HELLO, binds: [UNIX])
+    UNIXServer.new(socket(server)).close
+
+    assert_equal "hello", server.start.get.body
+  end
+
+  def test_unix_socket_of_a_server_that_runs_is_left_to_it
+    other = serve(HELLO, binds: [UNIX])
+    server = server(app: HELLO, binds: ["unix://#{socket(other)}"])
+
+    assert_equal 1, server.run.exitstatus
+    assert_equal in_use("unix://#{socket(other)}"), server.log
+    assert_equal "hello", other.get.body
+  end
+
+  def test_file_that_is_no_socket_is_left_alone
+    server = server(app: HELLO, binds: ["unix://config.ru"])
+
+    assert_equal 1, server.run.exitstatus
+    assert_match(/\Acarat: unix:\S+config\.ru: the address is in use: .+\n\z/, server.log)
+    assert_equal HELLO, server.directory.read("config.ru")
+  end
+
+  def test_inherited_tcp_socket
+    listener = TCPServer.new("127.0.0.1", 0)
+    server = serve(HELLO, binds: ["fd://3"], spawn: { 3 => listener })
+    listener.close
+
+    assert_equal "hello", server.get.body
+  end
+
+  def test_inherited_sockets_beside_others
+    tcp = TCPServer.new("127.0.0.1", 0)
+    path = File.join(Dir.tmpdir, "carat-#{Process.pid}.sock")
+    unix = UNIXServer.new(path)
+    server = serve(HELLO, binds: ["fd://8", ANY_PORT, "fd://5"], spawn: { 8 => tcp, 5 => unix })
+
+    assert_equal "http://127.0.0.1:#{tcp.local_address.ip_port}", server.urls[0]
+    assert_equal "unix://#{path}", server.urls[2]
+    [tcp, unix].each(&:close)
+    assert_equal %w[hello] * 3, bodies(server)
+    server.stop
+    assert_path_exists path, "it belongs to whoever passed it in"
+  ensure
+    File.unlink(path)
+  end
+
+  def test_descriptor_that_is_no_socket
+    server = server(app: HELLO, binds: ["fd://3"], spawn: { 3 => File::NULL })
+
+    assert_equal 78, server.run.exitstatus
+    assert_equal "bind: fd://3 is not an open socket\n", server.log
+  end
+
+  def test_port_in_use
+    other = serve(HELLO)
+    address = "tcp://127.0.0.1:#{other.port}"
+    server = server(app: HELLO, binds: [ANY_PORT, address])
+
+    assert_equal 1, server.run.exitstatus
+    assert_equal in_use(address), server.log
+    assert_equal "hello", other.get.body
+  end
+
+  def test_port_for_which_the_privilege_is_missing
+    allowed = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
+    skip "every port is free to all here" if File.exist?(allowed) && File.read(allowed).to_i < 2
+    unprivileged = Process.uid.zero? ? %w[setpriv --bounding-set=-net_bind_service] : []
+    server = server(app: HELLO, binds: ["tcp://127.0.0.1:1"], command: unprivileged + Support::ServerOptions::COMMAND)
+
+    assert_equal 1, server.run.exitstatus
+    assert_equal "carat: tcp://127.0.0.1:1: permission denied: choose a port of 1024 or more, or a directory you may " \
+                 "write\n", server.log
+  end
+
+  def test_address_of_another_machine
+    server = server(app: HELLO, binds: ["tcp://192.0.2.1:0"])
+
+    assert_equal 1, server.run.exitstatus
+    assert_equal "carat: tcp://192.0.2.1:0: this machine has no such address\n", server.log
+  end
+
+  private
+
+  # What each listener answers, in their order.
+  def bodies(server)
+    server.urls.map do |url|
+      client = server.connect(url)
+      client.get.body.tap { client.close }
+    end
+  end
+
+  def socket(server)
+    File.join(server.directory.path, "carat.sock")
+  end
+
+  def in_use(address)
+    "carat: #{address}: the address is in use: stop the other server or choose another with --bind\n"
+  end
+end

@@ -11,6 +11,12 @@ module Support
     def initialize(socket)
       @socket = socket
       @buffer = +"".b
+      @reset = false
+    end
+
+    # Whether the stream has ended with a reset (RST) so far.
+    def reset?
+      @reset
     end
 
     # Reads up to and including the mark.
@@ -66,6 +72,7 @@ module Support
         wait(deadline)
       end
     rescue Errno::ECONNRESET, Errno::EPIPE
+      @reset = true
       nil
     end
 

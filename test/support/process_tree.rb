@@ -38,6 +38,13 @@ module Support
       false
     end
 
+    # How many file descriptors a process holds; 0 when it is gone.
+    def descriptors(pid)
+      Dir.children("/proc/#{pid}/fd").size
+    rescue *GONE
+      0
+    end
+
     # Sends SIGKILL to each that is still there.
     def kill(pids)
       pids.each do |pid|

@@ -8,6 +8,8 @@ module Support
   # A client that sends exactly the bytes it is given and reads what comes; every step has a deadline in seconds.
   class RawClient
     WITHIN = 10
+    # Linux, asm-generic/ioctls.h: how many sent bytes the peer has not read.
+    TIOCOUTQ = 0x5411
 
     def self.tcp(host, port)
       new(Socket.tcp(host, port, connect_timeout: WITHIN))
@@ -75,6 +77,18 @@ module Support
       true
     rescue Eventually::TooLate
       false
+    end
+
+    # Whether what has been read so far ended with a reset (RST) instead of an orderly end.
+    def reset_by_peer?
+      @reader.reset?
+    end
+
+    # Whether the peer has read everything that was sent; of a Unix socket only, where the kernel knows.
+    def delivered?
+      unread = [0].pack("l")
+      @socket.ioctl(TIOCOUTQ, unread)
+      unread.unpack1("l").zero?
     end
 
     # Sends the end of the stream but keeps reading.

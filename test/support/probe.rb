@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Support
+  # An application that tells what has reached it; each request leaves a line in the log.
+  #
+  # /env answers with the environment's Strings as JSON, /echo with the body, /digest with its size and SHA-256, any
+  # other path with its name.
+  module Probe
+    APP = <<~'RUBY'
+      require "digest"
+      require "json"
+
+      answers = {
+        "/env" => ->(env) { JSON.generate(env.select { |_, value| value.is_a?(String) }) },
+        "/echo" => ->(env) { env["rack.input"]&.read.to_s },
+        "/digest" => lambda do |env|
+          body = env["rack.input"]&.read.to_s
+          "#{body.bytesize} #{Digest::SHA256.hexdigest(body)}"
+        end
+      }
+
+      run lambda { |env|
+        path = env["PATH_INFO"]
+        env["rack.errors"].puts("app saw #{env["REQUEST_METHOD"]} #{path}")
+        answer = answers.fetch(path, ->(_) { path }).call(env)
+        [200, { "content-type" => "application/octet-stream" }, [answer]]
+      }
+    RUBY
+
+    # The line that a request leaves in the log.
+    def self.line(verb, path)
+      "app saw #{verb} #{path}\n"
+    end
+  end
+end

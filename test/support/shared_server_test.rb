@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "integration_test"
+
+module Support
+  # Tests of one class that share one server: the first test starts it, and it ends after the last.
+  #
+  #   class GreetingTest < Support::SharedServerTest
+  #     serves 'run ->(_env) { [200, {}, ["hello"]] }', args: %w[--max-headers 10]
+  #
+  #     def test_it_greets
+  #       assert_equal "hello", server.get.body
+  #     end
+  #   end
+  class SharedServerTest < IntegrationTest
+    class << self
+      # Declares the server; see ServerOptions::DEFAULTS.
+      # @param app [String] config.ru
+      def serves(app, **options)
+        @options = { app: app, workers: 1, threads: 1, **options }
+      end
+
+      # The server, started when it is asked for first.
+      def server
+        @server ||= Server.new(**@options).start
+      end
+
+      # Runs all tests of the class.
+      def run(...)
+        super
+      ensure
+        @server&.destroy
+        @server&.directory&.remove unless @kept
+        @server = nil
+      end
+
+      # Keeps the server's directory when the tests are done.
+      def keep
+        @kept = true
+      end
+    end
+
+    def setup
+      super
+      @clients = []
+      @log_start = server.log.size
+    end
+
+    def teardown
+      @clients.each(&:close)
+      super
+    end
+
+    private
+
+    def server
+      self.class.server
+    end
+
+    # A new connection, closed after the test.
+    def connect(...)
+      server.connect(...).tap { |client| @clients << client }
+    end
+
+    # What the server and the application have written during this test.
+    def log
+      server.log[@log_start..]
+    end
+
+    # How many file descriptors the edge holds, clients' connections and spooled bodies among them.
+    def descriptors
+      ProcessTree.descriptors(server.pid)
+    end
+
+    # The server ends the connection in order, and without another byte.
+    def assert_closed(client)
+      assert_equal "", client.read_to_end
+      refute_predicate client, :reset_by_peer?
+    end
+
+    def report
+      super
+      self.class.keep
+      warn "#{self.class}##{name} failed; the server's directory is kept in #{server.directory.path}, its log:",
+           log.gsub(/^/, "    ")
+    end
+  end
+end

@@ -8,6 +8,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
 
 use super::guarded::Guarded;
 use super::peer::Peer;
@@ -28,10 +29,11 @@ const BODY_GRACE: Duration = Duration::from_secs(10);
 /// How often the rate of a body is looked at after that.
 const BODY_CHECK: Duration = Duration::from_secs(1);
 
-/// How long, and for how many bytes, a client that is still sending is listened to after its last
-/// answer.
-const LINGER: Duration = Duration::from_secs(1);
-const LINGER_LIMIT: usize = 1024 * 1024;
+/// How long a client that is still sending is listened to after its last answer, and how long it may
+/// pause. Nothing of it is kept, so there is no limit in bytes: a client that sends a whole body
+/// before it reads would be cut off there and could take the reset for its answer.
+const LINGER: Duration = Duration::from_secs(5);
+const LINGER_PAUSE: Duration = Duration::from_secs(1);
 const LINGER_READ: usize = 8 * 1024;
 
 /// How much hyper reads ahead of what it has parsed, beside a head.
@@ -216,15 +218,9 @@ async fn close(mut stream: Stream, refusal: Option<Refusal>, linger: bool) {
         return;
     }
     let drain = async {
-        let mut left = LINGER_LIMIT;
         let mut waste = vec![0; LINGER_READ];
-        while let Ok(count) = stream.read(&mut waste).await {
-            left = left.saturating_sub(count);
-            if count == 0 || left == 0 {
-                break;
-            }
-        }
+        while let Ok(Ok(1..)) = timeout(LINGER_PAUSE, stream.read(&mut waste)).await {}
     };
     // A client that still sends after LINGER has had its time.
-    let _ = tokio::time::timeout(LINGER, drain).await;
+    let _ = timeout(LINGER, drain).await;
 }

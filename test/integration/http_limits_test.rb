@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/refusals"
+
+# What is too large is refused with the status that says so, and its connection is closed.
+class HttpLimitsTest < Support::Refusals
+  MAX_HEADER_BYTES = 2048
+  MAX_HEADERS = 10
+  MAX_URI = 200
+  MAX_BODY = 1024 * 1024
+  TOO_LARGE = "x" * (10 * MAX_BODY)
+
+  serves Support::Probe::APP,
+         args: %W[--max-header-bytes #{MAX_HEADER_BYTES} --max-headers #{MAX_HEADERS} --max-uri #{MAX_URI}
+                  --max-body #{MAX_BODY} --inline-body-limit 1024]
+
+  def test_a_head_of_exactly_the_limit_is_taken_and_one_byte_more_is_431
+    assert_equal 200, connect.write(head_of(MAX_HEADER_BYTES)).read_response.status
+    assert_refused 431, head_of(MAX_HEADER_BYTES + 1)
+  end
+
+  def test_a_head_without_an_end_is_431
+    assert_refused 431, "GET / HTTP/1.1\r\nHost: a\r\nX: #{"x" * (10 * MAX_HEADER_BYTES)}"
+    assert_refused 431, "GET / HTTP/1.1\r\nHost: a\r\n#{"X: y\r\n" * 9}#{"x" * (10 * MAX_HEADER_BYTES)}"
+  end
+
+  def test_as_many_headers_as_the_limit_are_taken_and_one_more_is_431
+    assert_equal 200, connect.write(headers(MAX_HEADERS)).read_response.status
+    assert_refused 431, headers(MAX_HEADERS + 1)
+  end
+
+  def test_a_target_of_exactly_the_limit_is_taken_and_one_byte_more_is_414
+    assert_equal "/#{"x" * (MAX_URI - 1)}", connect.get("/#{"x" * (MAX_URI - 1)}").body
+    assert_refused 414, "GET /#{"x" * MAX_URI} HTTP/1.1\r\nHost: a\r\n\r\n"
+  end
+
+  def test_a_target_without_an_end_is_414
+    assert_refused 414, "GET /#{"x" * 10_000}"
+  end
+
+  def test_trailers_have_the_limits_of_a_head
+    assert_refused 431, chunked("0\r\n#{"X: y\r\n" * (MAX_HEADERS + 1)}\r\n")
+    assert_refused 431, chunked("0\r\nX: #{"y" * MAX_HEADER_BYTES}\r\n\r\n")
+  end
+
+  def test_a_body_of_exactly_the_limit_is_taken_in_either_framing
+    body = "x" * MAX_BODY
+    [[{}, body], [{ "Transfer-Encoding" => "chunked" }, chunks(body)]].each do |fields, sent|
+      assert_match(/\A#{MAX_BODY} /o, server.request("POST", "/digest", fields: fields, body: sent).body)
+    end
+  end
+
+  def test_a_body_one_byte_over_the_limit_is_413_in_either_framing
+    assert_refused 413, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: #{MAX_BODY + 1}\r\n\r\n"
+    assert_refused 413, chunked(chunks("x" * (MAX_BODY + 1)))
+  end
+
+  def test_a_client_that_sends_all_of_a_body_announced_too_large_can_read_the_413
+    assert_refused 413, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: #{TOO_LARGE.bytesize}\r\n\r\n#{TOO_LARGE}"
+  end
+
+  def test_a_client_that_sends_all_of_a_chunked_body_too_large_can_read_the_413
+    assert_refused 413, chunked(chunks(TOO_LARGE))
+  end
+
+  def test_one_chunk_larger_than_the_limit_is_413
+    assert_refused 413, chunked(chunks(TOO_LARGE, TOO_LARGE.size))
+  end
+
+  def test_what_was_spooled_of_a_body_too_large_is_given_back
+    before = descriptors
+    3.times { test_a_client_that_sends_all_of_a_chunked_body_too_large_can_read_the_413 }
+
+    eventually { descriptors <= before }
+  end
+
+  private
+
+  def head_of(bytes)
+    start = "GET / HTTP/1.1\r\nHost: a\r\nX: "
+    "#{start}#{"x" * (bytes - start.bytesize - 4)}\r\n\r\n"
+  end
+
+  def headers(count)
+    "GET / HTTP/1.1\r\nHost: a\r\n#{"X: y\r\n" * (count - 1)}\r\n"
+  end
+
+  def chunked(body)
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n#{body}"
+  end
+
+  def chunks(body, size = 16_000)
+    pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
+    "#{pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n#{piece}\r\n" }.join}0\r\n\r\n"
+  end
+end

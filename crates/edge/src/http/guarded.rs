@@ -84,8 +84,12 @@ impl Guarded {
             self.carry = carry;
             self.passed = passed?;
             if self.passed == 0 {
-                // A stray line end after a message is nothing: a parked connection forgets it.
+                // A stray line end after a message is nothing: a parked connection forgets it, but
+                // not half of one.
                 self.carry.advance(self.guard.take_blank_lines());
+                if !self.carry.is_empty() {
+                    self.watch.set_position(Position::InHead);
+                }
             }
         }
         let count = self.passed.min(buf.remaining());

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/probe"
+require "support/shared_server_test"
+
+class HttpKeepAliveTest < Support::SharedServerTest
+  serves Support::Probe::APP
+
+  def test_http_1_1_stays_open_by_default
+    client = connect
+    3.times { |nth| assert_equal "/#{nth}", client.get("/#{nth}").body }
+  end
+
+  def test_http_1_1_does_not_announce_what_is_the_default
+    assert_nil connect.get["connection"]
+  end
+
+  def test_http_1_1_closes_when_the_client_says_so
+    client = connect
+    response = client.get("/", fields: { "Connection" => "close" })
+
+    assert_equal "close", response["connection"]
+    assert_closed client
+  end
+
+  def test_close_is_found_in_a_list_of_options_and_in_any_case
+    client = connect
+    client.get("/", fields: { "Connection" => "x-odd, CLOSE" })
+
+    assert_closed client
+  end
+
+  def test_a_request_behind_one_that_closes_is_not_answered
+    client = connect.write("GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+
+    assert_equal "/a", client.read_response.body
+    assert_closed client
+    refute_includes log, "/b"
+  end
+
+  def test_http_1_0_closes_by_default
+    client = connect.write("GET /old HTTP/1.0\r\n\r\n")
+
+    assert_equal "/old", client.read_response.body
+    assert_closed client
+  end
+
+  def test_http_1_0_stays_open_when_the_client_asks_for_it
+    client = connect
+    2.times do |nth|
+      client.write("GET /#{nth} HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+      response = client.read_response
+
+      assert_equal ["/#{nth}", "keep-alive"], [response.body, response["connection"]]
+    end
+    client.write("GET /last HTTP/1.0\r\n\r\n")
+
+    assert_equal "/last", client.read_response.body
+    assert_closed client
+  end
+
+  def test_a_head_request_and_a_body_leave_the_connection_in_step
+    client = connect
+    client.request("HEAD", "/a")
+
+    assert_equal 200, client.read_response(head: true).status
+    assert_equal "hello", client.request("POST", "/echo", body: "hello").read_response.body
+    assert_equal "", client.request("POST", "/echo", body: "").read_response.body
+    assert_equal "/b", client.get("/b").body
+  end
+
+  def test_blank_lines_before_a_request_are_passed_over
+    client = connect
+    assert_equal "/a", client.write("\r\n\r\nGET /a HTTP/1.1\r\nHost: a\r\n\r\n").read_response.body
+    assert_equal "/b", client.write("\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n").read_response.body
+  end
+end

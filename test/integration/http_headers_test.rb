@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "json"
+require "rack"
+require "test_helper"
+require "support/probe"
+require "support/shared_server_test"
+
+# What becomes of a request's target and headers on their way to the application.
+class HttpHeadersTest < Support::SharedServerTest
+  serves Support::Probe::APP
+
+  def test_a_header_with_an_underscore_is_dropped
+    seen = env("X-Forwarded-For" => "10.0.0.1", "X_Forwarded_For" => "evil", "X-Forwarded_For" => "evil",
+               "Content_Length" => "999", "_" => "evil")
+
+    assert_equal "10.0.0.1", seen["HTTP_X_FORWARDED_FOR"]
+    refute_includes seen.values, "evil"
+    refute_includes seen.values, "999"
+  end
+
+  def test_a_header_with_an_underscore_alone_shadows_nothing
+    refute env("X_Forwarded_For" => "evil").key?("HTTP_X_FORWARDED_FOR")
+  end
+
+  def test_repeated_headers_are_joined_in_order
+    seen = env("X-Odd" => %w[a b], "x-odd" => "c", "Cookie" => %w[a=1 b=2], "Accept" => ["", "x"])
+
+    assert_equal ["a, b, c", "a=1; b=2", ", x"], seen.values_at("HTTP_X_ODD", "HTTP_COOKIE", "HTTP_ACCEPT")
+  end
+
+  def test_space_around_a_value_is_dropped_and_space_inside_is_kept
+    assert_equal "a \t b", env("X-Odd" => " \t a \t b \t ")["HTTP_X_ODD"]
+    assert_equal "", env("X-Odd" => "")["HTTP_X_ODD"]
+  end
+
+  def test_bytes_that_are_no_ascii_arrive_as_they_are
+    seen = JSON.parse(server.get("/env", fields: { "X-Odd" => "\u00fc" }).body.force_encoding("UTF-8"))
+
+    assert_equal "\u00fc", seen["HTTP_X_ODD"]
+  end
+
+  def test_headers_of_the_connection_are_no_secret
+    seen = env("Connection" => "close, x-odd", "TE" => "trailers")
+
+    assert_equal ["close, x-odd", "trailers"], seen.values_at("HTTP_CONNECTION", "HTTP_TE")
+  end
+
+  def test_the_target_is_split_and_not_decoded
+    assert_equal ["/env", "a=%20&b=?/#{"x" * 100}"],
+                 env({}, "/env?a=%20&b=?/#{"x" * 100}").values_at("PATH_INFO", "QUERY_STRING")
+    assert_equal "/a%2Fb//../c;d", server.get("/a%2Fb//../c;d").body
+  end
+
+  def test_a_target_in_absolute_form_overrules_the_host
+    seen = env({ "Host" => "other:1" }, "http://real:81/env?q")
+
+    assert_equal ["real", "81", "/env", "q"], seen.values_at("SERVER_NAME", "SERVER_PORT", "PATH_INFO", "QUERY_STRING")
+  end
+
+  def test_hosts_of_every_form_are_accepted
+    { "a.example" => %w[a.example 80], "a:8080" => %w[a 8080], "127.0.0.1:1" => %w[127.0.0.1 1],
+      "[::1]:8080" => %w[[::1] 8080], "a_b" => %w[a_b 80], "a:" => %w[a 80] }.each do |host, name_and_port|
+      assert_equal name_and_port, env("Host" => host).values_at("SERVER_NAME", "SERVER_PORT"), host
+    end
+  end
+
+  def test_options_may_ask_for_the_server_itself
+    asterisk = Gem::Version.new(Rack.release) < Gem::Version.new("3.1") ? "" : "*" # what Rack's specification allows
+
+    assert_equal asterisk, server.request("OPTIONS", "*").body
+  end
+
+  def test_a_method_that_nobody_knows_is_the_applications_business
+    server.request("BREW", "/pot")
+
+    assert_includes log, Support::Probe.line("BREW", "/pot")
+  end
+
+  def test_http_1_0_needs_no_host
+    client = connect.write("GET /env HTTP/1.0\r\n\r\n")
+    seen = JSON.parse(client.read_response.body)
+
+    assert_equal ["HTTP/1.0", server.port.to_s], seen.values_at("SERVER_PROTOCOL", "SERVER_PORT")
+    refute seen.key?("HTTP_HOST")
+  end
+
+  private
+
+  def env(fields, target = "/env")
+    JSON.parse(server.get(target, fields: fields).body)
+  end
+end

@@ -31,6 +31,31 @@ module Support
       server(app: app, **options).start
     end
 
+    # Sends a request on a connection of its own and returns the client, which can read the response later.
+    def ask(server, verb, target, **options)
+      server.connect.tap { |client| client.request(verb, target, **options) }
+    end
+
+    # Waits until so many requests have reached the application, and returns them all.
+    def await_arrivals(server, count)
+      eventually(message: "#{count} arrivals") { server.gate.arrivals.then { |all| all if all.size >= count } }
+    end
+
+    # Waits until the log matches, and returns the match.
+    def await_log(server, pattern, within: 10)
+      eventually(within: within, message: "a log line like #{pattern.inspect}") { server.log.match(pattern) }
+    end
+
+    # Waits until so many workers have become ready since the start.
+    def await_workers(server, count)
+      eventually(message: "#{count} workers") { server.log.scan("worker ready").size >= count }
+    end
+
+    # Waits until no process is left in the server's directory.
+    def await_emptiness(server)
+      eventually(message: "the end of all processes") { server.processes.empty? }
+    end
+
     def report
       @servers.each do |server|
         warn "#{self.class}##{name} failed; the server's directory is kept in #{server.directory.path}, its log:",

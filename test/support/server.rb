@@ -2,6 +2,7 @@
 
 require "uri"
 require_relative "eventually"
+require_relative "gate"
 require_relative "process_tree"
 require_relative "raw_client"
 require_relative "server_directory"
@@ -47,6 +48,17 @@ module Support
       ready&.close
     end
 
+    # Starts the server and returns the reading end of the pipe on which it announces its listeners.
+    def launch
+      ready, announcement = IO.pipe
+      streams = { in: File::NULL, %i[out err] => [@directory.log_path, "a"], READY_FD => announcement }
+      @pid = Process.spawn(@options.env, *@options.command_line(READY_FD),
+                           chdir: @directory.path, **streams, **@options.spawn)
+      ready
+    ensure
+      announcement&.close
+    end
+
     # Runs the server to its end, for boots that are meant to fail; returns its Process::Status.
     def run(within: 30)
       launch.close
@@ -83,6 +95,11 @@ module Support
       client&.close
     end
 
+    # The gate of a server that runs Gate::APP or one like it.
+    def gate
+      Gate.new(@directory)
+    end
+
     # What the server and the application have written so far, standard output included.
     def log
       @directory.log
@@ -91,6 +108,22 @@ module Support
     # Pids of all processes below the edge: molds and workers.
     def children
       ProcessTree.descendants(@pid)
+    end
+
+    # Pids of the workers by their numbers.
+    def workers
+      pids = children.to_h { |pid| [ProcessTree.title(pid)[/\Acarat: worker=(\d+) gen=/, 1].to_i, pid] }
+      pids.reject { |number, _| number.zero? }
+    end
+
+    # The pid of the mold; nil while there is none that is ready.
+    def mold
+      children.find { |pid| ProcessTree.title(pid).start_with?("carat: mold gen=") }
+    end
+
+    # Pids of all processes in the server's directory, whoever their parent is.
+    def processes
+      ProcessTree.inside(@directory.path)
     end
 
     # Sends a signal to the edge.
@@ -117,22 +150,11 @@ module Support
 
     # Ends by force whatever still runs in the server's directory.
     def destroy
-      ProcessTree.kill(ProcessTree.inside(@directory.path))
+      ProcessTree.kill(processes)
       wait
     end
 
     private
-
-    # Returns the reading end of the pipe on which the server announces its listeners.
-    def launch
-      ready, announcement = IO.pipe
-      streams = { in: File::NULL, %i[out err] => [@directory.log_path, "a"], READY_FD => announcement }
-      @pid = Process.spawn(@options.env, *@options.command_line(READY_FD),
-                           chdir: @directory.path, **streams, **@options.spawn)
-      ready
-    ensure
-      announcement&.close
-    end
 
     def tcp(nth)
       URI(@urls.reject { |url| url.start_with?("unix:") }.fetch(nth))

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class ProcessPoolTest < Support::IntegrationTest
+  def test_workers_times_threads_requests_run_at_once_and_no_more
+    server = serve(Support::Gate::APP, workers: 2, threads: 3)
+    await_workers(server, 2)
+    clients = Array.new(8) { |number| ask(server, "GET", "/gate/#{number}") }
+    await_arrivals(server, 6)
+    see_edge_go_round(server)
+
+    assert_equal [3, 3], server.gate.arrivals.group_by(&:pid).values.map(&:size)
+    server.gate.open
+    assert_equal [200] * 8, (clients.map { |client| client.read_response.status })
+  end
+
+  def test_every_process_says_what_it_is
+    server = serve(Support::Gate::APP, workers: 3, threads: 1)
+    await_workers(server, 3)
+
+    titles = server.children.map { |pid| Support::ProcessTree.title(pid) }
+    assert_equal ["carat: mold gen=1", *Array.new(3) { |number| "carat: worker=#{number + 1} gen=1" }], titles.sort
+    assert_equal "carat-edge", Support::ProcessTree.title(server.pid)
+  end
+
+  def test_edge_is_the_parent_of_every_process_and_has_the_pid_that_was_started
+    server = serve(Support::Gate::APP, workers: 2)
+    await_workers(server, 2)
+
+    assert_equal server.children.sort, Support::ProcessTree.children(server.pid).sort
+    assert_equal 3, server.children.size
+  end
+
+  private
+
+  # Two rounds of what the edge answers by itself: it has then looked at everything that came before.
+  def see_edge_go_round(server)
+    2.times { assert_equal 400, server.connect.write("nonsense\r\n\r\n").read_response.status }
+  end
+end

@@ -75,7 +75,9 @@ impl Supervisor {
         }
     }
 
-    /// Finishes the requests that are under way, then the workers, each within `shutdown_timeout`.
+    /// Finishes the requests that are under way, then the workers, all within `shutdown_timeout`. While a
+    /// client waits, a worker that ends is replaced: a service manager that stops the server may signal
+    /// all of its processes.
     async fn stop(&mut self, signals: &mut Signals) -> Result<Ending, Fatal> {
         self.server.drain();
         let begun = Instant::now();
@@ -90,9 +92,11 @@ impl Supervisor {
                 },
                 _ = ticks.tick() => self.tick(),
             }
-            if self.server.is_idle() && !retired {
+            if !retired && self.server.is_idle() {
                 retired = true;
                 self.retire_all();
+            } else if !retired {
+                self.keep_up()?;
             }
             if retired && self.roster.is_empty() {
                 return Ok(Ending::Finished);

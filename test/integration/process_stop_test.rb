@@ -1,0 +1,175 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class ProcessStopTest < Support::IntegrationTest
+  GATED = Support::Gate::APP
+  # Streams "first", and the rest when the gate is open.
+  STREAM = <<~'RUBY'
+    run(lambda do |_env|
+      File.write("arrivals", "GET /gate #{Process.pid}\n", mode: "a")
+      body = Enumerator.new do |out|
+        out << "first"
+        sleep 0.005 until File.exist?("gate")
+        out << "last"
+      end
+      [200, { "content-type" => "text/plain" }, body]
+    end)
+  RUBY
+
+  %i[TERM INT].each do |signal|
+    define_method(:"test_sig#{signal.downcase}_lets_what_runs_and_what_waits_finish") do
+      server = serve(GATED, threads: 1)
+      clients = three_requests(server)
+      server.kill(signal)
+      refuse_newcomers(server)
+      server.gate.open
+
+      assert_finished(server, clients)
+    end
+
+    define_method(:"test_sig#{signal.downcase}_to_the_whole_process_group_is_no_different") do
+      server = serve(GATED, threads: 1, spawn: { pgroup: true })
+      clients = three_requests(server)
+      Process.kill(signal, -server.pid)
+      refuse_newcomers(server)
+      server.gate.open
+
+      assert_finished(server, clients)
+    end
+  end
+
+  def test_idle_server_stops_at_once
+    server = serve(GATED, workers: 2)
+    idle = server.connect
+    idle.get
+
+    assert_equal 0, server.stop(within: 5).exitstatus
+    assert_predicate idle, :closed_by_peer?
+    await_emptiness(server)
+  end
+
+  def test_answer_that_is_being_streamed_is_sent_to_its_end
+    server = serve(STREAM, threads: 1)
+    client = ask(server, "GET", "/")
+    client.read_exactly("HTTP/1.1 200".bytesize)
+    server.kill(:TERM)
+    refuse_newcomers(server)
+    server.gate.open
+
+    assert_includes client.read_to_end, "\r\n5\r\nfirst\r\n4\r\nlast\r\n0\r\n\r\n"
+    assert_equal 0, server.wait.exitstatus
+  end
+
+  def test_request_whose_body_is_still_arriving_is_answered
+    server = serve('run ->(env) { [200, {}, [env["rack.input"].read]] }')
+    client = server.connect.write("POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n")
+    assert_equal 100, client.read_response.status
+    client.write("one")
+    server.kill(:TERM)
+    refuse_newcomers(server)
+    client.write("two")
+
+    assert_equal "onetwo", client.read_response.body
+    assert_equal 0, server.wait.exitstatus
+  end
+
+  def test_last_answer_of_a_connection_says_that_it_closes
+    server = serve(GATED)
+    client = ask(server, "GET", "/gate")
+    await_arrivals(server, 1)
+    server.kill(:TERM)
+    refuse_newcomers(server)
+    server.gate.open
+
+    assert_equal "close", client.read_response["connection"]
+    assert_predicate client, :closed_by_peer?
+  end
+
+  def test_second_signal_ends_the_server_at_once
+    server = serve(GATED)
+    client = ask(server, "GET", "/gate")
+    await_arrivals(server, 1)
+    eventually(message: "the end") { server.kill(:TERM) if server.running?; !server.running? }
+
+    assert_equal 1, server.status.exitstatus
+    assert_equal "", client.read_to_end
+    await_emptiness(server)
+  end
+
+  def test_signal_that_a_wrapper_sends_twice_is_one
+    server = serve(GATED)
+    client = ask(server, "GET", "/gate")
+    await_arrivals(server, 1)
+    2.times { server.kill(:TERM) }
+    refuse_newcomers(server)
+    server.gate.open
+
+    assert_finished(server, [client])
+  end
+
+  def test_requests_that_do_not_end_within_shutdown_timeout_are_cut_off
+    server = serve(GATED, threads: 1, args: %w[--shutdown-timeout 500ms])
+    clients = three_requests(server)
+    status = server.stop(within: 5)
+
+    assert_equal 0, status.exitstatus
+    assert_equal [503] * 3, (clients.map { |client| client.read_response.status })
+    assert_match(/ warn .*shutdown_timeout/, server.log)
+    await_emptiness(server)
+  end
+
+  def test_stream_that_does_not_end_within_shutdown_timeout_is_cut_off
+    server = serve(STREAM, args: %w[--shutdown-timeout 500ms])
+    client = ask(server, "GET", "/")
+    client.read_exactly("HTTP/1.1 200".bytesize)
+    status = server.stop(within: 5)
+
+    assert_equal 0, status.exitstatus
+    assert client.read_to_end.end_with?("\r\n5\r\nfirst\r\n"), "no end of the body"
+    await_emptiness(server)
+  end
+
+  def test_worker_that_does_not_let_go_is_killed_at_shutdown_timeout
+    server = serve('trap("TERM") { nil }; at_exit { sleep }; run ->(_env) { [200, {}, []] }',
+                   args: %w[--shutdown-timeout 500ms])
+    status = server.stop(within: 5)
+
+    assert_equal 0, status.exitstatus
+    await_emptiness(server)
+  end
+
+  def test_server_that_still_boots_ends_at_once
+    server = server(app: "File.write('arrivals', 'BOOT / 0'); sleep", spawn: { pgroup: true })
+    server.launch.close
+    await_arrivals(server, 1)
+    Process.kill(:INT, -server.pid)
+
+    assert_equal 0, server.wait(within: 5).exitstatus
+    await_emptiness(server)
+  end
+
+  private
+
+  # One request that runs and two that wait, for a server with one lane.
+  def three_requests(server)
+    clients = [ask(server, "GET", "/gate")]
+    await_arrivals(server, 1)
+    clients.push(ask(server, "GET", "/"), ask(server, "POST", "/", body: "x"))
+  end
+
+  def refuse_newcomers(server)
+    eventually(message: "no new connections") do
+      server.connect.close
+      false
+    rescue Errno::ECONNREFUSED
+      true
+    end
+  end
+
+  def assert_finished(server, clients)
+    assert_equal [200] * clients.size, (clients.map { |client| client.read_response.status })
+    assert_equal 0, server.wait.exitstatus
+    await_emptiness(server)
+  end
+end

@@ -31,6 +31,9 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::supervise::{Ending, Events, Fatal, Ready, Signals, Supervisor, reap};
 
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Threads that wait for disks; the connections have one thread for all of them.
 const DISK_THREADS: usize = 4;
 

@@ -55,7 +55,8 @@ class AnswerTest < Support::NativeTest
   end
 
   def test_requests_that_come_while_a_body_waits_are_served_after_it_in_order
-    lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? recorded { |write| write.call(LARGE * 4) } : [env["PATH_INFO"]]] })
+    large = recorded { |write| write.call(LARGE * 4) }
+    lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? large : [env["PATH_INFO"]]] })
     lane.request
     lane.response
     %w[/a /b].each { |path| lane.request(path: path) }

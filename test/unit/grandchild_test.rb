@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat/grandchild"
+
+class GrandchildTest < Minitest::Test
+  def test_it_does_not_live_without_the_parent_that_it_was_promised
+    reader, writer = IO.pipe
+    Carat::Grandchild.new(0).fork { writer.write("alive") }
+    writer.close
+    assert_equal "", reader.read
+  ensure
+    reader.close
+  end
+
+  def test_the_process_in_between_ends_without_at_exit_handlers
+    reader, writer = IO.pipe
+    child = Process.fork do
+      at_exit { writer.write("handled") && exit!(0) }
+      Carat::Grandchild.new(0).fork { flunk }
+      exit!(0)
+    end
+    writer.close
+    Process.wait(child)
+    assert_equal "", reader.read
+  ensure
+    reader.close
+  end
+end

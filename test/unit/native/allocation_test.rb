@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+
+module Native
+  class AllocationTest < Support::NativeTest
+    LIMIT = 25
+    REQUESTS = 200
+    # What a browser sends.
+    HEADERS = {
+      "host" => "localhost:9292", "user-agent" => "Mozilla/5.0", "accept" => "text/html", "accept-encoding" => "gzip",
+      "accept-language" => "en", "connection" => "keep-alive", "cookie" => "a=1; b=2"
+    }.freeze
+
+    %w[2.2.22 3.1.0].each do |release|
+      define_method("test_a_warm_get_allocates_at_most_#{LIMIT}_objects_with_rack_#{release}") do
+        headers = { "content-type" => "text/plain" }.freeze
+        body = ["hello"].freeze
+        count = objects_per_request(->(_env) { [200, headers, body] }, release)
+        assert_operator count - 1, :<=, LIMIT # the application's own Array
+      end
+    end
+
+    private
+
+    # Takes and answers in this thread, from requests that have arrived already.
+    def objects_per_request(app, release)
+      lane = harness(app, release: release)
+      served = Carat::Lane.new(app, lane.native)
+      2.times { lane.send_bytes(requests) }
+      serve_some(served, lane)
+      before = GC.stat(:total_allocated_objects)
+      serve_some(served, lane)
+      (GC.stat(:total_allocated_objects) - before).fdiv(REQUESTS).round(2)
+    end
+
+    def requests
+      Array.new(REQUESTS) { |id| Support::Wire.request(id, path: "/a", query: "q=1", headers: HEADERS) }.join
+    end
+
+    def serve_some(served, lane)
+      REQUESTS.times { served.send(:serve, lane.native.take) }
+    end
+  end
+end

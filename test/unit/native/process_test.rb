@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require "carat/native_path"
+require "carat/native"
+
+module Native
+  class ProcessTest < Minitest::Test
+    def test_listeners_are_closed_and_nothing_else_is
+      closed, others = forked do
+        listener = TCPServer.new("127.0.0.1", 0)
+        others = [*UNIXSocket.pair, File.open(__FILE__), TCPSocket.new("127.0.0.1", listener.addr[1])]
+        count = Carat::Native.close_listeners
+        listener.autoclose = false
+        [count, others.map { |io| io.stat.ftype }]
+      end
+      assert_equal [1, %w[socket socket file socket]], [closed, others]
+    end
+
+    def test_a_process_dies_with_its_parent
+      reader, writer = IO.pipe
+      parent = fork do
+        fork { [Carat::Native.die_with_parent, writer.write("x"), sleep] }
+        sleep
+      end
+      writer.close
+      assert_equal "x", reader.readpartial(1)
+      Process.kill(:KILL, parent)
+      assert_equal "", reader.read # both have closed the pipe
+    ensure
+      Process.wait(parent)
+      reader.close
+    end
+
+    private
+
+    # The value of the block in a process of its own.
+    def forked
+      reader, writer = IO.pipe
+      child = fork do
+        writer.write(Marshal.dump(yield))
+        exit!
+      end
+      writer.close
+      Marshal.load(reader.read) # rubocop:disable Security/MarshalLoad -- of our own child
+    ensure
+      Process.wait(child)
+      reader.close
+    end
+  end
+end

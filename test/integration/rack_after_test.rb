@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "rack"
+require "test_helper"
+
+# What happens in a worker beside requests: callables after the answer, the end of an application, hooks.
+class RackAfterTest < Support::IntegrationTest
+  def test_after_reply_runs_when_the_client_has_its_answer
+    server = serve(<<~'RUBY', workers: 1, threads: 1)
+      run lambda { |env|
+        env["rack.after_reply"] << lambda {
+          sleep 0.005 until File.exist?("go")
+          $stderr.puts "replied"
+        }
+        [200, {}, ["ok"]]
+      }
+    RUBY
+    assert_equal "ok", server.get.body
+    refute_includes server.log, "replied"
+    server.directory.write("go", "")
+    eventually { server.log.include?("replied") }
+  end
+
+  def test_response_finished_runs_in_reverse_with_what_was_answered
+    skip "of Rack 3" if Rack.release < "3"
+    server = serve(<<~'RUBY', workers: 1, threads: 1)
+      run lambda { |env|
+        %w[first last].each do |name|
+          env["rack.response_finished"] << lambda { |_env, status, headers, error|
+            $stderr.puts "#{name} #{status.inspect} #{headers.inspect} #{error.inspect}"
+          }
+        end
+        raise "broken" if env["PATH_INFO"] == "/raise"
+
+        [201, { "x" => "y" }, ["ok"]]
+      }
+    RUBY
+    server.get
+    eventually { server.log.include?("first 201") }
+    assert_match(/^last 201 .*nil\nfirst 201 .*nil$/, server.log)
+    assert_equal 500, server.get("/raise").status
+    eventually { server.log.include?("first nil") }
+    assert_match(/^last nil nil #<RuntimeError: broken>\nfirst nil nil #<RuntimeError: broken>$/, server.log)
+  end
+
+  def test_a_worker_whose_application_exits_is_replaced_and_nobody_notices
+    server = serve(<<~'RUBY', workers: 1, threads: 2)
+      run ->(env) { env["PATH_INFO"] == "/exit" ? exit(3) : [200, {}, [Process.pid.to_s]] }
+    RUBY
+    before = server.get.body
+    assert_equal 500, server.get("/exit").status
+    eventually { server.get.tap { |response| assert_equal 200, response.status }.body != before }
+  end
+
+  def test_a_lane_whose_thread_is_killed_is_replaced_with_its_worker
+    server = serve(<<~'RUBY', workers: 1, threads: 1)
+      run ->(env) { env["PATH_INFO"] == "/kill" ? Thread.exit : [200, {}, [Process.pid.to_s]] }
+    RUBY
+    before = server.get.body
+    assert_equal 500, server.get("/kill").status
+    eventually { server.get.body != before }
+  end
+
+  def test_hooks_run_in_their_processes_and_at_exit_where_it_belongs
+    server = serve(<<~'APP', workers: 1, threads: 1, config: <<~'CONFIG')
+      at_exit { $stderr.puts "at_exit #{Process.pid}" }
+      run ->(_env) { [200, {}, [Process.pid.to_s]] }
+    APP
+      on_mold_boot { $stderr.puts "on_mold_boot #{Process.pid}" }
+      %i[before_fork after_fork on_worker_boot on_worker_shutdown].each do |hook|
+        public_send(hook) { |number| $stderr.puts "#{hook} #{number} #{Process.pid}" }
+      end
+    CONFIG
+    worker = server.get.body
+    mold = server.log[/on_mold_boot (\d+)/, 1]
+    server.stop
+    told = server.log.lines(chomp: true).grep(/\A(on_|before|after|at_exit)/).uniq
+    assert_equal ["on_mold_boot #{mold}", "before_fork 1 #{mold}", "after_fork 1 #{worker}",
+                  "on_worker_boot 1 #{worker}", "on_worker_shutdown 1 #{worker}", "at_exit #{worker}"],
+                 told - ["at_exit #{mold}"]
+  end
+
+  def test_an_application_that_does_not_load_is_told_with_its_place
+    server = server(app: "\n\nno_such_thing\n")
+    refute_predicate server.run, :success?
+    assert_match(/^.*config\.ru:3: undefined local variable or method [`']no_such_thing'.* \(NameError\)$/, server.log)
+    refute_match(%r{lib/carat|rack/builder}, server.log)
+  end
+
+  def test_no_ruby_process_holds_a_listener
+    server = serve("run ->(_env) { [200, {}, []] }", workers: 1)
+    port = format("%04X", server.port)
+    listeners = File.readlines("/proc/net/tcp").map(&:split).select { |line| line[1].end_with?(":#{port}") }
+    sockets = listeners.map { |line| "socket:[#{line[9]}]" }
+    refute_empty sockets
+    server.children.each do |pid|
+      held = Dir["/proc/#{pid}/fd/*"].map { |path| File.readlink(path) }
+      assert_empty held & sockets
+    end
+  end
+end

@@ -16,8 +16,9 @@ module Carat
       RUBYARCHDIR = $(DESTDIR)$(sitearchdir)/carat
       RELEASE = "%<target>s/release"
 
+      # cargo calls make for some crates, and what this make was called with is not for those.
       all:
-      	cd "%<root>s" && RUBY="%<ruby>s" RUBY_VERSION="%<identity>s" CARGO_TARGET_DIR="%<target>s" \
+      	unset MAKEFLAGS MFLAGS; cd "%<root>s" && RUBY="%<ruby>s" RUBY_VERSION="%<identity>s" CARGO_TARGET_DIR="%<target>s" \
       	  cargo build --release --locked -p carat-edge -p carat-native
 
       # A file that is in use is replaced, never overwritten.

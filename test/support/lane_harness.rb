@@ -137,7 +137,8 @@ module Support
 
       bytes, _, _, *controls = @socket.recvmsg(1 << 20, 0, scm_rights: true)
       controls.each { |control| @descriptors.concat(control.unix_rights) }
-      bytes.empty? ? @closed = true : @buffer << bytes
+      # At the end it is an empty String until Ruby 3.3, and nil from then on.
+      bytes.to_s.empty? ? @closed = true : @buffer << bytes
     rescue Errno::ECONNRESET
       @closed = true
     end

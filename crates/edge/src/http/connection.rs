@@ -119,7 +119,7 @@ async fn converse(
         if Pin::new(&mut connection).poll(cx).is_ready() {
             return Poll::Ready(Ending::Over(watch.refusal()));
         }
-        patience.follow(watch.phase());
+        patience.follow(&watch);
         while deadline.passed(cx.waker()) {
             if let Some(ending) = patience.exhausted(&watch) {
                 return Poll::Ready(ending);
@@ -153,6 +153,8 @@ pub(crate) fn http1(settings: &Settings) -> http1::Builder {
 struct Patience<'a> {
     phase: Option<Phase>,
     since: Instant,
+    /// Bytes that had been written when the deadline was set.
+    written: u64,
     deadline: &'a Deadline,
     settings: &'a Settings,
 }
@@ -162,13 +164,15 @@ impl<'a> Patience<'a> {
         Patience {
             phase: None,
             since: Instant::now(),
+            written: 0,
             deadline,
             settings,
         }
     }
 
     /// Sets the deadline anew when the phase has changed.
-    fn follow(&mut self, phase: Phase) {
+    fn follow(&mut self, watch: &Watch) {
+        let phase = watch.phase();
         if self.phase == Some(phase) {
             return;
         }
@@ -181,8 +185,14 @@ impl<'a> Patience<'a> {
                 self.deadline.set(BODY_GRACE);
             }
             Phase::Answering => self.deadline.clear(),
-            Phase::Writing => self.deadline.set(self.settings.idle_timeout),
+            Phase::Writing => self.await_reader(watch),
         }
+    }
+
+    /// Gives the client time to take more than it has taken so far.
+    fn await_reader(&mut self, watch: &Watch) {
+        self.written = watch.written_bytes();
+        self.deadline.set(self.settings.idle_timeout);
     }
 
     /// The deadline has passed: how the conversation ends, or `None` after it was set anew.
@@ -190,7 +200,12 @@ impl<'a> Patience<'a> {
         match self.phase? {
             Phase::Idle => Some(Ending::Idle),
             Phase::Head => Some(Ending::Over(Some(Refusal::TooSlow))),
-            Phase::Writing | Phase::Answering => Some(Ending::Over(None)),
+            Phase::Answering => Some(Ending::Over(None)),
+            Phase::Writing if watch.written_bytes() == self.written => Some(Ending::Over(None)),
+            Phase::Writing => {
+                self.await_reader(watch);
+                None
+            }
             Phase::Body => {
                 let floor = self
                     .since

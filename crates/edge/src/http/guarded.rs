@@ -164,8 +164,11 @@ impl AsyncRead for Guarded {
 }
 
 impl Guarded {
-    fn note_write<T>(&self, written: Poll<T>) -> Poll<T> {
+    fn note_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         self.watch.set_write_blocked(written.is_pending());
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.watch.count_written(bytes);
+        }
         written
     }
 }

@@ -13,6 +13,7 @@ pub(crate) struct Watch {
     refusal: Cell<Option<Refusal>>,
     body_bytes: Cell<u64>,
     write_blocked: Cell<bool>,
+    written_bytes: Cell<u64>,
     linger: Cell<bool>,
 }
 
@@ -40,6 +41,7 @@ impl Watch {
             refusal: Cell::new(None),
             body_bytes: Cell::new(0),
             write_blocked: Cell::new(false),
+            written_bytes: Cell::new(0),
             linger: Cell::new(false),
         }
     }
@@ -98,6 +100,17 @@ impl Watch {
     /// Tells whether the client takes what is written.
     pub(crate) fn set_write_blocked(&self, blocked: bool) {
         self.write_blocked.set(blocked);
+    }
+
+    /// Counts bytes that the client, or the kernel on its way, has taken.
+    pub(crate) fn count_written(&self, bytes: usize) {
+        self.written_bytes
+            .set(self.written_bytes.get() + bytes as u64);
+    }
+
+    /// Bytes that were written in this conversation.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes.get()
     }
 
     /// The connection is closed with bytes of the client unread: it must be drained for a while, or

@@ -43,6 +43,9 @@ const HYPER_INLINE_HEADERS: usize = 100;
 
 /// How an active phase of a connection has ended.
 enum Ending {
+    /// There was nothing to read: readiness has false positives, and a new connection begins with
+    /// one (tokio assumes it).
+    FalseAlarm,
     /// Nothing happens; the connection can be parked.
     Idle,
     /// It is over; this may remain to be said.
@@ -61,6 +64,7 @@ pub(crate) async fn drive(mut stream: Stream, server: Rc<Server>) {
         let active = Box::pin(converse(stream, &peer, &deadline, &server)).await;
         stream = active.stream;
         match active.ending {
+            Ending::FalseAlarm => {}
             Ending::Idle => patience = server.settings.idle_timeout.saturating_sub(PARK_AFTER),
             Ending::Over(refusal) => break (refusal, active.linger),
         }
@@ -118,6 +122,9 @@ async fn converse(
         }
         if Pin::new(&mut connection).poll(cx).is_ready() {
             return Poll::Ready(Ending::Over(watch.refusal()));
+        }
+        if !watch.has_heard() {
+            return Poll::Ready(Ending::FalseAlarm);
         }
         patience.follow(&watch);
         while deadline.passed(cx.waker()) {
@@ -178,7 +185,9 @@ impl<'a> Patience<'a> {
         }
         self.phase = Some(phase);
         match phase {
-            Phase::Idle => self.deadline.set(PARK_AFTER),
+            Phase::Idle => self
+                .deadline
+                .set(PARK_AFTER.min(self.settings.idle_timeout)),
             Phase::Head => self.deadline.set(self.settings.header_timeout),
             Phase::Body => {
                 self.since = Instant::now();

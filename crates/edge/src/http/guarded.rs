@@ -109,6 +109,7 @@ impl Guarded {
         if buf.filled().len() == before {
             return Poll::Ready(Ok(true));
         }
+        self.watch.hear();
         let may_pass = self.carry.is_empty() && !self.must_hold();
         let passed = if may_pass {
             self.pass(&buf.filled()[before..])?

@@ -7,6 +7,7 @@ use super::refusal::Refusal;
 /// What one connection is doing, shared by those who read, serve and write it.
 #[derive(Debug)]
 pub(crate) struct Watch {
+    heard: Cell<bool>,
     position: Cell<Position>,
     answering: Cell<bool>,
     held: RefCell<Option<Waker>>,
@@ -35,6 +36,7 @@ pub(crate) enum Phase {
 impl Watch {
     pub(crate) fn new() -> Watch {
         Watch {
+            heard: Cell::new(false),
             position: Cell::new(Position::BetweenMessages),
             answering: Cell::new(false),
             held: RefCell::new(None),
@@ -44,6 +46,16 @@ impl Watch {
             written_bytes: Cell::new(0),
             linger: Cell::new(false),
         }
+    }
+
+    /// The client has sent something.
+    pub(crate) fn hear(&self) {
+        self.heard.set(true);
+    }
+
+    /// Whether the client has sent anything in this conversation.
+    pub(crate) fn has_heard(&self) -> bool {
+        self.heard.get()
     }
 
     /// A whole head has been handed to hyper: until the answer is out, no other message begins.

@@ -102,9 +102,11 @@ fn ticks(duration: Duration) -> u32 {
 }
 
 impl Deadline {
-    /// Sets the deadline this far from now.
+    /// Sets the deadline this far from now. The tick that is under way does not count: a deadline
+    /// is never early.
     pub(crate) fn set(&self, after: Duration) {
-        let at = self.board.now().saturating_add(ticks(after)).min(NEVER - 1);
+        let whole = ticks(after).saturating_add(1);
+        let at = self.board.now().saturating_add(whole).min(NEVER - 1);
         self.board.entries.borrow_mut().deadlines[self.place] = at;
     }
 

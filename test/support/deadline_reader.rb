@@ -27,10 +27,10 @@ module Support
       take(at + mark.bytesize)
     end
 
-    # Reads exactly this many bytes.
+    # Reads exactly this many bytes; what follows stays in the kernel, where the peer notices it.
     def read_exactly(bytes, deadline)
-      while @buffer.bytesize < bytes
-        fill(deadline) or raise EOFError, "the connection ended #{bytes - @buffer.bytesize} bytes too early"
+      while (missing = bytes - @buffer.bytesize).positive?
+        fill(deadline, missing) or raise EOFError, "the connection ended #{missing} bytes too early"
       end
       take(bytes)
     end
@@ -64,9 +64,9 @@ module Support
     end
 
     # Reads once; nil at the end of the stream. A reset is an end too: the peer may have left bytes of ours unread.
-    def fill(deadline)
+    def fill(deadline, limit = READ_BYTES)
       loop do
-        bytes = @socket.read_nonblock(READ_BYTES, exception: false)
+        bytes = @socket.read_nonblock([limit, READ_BYTES].min, exception: false)
         return bytes && (@buffer << bytes) unless bytes == :wait_readable
 
         wait(deadline)

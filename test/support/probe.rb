@@ -3,8 +3,8 @@
 module Support
   # An application that tells what has reached it; each request leaves a line in the log.
   #
-  # /env answers with the environment's Strings as JSON, /echo with the body, /digest with its size and SHA-256, any
-  # other path with its name.
+  # /env answers with the environment's Strings as JSON, /echo with the body, /digest with its size and SHA-256,
+  # /sleep?SECONDS later, /large?BYTES with so many, any other path with its name.
   module Probe
     APP = <<~'RUBY'
       require "digest"
@@ -16,7 +16,9 @@ module Support
         "/digest" => lambda do |env|
           body = env["rack.input"]&.read.to_s
           "#{body.bytesize} #{Digest::SHA256.hexdigest(body)}"
-        end
+        end,
+        "/large" => ->(env) { "x" * env["QUERY_STRING"].to_i },
+        "/sleep" => ->(env) { "slept" if sleep(env["QUERY_STRING"].to_f) }
       }
 
       run lambda { |env|

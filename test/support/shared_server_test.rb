@@ -53,8 +53,9 @@ module Support
 
     private
 
-    def server
-      self.class.server
+    # The server of the class, or one with options of its own for this test.
+    def server(**options)
+      options.empty? ? self.class.server : super
     end
 
     # A new connection, closed after the test.

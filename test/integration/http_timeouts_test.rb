@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "tmpdir"
+require "support/refusals"
+
+# A client that is too slow loses its connection, and hears why if it has begun a request.
+class HttpTimeoutsTest < Support::Refusals
+  TIMEOUT = 0.3
+  LARGE = 40 * 1024 * 1024
+  STEP = 12 * 1024
+
+  serves Support::Probe::APP, binds: ["tcp://127.0.0.1:0", "unix://#{Dir.tmpdir}/carat-timeouts-#{Process.pid}.sock"],
+                              args: %W[--header-timeout #{TIMEOUT} --idle-timeout #{TIMEOUT} --access-log]
+
+  def test_a_head_that_is_not_complete_in_time_is_408
+    after_the_timeout { assert_too_slow connect.write("GET /slow HTTP/1.1\r\nHost: a\r\n") }
+  end
+
+  def test_a_head_that_trickles_in_is_408_as_a_whole
+    after_the_timeout do
+      client = connect.write("GET /slow HTTP/1.1\r\n")
+      eventually { client.closed_by_peer?(within: 0.05) || !client.write("X") }
+      assert_too_slow client
+    end
+  end
+
+  def test_the_second_head_of_a_connection_has_as_much_time
+    after_the_timeout do
+      client = connect.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /slow")
+
+      assert_equal "/first", client.read_response.body
+      assert_too_slow client
+    end
+  end
+
+  def test_a_client_that_says_nothing_has_as_much_time_and_is_closed_silently
+    patient = serve(Support::Probe::APP, args: ["--header-timeout", TIMEOUT.to_s])
+
+    after_the_timeout { assert_closed patient.connect }
+  end
+
+  def test_an_idle_connection_is_closed_silently
+    after_the_timeout do
+      client = connect
+
+      assert_equal "/a", client.get("/a").body
+      assert_closed client
+    end
+  end
+
+  def test_a_client_that_does_not_read_its_answer_is_closed
+    client = connect
+    client.request("GET", "/large?#{LARGE}")
+    eventually { log.include?("/large?#{LARGE} HTTP/1.1\" 200 ") }
+
+    assert_operator client.read_to_end.bytesize, :<, LARGE
+  end
+
+  # The kernel holds little of what is written to a Unix socket.
+  def test_a_client_that_reads_slowly_but_steadily_gets_all_of_its_answer
+    client = connect(server.urls.last)
+    client.request("GET", "/large?#{150 * STEP}", fields: { "Connection" => "close" })
+    steps = 0
+    after_the_timeout { eventually { client.read_exactly(STEP) && (steps += 1) == 150 } }
+
+    assert_operator client.read_to_end.bytesize, :>, 0, "as many bytes as the head has are left"
+  end
+
+  def test_an_application_may_take_longer_than_a_client
+    client = connect
+    client.request("GET", "/sleep?0.8")
+
+    assert_equal "slept", client.read_response.body
+  end
+
+  private
+
+  # The block ends when the time is up, and no sooner.
+  def after_the_timeout
+    start = Support::Eventually.now
+    yield
+
+    assert_operator Support::Eventually.now - start, :>=, TIMEOUT
+  end
+
+  def assert_too_slow(client)
+    response = client.read_response
+
+    assert_equal [408, "close"], [response.status, response["connection"]]
+    assert_closed client
+    refute_includes log, "/slow"
+  end
+end

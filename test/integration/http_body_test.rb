@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "digest"
+require "json"
+require "test_helper"
+require "support/probe"
+require "support/shared_server_test"
+
+class HttpBodyTest < Support::SharedServerTest
+  CHUNKED = { "Transfer-Encoding" => "chunked" }.freeze
+  # Puma 6.1 counted characters where it should have counted bytes (its issue 3145).
+  BODIES = { ascii: "GET / HTTP/1.1\r\n\r\n", utf8: "na\u00efve \u65e5\u672c\u8a9e \u{1f48e}",
+             binary: "\0\r\n\xff\xc3\x28\x80\r\n\0", random: Random.new(2).bytes(5000) }.transform_values(&:b).freeze
+  LARGE = Random.new(1).bytes(20 * 1024 * 1024).freeze
+  LARGE_DIGEST = "#{LARGE.bytesize} #{Digest::SHA256.hexdigest(LARGE)}".freeze
+
+  serves Support::Probe::APP, args: %w[--inline-body-limit 64KB]
+
+  BODIES.each do |name, body|
+    define_method("test_a_#{name}_body_arrives_byte_for_byte_in_either_framing") do
+      client = connect
+
+      assert_equal body, client.request("POST", "/echo", body: body).read_response.body
+      assert_equal body, client.request("POST", "/echo", fields: CHUNKED, body: chunks(body, 7)).read_response.body
+    end
+  end
+
+  def test_bodies_around_the_inline_limit_arrive_byte_for_byte_in_either_framing
+    client = connect
+    [-1, 0, 1].each do |more|
+      body = LARGE.byteslice(0, (64 * 1024) + more)
+
+      assert_equal body, client.request("POST", "/echo", body: body).read_response.body
+      assert_equal body, client.request("POST", "/echo", fields: CHUNKED, body: chunks(body, 999)).read_response.body
+    end
+  end
+
+  def test_20_megabytes_by_length_arrive_whole
+    assert_equal LARGE_DIGEST, connect.request("POST", "/digest", body: LARGE).read_response.body
+  end
+
+  def test_20_megabytes_in_chunks_arrive_whole
+    assert_equal LARGE_DIGEST,
+                 connect.request("POST", "/digest", fields: CHUNKED, body: chunks(LARGE, 30_011)).read_response.body
+  end
+
+  def test_chunk_sizes_may_have_zeros_and_either_case_and_extensions
+    body = "00a;x\r\n0123456789\r\nA;x=y;z=\"\xff;\"\r\n0123456789\r\n000;end\r\n\r\n"
+
+    assert_equal "0123456789" * 2, connect.request("POST", "/echo", fields: CHUNKED, body: body).read_response.body
+  end
+
+  def test_the_name_of_the_coding_is_found_in_any_case
+    fields = { "transfer-ENCODING" => " CHUNKED \t", "Transfer-Encoding" => [] }
+
+    assert_equal "hello", connect.request("POST", "/echo", fields: fields, body: chunks("hello")).read_response.body
+  end
+
+  def test_the_length_of_a_chunked_body_is_told_and_its_coding_is_not
+    seen = JSON.parse(connect.request("POST", "/env", fields: CHUNKED, body: chunks("hello")).read_response.body)
+
+    assert_equal "5", seen["CONTENT_LENGTH"]
+    refute seen.key?("HTTP_TRANSFER_ENCODING")
+  end
+
+  def test_trailers_are_dropped
+    trailers = "Host: evil\r\nX-Forwarded-For: evil\r\nContent-Length: 99\r\nX-Odd: evil\r\n"
+    client = connect
+    client.request("POST", "/env", fields: CHUNKED.merge("Trailer" => "X-Odd"), body: "1\r\nx\r\n0\r\n#{trailers}\r\n")
+    seen = JSON.parse(client.read_response.body)
+
+    assert_equal %w[localhost 1], seen.values_at("HTTP_HOST", "CONTENT_LENGTH")
+    refute_includes seen.values, "evil"
+    assert_equal "/next", client.get("/next").body
+  end
+
+  def test_a_get_may_have_a_body
+    assert_equal "hello", connect.request("GET", "/echo", body: "hello").read_response.body
+  end
+
+  private
+
+  def chunks(body, size = 16_384)
+    pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
+    pieces.each_with_object(+"".b) { |piece, sent| sent << piece.bytesize.to_s(16) << "\r\n" << piece << "\r\n" } <<
+      "0\r\n\r\n"
+  end
+end

@@ -11,8 +11,8 @@ module Carat
       @native = native
       @head = head
       @pieces = []
-      @missing_bytes = [head.content_length.to_i, SHORT_LIMIT].min
-      @missing_bytes = 0 if head.content_length.to_i > SHORT_LIMIT
+      declared_bytes = head.content_length.to_i
+      @missing_bytes = declared_bytes <= SHORT_LIMIT ? declared_bytes : 0
       @open = false
     end
 

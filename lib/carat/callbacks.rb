@@ -1,13 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "error_report"
-
 module Carat
   # Runs what the application wants done after its answer: `rack.after_reply` and `rack.response_finished`.
   class Callbacks
-    def initialize(native, errors)
+    # `native` is a Native::Lane, `log` an ErrorLog.
+    def initialize(native, log)
       @native = native
-      @errors = errors
+      @log = log
     end
 
     # Sends the answer, then runs the callables; what one of them raises is reported and keeps no other from running.
@@ -30,7 +29,7 @@ module Carat
     def attempt(env)
       yield
     rescue StandardError, ScriptError => e
-      @errors.write(ErrorReport.new(e, env).to_s)
+      @log.add(e, env)
     end
   end
 end

@@ -2,7 +2,7 @@
 
 require_relative "answer"
 require_relative "callbacks"
-require_relative "error_report"
+require_relative "error_log"
 
 module Carat
   # One thread's way of serving: takes a request from the edge, calls the application, answers; again.
@@ -21,12 +21,12 @@ module Carat
       @app = app
       @native = native
       @fatal = fatal
-      @errors = errors
+      @log = ErrorLog.new(errors)
       @answer = Answer.new(native, spool_dir)
-      @callbacks = Callbacks.new(native, errors)
+      @callbacks = Callbacks.new(native, @log)
     end
 
-    # Serves until the edge sends no more.
+    # Serves until the edge sends no more. Raises Native::LinkError when the edge is not understood.
     def run
       @native.hello(CAPACITY)
       while (env = @native.take)
@@ -38,29 +38,41 @@ module Carat
 
     private
 
+    # SystemExit, NoMemoryError and the like end the worker, but not before what it was given is answered: the edge is
+    # asked for an orderly end, and this lane goes on until that comes.
     def serve(env)
-      status, headers, body = @app.call(env)
-      @native.answer(status, headers, body) || @answer.deliver(env, status, headers, body)
-      @callbacks.run(env, status, headers, nil)
-    rescue *APPLICATION_ERRORS => e
-      fail_request(env, e)
-      @callbacks.run(env, status, headers, e)
+      call(env)
     rescue Exception => e # rubocop:disable Lint/RescueException
-      # SystemExit, NoMemoryError and the like end the worker, but not before what it was given is answered: the edge
-      # is asked for an orderly end, and this lane goes on until that comes.
+      raise if e.is_a?(Native::LinkError)
+
       fail_request(env, e)
       @fatal&.call
     end
 
-    # What has been answered cannot be taken back, but it can be left incomplete.
+    def call(env)
+      status, headers, body = @app.call(env)
+      @native.answer(status, headers, body) || @answer.deliver(env, status, headers, body)
+      @callbacks.run(env, status, headers, nil)
+    rescue Native::LinkError
+      raise
+    rescue *APPLICATION_ERRORS => e
+      fail_request(env, e)
+      @callbacks.run(env, status, headers, e)
+    end
+
     def fail_request(env, error)
-      @errors.write(ErrorReport.new(error, env).to_s) unless error.is_a?(Native::ClientGone)
+      give_up_answer
+      @log.add(error, env) unless error.is_a?(Native::ClientGone)
+    end
+
+    # What has been answered cannot be taken back, but it can be left incomplete.
+    def give_up_answer
       @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
     end
 
     # A request never vanishes: Thread#kill may leave one behind.
     def leave
-      @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
+      give_up_answer
       @native.leave
     end
   end

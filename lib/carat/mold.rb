@@ -35,6 +35,8 @@ module Carat
       Warmup.run
       @control.ready
       obey
+    rescue Native::LinkError => e
+      abort "carat: mold: #{e.message}"
     end
 
     private

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "boot_failure"
+require_relative "error_report"
 require_relative "lane"
 require_relative "signals"
 
@@ -16,7 +17,7 @@ module Carat
       @control = Native::Control.new(order.control)
     end
 
-    # Serves until the edge ends it. Exits with 1 when a hook raises while it boots.
+    # Serves until the edge ends it. Exits with 1 when a hook raises or the edge is not understood.
     def run
       Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
       @control.hello(:worker)
@@ -24,6 +25,9 @@ module Carat
       boot
       listen
       finish
+    rescue StandardError => e
+      report(e)
+      exit(1)
     end
 
     private
@@ -31,17 +35,24 @@ module Carat
     def boot
       %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
       @lanes = @order.lanes.map { |sockets| Native::Lane.new(*sockets, @template.to_h) }
-      @threads = @lanes.map { |native| Thread.new { serve(native) } }
+      @threads = @lanes.map.with_index { |native, number| start(native, number) }
       @control.ready
     rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
       @control.boot_failed(BootFailure.new(e).to_s)
       exit(1)
     end
 
+    def start(native, number)
+      Thread.new do
+        Thread.current.name = "carat lane #{number}"
+        serve(native)
+      end
+    end
+
     def serve(native)
       Lane.new(@app, native, spool_dir: @configuration[:spool_dir]) { @control.leaving }.run
-    rescue Native::LinkError => e
-      warn "carat: worker=#{@order.worker}: #{e.message}"
+    rescue StandardError => e
+      report(e)
       @control.leaving
     end
 
@@ -50,16 +61,24 @@ module Carat
       while (message, lane = @control.receive)
         case message
         when :drain then return
-        when :ask_stack then @control.stack(lane, @threads.fetch(lane).backtrace.to_a.join("\n"))
+        when :ask_stack then @control.stack(lane, stack_of(lane))
         end
       end
       exit!(1) # The edge is gone, and with it everybody who waits for an answer.
+    end
+
+    def stack_of(lane)
+      @threads[lane]&.backtrace.to_a.join("\n")
     end
 
     def finish
       @lanes.each(&:drain)
       @threads.each(&:join)
       @configuration.hooks.run(:on_worker_shutdown, @order.worker)
+    end
+
+    def report(error)
+      $stderr.write("carat: worker=#{@order.worker}: #{ErrorReport.new(error)}")
     end
   end
 end

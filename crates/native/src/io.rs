@@ -35,6 +35,8 @@ impl Io {
     /// Wraps an open descriptor; it belongs to the new IO from now on.
     pub(crate) fn new(ruby: &Ruby, descriptor: RawFd) -> Result<Io, Error> {
         let value: Value = ruby.class_io().funcall("for_fd", (descriptor, "r+b"))?;
+        // The mold's own socket is inherited, and no program that the application starts may hold it.
+        value.funcall::<_, _, Value>("close_on_exec=", (true,))?;
         Ok(Io {
             value: value.into(),
             descriptor,

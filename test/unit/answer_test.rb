@@ -127,6 +127,16 @@ class AnswerTest < Support::NativeTest
     assert_includes lane.errors.string, "cannot close"
   end
 
+  def test_a_body_that_tells_its_pieces_goes_in_one_frame_and_is_closed_once
+    { true => 0, false => 1 }.each do |closes_itself, count|
+      body = listed(closes_itself)
+      lane = serve(->(_env) { [200, {}, body] })
+      assert_equal "onetwo", lane.call.body
+      lane.finish
+      assert_equal count, body.closed_count
+    end
+  end
+
   def test_large_arrays_and_strings_travel_in_an_unlinked_file
     [[LARGE], [LARGE, "\xFF", LARGE]].each do |body|
       lane = serve(->(_env) { [200, {}, body] })
@@ -191,6 +201,14 @@ class AnswerTest < Support::NativeTest
   end
 
   private
+
+  # A body as Rack::BodyProxy makes them: `to_ary` closes it in Rack 3, and does not in Rack 2.
+  def listed(closes_itself)
+    recorded { flunk "iterated" }.tap do |body|
+      body.define_singleton_method(:to_ary) { %w[one two] }
+      body.define_singleton_method(:closed?) { closes_itself }
+    end
+  end
 
   def recorded(&each)
     Support::RecordedBody.new(&each)

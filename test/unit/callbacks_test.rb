@@ -51,6 +51,16 @@ class CallbacksTest < Support::NativeTest
     assert_match(/GET .*broken \(RuntimeError\)/, lane.errors.string)
   end
 
+  def test_one_that_exits_asks_for_an_orderly_end_of_the_worker
+    lane = serve(lambda do |env|
+      env["rack.after_reply"] << -> { exit }
+      [200, {}, ["ok"]]
+    end)
+    2.times { assert_equal "ok", lane.call.body }
+    lane.finish
+    assert_equal 2, lane.fatal
+  end
+
   def test_an_application_may_take_the_lists_away
     lane = serve(lambda do |env|
       env.delete("rack.after_reply")

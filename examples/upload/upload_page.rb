@@ -14,9 +14,11 @@ class UploadPage < Sinatra::Base
   # For Sinatra 4.1 and later: this example is for the machine it runs on.
   set :host_authorization, permitted_hosts: ["localhost", ".localhost", IPAddr.new("0.0.0.0/0"), IPAddr.new("::/0")]
 
-  # Sinatra parses the form before any route; the time that takes belongs to the upload.
+  # Sinatra parses the form before any route: the time that takes belongs to the upload, and pieces of 64 KiB leave
+  # less garbage than Rack's 1 MiB.
   def call(env)
     env[BEGUN] = Receipt.now
+    env[Rack::RACK_MULTIPART_BUFFER_SIZE] = Checksum::PIECE_BYTES
     super
   end
 

@@ -10,7 +10,8 @@ const LIMIT: Duration = Duration::from_micros(100);
 pub(crate) struct Patience {
     oldest: Option<Instant>,
     is_urgent: bool,
-    /// About the slowest of the last requests; it fades by a sixty-fourth with each.
+    /// About the slowest of the last requests; it fades by a sixteenth with each, so that a pause of
+    /// the garbage collector does not end the gathering for long.
     slowest: Duration,
 }
 
@@ -23,7 +24,7 @@ impl Patience {
     /// An answer waits to be sent; the application took `spent` for it.
     pub(crate) fn answered(&mut self, now: Instant, spent: Duration) {
         self.oldest.get_or_insert(now);
-        self.slowest = spent.max(self.slowest * 63 / 64);
+        self.slowest = spent.max(self.slowest * 15 / 16);
     }
 
     /// All answers have been sent.

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 
 use super::guard;
@@ -107,12 +107,6 @@ impl Refusal {
         }
         if self.status() == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        if self.status() == StatusCode::METHOD_NOT_ALLOWED {
-            headers.insert(
-                ALLOW,
-                HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE"),
-            );
         }
         response
     }

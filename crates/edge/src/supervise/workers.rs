@@ -15,6 +15,7 @@ use super::roster::{Stage, Worker};
 use super::signals::signal_process;
 use super::supervisor::Supervisor;
 use crate::dispatch::carry;
+use crate::log::Field;
 
 /// How long a process that was told to end by SIGTERM has until SIGKILL.
 const KILL_AFTER: Duration = Duration::from_secs(2);
@@ -160,8 +161,13 @@ impl Supervisor {
 
     /// Sends SIGTERM to those whose time is over, and SIGKILL to those who had that.
     pub(super) fn end_overdue(&mut self, now: Instant) {
+        let mut unborn = Vec::new();
         for (number, worker) in self.roster.iter_mut() {
-            let Some(pid) = worker.pid.filter(|_| worker.stage.is_overdue(now)) else {
+            if !worker.stage.is_overdue(now) {
+                continue;
+            }
+            let Some(pid) = worker.pid else {
+                unborn.push(number);
                 continue;
             };
             let signal = match worker.stage {
@@ -178,6 +184,19 @@ impl Supervisor {
             );
             signal_process(pid, signal);
             worker.stage = worker.stage.extended(now, KILL_AFTER);
+        }
+        self.forget_unborn(&unborn);
+    }
+
+    /// The mold did not fork these workers in time, so it is stuck: the next one will.
+    fn forget_unborn(&mut self, numbers: &[u32]) {
+        for &number in numbers {
+            self.roster.remove(number);
+        }
+        if let Some(mold) = self.mold.as_ref().filter(|_| !numbers.is_empty()) {
+            let fields: [Field<'_>; 2] = [("gen", &mold.generation), ("pid", &mold.pid)];
+            self.server.log.error("mold does not fork", &fields);
+            signal_process(mold.pid, Signal::KILL);
         }
     }
 

@@ -46,12 +46,12 @@ class MoldTest < Support::IntegrationTest
   end
 
   def test_programs_that_the_application_starts_inherit_nothing_of_ours
-    server = serve('run ->(_env) { [200, {}, [`ls -l /proc/self/fd`]] }', workers: 1)
+    server = serve("run ->(_env) { [200, {}, [`ls -l /proc/self/fd`]] }", workers: 1)
     refute_match(/socket|memfd/, server.get.body)
   end
 
   def test_programs_are_ended_by_signals_that_molds_and_workers_ignore
-    server = serve('run ->(_env) { [200, {}, [`grep SigIgn /proc/self/status`]] }', workers: 1)
+    server = serve("run ->(_env) { [200, {}, [`grep SigIgn /proc/self/status`]] }", workers: 1)
     ignored = server.get.body[/\h{16}/].hex
     %w[INT TERM HUP].each { |name| assert_equal 0, ignored[Signal.list.fetch(name) - 1], name }
   end

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use wire::Name;
 
@@ -26,6 +27,7 @@ pub(crate) enum BadAnswer {
     Status(u16),
     Name(String),
     Value(String),
+    Length,
     MissingFile,
 }
 
@@ -38,6 +40,7 @@ impl fmt::Display for BadAnswer {
                 f,
                 "the value of the header {name:?} has a line end or a control character"
             ),
+            BadAnswer::Length => write!(f, "the content-length is not one number"),
             BadAnswer::MissingFile => write!(f, "the file of the body did not arrive"),
         }
     }
@@ -51,12 +54,12 @@ static NAMES: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Makes the response to a request with this method of what a worker has sent, which is a view of
-/// `payload`: headers and body share its memory. `stream` makes a streamed body.
+/// Makes the response to a request of what a worker has sent, which is a view of `payload`: headers
+/// and body share its memory. `stream` makes a streamed body.
 pub(super) fn response(
     answer: &wire::Response<'_>,
     payload: &Bytes,
-    method: &Method,
+    request: &Parts,
     file: Option<File>,
     stream: impl FnOnce() -> ReplyBody,
 ) -> Result<Response<ReplyBody>, BadAnswer> {
@@ -78,7 +81,7 @@ pub(super) fn response(
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    Ok(settle_framing(response, method))
+    settle_framing(response, request)
 }
 
 fn headers(sent: wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, BadAnswer> {
@@ -99,19 +102,38 @@ fn headers(sent: wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, BadAns
 /// The framing is the server's: a known length counts more than what the application says of it,
 /// except where there is no body to count (HEAD, 304); hyper chunks what has none, and what the
 /// application has chunked itself is made plain first.
-fn settle_framing(mut response: Response<ReplyBody>, method: &Method) -> Response<ReplyBody> {
-    let bodiless = *method == Method::HEAD || response.status() == StatusCode::NOT_MODIFIED;
+fn settle_framing(
+    mut response: Response<ReplyBody>,
+    request: &Parts,
+) -> Result<Response<ReplyBody>, BadAnswer> {
+    let status = response.status();
+    let bodiless = request.method == Method::HEAD || status == StatusCode::NOT_MODIFIED;
     if response.headers_mut().remove(TRANSFER_ENCODING).is_some() && !bodiless {
-        return response.map(ReplyBody::dechunked);
+        response.headers_mut().remove(CONTENT_LENGTH);
+        response = response.map(ReplyBody::dechunked);
     }
-    let length = response.body().length();
+    let length = response.body().length().filter(|_| !bodiless);
     let headers = response.headers_mut();
-    if let (false, Some(length)) = (bodiless, length) {
-        if headers.contains_key(CONTENT_LENGTH) {
-            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-        }
+    if status == StatusCode::NO_CONTENT {
+        headers.remove(CONTENT_LENGTH);
+    } else if let Some(declared) = headers.get(CONTENT_LENGTH) {
+        let length = length.map_or_else(|| declared_length(declared, headers), Ok)?;
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
-    response
+    Ok(response)
+}
+
+/// What the application says of a body that the server does not know the length of. Anything but
+/// one number, hyper would drop with the whole answer.
+fn declared_length(declared: &HeaderValue, headers: &HeaderMap) -> Result<u64, BadAnswer> {
+    let text = declared.to_str().map_err(|_| BadAnswer::Length)?;
+    let is_one = headers
+        .get_all(CONTENT_LENGTH)
+        .iter()
+        .all(|other| other == declared);
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let length = text.parse().ok().filter(|_| is_one && is_number);
+    length.ok_or(BadAnswer::Length)
 }
 
 #[cfg(test)]
@@ -142,7 +164,12 @@ mod tests {
             .expect("complete");
         let payload = Bytes::copy_from_slice(frame.payload);
         let answer = wire::Response::decode(&payload).expect("well formed");
-        response(&answer, &payload, method, None, || {
+        let (request, ()) = http::Request::builder()
+            .method(method)
+            .body(())
+            .expect("a valid request")
+            .into_parts();
+        response(&answer, &payload, &request, None, || {
             unreachable!("not a stream")
         })
     }
@@ -184,5 +211,26 @@ mod tests {
         assert_eq!(response.headers()[CONTENT_LENGTH], "4");
         let response = respond(&Method::HEAD, &[("content-length", b"99")], b"").expect("valid");
         assert_eq!(response.headers()[CONTENT_LENGTH], "99");
+    }
+
+    #[test]
+    fn a_declared_length_that_is_not_one_number_is_refused() {
+        for value in [
+            &b""[..],
+            b"x",
+            b"-1",
+            b"+1",
+            b"1 1",
+            b"1,1",
+            b"18446744073709551616",
+        ] {
+            let answer = respond(&Method::HEAD, &[("content-length", value)], b"");
+            assert_eq!(answer.expect_err("refused"), BadAnswer::Length);
+        }
+        let same = [("content-length", &b"5"[..]), ("content-length", b"5")];
+        let response = respond(&Method::HEAD, &same, b"").expect("valid");
+        assert_eq!(response.headers().get_all(CONTENT_LENGTH).iter().count(), 1);
+        let differ = [("content-length", &b"5"[..]), ("content-length", b"6")];
+        assert!(respond(&Method::HEAD, &differ, b"").is_err());
     }
 }

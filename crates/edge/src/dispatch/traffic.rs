@@ -128,7 +128,7 @@ impl Batch<'_> {
         };
         let app_time = Duration::from_micros(u64::from(answer.app_micros));
         self.lane.note_pace(app_time);
-        let made = response(&answer, payload, &exchange.call.parts.method, file, || {
+        let made = response(&answer, payload, &exchange.call.parts, file, || {
             self.stream(answer.id)
         });
         let queue_time = self

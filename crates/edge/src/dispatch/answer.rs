@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 use wire::Name;
 
 use crate::body::{FileBody, ReplyBody};
@@ -119,6 +119,10 @@ fn settle_framing(
     } else if let Some(declared) = headers.get(CONTENT_LENGTH) {
         let length = length.map_or_else(|| declared_length(declared, headers), Ok)?;
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    } else if length.is_none() && !bodiless && request.version == Version::HTTP_10 {
+        // HTTP/1.0 has no chunks: only the end of the connection tells the end of the body, but
+        // hyper says "keep-alive" to a client that asked for it.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
 }

@@ -12,7 +12,7 @@ use crate::error;
 use crate::head::Shape;
 use crate::io::{Step, borrow};
 use crate::lane::{Current, Lane, State};
-use crate::session::Progress;
+use crate::session::{Progress, Session};
 use crate::stream::Stream;
 
 /// The body of an answer, as it travels.
@@ -153,6 +153,19 @@ impl Lane {
 }
 
 impl Payload {
+    /// Prepares what goes beside the frame of request `id`.
+    fn attach(&mut self, session: &mut Session, id: u32) {
+        match self {
+            Payload::Empty | Payload::Pieces(_) => {}
+            Payload::File { descriptor, .. } => {
+                if let Some(file) = descriptor.take() {
+                    session.outbox.attach(file);
+                }
+            }
+            Payload::Stream => session.stream = Some(Stream::new(id)),
+        }
+    }
+
     fn push(&self, out: &mut Vec<u8>) {
         match self {
             Payload::Empty => body::none(out),
@@ -166,28 +179,20 @@ impl Payload {
 impl State {
     fn push(&mut self, current: Current, mut payload: Payload) {
         let State { session, head, .. } = self;
-        let now = Instant::now();
-        let spent = now.duration_since(current.started);
         if current.is_head || head.is_bodiless() {
             payload = Payload::Empty;
         }
-        if matches!(payload, Payload::Stream) {
-            session.stream = Some(Stream::new(current.id));
-        }
+        payload.attach(session, current.id);
+        let now = Instant::now();
+        let spent = now.duration_since(current.started);
         let response = ResponseHead {
             id: current.id,
             status: head.status,
             app_micros: u32::try_from(spent.as_micros()).unwrap_or(u32::MAX),
         };
         let headers = (head.count, &head.bytes[..]);
-        if let Payload::File { descriptor, .. } = &mut payload {
-            if let Some(file) = descriptor.take() {
-                session.outbox.attach(file);
-            }
-        }
-        response::encode(session.outbox.buffer(), response, headers, |out| {
-            payload.push(out);
-        });
+        let out = session.outbox.buffer();
+        response::encode(out, response, headers, |out| payload.push(out));
         session.patience.answered(now, spent);
     }
 }

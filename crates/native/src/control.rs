@@ -5,8 +5,8 @@ use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 use link::{Fill, Flush, Inbox, Outbox};
 use magnus::{
-    DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby, Symbol,
-    TypedData, function, gc, method,
+    Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby,
+    Symbol, TypedData, function, gc, method,
 };
 use wire::control::{ForkWorker, Stack, decode_ask_stack, encode_boot_failed, encode_signal};
 use wire::{Hello, Kind, Peer};
@@ -46,6 +46,7 @@ impl DataTypeFunctions for Control {
 /// Defines the class.
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Control", ruby.class_object())?;
+    class.undef_default_alloc_func();
     class.define_singleton_method("new", function!(Control::new, 1))?;
     class.define_method("hello", method!(Control::hello, 1))?;
     class.define_method("receive", method!(Control::receive, 0))?;

@@ -7,8 +7,8 @@ use std::time::Instant;
 use link::Flush;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
-    DataTypeFunctions, Error, Module, Object, RHash, RModule, Ruby, TypedData, Value, function, gc,
-    method,
+    Class, DataTypeFunctions, Error, Module, Object, RHash, RModule, Ruby, TypedData, Value,
+    function, gc, method,
 };
 use rustix::net::{Shutdown, shutdown};
 use wire::control::encode_signal;
@@ -62,6 +62,7 @@ impl DataTypeFunctions for Lane {
 /// Defines the class.
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Lane", ruby.class_object())?;
+    class.undef_default_alloc_func();
     class.define_singleton_method("new", function!(Lane::new, 3))?;
     class.define_method("hello", method!(Lane::hello, 1))?;
     class.define_method("take", method!(Lane::take, 0))?;

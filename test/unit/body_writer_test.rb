@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+require "support/recorded_body"
+
+class BodyWriterTest < Support::NativeTest
+  LARGE = "0123456789abcdef" * 8192 # 128 KiB
+
+  def test_each_is_streamed_and_flushed_piece_by_piece
+    gate = Queue.new
+    body = recorded { |write| 3.times { |place| gate.pop && write.call("piece #{place}") } }
+    lane = serve(->(_env) { [200, { "x" => "y" }, body] })
+    lane.request
+    3.times do |place|
+      gate << true
+      assert_equal [200, [%w[x y]], :stream], lane.response.to_a.values_at(1, 3, 4) if place.zero?
+      assert_equal "piece #{place}", lane.expect(:chunk).byteslice(4..)
+    end
+    lane.expect(:end)
+    lane.finish
+    assert_equal 1, body.closed_count
+  end
+
+  def test_a_body_without_pieces_is_empty
+    assert_equal "", serve(->(_env) { [200, {}, recorded { nil }] }).call.body
+  end
+
+  def test_a_short_body_of_declared_length_goes_in_one_piece
+    buffer = +""
+    body = recorded { |write| %w[one two].each { |text| write.call(buffer.replace(text)) } }
+    assert_equal "onetwo", serve(->(_env) { [200, { "Content-Length" => "6" }, body] }).call.body
+    assert_equal 1, body.closed_count
+  end
+
+  def test_a_body_that_is_longer_than_declared_is_streamed
+    body = recorded { |write| %w[one two three].each { |text| write.call(text) } }
+    lane = serve(->(_env) { [200, { "content-length" => "6" }, body] })
+    assert_equal :stream, lane.call.body
+    assert_equal ["onetwothree", :end], lane.stream
+  end
+
+  def test_large_pieces_are_split_and_wait_for_the_window
+    lane = serve(->(_env) { [200, {}, recorded { |write| write.call(LARGE * 4) }] })
+    id = lane.request
+    assert_equal :stream, lane.response.body
+    pieces = Array.new(4) { lane.expect(:chunk).byteslice(4..) }
+    assert_equal [65_536] * 4, pieces.map(&:bytesize)
+    assert lane.silent?(0.05)
+    lane.send_bytes(Support::Wire.window(id, 100))
+    assert_equal 100, lane.expect(:chunk).bytesize - 4
+    lane.send_bytes(Support::Wire.window(id, 1 << 20))
+    rest, last = lane.stream
+    assert_equal [(LARGE.bytesize * 4) - 262_144 - 100, :end], [rest.bytesize, last]
+  end
+
+  def test_requests_that_come_while_a_body_waits_are_served_after_it_in_order
+    large = recorded { |write| write.call(LARGE * 4) }
+    lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? large : [env["PATH_INFO"]]] })
+    lane.request
+    lane.response
+    %w[/a /b].each { |path| lane.request(path: path) }
+    lane.send_bytes(Support::Wire.window(1, 1 << 20))
+    lane.request(path: "/c")
+    assert_equal :end, lane.stream.last
+    assert_equal %w[/a /b /c], Array.new(3) { lane.response.body }
+  end
+
+  def test_a_client_that_goes_ends_the_iteration_and_runs_what_it_ensures
+    ensured = false
+    body = recorded do |write|
+      loop { write.call(LARGE) }
+    ensure
+      ensured = true
+    end
+    lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? body : ["next"]] })
+    id = lane.request
+    lane.response
+    lane.send_bytes(Support::Wire.abort(id))
+    assert_equal :abort, lane.stream.last
+    assert_equal "next", lane.call(path: "/next").body
+    assert_equal [true, 1, ""], [ensured, body.closed_count, lane.errors.string]
+  end
+
+  def test_an_edge_that_goes_ends_the_iteration
+    body = recorded { |write| loop { write.call(LARGE) } }
+    lane = serve(->(_env) { [200, {}, body] })
+    lane.request
+    lane.response
+    lane.disconnect
+    lane.join
+    assert_equal 1, body.closed_count
+  end
+
+  def test_an_error_in_each_breaks_the_body_off
+    body = recorded { |write| [write.call("begun"), raise("broken")] }
+    lane = serve(->(_env) { [200, {}, body] })
+    lane.call
+    assert_equal ["begun", :abort], lane.stream
+    lane.finish
+    assert_equal 1, body.closed_count
+    assert_match(/GET .*broken \(RuntimeError\)/, lane.errors.string)
+  end
+
+  private
+
+  def recorded(&each)
+    Support::RecordedBody.new(&each)
+  end
+end

@@ -95,7 +95,7 @@ impl Receiver<'_> {
     fn finish(self) -> CallBody {
         match self.spool {
             Some(spool) => CallBody::Spooled(spool),
-            None if self.held.is_empty() => CallBody::Empty,
+            None if self.held.is_empty() => CallBody::None,
             None => CallBody::Inline(self.held),
         }
     }

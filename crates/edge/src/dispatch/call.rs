@@ -17,10 +17,8 @@ pub(crate) struct Call {
 /// The body of a received request.
 #[derive(Debug)]
 pub(crate) enum CallBody {
-    /// The request has none.
+    /// The request has none, or one without a byte.
     None,
-    /// The request has one, without a byte.
-    Empty,
     Inline(Vec<u8>),
     Spooled(Spool),
 }
@@ -46,7 +44,7 @@ impl Call {
     /// Bytes of the body as it is handed to the application.
     pub(crate) fn body_length(&self) -> u64 {
         match &self.body {
-            CallBody::None | CallBody::Empty => 0,
+            CallBody::None => 0,
             CallBody::Inline(bytes) => bytes.len() as u64,
             CallBody::Spooled(spool) => spool.length(),
         }

@@ -12,7 +12,6 @@ use crate::http::Target;
 pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()> {
     let body = match &call.body {
         CallBody::None => RequestBody::None,
-        CallBody::Empty => RequestBody::Inline(b""),
         CallBody::Inline(bytes) => RequestBody::Inline(bytes),
         CallBody::Spooled(spool) => {
             outbox.attach(spool.file().try_clone()?.into());
@@ -46,15 +45,20 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
 /// a proxy may have set. The body's length is what has been received, in whatever coding it came.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
+    let mut has_body = false;
     let mut joined = Joined::default();
     // The values of a repeated name come one behind the other.
     for (name, value) in &call.parts.headers {
-        if *name == CONTENT_LENGTH || *name == TRANSFER_ENCODING || name.as_str().contains('_') {
+        if *name == CONTENT_LENGTH || *name == TRANSFER_ENCODING {
+            has_body = true;
+            continue;
+        }
+        if name.as_str().contains('_') {
             continue;
         }
         count += joined.push(out, name, value.as_bytes());
     }
-    if !matches!(call.body, CallBody::None) {
+    if has_body {
         let length = call.body_length().to_string();
         count += joined.push(out, &CONTENT_LENGTH, length.as_bytes());
     }
@@ -138,6 +142,13 @@ mod tests {
     fn a_name_with_an_underscore_is_dropped() {
         let request = Request::builder().header("x_forwarded_for", "evil");
         assert_eq!(headers_seen(request, CallBody::None), []);
+    }
+
+    #[test]
+    fn a_body_without_a_byte_has_a_length_too() {
+        let request = Request::builder().header("content-length", "0");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(seen, [("content-length".to_owned(), "0".to_owned())]);
     }
 
     #[test]

@@ -44,6 +44,17 @@ class HttpBodyTest < Support::SharedServerTest
                  connect.request("POST", "/digest", fields: CHUNKED, body: chunks(LARGE, 30_011)).read_response.body
   end
 
+  # Puma lost or added bytes where a chunk ended at the edge of a read (its issues 2325, 1492 and 3337).
+  def test_chunks_that_end_at_the_edge_of_a_read_arrive_whole
+    client = connect
+    [4096, 8192, 16_384, 65_536].product([*-9..2]).each do |edge, more|
+      body = LARGE.byteslice(0, edge)
+      client.request("POST", "/echo", fields: CHUNKED).write(chunks(body, edge + more))
+
+      assert_equal body, client.read_response.body, "chunks of #{edge + more} bytes"
+    end
+  end
+
   def test_chunk_sizes_may_have_zeros_and_either_case_and_extensions
     body = "00a;x\r\n0123456789\r\nA;x=y;z=\"\xff;\"\r\n0123456789\r\n000;end\r\n\r\n"
 

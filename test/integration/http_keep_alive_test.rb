@@ -70,6 +70,14 @@ class HttpKeepAliveTest < Support::SharedServerTest
     assert_equal "/b", client.get("/b").body
   end
 
+  # CVE-2019-16770: kept connections occupied the threads.
+  def test_more_kept_connections_than_threads_do_not_keep_others_waiting
+    kept = Array.new(50) { connect.tap(&:get) }
+
+    assert_equal "/other", server.get("/other").body
+    assert_equal 50, kept.count { |client| client.get.status == 200 }
+  end
+
   def test_blank_lines_before_a_request_are_passed_over
     client = connect
     assert_equal "/a", client.write("\r\n\r\nGET /a HTTP/1.1\r\nHost: a\r\n\r\n").read_response.body

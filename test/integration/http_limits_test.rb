@@ -31,8 +31,8 @@ class HttpLimitsTest < Support::Refusals
   end
 
   def test_a_target_of_exactly_the_limit_is_taken_and_one_byte_more_is_414
-    assert_equal "/#{"x" * (MAX_URI - 1)}", connect.get("/#{"x" * (MAX_URI - 1)}").body
-    assert_refused 414, "GET /#{"x" * MAX_URI} HTTP/1.1\r\nHost: a\r\n\r\n"
+    assert_equal 200, connect.write(target(MAX_URI)).read_response.status
+    assert_refused 414, target(MAX_URI + 1)
   end
 
   def test_a_target_without_an_end_is_414
@@ -75,7 +75,38 @@ class HttpLimitsTest < Support::Refusals
     eventually { descriptors <= before }
   end
 
+  def test_the_defaults_are_those_of_the_table
+    server = serve(Support::Probe::APP)
+    statuses = [headers(100), headers(101), target(16_384), target(16_385), head_of(65_536), head_of(65_537),
+                announcing(1024**3), announcing((1024**3) + 1)].map { |bytes| status(server, bytes) }
+
+    assert_equal [200, 431, 200, 414, 200, 431, 100, 413], statuses
+  end
+
+  def test_limits_may_be_higher_than_what_the_parser_would_take_by_itself
+    server = serve(Support::Probe::APP, args: %w[--max-header-bytes 1MB --max-headers 5000 --max-uri 60000])
+    statuses = [headers(5000), headers(5001), target(60_000), target(60_001), head_of(1024**2), head_of((1024**2) + 1)]
+               .map { |bytes| status(server, bytes) }
+
+    assert_equal [200, 431, 200, 414, 200, 431], statuses
+  end
+
   private
+
+  def status(server, bytes)
+    client = server.connect.write(bytes)
+    client.read_response.status
+  ensure
+    client&.close
+  end
+
+  def target(bytes)
+    "GET /#{"x" * (bytes - 1)} HTTP/1.1\r\nHost: a\r\n\r\n"
+  end
+
+  def announcing(bytes)
+    "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: #{bytes}\r\n\r\n"
+  end
 
   def head_of(bytes)
     start = "GET / HTTP/1.1\r\nHost: a\r\nX: "

@@ -5,7 +5,7 @@ require "support/probe"
 require "support/shared_server_test"
 
 class HttpPipeliningTest < Support::SharedServerTest
-  serves Support::Probe::APP, threads: 3
+  serves Support::Probe::APP, threads: 1
 
   def test_ten_requests_in_one_write_are_answered_in_order
     client = connect.write((0..9).map { |nth| get("/#{nth}") }.join)
@@ -58,6 +58,15 @@ class HttpPipeliningTest < Support::SharedServerTest
 
     assert_equal "/a", client.read_response.body
     assert_equal "/b", client.write("P/1.1\r\nHost: a\r\n\r\n").read_response.body
+  end
+
+  # CVE-2021-29509: a client that always has another request ready kept all others waiting.
+  def test_a_client_with_many_requests_does_not_keep_another_waiting
+    connect.write(get("/sleep?0.02") * 100)
+    eventually { log.include?("/sleep") }
+
+    assert_equal "/other", server.get("/other").body
+    assert_operator log.scan("/sleep").size, :<, 50
   end
 
   private

@@ -11,8 +11,11 @@ module Support
     # Linux, asm-generic/ioctls.h: how many sent bytes the peer has not read.
     TIOCOUTQ = 0x5411
 
+    # Every write leaves at once, as a packet of its own.
     def self.tcp(host, port)
-      new(Socket.tcp(host, port, connect_timeout: WITHIN))
+      socket = Socket.tcp(host, port, connect_timeout: WITHIN)
+      socket.setsockopt(:TCP, :NODELAY, true)
+      new(socket)
     end
 
     def self.unix(path)

@@ -32,10 +32,12 @@ class ProcessPoolTest < Support::IntegrationTest
     assert_equal 3, server.children.size
   end
 
-  private
+  def test_no_process_holds_a_socket_of_another
+    server = serve(Support::Gate::APP, workers: 3, threads: 2)
+    await_workers(server, 3)
+    sockets = server.children.to_h { |pid| [pid, Support::ProcessTree.sockets(pid)] }
 
-  # Two rounds of what the edge answers by itself: it has then looked at everything that came before.
-  def see_edge_go_round(server)
-    2.times { assert_equal 400, server.connect.write("nonsense\r\n\r\n").read_response.status }
+    assert_equal [1, 3, 3, 3], sockets.values.map(&:size).sort, "one for control, one for each lane"
+    assert_empty sockets.values.flatten.tally.select { |_, holders| holders > 1 }
   end
 end

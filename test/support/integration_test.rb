@@ -51,6 +51,11 @@ module Support
       eventually(message: "#{count} workers") { server.log.scan("worker ready").size >= count }
     end
 
+    # Lets the edge answer two requests by itself: it has then looked at everything that came before.
+    def see_edge_go_round(server)
+      2.times { server.connect.write("nonsense\r\n\r\n").read_response }
+    end
+
     # Waits until no process is left in the server's directory.
     def await_emptiness(server)
       eventually(message: "the end of all processes") { server.processes.empty? }

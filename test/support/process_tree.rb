@@ -31,6 +31,11 @@ module Support
       ""
     end
 
+    # The sockets that a process has open, as `socket:[inode]`.
+    def sockets(pid)
+      Dir.glob("/proc/#{pid}/fd/*").filter_map { |link| target(link) }.grep(/\Asocket:/)
+    end
+
     # Whether the process exists and is not a zombie.
     def alive?(pid)
       !%w[Z X].include?(File.read("/proc/#{pid}/stat").rpartition(") ").last[0])

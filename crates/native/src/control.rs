@@ -121,8 +121,10 @@ impl Control {
         control.send(ruby, |out| Stack { lane, text }.encode(out))
     }
 
-    /// Closes the socket.
+    /// Closes the socket, and what came through it and was not asked for yet: in a new worker, the sockets of
+    /// those that are to be forked next.
     fn close(ruby: &Ruby, control: &Control) -> Result<(), Error> {
+        borrow(ruby, &control.state)?.inbox = Inbox::default();
         control.io.close(ruby)
     }
 

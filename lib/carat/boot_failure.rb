@@ -34,9 +34,9 @@ module Carat
       @own_lines ||= (@error.backtrace || []).map { |line| relative(line) }.select { |line| own?(line) }
     end
 
-    # What is left absolute belongs to a library, `<internal:` to Ruby itself.
+    # What is left absolute belongs to a library, `<internal:` to Ruby itself, `-e` is how the mold is started.
     def own?(line)
-      !line.start_with?("/", "<", OURS) && !line.start_with?("vendor/", ".bundle/")
+      !line.start_with?("/", "<", "-e:", OURS) && !line.start_with?("vendor/", ".bundle/")
     end
 
     def relative(text)

@@ -63,7 +63,7 @@ class ProcessStopTest < Support::IntegrationTest
 
   def test_request_whose_body_is_still_arriving_is_answered
     server = serve('run ->(env) { [200, {}, [env["rack.input"].read]] }')
-    client = server.connect.write("POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n")
+    client = ask(server, "POST", "/", fields: { "Expect" => "100-continue", "Content-Length" => 6 })
     assert_equal 100, client.read_response.status
     client.write("one")
     server.kill(:TERM)

@@ -10,7 +10,7 @@ use super::lane::{Lane, State};
 use crate::http::Refusal;
 use crate::log::Log;
 use crate::settings::Settings;
-use crate::supervise::{Event, Events};
+use crate::supervise::{Event, Events, WorkerId};
 
 /// One queue for all workers: gives each request to a lane, and settles what comes back.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Dispatcher {
     }
 
     /// Gives these lanes nothing more; `Event::LaneDrained` tells when each has finished.
-    pub(crate) fn drain(&self, worker: u32) {
+    pub(crate) fn drain(&self, worker: WorkerId) {
         self.idle
             .borrow_mut()
             .retain(|lane| lane.tag.worker != worker);
@@ -135,11 +135,11 @@ impl Dispatcher {
     }
 
     /// Whether a worker holds no request.
-    pub(crate) fn is_drained(&self, worker: u32) -> bool {
+    pub(crate) fn is_drained(&self, worker: WorkerId) -> bool {
         self.lanes_of(worker).iter().all(|lane| lane.is_empty())
     }
 
-    fn lanes_of(&self, worker: u32) -> Vec<Rc<Lane>> {
+    fn lanes_of(&self, worker: WorkerId) -> Vec<Rc<Lane>> {
         self.lanes
             .borrow()
             .iter()

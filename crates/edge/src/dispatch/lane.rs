@@ -16,6 +16,7 @@ use super::exchange::Exchange;
 use super::pace::Pace;
 use crate::body::StreamSender;
 use crate::frames::FrameSocket;
+use crate::supervise::WorkerId;
 
 /// With so many bytes waiting to be sent, a lane takes no further request.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
@@ -23,7 +24,7 @@ const OUTBOX_LIMIT: usize = 1024 * 1024;
 /// Which lane of which worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneTag {
-    pub(crate) worker: u32,
+    pub(crate) worker: WorkerId,
     pub(crate) lane: u16,
 }
 
@@ -33,6 +34,7 @@ pub(crate) struct Lane {
     pub(crate) tag: LaneTag,
     page: File,
     state: Cell<State>,
+    is_over: Cell<bool>,
     capacity: Cell<u16>,
     outbox: RefCell<Outbox>,
     held: RefCell<VecDeque<Held>>,
@@ -75,6 +77,7 @@ impl Lane {
             tag,
             page,
             state: Cell::new(State::Opening),
+            is_over: Cell::new(false),
             capacity: Cell::new(0),
             outbox: RefCell::default(),
             held: RefCell::default(),
@@ -97,6 +100,18 @@ impl Lane {
     pub(super) fn open(&self, capacity: u16) {
         self.capacity.set(capacity);
         self.state.set(State::Open);
+    }
+
+    /// The worker is dead: once what it has sent is read, the lane is over. The socket does not tell when
+    /// a process that the worker has started holds its end open.
+    pub(crate) fn worker_died(&self) {
+        self.is_over.set(true);
+        self.wake();
+    }
+
+    /// Whether nothing more comes.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.get()
     }
 
     /// Whether the worker holds nothing.

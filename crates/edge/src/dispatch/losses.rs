@@ -32,8 +32,8 @@ impl Dispatcher {
                 Stage::Streaming(sender) => sender.fail(),
                 Stage::Waiting(exchange) if exchange.is_cancelled() || exchange.is_settled() => {}
                 Stage::Waiting(exchange) => {
-                    let again = exchange.call.is_safe() && !exchange.retried.replace(true);
-                    if not_begun(id) || again {
+                    let may_repeat = || exchange.call.is_safe() && !exchange.retried.replace(true);
+                    if not_begun(id) || may_repeat() {
                         back.push_back(exchange);
                     } else {
                         self.report("request lost with its worker", lane, &exchange);

@@ -42,6 +42,9 @@ fn poll_traffic(
         }
         take_frames(lane, inbox, dispatcher).map_err(io::Error::other)?;
     }
+    if lane.is_over() {
+        return Poll::Ready(Ok(()));
+    }
     let flushed = lane.poll_flush(cx, socket);
     lane.set_waker(cx.waker());
     match flushed {

@@ -13,8 +13,17 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// One more failure.
+    /// One more failure; returns the time until the next attempt. Those of processes that were started
+    /// together count once.
     pub(crate) fn fail(&mut self, now: Instant) -> Duration {
+        if let Some(left) = self
+            .not_before
+            .and_then(|at| at.checked_duration_since(now))
+        {
+            if !left.is_zero() {
+                return left;
+            }
+        }
         let delay = FIRST_DELAY
             .saturating_mul(1 << self.failures.min(16))
             .min(DELAY_LIMIT);
@@ -40,17 +49,28 @@ mod tests {
 
     #[test]
     fn the_delay_doubles_up_to_its_limit_and_begins_anew_after_a_success() {
-        let now = Instant::now();
+        let mut now = Instant::now();
         let mut backoff = Backoff::default();
         assert!(backoff.allows(now));
-        let delays: Vec<_> = (0..9).map(|_| backoff.fail(now).as_millis()).collect();
-        assert_eq!(
-            delays,
-            [250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000]
-        );
-        assert!(!backoff.allows(now + Duration::from_secs(29)));
-        assert!(backoff.allows(now + Duration::from_secs(30)));
+        for milliseconds in [250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000] {
+            let delay = Duration::from_millis(milliseconds);
+            assert_eq!(backoff.fail(now), delay);
+            assert!(!backoff.allows(now + delay / 2));
+            now += delay;
+            assert!(backoff.allows(now));
+        }
         backoff.succeed();
         assert!(backoff.allows(now));
+    }
+
+    #[test]
+    fn failures_at_the_same_time_are_one() {
+        let now = Instant::now();
+        let mut backoff = Backoff::default();
+        let (first, half) = (Duration::from_millis(250), Duration::from_millis(125));
+        assert_eq!(backoff.fail(now), first);
+        assert_eq!(backoff.fail(now), first);
+        assert_eq!(backoff.fail(now + half), half);
+        assert_eq!(backoff.fail(now + first), first * 2);
     }
 }

@@ -1,6 +1,7 @@
 use rustix::process::WaitStatus;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::worker_id::WorkerId;
 use crate::dispatch::LaneTag;
 
 /// Who is at the other end of a control socket.
@@ -8,8 +9,7 @@ use crate::dispatch::LaneTag;
 pub(crate) enum Who {
     /// The mold of this generation.
     Mold(u32),
-    /// The worker with this number.
-    Worker(u32),
+    Worker(WorkerId),
 }
 
 /// What has happened to a Ruby process or one of its lanes.
@@ -23,12 +23,12 @@ pub(crate) enum Event {
     BootFailed { who: Who, text: String },
     /// A thread of the worker stands here.
     Stack {
-        worker: u32,
+        worker: WorkerId,
         lane: u16,
         text: String,
     },
     /// The worker was told to end by somebody else.
-    Leaving(u32),
+    Leaving(WorkerId),
     /// It has closed its control socket.
     Closed(Who),
     /// The lane was to be drained and holds nothing any more.

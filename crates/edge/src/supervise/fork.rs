@@ -2,10 +2,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 
 use rustix::fs::MemfdFlags;
 use wire::control::Begun;
 
+use super::worker_id::WorkerId;
 use crate::dispatch::{Lane, LaneTag};
 use crate::frames::FrameSocket;
 
@@ -13,14 +15,14 @@ use crate::frames::FrameSocket;
 #[derive(Debug)]
 pub(crate) struct Sockets {
     pub(crate) control: UnixStream,
-    pub(crate) lanes: Vec<(Lane, FrameSocket)>,
+    pub(crate) lanes: Vec<(Rc<Lane>, FrameSocket)>,
     /// The worker's control socket, then a socket and a page for each lane.
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
 impl Sockets {
     /// Makes the sockets of a worker with this many lanes.
-    pub(crate) fn new(worker: u32, lanes: u16) -> io::Result<Sockets> {
+    pub(crate) fn new(worker: WorkerId, lanes: u16) -> io::Result<Sockets> {
         let (control, far) = UnixStream::pair()?;
         let mut descriptors = vec![far.into()];
         let mut near = Vec::new();
@@ -32,7 +34,7 @@ impl Sockets {
             descriptors.push(far.into());
             descriptors.push(page.try_clone()?.into());
             near.push((
-                Lane::new(LaneTag { worker, lane }, page),
+                Rc::new(Lane::new(LaneTag { worker, lane }, page)),
                 FrameSocket::new(socket)?,
             ));
         }

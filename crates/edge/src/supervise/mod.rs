@@ -1,6 +1,7 @@
 //! The Ruby processes: who runs, who comes next, and who has to go.
 
 mod backoff;
+mod boot_errors;
 mod channel;
 mod event;
 mod fork;
@@ -12,6 +13,7 @@ mod roster;
 mod shutdown;
 mod signals;
 mod supervisor;
+mod worker_id;
 mod workers;
 
 pub(crate) use event::{Event, Events};
@@ -20,3 +22,4 @@ pub(crate) use reap::reap;
 pub(crate) use shutdown::Ending;
 pub(crate) use signals::Signals;
 pub(crate) use supervisor::{Fatal, Supervisor};
+pub(crate) use worker_id::WorkerId;

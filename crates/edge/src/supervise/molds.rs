@@ -3,8 +3,10 @@ use std::time::Instant;
 use rustix::process::Signal;
 
 use super::mold::Mold;
+use super::reap::Ended;
 use super::signals::signal_process;
 use super::supervisor::{Fatal, Supervisor};
+use crate::log::Field;
 
 /// The life of molds.
 impl Supervisor {
@@ -34,6 +36,7 @@ impl Supervisor {
         {
             mold.is_ready = true;
             self.mold_backoff.succeed();
+            self.boot_errors.forget();
             let milliseconds = mold.started.elapsed().as_millis();
             self.server.log.info(
                 "mold ready",
@@ -57,14 +60,37 @@ impl Supervisor {
         }
     }
 
+    /// The mold is dead.
+    pub(super) fn mold_died(&mut self, cause: &Ended) -> Result<(), Fatal> {
+        match &self.mold {
+            Some(mold) if mold.is_ready => {
+                let fields: [Field<'_>; 3] = [
+                    ("gen", &mold.generation),
+                    ("pid", &mold.pid),
+                    ("cause", cause),
+                ];
+                self.server.log.error("mold died", &fields);
+                self.mold = None;
+                self.mold_backoff.fail(Instant::now());
+                Ok(())
+            }
+            _ => self.mold_failed(&format!("the mold ended ({cause})")),
+        }
+    }
+
     /// The mold could not load the application. At the first boot that is the end of the server.
     pub(super) fn mold_failed(&mut self, text: &str) -> Result<(), Fatal> {
-        self.mold = None;
-        if !self.announced {
+        let Some(mold) = self.mold.take() else {
+            return Ok(());
+        };
+        if mold.generation == 1 {
             return Err(Fatal(text.to_owned()));
         }
         let delay = self.mold_backoff.fail(Instant::now());
-        self.log_boot_error("mold failed to boot", delay, text);
+        let who: [Field<'_>; 2] = [("gen", &mold.generation), ("pid", &mold.pid)];
+        let log = &self.server.log;
+        self.boot_errors
+            .log(log, "mold failed to boot", &who, delay, text);
         Ok(())
     }
 }

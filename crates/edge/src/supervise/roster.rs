@@ -1,18 +1,45 @@
 //! The workers as plain data.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::channel::Channel;
+use super::worker_id::WorkerId;
+use crate::dispatch::Lane;
+use crate::log::Field;
 
 /// A worker as the edge sees it.
 #[derive(Debug)]
 pub(crate) struct Worker {
+    pub(crate) id: WorkerId,
     pub(crate) generation: u32,
     /// Known once the worker has said hello.
     pub(crate) pid: Option<u32>,
     pub(crate) channel: Channel,
+    pub(crate) lanes: Vec<Rc<Lane>>,
+    pub(crate) boot: Boot,
     pub(crate) stage: Stage,
+}
+
+impl Worker {
+    /// How log lines name it.
+    pub(crate) fn identity(&self) -> Vec<Field<'_>> {
+        let mut fields: Vec<Field<'_>> = vec![("worker", &self.id), ("gen", &self.generation)];
+        if let Some(pid) = &self.pid {
+            fields.push(("pid", pid));
+        }
+        fields
+    }
+}
+
+/// How far a worker's boot has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Boot {
+    Pending,
+    /// The worker has said why it cannot boot.
+    Failed,
+    Done,
 }
 
 /// Where a worker stands in its life.
@@ -22,10 +49,15 @@ pub(crate) enum Stage {
     Booting { deadline: Instant },
     /// Takes requests.
     Ready,
-    /// Finishes what it holds; told to end when it has, killed at the deadline.
+    /// Finishes what it holds; told to end when it has, or at the deadline.
     Retiring { deadline: Instant },
+    /// One of its requests takes too long. It says where that stands, until `stack`, and finishes the
+    /// others; told to end when it has, or at the deadline.
+    Stuck { stack: Instant, deadline: Instant },
     /// Was told to end; killed at the deadline.
     Ending { deadline: Instant },
+    /// Has closed a socket without being told; killed at the deadline.
+    Lost { deadline: Instant },
 }
 
 impl Stage {
@@ -40,17 +72,19 @@ impl Stage {
             Stage::Ready => false,
             Stage::Booting { deadline }
             | Stage::Retiring { deadline }
-            | Stage::Ending { deadline } => now >= deadline,
+            | Stage::Stuck { deadline, .. }
+            | Stage::Ending { deadline }
+            | Stage::Lost { deadline } => now >= deadline,
         }
     }
 
     /// The same stage, to be looked at again after `pause`: its process was sent a signal.
     pub(crate) fn extended(self, now: Instant, pause: Duration) -> Stage {
+        let deadline = now + pause;
         match self {
             Stage::Ready => Stage::Ready,
-            _ => Stage::Ending {
-                deadline: now + pause,
-            },
+            Stage::Lost { .. } => Stage::Lost { deadline },
+            _ => Stage::Ending { deadline },
         }
     }
 }
@@ -59,19 +93,23 @@ impl Stage {
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     workers: BTreeMap<u32, Worker>,
+    next_serial: u64,
 }
 
 impl Roster {
-    /// The smallest number that no worker has.
-    pub(crate) fn free_number(&self) -> u32 {
+    /// Names the next worker, by the smallest number that no worker has.
+    pub(crate) fn next_id(&mut self) -> WorkerId {
         let taken = self.workers.keys().copied();
-        taken
+        let number = taken
             .zip(1..)
             .find(|(number, place)| number != place)
             .map_or_else(
                 || self.workers.keys().next_back().map_or(1, |last| last + 1),
                 |(_, place)| place,
-            )
+            );
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        WorkerId { number, serial }
     }
 
     /// How many workers must be forked to have `wanted`.
@@ -84,38 +122,47 @@ impl Roster {
         wanted.saturating_sub(u32::try_from(serving).unwrap_or(u32::MAX))
     }
 
-    pub(crate) fn insert(&mut self, number: u32, worker: Worker) {
-        self.workers.insert(number, worker);
+    pub(crate) fn insert(&mut self, worker: Worker) {
+        self.workers.insert(worker.id.number, worker);
     }
 
-    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Worker> {
-        self.workers.get_mut(&number)
+    pub(crate) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
+        let worker = self.workers.get_mut(&id.number);
+        worker.filter(|worker| worker.id == id)
     }
 
-    pub(crate) fn remove(&mut self, number: u32) -> Option<Worker> {
-        self.workers.remove(&number)
+    pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
+        self.get_mut(id)?;
+        self.workers.remove(&id.number)
     }
 
-    /// The number of the worker with this process.
-    pub(crate) fn number_of(&self, pid: u32) -> Option<u32> {
-        self.workers
-            .iter()
-            .find(|(_, worker)| worker.pid == Some(pid))
-            .map(|(&number, _)| number)
+    /// The worker with this process.
+    pub(crate) fn with_pid(&self, pid: u32) -> Option<WorkerId> {
+        let mut workers = self.workers.values();
+        workers
+            .find(|worker| worker.pid == Some(pid))
+            .map(|worker| worker.id)
     }
 
-    pub(crate) fn numbers(&self) -> Vec<u32> {
-        self.workers.keys().copied().collect()
+    pub(crate) fn ids(&self) -> Vec<WorkerId> {
+        self.workers.values().map(|worker| worker.id).collect()
+    }
+
+    /// Those whose time to boot is over, and of whom nobody knows that yet.
+    pub(crate) fn late_boots(&self, now: Instant) -> Vec<WorkerId> {
+        let late = self.workers.values().filter(|worker| {
+            let is_booting = matches!(worker.stage, Stage::Booting { .. });
+            is_booting && worker.boot == Boot::Pending && worker.stage.is_overdue(now)
+        });
+        late.map(|worker| worker.id).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.workers.is_empty()
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Worker)> {
-        self.workers
-            .iter_mut()
-            .map(|(&number, worker)| (number, worker))
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
+        self.workers.values_mut()
     }
 }
 
@@ -125,36 +172,52 @@ mod tests {
 
     #[test]
     fn a_worker_gets_the_smallest_free_number() {
-        let numbers = |taken: &[u32]| {
+        let next_number = |taken: &[u32]| {
             let mut roster = Roster::default();
             for &number in taken {
-                roster.insert(number, idle_worker());
+                roster.insert(idle_worker(WorkerId { number, serial: 0 }));
             }
-            roster.free_number()
+            roster.next_id().number
         };
-        assert_eq!(numbers(&[]), 1);
-        assert_eq!(numbers(&[1, 2]), 3);
-        assert_eq!(numbers(&[2, 3]), 1);
-        assert_eq!(numbers(&[1, 3]), 2);
+        assert_eq!(next_number(&[]), 1);
+        assert_eq!(next_number(&[1, 2]), 3);
+        assert_eq!(next_number(&[2, 3]), 1);
+        assert_eq!(next_number(&[1, 3]), 2);
+    }
+
+    #[test]
+    fn a_worker_is_not_taken_for_the_one_that_had_its_number_before() {
+        let mut roster = Roster::default();
+        let old = roster.next_id();
+        roster.insert(idle_worker(old));
+        roster.remove(old);
+        let new = roster.next_id();
+        roster.insert(idle_worker(new));
+        assert_eq!(old.number, new.number);
+        assert!(roster.get_mut(old).is_none());
+        assert!(roster.remove(old).is_none());
+        assert!(roster.get_mut(new).is_some());
     }
 
     #[test]
     fn a_retiring_worker_is_replaced_before_it_has_ended() {
         let mut roster = Roster::default();
-        roster.insert(1, idle_worker());
+        let id = roster.next_id();
+        roster.insert(idle_worker(id));
         assert_eq!(roster.missing(1), 0);
-        let retiring = Stage::Retiring {
-            deadline: Instant::now(),
-        };
-        roster.get_mut(1).expect("just inserted").stage = retiring;
+        let deadline = Instant::now();
+        roster.get_mut(id).expect("just inserted").stage = Stage::Retiring { deadline };
         assert_eq!(roster.missing(1), 1);
     }
 
-    fn idle_worker() -> Worker {
+    fn idle_worker(id: WorkerId) -> Worker {
         Worker {
+            id,
             generation: 1,
             pid: Some(42),
             channel: Channel::unconnected(),
+            lanes: Vec::new(),
+            boot: Boot::Done,
             stage: Stage::Ready,
         }
     }

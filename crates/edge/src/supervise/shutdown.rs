@@ -2,6 +2,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::roster::Boot;
 use super::signals::{Request, Signals, signal_process};
 use super::supervisor::{Fatal, Supervisor};
 use crate::board::TICK;
@@ -95,7 +96,10 @@ impl Supervisor {
             if !retired && self.server.is_idle() {
                 retired = true;
                 self.retire_all();
-            } else if !retired {
+            }
+            if retired {
+                self.end_overdue(Instant::now());
+            } else {
                 self.keep_up()?;
             }
             if retired && self.roster.is_empty() {
@@ -119,14 +123,22 @@ impl Supervisor {
     }
 
     fn retire_all(&mut self) {
-        for number in self.roster.numbers() {
-            self.retire(number, "worker ends with the server");
+        for id in self.roster.ids() {
+            if self
+                .roster
+                .get_mut(id)
+                .is_some_and(|worker| worker.boot == Boot::Done)
+            {
+                self.retire(id, "worker ends with the server");
+            } else {
+                self.abandon(id);
+            }
         }
     }
 
     /// Ends every process that is left.
     fn kill_all(&mut self) {
-        for (_, worker) in self.roster.iter_mut() {
+        for worker in self.roster.iter_mut() {
             if let Some(pid) = worker.pid {
                 signal_process(pid, Signal::KILL);
             }

@@ -1,14 +1,15 @@
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::WaitStatus;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::backoff::Backoff;
+use super::boot_errors::BootErrors;
 use super::event::{Event, Events, Who};
 use super::mold::Mold;
 use super::ready::Ready;
-use super::reap::Ended;
+use super::reap::{Ended, Strangers};
 use super::roster::Roster;
 use crate::server::Server;
 
@@ -24,7 +25,8 @@ pub(crate) struct Supervisor {
     pub(super) announced: bool,
     pub(super) mold_backoff: Backoff,
     pub(super) worker_backoff: Backoff,
-    pub(super) last_boot_error: String,
+    pub(super) boot_errors: BootErrors,
+    pub(super) strangers: Strangers,
 }
 
 /// Why the server cannot go on.
@@ -48,7 +50,8 @@ impl Supervisor {
             announced: false,
             mold_backoff: Backoff::default(),
             worker_backoff: Backoff::default(),
-            last_boot_error: String::new(),
+            boot_errors: BootErrors::default(),
+            strangers: Strangers::default(),
         }
     }
 
@@ -56,21 +59,17 @@ impl Supervisor {
     pub(super) fn handle(&mut self, event: Event) -> Result<(), Fatal> {
         match event {
             Event::Greeted {
-                who: Who::Worker(number),
+                who: Who::Worker(id),
                 pid,
-            } => {
-                if let Some(worker) = self.roster.get_mut(number) {
-                    worker.pid = Some(pid);
-                }
-            }
+            } => self.worker_greeted(id, pid),
             Event::Greeted { .. } => {}
             Event::Ready(Who::Mold(generation)) => self.mold_ready(generation),
-            Event::Ready(Who::Worker(number)) => self.worker_ready(number),
+            Event::Ready(Who::Worker(id)) => self.worker_ready(id),
             Event::BootFailed { who, text } => self.boot_failed(who, &text)?,
             Event::Stack { worker, lane, text } => self.log_stack(worker, lane, &text),
-            Event::Leaving(number) => self.retire(number, "worker was told to end"),
+            Event::Leaving(id) => self.retire(id, "worker was told to end"),
             Event::Closed(Who::Mold(generation)) => self.mold_closed(generation),
-            Event::Closed(Who::Worker(number)) => self.worker_closed(number),
+            Event::Closed(Who::Worker(id)) => self.worker_closed(id),
             Event::LaneLost(tag) => self.worker_closed(tag.worker),
             Event::LaneDrained(tag) => self.lane_drained(tag.worker),
             Event::LaneStuck(tag) => self.lane_stuck(tag.worker, tag.lane),
@@ -82,7 +81,9 @@ impl Supervisor {
     /// Starts what is missing and ends what is overdue. Called once a tick.
     pub(super) fn keep_up(&mut self) -> Result<(), Fatal> {
         let now = Instant::now();
+        self.strangers.forget(now);
         self.keep_mold(now)?;
+        self.fail_late_boots(now);
         self.end_overdue(now);
         let ready = self.mold.as_ref().is_some_and(|mold| mold.is_ready);
         if ready && self.worker_backoff.allows(now) {
@@ -126,39 +127,20 @@ impl Supervisor {
                 self.mold_failed(text)
             }
             Who::Mold(_) => Ok(()),
-            Who::Worker(number) => {
-                let delay = self.worker_backoff.fail(Instant::now());
-                self.log_boot_error(
-                    &format!("worker failed to boot worker={number}"),
-                    delay,
-                    text,
-                );
+            Who::Worker(id) => {
+                self.worker_boot_failed(id, text);
                 Ok(())
             }
         }
     }
 
-    /// Logs a boot error once, however often it comes back.
-    pub(super) fn log_boot_error(&mut self, message: &str, delay: Duration, text: &str) {
-        let retry = format!("{}s", delay.as_secs_f64());
-        if self.last_boot_error == text {
-            self.server
-                .log
-                .error(message, &[("retry_in", &retry), ("cause", &"as before")]);
-        } else {
-            text.clone_into(&mut self.last_boot_error);
-            self.server
-                .log
-                .error(message, &[("retry_in", &retry), ("cause", &text)]);
-        }
-    }
-
     fn reaped(&mut self, pid: u32, status: WaitStatus) -> Result<(), Fatal> {
-        if let Some(number) = self.roster.number_of(pid) {
-            self.worker_died(number, pid, status);
+        if let Some(id) = self.roster.with_pid(pid) {
+            self.worker_died(id, &Ended(Some(status)));
         } else if self.mold.as_ref().is_some_and(|mold| mold.pid == pid) {
-            let text = format!("the mold ended ({})", Ended(status));
-            return self.mold_failed(&text);
+            return self.mold_died(&Ended(Some(status)));
+        } else {
+            self.strangers.note(Instant::now(), pid, status);
         }
         Ok(())
     }

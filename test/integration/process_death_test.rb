@@ -1,0 +1,166 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class ProcessDeathTest < Support::IntegrationTest
+  GATED = Support::Gate::APP
+  SUICIDE = <<~'RUBY'
+    run(lambda do |env|
+      File.write("arrivals", "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]} #{Process.pid}\n", mode: "a")
+      Process.kill(:KILL, Process.pid) if env["PATH_INFO"] == "/die"
+      [200, {}, [Process.pid.to_s]]
+    end)
+  RUBY
+
+  def test_worker_that_is_killed_is_replaced_at_once
+    server = serve(GATED, workers: 2, threads: 1)
+    await_workers(server, 2)
+    first, second = server.workers.values_at(1, 2)
+    Process.kill(:KILL, first)
+    await_workers(server, 3)
+
+    assert_match(/ error worker died worker=1 gen=1 pid=#{first} cause="signal 9"$/, server.log)
+    number, pid = server.workers.find { |_, worker| worker != second }
+    assert_match(/ info worker ready worker=#{number} gen=1 pid=#{pid}$/, server.log)
+    assert_equal [pid, second].sort, server.workers.values.sort
+  end
+
+  def test_posted_request_that_ran_gets_502_and_a_line_in_the_log
+    server = serve(GATED, threads: 1)
+    client = ask(server, "POST", "/gate", body: "x")
+    kill_worker(server)
+
+    assert_equal 502, client.read_response.status
+    assert_match(%r{ error request lost with its worker worker=1 request="POST /gate"$}, server.log)
+    assert_equal 1, server.gate.arrivals.size
+  end
+
+  def test_posted_requests_that_had_not_begun_run_once_on_another_worker
+    server = serve(GATED, threads: 1)
+    20.times { server.get("/quick") }
+    clients = [ask(server, "POST", "/gate", body: "x")]
+    10.times { |number| clients << ask(server, "POST", "/#{number}", body: "x") }
+    await_arrivals(server, 21)
+    see_edge_go_round(server)
+    kill_worker(server)
+
+    assert_equal [502, *[200] * 10], (clients.map { |client| client.read_response.status })
+    posts = server.gate.arrivals.drop(20).map(&:path)
+    assert_equal ["/gate", *Array.new(10) { |number| "/#{number}" }], posts
+  end
+
+  def test_get_is_asked_once_more
+    server = serve(GATED, threads: 1)
+    client = ask(server, "GET", "/gate")
+    kill_worker(server)
+    await_arrivals(server, 2)
+    server.gate.open
+
+    assert_equal server.workers.values, [client.read_response.body.to_i]
+  end
+
+  def test_worker_that_leaves_a_process_behind_is_noticed_nevertheless
+    server = serve("child = lambda { fork { sleep } }\n#{GATED.sub("lambda do |env|", "lambda do |env| child.call")}")
+    client = ask(server, "POST", "/gate", body: "x")
+    kill_worker(server)
+
+    assert_equal 502, client.read_response.status
+    assert_equal 200, server.get("/").status
+  end
+
+  def test_get_that_kills_its_worker_is_asked_twice_and_no_more
+    server = serve(SUICIDE, workers: 2, threads: 1)
+
+    assert_equal 502, server.get("/die").status
+    assert_equal 2, server.gate.arrivals.size
+    assert_equal 200, server.get("/").status
+  end
+
+  def test_post_that_kills_its_worker_is_asked_once
+    server = serve(SUICIDE, threads: 1)
+
+    assert_equal 502, server.request("POST", "/die", body: "x").status
+    assert_equal 1, server.gate.arrivals.size
+    assert_equal 200, server.get("/").status
+  end
+
+  def test_answer_that_had_begun_ends_short
+    server = serve(<<~'RUBY')
+      run ->(_env) { [200, {}, Enumerator.new { |out| out << "first"; Process.kill(:KILL, Process.pid) }] }
+    RUBY
+    client = ask(server, "GET", "/")
+
+    refute_includes client.read_to_end, "\r\n0\r\n\r\n"
+  end
+
+  def test_every_get_is_answered_while_workers_are_killed
+    server = serve('run ->(_env) { [200, {}, ["hello"]] }', workers: 3, threads: 2)
+    await_workers(server, 3)
+    stop = Support::Eventually.now + 3
+    clients = Array.new(4) { Thread.new { statuses_until(server, stop) } }
+    kills = kill_random_workers_until(server, stop)
+    statuses = clients.flat_map(&:value)
+
+    assert_equal({ 200 => statuses.size }, statuses.tally)
+    assert_operator statuses.size, :>, 100
+    assert_operator kills, :>, 5
+    assert_equal kills, server.log.scan("worker died").size
+  end
+
+  def test_sigterm_to_a_worker_lets_it_finish_and_replaces_it
+    server = serve(GATED, threads: 1)
+    client = ask(server, "POST", "/gate", body: "x")
+    await_arrivals(server, 1)
+    old = server.workers.fetch(1)
+    Process.kill(:TERM, old)
+    await_workers(server, 2)
+    assert_equal server.workers.fetch(2).to_s, server.get("/quick").body
+    server.gate.open
+
+    assert_equal old.to_s, client.read_response.body
+    await_log(server, / info worker ended worker=1 gen=1 pid=#{old} cause="exit status 0"$/)
+    assert_equal [2], server.workers.keys
+  end
+
+  def test_worker_that_the_application_exits_answers_500_and_is_replaced
+    server = serve('run ->(env) { env["PATH_INFO"] == "/exit" ? exit : [200, {}, [Process.pid.to_s]] }', threads: 1)
+    old = server.get("/").body
+
+    assert_equal 500, server.get("/exit").status
+    refute_equal old, eventually { server.get("/").body.then { |pid| pid if pid != old } }
+  end
+
+  def test_worker_that_rests_for_a_while_loses_nothing
+    server = serve(GATED, threads: 1)
+    Process.kill(:STOP, server.workers.fetch(1))
+    client = ask(server, "GET", "/")
+    see_edge_go_round(server)
+    Process.kill(:CONT, server.workers.fetch(1))
+
+    assert_equal 200, client.read_response.status
+  end
+
+  private
+
+  def kill_worker(server)
+    Process.kill(:KILL, await_arrivals(server, 1).last.pid)
+  end
+
+  def statuses_until(server, stop)
+    client = server.connect
+    statuses = []
+    statuses << client.get.status while Support::Eventually.now < stop
+    statuses
+  end
+
+  # Kills a worker, waits for its replacement, and again; returns how often.
+  def kill_random_workers_until(server, stop)
+    kills = 0
+    while Support::Eventually.now < stop
+      Process.kill(:KILL, server.workers.values.sample)
+      kills += 1
+      await_workers(server, 3 + kills)
+    end
+    kills
+  end
+end

@@ -94,7 +94,10 @@ module Carat
 
     # The worker that never came to life says why it did not.
     def refuse(order, text)
-      Native::Control.new(order.take_control).boot_failed(text)
+      control = Native::Control.new(order.take_control)
+      control.boot_failed(text)
+    ensure
+      control&.close
     end
   end
 end

@@ -70,7 +70,7 @@ impl Supervisor {
             Event::Leaving(id) => self.retire(id, "worker was told to end"),
             Event::Closed(Who::Mold(generation)) => self.mold_closed(generation),
             Event::Closed(Who::Worker(id)) => self.worker_closed(id),
-            Event::LaneLost(tag) => self.worker_closed(tag.worker),
+            Event::LaneLost(tag) => self.lane_lost(tag.worker),
             Event::LaneDrained(tag) => self.lane_drained(tag.worker),
             Event::LaneStuck(tag) => self.lane_stuck(tag.worker, tag.lane),
             Event::Reaped { pid, status } => self.reaped(pid, status)?,

@@ -103,22 +103,30 @@ impl Supervisor {
         );
     }
 
-    /// The worker has closed a socket: it is dead or dying, or must be made to.
+    /// The worker has closed its control socket.
     pub(super) fn worker_closed(&mut self, id: WorkerId) {
+        match self.roster.get_mut(id) {
+            // It has never come to life.
+            Some(worker) if worker.pid.is_none() => self.worker_died(id, &Ended(None)),
+            _ => self.lane_lost(id),
+        }
+    }
+
+    /// The worker has closed a socket: it is dead or dying, or must be made to.
+    pub(super) fn lane_lost(&mut self, id: WorkerId) {
         let Some(worker) = self.roster.get_mut(id) else {
             return;
         };
-        if worker.pid.is_none() {
-            // It has never come to life.
-            self.worker_died(id, &Ended(None));
-        } else if !matches!(worker.stage, Stage::Ending { .. } | Stage::Lost { .. }) {
-            let now = Instant::now();
-            worker.stage = Stage::Lost {
-                deadline: now + KILL_AFTER,
-            };
-            if worker.boot == Boot::Pending {
-                self.worker_backoff.fail(now);
-            }
+        if worker.pid.is_none() || matches!(worker.stage, Stage::Ending { .. } | Stage::Lost { .. })
+        {
+            return;
+        }
+        let now = Instant::now();
+        worker.stage = Stage::Lost {
+            deadline: now + KILL_AFTER,
+        };
+        if worker.boot == Boot::Pending {
+            self.worker_backoff.fail(now);
         }
     }
 

@@ -54,12 +54,19 @@ impl Dispatcher {
                 return Ok(());
             }
         }
-        if waiting >= self.settings.queue_limit {
+        if waiting >= self.settings.queue_limit && !self.makes_room() {
             self.refused.set(self.refused.get() + 1);
             return Err(Refusal::QueueFull);
         }
         self.queue.borrow_mut().push_back(Rc::clone(exchange));
         Ok(())
+    }
+
+    /// Takes those out of the queue whose clients are gone; whether that has made room.
+    fn makes_room(&self) -> bool {
+        let mut queue = self.queue.borrow_mut();
+        queue.retain(|exchange| !exchange.is_cancelled());
+        queue.len() < self.settings.queue_limit
     }
 
     /// The most recently used lane that holds nothing, or else the one that holds least and has room.

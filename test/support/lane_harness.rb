@@ -101,6 +101,11 @@ module Support
       @page.pread(4, 0).unpack1("L<")
     end
 
+    # Takes back the requests up to this id, as the edge does.
+    def recall(id)
+      @page.pwrite([id].pack("L<"), 4)
+    end
+
     # Ends the lane and waits for its thread.
     def finish
       @native.drain

@@ -12,13 +12,14 @@ use magnus::{
 };
 use rustix::net::{Shutdown, shutdown};
 use wire::control::encode_signal;
+use wire::stream::encode_abort;
 use wire::{Hello, Kind, Peer, Request, RequestBody};
 
-use crate::begun::Page;
 use crate::env::Template;
 use crate::error;
 use crate::head::Head;
 use crate::io::{Io, Readiness, Step, borrow};
+use crate::page::Page;
 use crate::session::Session;
 
 /// A lane of capacity 1.
@@ -108,34 +109,55 @@ impl Lane {
     /// Waits for the next request and returns its environment; nil when none follows.
     fn take(ruby: &Ruby, lane: &Lane) -> Result<Option<Value>, Error> {
         lane.close_input(ruby)?;
+        while let Some(started) = lane.wait(ruby)? {
+            if let Some(env) = lane.take_arrived(ruby, started)? {
+                return Ok(Some(env));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until a request is at the front; returns when, or `None` when none follows.
+    fn wait(&self, ruby: &Ruby) -> Result<Option<Instant>, Error> {
         let mut now = Instant::now();
-        let arrived = lane.io.drive(ruby, &lane.state, |state, socket| {
+        let arrived = self.io.drive(ruby, &self.state, |state, socket| {
             now = Instant::now();
             state.session.next(socket, now)
         })?;
-        if !arrived {
-            return Ok(None);
-        }
-        let mut state = borrow(ruby, &lane.state)?;
-        let begun = state
-            .session
-            .take(|request, file| lane.begin(ruby, request, file));
-        let (env, id, is_head) = begun.map_err(|failure| error::link(ruby, failure))??;
-        let started = now;
-        state.current = Some(Current {
-            id,
-            is_head,
-            started,
+        Ok(arrived.then_some(now))
+    }
+
+    /// Takes the request at the front; `None` when the edge has recalled it.
+    fn take_arrived(&self, ruby: &Ruby, started: Instant) -> Result<Option<Value>, Error> {
+        let mut state = borrow(ruby, &self.state)?;
+        let taken = state.session.take(|request, file| {
+            let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
+            let begins = self.page.begin(id);
+            let env = begins.then(|| self.env(ruby, request, file));
+            (
+                Current {
+                    id,
+                    is_head,
+                    started,
+                },
+                env.transpose(),
+            )
         });
+        let (current, env) = taken.map_err(|failure| error::link(ruby, failure))?;
+        let Some(env) = env? else {
+            encode_abort(state.session.outbox.buffer(), current.id);
+            return Ok(None);
+        };
+        state.current = Some(current);
         Ok(Some(env))
     }
 
-    fn begin(
+    fn env(
         &self,
         ruby: &Ruby,
         request: &Request<'_>,
         file: Option<OwnedFd>,
-    ) -> Result<(Value, u32, bool), Error> {
+    ) -> Result<Value, Error> {
         let input = match (file, request.body) {
             (Some(file), _) => {
                 let input = self.template.file(ruby, file)?;
@@ -145,9 +167,7 @@ impl Lane {
             (None, RequestBody::Inline(bytes)) => self.template.memory(ruby, bytes)?,
             (None, _) => self.template.memory(ruby, b"")?,
         };
-        let env = self.template.env(ruby, request, input)?;
-        self.page.store(request.head.id);
-        Ok((env, request.head.id, request.head.method == b"HEAD"))
+        self.template.env(ruby, request, input)
     }
 
     /// Whether the request that waits for its answer is a HEAD.

@@ -6,7 +6,6 @@
 #![expect(missing_docs, reason = "magnus adds the exported `Init_native`")]
 
 mod answer;
-mod begun;
 mod body;
 mod control;
 mod env;
@@ -16,6 +15,7 @@ mod failure;
 mod head;
 mod io;
 mod lane;
+mod page;
 mod patience;
 mod process;
 mod roots;

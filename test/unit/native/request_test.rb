@@ -105,6 +105,16 @@ module Native
       end
     end
 
+    def test_a_request_that_was_recalled_is_skipped
+      lane = harness
+      lane.native.hello(1)
+      %w[/first /recalled /next].each { |path| lane.request(path: path) }
+      assert_equal "/first", lane.native.take["PATH_INFO"]
+      lane.recall(2)
+      lane.native.answer(200, {}, [])
+      assert_equal "/next", lane.native.take["PATH_INFO"]
+    end
+
     def test_a_malformed_frame_is_an_error
       lane = harness
       lane.send_bytes([2, 16, 0].pack("L<CC"))

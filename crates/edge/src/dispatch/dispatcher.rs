@@ -23,6 +23,8 @@ pub(crate) struct Dispatcher {
     idle: RefCell<Vec<Rc<Lane>>>,
     pub(super) queue: RefCell<VecDeque<Rc<Exchange>>>,
     pub(super) refused: Cell<u64>,
+    /// Whether a rebalance is due soon.
+    pub(super) rebalancing: Cell<bool>,
 }
 
 impl Dispatcher {
@@ -35,6 +37,7 @@ impl Dispatcher {
             idle: RefCell::default(),
             queue: RefCell::default(),
             refused: Cell::new(0),
+            rebalancing: Cell::new(false),
         })
     }
 
@@ -99,6 +102,22 @@ impl Dispatcher {
             self.begin(lane, &exchange, now);
         }
         self.rest(lane);
+    }
+
+    /// Gives waiting requests to lanes that have room.
+    pub(super) fn hand_out(&self, now: Instant) {
+        while !self.queue.borrow().is_empty() {
+            let Some(lane) = self.choose(now) else { break };
+            match self.next_waiting() {
+                Some(exchange) => self.begin(&lane, &exchange, now),
+                None => self.rest(&lane),
+            }
+        }
+    }
+
+    /// Whether a lane has nothing to do.
+    pub(super) fn has_idle_lane(&self) -> bool {
+        !self.idle.borrow().is_empty()
     }
 
     fn next_waiting(&self) -> Option<Rc<Exchange>> {

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
+use std::sync::atomic::{Ordering, fence};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use link::Outbox;
-use wire::control::Begun;
+use wire::control::Page;
 
 use super::encode::encode;
 use super::exchange::Exchange;
-use super::pace::Pace;
+use super::pace::{PREFETCH_WAIT, Pace};
 use crate::body::StreamSender;
 use crate::frames::FrameSocket;
 use crate::supervise::WorkerId;
@@ -182,10 +183,37 @@ impl Lane {
 
     /// The request that the worker has begun last, as it wrote on the shared page.
     pub(super) fn begun(&self) -> u32 {
-        let mut id = [0; Begun::BYTES];
+        let mut id = [0; size_of::<u32>()];
         // The page cannot be read only if it was never written: nothing has begun.
-        let _ = self.page.read_exact_at(&mut id, 0);
+        let _ = self.page.read_exact_at(&mut id, Page::BEGUN_AT as u64);
         u32::from_le_bytes(id)
+    }
+
+    /// Whether requests wait in the lane behind one that takes long.
+    pub(super) fn has_surplus(&self, now: Instant) -> bool {
+        self.is_ahead() && self.running(now) > PREFETCH_WAIT
+    }
+
+    /// Whether the lane holds more than the worker takes at once.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.held.borrow().len() > usize::from(self.capacity.get())
+    }
+
+    /// Takes back what the worker has not begun, oldest first.
+    pub(super) fn recall(&self) -> io::Result<Vec<Rc<Exchange>>> {
+        let last = self.last_id.get().to_le_bytes();
+        self.page.write_all_at(&last, Page::RECALLED_AT as u64)?;
+        fence(Ordering::SeqCst);
+        let begun = self.begun();
+        let mut recalled = Vec::new();
+        self.held.borrow_mut().retain(|held| match &held.stage {
+            Stage::Waiting(exchange) if Page::is_behind(held.id, begun) => {
+                recalled.push(Rc::clone(exchange));
+                false
+            }
+            _ => true,
+        });
+        Ok(recalled)
     }
 
     /// Takes note of how long the application took.
@@ -226,5 +254,68 @@ impl Lane {
 impl fmt::Display for LaneTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.worker, self.lane)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+    use crate::dispatch::Call;
+    use crate::http::Peer;
+    use crate::listen::Local;
+
+    fn exchange() -> Rc<Exchange> {
+        let (parts, ()) = Request::new(()).into_parts();
+        let local = Local { port: 80 };
+        let remote = "127.0.0.1".to_owned();
+        Rc::new(Exchange::new(Call::new(
+            parts,
+            Rc::new(Peer { remote, local }),
+        )))
+    }
+
+    /// A lane that holds this many requests, with its page.
+    fn lane_with(requests: u32) -> (Lane, File) {
+        let page = rustix::fs::memfd_create("page", rustix::fs::MemfdFlags::CLOEXEC);
+        let page = File::from(page.expect("a memfd"));
+        page.set_len(Page::BYTES as u64).expect("room for the page");
+        let tag = LaneTag {
+            worker: WorkerId {
+                number: 1,
+                serial: 0,
+            },
+            lane: 0,
+        };
+        let lane = Lane::new(tag, page.try_clone().expect("a duplicate"));
+        lane.open(1);
+        for _ in 0..requests {
+            lane.begin(exchange(), Instant::now()).expect("encoded");
+        }
+        (lane, page)
+    }
+
+    #[test]
+    fn only_what_the_worker_has_not_begun_is_recalled() {
+        let (lane, page) = lane_with(3);
+        page.write_all_at(&1_u32.to_le_bytes(), Page::BEGUN_AT as u64)
+            .expect("written");
+        assert_eq!(lane.recall().expect("recalled").len(), 2);
+        assert_eq!(
+            lane.held().iter().map(|held| held.id).collect::<Vec<_>>(),
+            [1]
+        );
+
+        let mut recalled = [0; 4];
+        page.read_exact_at(&mut recalled, Page::RECALLED_AT as u64)
+            .expect("read");
+        assert_eq!(u32::from_le_bytes(recalled), 3);
+    }
+
+    #[test]
+    fn a_lane_is_ahead_when_it_holds_more_than_its_capacity() {
+        assert!(!lane_with(1).0.is_ahead());
+        assert!(lane_with(2).0.is_ahead());
     }
 }

@@ -1,11 +1,14 @@
-use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::time::Instant;
 
+use tokio::task::spawn_local;
+use wire::control::Page;
+
 use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, Line};
 use super::lane::{Held, Lane, Stage};
+use super::pace::PREFETCH_WAIT;
 use crate::http::Refusal;
 use crate::supervise::Event;
 
@@ -25,8 +28,8 @@ impl Dispatcher {
     /// Settles or requeues what a lane holds, the oldest to the front of the queue.
     fn give_back(&self, lane: &Lane) {
         let begun = lane.begun();
-        let not_begun = |id: u32| (1..1 << 31).contains(&id.wrapping_sub(begun));
-        let mut back = VecDeque::new();
+        let not_begun = |id| Page::is_behind(id, begun);
+        let mut back = Vec::new();
         for Held { id, stage } in lane.take_held() {
             match stage {
                 Stage::Streaming(sender) => sender.fail(),
@@ -34,7 +37,7 @@ impl Dispatcher {
                 Stage::Waiting(exchange) => {
                     let may_repeat = || exchange.call.is_safe() && !exchange.retried.replace(true);
                     if not_begun(id) || may_repeat() {
-                        back.push_back(exchange);
+                        back.push(exchange);
                     } else {
                         self.report("request lost with its worker", lane, &exchange);
                         exchange.settle(Err(Refusal::WorkerLost));
@@ -45,12 +48,56 @@ impl Dispatcher {
         self.requeue(back);
     }
 
-    fn requeue(&self, back: VecDeque<Rc<Exchange>>) {
-        let now = Instant::now();
+    /// Puts requests back in front of the queue, in their order, and gives them to whoever has room.
+    pub(super) fn requeue(&self, back: Vec<Rc<Exchange>>) {
         for exchange in back.into_iter().rev() {
-            match self.choose(now) {
-                Some(lane) => self.begin(&lane, &exchange, now),
-                None => self.queue.borrow_mut().push_front(exchange),
+            self.queue.borrow_mut().push_front(exchange);
+        }
+        self.hand_out(Instant::now());
+    }
+
+    /// Takes back what waits in a lane behind a slow request, while another lane has nothing to do.
+    pub(super) fn rebalance(&self, now: Instant) {
+        if !self.has_idle_lane() {
+            return;
+        }
+        for lane in self.lanes_with_surplus(now) {
+            self.recall(&lane);
+        }
+    }
+
+    /// Sees to it soon that nothing waits in a lane while another has nothing to do.
+    pub(super) fn rebalance_soon(self: &Rc<Self>) {
+        if !self.has_idle_lane() || !self.lanes.borrow().iter().any(|lane| lane.is_ahead()) {
+            return;
+        }
+        if !self.rebalancing.replace(true) {
+            let dispatcher = Rc::clone(self);
+            spawn_local(async move {
+                tokio::time::sleep(PREFETCH_WAIT * 2).await;
+                dispatcher.rebalancing.set(false);
+                dispatcher.rebalance(Instant::now());
+            });
+        }
+    }
+
+    fn lanes_with_surplus(&self, now: Instant) -> Vec<Rc<Lane>> {
+        let lanes = self.lanes.borrow();
+        lanes
+            .iter()
+            .filter(|lane| lane.has_surplus(now))
+            .cloned()
+            .collect()
+    }
+
+    fn recall(&self, lane: &Rc<Lane>) {
+        match lane.recall() {
+            Ok(back) => self.requeue(back),
+            Err(error) => {
+                self.log.error(
+                    "cannot recall requests",
+                    &[("lane", &lane.tag), ("cause", &error)],
+                );
             }
         }
     }
@@ -58,6 +105,7 @@ impl Dispatcher {
     /// Looks for requests that have waited or run too long. Called once a tick.
     pub(crate) fn tick(&self) {
         self.expire_waiting();
+        self.rebalance(Instant::now());
         let stuck: Vec<_> = self
             .lanes
             .borrow()
@@ -110,8 +158,7 @@ impl Dispatcher {
     }
 
     /// The application did not begin its answer in time: the client is told, and the worker is to be
-    /// replaced. What waits behind it on the lane stays there until the worker is dead: until then
-    /// it may still begin.
+    /// replaced. What waits behind it on the lane is taken back.
     fn give_up(&self, lane: &Rc<Lane>) {
         self.close(lane);
         let front = lane.held().front().map(|held| held.id);
@@ -121,6 +168,7 @@ impl Dispatcher {
             self.report("request timed out", lane, &exchange);
             exchange.settle(Err(Refusal::AppTimeout));
         }
+        self.recall(lane);
         self.events.send(Event::LaneStuck(lane.tag));
     }
 

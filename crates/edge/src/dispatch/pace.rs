@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A request kept ahead in a lane of capacity 1 may be expected to wait this long at most.
-const PREFETCH_WAIT: Duration = Duration::from_millis(1);
+pub(super) const PREFETCH_WAIT: Duration = Duration::from_millis(1);
 /// However quick the application is, no more are kept ahead.
 const PREFETCH_LIMIT: usize = 128;
 /// The weight of the newest time in the moving average: one slow request is remembered for a while.

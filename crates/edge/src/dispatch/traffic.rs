@@ -73,6 +73,7 @@ fn take_frames(
         batch.take(frame, || descriptors.pop_front().map(File::from))?;
     }
     dispatcher.refill(lane, now);
+    dispatcher.rebalance_soon();
     Ok(())
 }
 
@@ -183,7 +184,8 @@ impl Batch<'_> {
                 self.lane.note_pace(lasted);
                 end(&sender);
             }
-            Some(Stage::Waiting(exchange)) => exchange.settle(Err(Refusal::BadAnswer)),
+            // The worker has skipped what was recalled while it took it.
+            Some(Stage::Waiting(exchange)) => self.dispatcher.requeue(vec![exchange]),
             None => {}
         }
     }

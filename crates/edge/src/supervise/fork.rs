@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use rustix::fs::MemfdFlags;
-use wire::control::Begun;
+use wire::control::Page;
 
 use super::worker_id::WorkerId;
 use crate::dispatch::{Lane, LaneTag};
@@ -29,7 +29,7 @@ impl Sockets {
         for lane in 0..lanes {
             let (socket, far) = UnixStream::pair()?;
             let page = rustix::fs::memfd_create("carat-lane", MemfdFlags::CLOEXEC)?;
-            rustix::fs::ftruncate(&page, Begun::BYTES as u64)?;
+            rustix::fs::ftruncate(&page, Page::BYTES as u64)?;
             let page = File::from(page);
             descriptors.push(far.into());
             descriptors.push(page.try_clone()?.into());

@@ -1,15 +1,15 @@
-//! The page in which a lane tells the edge which request has begun last.
+//! The page in which a lane and the edge agree on which requests have begun.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{io, ptr};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use wire::control::Begun;
+use wire::control::Page as Layout;
 
 /// A shared mapping of the lane's page.
 pub(crate) struct Page {
-    word: ptr::NonNull<AtomicU32>,
+    words: ptr::NonNull<[AtomicU32; Layout::BYTES / 4]>,
 }
 
 // SAFETY: the mapping belongs to the process, not to a thread, and is only touched atomically.
@@ -23,21 +23,27 @@ impl Page {
         let address = unsafe {
             mmap(
                 ptr::null_mut(),
-                Begun::BYTES,
+                Layout::BYTES,
                 protection,
                 MapFlags::SHARED,
                 descriptor,
                 0,
             )?
         };
-        let word = ptr::NonNull::new(address.cast()).expect("the kernel never maps page zero");
-        Ok(Page { word })
+        let words = ptr::NonNull::new(address.cast()).expect("the kernel never maps page zero");
+        Ok(Page { words })
     }
 
-    /// Says that request `id` begins. What happens afterwards is seen after it by the edge.
-    pub(crate) fn store(&self, id: u32) {
-        // SAFETY: the mapping is `Begun::BYTES` long, aligned to a page, and lives as long as `self`.
-        unsafe { self.word.as_ref() }.store(id.to_le(), Ordering::Release);
+    /// Says that request `id` begins; `false` when the edge has recalled it, and it must not.
+    ///
+    /// The store comes before the load for everybody (`SeqCst`): see `wire::control::Page`.
+    pub(crate) fn begin(&self, id: u32) -> bool {
+        // SAFETY: the mapping is `BYTES` long, aligned to a page, lives as long as `self`, and is only
+        // touched atomically.
+        let words = unsafe { self.words.as_ref() };
+        words[Layout::BEGUN_AT / 4].store(id.to_le(), Ordering::SeqCst);
+        let recalled = u32::from_le(words[Layout::RECALLED_AT / 4].load(Ordering::SeqCst));
+        Layout::is_behind(id, recalled)
     }
 }
 
@@ -45,6 +51,6 @@ impl Drop for Page {
     fn drop(&mut self) {
         // SAFETY: `map` made exactly this mapping, and nobody uses it any more.
         // It cannot fail for a mapping that exists.
-        let _ = unsafe { munmap(self.word.as_ptr().cast(), Begun::BYTES) };
+        let _ = unsafe { munmap(self.words.as_ptr().cast(), Layout::BYTES) };
     }
 }

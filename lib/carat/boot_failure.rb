@@ -6,24 +6,33 @@ module Carat
   class BootFailure
     OURS = File.expand_path("..", __dir__)
 
-    # `error` is any Exception; paths are told relative to `directory`.
-    def initialize(error, directory: Dir.pwd)
+    # So many lines of a backtrace are told: a stack that is too deep has ten thousand.
+    LINES_LIMIT = 20
+
+    # `error` is any Exception; paths are told relative to `directory`; `file` is the place of an error that has none.
+    def initialize(error, directory: Dir.pwd, file: nil)
       @error = error
       @directory = "#{directory}/"
+      @file = file
     end
 
     def to_s
       summary, *more = message.lines(chomp: true)
-      [head(summary.to_s), *more, *own_lines.drop(1).map { |line| "    from #{line}" }].join("\n")
+      [head(summary.to_s), *more, *origin].join("\n")
     end
 
     private
 
     # Messages of syntax errors begin with their place.
     def head(summary)
-      place = own_lines.first&.slice(/\A.+?:\d+/)
+      place = own_lines.first&.slice(/\A.+?:\d+/) || (relative(@file) if @file)
       place = nil if summary.match?(/\A\S+:\d+:/)
       [place, "#{relative(summary)} (#{@error.class})"].compact.join(": ")
+    end
+
+    def origin
+      told, untold = own_lines.drop(1).each_slice(LINES_LIMIT).first(2)
+      [*told&.map { |line| "    from #{line}" }, *("    ..." if untold)]
     end
 
     def message

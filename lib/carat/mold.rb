@@ -59,7 +59,8 @@ module Carat
     rescue ConfigError => e
       give_up(e.message, BAD_CONFIG)
     rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
-      give_up(BootFailure.new(e).to_s, 1)
+      file = @configuration[:rackup] if @configuration
+      give_up(BootFailure.new(e, file:).to_s, 1)
     end
 
     def give_up(text, status)

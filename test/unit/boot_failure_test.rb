@@ -30,6 +30,17 @@ class BootFailureTest < Minitest::Test
     assert_equal "IOError (IOError)", failure_of(IOError, "", nil)
   end
 
+  def test_an_error_without_a_place_is_one_of_the_file
+    failure = Carat::BootFailure.new(RuntimeError.new("no app"), directory: "/srv", file: "/srv/config.ru")
+    assert_equal "config.ru: no app (RuntimeError)", failure.to_s
+  end
+
+  def test_a_long_backtrace_is_cut
+    lines = failure_of(SystemStackError, "too deep", ["config.ru:1:in `x'"] * 10_000).lines(chomp: true)
+    assert_equal Carat::BootFailure::LINES_LIMIT + 2, lines.size
+    assert_equal ["    from config.ru:1:in `x'", "    ..."], lines.last(2)
+  end
+
   def test_libraries_inside_the_directory_are_not_the_application
     assert_equal "config.ru:1: no (LoadError)",
                  failure_of(LoadError, "no", ["/srv/app/vendor/bundle/x.rb:1:in `x'", "config.ru:1:in `<main>'"])

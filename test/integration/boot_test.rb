@@ -1,0 +1,171 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class BootTest < Support::IntegrationTest
+  HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
+
+  def test_application_that_raises_is_told_in_one_line_with_its_place
+    assert_boot_fails 1, "carat: config.ru:2: no database (RuntimeError)\n", app: "x = 1\nraise \"no database\"\n"
+  end
+
+  def test_file_of_the_application_that_raises_is_told_with_the_way_to_it
+    server = server(app: "require_relative \"app\"", files: { "app.rb" => "\nmodule App\n  fail \"no key\"\nend" })
+
+    assert_equal 1, server.run.exitstatus
+    first, *from = server.log.lines(chomp: true)
+    assert_equal "carat: app.rb:3: no key (RuntimeError)", first
+    assert from.all? { |line| line.match?(/\A    from (app\.rb|config\.ru):\d+:in /) }, server.log
+  end
+
+  def test_syntax_error_is_told_with_its_place
+    server = server(app: "run ->(env) {\n  [200, {}, [)]\n}\n")
+
+    assert_equal 1, server.run.exitstatus
+    assert_match(/\Acarat: (\S*config\.ru:2: |--> config\.ru)/, server.log)
+    refute_includes server.log, "lib/carat"
+  end
+
+  def test_missing_library_is_told_with_its_place
+    assert_boot_fails 1, "carat: config.ru:1: cannot load such file -- no_such_library (LoadError)\n",
+                      app: "require \"no_such_library\"\n"
+  end
+
+  def test_rackup_file_that_runs_nothing_is_named
+    assert_boot_fails 1, "carat: config.ru: missing run or map statement (RuntimeError)\n", app: "use Rack::Head\n"
+  end
+
+  def test_application_that_ends_the_process
+    assert_boot_fails 1, "carat: the mold ended (exit status 3)\n", app: "exit!(3)"
+    assert_boot_fails 1, "carat: the mold ended (signal 9)\n", app: "Process.kill(:KILL, Process.pid)"
+  end
+
+  def test_application_that_does_not_load_within_boot_timeout
+    assert_boot_fails 1, "carat: the application did not load within 300ms (boot_timeout)\n",
+                      app: "sleep", args: %w[--boot-timeout 300ms]
+  end
+
+  def test_missing_rackup_file
+    server = server(args: ["nowhere.ru"])
+
+    assert_equal 78, server.run.exitstatus
+    assert_match(%r{\Acarat: there is no file /\S+/nowhere\.ru; start carat beside it, .+\n\z}, server.log)
+  end
+
+  def test_wrong_values_are_told_with_their_place
+    assert_boot_fails 78, "-w: \"many\" is not a whole number of 1 or more\n", args: %w[-w many]
+    assert_boot_fails 78, "WEB_CONCURRENCY: \"many\" is not a whole number of 1 or more\n",
+                      env: { "WEB_CONCURRENCY" => "many" }
+    assert_boot_fails 78, "carat.rb:2: workers: \"many\" is not a whole number of 1 or more\n",
+                      config: "\nworkers \"many\"\n"
+  end
+
+  def test_unknown_flags_and_options_are_told_with_a_hint
+    assert_boot_fails 78, "--wrokers: no such flag; did you mean --workers? (carat --help lists them)\n",
+                      args: %w[--wrokers 2]
+    assert_boot_fails 78, "carat.rb:1: wrokers: no such option; did you mean workers?\n", config: "wrokers 2\n"
+  end
+
+  def test_config_file_that_raises_is_told_with_its_place
+    assert_boot_fails 78, "carat.rb:2: RuntimeError: not here\n", config: "\nraise \"not here\"\n"
+  end
+
+  def test_log_that_cannot_be_opened
+    server = server(args: %w[--log nowhere/carat.log])
+
+    assert_equal 78, server.run.exitstatus
+    assert_match(%r{\A--log: there is no directory /\S+/nowhere\n\z}, server.log)
+  end
+
+  def test_check_says_what_would_run_and_starts_nothing
+    server = server(app: "raise \"loaded\"", args: %w[check], env: { "WEB_CONCURRENCY" => "4" })
+
+    assert_equal 0, server.run.exitstatus
+    assert_match(/\Acarat: the configuration is valid: \S+config\.ru, workers 4, threads 3, \S+\n\z/, server.log)
+  end
+
+  def test_check_finds_what_is_wrong
+    assert_boot_fails 78, "carat.rb:1: threads: \"0\" is not a whole number from 1 to 100\n",
+                      config: "threads \"0\"", args: %w[check]
+  end
+
+  def test_sizes_and_port_from_the_environment
+    server = serve(HELLO, binds: [], env: { "PORT" => "0", "WEB_CONCURRENCY" => "2", "RAILS_MAX_THREADS" => "4" })
+    await_workers(server, 2)
+
+    assert_match %r{\Ahttp://0\.0\.0\.0:\d+\z}, server.urls.first
+    assert_equal "hello", server.get.body
+    lanes = server.workers.transform_values { |pid| Support::ProcessTree.sockets(pid).size - 1 }
+    assert_equal({ 1 => 4, 2 => 4 }, lanes)
+  end
+
+  def test_flag_wins_over_file_and_file_over_environment
+    server = serve(HELLO, workers: 1, config: "workers 2\nthreads 2", env: { "CARAT_THREADS" => "4" })
+
+    assert_equal [1], server.workers.keys
+    assert_equal 2 + 1, Support::ProcessTree.sockets(server.workers.fetch(1)).size
+  end
+
+  def test_environment_reaches_the_application
+    app = 'name = ENV["RACK_ENV"]; run ->(_env) { [200, {}, [name]] }'
+
+    assert_equal "development", serve(app).get.body
+    assert_equal "production", serve(app, args: %w[-e production]).get.body
+    assert_equal "staging", serve(app, env: { "RACK_ENV" => "staging" }).get.body
+  end
+
+  def test_config_file_is_found_without_a_flag
+    server = serve(HELLO, files: { "config/carat.rb" => "workers 2" })
+
+    await_workers(server, 2)
+  end
+
+  def test_rackup_file_may_have_any_name_and_place
+    server = serve("raise", files: { "apps/other.ru" => HELLO.sub("hello", "other") }, args: ["apps/other.ru"])
+
+    assert_equal "other", server.get.body
+  end
+
+  def test_requests_that_come_while_the_application_loads_wait_for_it
+    server = server(app: "sleep 0.005 until File.exist?(\"gate\")\n#{HELLO}", binds: ["unix://carat.sock"])
+    server.launch.close
+    client = eventually { connect_if_there(server) }
+    client.request("GET", "/")
+    server.gate.open
+
+    assert_equal "hello", client.read_response.body
+  end
+
+  def test_output_of_the_application_is_not_held_back
+    server = serve("puts \"loaded\"\n#{HELLO}", config: 'on_worker_boot { print "booted" }')
+
+    assert_match(/^loaded\n(.*\n)*.*booted/, server.log)
+  end
+
+  def test_version_and_help_need_no_application
+    assert_match(/\Acarat \d+\.\d+\.\d+\n\z/, output_of("--version"))
+    assert_match(/\AUsage: carat /i, output_of("--help"))
+  end
+
+  private
+
+  def assert_boot_fails(status, log, **options)
+    server = server(**options)
+
+    assert_equal [status, log], [server.run.exitstatus, server.log]
+    await_emptiness(server)
+  end
+
+  def connect_if_there(server)
+    server.connect("unix://#{File.join(server.directory.path, "carat.sock")}")
+  rescue Errno::ENOENT, Errno::ECONNREFUSED
+    nil
+  end
+
+  def output_of(*args)
+    server = server(app: nil, args: args)
+
+    assert_equal 0, server.run.exitstatus
+    server.log
+  end
+end

@@ -31,6 +31,7 @@ class RackHandlerTest < Minitest::Test
     out, status = Open3.capture2(RbConfig.ruby, "-I", LIBRARY, "-e", code)
     skip "#{file} is not installed" if status.exitstatus == 3
 
-    assert_equal "#{registry}::Carat\ntrue\n", out
+    # Where both are installed, Rack's registry is Rackup's.
+    assert_match(/\ARack(up)?::Handler::Carat\ntrue\n\z/, out)
   end
 end

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -107,7 +108,7 @@ impl Line {
             self.remote,
             now.common(),
             self.method,
-            self.target,
+            escaped(&self.target),
             self.version,
             self.status,
             self.bytes,
@@ -131,6 +132,15 @@ impl Line {
             "total_ms": milliseconds(self.start.elapsed()),
         });
         format!("{line}\n")
+    }
+}
+
+/// A text that does not end the quotes in which it stands.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if text.contains(['"', '\\']) {
+        Cow::Owned(text.replace('\\', r"\\").replace('"', r#"\""#))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -40,7 +40,7 @@ module Support
     # @raise [BootFailed] when it ends first; [Eventually::TooLate] when it is not ready in time
     def start(within: 30)
       ready = launch
-      @urls = DeadlineReader.new(ready).read_to_end(Eventually.now + within).lines(chomp: true)
+      @urls = @options.flags? ? announced(ready, within) : logged(within)
       raise BootFailed, "carat ended: #{wait(within: within).inspect}; its log:\n#{log}" if @urls.empty?
 
       self
@@ -155,6 +155,16 @@ module Support
     end
 
     private
+
+    def announced(ready, within)
+      DeadlineReader.new(ready).read_to_end(Eventually.now + within).lines(chomp: true)
+    end
+
+    # The listeners of a server that cannot be told where to announce them.
+    def logged(within)
+      Eventually.eventually(within: within, message: "a listener") { log.include?("listening url=") || !running? }
+      log.scan(/listening url=(\S+)/).flatten
+    end
 
     def tcp(nth)
       URI(@urls.reject { |url| url.start_with?("unix:") }.fetch(nth))

@@ -21,6 +21,7 @@ module Support
       env: {}.freeze,                                        # further environment
       files: {}.freeze,                                      # further files: content by relative path
       command: COMMAND,
+      flags: true,                                           # whether the command takes Carat's flags
       spawn: {}.freeze                                       # for Process.spawn, such as inherited descriptors
     }.freeze
 
@@ -37,11 +38,16 @@ module Support
       @values[:files].merge({ "config.ru" => @values[:app], CONFIG => @values[:config] }.compact)
     end
 
-    # The whole command line of a server that announces its listeners on the given descriptor.
+    # The whole command line of a server that announces its listeners on the given descriptor, if it knows the flag.
     def command_line(ready_fd)
       sizes = { "-w" => @values[:workers], "-t" => @values[:threads], "-C" => @values[:config] && CONFIG }
-      [*@values[:command], *sizes.compact.flatten.map(&:to_s), *@values[:binds].flat_map { |bind| ["-b", bind] },
-       "--ready-fd", ready_fd.to_s, *@values[:args]]
+      flags = [*sizes.compact.flatten.map(&:to_s), *@values[:binds].flat_map { |bind| ["-b", bind] },
+               "--ready-fd", ready_fd.to_s]
+      [*@values[:command], *(flags if flags?), *@values[:args]]
+    end
+
+    def flags?
+      @values[:flags]
     end
 
     def env

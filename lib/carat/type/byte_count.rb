@@ -17,7 +17,7 @@ module Carat
         bytes = value.is_a?(Integer) ? value : count(value.to_s)
         return bytes if bytes && @range.cover?(bytes)
 
-        raise InvalidValue, "#{value.inspect} is not a number of bytes of #{@range.begin} or more, #{EXAMPLES}"
+        raise InvalidValue, "#{value.inspect} is not a number of bytes #{bounds}, #{EXAMPLES}"
       end
 
       def text(value)
@@ -30,6 +30,10 @@ module Carat
       end
 
       private
+
+      def bounds
+        @range.end ? "from #{@range.begin} to #{text(@range.end)}" : "of #{@range.begin} or more"
+      end
 
       def count(text)
         match = PATTERN.match(text)

@@ -39,6 +39,17 @@ class ProcessStopTest < Support::IntegrationTest
     end
   end
 
+  def test_requests_sent_before_the_signal_are_answered
+    server = serve(GATED, threads: 1, spawn: { pgroup: true })
+    known = Array.new(5) { server.connect.tap(&:get) }
+    Process.kill(:STOP, server.pid)
+    clients = Array.new(20) { ask(server, "GET", "/") } + known.each { |client| client.request("GET", "/") }
+    server.kill(:TERM)
+    Process.kill(:CONT, server.pid)
+
+    assert_finished(server, clients)
+  end
+
   def test_idle_server_stops_at_once
     server = serve(GATED, workers: 2)
     idle = server.connect
@@ -162,7 +173,7 @@ class ProcessStopTest < Support::IntegrationTest
     eventually(message: "no new connections") do
       server.connect.close
       false
-    rescue Errno::ECONNREFUSED
+    rescue Errno::ECONNREFUSED, Errno::ECONNRESET
       true
     end
   end

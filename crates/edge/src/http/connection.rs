@@ -8,6 +8,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::guarded::Guarded;
@@ -57,6 +58,10 @@ pub(crate) async fn drive(mut stream: Stream, server: Rc<Server>) {
     let peer = Rc::new(Peer::of(&stream));
     let deadline = server.board.deadline();
     let mut patience = server.settings.header_timeout;
+    if server.draining.is_set() {
+        // It was accepted last: what it has sent has not been seen yet.
+        yield_now().await;
+    }
     let (refusal, linger) = loop {
         if !wait_readable(&stream, &deadline, patience, &server).await {
             return;
@@ -116,11 +121,14 @@ async fn converse(
     let mut draining = false;
 
     let ending = poll_fn(|cx| {
-        if server.draining.is_set() && !draining {
+        let mut is_over = Pin::new(&mut connection).poll(cx).is_ready();
+        if server.draining.is_set() && !draining && !is_over {
+            // Not before hyper has read what is there: it would close.
             draining = true;
             Pin::new(&mut connection).graceful_shutdown();
+            is_over = Pin::new(&mut connection).poll(cx).is_ready();
         }
-        if Pin::new(&mut connection).poll(cx).is_ready() {
+        if is_over {
             return Poll::Ready(Ending::Over(watch.refusal()));
         }
         if !watch.has_heard() {

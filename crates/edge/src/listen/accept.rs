@@ -13,14 +13,17 @@ use crate::server::Server;
 /// How long a listener rests when the process has no descriptor left for another client.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts clients until the server drains. At `max_connections` the clients wait in the backlog.
+/// Accepts clients until the server drains, those included who have connected by then. At
+/// `max_connections` the clients wait in the backlog.
 pub(crate) async fn accept(listener: Listener, server: Rc<Server>) {
     loop {
         let seat = tokio::select! {
+            biased;
             seat = Arc::clone(&server.seats).acquire_owned() => seat,
             () = server.draining.wait() => return,
         };
         let accepted = tokio::select! {
+            biased;
             accepted = poll_fn(|cx| listener.poll_accept(cx)) => accepted,
             () = server.draining.wait() => return,
         };

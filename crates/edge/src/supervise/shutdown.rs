@@ -80,6 +80,8 @@ impl Supervisor {
     /// client waits, a worker that ends is replaced: a service manager that stops the server may signal
     /// all of its processes.
     async fn stop(&mut self, signals: &mut Signals) -> Result<Ending, Fatal> {
+        // What clients have sent before the signal counts: let it be seen.
+        tokio::task::yield_now().await;
         self.server.drain();
         let begun = Instant::now();
         let deadline = begun + self.server.settings.shutdown_timeout;

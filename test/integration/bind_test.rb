@@ -23,6 +23,13 @@ class BindTest < Support::IntegrationTest
     assert_predicate server, :running?
   end
 
+  def test_standard_output_may_be_the_ready_descriptor
+    server = server(app: HELLO, args: %w[--ready-fd 1])
+    server.launch.close
+
+    await_log(server, %r{^http://127\.0\.0\.1:\d+$})
+  end
+
   def test_localhost_listens_on_all_its_addresses_with_one_port
     server = serve(HELLO, binds: ["tcp://localhost:0"])
 

@@ -68,6 +68,39 @@ class ProcessDeathTest < Support::IntegrationTest
     assert_equal 200, server.get("/").status
   end
 
+  def test_edge_buries_what_a_worker_leaves_behind
+    server = serve("run ->(_env) { fork { sleep } && Process.kill(:KILL, Process.pid) }", threads: 1)
+    server.request("POST", "/", body: "x")
+    await_workers(server, 2)
+    left = (server.children - [server.mold, *server.workers.values.last]).first
+    Process.kill(:KILL, left)
+
+    eventually(message: "no zombie") { !File.exist?("/proc/#{left}") }
+  end
+
+  def test_nothing_is_kept_of_workers_that_are_gone
+    server = serve(GATED, threads: 2)
+    kill_and_await_replacement(server, 1)
+    before = descriptors(server)
+    (2..6).each { |number| kill_and_await_replacement(server, number) }
+
+    assert_equal before, descriptors(server)
+  end
+
+  def test_thread_that_the_application_ends_takes_its_worker_along_but_no_other_request
+    app = GATED.sub("lambda do |env|", "lambda do |env| Thread.exit if env[\"PATH_INFO\"] == \"/end\"")
+    server = serve(app, threads: 2)
+    client = ask(server, "POST", "/gate", body: "x")
+    old = await_arrivals(server, 1).first.pid
+    assert_equal 500, server.get("/end").status
+    await_workers(server, 2)
+    refute_equal old.to_s, server.get("/").body
+    server.gate.open
+
+    assert_equal [200, old.to_s], client.read_response.then { |response| [response.status, response.body] }
+    await_log(server, / info worker ended worker=1 gen=1 pid=#{old} /)
+  end
+
   def test_get_that_kills_its_worker_is_asked_twice_and_no_more
     server = serve(SUICIDE, workers: 2, threads: 1)
 
@@ -144,6 +177,23 @@ class ProcessDeathTest < Support::IntegrationTest
 
   def kill_worker(server)
     Process.kill(:KILL, await_arrivals(server, 1).last.pid)
+  end
+
+  def kill_and_await_replacement(server, count)
+    Process.kill(:KILL, server.workers.values.last)
+    await_workers(server, count + 1)
+    eventually { server.workers.size == 1 }
+  end
+
+  # How many descriptors the edge and the mold have open, once both are at rest.
+  def descriptors(server)
+    2.times { server.get("/") }
+    eventually do
+      counts = [server.pid, server.mold].map { |pid| Dir.children("/proc/#{pid}/fd").size }
+      counts if counts == @counts
+    ensure
+      @counts = counts
+    end
   end
 
   def statuses_until(server, stop)

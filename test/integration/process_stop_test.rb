@@ -160,6 +160,20 @@ class ProcessStopTest < Support::IntegrationTest
     await_emptiness(server)
   end
 
+  def test_client_of_a_server_that_still_boots_is_answered_before_the_end
+    server = server(app: "File.write('arrivals', 'BOOT / 0'); sleep 0.005 until File.exist?('gate')\n#{GATED}",
+                    binds: ["unix://carat.sock"])
+    server.launch.close
+    await_arrivals(server, 1)
+    client = server.connect("unix://#{File.join(server.directory.path, "carat.sock")}")
+    client.request("GET", "/")
+    server.kill(:TERM)
+    await_log(server, /stopping/)
+    server.gate.open
+
+    assert_finished(server, [client])
+  end
+
   private
 
   # One request that runs and two that wait, for a server with one lane.

@@ -44,6 +44,11 @@ impl Io {
         })
     }
 
+    /// Whether the socket has not been closed yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.get()
+    }
+
     /// The socket, or an `IOError` when it has been closed.
     pub(crate) fn socket(&self, ruby: &Ruby) -> Result<BorrowedFd<'_>, Error> {
         if !self.open.get() {

@@ -191,8 +191,12 @@ impl Lane {
         })
     }
 
-    /// Has `take` return nil when it has handed out what has arrived; for another thread than the lane's.
+    /// Has `take` return nil when it has handed out what has arrived; for another thread than the lane's,
+    /// which may have left already.
     fn drain(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
+        if !lane.io.is_open() {
+            return Ok(());
+        }
         let mut state = borrow(ruby, &lane.state)?;
         if state.session.drain() && state.current.is_none() {
             // Wakes the lane's thread, which finds the end of what it reads.

@@ -103,30 +103,35 @@ impl Supervisor {
         );
     }
 
-    /// The worker has closed its control socket.
+    /// The worker has closed its control socket: it is dead or dying, or must be made to.
     pub(super) fn worker_closed(&mut self, id: WorkerId) {
-        match self.roster.get_mut(id) {
-            // It has never come to life.
-            Some(worker) if worker.pid.is_none() => self.worker_died(id, &Ended(None)),
-            _ => self.lane_lost(id),
-        }
-    }
-
-    /// The worker has closed a socket: it is dead or dying, or must be made to.
-    pub(super) fn lane_lost(&mut self, id: WorkerId) {
         let Some(worker) = self.roster.get_mut(id) else {
             return;
         };
-        if worker.pid.is_none() || matches!(worker.stage, Stage::Ending { .. } | Stage::Lost { .. })
-        {
-            return;
+        if worker.pid.is_none() {
+            // It has never come to life.
+            self.worker_died(id, &Ended(None));
+        } else if !matches!(worker.stage, Stage::Ending { .. } | Stage::Lost { .. }) {
+            let now = Instant::now();
+            worker.stage = Stage::Lost {
+                deadline: now + KILL_AFTER,
+            };
+            if worker.boot == Boot::Pending {
+                self.worker_backoff.fail(now);
+            }
         }
-        let now = Instant::now();
-        worker.stage = Stage::Lost {
-            deadline: now + KILL_AFTER,
-        };
-        if worker.boot == Boot::Pending {
-            self.worker_backoff.fail(now);
+    }
+
+    /// The worker has closed a lane: it dies, or the application has ended one of its threads. Then the
+    /// others finish what they hold.
+    pub(super) fn lane_lost(&mut self, id: WorkerId) {
+        let deadline = Instant::now() + self.server.settings.shutdown_timeout;
+        if let Some(worker) = self.roster.get_mut(id) {
+            if worker.stage == Stage::Ready {
+                worker.stage = Stage::Retiring { deadline };
+                self.server.dispatcher.drain(id);
+            }
+            self.lane_drained(id);
         }
     }
 

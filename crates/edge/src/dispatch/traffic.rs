@@ -48,7 +48,10 @@ fn poll_traffic(
     let flushed = lane.poll_flush(cx, socket);
     lane.set_waker(cx.waker());
     match flushed {
-        Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+        // A worker that reads no more may still have sent something; the end of that is the end of the lane.
+        Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Poll::Ready(Err(error))
+        }
         _ => Poll::Pending,
     }
 }

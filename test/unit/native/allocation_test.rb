@@ -36,7 +36,7 @@ module Native
     end
 
     def requests
-      Array.new(REQUESTS) { |id| Support::Wire.request(id, path: "/a", query: "q=1", headers: HEADERS) }.join
+      Array.new(REQUESTS) { |place| Support::Wire.request(place + 1, path: "/a", query: "q=1", headers: HEADERS) }.join
     end
 
     def serve_some(served, lane)

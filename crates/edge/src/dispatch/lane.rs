@@ -22,6 +22,9 @@ use crate::supervise::WorkerId;
 /// With so many bytes waiting to be sent, a lane takes no further request.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
 
+/// After so many requests an old recall is refreshed.
+const RECALL_REFRESH: u32 = 1 << 24;
+
 /// Which lane of which worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneTag {
@@ -40,6 +43,8 @@ pub(crate) struct Lane {
     outbox: RefCell<Outbox>,
     held: RefCell<VecDeque<Held>>,
     last_id: Cell<u32>,
+    /// The id through which requests were recalled.
+    recalled: Cell<u32>,
     pace: Cell<Pace>,
     front_since: Cell<Instant>,
     waker: RefCell<Option<Waker>>,
@@ -83,6 +88,7 @@ impl Lane {
             outbox: RefCell::default(),
             held: RefCell::default(),
             last_id: Cell::new(0),
+            recalled: Cell::new(0),
             pace: Cell::default(),
             front_since: Cell::new(Instant::now()),
             waker: RefCell::default(),
@@ -146,6 +152,9 @@ impl Lane {
         let id = self.last_id.get().wrapping_add(1);
         encode(&mut self.outbox.borrow_mut(), id, &exchange.call)?;
         self.last_id.set(id);
+        if id % RECALL_REFRESH == 0 {
+            self.refresh_recall()?;
+        }
         let mut held = self.held.borrow_mut();
         if held.is_empty() {
             self.front_since.set(now);
@@ -199,10 +208,25 @@ impl Lane {
         self.held.borrow().len() > usize::from(self.capacity.get())
     }
 
+    fn write_recalled(&self, id: u32) -> io::Result<()> {
+        self.recalled.set(id);
+        let word = id.to_le_bytes();
+        self.page.write_all_at(&word, Page::RECALLED_AT as u64)
+    }
+
+    /// Moves an old recall up to what has begun, which recalls nothing: ids wrap around, and what is
+    /// half of them behind would look as if it were ahead. One that may still be wanted stays.
+    fn refresh_recall(&self) -> io::Result<()> {
+        let begun = self.begun();
+        if Page::is_behind(begun, self.recalled.get()) {
+            self.write_recalled(begun)?;
+        }
+        Ok(())
+    }
+
     /// Takes back what the worker has not begun, oldest first.
     pub(super) fn recall(&self) -> io::Result<Vec<Rc<Exchange>>> {
-        let last = self.last_id.get().to_le_bytes();
-        self.page.write_all_at(&last, Page::RECALLED_AT as u64)?;
+        self.write_recalled(self.last_id.get())?;
         fence(Ordering::SeqCst);
         let begun = self.begun();
         let mut recalled = Vec::new();
@@ -311,6 +335,36 @@ mod tests {
         page.read_exact_at(&mut recalled, Page::RECALLED_AT as u64)
             .expect("read");
         assert_eq!(u32::from_le_bytes(recalled), 3);
+    }
+
+    #[test]
+    fn an_old_recall_never_looks_as_if_it_were_ahead() {
+        let (lane, page) = lane_with(0);
+        for last in [
+            RECALL_REFRESH,
+            u32::MAX / 2 + 1,
+            u32::MAX - RECALL_REFRESH + 1,
+            0,
+        ] {
+            let begun = last.wrapping_sub(2);
+            page.write_all_at(&begun.to_le_bytes(), Page::BEGUN_AT as u64)
+                .expect("written");
+            lane.last_id.set(last.wrapping_sub(1));
+            lane.recalled.set(begun.wrapping_sub(RECALL_REFRESH));
+            lane.begin(exchange(), Instant::now()).expect("encoded");
+            assert_eq!(lane.recalled.get(), begun);
+        }
+    }
+
+    #[test]
+    fn a_recall_that_is_still_wanted_is_not_refreshed() {
+        let (lane, page) = lane_with(0);
+        lane.last_id.set(RECALL_REFRESH - 1);
+        lane.recalled.set(RECALL_REFRESH - 1);
+        page.write_all_at(&7_u32.to_le_bytes(), Page::BEGUN_AT as u64)
+            .expect("written");
+        lane.begin(exchange(), Instant::now()).expect("encoded");
+        assert_eq!(lane.recalled.get(), RECALL_REFRESH - 1);
     }
 
     #[test]

@@ -51,6 +51,7 @@ class UploadExampleTest < Support::IntegrationTest
   end
 
   def test_memory_of_every_process_is_told
+    await_workers(@server, 2)
     processes = JSON.parse(@server.get("/memory").body)
 
     assert_equal ["edge", "mold", "worker 1", "worker 2"], processes.map { |process| process.fetch("name") }

@@ -190,7 +190,10 @@ impl Head {
     }
 }
 
-/// Called by `rb_hash_foreach` for each header; `head` is the `Head` that asked for it.
+/// Called by `rb_hash_foreach` for each header.
+///
+/// # Safety
+/// `head` is the pointer to the `Head` that asked for it, and nobody else uses that meanwhile.
 unsafe extern "C" fn add_pair(name: VALUE, value: VALUE, head: VALUE) -> c_int {
     // SAFETY: `take_headers` passes a pointer to its own `Head`, which it does not touch meanwhile.
     let head = unsafe { &mut *(head as *mut Head) };

@@ -24,13 +24,32 @@ pub(crate) struct Settings {
     pub(crate) log_format: LogFormat,
     pub(crate) access_log: bool,
     pub(crate) spool_dir: PathBuf,
+    pub(crate) spool_limit: u64,
     pub(crate) inline_body_limit: usize,
+    pub(crate) body_buffer: usize,
+    pub(crate) request_body: RequestMode,
+    pub(crate) multipart: Multipart,
+    pub(crate) max_parts: usize,
+    pub(crate) max_files: usize,
+    pub(crate) max_part_header: usize,
+    pub(crate) max_field_bytes: usize,
+    pub(crate) decode_requests: bool,
+    pub(crate) max_decoded_body: u64,
+    pub(crate) max_decode_ratio: u64,
     pub(crate) max_body: u64,
     pub(crate) max_header_bytes: usize,
     pub(crate) max_headers: usize,
     pub(crate) max_uri: usize,
     pub(crate) max_connections: usize,
     pub(crate) body_min_rate: u64,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) write_timeout: Duration,
+    pub(crate) write_min_rate: u64,
+    pub(crate) compress: bool,
+    pub(crate) compress_min_bytes: u64,
+    pub(crate) gzip_level: u32,
+    pub(crate) brotli_level: u32,
+    pub(crate) zstd_level: i32,
     pub(crate) queue_limit: usize,
     #[serde(deserialize_with = "seconds")]
     pub(crate) header_timeout: Duration,
@@ -52,6 +71,22 @@ pub(crate) struct Settings {
 pub(crate) enum LogFormat {
     Text,
     Json,
+}
+
+/// When the application begins a request that has a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RequestMode {
+    Whole,
+    Stream,
+}
+
+/// Who takes the files out of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Multipart {
+    App,
+    Edge,
 }
 
 impl Settings {

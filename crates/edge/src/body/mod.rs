@@ -1,11 +1,14 @@
 //! Bodies on their way in and out.
 
+mod arriving;
 mod dechunk;
 mod file;
 mod receive;
 mod reply;
+mod sink;
 mod spool;
 mod stream;
+mod whole;
 
 pub(crate) use file::FileBody;
 pub(crate) use receive::receive;

@@ -26,8 +26,9 @@ impl Spool {
     }
 
     /// Appends `bytes`, off the thread that serves the connections: a disk may be slow.
-    pub(crate) async fn write(&mut self, bytes: Bytes) -> io::Result<()> {
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = Arc::clone(&self.file);
+        let bytes = Bytes::copy_from_slice(bytes);
         self.length += bytes.len() as u64;
         blocking(move || (&*file).write_all(&bytes)).await
     }

@@ -57,8 +57,8 @@ async fn receive_and_ask(
     watch: Rc<Watch>,
     server: Rc<Server>,
 ) -> Result<Answer, Refusal> {
-    let received = receive(body, &watch, &server).await;
-    call.body = received.map_err(|refusal| refuse(refusal, &watch))?;
+    let received = receive(&mut call, body, &watch, &server).await;
+    received.map_err(|refusal| refuse(refusal, &watch))?;
     server.dispatcher.ask(call)?.await
 }
 

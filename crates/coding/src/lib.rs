@@ -3,3 +3,7 @@
 //! This crate does no I/O and knows neither connections nor Ruby.
 
 #![forbid(unsafe_code)]
+
+mod coding;
+
+pub use coding::Coding;

@@ -36,6 +36,12 @@ module Support
       Dir.glob("/proc/#{pid}/fd/*").filter_map { |link| target(link) }.grep(/\Asocket:/)
     end
 
+    # The sizes of the files without a name that a process has open.
+    def unlinked(pid)
+      links = Dir.glob("/proc/#{pid}/fd/*").select { |link| target(link)&.match?(%r{\A/(?!memfd:).* \(deleted\)\z}) }
+      links.filter_map { |link| size(link) }
+    end
+
     # Whether the process exists and is not a zombie.
     def alive?(pid)
       !%w[Z X].include?(File.read("/proc/#{pid}/stat").rpartition(") ").last[0])
@@ -57,6 +63,12 @@ module Support
       rescue Errno::ESRCH
         next # It ended by itself, which is what was wanted.
       end
+    end
+
+    def size(path)
+      File.size(path)
+    rescue *GONE
+      nil
     end
 
     def target(link)

@@ -5,6 +5,7 @@ use hyper::server::conn::http1;
 use tokio::sync::{Semaphore, watch};
 
 use crate::board::Board;
+use crate::body::SpoolQuota;
 use crate::dispatch::Dispatcher;
 use crate::http::{self, AccessLog, HeadLimits};
 use crate::log::Log;
@@ -18,6 +19,7 @@ pub(crate) struct Server {
     pub(crate) access_log: AccessLog,
     pub(crate) board: Rc<Board>,
     pub(crate) dispatcher: Rc<Dispatcher>,
+    pub(crate) spool_quota: Rc<SpoolQuota>,
     pub(crate) http1: http1::Builder,
     /// One seat for each connection.
     pub(crate) seats: Arc<Semaphore>,
@@ -36,6 +38,7 @@ impl Server {
             access_log: AccessLog::new(log, settings.access_log),
             board: Board::new(),
             dispatcher,
+            spool_quota: SpoolQuota::new(settings.spool_limit),
             http1: http::http1(settings),
             seats: Arc::new(Semaphore::new(settings.max_connections)),
             draining: Flag::default(),
@@ -55,6 +58,20 @@ impl Server {
     pub(crate) fn drain(&self) {
         self.draining.set();
         self.board.wake_all();
+    }
+
+    /// Tells once what has been refused in many requests. Called once a tick.
+    pub(crate) fn report(&self) {
+        let refused = self.spool_quota.take_refused();
+        if refused > 0 {
+            self.log.warn(
+                "spool full",
+                &[
+                    ("refused", &refused),
+                    ("spool_limit", &self.settings.spool_limit),
+                ],
+            );
+        }
     }
 
     /// Whether no client is connected.

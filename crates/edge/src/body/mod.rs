@@ -3,14 +3,17 @@
 mod arriving;
 mod dechunk;
 mod file;
+mod quota;
 mod receive;
 mod reply;
 mod sink;
 mod spool;
+mod spooler;
 mod stream;
 mod whole;
 
 pub(crate) use file::FileBody;
+pub(crate) use quota::SpoolQuota;
 pub(crate) use receive::receive;
 pub(crate) use reply::ReplyBody;
 pub(crate) use spool::Spool;

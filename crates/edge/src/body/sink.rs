@@ -25,7 +25,7 @@ impl<'a> Sink<'a> {
     /// The body is complete: what the application gets.
     pub(super) async fn finish(self) -> Result<CallBody, Refusal> {
         match self {
-            Sink::Whole(whole) => Ok(whole.finish()),
+            Sink::Whole(whole) => whole.finish().await,
         }
     }
 }

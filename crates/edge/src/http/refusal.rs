@@ -36,8 +36,10 @@ pub(crate) enum Refusal {
     BadAnswer,
     /// The body could not be written to `spool_dir`.
     SpoolFailed,
-    /// The file system of `spool_dir` is full.
+    /// The file system of `spool_dir` has no room, or not for a file of this size.
     SpoolFull,
+    /// The bodies of all requests together would exceed `spool_limit`.
+    SpoolLimit,
 }
 
 impl Refusal {
@@ -49,9 +51,10 @@ impl Refusal {
             }
             Refusal::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Refusal::QueueFull | Refusal::QueueTimeout | Refusal::Stopping => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Refusal::QueueFull
+            | Refusal::QueueTimeout
+            | Refusal::Stopping
+            | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::WorkerLost => StatusCode::BAD_GATEWAY,
             Refusal::AppTimeout => StatusCode::GATEWAY_TIMEOUT,
             Refusal::BadAnswer | Refusal::SpoolFailed => StatusCode::INTERNAL_SERVER_ERROR,
@@ -72,6 +75,7 @@ impl Refusal {
             Refusal::AppTimeout => "the application did not answer in time",
             Refusal::BadAnswer => "the application's answer is not valid HTTP",
             Refusal::SpoolFailed | Refusal::SpoolFull => "the request body could not be stored",
+            Refusal::SpoolLimit => "too many request bodies are stored at once",
         }
     }
 
@@ -84,7 +88,8 @@ impl Refusal {
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::SpoolFailed
-            | Refusal::SpoolFull => Fault::Server,
+            | Refusal::SpoolFull
+            | Refusal::SpoolLimit => Fault::Server,
         }
     }
 
@@ -92,7 +97,10 @@ impl Refusal {
     /// known, or not worth reading on for.
     pub(crate) fn ends_connection(self) -> bool {
         matches!(self.fault(), Fault::Client)
-            || matches!(self, Refusal::SpoolFailed | Refusal::SpoolFull)
+            || matches!(
+                self,
+                Refusal::SpoolFailed | Refusal::SpoolFull | Refusal::SpoolLimit
+            )
     }
 
     /// The answer as a response.

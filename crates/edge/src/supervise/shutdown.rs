@@ -63,6 +63,7 @@ impl Supervisor {
     fn tick(&self) {
         self.server.board.tick();
         self.server.dispatcher.tick();
+        self.server.report();
         self.server.log.flush();
     }
 

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/gate"
+require "support/integration_test"
+
+# Bodies in unlinked files, and the room that they have.
+class HttpSpoolTest < Support::IntegrationTest
+  KB = 1024
+  SPOOL = { "spool/keep" => "" }.freeze
+  ARGS = %w[--inline-body-limit 16KB --body-buffer 16KB --spool-dir spool].freeze
+  CHUNKED = { "Transfer-Encoding" => "chunked" }.freeze
+
+  def test_bodies_beyond_the_spool_limit_together_get_503_and_their_room_is_given_back
+    server = serve_spooling(args: %w[--spool-limit 1MB])
+    first = ask(server, "POST", "/gate", body: "x" * 700 * KB)
+    await_arrivals(server, 1)
+    3.times { assert_refused 503, server, "x" * 500 * KB }
+    refused = -> { server.log.scan(/spool full refused=(\d+) spool_limit=1048576/).flatten.sum(&:to_i) }
+    eventually { assert_equal 3, refused.call }
+    server.gate.open
+
+    assert_equal 200, first.read_response.status
+    assert_equal 200, server.request("POST", "/", body: "x" * 1024 * KB).status
+  end
+
+  def test_a_503_for_want_of_room_says_when_to_come_back
+    server = serve_spooling(args: %w[--spool-limit 100KB])
+    response = server.request("POST", "/", fields: CHUNKED, body: chunked("x" * 101 * KB))
+
+    assert_equal [503, "1", "close"], [response.status, response["retry-after"], response["connection"]]
+    assert_equal 200, server.request("POST", "/", body: "x" * 100 * KB).status
+  end
+
+  def test_what_a_client_that_disappears_has_sent_is_given_back
+    server = serve_spooling(args: %w[--spool-limit 1MB])
+    10.times do
+      leaving = server.connect.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n#{"x" * 800_000}")
+      eventually { assert_operator spooled(server).sum, :>=, 700_000 }
+      leaving.close
+      eventually { assert_empty spooled(server) }
+    end
+
+    assert_equal 200, server.request("POST", "/", body: "x" * 1024 * KB).status
+    refute_includes server.log, "spool full"
+  end
+
+  def test_a_full_disk_is_507_and_the_server_goes_on
+    server = serve_spooling(command: with_small_disk, args: ["--log", "log"])
+
+    assert_refused 507, server, "x" * 1100 * KB
+    assert_equal 200, server.request("POST", "/", body: "x" * 900 * KB).status
+    assert_match(/cannot spool a request body.*No space left/, server.directory.read("log"))
+  end
+
+  # EFBIG, from `ulimit -f` or a file system with small files: the body is what cannot be stored.
+  def test_a_file_that_may_not_grow_is_507_and_the_server_goes_on
+    server = serve_spooling(command: ["sh", "-c", "trap '' XFSZ; ulimit -f 2048; exec \"$@\"", "sh", *command])
+
+    assert_refused 507, server, "x" * 2048 * KB
+    assert_equal 200, server.request("POST", "/", body: "x" * 1000 * KB).status
+  end
+
+  def test_bodies_that_fit_into_memory_need_no_directory
+    server = serve_spooling
+    FileUtils.rm_r(spool_dir(server))
+    client = server.connect
+    [{ fields: CHUNKED, body: chunked("ab") }, { body: "x" * 16 * KB }].each do |request|
+      assert_equal 200, client.request("POST", "/", **request).read_response.status
+    end
+
+    assert_refused 500, server, "x" * 17 * KB
+    assert_match(/cannot spool a request body spool_dir=\S+ cause="No such file/, server.log)
+  end
+
+  private
+
+  def serve_spooling(args: [], **options)
+    serve(Support::Gate::APP, threads: 1, files: SPOOL, args: [*ARGS, *args], **options)
+  end
+
+  # Nothing of a refused body stays, neither an open file nor a name.
+  def assert_refused(status, server, body)
+    before = spooled(server).size
+    client = ask(server, "POST", "/", body: body)
+
+    assert_equal [status, "close"], client.read_response.then { |response| [response.status, response["connection"]] }
+    eventually { assert_operator spooled(server).size, :<=, before }
+    assert_equal Dir.exist?(spool_dir(server)) ? %w[keep] : [], Dir.glob("*", base: spool_dir(server))
+  end
+
+  # The sizes of the files without a name that the edge has open.
+  def spooled(server)
+    Support::ProcessTree.unlinked(server.pid)
+  end
+
+  # As the server sees it, which may have mounted something there.
+  def spool_dir(server)
+    "/proc/#{server.pid}/cwd/spool"
+  end
+
+  def command
+    Support::ServerOptions::COMMAND
+  end
+
+  # A tmpfs that only the server sees.
+  def with_small_disk
+    mount = "mount -t tmpfs -o size=1m carat spool && touch spool/keep && exec \"$@\""
+    unshare = Process.uid.zero? ? %w[unshare --mount] : %w[unshare --mount --map-root-user]
+    may_mount = system(*unshare, "mount", "-t", "tmpfs", "carat", "/mnt", err: File::NULL)
+    skip "no file system can be mounted here" unless may_mount
+
+    [*unshare, "sh", "-c", mount, "sh", *command]
+  end
+
+  def chunked(body)
+    "#{body.bytesize.to_s(16)}\r\n#{body}\r\n0\r\n\r\n"
+  end
+end

@@ -8,8 +8,9 @@ use wire::{Frame, HEADER_BYTES, Malformed};
 
 use crate::DESCRIPTORS_LIMIT;
 
-/// How many bytes one read takes at most, and the size of an inbox that holds no large frame.
-pub const READ_LIMIT: usize = 64 * 1024;
+/// How many bytes one read takes at most, and the size of an inbox that holds no large frame: the
+/// largest piece of a stream arrives by one read, whatever the few bytes of its frame are.
+pub const READ_LIMIT: usize = wire::stream::PIECE_LIMIT + 1024;
 
 /// What a read brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,6 +206,17 @@ mod tests {
         assert_eq!(received.as_deref(), Some(&data[..]));
         inbox.fill(&far).expect("nothing there");
         assert!(inbox.frames.bytes.len() <= READ_LIMIT);
+    }
+
+    #[test]
+    fn the_largest_piece_of_a_stream_arrives_by_one_read() {
+        let (near, far) = pair();
+        let mut outbox = Outbox::default();
+        wire::stream::encode_chunk(outbox.buffer(), 1, &[7; wire::stream::PIECE_LIMIT]);
+        assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
+        let mut inbox = Inbox::default();
+        inbox.fill(&far).expect("read");
+        assert!(inbox.frames.next().expect("well formed").is_some());
     }
 
     #[test]

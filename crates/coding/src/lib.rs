@@ -5,5 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod coding;
+mod codings;
+mod decode;
 
 pub use coding::Coding;
+pub use codings::{CODINGS_LIMIT, Codings, Unsupported};
+pub use decode::{DecodeError, DecodeLimits, Decoder, RATIO_GRACE, Step, ZSTD_WINDOW_LIMIT};

@@ -1,0 +1,94 @@
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::{DecodeError, Step};
+
+/// The only window that RFC 1951 knows, 32 KiB.
+const WINDOW_BITS: u8 = 15;
+
+/// gzip and deflate.
+#[derive(Debug)]
+pub(super) struct Inflate {
+    format: Format,
+    /// The member that is being decoded; none before the first byte of each.
+    member: Option<Decompress>,
+    /// Whether the last member that began has ended.
+    complete: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// Members, one behind the other (RFC 1952 2.2).
+    Gzip,
+    /// One stream of RFC 1950. Clients have always sent bare RFC 1951 under this name as well (RFC 9110
+    /// 8.4.1.2), and browsers and servers take it.
+    Deflate,
+}
+
+impl Inflate {
+    pub(super) fn gzip() -> Inflate {
+        Inflate::new(Format::Gzip)
+    }
+
+    pub(super) fn deflate() -> Inflate {
+        Inflate::new(Format::Deflate)
+    }
+
+    fn new(format: Format) -> Inflate {
+        Inflate {
+            format,
+            member: None,
+            complete: false,
+        }
+    }
+
+    pub(super) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
+        let Some(&first) = input.first().filter(|_| self.member.is_none()) else {
+            return self.inflate(input, output);
+        };
+        if self.complete && self.format == Format::Deflate {
+            return Err(DecodeError::Corrupt);
+        }
+        self.complete = false;
+        self.member = Some(match self.format {
+            Format::Gzip => Decompress::new_gzip(WINDOW_BITS),
+            Format::Deflate => Decompress::new(begins_zlib(first)),
+        });
+        self.inflate(input, output)
+    }
+
+    /// Whether the input may end here.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
+        let Some(member) = &mut self.member else {
+            return Ok(Step::default());
+        };
+        let (read_before, written_before) = (member.total_in(), member.total_out());
+        let status = member.decompress(input, output, FlushDecompress::None);
+        let status = status.map_err(|_| DecodeError::Corrupt)?;
+        let read = count(member.total_in() - read_before);
+        let written = count(member.total_out() - written_before);
+        if status == Status::StreamEnd {
+            self.member = None;
+            self.complete = true;
+        }
+        let more = read < input.len() || (self.member.is_some() && written == output.len());
+        Ok(Step {
+            read,
+            written,
+            more,
+        })
+    }
+}
+
+/// Whether this is the first byte of RFC 1950: method 8, and a window of at most 32 KiB. As the first byte of
+/// RFC 1951 it would be a stored block with a one in its padding, which no encoder writes.
+fn begins_zlib(first: u8) -> bool {
+    first & 0x0f == 8 && first >> 4 <= 7
+}
+
+fn count(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("one step moves no more than its buffers hold")
+}

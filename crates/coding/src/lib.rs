@@ -7,7 +7,9 @@
 mod coding;
 mod codings;
 mod decode;
+mod negotiate;
 
 pub use coding::Coding;
 pub use codings::{CODINGS_LIMIT, Codings, Unsupported};
 pub use decode::{DecodeError, DecodeLimits, Decoder, RATIO_GRACE, Step, ZSTD_WINDOW_LIMIT};
+pub use negotiate::negotiate;

@@ -1,0 +1,311 @@
+use crate::Coding;
+
+/// A header longer than this, over all its lines, is not looked at: a browser sends 23 bytes, and
+/// 8 KB of `*;q=` cost Rack 170 ms (CVE-2026-34230).
+const BYTES_LIMIT: usize = 1024;
+
+/// A header with more entries than this is not looked at.
+const ENTRIES_LIMIT: usize = 32;
+
+/// What a response can be sent in, the one that is preferred when the client does not care first:
+/// zstd is five times as fast as the others at about the same size, br smaller than gzip.
+const NAMED: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
+
+/// The same for a client that says `*` and may never have heard of the newer ones.
+const UNNAMED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
+
+/// How much a client wants something, in thousandths.
+type Weight = u16;
+
+/// The coding for the response to a request with these lines of `Accept-Encoding`; `None` is a
+/// response without one (RFC 9110 12.5.3).
+///
+/// That is also the answer to a client that refuses even this (`identity;q=0`) but takes no coding
+/// known here: a page that it may be able to read is worth more than a 406.
+///
+/// ```
+/// use coding::{Coding, negotiate};
+///
+/// assert_eq!(negotiate([&b"gzip, deflate, br"[..]]), Some(Coding::Brotli));
+/// assert_eq!(negotiate([&b"gzip;q=1.0, *;q=0.5"[..]]), Some(Coding::Gzip));
+/// assert_eq!(negotiate([&b"identity"[..]]), None);
+/// ```
+#[must_use]
+pub fn negotiate<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Coding> {
+    let wishes = Wishes::read(lines)?;
+    let named = NAMED.iter().map(|&coding| (wishes.named(coding), coding));
+    let unnamed = UNNAMED
+        .iter()
+        .map(|&coding| (wishes.unnamed(coding), coding));
+    let mut best: Option<(Weight, Coding)> = None;
+    for (weight, coding) in named.chain(unnamed) {
+        let weight = weight.unwrap_or(0);
+        if weight > best.map_or(0, |(best, _)| best) {
+            best = Some((weight, coding));
+        }
+    }
+    let plain = wishes.identity.unwrap_or(0);
+    best.filter(|&(weight, _)| weight >= plain)
+        .map(|(_, coding)| coding)
+}
+
+/// What a client has said of each coding; where it has said several things, the least of them.
+#[derive(Debug, Default)]
+struct Wishes {
+    gzip: Option<Weight>,
+    brotli: Option<Weight>,
+    zstd: Option<Weight>,
+    identity: Option<Weight>,
+    any: Option<Weight>,
+}
+
+impl Wishes {
+    /// `None` when the header is longer than anybody's.
+    fn read<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Wishes> {
+        let (mut bytes, mut entries) = (0, 0);
+        let mut wishes = Wishes::default();
+        for line in lines {
+            bytes += line.len();
+            if bytes > BYTES_LIMIT {
+                return None;
+            }
+            for entry in line.split(|&byte| byte == b',') {
+                entries += 1;
+                if entries > ENTRIES_LIMIT {
+                    return None;
+                }
+                wishes.note(entry);
+            }
+        }
+        Some(wishes)
+    }
+
+    /// Notes one entry; one that is malformed says nothing.
+    fn note(&mut self, entry: &[u8]) {
+        let mut parts = entry.splitn(2, |&byte| byte == b';');
+        let name = parts.next().unwrap_or_default().trim_ascii();
+        let weight = parts.next().map_or(Some(1000), weight);
+        let (Some(slot), Some(weight)) = (self.slot(name), weight) else {
+            return;
+        };
+        *slot = Some(slot.map_or(weight, |noted| noted.min(weight)));
+    }
+
+    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<Weight>> {
+        if name == b"*" {
+            return Some(&mut self.any);
+        }
+        if name.eq_ignore_ascii_case(b"identity") {
+            return Some(&mut self.identity);
+        }
+        match Coding::named(name)? {
+            Coding::Gzip => Some(&mut self.gzip),
+            Coding::Brotli => Some(&mut self.brotli),
+            Coding::Zstd => Some(&mut self.zstd),
+            // Half of the clients mean zlib's format by it, the others a bare stream.
+            Coding::Deflate => None,
+        }
+    }
+
+    fn named(&self, coding: Coding) -> Option<Weight> {
+        match coding {
+            Coding::Gzip => self.gzip,
+            Coding::Brotli => self.brotli,
+            Coding::Zstd => self.zstd,
+            Coding::Deflate => None,
+        }
+    }
+
+    /// What `*` says of a coding.
+    fn unnamed(&self, coding: Coding) -> Option<Weight> {
+        self.any.filter(|_| self.named(coding).is_none())
+    }
+}
+
+/// The weight in `q=0.5`; digits after the third are not looked at.
+fn weight(parameter: &[u8]) -> Option<Weight> {
+    let (name, value) = parameter.trim_ascii().split_at_checked(2)?;
+    if !name.eq_ignore_ascii_case(b"q=") {
+        return None;
+    }
+    let (whole, fraction) = value.split_first()?;
+    let digits = match fraction {
+        [] => fraction,
+        [b'.', digits @ ..] => digits,
+        _ => return None,
+    };
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    match whole {
+        b'0' => Some(thousandths(digits)),
+        b'1' if digits.iter().all(|&digit| digit == b'0') => Some(1000),
+        _ => None,
+    }
+}
+
+fn thousandths(digits: &[u8]) -> Weight {
+    let padded = digits.iter().copied().chain(std::iter::repeat(b'0'));
+    padded
+        .take(3)
+        .fold(0, |sum, digit| sum * 10 + Weight::from(digit - b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn choice(header: &str) -> Option<Coding> {
+        negotiate([header.as_bytes()])
+    }
+
+    #[test]
+    fn equal_wishes_are_decided_by_the_server() {
+        assert_eq!(choice("gzip, deflate, br, zstd"), Some(Coding::Zstd));
+        assert_eq!(choice("gzip, deflate, br"), Some(Coding::Brotli));
+        assert_eq!(choice("gzip, deflate"), Some(Coding::Gzip));
+        assert_eq!(choice("br;q=0.5,gzip;q=0.5"), Some(Coding::Brotli));
+    }
+
+    #[test]
+    fn the_greatest_weight_wins() {
+        assert_eq!(choice("zstd;q=0.8, br;q=0.9, gzip"), Some(Coding::Gzip));
+        assert_eq!(choice("gzip;q=0.001"), Some(Coding::Gzip));
+        assert_eq!(choice("gzip;q=0.5, br;q=0.501"), Some(Coding::Brotli));
+    }
+
+    #[test]
+    fn nothing_wished_is_nothing_done() {
+        assert_eq!(negotiate([]), None);
+        for header in ["", " ", ",", "identity", "deflate", "compress, x", "*;q=0"] {
+            assert_eq!(choice(header), None, "{header}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_not_sent() {
+        assert_eq!(choice("gzip;q=0"), None);
+        assert_eq!(choice("gzip;q=0.000, br"), Some(Coding::Brotli));
+        assert_eq!(choice("*, gzip;q=0, br;q=0"), Some(Coding::Zstd));
+        assert_eq!(choice("gzip, gzip;q=0"), None);
+    }
+
+    #[test]
+    fn anything_means_the_coding_that_everybody_has() {
+        assert_eq!(choice("*"), Some(Coding::Gzip));
+        assert_eq!(choice("*, br"), Some(Coding::Brotli));
+        assert_eq!(choice("gzip;q=0.5, *"), Some(Coding::Brotli));
+        assert_eq!(choice("gzip;q=0.5, *;q=0"), Some(Coding::Gzip));
+    }
+
+    #[test]
+    fn no_coding_is_a_choice_like_the_others() {
+        assert_eq!(choice("identity, gzip;q=0.9"), None);
+        assert_eq!(choice("identity;q=0.5, gzip;q=0.9"), Some(Coding::Gzip));
+        assert_eq!(choice("identity, gzip"), Some(Coding::Gzip));
+        assert_eq!(choice("identity;q=0, gzip;q=0.1"), Some(Coding::Gzip));
+        assert_eq!(choice("identity;q=0, *"), Some(Coding::Gzip));
+        assert_eq!(choice("identity;q=0"), None);
+        assert_eq!(choice("identity;q=0, *;q=0"), None);
+    }
+
+    #[test]
+    fn case_space_and_lines_do_not_matter() {
+        assert_eq!(choice("GZip"), Some(Coding::Gzip));
+        assert_eq!(choice("x-gzip"), Some(Coding::Gzip));
+        assert_eq!(
+            choice("\tbr \t; Q=0.3 ,, gzip ;q=0.2"),
+            Some(Coding::Brotli)
+        );
+        let lines = [&b"gzip;q=0.1"[..], b"", b"zstd;q=0", b"br;q=0.2"];
+        assert_eq!(negotiate(lines), Some(Coding::Brotli));
+    }
+
+    #[test]
+    fn a_malformed_entry_says_nothing() {
+        for header in [
+            "gzip;q=",
+            "gzip;q",
+            "gzip;",
+            "gzip;q=2",
+            "gzip;q=1.001",
+            "gzip;q=-1",
+            "gzip;q=0.5x",
+            "gzip;q=.5",
+            "gzip;level=9",
+            "gzip;q=1;q=1",
+            "gz ip",
+            "*;q=",
+        ] {
+            assert_eq!(choice(header), None, "{header}");
+            let header = format!("{header}, br;q=0.1");
+            assert_eq!(choice(&header), Some(Coding::Brotli), "{header}");
+        }
+        assert_eq!(choice("gzip;q=1.000, br;q=0.9999"), Some(Coding::Gzip));
+    }
+
+    #[test]
+    fn a_header_longer_than_anybodys_is_not_looked_at() {
+        let longest = format!("gzip{}", " ".repeat(BYTES_LIMIT - 4));
+        assert_eq!(choice(&longest), Some(Coding::Gzip));
+        assert_eq!(choice(&format!("{longest} ")), None);
+        assert_eq!(negotiate([longest.as_bytes(), b"x"]), None);
+        let most = format!("gzip{}", ",".repeat(ENTRIES_LIMIT - 1));
+        assert_eq!(choice(&most), Some(Coding::Gzip));
+        assert_eq!(choice(&format!("{most},")), None);
+        assert_eq!(choice(&"*;q=".repeat(2048)), None);
+    }
+
+    /// Whether the header allows `name`, read with a hand as light as can be: some entry that is
+    /// this name or `*` has no weight of nothing but zeros.
+    fn allowed(header: &[u8], name: &str) -> bool {
+        let text = String::from_utf8_lossy(header).to_ascii_lowercase();
+        let entries = text.split(',').map(|entry| entry.replace([' ', '\t'], ""));
+        let takes = |wanted: &str| {
+            entries.clone().any(|entry| {
+                let (name, weight) = entry.split_once(';').unwrap_or((&entry, "q=1"));
+                name.trim_start_matches("x-") == wanted
+                    && weight.bytes().any(|b| (b'1'..=b'9').contains(&b))
+            })
+        };
+        takes(name) || takes("*")
+    }
+
+    fn entry() -> impl Strategy<Value = String> {
+        let name = prop::sample::select(vec![
+            "gzip", "x-gzip", "br", "zstd", "deflate", "identity", "*", "GZIP", "", "foo",
+        ]);
+        let weight = prop::sample::select(vec![
+            "", ";q=0", ";q=0.0", ";q=1", "; q=0.5", ";q=0.001", ";q=", ";x=1", ";q=9", " ;Q=0.25",
+        ]);
+        (name, weight).prop_map(|(name, weight)| format!("{name}{weight}"))
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_taken(lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..6)) {
+            let header = lines.join(&b',');
+            if let Some(coding) = negotiate(lines.iter().map(Vec::as_slice)) {
+                prop_assert!(allowed(&header, coding.name()));
+            }
+        }
+
+        #[test]
+        fn the_choice_is_one_that_the_header_allows(entries in prop::collection::vec(entry(), 0..12)) {
+            let header = entries.join(",");
+            if let Some(coding) = choice(&header) {
+                prop_assert!(allowed(header.as_bytes(), coding.name()), "{header}: {coding:?}");
+                let refused = format!("{header},{};q=0", coding.name());
+                prop_assert_ne!(choice(&refused), Some(coding));
+            }
+        }
+
+        #[test]
+        fn the_order_of_the_entries_does_not_matter(entries in prop::collection::vec(entry(), 0..12)) {
+            let reversed: Vec<_> = entries.iter().rev().cloned().collect();
+            prop_assert_eq!(choice(&entries.join(",")), choice(&reversed.join(",")));
+        }
+    }
+}

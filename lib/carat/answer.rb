@@ -41,11 +41,13 @@ module Carat
 
     def send_file(head, path)
       # A file that has grown since the application looked is cut to what was declared.
-      File.open(path, "rb") { |file| send_opened(head, file, [file.size, *head.content_length].min) }
+      File.open(path, "rb") do |file|
+        send_opened(head, file, [file.size, *head.content_length].min, allows_ranges: true)
+      end
     end
 
-    def send_opened(head, file, length)
-      head.offer { |*plain| @native.answer_file(*plain, [file.fileno, 0, length]) }
+    def send_opened(head, file, length, allows_ranges:)
+      head.offer { |*plain| @native.answer_file(*plain, [file.fileno, 0, length, allows_ranges]) }
     end
 
     def send_pieces(head, pieces)
@@ -55,7 +57,7 @@ module Carat
       length = pieces.sum(&:bytesize)
       return head.offer { |*plain| @native.answer(*plain, [*pieces]) } if length <= INLINE_LIMIT
 
-      Spool.open(@spool_dir, pieces) { |file| send_opened(head, file, length) }
+      Spool.open(@spool_dir, pieces) { |file| send_opened(head, file, length, allows_ranges: false) }
     end
 
     def send_each(head, body)

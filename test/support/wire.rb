@@ -64,7 +64,7 @@ module Support
       case rest.slice!(0).ord
       when 0 then nil
       when 1 then rest.byteslice(4..)
-      when 2 then %i[offset length].zip(rest.unpack("Q<Q<")).to_h
+      when 2 then %i[offset length ranges].zip(rest.unpack("Q<Q<C")).to_h
       when 3 then :stream
       end
     end

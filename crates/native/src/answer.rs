@@ -24,6 +24,7 @@ enum Payload {
         descriptor: Option<OwnedFd>,
         offset: u64,
         length: u64,
+        allows_ranges: bool,
     },
     Stream,
 }
@@ -54,13 +55,13 @@ impl Lane {
     }
 
     /// Answers with part of an open file: its descriptor, which stays the caller's, an offset and a length in
-    /// bytes; false as `answer`.
+    /// bytes, and whether the client may ask for ranges of it; false as `answer`.
     pub(crate) fn answer_file(
         ruby: &Ruby,
         lane: &Lane,
         status: Value,
         headers: Value,
-        (file, offset, length): (RawFd, u64, u64),
+        (file, offset, length, allows_ranges): (RawFd, u64, u64, bool),
     ) -> Result<bool, Error> {
         // SAFETY: the caller holds the file open during this call.
         let file = unsafe { BorrowedFd::borrow_raw(file) };
@@ -71,6 +72,7 @@ impl Lane {
             descriptor: Some(descriptor),
             offset,
             length,
+            allows_ranges,
         };
         lane.respond(ruby, status, headers, payload)
     }
@@ -170,7 +172,12 @@ impl Payload {
         match self {
             Payload::Empty => body::none(out),
             Payload::Pieces(pieces) => body::inline(out, pieces.bytes, pieces.iter()),
-            Payload::File { offset, length, .. } => body::file(out, *offset, *length),
+            Payload::File {
+                offset,
+                length,
+                allows_ranges,
+                ..
+            } => body::file(out, *offset, *length, *allows_ranges),
             Payload::Stream => body::stream(out),
         }
     }

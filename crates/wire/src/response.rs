@@ -18,6 +18,8 @@ pub enum ResponseBody<'a> {
         offset: u64,
         /// Bytes of the body.
         length: u64,
+        /// Whether the client may ask for ranges of it: the application has named this file.
+        allows_ranges: bool,
     },
     /// The body follows in chunks.
     Stream,
@@ -96,10 +98,11 @@ pub mod body {
     }
 
     /// `length` bytes from `offset` of the file whose descriptor is attached to this frame.
-    pub fn file(out: &mut Vec<u8>, offset: u64, length: u64) {
+    pub fn file(out: &mut Vec<u8>, offset: u64, length: u64, allows_ranges: bool) {
         out.push(BODY_FILE);
         out.extend_from_slice(&offset.to_le_bytes());
         out.extend_from_slice(&length.to_le_bytes());
+        out.push(u8::from(allows_ranges));
     }
 
     /// Chunks follow.
@@ -123,6 +126,11 @@ impl<'a> Response<'a> {
             BODY_FILE => ResponseBody::File {
                 offset: cursor.u64()?,
                 length: cursor.u64()?,
+                allows_ranges: match cursor.u8()? {
+                    0 => false,
+                    1 => true,
+                    _ => return Err(Malformed::BadValue("ranges")),
+                },
             },
             BODY_STREAM => ResponseBody::Stream,
             _ => return Err(Malformed::BadValue("response body")),
@@ -161,10 +169,11 @@ mod tests {
                 ResponseBody::Inline(b"abcd"),
             ),
             (
-                |out| body::file(out, 1, 2),
+                |out| body::file(out, 1, 2, true),
                 ResponseBody::File {
                     offset: 1,
                     length: 2,
+                    allows_ranges: true,
                 },
             ),
             (body::stream, ResponseBody::Stream),

@@ -71,9 +71,9 @@ module Native
 
     def test_a_file_is_passed_with_its_part
       lane = taken
-      File.open(__FILE__) { |file| lane.native.answer_file(200, {}, [file.fileno, 2, 6]) }
+      File.open(__FILE__) { |file| lane.native.answer_file(200, {}, [file.fileno, 2, 6, true]) }
       lane.native.flush
-      assert_equal({ offset: 2, length: 6 }, lane.response.body)
+      assert_equal({ offset: 2, length: 6, ranges: 1 }, lane.response.body)
       assert_equal "frozen", lane.descriptors.first.pread(6, 2)
     end
 

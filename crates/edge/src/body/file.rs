@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub(crate) struct FileBody {
     file: Arc<File>,
     offset: u64,
     left: u64,
+    allows_ranges: bool,
     reading: Option<JoinHandle<io::Result<Bytes>>>,
 }
 
@@ -27,6 +29,29 @@ impl FileBody {
             file: Arc::new(file),
             offset,
             left: length,
+            allows_ranges: false,
+            reading: None,
+        }
+    }
+
+    /// The same; a client may ask for ranges of it.
+    pub(crate) fn allowing_ranges(mut self) -> FileBody {
+        self.allows_ranges = true;
+        self
+    }
+
+    /// Whether a client may ask for ranges of it.
+    pub(super) fn allows_ranges(&self) -> bool {
+        self.allows_ranges
+    }
+
+    /// The bytes of `range`, counted from the next byte and within what is left.
+    pub(super) fn part(&self, range: &Range<u64>) -> FileBody {
+        FileBody {
+            file: Arc::clone(&self.file),
+            offset: self.offset + range.start,
+            left: range.end - range.start,
+            allows_ranges: false,
             reading: None,
         }
     }

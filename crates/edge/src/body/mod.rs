@@ -3,7 +3,10 @@
 mod arriving;
 mod dechunk;
 mod file;
+mod partial;
+mod parts;
 mod quota;
+mod range;
 mod receive;
 mod reply;
 mod sink;
@@ -13,6 +16,7 @@ mod stream;
 mod whole;
 
 pub(crate) use file::FileBody;
+pub(crate) use partial::partial;
 pub(crate) use quota::SpoolQuota;
 pub(crate) use receive::receive;
 pub(crate) use reply::ReplyBody;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
 use super::dechunk::Dechunk;
+use super::parts::PartsBody;
 use super::{FileBody, StreamBody};
 use crate::http::Finish;
 
@@ -20,6 +21,7 @@ pub(crate) struct ReplyBody {
 enum Content {
     Full(Bytes),
     File(FileBody),
+    Parts(Box<PartsBody>),
     Stream(StreamBody),
 }
 
@@ -47,6 +49,11 @@ impl ReplyBody {
         ReplyBody::of(Content::File(file))
     }
 
+    /// Several ranges of a file.
+    pub(super) fn parts(parts: PartsBody) -> ReplyBody {
+        ReplyBody::of(Content::Parts(Box::new(parts)))
+    }
+
     /// A body that is still being made.
     pub(crate) fn stream(stream: StreamBody) -> ReplyBody {
         ReplyBody::of(Content::Stream(stream))
@@ -63,12 +70,21 @@ impl ReplyBody {
         self.finish = Some(finish);
     }
 
+    /// The file that the body is, if a client may ask for ranges of it.
+    pub(super) fn ranged_file(&self) -> Option<&FileBody> {
+        match &self.content {
+            Content::File(file) if file.allows_ranges() && self.dechunk.is_none() => Some(file),
+            _ => None,
+        }
+    }
+
     /// How many bytes are to come, if that is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match &self.content {
             _ if self.dechunk.is_some() => None,
             Content::Full(bytes) => Some(bytes.len() as u64),
             Content::File(file) => Some(file.left()),
+            Content::Parts(parts) => Some(parts.left()),
             Content::Stream(_) => None,
         }
     }
@@ -79,6 +95,7 @@ impl ReplyBody {
             Content::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Content::Full(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
             Content::File(file) => file.poll_piece(cx),
+            Content::Parts(parts) => parts.poll_piece(cx),
             Content::Stream(stream) => stream.poll_piece(cx),
         }
     }

@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 use wire::Name;
 
-use crate::body::{FileBody, ReplyBody};
+use crate::body::{FileBody, ReplyBody, partial};
 
 /// What the application has answered.
 #[derive(Debug)]
@@ -71,17 +71,24 @@ pub(super) fn response(
     let body = match answer.body {
         wire::ResponseBody::None => ReplyBody::empty(),
         wire::ResponseBody::Inline(bytes) => ReplyBody::full(payload.slice_ref(bytes)),
-        wire::ResponseBody::File { offset, length } => ReplyBody::file(FileBody::new(
-            file.ok_or(BadAnswer::MissingFile)?,
+        wire::ResponseBody::File {
             offset,
             length,
-        )),
+            allows_ranges,
+        } => {
+            let file = FileBody::new(file.ok_or(BadAnswer::MissingFile)?, offset, length);
+            ReplyBody::file(if allows_ranges {
+                file.allowing_ranges()
+            } else {
+                file
+            })
+        }
         wire::ResponseBody::Stream => stream(),
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    settle_framing(response, request)
+    Ok(partial(settle_framing(response, request)?, request))
 }
 
 fn headers(sent: wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, BadAnswer> {

@@ -212,7 +212,7 @@ mod tests {
     fn the_largest_piece_of_a_stream_arrives_by_one_read() {
         let (near, far) = pair();
         let mut outbox = Outbox::default();
-        wire::stream::encode_chunk(outbox.buffer(), 1, &[7; wire::stream::PIECE_LIMIT]);
+        wire::stream::encode_chunk(outbox.buffer(), 1, &vec![7; wire::stream::PIECE_LIMIT]);
         assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
         let mut inbox = Inbox::default();
         inbox.fill(&far).expect("read");

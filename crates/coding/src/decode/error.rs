@@ -15,15 +15,23 @@ pub enum DecodeError {
     TooDense,
 }
 
-impl fmt::Display for DecodeError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+impl DecodeError {
+    /// The sentence that says so.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
             DecodeError::Corrupt => "the bytes do not fit the content coding",
             DecodeError::Truncated => "the body ends before its content coding does",
             DecodeError::WindowTooLarge => "the content coding needs too large a window",
             DecodeError::TooLarge => "the decoded body is too large",
             DecodeError::TooDense => "the decoded body is too large for its coded size",
-        })
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.reason())
     }
 }
 

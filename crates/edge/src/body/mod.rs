@@ -2,6 +2,7 @@
 
 mod arriving;
 mod dechunk;
+mod decode;
 mod file;
 mod partial;
 mod parts;
@@ -18,7 +19,7 @@ mod whole;
 pub(crate) use file::FileBody;
 pub(crate) use partial::partial;
 pub(crate) use quota::SpoolQuota;
-pub(crate) use receive::receive;
+pub(crate) use receive::{receive, receive_nothing};
 pub(crate) use reply::ReplyBody;
 pub(crate) use spool::Spool;
 pub(crate) use stream::{StreamBody, StreamSender, Upstream, stream};

@@ -1,6 +1,8 @@
+use http::header::CONTENT_ENCODING;
 use hyper::body::Incoming;
 
 use super::arriving::Arriving;
+use super::decode::{decode, decoder};
 use super::sink::Sink;
 use crate::dispatch::Call;
 use crate::http::{Refusal, Watch};
@@ -13,11 +15,27 @@ pub(crate) async fn receive(
     watch: &Watch,
     server: &Server,
 ) -> Result<(), Refusal> {
+    let decoder = decoder(&mut call.parts.headers, &server.settings)?;
     let mut arriving = Arriving::new(body, watch, server.settings.max_body)?;
     let mut sink = Sink::of(call, server);
+    match decoder {
+        Some(decoder) => decode(decoder, &mut arriving, &mut sink).await?,
+        None => pass(&mut arriving, &mut sink).await?,
+    }
+    call.body = sink.finish().await?;
+    Ok(())
+}
+
+/// The call has no body: no byte of it is in any coding.
+pub(crate) fn receive_nothing(call: &mut Call, server: &Server) {
+    if server.settings.decode_requests {
+        call.parts.headers.remove(CONTENT_ENCODING);
+    }
+}
+
+async fn pass(arriving: &mut Arriving<'_>, sink: &mut Sink<'_>) -> Result<(), Refusal> {
     while let Some(data) = arriving.next().await? {
         sink.take(&data).await?;
     }
-    call.body = sink.finish().await?;
     Ok(())
 }

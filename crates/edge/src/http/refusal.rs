@@ -1,9 +1,13 @@
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use coding::DecodeError;
+use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 
 use super::guard;
 use crate::body::ReplyBody;
+
+/// What a body may be coded in, for a client that has sent another (RFC 9110 15.5.16).
+const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
 
 /// Whose fault it is that a request is not answered by the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +24,10 @@ pub(crate) enum Refusal {
     Malformed(guard::Refusal),
     /// The body is larger than `max_body`.
     BodyTooLarge,
+    /// The body has a content coding that the edge does not decode, or too many of them.
+    UnknownCoding,
+    /// The body is not what its content coding says, or more than may come out of it.
+    Undecodable(DecodeError),
     /// The head or the body came too slowly.
     TooSlow,
     /// More than `queue_limit` requests wait.
@@ -49,7 +57,16 @@ impl Refusal {
             Refusal::Malformed(refusal) => {
                 StatusCode::from_u16(refusal.status()).expect("the guard names real statuses")
             }
-            Refusal::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::BodyTooLarge
+            | Refusal::Undecodable(DecodeError::TooLarge | DecodeError::TooDense) => {
+                StatusCode::PAYLOAD_TOO_LARGE
+            }
+            Refusal::UnknownCoding | Refusal::Undecodable(DecodeError::WindowTooLarge) => {
+                StatusCode::UNSUPPORTED_MEDIA_TYPE
+            }
+            Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
+                StatusCode::BAD_REQUEST
+            }
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::QueueFull
             | Refusal::QueueTimeout
@@ -67,6 +84,8 @@ impl Refusal {
         match self {
             Refusal::Malformed(refusal) => refusal.reason(),
             Refusal::BodyTooLarge => "the request body is too large",
+            Refusal::UnknownCoding => "the content coding of the request body is not supported",
+            Refusal::Undecodable(error) => error.reason(),
             Refusal::TooSlow => "the request came too slowly",
             Refusal::QueueFull => "too many requests are waiting",
             Refusal::Stopping => "the server is stopping",
@@ -82,7 +101,11 @@ impl Refusal {
     /// Whose fault it is.
     pub(crate) fn fault(self) -> Fault {
         match self {
-            Refusal::Malformed(_) | Refusal::BodyTooLarge | Refusal::TooSlow => Fault::Client,
+            Refusal::Malformed(_)
+            | Refusal::BodyTooLarge
+            | Refusal::UnknownCoding
+            | Refusal::Undecodable(_)
+            | Refusal::TooSlow => Fault::Client,
             Refusal::WorkerLost | Refusal::AppTimeout | Refusal::BadAnswer => Fault::App,
             Refusal::QueueFull
             | Refusal::QueueTimeout
@@ -115,6 +138,9 @@ impl Refusal {
         }
         if self.status() == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(DECODED_CODINGS));
         }
         response
     }

@@ -9,7 +9,7 @@ use super::access::AccessEntry;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use super::watch::Watch;
-use crate::body::{ReplyBody, receive};
+use crate::body::{ReplyBody, receive, receive_nothing};
 use crate::dispatch::{Answer, Asking, Call};
 use crate::server::Server;
 
@@ -25,8 +25,9 @@ pub(crate) fn serve(
 ) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + use<> {
     let entry = server.access_log.start(&request, peer);
     let (parts, body) = request.into_parts();
-    let call = Call::new(parts, Rc::clone(peer));
+    let mut call = Call::new(parts, Rc::clone(peer));
     let asked = if body.is_end_stream() {
+        receive_nothing(&mut call, server);
         Asked::Already(server.dispatcher.ask(call))
     } else {
         let (watch, server) = (Rc::clone(watch), Rc::clone(server));

@@ -1,0 +1,139 @@
+use bytes::{Buf, Bytes};
+use coding::{Codings, DecodeError, DecodeLimits, Decoder};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue};
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::task::spawn_blocking;
+use tokio::try_join;
+
+use super::arriving::Arriving;
+use super::sink::Sink;
+use crate::http::Refusal;
+use crate::settings::Settings;
+
+/// How much of a body is decoded at once.
+const PIECE_LIMIT: usize = 64 * 1024;
+
+/// How many such pieces a body has: while one is passed on, the next is decoded.
+const PIECES: usize = 2;
+
+/// The decoder that a body with these headers takes, which then are those of a plain body whose length is
+/// not known yet; `None` for one that stays as it is.
+pub(super) fn decoder(
+    headers: &mut HeaderMap,
+    settings: &Settings,
+) -> Result<Option<Decoder>, Refusal> {
+    if !settings.decode_requests {
+        return Ok(None);
+    }
+    let lines = headers.get_all(CONTENT_ENCODING);
+    let codings = Codings::of(lines.iter().map(HeaderValue::as_bytes));
+    let limits = DecodeLimits {
+        size: settings.max_decoded_body,
+        ratio: settings.max_decode_ratio,
+    };
+    let decoder = Decoder::new(&codings.map_err(|_| Refusal::UnknownCoding)?, limits);
+    headers.remove(CONTENT_ENCODING);
+    if decoder.is_some() {
+        headers.remove(CONTENT_LENGTH);
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    Ok(decoder)
+}
+
+/// Passes a body on to `sink`, decoded off the thread that serves the connections.
+pub(super) async fn decode(
+    decoder: Decoder,
+    arriving: &mut Arriving<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    let (full, filled) = mpsc::channel(PIECES);
+    let (empty, emptied) = mpsc::channel(PIECES);
+    for _ in 0..PIECES {
+        give(&empty, Piece::default()).await;
+    }
+    try_join!(
+        fill(decoder, arriving, (emptied, full)),
+        drain(filled, empty, sink)
+    )?;
+    Ok(())
+}
+
+/// A part of a decoded body, in a buffer that is used again and again.
+#[derive(Debug, Default)]
+struct Piece {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
+/// Decodes what arrives, piece by piece.
+async fn fill(
+    decoder: Decoder,
+    arriving: &mut Arriving<'_>,
+    (mut emptied, full): (Receiver<Piece>, Sender<Piece>),
+) -> Result<(), Refusal> {
+    let mut work = Work {
+        decoder,
+        input: Bytes::new(),
+        more: false,
+    };
+    while let Some(data) = arriving.next().await? {
+        work.input = data;
+        work.more = true;
+        while work.more {
+            let piece = emptied
+                .recv()
+                .await
+                .expect("the other end lives as long as this one");
+            let done = spawn_blocking(|| work.step(piece)).await;
+            // A decoder that panics has met bytes that no encoder writes.
+            let (rest, piece) = done
+                .unwrap_or(Err(DecodeError::Corrupt))
+                .map_err(Refusal::Undecodable)?;
+            work = rest;
+            give(&full, piece).await;
+        }
+    }
+    work.decoder.finish().map_err(Refusal::Undecodable)
+}
+
+/// Passes the pieces on.
+async fn drain(
+    mut filled: Receiver<Piece>,
+    empty: Sender<Piece>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Refusal> {
+    while let Some(piece) = filled.recv().await {
+        if piece.length > 0 {
+            sink.take(&piece.buffer[..piece.length]).await?;
+        }
+        give(&empty, piece).await;
+    }
+    Ok(())
+}
+
+/// There is room for all pieces.
+async fn give(to: &Sender<Piece>, piece: Piece) {
+    // At the end of the body nobody takes an empty one any more.
+    let _ = to.send(piece).await;
+}
+
+/// A decoder on its way to a thread that may take its time, and back.
+#[derive(Debug)]
+struct Work {
+    decoder: Decoder,
+    input: Bytes,
+    /// Whether there is more to decode before more has to arrive.
+    more: bool,
+}
+
+impl Work {
+    fn step(mut self, mut piece: Piece) -> Result<(Work, Piece), DecodeError> {
+        piece.buffer.resize(PIECE_LIMIT, 0);
+        let step = self.decoder.step(&self.input, &mut piece.buffer)?;
+        piece.length = step.written;
+        self.input.advance(step.read);
+        self.more = step.more;
+        Ok((self, piece))
+    }
+}

@@ -1,0 +1,155 @@
+# frozen_string_literal: true
+
+require "digest"
+require "json"
+require "test_helper"
+require "support/content_codings"
+require "support/probe"
+require "support/shared_server_test"
+
+# Bodies in content codings, which the application sees plain.
+class HttpDecodeTest < Support::SharedServerTest
+  NAMES = Support::ContentCodings::NAMES
+  SMALL = (1..200).map { |n| "#{n * n} na\u00efve \xff\r\n" }.join.b.freeze
+  LARGE = Array.new(60_000) { |n| %({"id":#{n},"digest":"#{Digest::MD5.hexdigest(n.to_s)}"}\n) }.join.b.freeze
+  LARGE_DIGEST = "#{LARGE.bytesize} #{Digest::SHA256.hexdigest(LARGE)}"
+
+  serves Support::Probe::APP, args: %w[--decode-requests --inline-body-limit 64KB]
+
+  NAMES.each do |coding|
+    define_method("test_a_body_in_#{coding}_arrives_plain_in_either_framing") do
+      coded = encode(SMALL, coding)
+      client = connect
+
+      assert_equal SMALL, post(client, "/echo", coded, coding).body
+      assert_equal SMALL, post_chunked(client, "/echo", coded, coding, 7).body
+      assert_equal LARGE_DIGEST, post(client, "/digest", encode(LARGE, coding), coding).body
+      assert_equal LARGE_DIGEST, post_chunked(client, "/digest", encode(LARGE, coding), coding, 30_011).body
+    end
+
+    define_method("test_any_coding_in_#{coding}_arrives_plain") do
+      client = connect
+      NAMES.each do |inner|
+        coded = encode(LARGE, inner, coding)
+
+        assert_equal LARGE_DIGEST, post(client, "/digest", coded, "#{inner}, #{coding}").body, inner
+        assert_equal LARGE_DIGEST, post(client, "/digest", coded, [inner, coding]).body, inner
+      end
+    end
+
+    define_method("test_a_body_in_#{coding}_may_come_byte_by_byte") do
+      coded = encode("hello", coding)
+      client = connect.request("POST", "/echo", fields: fields(coding, "Content-Length" => coded.bytesize))
+      coded.each_char { |byte| client.write(byte) }
+
+      assert_equal "hello", client.read_response.body
+    end
+  end
+
+  def test_the_headers_are_those_of_the_plain_body
+    client = connect
+    coded = encode(SMALL, "gzip")
+    [post(client, "/env", coded, "gzip"), post_chunked(client, "/env", coded, "gzip", 100)].each do |response|
+      seen = JSON.parse(response.body)
+
+      assert_equal SMALL.bytesize.to_s, seen["CONTENT_LENGTH"]
+      assert_empty seen.keys & %w[HTTP_CONTENT_ENCODING HTTP_TRANSFER_ENCODING HTTP_CONTENT_LENGTH]
+    end
+  end
+
+  def test_bodies_around_the_inline_limit_arrive_plain
+    [-1, 0, 1].each do |more|
+      body = LARGE.byteslice(0, (64 * 1024) + more)
+      NAMES.each { |coding| assert_equal body, post(connect, "/echo", encode(body, coding), coding).body }
+    end
+  end
+
+  def test_the_name_may_be_in_any_case_with_whitespace_and_empty_elements_around
+    coded = encode("hello", "gzip")
+    ["GZIP", "X-GZip", " \tgzip\t ", ", gzip ,,", "identity, gzip", ["identity", "gzip"], ["", "gzip"]].each do |value|
+      assert_equal "hello", post(connect, "/echo", coded, value).body, value.inspect
+    end
+    assert_equal "hello", connect.request("POST", "/echo", fields: { "cOnTeNt-eNcOdInG" => "gzip" }, body: coded)
+                                 .read_response.body
+  end
+
+  def test_identity_is_no_coding
+    response = post(connect, "/env", "hello", "identity")
+
+    assert_equal ["5", nil], JSON.parse(response.body).values_at("CONTENT_LENGTH", "HTTP_CONTENT_ENCODING")
+    assert_equal "hello", post(connect, "/echo", "hello", "Identity, ,identity").body
+  end
+
+  def test_a_body_without_a_byte_is_one_in_any_coding
+    client = connect
+    NAMES.each do |coding|
+      assert_equal "", post(client, "/echo", "", coding).body
+      assert_equal "", post_chunked(client, "/echo", "", coding, 1).body
+      [post(client, "/env", "", coding), post_chunked(client, "/env", "", coding, 1)].each do |response|
+        assert_equal ["0", nil], JSON.parse(response.body).values_at("CONTENT_LENGTH", "HTTP_CONTENT_ENCODING")
+      end
+    end
+  end
+
+  def test_members_and_frames_follow_one_another
+    %w[gzip zstd].each do |coding|
+      coded = encode("hello ", coding) + encode("", coding) + encode("again", coding)
+
+      assert_equal "hello again", post(connect, "/echo", coded, coding).body
+    end
+  end
+
+  def test_deflate_may_come_without_its_header
+    bare = Zlib::Deflate.new(6, -Zlib::MAX_WBITS).deflate(SMALL, Zlib::FINISH)
+
+    assert_equal SMALL, post(connect, "/echo", bare, "deflate").body
+  end
+
+  def test_the_connection_is_kept
+    client = connect
+    3.times { assert_equal "hello", post(client, "/echo", encode("hello", "zstd"), "zstd").body }
+    assert_equal "/next", client.get("/next").body
+  end
+
+  def test_a_continue_is_sent_for_a_known_coding
+    coded = encode("hello", "br")
+    client = connect.request("POST", "/echo", fields: fields("br", "Content-Length" => coded.bytesize,
+                                                                   "Expect" => "100-continue"))
+
+    assert_equal 100, client.read_response.status
+    assert_equal "hello", client.write(coded).read_response.body
+  end
+
+  def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind
+    before = descriptors
+    coded = encode(LARGE, "gzip")
+    client = connect.request("POST", "/digest", fields: fields("gzip", "Content-Length" => coded.bytesize))
+    client.write(coded.byteslice(0, coded.bytesize / 2))
+    eventually { Support::ProcessTree.unlinked(server.pid).any? }
+    client.reset
+
+    eventually { assert_equal before, descriptors }
+    assert_equal "hello", post(connect, "/echo", encode("hello", "gzip"), "gzip").body
+  end
+
+  private
+
+  def encode(...)
+    Support::ContentCodings.encode(...)
+  end
+
+  def fields(coding, more = {})
+    { "Content-Encoding" => coding, **more }
+  end
+
+  def post(client, target, coded, coding)
+    client.request("POST", target, fields: fields(coding), body: coded).read_response
+  end
+
+  def post_chunked(client, target, coded, coding, size)
+    pieces = (0...coded.bytesize).step(size).map { |start| coded.byteslice(start, size) }
+    chunks = pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n#{piece}\r\n" }
+    client.request("POST", target, fields: fields(coding, "Transfer-Encoding" => "chunked"))
+          .write("#{chunks.join}0\r\n\r\n").read_response
+  end
+end

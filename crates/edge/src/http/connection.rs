@@ -37,8 +37,8 @@ const LINGER: Duration = Duration::from_secs(5);
 const LINGER_PAUSE: Duration = Duration::from_secs(1);
 const LINGER_READ: usize = 8 * 1024;
 
-/// How much hyper reads ahead of what it has parsed, beside a head.
-const HYPER_READ_LIMIT: usize = 64 * 1024;
+/// hyper takes no smaller buffer.
+const HYPER_BUFFER_MIN: usize = 8 * 1024;
 /// So many headers hyper parses without an allocation.
 const HYPER_INLINE_HEADERS: usize = 100;
 
@@ -112,7 +112,7 @@ async fn converse(
     server: &Rc<Server>,
 ) -> Conversation {
     let watch = Rc::new(Watch::new());
-    let guarded = Guarded::new(stream, server.head_limits(), Rc::clone(&watch));
+    let guarded = Guarded::new(stream, server, Rc::clone(&watch));
     let service = service_fn(|request| serve(request, peer, &watch, server));
     let mut connection = server
         .http1
@@ -155,9 +155,11 @@ async fn converse(
 /// hyper's side of a connection, the same for all.
 pub(crate) fn http1(settings: &Settings) -> http1::Builder {
     let mut builder = http1::Builder::new();
+    // A head must fit, which the guard hands over whole, and a read.
+    let buffer = settings.max_header_bytes.max(settings.body_buffer);
     builder
         .header_read_timeout(None)
-        .max_buf_size(settings.max_header_bytes + HYPER_READ_LIMIT);
+        .max_buf_size(buffer.max(HYPER_BUFFER_MIN));
     if settings.max_headers > HYPER_INLINE_HEADERS {
         builder.max_headers(settings.max_headers);
     }

@@ -4,19 +4,22 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BytesMut};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
-use super::guard::{Guard, HeadLimits, Position};
+use super::guard::{Guard, Position};
 use super::refusal::Refusal;
 use super::watch::Watch;
 use crate::listen::Stream;
+use crate::server::Server;
 
 /// Bytes of further messages that are read ahead while an answer is under way.
 const AHEAD_LIMIT: usize = 16 * 1024;
 
 /// A client's connection as hyper sees it: only messages that the guard has checked, one at a time.
 pub(crate) struct Guarded {
-    stream: Stream,
+    stream: Take<Stream>,
+    /// Bytes that are read at once; hyper's buffer grows only as long as reads fill it.
+    read_limit: u64,
     guard: Guard,
     watch: Rc<Watch>,
     /// Bytes that were read and not handed on, at most a head and `AHEAD_LIMIT`.
@@ -26,10 +29,11 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    pub(crate) fn new(stream: Stream, limits: HeadLimits, watch: Rc<Watch>) -> Guarded {
+    pub(crate) fn new(stream: Stream, server: &Server, watch: Rc<Watch>) -> Guarded {
         Guarded {
-            stream,
-            guard: Guard::new(limits),
+            stream: stream.take(0),
+            read_limit: server.settings.body_buffer as u64,
+            guard: Guard::new(server.head_limits()),
             watch,
             carry: BytesMut::new(),
             passed: 0,
@@ -38,7 +42,7 @@ impl Guarded {
 
     /// The bare connection.
     pub(crate) fn into_stream(self) -> Stream {
-        self.stream
+        self.stream.into_inner()
     }
 
     /// Whether the next bytes begin a message that must wait for the answer to the one before.
@@ -105,6 +109,7 @@ impl Guarded {
     /// Reads once into `buf` and leaves there what may be handed on; `true` at the end of the stream.
     fn read_once(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let before = buf.filled().len();
+        self.stream.set_limit(self.read_limit);
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         if buf.filled().len() == before {
             return Poll::Ready(Ok(true));
@@ -181,7 +186,7 @@ impl AsyncWrite for Guarded {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut this.stream).poll_write(cx, bytes);
+        let written = Pin::new(this.stream.get_mut()).poll_write(cx, bytes);
         this.note_write(written)
     }
 
@@ -191,7 +196,7 @@ impl AsyncWrite for Guarded {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
+        let written = Pin::new(this.stream.get_mut()).poll_write_vectored(cx, slices);
         this.note_write(written)
     }
 

@@ -2,12 +2,14 @@
 
 require_relative "command_line"
 require_relative "configuration"
+require_relative "doctor"
 require_relative "help"
 require_relative "launcher"
 
 module Carat
   # The command `carat`.
   class CLI
+    SUCCESS = 0
     # EX_CONFIG of sysexits.h.
     BAD_CONFIG = 78
     FAILURE = 1
@@ -24,9 +26,7 @@ module Carat
     # Does what the words ask for and returns the exit status: 0, 78 for a bad configuration, 1 for another failure.
     # Does not return when the server starts.
     def run
-      command = CommandLine.new(@argv).command
-      public_send(command)
-      0
+      public_send(CommandLine.new(@argv).command)
     rescue ConfigError => e
       fail_with(BAD_CONFIG, e)
     rescue LaunchError => e
@@ -36,19 +36,27 @@ module Carat
     # Starts the server in place of this process; raises ConfigError and LaunchError.
     def serve
       @launcher.new(configuration, @argv).launch
+      SUCCESS
     end
 
     # Prints one line when the configuration is right; raises ConfigError.
     def check
-      @out.puts "carat: the configuration is valid: #{summary(configuration)}"
+      say("carat: the configuration is valid: #{summary(configuration)}")
+    end
+
+    # Prints what the Doctor finds, a line each, and fails when there is a problem; raises ConfigError.
+    def doctor
+      doctor = Doctor.new(configuration)
+      say(Doctor::Finding.ok("configuration", summary(configuration)), *doctor.findings)
+      doctor.healthy? ? SUCCESS : FAILURE
     end
 
     def help
-      @out.puts Help.new.to_s
+      say(Help.new)
     end
 
     def version
-      @out.puts "carat #{VERSION}"
+      say("carat #{VERSION}")
     end
 
     private
@@ -60,6 +68,11 @@ module Carat
     def summary(settings)
       processes = %i[workers threads].map { |name| "#{name} #{settings[name]}" }
       [settings[:rackup], settings.config_path, *processes, *settings[:bind]].compact.join(", ")
+    end
+
+    def say(*lines)
+      lines.each { |line| @out.puts line.to_s }
+      SUCCESS
     end
 
     def fail_with(status, error)

@@ -7,6 +7,8 @@ require_relative "spelling"
 module Carat
   # The words after `carat`: which command they ask for and which options they set.
   class CommandLine
+    # The commands that are words; one of them may come before the rackup file.
+    WORDS = { "check" => :check, "doctor" => :doctor }.freeze
     COMMANDS = { "-h" => :help, "--help" => :help, "-v" => :version, "--version" => :version }.freeze
     FLAGS = Options.from(:flag).flat_map { |option| [[option.flag, option], [option.short, option]] }
                    .to_h.reject { |flag, _option| flag.nil? }.freeze
@@ -14,9 +16,9 @@ module Carat
 
     LONG = /\A(--[^=]+)(?:=(.*))?\z/m
     SHORT = /\A(-[^-])(.+)?\z/m
-    private_constant :COMMANDS, :FLAGS, :NEGATIVE_FLAGS, :LONG, :SHORT
+    private_constant :WORDS, :COMMANDS, :FLAGS, :NEGATIVE_FLAGS, :LONG, :SHORT
 
-    # :serve, :check, :help or :version.
+    # :serve, :check, :doctor, :help or :version.
     attr_reader :command
 
     # The options that the flags set, as Settings.
@@ -44,8 +46,8 @@ module Carat
     end
 
     def read_argument(word)
-      if word == "check" && @arguments.empty? && @command == :serve
-        @command = :check
+      if WORDS.key?(word) && @arguments.empty? && @command == :serve
+        @command = WORDS.fetch(word)
       else
         @arguments << word
       end

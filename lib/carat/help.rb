@@ -10,6 +10,7 @@ module Carat
     HEAD = <<~TEXT
       Usage: carat [options] [config.ru]
              carat check [options] [config.ru]    validate the configuration and exit
+             carat doctor [options] [config.ru]   look at the machine as well and exit
     TEXT
     FOOT = <<~TEXT
       An option may also stand in carat.rb (or config/carat.rb), such as `workers 2`,

@@ -4,6 +4,8 @@ module Carat
   # An unlinked file that holds a large body until its client has read it.
   module Spool
     FLAGS = File::RDWR | File::BINARY
+    # How a file system without O_TMPFILE answers, and a kernel that does not know the flag.
+    NAMELESS_UNKNOWN = [Errno::EOPNOTSUPP, Errno::EISDIR, Errno::ENOENT].freeze
 
     module_function
 
@@ -19,9 +21,13 @@ module Carat
     end
 
     def create(directory)
+      create_nameless(directory)
+    rescue *NAMELESS_UNKNOWN
+      create_named(directory)
+    end
+
+    def create_nameless(directory)
       File.open(directory, FLAGS | File::TMPFILE, 0o600)
-    rescue Errno::EOPNOTSUPP, Errno::EISDIR, Errno::ENOENT
-      create_named(directory) # not every file system has O_TMPFILE
     end
 
     def create_named(directory)

@@ -68,6 +68,17 @@ class CLITest < Minitest::Test
                  outcome("check", "-b", "9292")
   end
 
+  def test_doctor_prints_a_line_for_each_check
+    assert_equal 0, run_cli("doctor", "--spool-dir", @workplace)
+    assert_equal 1 + Carat::Doctor::CHECKS.size, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size
+  end
+
+  def test_doctor_fails_when_there_is_a_problem_and_when_the_configuration_is_wrong
+    assert_equal 1, run_cli("doctor", "--spool-dir", "/proc/self/task")
+    assert_match(/^problem  spool_dir: no file can be made/, @out.string)
+    assert_equal [78, "--workers: needs a value\n"], outcome("doctor", "--workers")
+  end
+
   def test_help_and_version_need_no_application
     File.delete("config.ru")
 

@@ -41,11 +41,10 @@ class CommandLineTest < Minitest::Test
   end
 
   def test_words_choose_the_command
-    commands = [[], %w[check], %w[-w2 check config.ru], %w[-h], %w[--version], %w[--help no.ru]].map do |words|
-      Carat::CommandLine.new(words).command
-    end
+    words = [[], %w[check], %w[-w2 check config.ru], %w[doctor -w2], %w[-h], %w[--version], %w[--help no.ru]]
 
-    assert_equal %i[serve check check help version help], commands
+    assert_equal %i[serve check check doctor help version help],
+                 words.map { |line| Carat::CommandLine.new(line).command }
   end
 
   def test_the_words_stay_as_they_are

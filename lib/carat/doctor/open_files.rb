@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require_relative "finding"
+
+module Carat
+  class Doctor
+    # Whether the edge may open a descriptor for each client, and some for its own use.
+    class OpenFiles
+      # Beside clients: listeners, logs, the runtime's own, and bodies in files.
+      RESERVE = 64
+      # A lane's socket and its shared page.
+      LANE = 2
+
+      # `allowed` is RLIMIT_NOFILE as the edge will inherit it.
+      def initialize(configuration, allowed: Process.getrlimit(:NOFILE).first)
+        @configuration = configuration
+        @allowed = allowed
+      end
+
+      def finding
+        return Finding.ok("open files", "#{@allowed} are allowed, #{needed} are needed") if needed <= @allowed
+
+        Finding.warning("open files", "#{@allowed} are allowed, and max_connections #{clients} needs #{needed}: " \
+                                      "raise `ulimit -n` or LimitNOFILE, or lower max_connections")
+      end
+
+      private
+
+      def needed
+        clients + (@configuration[:workers] * ((@configuration[:threads] * LANE) + 1)) + RESERVE
+      end
+
+      def clients
+        @configuration[:max_connections]
+      end
+    end
+  end
+end

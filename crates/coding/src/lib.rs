@@ -7,9 +7,11 @@
 mod coding;
 mod codings;
 mod decode;
+mod encode;
 mod negotiate;
 
 pub use coding::Coding;
 pub use codings::{CODINGS_LIMIT, Codings, Unsupported};
 pub use decode::{DecodeError, DecodeLimits, Decoder, RATIO_GRACE, Step, ZSTD_WINDOW_LIMIT};
+pub use encode::{EncodeError, Encoder, EncoderPool, IDLE_LIMIT, Lease, Levels, Then};
 pub use negotiate::negotiate;

@@ -15,6 +15,7 @@ use super::guarded::Guarded;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use super::serve::serve;
+use super::slow_reader::SlowReader;
 use super::watch::{Phase, Watch};
 use crate::board::Deadline;
 use crate::listen::Stream;
@@ -51,6 +52,8 @@ enum Ending {
     Idle,
     /// It is over; this may remain to be said.
     Over(Option<Refusal>),
+    /// The client does not take its answer.
+    Stuck,
 }
 
 /// Serves one client until it or the server ends the connection.
@@ -72,6 +75,7 @@ pub(crate) async fn drive(mut stream: Stream, server: Rc<Server>) {
             Ending::FalseAlarm => {}
             Ending::Idle => patience = server.settings.idle_timeout.saturating_sub(PARK_AFTER),
             Ending::Over(refusal) => break (refusal, active.linger),
+            Ending::Stuck => return stream.reset(),
         }
     };
     close(stream, refusal, linger).await;
@@ -134,7 +138,9 @@ async fn converse(
         if !watch.has_heard() {
             return Poll::Ready(Ending::FalseAlarm);
         }
-        patience.follow(&watch);
+        if let Some(ending) = patience.follow(&watch) {
+            return Poll::Ready(ending);
+        }
         while deadline.passed(cx.waker()) {
             if let Some(ending) = patience.exhausted(&watch) {
                 return Poll::Ready(ending);
@@ -170,28 +176,32 @@ pub(crate) fn http1(settings: &Settings) -> http1::Builder {
 struct Patience<'a> {
     phase: Option<Phase>,
     since: Instant,
-    /// Bytes that had been written when the deadline was set.
-    written: u64,
+    reader: SlowReader,
     deadline: &'a Deadline,
     settings: &'a Settings,
 }
 
 impl<'a> Patience<'a> {
     fn new(deadline: &'a Deadline, settings: &'a Settings) -> Self {
+        let now = Instant::now();
+        let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         Patience {
             phase: None,
-            since: Instant::now(),
-            written: 0,
+            since: now,
+            reader: SlowReader::new(timeout, min_rate, now),
             deadline,
             settings,
         }
     }
 
-    /// Sets the deadline anew when the phase has changed.
-    fn follow(&mut self, watch: &Watch) {
+    /// Sets the deadline anew when the phase has changed; how the conversation ends, if it must.
+    fn follow(&mut self, watch: &Watch) -> Option<Ending> {
         let phase = watch.phase();
         if self.phase == Some(phase) {
-            return;
+            return None;
+        }
+        if self.phase == Some(Phase::Writing) {
+            self.reader.end(Instant::now(), watch.written_bytes());
         }
         self.phase = Some(phase);
         match phase {
@@ -204,14 +214,21 @@ impl<'a> Patience<'a> {
                 self.deadline.set(BODY_GRACE);
             }
             Phase::Answering => self.deadline.clear(),
-            Phase::Writing => self.await_reader(watch),
+            Phase::Writing => {
+                let verdict = self.reader.begin(Instant::now(), watch.written_bytes());
+                return self.await_reader(verdict);
+            }
         }
+        None
     }
 
-    /// Gives the client time to take more than it has taken so far.
-    fn await_reader(&mut self, watch: &Watch) {
-        self.written = watch.written_bytes();
-        self.deadline.set(self.settings.idle_timeout);
+    /// Goes on waiting for the client to take its answer, or gives it up.
+    fn await_reader(&mut self, pause: Option<Duration>) -> Option<Ending> {
+        let Some(pause) = pause else {
+            return Some(Ending::Stuck);
+        };
+        self.deadline.set(pause);
+        None
     }
 
     /// The deadline has passed: how the conversation ends, or `None` after it was set anew.
@@ -220,10 +237,9 @@ impl<'a> Patience<'a> {
             Phase::Idle => Some(Ending::Idle),
             Phase::Head => Some(Ending::Over(Some(Refusal::TooSlow))),
             Phase::Answering => Some(Ending::Over(None)),
-            Phase::Writing if watch.written_bytes() == self.written => Some(Ending::Over(None)),
             Phase::Writing => {
-                self.await_reader(watch);
-                None
+                let verdict = self.reader.look(Instant::now(), watch.written_bytes());
+                self.await_reader(verdict)
             }
             Phase::Body => {
                 let floor = self

@@ -7,6 +7,7 @@ mod guarded;
 mod peer;
 mod refusal;
 mod serve;
+mod slow_reader;
 mod target;
 mod watch;
 

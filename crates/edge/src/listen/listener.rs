@@ -1,17 +1,22 @@
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll};
 
 use listenfd::ListenFd;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
 
 use super::Stream;
 use super::address::Address;
+
+/// Bytes of an answer that wait in the kernel to be sent, for each client. Beyond them a connection
+/// takes nothing more, so that a slow client holds little memory there, and what it takes is seen in
+/// steps of this size rather than of the megabytes that a send buffer grows to.
+const UNSENT_LIMIT: u32 = 64 * 1024;
 
 /// A socket that clients connect to. A Unix socket's file is removed with its listener.
 #[derive(Debug)]
@@ -94,8 +99,14 @@ fn bind_socket(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     }
     socket.bind(&address.into())?;
     socket.listen(backlog)?;
-    socket.set_nonblocking(true)?;
-    TcpListener::from_std(socket.into())
+    listen_on_tcp(socket.into())
+}
+
+/// Connections inherit what is set here.
+fn listen_on_tcp(listener: StdTcpListener) -> io::Result<TcpListener> {
+    listener.set_nonblocking(true)?;
+    SockRef::from(&listener).set_tcp_notsent_lowat(UNSENT_LIMIT)?;
+    TcpListener::from_std(listener)
 }
 
 fn bind_unix(path: &Path, mode: Option<u32>, backlog: i32) -> io::Result<Listener> {
@@ -126,8 +137,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 /// Takes over the listener that was passed in at this place.
 fn adopt(inherited: &mut ListenFd, place: usize) -> io::Result<Listener> {
     if let Ok(Some(listener)) = inherited.take_tcp_listener(place) {
-        listener.set_nonblocking(true)?;
-        return Ok(Listener::Tcp(TcpListener::from_std(listener)?));
+        return listen_on_tcp(listener).map(Listener::Tcp);
     }
     let listener = inherited.take_unix_listener(place)?.ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, "no listening socket was passed in")

@@ -1,7 +1,9 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -39,6 +41,15 @@ impl Stream {
         };
         Local {
             port: address.map_or(80, |address| address.port()),
+        }
+    }
+
+    /// Closes the connection with a reset: the client does not take a part for the whole, and the
+    /// kernel keeps nothing for it.
+    pub(crate) fn reset(self) {
+        if let Stream::Tcp(stream) = &self {
+            // A connection that does not know the option is closed in order.
+            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
         }
     }
 

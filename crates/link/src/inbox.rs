@@ -3,7 +3,7 @@ use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 use wire::{Frame, HEADER_BYTES, Malformed};
 
 use crate::DESCRIPTORS_LIMIT;
@@ -55,6 +55,10 @@ impl Inbox {
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         let received = match recvmsg(socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags) {
+            // Those of the frames that follow would be taken for the ones that are lost.
+            Ok(message) if message.flags.contains(ReturnFlags::CTRUNC) => {
+                return Err(io::Error::other("descriptors are lost: too many are open"));
+            }
             Ok(message) => message.bytes,
             Err(rustix::io::Errno::AGAIN) => return Ok(Fill::Blocked),
             Err(rustix::io::Errno::CONNRESET) => return Ok(Fill::Closed),
@@ -206,6 +210,23 @@ mod tests {
         assert_eq!(received.as_deref(), Some(&data[..]));
         inbox.fill(&far).expect("nothing there");
         assert!(inbox.frames.bytes.len() <= READ_LIMIT);
+    }
+
+    #[test]
+    fn one_frame_may_have_more_descriptors_than_one_message_takes() {
+        let (near, far) = pair();
+        let mut outbox = Outbox::default();
+        for _ in 0..2 * DESCRIPTORS_LIMIT + 7 {
+            outbox.attach(near.try_clone().expect("a duplicate").into());
+        }
+        wire::stream::encode_end(outbox.buffer(), 1);
+        assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
+
+        let mut inbox = Inbox::default();
+        while inbox.frames.peek().expect("well formed").is_none() {
+            assert!(matches!(inbox.fill(&far), Ok(Fill::Bytes { .. })));
+        }
+        assert_eq!(inbox.descriptors.len(), 2 * DESCRIPTORS_LIMIT + 7);
     }
 
     #[test]

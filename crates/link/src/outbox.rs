@@ -68,13 +68,14 @@ impl Outbox {
         Ok(Flush::Done)
     }
 
-    /// Sends once. Descriptors go with the first byte, never later than their frame.
+    /// Sends once. Descriptors go with the first byte, never later than their frame; a frame that has more
+    /// than one message takes goes with the last of them, and one byte with each before.
     fn send(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let count = self.descriptors.len().min(DESCRIPTORS_LIMIT);
         let end = self
             .descriptors
             .get(DESCRIPTORS_LIMIT)
-            .map_or(self.bytes.len(), |(place, _)| *place);
+            .map_or(self.bytes.len(), |(place, _)| (*place).max(self.sent + 1));
         let bytes = [IoSlice::new(&self.bytes[self.sent..end])];
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let sent = if count == 0 {

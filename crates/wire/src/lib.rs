@@ -19,6 +19,7 @@
 
 pub mod control;
 mod cursor;
+mod form_files;
 mod frame;
 mod header;
 mod hello;
@@ -27,6 +28,7 @@ pub mod request;
 pub mod response;
 pub mod stream;
 
+pub use form_files::FormFiles;
 pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind};
 pub use header::{Headers, NAMES, Name, code_of, extend_header, name_of, push_header};
 pub use hello::{Hello, Peer, VERSION};

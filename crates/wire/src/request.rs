@@ -2,6 +2,7 @@
 
 use crate::Malformed;
 use crate::cursor::{Cursor, push_long, push_short};
+use crate::form_files::{self, FormFiles};
 use crate::frame::{self, Kind};
 use crate::header::Headers;
 
@@ -52,18 +53,22 @@ pub struct Request<'a> {
     pub headers: Headers<'a>,
     /// The body.
     pub body: RequestBody<'a>,
+    /// The files that were taken out of the body.
+    pub files: FormFiles<'a>,
 }
 
 const BODY_NONE: u8 = 0;
 const BODY_INLINE: u8 = 1;
 const BODY_FILE: u8 = 2;
 
-/// Appends a request. `headers` appends each header with [`push_header`](crate::push_header) and
-/// tells how many there were.
+/// Appends a request. `files` tells for each file that was taken out of the body whether its descriptor
+/// is attached; `headers` appends each header with [`push_header`](crate::push_header) and tells how
+/// many there were.
 pub fn encode(
     out: &mut Vec<u8>,
     head: &RequestHead<'_>,
     body: RequestBody<'_>,
+    files: impl ExactSizeIterator<Item = bool>,
     headers: impl FnOnce(&mut Vec<u8>) -> u16,
 ) {
     frame::push(out, Kind::Request, |out| {
@@ -73,6 +78,7 @@ pub fn encode(
         let count = headers(out);
         out[count_at..count_at + 2].copy_from_slice(&count.to_le_bytes());
         encode_body(out, body);
+        form_files::push(out, files);
     });
 }
 
@@ -116,11 +122,13 @@ impl<'a> Request<'a> {
             },
             _ => return Err(Malformed::BadValue("request body")),
         };
+        let files = FormFiles::decode(&mut cursor)?;
         cursor.end()?;
         Ok(Request {
             head,
             headers,
             body,
+            files,
         })
     }
 }
@@ -161,7 +169,9 @@ mod tests {
     #[test]
     fn a_request_survives_the_wire_with_known_and_literal_headers() {
         let mut bytes = Vec::new();
-        encode(&mut bytes, &HEAD, RequestBody::Inline(b"\x00\xff"), |out| {
+        let body = RequestBody::Inline(b"\x00\xff");
+        let files = [true, false, true];
+        encode(&mut bytes, &HEAD, body, files.into_iter(), |out| {
             push_header(out, "host", b"example.org:8080");
             push_header(out, "x-odd", b"\xe9");
             2
@@ -171,7 +181,8 @@ mod tests {
             .expect("complete");
         let request = Request::decode(frame.payload).expect("well formed");
         assert_eq!(request.head, HEAD);
-        assert_eq!(request.body, RequestBody::Inline(b"\x00\xff"));
+        assert_eq!(request.body, body);
+        assert_eq!(request.files.iter().collect::<Vec<_>>(), files);
         let headers: Vec<_> = request.headers.collect();
         let host = code_of("host").expect("a known name");
         assert_eq!(
@@ -190,6 +201,7 @@ mod tests {
             &mut bytes,
             &HEAD,
             RequestBody::File { length: 1 << 40 },
+            [true].into_iter(),
             |out| {
                 push_header(out, "x-odd", b"v");
                 1

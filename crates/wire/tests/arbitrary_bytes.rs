@@ -15,6 +15,7 @@ fn decode_all(payload: &[u8]) {
     let _ = decode_id(payload);
     if let Ok(request) = Request::decode(payload) {
         assert_eq!(request.headers.len(), request.headers.count());
+        assert_eq!(request.files.is_empty(), request.files.iter().len() == 0);
     }
     if let Ok(response) = Response::decode(payload) {
         assert_eq!(response.headers.len(), response.headers.count());
@@ -57,7 +58,8 @@ fn request_bytes() -> Vec<u8> {
         version: 11,
     };
     let mut bytes = Vec::new();
-    wire::request::encode(&mut bytes, &head, RequestBody::Inline(b"body"), |out| {
+    let body = RequestBody::Inline(b"body");
+    wire::request::encode(&mut bytes, &head, body, [true].into_iter(), |out| {
         wire::push_header(out, "host", b"example.org");
         wire::push_header(out, "x-odd", b"1");
         2

@@ -1,0 +1,40 @@
+use crate::Malformed;
+use crate::cursor::Cursor;
+
+/// The files that were taken out of a form, in the order in which they were in it: for each, whether a
+/// descriptor travels beside the frame, behind the one of the body. The content of a file that has none
+/// is in the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FormFiles<'a>(&'a [u8]);
+
+const IN_BODY: u8 = 0;
+const APART: u8 = 1;
+
+impl<'a> FormFiles<'a> {
+    /// For each file whether it has a descriptor.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = bool> + use<'a> {
+        self.0.iter().map(|file| *file == APART)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn decode(cursor: &mut Cursor<'a>) -> Result<FormFiles<'a>, Malformed> {
+        let count = cursor.u16()?;
+        let files = cursor.bytes(count.into())?;
+        if files.iter().any(|file| *file > APART) {
+            return Err(Malformed::BadValue("form file"));
+        }
+        Ok(FormFiles(files))
+    }
+}
+
+/// Appends for each file whether it has a descriptor.
+pub(crate) fn push(out: &mut Vec<u8>, files: impl ExactSizeIterator<Item = bool>) {
+    let count = u16::try_from(files.len()).expect("`max_files` is a u16");
+    out.extend_from_slice(&count.to_le_bytes());
+    out.extend(files.map(|apart| if apart { APART } else { IN_BODY }));
+}

@@ -1,17 +1,20 @@
 # frozen_string_literal: true
 
 require_relative "file_input"
+require_relative "form_files"
 require_relative "memory_input"
 require_relative "version"
 
 module Carat
   # What is the same in all environments of a worker, for the release of Rack that the application has loaded.
   class EnvTemplate
-    # `release` is Rack.release; `threads` and `workers` are numbers; `errors` is where `rack.errors` writes to.
-    def initialize(release:, threads:, workers:, errors: $stderr)
+    # `release` is Rack.release; `threads` and `workers` are numbers; the files of a form get their names in
+    # `spool_dir`; `errors` is where `rack.errors` writes to.
+    def initialize(release:, threads:, workers:, spool_dir:, errors: $stderr)
       @release = release.split(".").first(2).map(&:to_i)
       @threads = threads
       @workers = workers
+      @spool_dir = spool_dir
       @errors = errors
     end
 
@@ -23,7 +26,9 @@ module Carat
         asterisk: rack?(3, 1), # PATH_INFO may be "*" since Rack 3.1
         split: !rack?(3),      # a value with line breaks is several headers until Rack 3
         memory_input: MemoryInput,
-        file_input: FileInput
+        file_input: FileInput,
+        form_files: FormFiles,
+        spool_dir: @spool_dir
       }
     end
 

@@ -54,7 +54,7 @@ module Carat
       @configuration = Configuration.from_argv(@argv)
       @app = Application.load(@configuration[:rackup])
       @template = EnvTemplate.new(release: Rack.release, threads: @configuration[:threads],
-                                  workers: @configuration[:workers])
+                                  workers: @configuration[:workers], spool_dir: @configuration[:spool_dir])
       @configuration.hooks.run(:on_mold_boot)
     rescue ConfigError => e
       give_up(e.message, BAD_CONFIG)

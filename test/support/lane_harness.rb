@@ -39,11 +39,13 @@ module Support
       self
     end
 
-    # Sends a request and returns its id; `file` is an IO that travels beside it.
-    def request(file: nil, **request)
-      rights = file ? [Socket::AncillaryData.unix_rights(file)] : []
+    # Sends a request and returns its id; `file` is an IO that travels beside it as its body, `files` are those of a
+    # form, nil for one that is left in the body.
+    def request(file: nil, files: [], **request)
+      travelling = [file, *files].compact
+      rights = travelling.empty? ? [] : [Socket::AncillaryData.unix_rights(*travelling)]
       body = file ? { body: { file: file.size } } : {}
-      bytes = Wire.request(@last_id += 1, **request, **body)
+      bytes = Wire.request(@last_id += 1, **request, **body, files: files)
       sent = @socket.sendmsg(bytes, 0, nil, *rights)
       @socket.write(bytes.byteslice(sent..)) # sendmsg sends what fits
       @last_id
@@ -132,7 +134,8 @@ module Support
       near, @socket = UNIXSocket.pair
       @page = File.open(Dir.tmpdir, File::RDWR | File::TMPFILE)
       @page.truncate(4)
-      template = Carat::EnvTemplate.new(release: release, threads: 1, workers: 1, errors: @errors)
+      template = Carat::EnvTemplate.new(release: release, threads: 1, workers: 1, spool_dir: @spool_dir,
+                                        errors: @errors)
       numbers = [near, @page.dup].map { |io| io.tap { io.autoclose = false }.fileno }
       @native = Carat::Native::Lane.new(*numbers, template.to_h)
     end

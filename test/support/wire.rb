@@ -17,13 +17,14 @@ module Support
       [payload.bytesize + 1, KINDS.fetch(kind), payload].pack("L<Ca*")
     end
 
-    # A request; `body` is nil, a String, or { file: length } for one whose descriptor travels beside it.
-    def request(id, method: "GET", path: "/", query: "", headers: {}, body: nil, version: 11,
+    # A request; `body` is nil, a String, or { file: length } for one whose descriptor travels beside it; `files` says
+    # for each file of a form whether its descriptor does.
+    def request(id, method: "GET", path: "/", query: "", headers: {}, body: nil, files: [], version: 11,
                 server: ["localhost", 80], remote: "127.0.0.1")
       head = [id, version, server.last].pack("L<CS<") << short(method) << long(path) << long(query) <<
              long(server.first) << short(remote) << [headers.size].pack("S<")
       headers.each { |name, value| head << name(name) << long(value) }
-      frame(:request, head << request_body(body))
+      frame(:request, head << request_body(body) << [files.size, *files.map { |apart| apart ? 1 : 0 }].pack("S<C*"))
     end
 
     def window(id, bytes)

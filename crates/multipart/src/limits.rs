@@ -37,14 +37,22 @@ pub enum Exceeded {
     FieldBytes,
 }
 
-impl fmt::Display for Exceeded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Exceeded {
+    /// One sentence for the client.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
             Exceeded::Parts => "the form has too many parts",
             Exceeded::Files => "the form has too many files",
             Exceeded::PartHeader => "the header of a part of the form is too large",
             Exceeded::FieldBytes => "the fields of the form are too large",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
     }
 }
 

@@ -4,7 +4,7 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Error, RArray, RClass, RHash, Ruby, Value, gc};
+use magnus::{Class, Error, RArray, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
 use rb_sys::{
     RARRAY_LEN, VALUE, rb_ary_entry, rb_ary_new, rb_class_new_instance, rb_hash_aset, rb_hash_dup,
 };
@@ -28,6 +28,10 @@ pub(crate) struct Template {
     memory_input: Opaque<RClass>,
     /// Makes `rack.input` of a descriptor.
     file_input: Opaque<RClass>,
+    /// Makes what Rack asks for the files of a form.
+    form_files: Opaque<RClass>,
+    /// Where those files get a name.
+    spool_dir: Opaque<RString>,
 }
 
 impl Template {
@@ -40,6 +44,8 @@ impl Template {
             asterisk: options.fetch(option("asterisk"))?,
             memory_input: options.fetch::<_, RClass>(option("memory_input"))?.into(),
             file_input: options.fetch::<_, RClass>(option("file_input"))?.into(),
+            form_files: options.fetch::<_, RClass>(option("form_files"))?.into(),
+            spool_dir: options.fetch::<_, RString>(option("spool_dir"))?.into(),
         })
     }
 
@@ -48,6 +54,8 @@ impl Template {
         marker.mark(self.lists);
         marker.mark(self.memory_input);
         marker.mark(self.file_input);
+        marker.mark(self.form_files);
+        marker.mark(self.spool_dir);
     }
 
     /// `rack.input` for a body that travelled in memory.
@@ -76,7 +84,7 @@ impl Template {
         ruby: &Ruby,
         request: &Request<'_>,
         input: Value,
-    ) -> Result<Value, Error> {
+    ) -> Result<RHash, Error> {
         let constants = ruby.get_inner(self.constants).as_raw();
         let lists = ruby.get_inner(self.lists).as_raw();
         let env = protect(|| {
@@ -92,7 +100,29 @@ impl Template {
             hash
         })?;
         // SAFETY: Ruby has just returned this object.
-        Ok(unsafe { Value::from_raw(env) })
+        RHash::try_convert(unsafe { Value::from_raw(env) })
+    }
+
+    /// Gives the files of a form to its environment, in which they are called by Rack; the new object owns
+    /// them.
+    pub(crate) fn add_form_files(
+        &self,
+        ruby: &Ruby,
+        env: RHash,
+        files: Vec<Option<OwnedFd>>,
+    ) -> Result<Value, Error> {
+        for file in files.iter().flatten() {
+            seek(file, SeekFrom::Start(0)).map_err(|errno| error::link(ruby, errno))?;
+        }
+        let owned = |file: Option<OwnedFd>| file.map(IntoRawFd::into_raw_fd);
+        let descriptors = ruby.ary_from_iter(files.into_iter().map(owned));
+        let spool_dir = ruby.get_inner(self.spool_dir);
+        let input: Value = env.fetch("rack.input")?;
+        let files: Value =
+            ruby.get_inner(self.form_files)
+                .new_instance((descriptors, input, spool_dir))?;
+        env.aset("rack.multipart.tempfile_factory", files)?;
+        Ok(files)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
-use magnus::value::Opaque;
-use magnus::{Error, ExceptionClass, Module, RModule, Ruby};
+use magnus::value::{Opaque, ReprValue};
+use magnus::{Error, Exception, ExceptionClass, Module, RModule, Ruby};
+use rustix::io::Errno;
 
 /// Why an answer cannot be sent as the application gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,14 @@ pub(crate) fn client_gone(ruby: &Ruby) -> Error {
         class(ruby, |classes| classes.client_gone),
         "the client is gone",
     )
+}
+
+/// The exception of `Errno` that belongs to an error number.
+pub(crate) fn system_call(ruby: &Ruby, errno: Errno) -> Error {
+    let made = ruby
+        .exception_system_call_error()
+        .funcall::<_, _, Exception>("new", (ruby.qnil(), errno.raw_os_error()));
+    made.map_or_else(|error| error, Error::from)
 }
 
 fn class(ruby: &Ruby, pick: impl FnOnce(&Classes) -> Opaque<ExceptionClass>) -> ExceptionClass {

@@ -32,6 +32,8 @@ pub(crate) struct Lane {
     template: Template,
     /// `rack.input` of the last request, when it is a file.
     input: Cell<Option<Opaque<Value>>>,
+    /// The files of the last request's form.
+    form_files: Cell<Option<Opaque<Value>>>,
 }
 
 /// What changes from request to request.
@@ -54,8 +56,10 @@ impl DataTypeFunctions for Lane {
     fn mark(&self, marker: &gc::Marker) {
         self.io.mark(marker);
         self.template.mark(marker);
-        if let Some(input) = self.input.get() {
-            marker.mark(input);
+        for owned in [&self.input, &self.form_files] {
+            if let Some(owned) = owned.get() {
+                marker.mark(owned);
+            }
         }
     }
 }
@@ -91,6 +95,7 @@ impl Lane {
             page: Page::map(&page).map_err(|failure| error::link(ruby, failure))?,
             template: Template::from_options(ruby, options)?,
             input: Cell::new(None),
+            form_files: Cell::new(None),
             state: RefCell::new(State {
                 session: Session::default(),
                 head: Head::new(options.fetch(ruby.to_symbol("split"))?),
@@ -107,8 +112,8 @@ impl Lane {
     }
 
     /// Waits for the next request and returns its environment; nil when none follows.
-    fn take(ruby: &Ruby, lane: &Lane) -> Result<Option<Value>, Error> {
-        lane.close_input(ruby)?;
+    fn take(ruby: &Ruby, lane: &Lane) -> Result<Option<RHash>, Error> {
+        lane.close_files(ruby)?;
         while let Some(started) = lane.wait(ruby)? {
             if let Some(env) = lane.take_arrived(ruby, started)? {
                 return Ok(Some(env));
@@ -128,27 +133,27 @@ impl Lane {
     }
 
     /// Takes the request at the front; `None` when the edge has recalled it.
-    fn take_arrived(&self, ruby: &Ruby, started: Instant) -> Result<Option<Value>, Error> {
+    fn take_arrived(&self, ruby: &Ruby, started: Instant) -> Result<Option<RHash>, Error> {
         let mut state = borrow(ruby, &self.state)?;
-        let taken = state.session.take(|request, file| {
+        let taken = state.session.take(|request, descriptors| {
             let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
             let begins = self.page.begin(id);
-            let env = begins.then(|| self.env(ruby, request, file));
-            (
-                Current {
-                    id,
-                    is_head,
-                    started,
-                },
-                env.transpose(),
-            )
+            let env = begins.then(|| self.env(ruby, request, descriptors.body));
+            let current = Current {
+                id,
+                is_head,
+                started,
+            };
+            (current, env.transpose(), descriptors.files)
         });
-        let (current, env) = taken.map_err(|failure| error::link(ruby, failure))?;
+        let (current, env, files) = taken.map_err(|failure| error::link(ruby, failure))?;
         let Some(env) = env? else {
             encode_abort(state.session.outbox.buffer(), current.id);
             return Ok(None);
         };
         state.current = Some(current);
+        drop(state); // other threads may run in what follows
+        self.add_form_files(ruby, env, files)?;
         Ok(Some(env))
     }
 
@@ -157,7 +162,7 @@ impl Lane {
         ruby: &Ruby,
         request: &Request<'_>,
         file: Option<OwnedFd>,
-    ) -> Result<Value, Error> {
+    ) -> Result<RHash, Error> {
         let input = match (file, request.body) {
             (Some(file), _) => {
                 let input = self.template.file(ruby, file)?;
@@ -168,6 +173,19 @@ impl Lane {
             (None, _) => self.template.memory(ruby, b"")?,
         };
         self.template.env(ruby, request, input)
+    }
+
+    fn add_form_files(
+        &self,
+        ruby: &Ruby,
+        env: RHash,
+        files: Vec<Option<OwnedFd>>,
+    ) -> Result<(), Error> {
+        if !files.is_empty() {
+            let files = self.template.add_form_files(ruby, env, files)?;
+            self.form_files.set(Some(files.into()));
+        }
+        Ok(())
     }
 
     /// Whether the request that waits for its answer is a HEAD.
@@ -216,9 +234,11 @@ impl Lane {
         lane.io.close(ruby)
     }
 
-    fn close_input(&self, ruby: &Ruby) -> Result<(), Error> {
-        if let Some(input) = self.input.take() {
-            ruby.get_inner(input).funcall::<_, _, Value>("close", ())?;
+    /// Closes what the last request had open.
+    fn close_files(&self, ruby: &Ruby) -> Result<(), Error> {
+        let open = [self.input.take(), self.form_files.take()];
+        for owned in open.into_iter().flatten() {
+            ruby.get_inner(owned).funcall::<_, _, Value>("close", ())?;
         }
         Ok(())
     }

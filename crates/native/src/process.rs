@@ -2,7 +2,9 @@
 
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
-use magnus::{Error, Object, RModule, Ruby, function};
+use magnus::{Error, Object, RModule, RString, Ruby, function};
+use rustix::fs::{AtFlags, CWD, linkat};
+use rustix::io::Errno;
 use rustix::net::sockopt;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
@@ -15,6 +17,7 @@ const FIRST_DESCRIPTOR: RawFd = 3;
 pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("die_with_parent", function!(die_with_parent, 0))?;
     native.define_singleton_method("close_listeners", function!(close_listeners, 0))?;
+    native.define_singleton_method("link_file", function!(link_file, 2))?;
     Ok(())
 }
 
@@ -37,6 +40,19 @@ fn close_listeners(ruby: &Ruby) -> Result<usize, Error> {
         .into_iter()
         .filter(|number| close_listener(*number))
         .count())
+}
+
+/// Gives the file behind a descriptor a name; false when it is none that can get one. Raises
+/// `SystemCallError`.
+fn link_file(ruby: &Ruby, descriptor: RawFd, path: RString) -> Result<bool, Error> {
+    let file = format!("/proc/self/fd/{descriptor}");
+    // SAFETY: no Ruby code runs while the slice is used.
+    let path = unsafe { path.as_slice() };
+    match linkat(CWD, file, CWD, path, AtFlags::SYMLINK_FOLLOW) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT | Errno::XDEV | Errno::PERM) => Ok(false),
+        Err(errno) => Err(error::system_call(ruby, errno)),
+    }
 }
 
 fn close_listener(number: RawFd) -> bool {

@@ -33,6 +33,14 @@ pub(crate) struct Session {
     pub(crate) is_gone: bool,
 }
 
+/// What travelled beside a request.
+pub(crate) struct Descriptors {
+    /// The body, when it is in a file.
+    pub(crate) body: Option<OwnedFd>,
+    /// The files of a form; `None` for one whose content is in the body.
+    pub(crate) files: Vec<Option<OwnedFd>>,
+}
+
 /// What became of a piece of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Progress {
@@ -63,10 +71,10 @@ impl Session {
         Ok(Step::Done(false))
     }
 
-    /// Hands the request at the front to `with`, together with the descriptor of its body.
+    /// Hands the request at the front to `with`, together with its descriptors.
     pub(crate) fn take<T>(
         &mut self,
-        with: impl FnOnce(&Request<'_>, Option<OwnedFd>) -> T,
+        with: impl FnOnce(&Request<'_>, Descriptors) -> T,
     ) -> Result<T, Failure> {
         let held = self.held.pop_front();
         let payload = match &held {
@@ -78,14 +86,16 @@ impl Session {
                 .map_or(&[][..], |frame| frame.payload),
         };
         let request = Request::decode(payload)?;
-        let descriptor = match request.body {
-            RequestBody::File { .. } => {
-                let descriptor = self.inbox.descriptors.pop_front();
-                Some(descriptor.ok_or(Failure::NoDescriptor)?)
-            }
-            RequestBody::None | RequestBody::Inline(_) => None,
+        let arrived = &mut self.inbox.descriptors;
+        let mut due = |travels: bool| {
+            let descriptor = travels.then(|| arrived.pop_front().ok_or(Failure::NoDescriptor));
+            descriptor.transpose()
         };
-        Ok(with(&request, descriptor))
+        let descriptors = Descriptors {
+            body: due(matches!(request.body, RequestBody::File { .. }))?,
+            files: request.files.iter().map(due).collect::<Result<_, _>>()?,
+        };
+        Ok(with(&request, descriptors))
     }
 
     /// Sends a part of `data` as a piece of the stream.

@@ -12,6 +12,7 @@ const APART: u8 = 1;
 
 impl<'a> FormFiles<'a> {
     /// For each file whether it has a descriptor.
+    #[must_use]
     pub fn iter(self) -> impl ExactSizeIterator<Item = bool> + use<'a> {
         self.0.iter().map(|file| *file == APART)
     }

@@ -4,6 +4,7 @@ mod arriving;
 mod dechunk;
 mod decode;
 mod file;
+mod form;
 mod partial;
 mod parts;
 mod quota;

@@ -22,8 +22,7 @@ pub(crate) async fn receive(
         Some(decoder) => decode(decoder, &mut arriving, &mut sink).await?,
         None => pass(&mut arriving, &mut sink).await?,
     }
-    call.body = sink.finish().await?;
-    Ok(())
+    sink.finish(call).await
 }
 
 /// The call has no body: no byte of it is in any coding.

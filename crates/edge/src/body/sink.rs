@@ -1,5 +1,6 @@
+use super::form::Form;
 use super::whole::Whole;
-use crate::dispatch::{Call, CallBody};
+use crate::dispatch::Call;
 use crate::http::Refusal;
 use crate::server::Server;
 
@@ -7,25 +8,33 @@ use crate::server::Server;
 pub(super) enum Sink<'a> {
     /// To the application, as it is.
     Whole(Whole<'a>),
+    /// To the application, its files apart.
+    Form(Box<Form<'a>>),
 }
 
 impl<'a> Sink<'a> {
     /// The place for the body of `call`.
-    pub(super) fn of(_call: &Call, server: &'a Server) -> Sink<'a> {
-        Sink::Whole(Whole::new(server))
+    pub(super) fn of(call: &Call, server: &'a Server) -> Sink<'a> {
+        match Form::of(&call.parts.headers, server) {
+            Some(form) => Sink::Form(Box::new(form)),
+            None => Sink::Whole(Whole::new(server)),
+        }
     }
 
     /// Appends a piece.
     pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
         match self {
             Sink::Whole(whole) => whole.take(data).await,
+            Sink::Form(form) => form.take(data).await,
         }
     }
 
-    /// The body is complete: what the application gets.
-    pub(super) async fn finish(self) -> Result<CallBody, Refusal> {
+    /// The body is complete: it goes to `call`.
+    pub(super) async fn finish(self, call: &mut Call) -> Result<(), Refusal> {
         match self {
-            Sink::Whole(whole) => whole.finish().await,
+            Sink::Whole(whole) => call.body = whole.finish().await?,
+            Sink::Form(form) => (call.body, call.files) = form.finish().await?,
         }
+        Ok(())
     }
 }

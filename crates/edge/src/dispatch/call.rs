@@ -12,6 +12,8 @@ pub(crate) struct Call {
     pub(crate) parts: Parts,
     pub(crate) peer: Rc<Peer>,
     pub(crate) body: CallBody,
+    /// The files that were taken out of the body; `None` for one that was put back.
+    pub(crate) files: Vec<Option<Spool>>,
 }
 
 /// The body of a received request.
@@ -30,6 +32,7 @@ impl Call {
             parts,
             peer,
             body: CallBody::None,
+            files: Vec::new(),
         }
     }
 

@@ -1,4 +1,5 @@
 use std::io;
+use std::os::fd::OwnedFd;
 
 use http::HeaderName;
 use http::header::{CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
@@ -13,13 +14,13 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
     let body = match &call.body {
         CallBody::None => RequestBody::None,
         CallBody::Inline(bytes) => RequestBody::Inline(bytes),
-        CallBody::Spooled(spool) => {
-            outbox.attach(spool.file().try_clone()?.into());
-            RequestBody::File {
-                length: spool.length(),
-            }
-        }
+        CallBody::Spooled(spool) => RequestBody::File {
+            length: spool.length(),
+        },
     };
+    for descriptor in descriptors(call)? {
+        outbox.attach(descriptor);
+    }
     let target = Target::of(&call.parts, &call.peer);
     let head = RequestHead {
         id,
@@ -35,8 +36,24 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
             11
         },
     };
-    request::encode(outbox.buffer(), &head, body, |out| push_headers(out, call));
+    let files = call.files.iter().map(Option::is_some);
+    request::encode(outbox.buffer(), &head, body, files, |out| {
+        push_headers(out, call)
+    });
     Ok(())
+}
+
+/// The descriptors that travel: the body, and the files that were taken out of it. All of them or, when
+/// too many are open, none: what is attached goes with the next frame, whosever it is.
+fn descriptors(call: &Call) -> io::Result<Vec<OwnedFd>> {
+    let body = match &call.body {
+        CallBody::Spooled(spool) => Some(spool),
+        CallBody::None | CallBody::Inline(_) => None,
+    };
+    let travelling = body.into_iter().chain(call.files.iter().flatten());
+    travelling
+        .map(|spool| Ok(spool.file().try_clone()?.into()))
+        .collect()
 }
 
 /// Appends the headers that the application sees, each name once, and counts them.

@@ -2,6 +2,7 @@ use bytes::Bytes;
 use coding::DecodeError;
 use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
+use multipart::Exceeded;
 
 use super::guard;
 use crate::body::ReplyBody;
@@ -28,6 +29,8 @@ pub(crate) enum Refusal {
     UnknownCoding,
     /// The body is not what its content coding says, or more than may come out of it.
     Undecodable(DecodeError),
+    /// The form has more of something than it may have.
+    Form(Exceeded),
     /// The head or the body came too slowly.
     TooSlow,
     /// More than `queue_limit` requests wait.
@@ -58,6 +61,7 @@ impl Refusal {
                 StatusCode::from_u16(refusal.status()).expect("the guard names real statuses")
             }
             Refusal::BodyTooLarge
+            | Refusal::Form(_)
             | Refusal::Undecodable(DecodeError::TooLarge | DecodeError::TooDense) => {
                 StatusCode::PAYLOAD_TOO_LARGE
             }
@@ -86,6 +90,7 @@ impl Refusal {
             Refusal::BodyTooLarge => "the request body is too large",
             Refusal::UnknownCoding => "the content coding of the request body is not supported",
             Refusal::Undecodable(error) => error.reason(),
+            Refusal::Form(exceeded) => exceeded.reason(),
             Refusal::TooSlow => "the request came too slowly",
             Refusal::QueueFull => "too many requests are waiting",
             Refusal::Stopping => "the server is stopping",
@@ -105,6 +110,7 @@ impl Refusal {
             | Refusal::BodyTooLarge
             | Refusal::UnknownCoding
             | Refusal::Undecodable(_)
+            | Refusal::Form(_)
             | Refusal::TooSlow => Fault::Client,
             Refusal::WorkerLost | Refusal::AppTimeout | Refusal::BadAnswer => Fault::App,
             Refusal::QueueFull

@@ -11,6 +11,9 @@ module Carat
   class Answer
     INLINE_LIMIT = BodyWriter::SHORT_LIMIT
 
+    # What has become a pipe since it was looked at must not keep the thread waiting for its other end.
+    FILE_FLAGS = File::RDONLY | File::BINARY | File::NONBLOCK
+
     # `native` is a Native::Lane; `spool_dir` is where large bodies wait for their client, unlinked.
     def initialize(native, spool_dir)
       @native = native
@@ -40,9 +43,12 @@ module Carat
     end
 
     def send_file(head, path)
-      # A file that has grown since the application looked is cut to what was declared.
-      File.open(path, "rb") do |file|
-        send_opened(head, file, [file.size, *head.content_length].min, allows_ranges: true)
+      File.open(path, FILE_FLAGS) do |file|
+        stat = file.stat
+        raise Native::InvalidResponse, "#{path} is a #{stat.ftype} now" unless stat.file?
+
+        # A file that has grown since the application looked is cut to what was declared.
+        send_opened(head, file, [stat.size, *head.content_length].min, allows_ranges: true)
       end
     end
 

@@ -62,7 +62,8 @@ module Carat
 
     # Returns the name, if there is one; to look at the file gives it none.
     def inspect
-      "#<#{self.class}:#{@path unless @unlinked}#{' (closed)' if closed?}>"
+      name = @path unless @unlinked
+      "#<#{self.class}#{":#{name}" if name}#{" (closed)" if closed?}>"
     end
     alias to_s inspect
 

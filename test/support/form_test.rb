@@ -1,15 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "form_body"
 require_relative "form_report"
 require_relative "shared_server_test"
 
 module Support
   # Tests that send the same form to two servers: in one Rack takes it apart alone, in the other the edge does.
   class FormTest < SharedServerTest
-    BOUNDARY = "AaB03x"
-    TYPE = "multipart/form-data; boundary=#{BOUNDARY}".freeze
-    # More than the edge leaves in the body, and no text in any encoding.
-    CONTENT = (Random.new(3).bytes(20_000) << "\r\n-\r\n--").freeze
+    include FormBody
 
     class << self
       # The server whose application gets forms as they come.
@@ -37,25 +35,6 @@ module Support
       assert_equal [200, 200], [edge.status, expected.status], "#{message}: #{edge.body}"
       assert_equal JSON.parse(expected.body), JSON.parse(edge.body), message || body.b.byteslice(0, 1000).dump
       edge["x-files"].split.count("Carat::FormFile")
-    end
-
-    # A form of parts, each [head, content].
-    def form(*parts, last: "--#{BOUNDARY}--\r\n")
-      parts.map { |head, content| part(head, content) }.join.b << last
-    end
-
-    def part(head, content)
-      "--#{BOUNDARY}\r\n#{head}\r\n\r\n".b << content.b << "\r\n"
-    end
-
-    def field(name, content, more = "")
-      ["Content-Disposition: form-data; name=\"#{name}\"#{more}", content]
-    end
-
-    # A file; `filename` is what follows the equals sign.
-    def file(name, filename = '"a.bin"', content = CONTENT)
-      ["Content-Disposition: form-data; name=\"#{name}\"; filename=#{filename}\r\n" \
-       "Content-Type: application/octet-stream", content]
     end
   end
 end

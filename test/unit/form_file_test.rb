@@ -80,7 +80,7 @@ class FormFileTest < Minitest::Test
 
   def test_an_unlinked_file_can_still_be_read
     file = form_file.tap(&:unlink)
-    assert_equal [CONTENT, CONTENT.bytesize, "#<Carat::FormFile:>"], [file.read, file.size, file.inspect]
+    assert_equal [CONTENT, CONTENT.bytesize, "#<Carat::FormFile>"], [file.read, file.size, file.inspect]
     file.unlink
     file.close
     assert_empty names

@@ -32,6 +32,9 @@ impl<'a> Arriving<'a> {
 
     /// The next piece; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Refusal> {
+        if self.body.is_end_stream() {
+            return Ok(None);
+        }
         while let Some(frame) = self.body.frame().await {
             // An error here is the guard's, who has left its reason with the watch, or the client
             // has gone, and nobody reads the answer.

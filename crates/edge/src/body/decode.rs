@@ -22,7 +22,7 @@ const PIECES: usize = 2;
 pub(super) fn decoder(
     headers: &mut HeaderMap,
     settings: &Settings,
-) -> Result<Option<Decoder>, Refusal> {
+) -> Result<Option<Box<Decoder>>, Refusal> {
     if !settings.decode_requests {
         return Ok(None);
     }
@@ -38,12 +38,12 @@ pub(super) fn decoder(
         headers.remove(CONTENT_LENGTH);
         headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
-    Ok(decoder)
+    Ok(decoder.map(Box::new))
 }
 
 /// Passes a body on to `sink`, decoded off the thread that serves the connections.
 pub(super) async fn decode(
-    decoder: Decoder,
+    decoder: Box<Decoder>,
     arriving: &mut Arriving<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
@@ -68,7 +68,7 @@ struct Piece {
 
 /// Decodes what arrives, piece by piece.
 async fn fill(
-    decoder: Decoder,
+    decoder: Box<Decoder>,
     arriving: &mut Arriving<'_>,
     (mut emptied, full): (Receiver<Piece>, Sender<Piece>),
 ) -> Result<(), Refusal> {
@@ -121,7 +121,7 @@ async fn give(to: &Sender<Piece>, piece: Piece) {
 /// A decoder on its way to a thread that may take its time, and back.
 #[derive(Debug)]
 struct Work {
-    decoder: Decoder,
+    decoder: Box<Decoder>,
     input: Bytes,
     /// Whether there is more to decode before more has to arrive.
     more: bool,

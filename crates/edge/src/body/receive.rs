@@ -9,6 +9,8 @@ use crate::http::{Refusal, Watch};
 use crate::server::Server;
 
 /// Receives the body of `call`: afterwards the call is as the application is to see it.
+///
+/// Most bodies are small and here at once, so what only the others need is boxed: this future is moved.
 pub(crate) async fn receive(
     call: &mut Call,
     body: Incoming,
@@ -19,7 +21,7 @@ pub(crate) async fn receive(
     let mut arriving = Arriving::new(body, watch, server.settings.max_body)?;
     let mut sink = Sink::of(call, server);
     match decoder {
-        Some(decoder) => decode(decoder, &mut arriving, &mut sink).await?,
+        Some(decoder) => Box::pin(decode(decoder, &mut arriving, &mut sink)).await?,
         None => pass(&mut arriving, &mut sink).await?,
     }
     sink.finish(call).await

@@ -25,24 +25,32 @@ impl<'a> Whole<'a> {
 
     /// Appends a piece.
     pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
-        if let Some(spooler) = &mut self.spooler {
-            return spooler.write(data).await;
-        }
-        if self.held.len() + data.len() <= self.server.settings.inline_body_limit {
+        let limit = self.server.settings.inline_body_limit;
+        if self.spooler.is_none() && self.held.len() + data.len() <= limit {
             self.held.extend_from_slice(data);
             return Ok(());
         }
-        let spooler = self.spooler.insert(Spooler::create(self.server).await?);
-        spooler.write(&mem::take(&mut self.held)).await?;
-        spooler.write(data).await
+        Box::pin(self.spill(data)).await
     }
 
     /// The body is complete.
     pub(super) async fn finish(self) -> Result<CallBody, Refusal> {
         Ok(match self.spooler {
-            Some(spooler) => CallBody::Spooled(spooler.finish().await?),
+            Some(spooler) => CallBody::Spooled(Box::pin(spooler.finish()).await?),
             None if self.held.is_empty() => CallBody::None,
             None => CallBody::Inline(self.held),
         })
+    }
+
+    /// Writes to the file, which begins with what was held.
+    async fn spill(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        let spooler = match &mut self.spooler {
+            Some(spooler) => spooler,
+            empty => empty.insert(Spooler::create(self.server).await?),
+        };
+        if !self.held.is_empty() {
+            spooler.write(&mem::take(&mut self.held)).await?;
+        }
+        spooler.write(data).await
     }
 }

@@ -76,6 +76,21 @@ impl Guarded {
         }
     }
 
+    /// Like `pass`, and what has come of a body goes along with its head: hyper then needs no second
+    /// read for a small one.
+    fn pass_message(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let was_in_body = self.guard.position() == Position::InBody;
+        let passed = self.pass(bytes)?;
+        if was_in_body || self.guard.position() != Position::InBody {
+            return Ok(passed);
+        }
+        // A refusal comes again when the rest is offered again, behind the head.
+        let body = self.guard.pass(&bytes[passed..]).unwrap_or(0);
+        self.watch.count_body(body);
+        self.watch.set_position(self.guard.position());
+        Ok(passed + body)
+    }
+
     /// Hands on what was read before and may go now; whether there was any.
     fn hand_on(&mut self, buf: &mut ReadBuf<'_>) -> io::Result<bool> {
         if self.passed == 0
@@ -84,7 +99,7 @@ impl Guarded {
             && self.watch.refusal().is_none()
         {
             let carry = std::mem::take(&mut self.carry);
-            let passed = self.pass(&carry);
+            let passed = self.pass_message(&carry);
             self.carry = carry;
             self.passed = passed?;
             if self.passed == 0 {
@@ -100,7 +115,7 @@ impl Guarded {
         buf.put_slice(&self.carry[..count]);
         self.carry.advance(count);
         self.passed -= count;
-        if self.carry.is_empty() {
+        if self.carry.is_empty() && self.carry.capacity() > 0 {
             self.carry = BytesMut::new();
         }
         Ok(count > 0)
@@ -117,7 +132,7 @@ impl Guarded {
         self.watch.hear();
         let may_pass = self.carry.is_empty() && !self.must_hold();
         let passed = if may_pass {
-            self.pass(&buf.filled()[before..])?
+            self.pass_message(&buf.filled()[before..])?
         } else {
             0
         };

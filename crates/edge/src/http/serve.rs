@@ -52,15 +52,18 @@ impl Asked {
     }
 }
 
-async fn receive_and_ask(
+/// Not an `async fn`: that would hold each argument twice.
+fn receive_and_ask(
     mut call: Call,
     body: Incoming,
     watch: Rc<Watch>,
     server: Rc<Server>,
-) -> Result<Answer, Refusal> {
-    let received = receive(&mut call, body, &watch, &server).await;
-    received.map_err(|refusal| refuse(refusal, &watch))?;
-    server.dispatcher.ask(call)?.await
+) -> impl Future<Output = Result<Answer, Refusal>> {
+    async move {
+        let received = receive(&mut call, body, &watch, &server).await;
+        received.map_err(|refusal| refuse(refusal, &watch))?;
+        server.dispatcher.ask(call)?.await
+    }
 }
 
 fn respond(

@@ -52,7 +52,7 @@ impl Asked {
     }
 }
 
-/// Not an `async fn`: that would hold each argument twice.
+#[expect(clippy::manual_async_fn, reason = "that holds each argument twice")]
 fn receive_and_ask(
     mut call: Call,
     body: Incoming,

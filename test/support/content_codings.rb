@@ -4,7 +4,7 @@ require "open3"
 require "zlib"
 
 module Support
-  # Content codings as other programs write them.
+  # Content codings as other programs write and read them.
   module ContentCodings
     NAMES = %w[gzip deflate br zstd].freeze
 
@@ -21,6 +21,15 @@ module Support
       when "deflate" then Zlib.deflate(body, level)
       when "br" then pipe(body, "brotli", "-c", "-q", (level || 5).to_s, "-")
       when "zstd" then pipe(body, "zstd", "-c", "-q", "-#{level || 3}", "-")
+      end
+    end
+
+    # The bytes without this coding, which must be complete.
+    def decode(coded, coding)
+      case coding
+      when "gzip" then Zlib.gunzip(coded)
+      when "br" then pipe(coded, "brotli", "-d", "-c", "-")
+      when "zstd" then pipe(coded, "zstd", "-d", "-c", "-q")
       end
     end
 

@@ -24,6 +24,7 @@ use std::rc::Rc;
 
 use tokio::task::{LocalSet, spawn_local};
 
+use crate::body::encoding_threads;
 use crate::dispatch::Dispatcher;
 use crate::listen::{accept, bind_all};
 use crate::log::Log;
@@ -53,7 +54,7 @@ fn serve(settings: Settings) -> Result<Ending, Fatal> {
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(DISK_THREADS)
+        .max_blocking_threads(DISK_THREADS + encoding_threads())
         .build()
         .map_err(|error| Fatal(format!("cannot start: {error}")))?;
     let ending = LocalSet::new().block_on(&runtime, run(Rc::new(settings)));

@@ -5,7 +5,7 @@ use hyper::server::conn::http1;
 use tokio::sync::{Semaphore, watch};
 
 use crate::board::Board;
-use crate::body::SpoolQuota;
+use crate::body::{Encoders, SpoolQuota};
 use crate::dispatch::Dispatcher;
 use crate::http::{self, AccessLog, HeadLimits};
 use crate::log::Log;
@@ -20,6 +20,8 @@ pub(crate) struct Server {
     pub(crate) board: Rc<Board>,
     pub(crate) dispatcher: Rc<Dispatcher>,
     pub(crate) spool_quota: Rc<SpoolQuota>,
+    /// `None` when answers are not to be encoded.
+    pub(crate) encoders: Option<Encoders>,
     pub(crate) http1: http1::Builder,
     /// One seat for each connection.
     pub(crate) seats: Arc<Semaphore>,
@@ -39,6 +41,7 @@ impl Server {
             board: Board::new(),
             dispatcher,
             spool_quota: SpoolQuota::new(settings.spool_limit),
+            encoders: Encoders::new(settings),
             http1: http::http1(settings),
             seats: Arc::new(Semaphore::new(settings.max_connections)),
             draining: Flag::default(),

@@ -75,6 +75,22 @@ impl FileBody {
         self.left
     }
 
+    /// All bytes at once, for files known to be small; an error when the file has become shorter.
+    pub(super) fn read_whole(self) -> io::Result<Bytes> {
+        let length = usize::try_from(self.left).map_err(io::Error::other)?;
+        let mut bytes = Vec::with_capacity(length);
+        while bytes.len() < length {
+            let offset = self.offset + bytes.len() as u64;
+            match pread(&self.file, spare_capacity(&mut bytes), offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        bytes.truncate(length);
+        Ok(bytes.into())
+    }
+
     /// The next piece; an error when the file has become shorter.
     pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if self.left == 0 {
@@ -185,6 +201,10 @@ mod tests {
         let body = FileBody::new(file(), 5, length - 10);
         let part = body.part(&(3..PIECE_LIMIT as u64 * 2));
         assert_eq!(read(part).await, content()[8..PIECE_LIMIT * 2 + 5]);
+        assert_eq!(
+            body.part(&(3..9)).read_whole().expect("read"),
+            content()[8..14]
+        );
         assert_eq!(read(body).await, content()[5..content().len() - 5]);
     }
 
@@ -195,6 +215,10 @@ mod tests {
         assert!(next(&mut body).await.is_some_and(|piece| piece.is_ok()));
         file.set_len(10).expect("cut");
         let error = next(&mut body).await.expect("more").expect_err("no more");
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        let error = FileBody::new(file, 5, 6)
+            .read_whole()
+            .expect_err("too short");
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
 

@@ -1,12 +1,17 @@
 //! Bodies on their way in and out.
 
 mod arriving;
+mod compressible;
 mod dechunk;
 mod decode;
+mod encode;
+mod encoded;
+mod encoders;
 mod file;
 mod form;
 mod partial;
 mod parts;
+mod plain;
 mod quota;
 mod range;
 mod receive;
@@ -17,6 +22,8 @@ mod spooler;
 mod stream;
 mod whole;
 
+pub(crate) use encode::Encode;
+pub(crate) use encoders::{Encoders, encoding_threads};
 pub(crate) use file::FileBody;
 pub(crate) use partial::partial;
 pub(crate) use quota::SpoolQuota;

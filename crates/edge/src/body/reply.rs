@@ -6,30 +6,28 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::dechunk::Dechunk;
+use super::encoded::Encoded;
 use super::parts::PartsBody;
+use super::plain::{Content, Plain, Whole};
 use super::{FileBody, StreamBody};
 use crate::http::Finish;
 
 /// The body of an answer. When it is dropped, sent or not, the request is over.
 pub(crate) struct ReplyBody {
-    content: Content,
-    dechunk: Option<Box<Dechunk>>,
+    plain: Plain,
+    encoded: Option<Box<Encoded>>,
     finish: Option<Finish>,
-}
-
-enum Content {
-    Full(Bytes),
-    File(FileBody),
-    Parts(Box<PartsBody>),
-    Stream(StreamBody),
 }
 
 impl ReplyBody {
     fn of(content: Content) -> ReplyBody {
+        ReplyBody::plain(Plain::new(content))
+    }
+
+    fn plain(plain: Plain) -> ReplyBody {
         ReplyBody {
-            content,
-            dechunk: None,
+            plain,
+            encoded: None,
             finish: None,
         }
     }
@@ -61,7 +59,13 @@ impl ReplyBody {
 
     /// The same body without the chunked coding that the application has given it.
     pub(crate) fn dechunked(mut self) -> ReplyBody {
-        self.dechunk = Some(Box::new(Dechunk::new()));
+        self.plain.dechunk();
+        self
+    }
+
+    /// The same body in a content coding.
+    pub(super) fn encoded(mut self, encoded: Encoded) -> ReplyBody {
+        self.encoded = Some(Box::new(encoded));
         self
     }
 
@@ -72,55 +76,25 @@ impl ReplyBody {
 
     /// The file that the body is, if a client may ask for ranges of it.
     pub(super) fn ranged_file(&self) -> Option<&FileBody> {
-        match &self.content {
-            Content::File(file) if file.allows_ranges() && self.dechunk.is_none() => Some(file),
-            _ => None,
-        }
+        self.plain.file().filter(|file| file.allows_ranges())
+    }
+
+    /// The body as one piece of `limit` bytes at most, or as it was; nobody has been told yet when
+    /// it ends.
+    pub(super) fn into_whole(self, limit: u64) -> Result<Whole, ReplyBody> {
+        self.plain.into_whole(limit).map_err(ReplyBody::plain)
     }
 
     /// How many bytes are to come, if that is known.
     pub(crate) fn length(&self) -> Option<u64> {
-        match &self.content {
-            _ if self.dechunk.is_some() => None,
-            Content::Full(bytes) => Some(bytes.len() as u64),
-            Content::File(file) => Some(file.left()),
-            Content::Parts(parts) => Some(parts.left()),
-            Content::Stream(_) => None,
-        }
-    }
-
-    /// The next piece as the application has sent it.
-    fn poll_content(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        match &mut self.content {
-            Content::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Content::Full(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
-            Content::File(file) => file.poll_piece(cx),
-            Content::Parts(parts) => parts.poll_piece(cx),
-            Content::Stream(stream) => stream.poll_piece(cx),
-        }
+        self.plain.length().filter(|_| self.encoded.is_none())
     }
 
     /// The next piece as the client gets it.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        loop {
-            if let Some(piece) = self
-                .dechunk
-                .as_mut()
-                .and_then(|dechunk| dechunk.next_piece())
-            {
-                return Poll::Ready(Some(Ok(piece)));
-            }
-            let content = ready!(self.poll_content(cx));
-            let Some(dechunk) = &mut self.dechunk else {
-                return Poll::Ready(content);
-            };
-            match content {
-                Some(Ok(sent)) => dechunk.feed(&sent)?,
-                None if !dechunk.has_ended() => {
-                    return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
-                }
-                other => return Poll::Ready(other),
-            }
+        match &mut self.encoded {
+            Some(encoded) => encoded.poll_piece(&mut self.plain, cx),
+            None => self.plain.poll_piece(cx),
         }
     }
 }

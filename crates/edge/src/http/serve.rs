@@ -9,7 +9,7 @@ use super::access::AccessEntry;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use super::watch::Watch;
-use crate::body::{ReplyBody, receive, receive_nothing};
+use crate::body::{Encode, ReplyBody, receive, receive_nothing};
 use crate::dispatch::{Answer, Asking, Call};
 use crate::server::Server;
 
@@ -24,6 +24,7 @@ pub(crate) fn serve(
     server: &Rc<Server>,
 ) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + use<> {
     let entry = server.access_log.start(&request, peer);
+    let encode = Encode::negotiate(&request, server);
     let (parts, body) = request.into_parts();
     let mut call = Call::new(parts, Rc::clone(peer));
     let asked = if body.is_end_stream() {
@@ -34,7 +35,13 @@ pub(crate) fn serve(
         Asked::AfterBody(Box::pin(receive_and_ask(call, body, watch, server)))
     };
     let watch = Rc::clone(watch);
-    async move { Ok(respond(asked.answer().await, entry, watch)) }
+    async move {
+        let answer = match asked.answer().await {
+            Ok(answer) => encoded(answer, encode).await,
+            refused => refused,
+        };
+        Ok(respond(answer, entry, watch))
+    }
 }
 
 /// How far a request has come when it is served.
@@ -64,6 +71,14 @@ fn receive_and_ask(
         received.map_err(|refusal| refuse(refusal, &watch))?;
         server.dispatcher.ask(call)?.await
     }
+}
+
+/// Boxed: most answers are sent as they are, and need not carry the room for this about.
+async fn encoded(mut answer: Answer, encode: Option<Encode>) -> Result<Answer, Refusal> {
+    if let Some(encode) = encode {
+        answer.response = Box::pin(encode.apply(answer.response)).await?;
+    }
+    Ok(answer)
 }
 
 fn respond(

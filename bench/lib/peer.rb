@@ -29,6 +29,21 @@ module Bench
       roles.find { |_, pattern| pattern.match?(title) }&.first || "other"
     end
 
+    # How a figure stands in a table: bounds are asked of Carat, its peers are there for comparison.
+    def judged(bound, figure, text = figure)
+      family == "carat" ? bound.cell(figure, text) : text
+    end
+
+    # Whose process holds the clients' connections.
+    def front_role
+      roles.keys.first
+    end
+
+    # Whether one process does everything.
+    def alone?
+      front_role == worker_role
+    end
+
     def worker_role
       roles.keys.last
     end

@@ -1,19 +1,24 @@
 # frozen_string_literal: true
 
 require "rbconfig"
-require_relative "bare_hyper"
 require_relative "executable"
 require_relative "peer"
+require_relative "rust_program"
 
 module Bench
   # The server table.
   module Roster
     BENCH = File.expand_path("..", __dir__)
     CARAT = File.expand_path("../exe/carat", BENCH)
+    HYPER = RustProgram.new("bare-hyper")
     ADDRESS = "tcp://127.0.0.1:%<port>d"
 
-    def self.puma(name, *options, roles: { "puma" => // }, workers: 1, config: "-")
+    # Bodies go to the disk with every server: /tmp may be memory.
+    PUMA_ENVIRONMENT = { "TMPDIR" => "/var/tmp" }.freeze
+
+    def self.puma(name, *options, roles: { "puma" => // }, workers: 1, config: "-", env: {})
       Peer.new(name: name, roles: roles, workers: workers, version: -> { Executable.first_line("puma", "--version") },
+               env: PUMA_ENVIRONMENT.merge(env),
                command: ["puma", "-C", config, "-e", "production", *options, "-b", ADDRESS, "%<app>s"],
                obstacle: -> { Executable.obstacle("puma", "apt install puma") })
     end
@@ -23,22 +28,31 @@ module Bench
            roles: { "master" => /\Apuma \d/, "worker" => /\Apuma: cluster worker/ }, workers: workers)
     end
 
-    def self.carat(name, workers)
-      Peer.new(name: name, workers: workers,
+    def self.carat(name, workers, *options, threads: 1, env: {})
+      Peer.new(name: name, workers: workers, env: env,
                roles: { "edge" => /carat-edge/, "mold" => /\Acarat: mold/, "worker" => /\Acarat: worker/ },
                version: -> { Executable.first_line(RbConfig.ruby, CARAT, "--version") },
-               command: [RbConfig.ruby, CARAT, "-e", "production", "-t", "1", "-w", workers.to_s,
-                         "-b", ADDRESS, "%<app>s"],
+               command: [RbConfig.ruby, CARAT, "-e", "production", "-t", threads.to_s,
+                         "-w", workers.to_s, *options, "-b", ADDRESS, "%<app>s"],
                obstacle: -> { "exe/carat is not there" unless File.exist?(CARAT) })
     end
 
     def self.hyper
-      Peer.new(name: "hyper", roles: { "hyper" => // }, workers: 1, version: -> { "hyper #{BareHyper.version}" },
-               command: [BareHyper::PROGRAM, "127.0.0.1:%<port>d"], obstacle: -> { BareHyper.obstacle })
+      Peer.new(name: "hyper", roles: { "hyper" => // }, workers: 1,
+               version: -> { "hyper #{RustProgram.version('hyper')}" },
+               command: [HYPER.path, "127.0.0.1:%<port>d"], obstacle: -> { HYPER.obstacle })
     end
 
+    DEFLATER = { "BENCH_DEFLATER" => "1" }.freeze
+
     PEERS = [
-      carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4),
+      carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
+      carat("carat-stream", 1, "--request-body", "stream"), carat("carat-decode", 1, "--decode-requests"),
+      carat("carat-form", 1, "--multipart", "edge", threads: 3),
+      carat("carat-compress", 1, "--compress"), carat("carat-deflater", 1, env: DEFLATER),
+      puma("puma-deflater", "-t", "1:1", "-w", "0", env: DEFLATER),
+      puma("puma-t5-deflater", "-t", "5:5", "-w", "0", env: DEFLATER),
+      puma("puma-t3", "-t", "3:3", "-w", "0"),
       puma("puma", "-t", "1:1", "-w", "0"), puma("puma-t5", "-t", "5:5", "-w", "0"),
       puma("puma-idle", "-t", "1:1", "-w", "0", config: File.join(BENCH, "apps", "puma_idle.rb")),
       puma_cluster(1), puma_cluster(2), puma_cluster(4),

@@ -3,11 +3,14 @@
 require "socket"
 
 module Bench
-  # A small HTTP/1.1 client: one GET, and the whole answer of known length.
+  # A small HTTP/1.1 client.
   class HttpClient
     # status Integer, headers in lower case, body binary.
     Answer = Struct.new(:status, :headers, :body)
     GONE = [Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::EPIPE, Errno::ETIMEDOUT, EOFError].freeze
+
+    # The connection, for bodies that are too large for one String.
+    attr_reader :socket
 
     # Connects to 127.0.0.1 from the given loopback address; raises Errno::ECONNREFUSED.
     def initialize(port, source: "127.0.0.1")
@@ -15,16 +18,18 @@ module Bench
     end
 
     # One GET on a connection of its own; raises one of GONE.
-    def self.get(port, path)
+    def self.get(port, path, headers = {})
       client = new(port)
-      client.ask(path)
+      client.ask(path, headers)
       client.answer
     ensure
       client&.close
     end
 
-    def ask(path)
-      @socket.write("GET #{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    # Sends the head of a request; a body is written to the socket.
+    def ask(path, headers = {}, verb: "GET")
+      fields = { "Host" => "127.0.0.1" }.merge(headers).map { |name, value| "#{name}: #{value}\r\n" }
+      @socket.write("#{verb} #{path} HTTP/1.1\r\n#{fields.join}\r\n")
     end
 
     # Reads one answer; raises EOFError when the server closes before its end.
@@ -51,7 +56,23 @@ module Bench
     private
 
     def body(headers)
-      length = headers.fetch("content-length", 0).to_i
+      return chunks if headers["transfer-encoding"] == "chunked"
+
+      read(headers.fetch("content-length", 0).to_i)
+    end
+
+    # Trailers are not expected.
+    def chunks
+      body = "".b
+      until (length = @socket.readline("\r\n").to_i(16)).zero?
+        body << read(length)
+        read(2)
+      end
+      read(2)
+      body
+    end
+
+    def read(length)
       @socket.read(length).tap { |bytes| raise EOFError if bytes.to_s.bytesize < length }
     end
   end

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
+require_relative "client_process"
 require_relative "figure"
 require_relative "footprint"
 require_relative "idle_clients"
-require_relative "idle_crowd"
 require_relative "server"
 require_relative "table"
 
@@ -37,14 +37,12 @@ module Bench
 
     # The crowd's process runs before the first figure, since it shares Ruby's pages with Ruby servers.
     def measure(peer, arguments)
-      Server.run(peer, @app) do |server|
-        IdleCrowd.near(server.port) do |crowd|
-          before = footprint(server, arguments)
-          held = crowd.open([arguments.idle_connections, Server.descriptors - SPARE_DESCRIPTORS].min)
-          after = footprint(server, arguments)
-          still_open, answered = crowd.check
-          Sample.new(before: before, after: after, held: held, still_open: still_open, answered: answered)
-        end
+      ClientProcess.beside(peer, @app, "idle_clients") do |server, crowd|
+        before = footprint(server, arguments)
+        held = crowd.order(:open, count: [arguments.idle_connections, Server.descriptors - SPARE_DESCRIPTORS].min)
+        after = footprint(server, arguments)
+        still_open, answered = crowd.order(:check)
+        Sample.new(before: before, after: after, held: held, still_open: still_open, answered: answered)
       end
     end
 

@@ -13,6 +13,11 @@ module Bench
       sorted.size.odd? ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0
     end
 
+    # The value that so many in a hundred do not exceed; nil when there are none.
+    def percentile(percent)
+      @values.sort[(@values.size * percent).fdiv(100).ceil - 1] unless @values.empty?
+    end
+
     def min
       @values.min
     end

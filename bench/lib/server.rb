@@ -65,6 +65,11 @@ module Bench
       roles.sort_by { |role, _| @peer.roles.keys.index(role) || -1 }.to_h
     end
 
+    # Process ids by role.
+    def pids_by_role
+      members_by_role.transform_values { |members| members.map(&:pid) }
+    end
+
     private
 
     # A process group of its own: what is left of it at the end can be killed, and Ctrl-C is ours alone.

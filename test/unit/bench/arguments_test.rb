@@ -12,6 +12,12 @@ class BenchArgumentsTest < Minitest::Test
     assert_equal [2, 5, %w[hello idle], nil], arguments.to_a.values_at(0, 1, 7, 8)
   end
 
+  def test_a_quick_run_has_one_round_unless_told_otherwise
+    arguments = Bench::Arguments.parse(%w[--quick --duration 2])
+
+    assert_equal [true, 1, 2], [arguments.quick, arguments.rounds, arguments.duration]
+  end
+
   def test_wrong_values_are_refused_in_one_line
     [%w[--rounds 0], %w[--rounds many], %w[--connections 1 --wrk-threads 2], %w[stray], %w[--odd]].each do |argv|
       error = assert_raises(Bench::Failure) { Bench::Arguments.parse(argv) }

@@ -12,6 +12,12 @@ class BenchHttpClientTest < Minitest::Test
     end
   end
 
+  def test_chunks_are_put_together
+    serving("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\na\r\n, everyone\r\n0\r\n\r\n") do |port|
+      assert_equal "hello, everyone", Bench::HttpClient.get(port, "/").body
+    end
+  end
+
   def test_an_answer_that_breaks_off_raises
     serving("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel") do |port|
       assert_raises(EOFError) { Bench::HttpClient.get(port, "/") }

@@ -15,4 +15,10 @@ class BenchSeriesTest < Minitest::Test
 
     assert_in_delta 8.0, slow_second_round.ratio(base)
   end
+
+  def test_a_percentile_is_a_value_that_occurred
+    lists = [[*1..100], [*1..10].reverse, [7], []]
+
+    assert_equal [99, 10, 7, nil], lists.map { |list| Bench::Series.new(list).percentile(99) }
+  end
 end

@@ -7,10 +7,12 @@ module Bench
   # What wrk saw: answers and their bytes with heads, answers a second, latencies in milliseconds,
   # errors of every kind.
   Wrk = Struct.new(:requests, :bytes, :rate, :p50, :p99, :errors, keyword_init: true) do
-    # Loads the URL for so many seconds; raises Failure when wrk does not run.
-    def self.run(url, seconds:, connections:, threads:)
+    # Loads the URL for so many seconds; raises Failure when wrk does not run. script: a file beside this one that
+    # prints the report.
+    def self.run(url, seconds:, connections:, threads:, script: "report.lua", accept_encoding: nil)
       command = ["wrk", "-t", threads.to_s, "-c", connections.to_s, "-d", "#{seconds}s",
-                 "-s", File.join(__dir__, "report.lua"), url]
+                 "-s", File.join(__dir__, script), url]
+      command.insert(1, "-H", "Accept-Encoding: #{accept_encoding}") if accept_encoding
       output = IO.popen(command, err: %i[child out], &:read)
       raise Failure, "wrk failed:\n#{output}" unless Process.last_status.success?
 

@@ -56,13 +56,15 @@ class FormFrameworksTest < Support::IntegrationTest
     run Photos
   RUBY
 
-  LINTED = <<~RUBY
+  TWICE = <<~RUBY
     require "digest"
 
     use Rack::MethodOverride # parses the form
-    use Rack::Lint           # and wraps the input, so that Rack 2 parses it again
     use Rack::TempfileReaper
     run(lambda do |env|
+      env.delete("rack.request.form_input")
+      env.delete("rack.request.form_hash")
+      env["rack.input"].rewind
       photos = Rack::Request.new(env).POST["photos"]
       digests = photos.map { |photo| Digest::SHA256.hexdigest(photo[:tempfile].read) }
       [200, { "content-type" => "text/plain" }, [digests.join(" ")]]
@@ -80,8 +82,8 @@ class FormFrameworksTest < Support::IntegrationTest
     assert_equal ["Carat::FormFile", "\u00FC.bin", "application/octet-stream", CONTENT.bytesize, digest, "T"], told
   end
 
-  def test_a_form_that_two_middlewares_parse_has_its_files_for_both
-    assert_equal [digest, Digest::SHA256.hexdigest("small")].join(" "), post(LINTED)
+  def test_a_form_that_is_parsed_twice_has_its_files_both_times
+    assert_equal [digest, Digest::SHA256.hexdigest("small")].join(" "), post(TWICE)
   end
 
   private

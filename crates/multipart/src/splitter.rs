@@ -3,6 +3,10 @@ use memchr::{memchr_iter, memmem};
 use crate::limits::{Exceeded, Limits};
 use crate::part::Part;
 
+/// So many bytes are searched for the end of a header at once: most are shorter, and what is behind the
+/// end is copied in vain.
+const HEADER_STEP: usize = 256;
+
 /// A piece of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
@@ -152,7 +156,7 @@ impl Splitter {
     /// Up to the first empty line. A header that begins with it is none: some parsers look for the next.
     fn header<'a>(&mut self, input: &mut &'a [u8]) -> Result<Step<'a>, Exceeded> {
         let (before, limit) = (self.held.len(), self.limits.part_header);
-        let wanted = input.len().min(limit + 1 - before);
+        let wanted = input.len().min(HEADER_STEP).min(limit + 1 - before);
         self.held.extend_from_slice(&input[..wanted]);
         let from = before.saturating_sub(3);
         let end = memmem::find(&self.held[from..], b"\r\n\r\n").map(|place| from + place + 4);
@@ -162,10 +166,12 @@ impl Splitter {
             Ok(self.keep_held_and(State::Verbatim))
         } else if self.held.len() > limit {
             Err(Exceeded::PartHeader)
-        } else if end.is_none() {
+        } else if end.is_some() {
+            self.begin_part()
+        } else if input.is_empty() {
             Ok(Step::NeedsInput)
         } else {
-            self.begin_part()
+            Ok(Step::Again)
         }
     }
 

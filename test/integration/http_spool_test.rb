@@ -3,6 +3,7 @@
 require "test_helper"
 require "support/gate"
 require "support/integration_test"
+require "support/probe"
 
 # Bodies in unlinked files, and the room that they have.
 class HttpSpoolTest < Support::IntegrationTest
@@ -10,6 +11,24 @@ class HttpSpoolTest < Support::IntegrationTest
   SPOOL = { "spool/keep" => "" }.freeze
   ARGS = %w[--inline-body-limit 16KB --body-buffer 16KB --spool-dir spool].freeze
   CHUNKED = { "Transfer-Encoding" => "chunked" }.freeze
+
+  # Where memory ends, where a buffer is full, where it is full again, where a read ends.
+  EDGES = [16, 32, 48, 64, 128].map { |edge| edge * KB }.freeze
+  RANDOM = Random.new(6).bytes(129 * KB).freeze
+
+  def test_bodies_and_chunks_a_byte_short_of_and_past_each_edge_arrive_byte_for_byte
+    client = serve_spooling(app: Support::Probe::APP).connect
+    sizes = EDGES.product([-1, 0, 1]).map(&:sum)
+    sizes.each do |size|
+      body = RANDOM.byteslice(0, size)
+      assert_equal body, client.request("POST", "/echo", body: body).read_response.body
+
+      sizes.each do |chunk|
+        client.request("POST", "/echo", fields: CHUNKED, body: chunked(body, chunk))
+        assert_equal body, client.read_response.body, "#{size} bytes in chunks of #{chunk}"
+      end
+    end
+  end
 
   def test_bodies_beyond_the_spool_limit_together_get_503_and_their_room_is_given_back
     server = serve_spooling(args: %w[--spool-limit 1MB])
@@ -75,8 +94,8 @@ class HttpSpoolTest < Support::IntegrationTest
 
   private
 
-  def serve_spooling(args: [], **options)
-    serve(Support::Gate::APP, threads: 1, files: SPOOL, args: [*ARGS, *args], **options)
+  def serve_spooling(app: Support::Gate::APP, args: [], **options)
+    serve(app, threads: 1, files: SPOOL, args: [*ARGS, *args], **options)
   end
 
   # Nothing of a refused body stays, neither an open file nor a name.
@@ -113,7 +132,8 @@ class HttpSpoolTest < Support::IntegrationTest
     [*unshare, "sh", "-c", mount, "sh", *command]
   end
 
-  def chunked(body)
-    "#{body.bytesize.to_s(16)}\r\n#{body}\r\n0\r\n\r\n"
+  def chunked(body, size = body.bytesize)
+    pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
+    "#{pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n#{piece}\r\n" }.join}0\r\n\r\n"
   end
 end

@@ -98,7 +98,7 @@ class SlowReaderTest < Support::SharedServerTest
 
   # KiB of the edge and of the worker.
   def memory
-    [server.pid, *server.workers.values].map { |pid| File.read("/proc/#{pid}/smaps_rollup")[/^Pss:\s+(\d+)/, 1].to_i }
+    [server.pid, *server.workers.values].map { |pid| Support::ProcessTree.pss(pid) }
   end
 
   def assert_flat(before, after)

@@ -36,6 +36,11 @@ module Support
       Dir.glob("/proc/#{pid}/fd/*").filter_map { |link| target(link) }.grep(/\Asocket:/)
     end
 
+    # What a process weighs, in KiB: its own pages, and of those that it shares its part.
+    def pss(pid)
+      File.read("/proc/#{pid}/smaps_rollup")[/^Pss:\s+(\d+)/, 1].to_i
+    end
+
     # The sizes of the files without a name that a process has open.
     def unlinked(pid)
       links = Dir.glob("/proc/#{pid}/fd/*").select { |link| target(link)&.match?(%r{\A/(?!memfd:).* \(deleted\)\z}) }

@@ -12,7 +12,8 @@ class UploadExampleTest < Support::IntegrationTest
 
   def setup
     super
-    @server = serve(File.read("#{EXAMPLE}/config.ru").gsub("require_relative \"", "require \"#{EXAMPLE}/"), workers: 2)
+    app = File.read("#{EXAMPLE}/config.ru").gsub("require_relative \"", "require \"#{EXAMPLE}/")
+    @server = serve(app, workers: 2, config: File.read("#{EXAMPLE}/carat.rb"))
   end
 
   def test_form_is_answered_with_checksum_and_size

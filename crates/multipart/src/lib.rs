@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod content_type;
+mod delimiter;
 mod disposition;
 mod limits;
 mod part;

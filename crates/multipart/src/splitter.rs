@@ -1,5 +1,6 @@
-use memchr::{memchr_iter, memmem};
+use memchr::memmem;
 
+use crate::delimiter::Delimiter;
 use crate::limits::{Exceeded, Limits};
 use crate::part::Part;
 
@@ -21,9 +22,7 @@ pub enum Event<'a> {
 /// Takes the files out of one form.
 #[derive(Debug)]
 pub struct Splitter {
-    /// CRLF, two hyphens and the boundary.
-    delimiter: Vec<u8>,
-    finder: memmem::Finder<'static>,
+    delimiter: Delimiter,
     limits: Limits,
     state: State,
     /// What cannot be told yet: at most a part's header, or a delimiter and what shows that it is one.
@@ -70,10 +69,8 @@ impl Splitter {
     /// For a form with this boundary, as [`boundary_of`](crate::boundary_of) returns it.
     #[must_use]
     pub fn new(boundary: &[u8], limits: Limits) -> Splitter {
-        let delimiter = [b"\r\n--", boundary].concat();
         Splitter {
-            finder: memmem::Finder::new(&delimiter).into_owned(),
-            delimiter,
+            delimiter: Delimiter::new(boundary),
             limits,
             state: State::Start,
             held: Vec::new(),
@@ -142,7 +139,7 @@ impl Splitter {
 
     /// The form begins with a delimiter line, without the CRLF in front.
     fn start<'a>(&mut self, input: &mut &'a [u8]) -> Step<'a> {
-        let line = [&self.delimiter[2..], b"\r\n"].concat();
+        let line = [self.delimiter.bare(), b"\r\n"].concat();
         hold_while_equal(&mut self.held, &line, input);
         if self.held.len() == line.len() {
             self.keep_held_and(State::Header)
@@ -194,7 +191,7 @@ impl Splitter {
 
     /// A content that begins with a delimiter without its CRLF has ended, for some parsers.
     fn opening<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> Step<'a> {
-        let delimiter = &self.delimiter[2..];
+        let delimiter = self.delimiter.bare();
         hold_while_equal(&mut self.held, delimiter, input);
         if self.held.len() == delimiter.len() {
             return self.keep_held_and(State::Verbatim);
@@ -213,14 +210,14 @@ impl Splitter {
     /// Up to the next delimiter. Where one may have begun, it is held until that is certain.
     fn content<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> Step<'a> {
         if self.held.is_empty() {
-            let (content, rest) = input.split_at(self.candidate(input));
+            let (content, rest) = input.split_at(self.delimiter.candidate(input));
             *input = rest;
             if !content.is_empty() {
                 return Step::Content(part, content);
             }
         }
         for tail in [&b"\r\n"[..], b"--"] {
-            let whole = [&self.delimiter, tail].concat();
+            let whole = self.delimiter.with(tail);
             hold_while_equal(&mut self.held, &whole, input);
             if self.held.len() == whole.len() {
                 return self.delimited(part, tail == b"--");
@@ -249,7 +246,7 @@ impl Splitter {
 
     /// Behind a last delimiter there is nothing or a CRLF, and then what nobody reads.
     fn closing<'a>(&mut self, input: &mut &'a [u8]) -> Step<'a> {
-        let whole = [&self.delimiter, &b"--\r\n"[..]].concat();
+        let whole = self.delimiter.with(b"--\r\n");
         hold_while_equal(&mut self.held, &whole, input);
         if self.held.len() == whole.len() {
             self.keep_held_and(State::Over)
@@ -258,19 +255,6 @@ impl Splitter {
         } else {
             self.keep_held_and(State::Verbatim)
         }
-    }
-
-    /// Where in `input` a delimiter begins, or may begin; its length when none does. CR is nowhere in a
-    /// delimiter but at its start.
-    fn candidate(&self, input: &[u8]) -> usize {
-        if let Some(place) = self.finder.find(input) {
-            return place;
-        }
-        let tail = input.len().saturating_sub(self.delimiter.len() - 1);
-        memchr_iter(b'\r', &input[tail..])
-            .map(|place| tail + place)
-            .find(|place| self.delimiter.starts_with(&input[*place..]))
-            .unwrap_or(input.len())
     }
 
     fn keep_held_and<'a>(&mut self, next: State) -> Step<'a> {

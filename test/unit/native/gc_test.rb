@@ -14,14 +14,23 @@ module Native
       case env["PATH_INFO"]
       when "/inline" then [200, { "x-#{seen[2]}" => seen[3] }, seen.map(&:to_s)]
       when "/list" then [200, { "x" => %w[a b], "y" => 1 }, seen.map(&:to_s)]
+      when "/form" then [200, {}, [*seen, env["rack.multipart.tempfile_factory"].call("x.txt", nil).read].map(&:to_s)]
       when "/file" then [200, {}, ["x" * 70_000, *seen.map(&:to_s)]]
       when "/each" then [200, {}, Support::RecordedBody.new { |write| seen.each { |part| write.call(part.to_s) } }]
       else raise "no such path"
       end
     end
 
+    def setup
+      super
+      @file = File.open(Dir.tmpdir, File::RDWR | File::TMPFILE)
+      @file.write("in a file")
+      @file.flush
+    end
+
     def teardown
       GC.stress = false
+      @file.close
       super
     end
 
@@ -54,8 +63,9 @@ module Native
     def traffic
       lane = harness(APP)
       served = Carat::Lane.new(APP, lane.native, errors: lane.errors)
-      %w[/inline /list /file /each /raises].each do |path|
-        lane.request(path: path, method: "POST", body: BODY, headers: { "x-odd" => "odd", "host" => "h" })
+      %w[/inline /list /form /file /each /raises].each do |path|
+        lane.request(path: path, method: "POST", body: BODY, headers: { "x-odd" => "odd", "host" => "h" },
+                     files: path == "/form" ? [@file] : [])
         yield -> { served.send(:serve, lane.native.take) }
         lane.native.flush
         check(lane, path)
@@ -68,6 +78,7 @@ module Native
       case path
       when "/inline" then assert_equal [[%w[x-odd h]], expected], [response.headers, response.body]
       when "/list" then assert_equal [[%w[x a], %w[x b], %w[y 1]], expected], [response.headers, response.body]
+      when "/form" then assert_equal "#{expected}in a file".b, response.body
       when "/file" then assert_equal expected, lane.descriptors.last.pread(100, 70_000)
       when "/each" then assert_equal [expected, :end], lane.stream
       else assert_equal 500, response.status

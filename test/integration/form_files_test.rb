@@ -66,13 +66,22 @@ class FormFilesTest < Support::IntegrationTest
 
   def test_a_client_that_disappears_leaves_nothing
     server = serve_forms
-    body = form(file("file"), file("b", '"b"', "x" * 1_000_000))
-    leaving = server.connect.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: #{TYPE}\r\n" \
-                                   "Content-Length: #{body.bytesize}\r\n\r\n".b << body.byteslice(0, 500_000))
+    leaving = begin_form(server, form(file("file"), file("b", '"b"', "x" * 1_000_000)))
     eventually { assert_equal 2, spooled(server).size }
     leaving.close
     eventually { assert_empty spooled(server) }
     assert_equal %w[keep], names(server)
+  end
+
+  def test_a_form_that_is_still_arriving_holds_no_worker
+    server = serve_forms
+    body = form(file("file"), file("b", '"b"', "x" * 1_000_000))
+    slow = begin_form(server, body)
+    eventually { assert_equal 2, spooled(server).size }
+    assert_equal [200, digest], post(server, form(file("file"))).then { |response| [response.status, response.body] }
+
+    slow.write(body.byteslice(500_000..))
+    assert_equal digest, slow.read_response.body
   end
 
   def test_a_file_that_the_application_keeps_stays_and_others_go_with_their_request
@@ -125,6 +134,12 @@ class FormFilesTest < Support::IntegrationTest
 
   def serve_forms(args: [], **options)
     serve(APP, workers: 1, threads: 1, files: SPOOL, args: [*ARGS, *args], **options)
+  end
+
+  # Sends the head and the first half of a form of a megabyte.
+  def begin_form(server, body)
+    server.connect.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: #{TYPE}\r\n" \
+                         "Content-Length: #{body.bytesize}\r\n\r\n".b << body.byteslice(0, 500_000))
   end
 
   def post(server, body, path: "/", fields: {})

@@ -25,6 +25,7 @@ class HttpRangeTest < Support::SharedServerTest
       "/named" => ->(_env) { named.call(200, kept) },
       "/untyped" => ->(_env) { named.call(200, {}) },
       "/weak" => ->(_env) { named.call(200, kept.merge("etag" => 'W/"one"')) },
+      "/digest" => ->(_env) { named.call(200, "content-digest" => "of all bytes") },
       "/short" => ->(_env) { named.call(200, "content-length" => "100") },
       "/empty" => ->(_env) { named.call(200, {}, "empty") },
       "/none" => ->(_env) { named.call(200, "accept-ranges" => "none") },
@@ -80,6 +81,12 @@ class HttpRangeTest < Support::SharedServerTest
     refute_match(/content-type/, ranged("bytes=0-1,5-6", "/untyped").body)
   end
 
+  def test_the_digest_of_all_bytes_is_not_that_of_a_part
+    answers = [nil, "bytes=0-1", "bytes=0-1,5-6", "bytes=12000-"].map { |asked| ranged(asked, "/digest") }
+
+    assert_equal ["of all bytes", nil, nil, nil], answers.map { |response| response["content-digest"] }
+  end
+
   def test_ranges_that_touch_become_one
     assert_equal ["bytes 0-20/12000", CONTENT[0..20]], part("bytes=10-20,0-12")
     assert_equal ["bytes 0-11999/12000", CONTENT], part("bytes=#{(["0-"] * 32).join(",")}")
@@ -115,6 +122,21 @@ class HttpRangeTest < Support::SharedServerTest
     assert_whole if_range('"one"', "/weak")
     assert_equal 206, if_range(DATE, "/weak").status
     assert_whole if_range('"one"', "/untyped")
+  end
+
+  def test_a_date_does_not_tell_which_coding_of_a_file_is_resumed
+    files = { "content" => CONTENT, "empty" => "" }
+    coding = serve(APP, files: files, args: %w[--compress])
+    asked = { "Range" => "bytes=0-1", "Accept-Encoding" => "gzip" }
+    whole = coding.get("/named", fields: asked.merge("If-Range" => DATE))
+
+    assert_equal [200, "gzip", nil, 'W/"one"'],
+                 [whole.status, *fields(whole, "content-encoding", "accept-ranges", "etag")]
+    [asked, asked.merge("If-Range" => '"one"'), { "Range" => "bytes=0-1", "If-Range" => DATE }].each do |headers|
+      part = coding.get("/named", fields: headers)
+
+      assert_equal [206, nil, CONTENT[0..1]], [part.status, part["content-encoding"], part.body]
+    end
   end
 
   def test_the_length_is_the_declared_one
@@ -177,7 +199,7 @@ class HttpRangeTest < Support::SharedServerTest
   private
 
   def ranged(range, path = "/named")
-    server.get(path, fields: { "Range" => range })
+    server.get(path, fields: { "Range" => range }.compact)
   end
 
   def if_range(known, path = "/named")

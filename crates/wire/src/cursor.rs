@@ -33,6 +33,15 @@ impl<'a> Cursor<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
+    /// One byte, 0 or 1.
+    pub(crate) fn flag(&mut self, what: &'static str) -> Result<bool, Malformed> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Malformed::BadValue(what)),
+        }
+    }
+
     pub(crate) fn u16(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_le_bytes)
     }

@@ -126,11 +126,7 @@ impl<'a> Response<'a> {
             BODY_FILE => ResponseBody::File {
                 offset: cursor.u64()?,
                 length: cursor.u64()?,
-                allows_ranges: match cursor.u8()? {
-                    0 => false,
-                    1 => true,
-                    _ => return Err(Malformed::BadValue("ranges")),
-                },
+                allows_ranges: cursor.flag("ranges")?,
             },
             BODY_STREAM => ResponseBody::Stream,
             _ => return Err(Malformed::BadValue("response body")),

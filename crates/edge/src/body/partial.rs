@@ -1,8 +1,9 @@
 use std::ops::Range;
 
 use http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE,
-    CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPIRES, IF_RANGE, LAST_MODIFIED, RANGE,
+    ACCEPT_ENCODING, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING,
+    CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPIRES, IF_RANGE,
+    LAST_MODIFIED, RANGE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -24,15 +25,26 @@ const OF_THE_CONTENT: [HeaderName; 8] = [
     LAST_MODIFIED,
 ];
 
+/// Digests of the bytes that are sent, made for all of them (RFC 9530 2).
+const OF_ALL_BYTES: [HeaderName; 2] = [
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("content-md5"),
+];
+
 /// Cuts what the request asks for out of a file that the application has named (RFC 9110, 14); any
-/// other answer stays as it is.
-pub(crate) fn partial(mut response: Response<ReplyBody>, request: &Parts) -> Response<ReplyBody> {
+/// other answer stays as it is. `is_coded` when clients that take a coding get the whole in one.
+pub(crate) fn partial(
+    mut response: Response<ReplyBody>,
+    request: &Parts,
+    is_coded: bool,
+) -> Response<ReplyBody> {
     if !offers_ranges(&response, request) {
         return response;
     }
     let bytes = HeaderValue::from_static("bytes");
     response.headers_mut().insert(ACCEPT_RANGES, bytes);
-    let wanted = wanted(&request.headers, response.headers());
+    let is_coded = is_coded && request.headers.contains_key(ACCEPT_ENCODING);
+    let wanted = wanted(&request.headers, response.headers(), is_coded);
     let (Some(file), Some(range)) = (response.body().ranged_file(), wanted) else {
         return response;
     };
@@ -61,24 +73,28 @@ fn offers_ranges(response: &Response<ReplyBody>, request: &Parts) -> bool {
 }
 
 /// The header that asks for ranges, if it is one and its condition holds.
-fn wanted<'a>(request: &'a HeaderMap, response: &HeaderMap) -> Option<&'a HeaderValue> {
+fn wanted<'a>(
+    request: &'a HeaderMap,
+    response: &HeaderMap,
+    is_coded: bool,
+) -> Option<&'a HeaderValue> {
     let range = only(request, &RANGE)?;
-    let holds = !request.contains_key(IF_RANGE) || is_unchanged(request, response);
+    let holds = !request.contains_key(IF_RANGE) || is_unchanged(request, response, is_coded);
     holds.then_some(range)
 }
 
 /// Whether `If-Range` names what is answered: a strong entity tag, or the very same date (RFC 9110,
-/// 13.1.5). A weak tag is equal to none.
-fn is_unchanged(request: &HeaderMap, response: &HeaderMap) -> bool {
+/// 13.1.5). A weak tag is equal to none, and a date does not tell whether the client has begun with
+/// the plain bytes or with a coding of them.
+fn is_unchanged(request: &HeaderMap, response: &HeaderMap, is_coded: bool) -> bool {
     let Some(known) = only(request, &IF_RANGE) else {
         return false;
     };
-    let validator = if known.as_bytes().starts_with(b"\"") {
-        ETAG
+    if known.as_bytes().starts_with(b"\"") {
+        only(response, &ETAG) == Some(known)
     } else {
-        LAST_MODIFIED
-    };
-    only(response, &validator) == Some(known)
+        !is_coded && only(response, &LAST_MODIFIED) == Some(known)
+    }
 }
 
 /// The value of a header that has one.
@@ -117,7 +133,11 @@ fn cut(
 ) -> Response<ReplyBody> {
     let mut response = response.map(|_whole| body);
     *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-    response.headers_mut().insert(name, value);
+    let headers = response.headers_mut();
+    for digest in &OF_ALL_BYTES {
+        headers.remove(digest);
+    }
+    headers.insert(name, value);
     if let Some(length) = response.body().length() {
         let headers = response.headers_mut();
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -129,7 +149,7 @@ fn unsatisfiable(response: Response<ReplyBody>, length: u64) -> Response<ReplyBo
     let mut response = response.map(|_whole| ReplyBody::empty());
     *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
     let headers = response.headers_mut();
-    for name in &OF_THE_CONTENT {
+    for name in OF_THE_CONTENT.iter().chain(&OF_ALL_BYTES) {
         headers.remove(name);
     }
     headers.insert(CONTENT_RANGE, value(format!("bytes */{length}")));

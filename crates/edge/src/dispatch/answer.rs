@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 use wire::Name;
 
-use crate::body::{FileBody, ReplyBody, partial};
+use crate::body::{FileBody, ReplyBody};
 
 /// What the application has answered.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub(super) fn response(
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    Ok(partial(settle_framing(response, request)?, request))
+    settle_framing(response, request)
 }
 
 fn headers(sent: wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, BadAnswer> {

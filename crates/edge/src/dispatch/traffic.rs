@@ -17,7 +17,7 @@ use super::Answer;
 use super::answer::response;
 use super::dispatcher::Dispatcher;
 use super::lane::{Lane, Stage};
-use crate::body::{ReplyBody, StreamSender, Upstream};
+use crate::body::{ReplyBody, StreamSender, Upstream, partial};
 use crate::frames::FrameSocket;
 use crate::http::Refusal;
 
@@ -137,6 +137,10 @@ impl Batch<'_> {
         self.lane.note_pace(app_time);
         let made = response(&answer, payload, &exchange.call.parts, file, || {
             self.stream(answer.id)
+        })
+        .map(|whole| {
+            let is_coded = self.dispatcher.settings.compress;
+            partial(whole, &exchange.call.parts, is_coded)
         });
         let queue_time = self
             .now

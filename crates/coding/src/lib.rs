@@ -12,6 +12,8 @@ mod negotiate;
 
 pub use coding::Coding;
 pub use codings::{CODINGS_LIMIT, Codings, Unsupported};
-pub use decode::{DecodeError, DecodeLimits, Decoder, RATIO_GRACE, Step, ZSTD_WINDOW_LIMIT};
+pub use decode::{
+    DecodeError, DecodeLimits, Decoder, GZIP_MEMBERS_LIMIT, RATIO_GRACE, Step, ZSTD_WINDOW_LIMIT,
+};
 pub use encode::{EncodeError, Encoder, EncoderPool, IDLE_LIMIT, Lease, Levels, Then};
 pub use negotiate::negotiate;

@@ -3,7 +3,10 @@
 use std::io::Write;
 
 use brotli::enc::BrotliEncoderParams;
-use coding::{Coding, Codings, DecodeError, DecodeLimits, Decoder, RATIO_GRACE, ZSTD_WINDOW_LIMIT};
+use coding::{
+    Coding, Codings, DecodeError, DecodeLimits, Decoder, GZIP_MEMBERS_LIMIT, RATIO_GRACE,
+    ZSTD_WINDOW_LIMIT,
+};
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use proptest::collection::vec;
@@ -281,8 +284,8 @@ fn more_than_the_ratio_is_refused_after_the_grace() {
 
 #[test]
 fn what_comes_out_between_two_codings_counts_too() {
-    // Nothing comes out at the end: 100 000 members without a byte, and a ratio of 1000 before that.
-    let members = encode(Coding::Gzip, b"").repeat(100_000);
+    // Nothing comes out at the end, of members without a byte, and a ratio of 1000 before that.
+    let members = encode(Coding::Gzip, b"").repeat(GZIP_MEMBERS_LIMIT);
     let coded = encode(Coding::Gzip, &members);
     let codings = [Coding::Gzip, Coding::Gzip];
     for (limits, error) in [
@@ -308,6 +311,15 @@ fn what_comes_out_between_two_codings_counts_too() {
         );
     }
     assert_eq!(decode(&codings, &coded), Ok(vec![]));
+}
+
+#[test]
+fn gzip_has_no_more_members_than_the_limit() {
+    let member = encode(Coding::Gzip, b"");
+    let most = member.repeat(GZIP_MEMBERS_LIMIT);
+    assert_eq!(decode(&[Coding::Gzip], &most), Ok(vec![]));
+    let more = [most, member].concat();
+    assert_eq!(decode(&[Coding::Gzip], &more), Err(DecodeError::TooDense));
 }
 
 fn plain() -> impl Strategy<Value = Vec<u8>> {

@@ -11,7 +11,8 @@ pub enum DecodeError {
     WindowTooLarge,
     /// More bytes came out than [`crate::DecodeLimits::size`].
     TooLarge,
-    /// More bytes came out for each that went in than [`crate::DecodeLimits::ratio`].
+    /// More bytes came out for each that went in than [`crate::DecodeLimits::ratio`], or nothing at
+    /// all out of more than [`crate::GZIP_MEMBERS_LIMIT`] members.
     TooDense,
 }
 

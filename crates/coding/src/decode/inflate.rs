@@ -5,13 +5,19 @@ use super::{DecodeError, Step};
 /// The only window that RFC 1951 knows, 32 KiB.
 const WINDOW_BITS: u8 = 15;
 
+/// How many members a gzip body may have: each costs some microseconds, be it empty. Blocks of 64 KiB, as
+/// bgzip makes them, are 16384 in 1 GiB.
+pub const GZIP_MEMBERS_LIMIT: usize = 64 * 1024;
+
 /// gzip and deflate.
 #[derive(Debug)]
 pub(super) struct Inflate {
     format: Format,
     /// The member that is being decoded; none before the first byte of each.
     member: Option<Decompress>,
-    /// Whether the last member that began has ended.
+    /// Members that have begun.
+    members: usize,
+    /// Whether the last of them has ended.
     complete: bool,
 }
 
@@ -37,6 +43,7 @@ impl Inflate {
         Inflate {
             format,
             member: None,
+            members: 0,
             complete: false,
         }
     }
@@ -48,6 +55,10 @@ impl Inflate {
         if self.complete && self.format == Format::Deflate {
             return Err(DecodeError::Corrupt);
         }
+        if self.members == GZIP_MEMBERS_LIMIT {
+            return Err(DecodeError::TooDense);
+        }
+        self.members += 1;
         self.complete = false;
         self.member = Some(match self.format {
             Format::Gzip => Decompress::new_gzip(WINDOW_BITS),

@@ -12,6 +12,7 @@ mod zstd;
 
 pub use decoder::Decoder;
 pub use error::DecodeError;
+pub use inflate::GZIP_MEMBERS_LIMIT;
 pub use limits::{DecodeLimits, RATIO_GRACE};
 pub use step::Step;
 pub use zstd::ZSTD_WINDOW_LIMIT;

@@ -14,6 +14,9 @@ use crate::settings::Settings;
 /// How much of a body is decoded at once.
 const PIECE_LIMIT: usize = 64 * 1024;
 
+/// How many steps of a decoder a piece takes at most: what is made of tiny parts may need many.
+const STEPS_LIMIT: usize = 32;
+
 /// How many such pieces a body has: while one is passed on, the next is decoded.
 const PIECES: usize = 2;
 
@@ -130,10 +133,17 @@ struct Work {
 impl Work {
     fn step(mut self, mut piece: Piece) -> Result<(Work, Piece), DecodeError> {
         piece.buffer.resize(PIECE_LIMIT, 0);
-        let step = self.decoder.step(&self.input, &mut piece.buffer)?;
-        piece.length = step.written;
-        self.input.advance(step.read);
-        self.more = step.more;
+        piece.length = 0;
+        for _ in 0..STEPS_LIMIT {
+            let room = &mut piece.buffer[piece.length..];
+            let step = self.decoder.step(&self.input, room)?;
+            piece.length += step.written;
+            self.input.advance(step.read);
+            self.more = step.more;
+            if !self.more || piece.length == PIECE_LIMIT {
+                break;
+            }
+        }
         Ok((self, piece))
     }
 }

@@ -25,7 +25,7 @@ impl<'a> Sink<'a> {
     pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
         match self {
             Sink::Whole(whole) => whole.take(data).await,
-            Sink::Form(form) => form.take(data).await,
+            Sink::Form(form) => Box::pin(form.take(data)).await,
         }
     }
 
@@ -33,7 +33,7 @@ impl<'a> Sink<'a> {
     pub(super) async fn finish(self, call: &mut Call) -> Result<(), Refusal> {
         match self {
             Sink::Whole(whole) => call.body = whole.finish().await?,
-            Sink::Form(form) => (call.body, call.files) = form.finish().await?,
+            Sink::Form(form) => (call.body, call.files) = Box::pin(form.finish()).await?,
         }
         Ok(())
     }

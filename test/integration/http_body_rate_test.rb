@@ -7,24 +7,32 @@ require "support/refusals"
 class HttpBodyRateTest < Support::Refusals
   GRACE = 10
 
-  serves Support::Probe::APP, threads: 1, args: %w[--body-min-rate 1KB --header-timeout 1 --idle-timeout 1]
+  serves Support::Probe::APP, threads: 1,
+                              args: %w[--body-min-rate 1KB --header-timeout 1 --idle-timeout 1 --inline-body-limit 0]
 
   def test_a_body_that_is_too_slow_is_408_and_one_that_is_not_may_go_on
     start = Support::Eventually.now
     slow = ["Content-Length: 9999\r\n\r\nx", "Transfer-Encoding: chunked\r\n\r\n270F\r\nx",
             "Content-Length: 9999\r\nExpect: 100-continue\r\n\r\n"].map { |rest| post(rest) }
     steady = post("Content-Length: 40000\r\n\r\n#{"x" * 30_000}")
+    eventually { assert_equal 3, spooled }
     slow.each { |client| assert_too_slow client }
 
     assert_operator Support::Eventually.now - start, :>=, GRACE
     assert_match(/\A40000 /, steady.write("x" * 10_000).read_response.body)
     assert_equal [Support::Probe.line("POST", "/digest")], log.lines
+    eventually { assert_equal 0, spooled }
   end
 
   private
 
   def post(rest)
     connect.write("POST /digest HTTP/1.1\r\nHost: a\r\n#{rest}")
+  end
+
+  # How many bodies are in files: of those that have sent a byte.
+  def spooled
+    Support::ProcessTree.unlinked(server.pid).size
   end
 
   def assert_too_slow(client)

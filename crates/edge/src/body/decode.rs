@@ -17,8 +17,11 @@ const PIECE_LIMIT: usize = 64 * 1024;
 /// How many steps of a decoder a piece takes at most: what is made of tiny parts may need many.
 const STEPS_LIMIT: usize = 32;
 
-/// How many such pieces a body has: while one is passed on, the next is decoded.
-const PIECES: usize = 2;
+/// How many pieces are decoded before another body gets the thread.
+const RUN_LIMIT: usize = 16;
+
+/// How many such pieces a body has at most: while some are passed on, the next is decoded.
+const PIECES: usize = 4;
 
 /// The decoder that a body with these headers takes, which then are those of a plain body whose length is
 /// not known yet; `None` for one that stays as it is.
@@ -53,7 +56,7 @@ pub(super) async fn decode(
     let (full, filled) = mpsc::channel(PIECES);
     let (empty, emptied) = mpsc::channel(PIECES);
     for _ in 0..PIECES {
-        give(&empty, Piece::default()).await;
+        give(&empty, Piece::default());
     }
     try_join!(
         fill(decoder, arriving, (emptied, full)),
@@ -73,28 +76,25 @@ struct Piece {
 async fn fill(
     decoder: Box<Decoder>,
     arriving: &mut Arriving<'_>,
-    (mut emptied, full): (Receiver<Piece>, Sender<Piece>),
+    (emptied, full): (Receiver<Piece>, Sender<Piece>),
 ) -> Result<(), Refusal> {
     let mut work = Work {
         decoder,
         input: Bytes::new(),
         more: false,
+        emptied,
+        full,
     };
     while let Some(data) = arriving.next().await? {
         work.input = data;
         work.more = true;
         while work.more {
-            let piece = emptied
-                .recv()
-                .await
-                .expect("the other end lives as long as this one");
-            let done = spawn_blocking(|| work.step(piece)).await;
+            let piece = work.emptied.recv().await;
+            let piece = piece.expect("the other end lives as long as this one");
+            let done = spawn_blocking(|| work.run(piece)).await;
             // A decoder that panics has met bytes that no encoder writes.
-            let (rest, piece) = done
-                .unwrap_or(Err(DecodeError::Corrupt))
-                .map_err(Refusal::Undecodable)?;
-            work = rest;
-            give(&full, piece).await;
+            let rest = done.unwrap_or(Err(DecodeError::Corrupt));
+            work = rest.map_err(Refusal::Undecodable)?;
         }
     }
     work.decoder.finish().map_err(Refusal::Undecodable)
@@ -110,15 +110,15 @@ async fn drain(
         if piece.length > 0 {
             sink.take(&piece.buffer[..piece.length]).await?;
         }
-        give(&empty, piece).await;
+        give(&empty, piece);
     }
     Ok(())
 }
 
 /// There is room for all pieces.
-async fn give(to: &Sender<Piece>, piece: Piece) {
+fn give(to: &Sender<Piece>, piece: Piece) {
     // At the end of the body nobody takes an empty one any more.
-    let _ = to.send(piece).await;
+    let _ = to.try_send(piece);
 }
 
 /// A decoder on its way to a thread that may take its time, and back.
@@ -128,10 +128,26 @@ struct Work {
     input: Bytes,
     /// Whether there is more to decode before more has to arrive.
     more: bool,
+    emptied: Receiver<Piece>,
+    full: Sender<Piece>,
 }
 
 impl Work {
-    fn step(mut self, mut piece: Piece) -> Result<(Work, Piece), DecodeError> {
+    /// Fills this piece, and those that are empty by then: the way to this thread and back takes about as
+    /// long as a piece.
+    fn run(mut self, piece: Piece) -> Result<Work, DecodeError> {
+        let mut next = Some(piece);
+        for left in (0..RUN_LIMIT).rev() {
+            let Some(mut piece) = next else { break };
+            self.step(&mut piece)?;
+            give(&self.full, piece);
+            let goes_on = self.more && left > 0;
+            next = goes_on.then(|| self.emptied.try_recv().ok()).flatten();
+        }
+        Ok(self)
+    }
+
+    fn step(&mut self, piece: &mut Piece) -> Result<(), DecodeError> {
         piece.buffer.resize(PIECE_LIMIT, 0);
         piece.length = 0;
         for _ in 0..STEPS_LIMIT {
@@ -144,6 +160,6 @@ impl Work {
                 break;
             }
         }
-        Ok((self, piece))
+        Ok(())
     }
 }

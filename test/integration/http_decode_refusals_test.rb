@@ -56,7 +56,8 @@ class HttpDecodeRefusalsTest < Support::Refusals
 
   def test_a_truncated_body_in_chunks_is_refused
     coded = self.class.encode(TEXT, "gzip").byteslice(0...-9)
-    client = connect.request("POST", "/echo", fields: { "Content-Encoding" => "gzip", "Transfer-Encoding" => "chunked" })
+    fields = { "Content-Encoding" => "gzip", "Transfer-Encoding" => "chunked" }
+    client = connect.request("POST", "/echo", fields: fields)
     client.write("#{coded.bytesize.to_s(16)}\r\n#{coded}\r\n0\r\n\r\n")
 
     assert_equal 400, client.read_response.status

@@ -132,6 +132,17 @@ class HttpDecodeTest < Support::SharedServerTest
     assert_equal "hello", post(connect, "/echo", encode("hello", "gzip"), "gzip").body
   end
 
+  def test_a_coded_form_is_taken_apart_by_the_edge
+    app = 'run ->(env) { file = Rack::Request.new(env).params["file"]; ' \
+          '[200, {}, ["#{file[:tempfile].class} #{file[:tempfile].size}"]] }'
+    server = serve("require \"rack\"\n#{app}", args: %w[--decode-requests --multipart edge])
+    form = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n".b + LARGE + "\r\n--b--\r\n"
+    fields = fields("br", "Content-Type" => "multipart/form-data; boundary=b")
+
+    assert_equal "Carat::FormFile #{LARGE.bytesize}",
+                 server.request("POST", "/", fields: fields, body: encode(form, "br")).body
+  end
+
   private
 
   def encode(...)

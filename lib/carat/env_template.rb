@@ -3,6 +3,7 @@
 require_relative "file_input"
 require_relative "form_files"
 require_relative "memory_input"
+require_relative "rack2_stream_input"
 require_relative "version"
 
 module Carat
@@ -28,6 +29,7 @@ module Carat
         memory_input: MemoryInput,
         file_input: FileInput,
         form_files: FormFiles,
+        stream_input: rack?(3) ? StreamInput : Rack2StreamInput, # Rack 2 asks for `rewind`
         spool_dir: @spool_dir
       }
     end

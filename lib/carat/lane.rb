@@ -15,6 +15,9 @@ module Carat
     # Errors of the application that are no StandardErrors, but leave the process as sound as those do.
     APPLICATION_ERRORS = [StandardError, ScriptError, SystemStackError].freeze
 
+    # Errors that are the client's doing: the access log tells of them.
+    CLIENT_ERRORS = [Native::ClientGone, IncompleteBody].freeze
+
     # `app` is a Rack application, `native` a Native::Lane, `errors` the stream for error reports; the block is called
     # when the application did what the worker should not outlive.
     def initialize(app, native, errors: $stderr, spool_dir: "/var/tmp", &fatal)
@@ -62,7 +65,7 @@ module Carat
 
     def fail_request(env, error)
       give_up_answer
-      @log.add(error, env) unless error.is_a?(Native::ClientGone)
+      @log.add(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
     end
 
     # What has been answered cannot be taken back, but it can be left incomplete.

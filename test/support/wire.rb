@@ -17,8 +17,9 @@ module Support
       [payload.bytesize + 1, KINDS.fetch(kind), payload].pack("L<Ca*")
     end
 
-    # A request; `body` is nil, a String, or { file: length } for one whose descriptor travels beside it; `files` says
-    # for each file of a form whether its descriptor does.
+    # A request; `body` is nil, a String, { file: length } for one whose descriptor travels beside it, or
+    # { stream: length }, nil if that is not known, for one that follows in chunks; `files` says for each file of a form
+    # whether its descriptor travels beside it.
     def request(id, method: "GET", path: "/", query: "", headers: {}, body: nil, files: [], version: 11,
                 server: ["localhost", 80], remote: "127.0.0.1")
       head = [id, version, server.last].pack("L<CS<") << short(method) << long(path) << long(query) <<
@@ -29,6 +30,14 @@ module Support
 
     def window(id, bytes)
       frame(:window, [id, bytes].pack("L<L<"))
+    end
+
+    def chunk(id, data)
+      frame(:chunk, [id, data].pack("L<a*"))
+    end
+
+    def end(id)
+      frame(:end, [id].pack("L<"))
     end
 
     def abort(id)
@@ -74,7 +83,8 @@ module Support
       case body
       when nil then [0].pack("C")
       when String then [1].pack("C") << long(body)
-      else [2, body.fetch(:file)].pack("CQ<")
+      when { stream: nil } then [5].pack("C")
+      when Hash then body.key?(:file) ? [2, body[:file]].pack("CQ<") : [4, body.fetch(:stream)].pack("CQ<")
       end
     end
 

@@ -120,6 +120,7 @@ impl Lane {
     fn end(&self, ruby: &Ruby, encode: fn(&mut Vec<u8>, u32)) -> Result<(), Error> {
         let socket = self.io.socket(ruby)?;
         let session = &mut borrow(ruby, &self.state)?.session;
+        session.intake = None;
         if let Some(stream) = session.stream.take() {
             encode(session.outbox.buffer(), stream.id);
             session.patience.hurry();
@@ -188,6 +189,9 @@ impl State {
         let State { session, head, .. } = self;
         if current.is_head || head.is_bodiless() {
             payload = Payload::Empty;
+        }
+        if !matches!(payload, Payload::Stream) {
+            session.intake = None;
         }
         payload.attach(session, current.id);
         let now = Instant::now();

@@ -13,6 +13,7 @@ use wire::{Name, Request, RequestBody, RequestHead};
 
 use crate::env_key::with_env_key;
 use crate::error;
+use crate::input::Input;
 use crate::roots::{Roots, roots};
 use crate::text;
 
@@ -32,6 +33,8 @@ pub(crate) struct Template {
     form_files: Opaque<RClass>,
     /// Where those files get a name.
     spool_dir: Opaque<RString>,
+    /// The class of `rack.input` that is read while it arrives.
+    stream_input: Opaque<RClass>,
 }
 
 impl Template {
@@ -46,6 +49,7 @@ impl Template {
             file_input: options.fetch::<_, RClass>(option("file_input"))?.into(),
             form_files: options.fetch::<_, RClass>(option("form_files"))?.into(),
             spool_dir: options.fetch::<_, RString>(option("spool_dir"))?.into(),
+            stream_input: options.fetch::<_, RClass>(option("stream_input"))?.into(),
         })
     }
 
@@ -56,6 +60,7 @@ impl Template {
         marker.mark(self.file_input);
         marker.mark(self.form_files);
         marker.mark(self.spool_dir);
+        marker.mark(self.stream_input);
     }
 
     /// `rack.input` for a body that travelled in memory.
@@ -76,6 +81,12 @@ impl Template {
         seek(&descriptor, SeekFrom::Start(0)).map_err(|errno| error::link(ruby, errno))?;
         let class = ruby.get_inner(self.file_input);
         class.funcall("for_fd", (descriptor.into_raw_fd(), "rb"))
+    }
+
+    /// `rack.input` for a body that arrives while it is read. No Ruby code runs.
+    pub(crate) fn stream(&self, ruby: &Ruby, input: Input) -> Value {
+        let class = ruby.get_inner(self.stream_input);
+        ruby.obj_wrap_as(input, class).as_value()
     }
 
     /// The environment of one request.
@@ -190,9 +201,12 @@ impl Env<'_> {
     /// A body that came in chunks has no length of its own, and one that has is not wrong about it.
     fn put_length(&self, roots: &Roots, body: &RequestBody<'_>) {
         let length = match *body {
-            RequestBody::None => return,
+            RequestBody::None | RequestBody::Stream { length: None } => return,
             RequestBody::Inline(bytes) => bytes.len() as u64,
-            RequestBody::File { length } => length,
+            RequestBody::File { length }
+            | RequestBody::Stream {
+                length: Some(length),
+            } => length,
         };
         let mut digits = [0; text::DIGITS];
         self.put_bytes(roots.content_length, text::decimal(length, &mut digits));

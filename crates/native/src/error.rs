@@ -14,11 +14,12 @@ struct Classes {
     link: Opaque<ExceptionClass>,
     invalid_response: Opaque<ExceptionClass>,
     client_gone: Opaque<ExceptionClass>,
+    incomplete_body: Opaque<ExceptionClass>,
 }
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
 
-/// Defines the classes under `Carat::Native`, whose constants keep them alive.
+/// Defines the classes under `Carat` and `Carat::Native`, whose constants keep them alive.
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let standard = ruby.exception_standard_error();
     let classes = Classes {
@@ -27,6 +28,11 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
         // An IOError, as writing to a closed socket is: that is what bodies are prepared for.
         client_gone: native
             .define_error("ClientGone", ruby.exception_io_error())?
+            .into(),
+        // What the application rescues.
+        incomplete_body: ruby
+            .define_module("Carat")?
+            .define_error("IncompleteBody", ruby.exception_eof_error())?
             .into(),
     };
     CLASSES.get_or_init(|| classes);
@@ -57,6 +63,19 @@ pub(crate) fn system_call(ruby: &Ruby, errno: Errno) -> Error {
         .exception_system_call_error()
         .funcall::<_, _, Exception>("new", (ruby.qnil(), errno.raw_os_error()));
     made.map_or_else(|error| error, Error::from)
+}
+
+/// The rest of the request's body will not come.
+pub(crate) fn incomplete_body(ruby: &Ruby) -> Error {
+    Error::new(
+        class(ruby, |classes| classes.incomplete_body),
+        "the request body has broken off",
+    )
+}
+
+/// The request is over, and its body with it.
+pub(crate) fn request_over(ruby: &Ruby) -> Error {
+    Error::new(ruby.exception_io_error(), "the request is over")
 }
 
 fn class(ruby: &Ruby, pick: impl FnOnce(&Classes) -> Opaque<ExceptionClass>) -> ExceptionClass {

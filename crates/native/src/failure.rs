@@ -16,7 +16,7 @@ pub(crate) enum Failure {
     Unexpected(Kind),
     /// A frame came without the descriptors that belong to it.
     NoDescriptor,
-    /// The edge sent more requests ahead than a lane keeps.
+    /// The edge sent more ahead than a lane keeps.
     TooFarAhead,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Failure {
             Failure::Malformed(error) => write!(f, "the edge sent a malformed frame: {error}"),
             Failure::Unexpected(kind) => write!(f, "the edge sent an unexpected {kind:?}"),
             Failure::NoDescriptor => write!(f, "a frame came without its descriptors"),
-            Failure::TooFarAhead => write!(f, "the edge sent too many requests ahead"),
+            Failure::TooFarAhead => write!(f, "the edge sent too much ahead"),
         }
     }
 }

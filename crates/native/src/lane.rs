@@ -5,6 +5,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 use link::Flush;
+use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
     Class, DataTypeFunctions, Error, Module, Object, RHash, RModule, Ruby, TypedData, Value,
@@ -18,6 +19,8 @@ use wire::{Hello, Kind, Peer, Request, RequestBody};
 use crate::env::Template;
 use crate::error;
 use crate::head::Head;
+use crate::input::Input;
+use crate::intake::Intake;
 use crate::io::{Io, Readiness, Step, borrow};
 use crate::page::Page;
 use crate::session::Session;
@@ -112,10 +115,10 @@ impl Lane {
     }
 
     /// Waits for the next request and returns its environment; nil when none follows.
-    fn take(ruby: &Ruby, lane: &Lane) -> Result<Option<RHash>, Error> {
+    fn take(ruby: &Ruby, lane: Obj<Lane>) -> Result<Option<RHash>, Error> {
         lane.close_files(ruby)?;
         while let Some(started) = lane.wait(ruby)? {
-            if let Some(env) = lane.take_arrived(ruby, started)? {
+            if let Some(env) = Lane::take_arrived(ruby, lane, started)? {
                 return Ok(Some(env));
             }
         }
@@ -133,46 +136,58 @@ impl Lane {
     }
 
     /// Takes the request at the front; `None` when the edge has recalled it.
-    fn take_arrived(&self, ruby: &Ruby, started: Instant) -> Result<Option<RHash>, Error> {
-        let mut state = borrow(ruby, &self.state)?;
+    fn take_arrived(
+        ruby: &Ruby,
+        lane: Obj<Lane>,
+        started: Instant,
+    ) -> Result<Option<RHash>, Error> {
+        let mut state = borrow(ruby, &lane.state)?;
         let taken = state.session.take(|request, descriptors| {
             let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
-            let begins = self.page.begin(id);
-            let env = begins.then(|| self.env(ruby, request, descriptors.body));
+            let begins = lane.page.begin(id);
+            let is_streamed = matches!(request.body, RequestBody::Stream { .. });
+            let env = begins.then(|| Lane::env(ruby, lane, request, descriptors.body));
             let current = Current {
                 id,
                 is_head,
                 started,
             };
+            let intake = is_streamed.then(|| Intake::new(id));
+            let env = env.map(|env| env.map(|env| (env, intake)));
             (current, env.transpose(), descriptors.files)
         });
         let (current, env, files) = taken.map_err(|failure| error::link(ruby, failure))?;
-        let Some(env) = env? else {
+        let Some((env, intake)) = env? else {
             encode_abort(state.session.outbox.buffer(), current.id);
             return Ok(None);
         };
+        state.session.intake = intake;
         state.current = Some(current);
         drop(state); // other threads may run in what follows
-        self.add_form_files(ruby, env, files)?;
+        lane.add_form_files(ruby, env, files)?;
         Ok(Some(env))
     }
 
     fn env(
-        &self,
         ruby: &Ruby,
+        lane: Obj<Lane>,
         request: &Request<'_>,
         file: Option<OwnedFd>,
     ) -> Result<RHash, Error> {
         let input = match (file, request.body) {
             (Some(file), _) => {
-                let input = self.template.file(ruby, file)?;
-                self.input.set(Some(input.into()));
+                let input = lane.template.file(ruby, file)?;
+                lane.input.set(Some(input.into()));
                 input
             }
-            (None, RequestBody::Inline(bytes)) => self.template.memory(ruby, bytes)?,
-            (None, _) => self.template.memory(ruby, b"")?,
+            (None, RequestBody::Inline(bytes)) => lane.template.memory(ruby, bytes)?,
+            (None, RequestBody::Stream { .. }) => {
+                let input = Input::new(lane, request.head.id);
+                lane.template.stream(ruby, input)
+            }
+            (None, _) => lane.template.memory(ruby, b"")?,
         };
-        self.template.env(ruby, request, input)
+        lane.template.env(ruby, request, input)
     }
 
     fn add_form_files(

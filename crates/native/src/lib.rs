@@ -13,6 +13,8 @@ mod env_key;
 mod error;
 mod failure;
 mod head;
+mod input;
+mod intake;
 mod io;
 mod lane;
 mod page;
@@ -32,5 +34,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     roots::load(ruby);
     control::define(ruby, native)?;
     lane::define(ruby, native)?;
+    input::define(ruby, native)?;
     process::define(native)
 }

@@ -5,10 +5,11 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use link::{Fill, Flush, Inbox, Outbox};
-use wire::stream::{Window, decode_id, encode_chunk};
+use wire::stream::{Chunk, Window, decode_id, encode_chunk, encode_window};
 use wire::{Frame, Kind, Request, RequestBody};
 
 use crate::failure::Failure;
+use crate::intake::{Arrived, Intake};
 use crate::io::{Readiness, Step};
 use crate::patience::Patience;
 use crate::stream::Stream;
@@ -26,7 +27,9 @@ pub(crate) struct Session {
     pub(crate) outbox: Outbox,
     pub(crate) patience: Patience,
     pub(crate) stream: Option<Stream>,
-    /// Requests that arrived while a response was streamed.
+    /// The body of the request that the application works on, when it is read while it arrives.
+    pub(crate) intake: Option<Intake>,
+    /// Requests that arrived while a body was streamed.
     held: VecDeque<Vec<u8>>,
     is_draining: bool,
     /// The edge has closed the socket.
@@ -125,6 +128,33 @@ impl Session {
         Ok(Step::Done(Progress::Sent(piece.len())))
     }
 
+    /// Waits until the body of request `id` has something to read; `None` when that request is over.
+    pub(crate) fn await_body(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        id: u32,
+    ) -> Result<Step<Option<Arrived>>, Failure> {
+        loop {
+            while self.is_next(Kind::Request)? {
+                self.hold()?;
+            }
+            let Some(intake) = self.intake.as_mut().filter(|intake| intake.belongs_to(id)) else {
+                return Ok(Step::Done(None));
+            };
+            if let Some(bytes) = intake.grant() {
+                encode_window(self.outbox.buffer(), id, bytes);
+            }
+            let arrived = intake.arrived();
+            if arrived != Arrived::Nothing {
+                self.flush(socket)?;
+                return Ok(Step::Done(Some(arrived)));
+            }
+            if let Some(readiness) = self.fetch(socket)? {
+                return Ok(Step::Wait(readiness));
+            }
+        }
+    }
+
     /// Sends what waits; a socket whose other end is gone takes everything.
     pub(crate) fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Flush, Failure> {
         if self.is_gone || self.outbox.is_empty() {
@@ -168,7 +198,12 @@ impl Session {
                 return Ok(true);
             }
             if let Some(frame) = self.inbox.frames.next()? {
-                note(frame, &mut self.stream, &mut self.is_draining)?;
+                note(
+                    frame,
+                    &mut self.stream,
+                    &mut self.intake,
+                    &mut self.is_draining,
+                )?;
             }
         }
         Ok(false)
@@ -185,6 +220,9 @@ impl Session {
             Fill::Closed => {
                 // `drain` has closed this direction; the edge may still be there for what is sent.
                 self.is_gone = !self.is_draining;
+                if let Some(intake) = &mut self.intake {
+                    intake.cut();
+                }
                 Ok(None)
             }
         }
@@ -230,6 +268,7 @@ impl Session {
 fn note(
     frame: Frame<'_>,
     stream: &mut Option<Stream>,
+    intake: &mut Option<Intake>,
     is_draining: &mut bool,
 ) -> Result<(), Failure> {
     match frame.kind {
@@ -244,6 +283,21 @@ fn note(
             let id = decode_id(frame.payload)?;
             if let Some(stream) = stream {
                 stream.abort(id);
+            }
+            if let Some(intake) = intake {
+                intake.abort(id);
+            }
+        }
+        Kind::Chunk => {
+            let chunk = Chunk::decode(frame.payload)?;
+            if let Some(intake) = intake {
+                intake.push(chunk)?;
+            }
+        }
+        Kind::End => {
+            let id = decode_id(frame.payload)?;
+            if let Some(intake) = intake {
+                intake.end(id);
             }
         }
         kind => return Err(Failure::Unexpected(kind)),

@@ -4,8 +4,9 @@ use std::ffi::{c_char, c_long};
 
 use magnus::Ruby;
 use rb_sys::{
-    RSTRING_LEN, RSTRING_PTR, VALUE, rb_enc_interned_str, rb_str_cat, rb_str_new, rb_utf8_encoding,
-    ruby_value_type,
+    RSTRING_LEN, RSTRING_PTR, VALUE, rb_ascii8bit_encoding, rb_enc_associate, rb_enc_interned_str,
+    rb_str_capacity, rb_str_cat, rb_str_modify, rb_str_modify_expand, rb_str_new, rb_str_set_len,
+    rb_utf8_encoding, ruby_value_type,
 };
 
 /// A new binary String; raises only when memory runs out.
@@ -24,7 +25,24 @@ pub(crate) fn interned(_: &Ruby, bytes: &[u8]) -> VALUE {
     unsafe { rb_enc_interned_str(start, length, rb_utf8_encoding()) }
 }
 
-/// Appends to a String that was made here; raises only when memory runs out.
+/// Makes `string` empty and binary, with room for so many bytes; raises when it is frozen or locked.
+pub(crate) fn restart(_: &Ruby, string: VALUE, room: usize) {
+    // SAFETY: `string` is a live String, and `&Ruby` proves the GVL. Its length is set after Ruby has made its
+    // bytes its own.
+    unsafe {
+        rb_str_modify(string);
+        rb_str_set_len(string, 0);
+        rb_enc_associate(string, rb_ascii8bit_encoding());
+        if rb_str_capacity(string) < room as u64 {
+            rb_str_modify_expand(
+                string,
+                c_long::try_from(room).expect("a room that fits into memory"),
+            );
+        }
+    }
+}
+
+/// Appends to a String; raises when it is frozen or locked, which one that was made here is not.
 pub(crate) fn append(_: &Ruby, string: VALUE, bytes: &[u8]) {
     let (start, length) = parts(bytes);
     // SAFETY: `string` is live, `parts` gives readable bytes, and `&Ruby` proves the GVL.

@@ -42,6 +42,11 @@ pub enum RequestBody<'a> {
         /// Bytes in the file.
         length: u64,
     },
+    /// The body follows in chunks, as far as the worker lets it: its first window is zero.
+    Stream {
+        /// Bytes in the body, if the client has said so.
+        length: Option<u64>,
+    },
 }
 
 /// A request as the worker reads it.
@@ -60,6 +65,8 @@ pub struct Request<'a> {
 const BODY_NONE: u8 = 0;
 const BODY_INLINE: u8 = 1;
 const BODY_FILE: u8 = 2;
+const BODY_STREAM: u8 = 4;
+const BODY_OPEN_STREAM: u8 = 5;
 
 /// Appends a request. `files` tells for each file that was taken out of the body whether its descriptor
 /// is attached; `headers` appends each header with [`push_header`](crate::push_header) and tells how
@@ -104,6 +111,13 @@ fn encode_body(out: &mut Vec<u8>, body: RequestBody<'_>) {
             out.push(BODY_FILE);
             out.extend_from_slice(&length.to_le_bytes());
         }
+        RequestBody::Stream {
+            length: Some(length),
+        } => {
+            out.push(BODY_STREAM);
+            out.extend_from_slice(&length.to_le_bytes());
+        }
+        RequestBody::Stream { length: None } => out.push(BODY_OPEN_STREAM),
     }
 }
 
@@ -120,6 +134,10 @@ impl<'a> Request<'a> {
             BODY_FILE => RequestBody::File {
                 length: cursor.u64()?,
             },
+            BODY_STREAM => RequestBody::Stream {
+                length: Some(cursor.u64()?),
+            },
+            BODY_OPEN_STREAM => RequestBody::Stream { length: None },
             _ => return Err(Malformed::BadValue("request body")),
         };
         let files = FormFiles::decode(&mut cursor)?;
@@ -192,6 +210,25 @@ mod tests {
                 (Name::Literal(b"x-odd"), b"\xe9")
             ]
         );
+    }
+
+    #[test]
+    fn a_streamed_body_has_the_length_that_was_announced_or_none() {
+        for length in [None, Some(0), Some(1 << 40)] {
+            let mut bytes = Vec::new();
+            encode(
+                &mut bytes,
+                &HEAD,
+                RequestBody::Stream { length },
+                std::iter::empty(),
+                |_| 0,
+            );
+            let frame = Frame::first(&bytes)
+                .expect("well formed")
+                .expect("complete");
+            let request = Request::decode(frame.payload).expect("well formed");
+            assert_eq!(request.body, RequestBody::Stream { length });
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@ use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::frame::{self, Kind};
 
-/// How many bytes of a stream its sender may send before the first [`Window`] grants more.
+/// Most bytes of a stream that are under way at once. The worker may send so many of an answer before the
+/// first [`Window`]; the edge may send nothing of a request's body before that.
 pub const STREAM_WINDOW: u32 = 256 * 1024;
 
 /// Most bytes of one piece; a sender splits what is larger.

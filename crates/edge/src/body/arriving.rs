@@ -1,33 +1,72 @@
+use std::rc::Rc;
+
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 
 use crate::http::{Refusal, Watch};
 
+/// Most bytes of a body that nobody reads which are taken nevertheless, so that the connection can be kept.
+const DISCARD_LIMIT: u64 = 64 * 1024;
+
 /// The body of a request on its way in: its pieces as they come, at most `max_body` bytes.
-pub(super) struct Arriving<'a> {
+pub(super) struct Arriving {
     body: Incoming,
-    watch: &'a Watch,
+    watch: Rc<Watch>,
     /// Bytes that may still come.
     room: u64,
 }
 
-impl<'a> Arriving<'a> {
+impl Arriving {
     /// Refuses a body that is announced to be larger than `max_body` bytes.
     pub(super) fn new(
         body: Incoming,
-        watch: &'a Watch,
+        watch: &Rc<Watch>,
         max_body: u64,
-    ) -> Result<Arriving<'a>, Refusal> {
+    ) -> Result<Arriving, Refusal> {
         let announced = body.size_hint().exact();
         if announced.is_some_and(|bytes| bytes > max_body) {
             return Err(Refusal::BodyTooLarge);
         }
         Ok(Arriving {
             body,
-            watch,
+            watch: Rc::clone(watch),
             room: max_body,
         })
+    }
+
+    /// Bytes in the body, if the client has said so.
+    pub(super) fn announced(&self) -> Option<u64> {
+        self.body.size_hint().exact()
+    }
+
+    /// Whether the client has sent all of it.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.watch.body_has_arrived()
+    }
+
+    /// The watch of its connection.
+    pub(super) fn watch(&self) -> Rc<Watch> {
+        Rc::clone(&self.watch)
+    }
+
+    /// Takes what nobody reads, if that is little; otherwise the connection ends with the answer.
+    pub(super) async fn discard(mut self) {
+        self.watch.pause_body(false);
+        let mut left = DISCARD_LIMIT;
+        while self.has_arrived() || self.announced().is_some_and(|bytes| bytes <= left) {
+            match self.next().await {
+                Ok(Some(data)) if data.len() as u64 <= left => left -= data.len() as u64,
+                Ok(None) => return,
+                Ok(Some(_)) | Err(_) => break,
+            }
+        }
+        self.abandon();
+    }
+
+    /// Ends the connection with the answer: nobody reads the rest.
+    pub(super) fn abandon(self) {
+        self.watch.linger();
     }
 
     /// The next piece; `None` at the end.

@@ -50,7 +50,7 @@ pub(super) fn decoder(
 /// Passes a body on to `sink`, decoded off the thread that serves the connections.
 pub(super) async fn decode(
     decoder: Box<Decoder>,
-    arriving: &mut Arriving<'_>,
+    arriving: &mut Arriving,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     let (full, filled) = mpsc::channel(PIECES);
@@ -75,7 +75,7 @@ struct Piece {
 /// Decodes what arrives, piece by piece.
 async fn fill(
     decoder: Box<Decoder>,
-    arriving: &mut Arriving<'_>,
+    arriving: &mut Arriving,
     (emptied, full): (Receiver<Piece>, Sender<Piece>),
 ) -> Result<(), Refusal> {
     let mut work = Work {

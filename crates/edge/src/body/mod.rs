@@ -20,6 +20,7 @@ mod sink;
 mod spool;
 mod spooler;
 mod stream;
+mod upload;
 mod whole;
 
 pub(crate) use encode::Encode;
@@ -31,3 +32,4 @@ pub(crate) use receive::{receive, receive_nothing};
 pub(crate) use reply::ReplyBody;
 pub(crate) use spool::Spool;
 pub(crate) use stream::{StreamBody, StreamSender, Upstream, stream};
+pub(crate) use upload::Breakage;

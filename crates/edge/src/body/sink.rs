@@ -1,4 +1,5 @@
 use super::form::Form;
+use super::upload::Handover;
 use super::whole::Whole;
 use crate::dispatch::Call;
 use crate::http::Refusal;
@@ -10,6 +11,8 @@ pub(super) enum Sink<'a> {
     Whole(Whole<'a>),
     /// To the application, its files apart.
     Form(Box<Form<'a>>),
+    /// To the application, while it arrives.
+    Handover(&'a Handover),
 }
 
 impl<'a> Sink<'a> {
@@ -26,7 +29,16 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Whole(whole) => whole.take(data).await,
             Sink::Form(form) => Box::pin(form.take(data)).await,
+            Sink::Handover(handover) => {
+                handover.take(data).await;
+                Ok(())
+            }
         }
+    }
+
+    /// Whether the application gets the body itself.
+    pub(super) fn is_plain(&self) -> bool {
+        !matches!(self, Sink::Form(_))
     }
 
     /// The body is complete: it goes to `call`.
@@ -34,6 +46,8 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Whole(whole) => call.body = whole.finish().await?,
             Sink::Form(form) => (call.body, call.files) = Box::pin(form.finish()).await?,
+            // Nothing of it is left.
+            Sink::Handover(_) => {}
         }
         Ok(())
     }

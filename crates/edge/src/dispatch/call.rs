@@ -3,10 +3,11 @@ use std::rc::Rc;
 use http::Method;
 use http::request::Parts;
 
+use super::Intake;
 use crate::body::Spool;
 use crate::http::Peer;
 
-/// A request that has been received whole, kept until it is answered: it may have to be asked twice.
+/// A request as the application is to see it, kept until it is answered: it may have to be asked twice.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) parts: Parts,
@@ -23,6 +24,8 @@ pub(crate) enum CallBody {
     None,
     Inline(Vec<u8>),
     Spooled(Spool),
+    /// It is handed over while it arrives.
+    Stream(Rc<Intake>),
 }
 
 impl Call {
@@ -44,12 +47,29 @@ impl Call {
         )
     }
 
-    /// Bytes of the body as it is handed to the application.
-    pub(crate) fn body_length(&self) -> u64 {
+    /// The body, when it is handed over while it arrives.
+    pub(super) fn intake(&self) -> Option<&Rc<Intake>> {
         match &self.body {
-            CallBody::None => 0,
-            CallBody::Inline(bytes) => bytes.len() as u64,
-            CallBody::Spooled(spool) => spool.length(),
+            CallBody::Stream(intake) => Some(intake),
+            CallBody::None | CallBody::Inline(_) | CallBody::Spooled(_) => None,
+        }
+    }
+
+    /// The request is over, and nobody reads the rest of its body. Said before the answer is passed on, so that
+    /// hyper knows whether the connection is kept.
+    pub(super) fn leave_unread(&self) {
+        if let Some(intake) = self.intake() {
+            intake.close();
+        }
+    }
+
+    /// Bytes of the body as it is handed to the application; `None` when nobody knows yet.
+    pub(crate) fn body_length(&self) -> Option<u64> {
+        match &self.body {
+            CallBody::None => Some(0),
+            CallBody::Inline(bytes) => Some(bytes.len() as u64),
+            CallBody::Spooled(spool) => Some(spool.length()),
+            CallBody::Stream(intake) => intake.length(),
         }
     }
 }

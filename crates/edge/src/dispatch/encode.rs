@@ -17,6 +17,9 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
         CallBody::Spooled(spool) => RequestBody::File {
             length: spool.length(),
         },
+        CallBody::Stream(intake) => RequestBody::Stream {
+            length: intake.length(),
+        },
     };
     for descriptor in descriptors(call)? {
         outbox.attach(descriptor);
@@ -48,7 +51,7 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
 fn descriptors(call: &Call) -> io::Result<Vec<OwnedFd>> {
     let body = match &call.body {
         CallBody::Spooled(spool) => Some(spool),
-        CallBody::None | CallBody::Inline(_) => None,
+        CallBody::None | CallBody::Inline(_) | CallBody::Stream(_) => None,
     };
     let travelling = body.into_iter().chain(call.files.iter().flatten());
     travelling
@@ -59,7 +62,8 @@ fn descriptors(call: &Call) -> io::Result<Vec<OwnedFd>> {
 /// Appends the headers that the application sees, each name once, and counts them.
 ///
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
-/// a proxy may have set. The body's length is what has been received, in whatever coding it came.
+/// a proxy may have set. The body's length is what has been received, in whatever coding it came; one
+/// whose end is not known yet is chunked.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
     let mut has_body = false;
@@ -76,8 +80,11 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
         count += joined.push(out, name, value.as_bytes());
     }
     if has_body {
-        let length = call.body_length().to_string();
-        count += joined.push(out, &CONTENT_LENGTH, length.as_bytes());
+        count += match call.body_length() {
+            Some(length) => joined.push(out, &CONTENT_LENGTH, length.to_string().as_bytes()),
+            // Without either header, an application takes it that there is no body.
+            None => joined.push(out, &TRANSFER_ENCODING, b"chunked"),
+        };
     }
     count
 }

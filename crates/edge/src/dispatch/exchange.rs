@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use super::{Answer, Call};
+use super::{Answer, Call, Intake};
 use crate::http::Refusal;
 
 /// One request on its way through the server.
@@ -48,6 +48,12 @@ impl Exchange {
                 waker.wake();
             }
         }
+    }
+
+    /// Whether the application may be asked again after it has begun: none of the body is gone.
+    pub(super) fn may_repeat(&self) -> bool {
+        let body_is_here = |intake: &Rc<Intake>| !intake.has_begun();
+        self.call.is_safe() && self.call.intake().is_none_or(body_is_here)
     }
 
     /// Whether nobody waits for the outcome any more.

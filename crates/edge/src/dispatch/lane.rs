@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use link::Outbox;
 use wire::control::Page;
 
+use super::Intake;
 use super::encode::encode;
 use super::exchange::Exchange;
 use super::pace::{PREFETCH_WAIT, Pace};
@@ -73,8 +74,8 @@ pub(super) struct Held {
 pub(super) enum Stage {
     /// The application has not answered.
     Waiting(Rc<Exchange>),
-    /// Its answer is being streamed.
-    Streaming(StreamSender),
+    /// Its answer is being streamed, while the application may still read its body.
+    Streaming(StreamSender, Option<Rc<Intake>>),
 }
 
 impl Lane {
@@ -148,9 +149,12 @@ impl Lane {
     }
 
     /// Gives the worker a request.
-    pub(super) fn begin(&self, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
+    pub(super) fn begin(self: &Rc<Self>, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
         let id = self.last_id.get().wrapping_add(1);
         encode(&mut self.outbox.borrow_mut(), id, &exchange.call)?;
+        if let Some(intake) = exchange.call.intake() {
+            intake.connect(Rc::clone(self), id);
+        }
         self.last_id.set(id);
         if id % RECALL_REFRESH == 0 {
             self.refresh_recall()?;
@@ -178,11 +182,26 @@ impl Lane {
     }
 
     /// Puts the request back as one whose answer is being streamed.
-    pub(super) fn keep_streaming(&self, id: u32, sender: StreamSender) {
+    pub(super) fn keep_streaming(&self, id: u32, sender: StreamSender, intake: Option<Rc<Intake>>) {
         self.held.borrow_mut().push_front(Held {
             id,
-            stage: Stage::Streaming(sender),
+            stage: Stage::Streaming(sender, intake),
         });
+    }
+
+    /// The worker takes `bytes` more of the body of request `id`.
+    pub(super) fn grant(&self, id: u32, bytes: u32) {
+        let held = self.held.borrow();
+        let intake = held
+            .iter()
+            .find(|held| held.id == id)
+            .and_then(|held| match &held.stage {
+                Stage::Waiting(exchange) => exchange.call.intake(),
+                Stage::Streaming(_, intake) => intake.as_ref(),
+            });
+        if let Some(intake) = intake {
+            intake.grant(bytes);
+        }
     }
 
     /// Takes everything that the worker holds, oldest first.
@@ -301,7 +320,7 @@ mod tests {
     }
 
     /// A lane that holds this many requests, with its page.
-    fn lane_with(requests: u32) -> (Lane, File) {
+    fn lane_with(requests: u32) -> (Rc<Lane>, File) {
         let page = rustix::fs::memfd_create("page", rustix::fs::MemfdFlags::CLOEXEC);
         let page = File::from(page.expect("a memfd"));
         page.set_len(Page::BYTES as u64).expect("room for the page");
@@ -312,7 +331,7 @@ mod tests {
             },
             lane: 0,
         };
-        let lane = Lane::new(tag, page.try_clone().expect("a duplicate"));
+        let lane = Rc::new(Lane::new(tag, page.try_clone().expect("a duplicate")));
         lane.open(1);
         for _ in 0..requests {
             lane.begin(exchange(), Instant::now()).expect("encoded");

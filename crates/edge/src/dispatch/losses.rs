@@ -1,6 +1,6 @@
 use std::io;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::task::spawn_local;
 use wire::control::Page;
@@ -32,10 +32,10 @@ impl Dispatcher {
         let mut back = Vec::new();
         for Held { id, stage } in lane.take_held() {
             match stage {
-                Stage::Streaming(sender) => sender.fail(),
+                Stage::Streaming(sender, _) => sender.fail(),
                 Stage::Waiting(exchange) if exchange.is_cancelled() || exchange.is_settled() => {}
                 Stage::Waiting(exchange) => {
-                    let may_repeat = || exchange.call.is_safe() && !exchange.retried.replace(true);
+                    let may_repeat = || exchange.may_repeat() && !exchange.retried.replace(true);
                     if not_begun(id) || may_repeat() {
                         back.push(exchange);
                     } else {
@@ -147,14 +147,19 @@ impl Dispatcher {
     }
 
     fn is_stuck(&self, lane: &Lane) -> bool {
-        let waiting = matches!(
-            lane.held().front(),
-            Some(Held {
-                stage: Stage::Waiting(_),
-                ..
-            })
-        );
-        waiting && lane.running(Instant::now()) > self.settings.request_timeout
+        let held = lane.held();
+        let Some(Held {
+            stage: Stage::Waiting(exchange),
+            ..
+        }) = held.front()
+        else {
+            return false;
+        };
+        let now = Instant::now();
+        let intake = exchange.call.intake();
+        // While the application waits for its client, or has only just heard of it, it is not stuck.
+        let stood_still = intake.map_or(Duration::MAX, |intake| intake.stood_still(now));
+        lane.running(now).min(stood_still) > self.settings.request_timeout
     }
 
     /// The application did not begin its answer in time: the client is told, and the worker is to be
@@ -179,7 +184,7 @@ impl Dispatcher {
         let held = lanes.iter().flat_map(|lane| lane.take_held());
         let running = held.filter_map(|held| match held.stage {
             Stage::Waiting(exchange) => Some(exchange),
-            Stage::Streaming(_) => None,
+            Stage::Streaming(..) => None,
         });
         for exchange in waiting.into_iter().chain(running) {
             self.log.warn(

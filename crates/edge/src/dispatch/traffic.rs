@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use link::Inbox;
-use wire::stream::{self, Chunk, STREAM_WINDOW};
+use wire::stream::{self, Chunk, STREAM_WINDOW, Window};
 use wire::{Frame, Hello, Kind, Malformed, Response, ResponseBody};
 
-use super::Answer;
 use super::answer::response;
 use super::dispatcher::Dispatcher;
 use super::lane::{Lane, Stage};
+use super::{Answer, Intake};
 use crate::body::{ReplyBody, StreamSender, Upstream, partial};
 use crate::frames::FrameSocket;
 use crate::http::Refusal;
@@ -101,6 +101,10 @@ impl Batch<'_> {
                     sender.send(Bytes::copy_from_slice(chunk.data));
                 });
             }
+            Kind::Window => {
+                let window = Window::decode(frame.payload)?;
+                self.lane.grant(window.id, window.bytes);
+            }
             Kind::End => self.streamed(stream::decode_id(frame.payload)?, StreamSender::finish),
             Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, StreamSender::fail),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
@@ -136,12 +140,15 @@ impl Batch<'_> {
         let app_time = Duration::from_micros(u64::from(answer.app_micros));
         self.lane.note_pace(app_time);
         let made = response(&answer, payload, &exchange.call.parts, file, || {
-            self.stream(answer.id)
+            self.stream(answer.id, exchange.call.intake().cloned())
         })
         .map(|whole| {
             let is_coded = self.dispatcher.settings.compress;
             partial(whole, &exchange.call.parts, is_coded)
         });
+        if answer.body != ResponseBody::Stream {
+            exchange.call.leave_unread();
+        }
         let queue_time = self
             .now
             .saturating_duration_since(exchange.arrived + app_time);
@@ -160,7 +167,7 @@ impl Batch<'_> {
     }
 
     /// A body whose pieces follow on the lane.
-    fn stream(&self, id: u32) -> ReplyBody {
+    fn stream(&self, id: u32, intake: Option<Rc<Intake>>) -> ReplyBody {
         let lane = Rc::clone(self.lane);
         let upstream = LaneUpstream {
             lane,
@@ -168,7 +175,7 @@ impl Batch<'_> {
             taken: Cell::new(0),
         };
         let (sender, body) = crate::body::stream(Box::new(upstream));
-        self.lane.keep_streaming(id, sender);
+        self.lane.keep_streaming(id, sender, intake);
         ReplyBody::stream(body)
     }
 
@@ -178,7 +185,7 @@ impl Batch<'_> {
             .iter()
             .find(|held| held.id == id)
             .map(|held| &held.stage);
-        if let Some(Stage::Streaming(sender)) = stage {
+        if let Some(Stage::Streaming(sender, _)) = stage {
             act(sender);
         }
     }
@@ -187,7 +194,7 @@ impl Batch<'_> {
     fn streamed(&self, id: u32, end: impl FnOnce(&StreamSender)) {
         let lasted = self.lane.running(self.now);
         match self.lane.release(id, self.now) {
-            Some(Stage::Streaming(sender)) => {
+            Some(Stage::Streaming(sender, _)) => {
                 self.lane.note_pace(lasted);
                 end(&sender);
             }

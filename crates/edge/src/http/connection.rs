@@ -133,7 +133,7 @@ async fn converse(
             is_over = Pin::new(&mut connection).poll(cx).is_ready();
         }
         if is_over {
-            return Poll::Ready(Ending::Over(watch.refusal()));
+            return Poll::Ready(Ending::Over(watch.refusal().filter(|_| watch.may_refuse())));
         }
         if !watch.has_heard() {
             return Poll::Ready(Ending::FalseAlarm);
@@ -175,7 +175,11 @@ pub(crate) fn http1(settings: &Settings) -> http1::Builder {
 /// How long a connection may stay in its phase.
 struct Patience<'a> {
     phase: Option<Phase>,
+    /// `Watch::body_pauses` when the deadline was set.
+    pauses: u32,
     since: Instant,
+    /// Bytes of the body that had come by then.
+    received: u64,
     reader: SlowReader,
     deadline: &'a Deadline,
     settings: &'a Settings,
@@ -187,7 +191,9 @@ impl<'a> Patience<'a> {
         let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         Patience {
             phase: None,
+            pauses: 0,
             since: now,
+            received: 0,
             reader: SlowReader::new(timeout, min_rate, now),
             deadline,
             settings,
@@ -197,7 +203,9 @@ impl<'a> Patience<'a> {
     /// Sets the deadline anew when the phase has changed; how the conversation ends, if it must.
     fn follow(&mut self, watch: &Watch) -> Option<Ending> {
         let phase = watch.phase();
-        if self.phase == Some(phase) {
+        // A body that was not wanted for a while has all its time again.
+        let resumed = phase == Phase::Body && self.pauses != watch.body_pauses();
+        if self.phase == Some(phase) && !resumed {
             return None;
         }
         if self.phase == Some(Phase::Writing) {
@@ -211,6 +219,8 @@ impl<'a> Patience<'a> {
             Phase::Head => self.deadline.set(self.settings.header_timeout),
             Phase::Body => {
                 self.since = Instant::now();
+                self.received = watch.body_bytes();
+                self.pauses = watch.body_pauses();
                 self.deadline.set(BODY_GRACE);
             }
             Phase::Answering => self.deadline.clear(),
@@ -247,8 +257,8 @@ impl<'a> Patience<'a> {
                     .elapsed()
                     .as_secs()
                     .saturating_mul(self.settings.body_min_rate);
-                if watch.body_bytes() < floor {
-                    return Some(Ending::Over(Some(Refusal::TooSlow)));
+                if watch.body_bytes() - self.received < floor {
+                    return Some(Ending::Over(watch.may_refuse().then_some(Refusal::TooSlow)));
                 }
                 self.deadline.set(BODY_CHECK);
                 None

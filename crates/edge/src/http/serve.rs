@@ -9,7 +9,7 @@ use super::access::AccessEntry;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use super::watch::Watch;
-use crate::body::{Encode, ReplyBody, receive, receive_nothing};
+use crate::body::{Breakage, Encode, ReplyBody, receive, receive_nothing};
 use crate::dispatch::{Answer, Asking, Call};
 use crate::server::Server;
 
@@ -68,8 +68,25 @@ fn receive_and_ask(
 ) -> impl Future<Output = Result<Answer, Refusal>> {
     async move {
         let received = receive(&mut call, body, &watch, &server).await;
-        received.map_err(|refusal| refuse(refusal, &watch))?;
-        server.dispatcher.ask(call)?.await
+        let breakage = received.map_err(|refusal| refuse(refusal, &watch))?;
+        let asking = server.dispatcher.ask(call)?;
+        match breakage {
+            None => asking.await,
+            Some(breakage) => unless_broken(asking, breakage, &watch).await,
+        }
+    }
+}
+
+/// The answer to a request whose body is still arriving, or why the rest of that does not come.
+async fn unless_broken(
+    asking: Asking,
+    breakage: Breakage,
+    watch: &Watch,
+) -> Result<Answer, Refusal> {
+    tokio::select! {
+        biased;
+        answer = asking => answer,
+        Ok(refusal) = breakage => Err(refuse(refusal, watch)),
     }
 }
 
@@ -94,6 +111,7 @@ fn respond(
         Err(refusal) => refusal.into_response(),
     };
     entry.answered(response.status());
+    watch.begin_answer();
     response.body_mut().finish_with(Finish { entry, watch });
     response
 }

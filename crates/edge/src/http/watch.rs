@@ -13,6 +13,9 @@ pub(crate) struct Watch {
     held: RefCell<Option<Waker>>,
     refusal: Cell<Option<Refusal>>,
     body_bytes: Cell<u64>,
+    body_paused: Cell<bool>,
+    body_pauses: Cell<u32>,
+    answer_begun: Cell<bool>,
     write_blocked: Cell<bool>,
     written_bytes: Cell<u64>,
     linger: Cell<bool>,
@@ -42,6 +45,9 @@ impl Watch {
             held: RefCell::new(None),
             refusal: Cell::new(None),
             body_bytes: Cell::new(0),
+            body_paused: Cell::new(false),
+            body_pauses: Cell::new(0),
+            answer_begun: Cell::new(false),
             write_blocked: Cell::new(false),
             written_bytes: Cell::new(0),
             linger: Cell::new(false),
@@ -62,6 +68,18 @@ impl Watch {
     pub(crate) fn begin_message(&self) {
         self.answering.set(true);
         self.body_bytes.set(0);
+        self.body_paused.set(false);
+        self.answer_begun.set(false);
+    }
+
+    /// The answer is on its way to the client.
+    pub(crate) fn begin_answer(&self) {
+        self.answer_begun.set(true);
+    }
+
+    /// Whether a refusal can be sent: not in the middle of a message that has been answered already.
+    pub(crate) fn may_refuse(&self) -> bool {
+        !self.answer_begun.get() || self.body_has_arrived()
     }
 
     /// The answer's body has been handed to hyper, or there will be none.
@@ -109,6 +127,23 @@ impl Watch {
         self.body_bytes.get()
     }
 
+    /// Whether the client has sent all of the body.
+    pub(crate) fn body_has_arrived(&self) -> bool {
+        self.position.get() != Position::InBody
+    }
+
+    /// Tells whether the rest of the body is not wanted at the moment.
+    pub(crate) fn pause_body(&self, paused: bool) {
+        if self.body_paused.replace(paused) != paused {
+            self.body_pauses.set(self.body_pauses.get().wrapping_add(1));
+        }
+    }
+
+    /// Changes whenever the body is paused or wanted again.
+    pub(crate) fn body_pauses(&self) -> u32 {
+        self.body_pauses.get()
+    }
+
     /// Tells whether the client takes what is written.
     pub(crate) fn set_write_blocked(&self, blocked: bool) {
         self.write_blocked.set(blocked);
@@ -145,8 +180,9 @@ impl Watch {
     pub(crate) fn phase(&self) -> Phase {
         match self.position.get() {
             _ if self.write_blocked.get() => Phase::Writing,
-            Position::InBody => Phase::Body,
+            Position::InBody if !self.body_paused.get() => Phase::Body,
             _ if self.answering.get() => Phase::Answering,
+            Position::InBody => Phase::Body,
             Position::InHead => Phase::Head,
             Position::BetweenMessages => Phase::Idle,
         }

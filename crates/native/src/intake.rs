@@ -1,0 +1,117 @@
+//! The request body that a lane receives at the moment, while the application reads it.
+
+use std::collections::VecDeque;
+
+use wire::stream::{Chunk, STREAM_WINDOW};
+
+use crate::failure::Failure;
+
+/// What has arrived of a body and has not been read: at most `STREAM_WINDOW` bytes, as the edge sends no
+/// more than it has been granted.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    id: u32,
+    bytes: VecDeque<u8>,
+    /// Bytes that the edge has been granted and that have not been read.
+    granted: u32,
+    end: Option<End>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Complete,
+    Broken,
+}
+
+/// What there is to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    /// Nothing yet.
+    Nothing,
+    /// At least a byte.
+    Bytes,
+    /// Nothing more: the body is complete.
+    End,
+    /// Nothing more, although the body is not complete.
+    Broken,
+}
+
+impl Intake {
+    /// The body of request `id`, of which nothing has been asked for.
+    pub(crate) fn new(id: u32) -> Intake {
+        Intake {
+            id,
+            bytes: VecDeque::new(),
+            granted: 0,
+            end: None,
+        }
+    }
+
+    /// Whether this is the body of request `id`.
+    pub(crate) fn belongs_to(&self, id: u32) -> bool {
+        self.id == id
+    }
+
+    /// How many bytes the edge is to be granted, now that the application reads; none while half of what it
+    /// was granted is still to be read.
+    pub(crate) fn grant(&mut self) -> Option<u32> {
+        let due = STREAM_WINDOW - self.granted;
+        if self.end.is_some() || due < STREAM_WINDOW / 2 {
+            return None;
+        }
+        self.granted = STREAM_WINDOW;
+        Some(due)
+    }
+
+    /// A piece has arrived; one of another request is dropped, as that is over.
+    pub(crate) fn push(&mut self, chunk: Chunk<'_>) -> Result<(), Failure> {
+        if chunk.id != self.id {
+            return Ok(());
+        }
+        if self.bytes.len() + chunk.data.len() > self.granted as usize {
+            return Err(Failure::TooFarAhead);
+        }
+        self.bytes.extend(chunk.data);
+        Ok(())
+    }
+
+    /// The body of request `id` is complete.
+    pub(crate) fn end(&mut self, id: u32) {
+        if id == self.id {
+            self.end.get_or_insert(End::Complete);
+        }
+    }
+
+    /// The rest of the body of request `id` will not come.
+    pub(crate) fn abort(&mut self, id: u32) {
+        if id == self.id {
+            self.end.get_or_insert(End::Broken);
+        }
+    }
+
+    /// The edge is gone.
+    pub(crate) fn cut(&mut self) {
+        self.abort(self.id);
+    }
+
+    /// What there is to read.
+    pub(crate) fn arrived(&self) -> Arrived {
+        match self.end {
+            _ if !self.bytes.is_empty() => Arrived::Bytes,
+            None => Arrived::Nothing,
+            Some(End::Complete) => Arrived::End,
+            Some(End::Broken) => Arrived::Broken,
+        }
+    }
+
+    /// Some of what has arrived, which stays there.
+    pub(crate) fn peek(&self) -> &[u8] {
+        self.bytes.as_slices().0
+    }
+
+    /// The first `count` bytes have been read.
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.bytes.drain(..count);
+        self.granted -= u32::try_from(count).expect("no more has arrived than was granted");
+    }
+}

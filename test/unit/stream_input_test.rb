@@ -1,0 +1,262 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+
+class StreamInputTest < Support::NativeTest
+  WINDOW = 256 * 1024
+  ENCODINGS = [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII, Encoding::UTF_16LE].freeze
+  # Bytes that are no text, lines, an empty one, and no line feed at the end.
+  BODY = "\xff\0a\n\nb\xc3\n\xe2\x82".b.freeze
+
+  def teardown
+    GC.stress = false
+    super
+  end
+
+  def test_it_reads_as_an_io_does_wherever_the_pieces_were_cut
+    ways = [*1..(BODY.bytesize + 1)].map { |length| ->(io) { Array.new(BODY.bytesize + 1) { io.read(length) } } }
+    ways << ->(io) { [io.read, io.read, io.read(1), io.read(0)] } << ->(io) { [io.read(nil), io.gets, io.eof?] }
+    ways << ->(io) { io.each.to_a } << ->(io) { [io.gets, io.read(2), io.gets, io.read] }
+    splits.product(ways) { |pieces, way| assert_equal way.call(StringIO.new(BODY)), way.call(input_of(*pieces)) }
+  end
+
+  def test_what_it_reads_is_binary
+    [["read", 2], ["read"], ["gets"], ["readpartial", 2]].each do |way|
+      assert_equal Encoding::BINARY, input_of("abc\n").public_send(*way).encoding
+    end
+    assert_equal Encoding::BINARY, input_of.read.encoding
+    assert_equal [Encoding::BINARY, true], input_of.then { |input| [input.external_encoding, input.binmode?] }
+  end
+
+  # Itsi appends and returns an empty String; Puma 6.1 counted the characters of a UTF-8 buffer.
+  def test_a_buffer_is_replaced_and_becomes_binary_whatever_it_was
+    ["", "\u20ac was here", "x" * 100_000].product(ENCODINGS, [4, 100, nil]) do |content, encoding, length|
+      input = input_of("\u20ac", "uro")
+      buffer = content.dup.force_encoding(encoding)
+      assert_same buffer, input.read(length, buffer)
+      assert_equal [Encoding::BINARY, "\u20acuro".b.byteslice(0, length || 6)], [buffer.encoding, buffer]
+    end
+  end
+
+  def test_a_buffer_is_emptied_at_the_end
+    input = input_of("x")
+    input.read
+    buffer = +"was here"
+    assert_nil input.read(5, buffer)
+    assert_empty buffer
+    assert_same buffer, input.read(nil, buffer << "again")
+    assert_empty buffer
+  end
+
+  def test_a_buffer_that_cannot_be_written_loses_nothing
+    input = input_of("abc")
+    assert_raises(FrozenError) { input.read(2, "frozen") }
+    assert_equal "abc", input.read
+  end
+
+  def test_a_shared_buffer_changes_alone
+    whole = "0123456789" * 100
+    buffer = whole.byteslice(100, 500)
+    input_of("abc").read(3, buffer)
+    assert_equal ["0123456789" * 100, "abc"], [whole, buffer]
+  end
+
+  def test_reading_into_a_buffer_allocates_nothing
+    input = input_of(*Array.new(2) { "x" * 30_000 })
+    buffer = String.new
+    input.read(4000, buffer)
+    before = GC.stat(:total_allocated_objects)
+    10.times { input.read(4000, buffer) }
+    assert_operator GC.stat(:total_allocated_objects) - before, :<, 2, "one is the test's own"
+  end
+
+  def test_a_negative_length_is_refused_as_by_an_io
+    assert_raises(ArgumentError) { input_of("a").read(-1) }
+    assert_raises(ArgumentError) { input_of("a").readpartial(-1) }
+  end
+
+  def test_read_waits_until_it_has_all_and_readpartial_for_a_byte
+    lane, input = open
+    seen = Queue.new
+    Thread.new { (seen << input.readpartial(10)) << input.read(4) }
+    lane.expect(:window)
+    lane.send_bytes(Support::Wire.chunk(1, "ab"))
+    assert_equal "ab", seen.pop
+    lane.send_bytes(Support::Wire.chunk(1, "cd"))
+    lane.send_bytes(Support::Wire.chunk(1, "efg"))
+    assert_equal "cdef", seen.pop
+  end
+
+  def test_readpartial_ends_with_an_error
+    input = input_of("abc")
+    assert_equal %w[abc], [input.readpartial(5)]
+    assert_raises(EOFError) { input.readpartial(5) }
+    assert_equal "", input.readpartial(0)
+  end
+
+  def test_nothing_is_asked_for_before_the_first_read_and_then_no_more_than_is_read
+    lane, input = open
+    assert lane.silent?(0.05)
+    reader = Thread.new { input.read(WINDOW / 2) }
+    assert_equal [1, WINDOW], lane.expect(:window).unpack("L<L<")
+    4.times { lane.send_bytes(Support::Wire.chunk(1, "x" * (WINDOW / 4))) }
+    assert_equal WINDOW / 2, reader.value.bytesize
+    assert lane.silent?(0.05)
+    input.read(1)
+    assert_equal [1, WINDOW / 2], lane.expect(:window).unpack("L<L<")
+  end
+
+  def test_a_body_that_breaks_off_raises_after_what_came_and_each_time_again
+    input = input_of("abc\nd", ending: :abort)
+    assert_equal "abc\n", input.gets
+    2.times { assert_raises(Carat::IncompleteBody) { input.gets } }
+    2.times { assert_raises(Carat::IncompleteBody) { input.read } }
+    [[:read, 1], [:readpartial, 1], [:eof?]].each do |way|
+      assert_raises(Carat::IncompleteBody) { input.public_send(*way) }
+    end
+    assert_operator Carat::IncompleteBody, :<, EOFError
+  end
+
+  def test_a_read_that_does_not_get_all_it_wants_raises
+    assert_raises(Carat::IncompleteBody) { input_of("abc", ending: :abort).read(4) }
+    assert_equal "abc", input_of("abc", ending: :abort).read(3)
+  end
+
+  def test_an_edge_that_is_gone_breaks_the_body_off
+    lane, input = open
+    reader = Thread.new { input.read(5) }
+    reader.report_on_exception = false
+    lane.expect(:window)
+    lane.send_bytes(Support::Wire.chunk(1, "abc"))
+    lane.disconnect
+    assert_raises(Carat::IncompleteBody) { reader.value }
+  end
+
+  def test_it_ends_with_its_request
+    lane, input = open
+    lane.native.answer(200, {}, [])
+    assert_raises(IOError) { input.read(1) }
+    lane.request(method: "POST", body: { stream: nil })
+    lane.native.take
+    assert_match(/the request is over/, assert_raises(IOError) { input.read }.message)
+  end
+
+  def test_it_is_readable_while_its_answer_is_streamed_and_no_longer
+    lane, input = open
+    lane.native.open_stream(200, {})
+    reader = Thread.new { input.read(3) }
+    assert_equal %i[response window], [lane.frame.first, lane.frame.first]
+    lane.send_bytes(Support::Wire.chunk(1, "abc"))
+    assert_equal "abc", reader.value
+    lane.native.close_stream
+    assert_raises(IOError) { input.read(1) }
+  end
+
+  def test_a_closed_one_is_not_read
+    input = input_of("abc")
+    refute_predicate input, :closed?
+    input.close
+    assert_predicate input, :closed?
+    %i[read gets eof?].each { |way| assert_raises(IOError) { input.public_send(way) } }
+  end
+
+  def test_requests_that_come_meanwhile_are_served_afterwards_with_their_bodies
+    lane, input = open
+    reader = Thread.new { input.read }
+    lane.expect(:window)
+    with_file("in a file") { |file| lane.request(file: file, path: "/file") }
+    lane.send_bytes(Support::Wire.chunk(1, "abc"))
+    lane.request(path: "/inline", body: "inline")
+    lane.send_bytes(Support::Wire.end(1))
+    assert_equal "abc", reader.value
+    seen = Array.new(2) do
+      lane.native.answer(200, {}, [])
+      lane.native.take.then { |env| [env["PATH_INFO"], env["rack.input"].read] }
+    end
+    assert_equal [["/file", "in a file"], %w[/inline inline]], seen
+  end
+
+  def test_what_comes_of_a_body_after_its_answer_is_dropped
+    lane, input = open
+    reader = Thread.new { input.read(1) }
+    lane.expect(:window)
+    lane.send_bytes(Support::Wire.chunk(1, "abc"))
+    reader.join
+    lane.native.answer(200, {}, [])
+    lane.send_bytes(Support::Wire.chunk(1, "def") + Support::Wire.end(1))
+    lane.request(path: "/next")
+    assert_equal "/next", lane.native.take["PATH_INFO"]
+  end
+
+  def test_an_edge_that_sends_what_it_may_not_is_not_understood
+    lane, input = open
+    lane.native.open_stream(200, {})
+    asking = Thread.new { input.eof? }
+    %i[response window].each { |kind| lane.expect(kind) }
+    lane.send_bytes(Support::Wire.chunk(1, "x"))
+    asking.join
+    send_quarter = proc do
+      lane.send_bytes(Support::Wire.chunk(1, "x" * (WINDOW / 4)))
+      lane.native.write("y")
+    end
+    3.times(&send_quarter)
+    assert_match(/too much ahead/, assert_raises(Carat::Native::LinkError, &send_quarter).message)
+  end
+
+  def test_the_length_is_told_when_it_is_known
+    lengths = [5, nil].map do |length|
+      lane = harness
+      lane.request(method: "POST", body: { stream: length })
+      lane.native.take["CONTENT_LENGTH"]
+    end
+    assert_equal ["5", nil], lengths
+  end
+
+  def test_it_cannot_be_rewound_and_does_not_say_so
+    refute_respond_to input_of("abc"), :rewind
+  end
+
+  def test_under_stress_and_while_objects_move
+    GC.stress = true
+    input = input_of("abc\n", "def", "\n\xff")
+    seen = [input.read(2, +"x"), input.gets, input.readpartial(1), input.read]
+    GC.stress = false
+    assert_equal ["ab", "c\n", "d", "ef\n\xff".b], seen
+    GC.compact if GC.respond_to?(:compact)
+    assert_nil input.read(1)
+  end
+
+  private
+
+  # All ways to cut the body in two, and one piece for each byte.
+  def splits
+    [*0..BODY.bytesize].map { |at| [BODY[0, at], BODY[at..]].reject(&:empty?) } << BODY.chars
+  end
+
+  # A lane and the input of its first request, whose body has not begun to arrive.
+  def open(release: "3.1.0")
+    lane = harness(release: release)
+    lane.request(method: "POST", body: { stream: nil })
+    [lane, lane.native.take["rack.input"]]
+  end
+
+  # An input of which everything has arrived.
+  def input_of(*pieces, ending: :end)
+    lane, input = open
+    waiting = Thread.new { input.eof? unless pieces.empty? && ending == :abort }
+    lane.expect(:window)
+    lane.send_bytes(pieces.map { |piece| Support::Wire.chunk(1, piece) }.join + Support::Wire.public_send(ending, 1))
+    waiting.join
+    input
+  end
+
+  # Yields an unlinked file with this text.
+  def with_file(text)
+    File.open(Dir.tmpdir, File::RDWR | File::TMPFILE | File::BINARY) do |file|
+      file.write(text)
+      file.flush
+      yield file
+    end
+  end
+end

@@ -29,6 +29,8 @@ class GemTest < Support::IntegrationTest
     gem("install", "--local", "--no-document", File.join(HOME, "carat.gem"))
 
     assert_equal "carat #{version}\n", run_command(RbConfig.ruby, command, "--version", chdir: HOME)
+    assert_includes File.binread(Dir.glob(File.join(HOME, "**", "carat-edge")).first), "narenas:1",
+                    "the edge is built without .cargo/config.toml"
     assert_equal "from the gem", serve(APP, command: [RbConfig.ruby, command], env: @env).get.body
   end
 

@@ -13,6 +13,8 @@ module Support
       run ->(env) { Support::FormReport.answer(env) }
     RUBY
 
+    NAMES = %i[filename name].freeze
+
     module_function
 
     def answer(env)
@@ -29,7 +31,7 @@ module Support
 
     def describe(value, classes)
       case value
-      when Hash then value.map { |key, member| [describe(key, classes), describe(label(key, member), classes)] }
+      when Hash then value.map { |key, member| member(key, member, classes) }
       when Array then [:array, *value.map { |member| describe(member, classes) }]
       when String then text(value)
       when nil, Symbol then value.inspect
@@ -37,10 +39,14 @@ module Support
       end
     end
 
-    # How Rack labels a file's name depends on what else is in the piece of the body that it has read: UTF-8 where all
-    # of it is ASCII, as a name in percent-encoding may be, and binary otherwise.
-    def label(key, member)
-      key == :filename ? member&.b : member
+    def member(key, member, classes)
+      [name(key), NAMES.include?(key) ? name(member) : describe(member, classes)]
+    end
+
+    # A name in percent-encoding is UTF-8 to Rack, and valid, when all that it has read of the body is ASCII, and binary
+    # otherwise, whatever comes out of the percent signs.
+    def name(name)
+      name.to_s.dup.force_encoding(Encoding::UTF_8).scrub.dump
     end
 
     # The same goes for every text of ASCII bytes.

@@ -62,7 +62,8 @@ class ProcessStreamTest < Support::IntegrationTest
     server = stream(threads: 2)
     50.times { server.get("/quick") }
     clients = Array.new(6) { |place| server.connect.write(head(place.zero? ? "/gate" : "/#{place}")) }
-    clients.drop(1).each { |client| assert_equal DIGEST, client.write(BODY).read_response.body }
+    quick = clients.drop(1).map { |client| Thread.new { client.write(BODY).read_response.body } }
+    assert_equal [DIGEST] * 5, quick.map(&:value)
     server.gate.open
 
     assert_equal DIGEST, clients.first.write(BODY).read_response.body

@@ -20,11 +20,12 @@ module Bench
         window.zero? ? "#{coding}, #{size}" : "#{coding}, window #{(1 << window) >> 20} MiB, #{size}"
       end
     end
-    # rate, alone: decoded bytes a second by the wall, of the server and of the crate; front, worker: bytes that these
-    # processes grew by; cpu: of the edge, in seconds; right: bodies of which the application saw the decoded size.
-    Sample = Struct.new(:rate, :alone, :front, :worker, :cpu, :right, keyword_init: true)
-    HEADINGS = ["bodies", "decoded MB/s", "crate alone MB/s", "of that", "edge CPU s/GB", "edge +MB", "worker +MB",
-                "right"].freeze
+    # rate, alone: decoded bytes a second by the wall, of the server and of the crate; cpu, alone_cpu: seconds of the
+    # edge and of the crate; front, worker: bytes that these processes grew by, over so many samples; right: bodies of
+    # which the application saw the decoded size.
+    Sample = Struct.new(:rate, :alone, :cpu, :alone_cpu, :front, :worker, :samples, :right, keyword_init: true)
+    HEADINGS = ["bodies", "decoded MB/s", "crate alone MB/s", "of that", "edge CPU s/GB", "crate CPU s/GB",
+                "edge +MB", "worker +MB", "samples", "right"].freeze
     CODINGS = [["gzip", 0], ["br", 20], ["br", 22], ["zstd", 20], ["zstd", 21]].freeze
     PROGRAM = RustProgram.new("bare-codings")
     # The bound is on one body at a time; more share the machine's processors.
@@ -51,11 +52,11 @@ module Bench
       @variants.to_h do |variant|
         variant = variant.dup.tap { |copy| copy.bytes = [copy.bytes, QUICK_BYTES].min } if arguments.quick
         file = coded(variant)
-        alone = alone(variant, file)
+        alone, alone_cpu = alone(variant, file)
         seen = ClientProcess.beside(peer, @app, "upload_clients") do |server, clients|
           Observation.of(server, settle: arguments.settle) { upload(clients, variant, file) }
         end
-        [variant, sample(peer, variant, seen, alone)]
+        [variant, sample(peer, variant, seen).tap { |sample| sample.alone, sample.alone_cpu = alone, alone_cpu }]
       end
     end
 
@@ -79,12 +80,20 @@ module Bench
       end
     end
 
-    # Decoded bytes a second.
+    # Decoded bytes a second, and CPU seconds for all of them.
     def alone(variant, file)
+      PROGRAM.obstacle # a build would count as well
+      before = children_cpu
       figures = PROGRAM.run("read", variant.coding, file).scan(/(\w+)=(\d+)/).to_h.transform_values(&:to_i)
       raise Failure, "#{variant} is #{figures['bytes']} bytes long" unless figures.fetch("bytes") == variant.bytes
 
-      figures.fetch("bytes") * 1e9 / figures.fetch("nanoseconds")
+      [figures.fetch("bytes") * 1e9 / figures.fetch("nanoseconds"), children_cpu - before]
+    end
+
+    # CPU seconds of the children that have ended.
+    def children_cpu
+      times = Process.times
+      times.cutime + times.cstime
     end
 
     def upload(clients, variant, file)
@@ -92,21 +101,26 @@ module Bench
                              headers: { "Content-Encoding" => variant.coding })
     end
 
-    def sample(peer, variant, seen, alone)
+    def sample(peer, variant, seen)
       right = seen.value.count { |upload| upload[:status] == 200 && upload[:body] == variant.bytes.to_s }
       taken = seen.value.map { |upload| upload[:answered] }.max - seen.value.map { |upload| upload[:begun] }.min
-      Sample.new(rate: variant.bytes * variant.number / taken, alone: alone, right: right,
+      Sample.new(rate: variant.bytes * variant.number / taken, right: right, samples: seen.growth.samples,
                  cpu: seen.cpu.fetch(peer.front_role), front: seen.growth.of(peer.front_role),
                  worker: seen.growth.of(peer.worker_role))
     end
 
     def row(peer, variant, list)
       rate, alone = %i[rate alone].map { |figure| Series.new(list.map(&figure)) }
-      cpu = Series.new(list.map(&:cpu)).median * GIGABYTE / (variant.bytes * variant.number)
+      cpu = per_gigabyte(list.map(&:cpu), variant.bytes * variant.number)
       [variant, Figure.count(rate.median / MEGABYTE), Figure.count(alone.median / MEGABYTE),
-       ratio(peer, variant, rate.ratio(alone)), Figure.decimals(cpu, 2),
+       ratio(peer, variant, rate.ratio(alone)), cpu, per_gigabyte(list.map(&:alone_cpu), variant.bytes),
        growth(peer, Bound.at_most(GROWTH_MB * variant.number), list.map(&:front)),
-       Figure.megabytes(list.map(&:worker).max), peer.judged(Bound.at_least(variant.number), list.map(&:right).min)]
+       Figure.megabytes(list.map(&:worker).max), list.map(&:samples).min,
+       peer.judged(Bound.at_least(variant.number), list.map(&:right).min)]
+    end
+
+    def per_gigabyte(seconds, bytes)
+      Figure.decimals(Series.new(seconds).median * GIGABYTE / bytes, 2)
     end
 
     def ratio(peer, variant, ratio)

@@ -22,8 +22,8 @@ module Bench
     PROBES = %w[/ /3m].freeze
     PROBE_PAUSE_SECONDS = 0.1
     FRONT_MB = Bound.at_most(48)
-    # "Flat".
-    WORKER_MB = Bound.at_most(1)
+    # "Flat" means what it means in BigCase.
+    WORKER_MB = Bound.at_most(2)
     PROBE_MS = Bound.at_most(50)
     ALL_ANSWERED = Bound.at_most(0)
     MEGABYTE = 1 << 20

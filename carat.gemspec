@@ -18,7 +18,8 @@ Gem::Specification.new do |spec|
 
   spec.files = Dir.chdir(__dir__) do
     Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "{crates,bench/{codings,hyper}}/**/*.{rs,toml}", "Cargo.{toml,lock}",
-        ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"].select { |path| File.file?(path) }
+        ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"].select { |path|
+ File.file?(path) }
   end
   spec.bindir = "exe"
   spec.executables = ["carat"]

@@ -17,9 +17,9 @@ Gem::Specification.new do |spec|
   spec.metadata = { "rubygems_mfa_required" => "true" }
 
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "{crates,bench/{codings,hyper}}/**/*.{rs,toml}", "Cargo.{toml,lock}",
-        ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"].select { |path|
- File.file?(path) }
+    Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "{crates,bench/{codings,hyper}}/**/*.{rs,toml}",
+        "Cargo.{toml,lock}", ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"]
+      .select { |path| File.file?(path) }
   end
   spec.bindir = "exe"
   spec.executables = ["carat"]

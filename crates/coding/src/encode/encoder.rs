@@ -3,7 +3,7 @@ use std::fmt;
 
 use super::Levels;
 use super::brotli::Brotli;
-use super::deflate::Deflate;
+use super::deflate::{Deflate, Wrap};
 use super::zstd::Zstd;
 use crate::Coding;
 
@@ -66,8 +66,8 @@ impl Encoder {
     #[must_use]
     pub fn new(coding: Coding, levels: Levels) -> Encoder {
         let state = match coding {
-            Coding::Gzip => State::Deflate(Deflate::gzip(levels.gzip)),
-            Coding::Deflate => State::Deflate(Deflate::zlib(levels.gzip)),
+            Coding::Gzip => State::Deflate(Deflate::new(Wrap::Gzip, levels.gzip)),
+            Coding::Deflate => State::Deflate(Deflate::new(Wrap::Zlib, levels.gzip)),
             Coding::Brotli => State::Brotli(Brotli::new(levels.brotli)),
             Coding::Zstd => State::Zstd(Zstd::new(levels.zstd)),
         };

@@ -105,7 +105,7 @@ module Carat
                  doc: "Whether answers are sent in zstd, br or gzip to clients that take one."),
       Option.new(name: :compress_min_bytes, group: "Answers", type: :bytes, default: 1 * KIB, edge: true,
                  doc: "Answers shorter than this are never compressed."),
-      Option.new(name: :gzip_level, group: "Answers", type: :integer, within: 1..9, default: 5, edge: true,
+      Option.new(name: :gzip_level, group: "Answers", type: :integer, within: 1..9, default: 4, edge: true,
                  doc: "The level of gzip, from fast to small."),
       Option.new(name: :brotli_level, group: "Answers", type: :integer, within: 0..11, default: 4, edge: true,
                  doc: "The level of brotli, from fast to small."),

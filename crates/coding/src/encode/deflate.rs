@@ -21,7 +21,7 @@ pub(super) enum Wrap {
 /// gzip, or zlib's format.
 ///
 /// A body that comes as one piece is encoded by libdeflate, which must see it whole: 100 KB of JSON take it
-/// 0.60 ms at level 5, where zlib-rs takes 0.86 for the same size, and Ruby's zlib 2.0 for 2 % less at level 6.
+/// 0.51 ms at level 4, where zlib-rs takes 0.75 and Ruby's zlib, at level 6, 2.04 for 6 % less.
 pub(super) struct Deflate {
     wrap: Wrap,
     level: u32,

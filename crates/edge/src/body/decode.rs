@@ -7,12 +7,10 @@ use tokio::task::spawn_blocking;
 use tokio::try_join;
 
 use super::arriving::Arriving;
+use super::piece::Piece;
 use super::sink::Sink;
 use crate::http::Refusal;
 use crate::settings::Settings;
-
-/// How much of a body is decoded at once.
-const PIECE_LIMIT: usize = 64 * 1024;
 
 /// How many steps of a decoder a piece takes at most: what is made of tiny parts may need many.
 const STEPS_LIMIT: usize = 32;
@@ -21,7 +19,7 @@ const STEPS_LIMIT: usize = 32;
 const RUN_LIMIT: usize = 16;
 
 /// How many such pieces a body has at most: while some are passed on, the next is decoded.
-const PIECES: usize = 4;
+const PIECES: usize = 8;
 
 /// The decoder that a body with these headers takes, which then are those of a plain body whose length is
 /// not known yet; `None` for one that stays as it is.
@@ -65,13 +63,6 @@ pub(super) async fn decode(
     Ok(())
 }
 
-/// A part of a decoded body, in a buffer that is used again and again.
-#[derive(Debug, Default)]
-struct Piece {
-    buffer: Vec<u8>,
-    length: usize,
-}
-
 /// Decodes what arrives, piece by piece.
 async fn fill(
     decoder: Box<Decoder>,
@@ -100,17 +91,20 @@ async fn fill(
     work.decoder.finish().map_err(Refusal::Undecodable)
 }
 
-/// Passes the pieces on.
+/// Passes the pieces on, together those that are there: each turn on another thread costs time.
 async fn drain(
     mut filled: Receiver<Piece>,
     empty: Sender<Piece>,
     sink: &mut Sink<'_>,
 ) -> Result<(), Refusal> {
     while let Some(piece) = filled.recv().await {
-        if piece.length > 0 {
-            sink.take(&piece.buffer[..piece.length]).await?;
+        let mut pieces = vec![piece];
+        while let Ok(piece) = filled.try_recv() {
+            pieces.push(piece);
         }
-        give(&empty, piece);
+        for piece in sink.take_all(pieces).await? {
+            give(&empty, piece);
+        }
     }
     Ok(())
 }
@@ -148,15 +142,13 @@ impl Work {
     }
 
     fn step(&mut self, piece: &mut Piece) -> Result<(), DecodeError> {
-        piece.buffer.resize(PIECE_LIMIT, 0);
-        piece.length = 0;
+        piece.clear();
         for _ in 0..STEPS_LIMIT {
-            let room = &mut piece.buffer[piece.length..];
-            let step = self.decoder.step(&self.input, room)?;
-            piece.length += step.written;
+            let step = self.decoder.step(&self.input, piece.room())?;
+            piece.fill(step.written);
             self.input.advance(step.read);
             self.more = step.more;
-            if !self.more || piece.length == PIECE_LIMIT {
+            if !self.more || piece.is_full() {
                 break;
             }
         }

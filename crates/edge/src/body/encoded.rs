@@ -18,10 +18,10 @@ pub(super) struct Encoded {
 }
 
 /// A turn of the encoder: it comes back with what has come out of it.
-type Work = Pin<Box<dyn Future<Output = io::Result<(Seat, Bytes)>>>>;
+type Work = Pin<Box<dyn Future<Output = io::Result<(Box<Seat>, Bytes)>>>>;
 
 enum State {
-    Waiting(Seat),
+    Waiting(Box<Seat>),
     Working(Work),
     Over,
 }
@@ -31,7 +31,7 @@ impl Encoded {
     /// must not look complete only because it is well encoded.
     pub(super) fn new(seat: Seat, declared: Option<u64>) -> Encoded {
         Encoded {
-            state: State::Waiting(seat),
+            state: State::Waiting(Box::new(seat)),
             gather: Gather {
                 owed: declared,
                 ..Gather::default()

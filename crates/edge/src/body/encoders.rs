@@ -80,10 +80,10 @@ impl Seat {
     /// Encodes pieces; returns what has come out, and the seat. When nobody waits for them any
     /// more the encoder goes back to the pool, once it has done what it was at.
     pub(super) async fn encode(
-        mut self,
+        mut self: Box<Self>,
         pieces: Vec<Bytes>,
         then: Then,
-    ) -> io::Result<(Seat, Bytes)> {
+    ) -> io::Result<(Box<Self>, Bytes)> {
         in_turn(Arc::clone(&self.threads), move || {
             let bytes = encode(&mut self.lease, &pieces, then)?;
             Ok((self, bytes))

@@ -11,6 +11,7 @@ mod file;
 mod form;
 mod partial;
 mod parts;
+mod piece;
 mod plain;
 mod quota;
 mod range;

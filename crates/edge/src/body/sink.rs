@@ -1,4 +1,5 @@
 use super::form::Form;
+use super::piece::Piece;
 use super::upload::Handover;
 use super::whole::Whole;
 use crate::dispatch::Call;
@@ -34,6 +35,17 @@ impl<'a> Sink<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Appends pieces, which come back.
+    pub(super) async fn take_all(&mut self, pieces: Vec<Piece>) -> Result<Vec<Piece>, Refusal> {
+        if let Sink::Whole(whole) = self {
+            return whole.take_all(pieces).await;
+        }
+        for piece in &pieces {
+            self.take(piece.bytes()).await?;
+        }
+        Ok(pieces)
     }
 
     /// Whether the application gets the body itself.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::Spool;
+use super::piece::Piece;
 use super::quota::Reservation;
 use crate::http::Refusal;
 use crate::server::Server;
@@ -50,6 +51,25 @@ impl<'a> Spooler<'a> {
             data = later;
         }
         Ok(())
+    }
+
+    /// Appends pieces as they are, behind what has gathered; they come back.
+    pub(super) async fn write_all(&mut self, pieces: Vec<Piece>) -> Result<Vec<Piece>, Refusal> {
+        let bytes: usize = pieces.iter().map(|piece| piece.bytes().len()).sum();
+        if !self.reservation.grow(bytes as u64) {
+            return Err(Refusal::SpoolLimit);
+        }
+        if !self.gathered.is_empty() {
+            self.flush().await?;
+        }
+        let file = Arc::clone(&self.file);
+        let written = blocking(move || {
+            for piece in &pieces {
+                (&*file).write_all(piece.bytes())?;
+            }
+            Ok(pieces)
+        });
+        written.await.map_err(|error| refuse(&error, self.server))
     }
 
     /// The body is complete.

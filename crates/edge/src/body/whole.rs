@@ -1,5 +1,6 @@
 use std::mem;
 
+use super::piece::Piece;
 use super::spooler::Spooler;
 use crate::dispatch::CallBody;
 use crate::http::Refusal;
@@ -31,6 +32,17 @@ impl<'a> Whole<'a> {
             return Ok(());
         }
         Box::pin(self.spill(data)).await
+    }
+
+    /// Appends pieces, which come back.
+    pub(super) async fn take_all(&mut self, pieces: Vec<Piece>) -> Result<Vec<Piece>, Refusal> {
+        if let Some(spooler) = &mut self.spooler {
+            return spooler.write_all(pieces).await;
+        }
+        for piece in &pieces {
+            self.take(piece.bytes()).await?;
+        }
+        Ok(pieces)
     }
 
     /// The body is complete.

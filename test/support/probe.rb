@@ -4,7 +4,8 @@ module Support
   # An application that tells what has reached it; each request leaves a line in the log.
   #
   # /env answers with the environment's Strings as JSON, /echo with the body, /digest with its size and SHA-256,
-  # /sleep?SECONDS later, /large?BYTES with so many, any other path with its name.
+  # /sleep?SECONDS later, /doze once it has told that the edge sends nothing ahead any more, /large?BYTES with so many,
+  # any other path with its name.
   module Probe
     APP = <<~'RUBY'
       require "digest"
@@ -18,7 +19,11 @@ module Support
           "#{body.bytesize} #{Digest::SHA256.hexdigest(body)}"
         end,
         "/large" => ->(env) { "x" * env["QUERY_STRING"].to_i },
-        "/sleep" => ->(env) { "slept" if sleep(env["QUERY_STRING"].to_f) }
+        "/sleep" => ->(env) { "slept" if sleep(env["QUERY_STRING"].to_f) },
+        "/doze" => lambda do |env|
+          2.times { env["rack.errors"].puts("app dozes") if sleep(0.1) }
+          "dozed"
+        end
       }
 
       run lambda { |env|

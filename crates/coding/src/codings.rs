@@ -19,7 +19,7 @@ impl Codings {
     /// ```
     /// use coding::{Coding, Codings, Unsupported};
     ///
-    /// let codings = Codings::of([b"gzip, BR".as_slice()]).unwrap();
+    /// let codings = Codings::of([b"gzip, BR".as_slice()]).expect("known codings");
     /// assert_eq!(codings.applied(), [Coding::Gzip, Coding::Brotli]);
     /// assert_eq!(Codings::of([b"rot13".as_slice()]), Err(Unsupported));
     /// ```

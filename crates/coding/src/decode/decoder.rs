@@ -11,7 +11,8 @@ use crate::Codings;
 /// # fn main() -> Result<(), coding::DecodeError> {
 /// let body = b"\x0b\x02\x80hello\x03"; // br
 /// let limits = DecodeLimits { size: 1000, ratio: 100 };
-/// let mut decoder = Decoder::new(&Codings::of([b"br".as_slice()]).unwrap(), limits).unwrap();
+/// let codings = Codings::of([b"br".as_slice()]).expect("a known coding");
+/// let mut decoder = Decoder::new(&codings, limits).expect("one coding");
 /// let (mut scratch, mut decoded, mut read) = ([0; 4], Vec::new(), 0);
 /// loop {
 ///     let step = decoder.step(&body[read..], &mut scratch)?;

@@ -6,4 +6,14 @@ require_relative "carat/configuration"
 
 # Carat, an application server for Ruby: a Rust edge that owns the connections, and Ruby workers that answer.
 module Carat
+  autoload :FiberPool, File.expand_path("carat/fiber_pool", __dir__)
+  autoload :Scheduler, File.expand_path("carat/scheduler", __dir__)
+  autoload :SchedulerError, File.expand_path("carat/scheduler", __dir__)
+
+  # Runs the block in a fiber, and those that it schedules, until all have ended. Returns the block's value; raises its
+  # error or, when there was none, the first error of another fiber. Raises SchedulerError when the thread has a
+  # scheduler.
+  def self.run(&block)
+    Scheduler.run(&block)
+  end
 end

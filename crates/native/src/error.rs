@@ -1,5 +1,6 @@
 //! The exceptions that the extension raises.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use magnus::value::{Opaque, ReprValue};
@@ -15,6 +16,8 @@ struct Classes {
     invalid_response: Opaque<ExceptionClass>,
     client_gone: Opaque<ExceptionClass>,
     incomplete_body: Opaque<ExceptionClass>,
+    scheduler: Opaque<ExceptionClass>,
+    cancelled: Opaque<ExceptionClass>,
 }
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
@@ -33,6 +36,11 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
         incomplete_body: ruby
             .define_module("Carat")?
             .define_error("IncompleteBody", ruby.exception_eof_error())?
+            .into(),
+        scheduler: native.define_error("SchedulerError", standard)?.into(),
+        // No StandardError: what ends a fiber together with its scheduler is not for the application to rescue.
+        cancelled: native
+            .define_error("Cancelled", ruby.exception_exception())?
             .into(),
     };
     CLASSES.get_or_init(|| classes);
@@ -76,6 +84,28 @@ pub(crate) fn incomplete_body(ruby: &Ruby) -> Error {
 /// The request is over, and its body with it.
 pub(crate) fn request_over(ruby: &Ruby) -> Error {
     Error::new(ruby.exception_io_error(), "the request is over")
+}
+
+/// A scheduler is used as it cannot be used.
+pub(crate) fn scheduler(ruby: &Ruby, reason: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(class(ruby, |classes| classes.scheduler), reason)
+}
+
+/// The scheduler ends, and with it the fiber that waits.
+pub(crate) fn cancelled(ruby: &Ruby) -> Error {
+    Error::new(
+        class(ruby, |classes| classes.cancelled),
+        "the scheduler has ended",
+    )
+}
+
+/// An IO's own time is over: `IO::TimeoutError`, where Ruby has it.
+pub(crate) fn io_timeout(ruby: &Ruby) -> Error {
+    let class = ruby
+        .class_io()
+        .const_get::<_, ExceptionClass>("TimeoutError")
+        .unwrap_or_else(|_| ruby.exception_io_error());
+    Error::new(class, "Blocking operation timed out!")
 }
 
 fn class(ruby: &Ruby, pick: impl FnOnce(&Classes) -> Opaque<ExceptionClass>) -> ExceptionClass {

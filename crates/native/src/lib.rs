@@ -1,17 +1,21 @@
 //! Carat's Ruby extension: the worker's ends of the sockets that lead to the edge.
 //!
 //! [`lane`] turns frames into Rack environments and answers into frames, [`control`] is how a mold or a worker
-//! talks with the edge about itself, and [`process`] holds what Ruby cannot ask of the kernel.
+//! talks with the edge about itself, and [`process`] holds what Ruby cannot ask of the kernel. [`scheduler`] has
+//! nothing to do with these: it runs the fibers of a thread.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_native`")]
 
 mod answer;
+mod bell;
 mod body;
 mod control;
 mod env;
 mod env_key;
 mod error;
 mod failure;
+mod fork;
+mod gvl;
 mod head;
 mod input;
 mod intake;
@@ -21,6 +25,7 @@ mod page;
 mod patience;
 mod process;
 mod roots;
+mod scheduler;
 mod session;
 mod stream;
 mod text;
@@ -35,5 +40,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     control::define(ruby, native)?;
     lane::define(ruby, native)?;
     input::define(ruby, native)?;
+    scheduler::define(ruby, native)?;
     process::define(native)
 }

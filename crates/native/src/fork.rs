@@ -1,0 +1,24 @@
+//! How many forks lie between this process and the one that loaded the extension.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Counts from now on.
+pub(crate) fn watch() {
+    static WATCH: Once = Once::new();
+    // SAFETY: the handler only increments an atomic, which is allowed in the child of a process with threads.
+    WATCH.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(in_child));
+    });
+}
+
+/// Differs between a process and its child: whoever holds kernel objects compares it before using them.
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+extern "C" fn in_child() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}

@@ -1,0 +1,74 @@
+//! Where the lock of Ruby's virtual machine is left; it is left nowhere else.
+
+use std::ffi::c_void;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::ptr;
+
+use rb_sys::{rb_thread_call_without_gvl2, rb_unblock_function_t};
+
+use crate::bell;
+
+/// How a thread that has left the lock is called back by a signal, `Thread#raise` or `Thread#kill`.
+pub(crate) enum Callback<'a> {
+    /// What it waits for watches this bell.
+    Bell(BorrowedFd<'a>),
+    /// A signal ends its system call with `EINTR`.
+    Signal,
+}
+
+/// Runs `work` while other threads may run. `None` when something waits to be raised into this thread: then it has
+/// not run, or was called back, and `rb_thread_check_ints` is due.
+pub(crate) fn leave<F, R>(callback: &Callback<'_>, work: F) -> Option<R>
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let mut task = Task {
+        work: Some(work),
+        result: None,
+    };
+    let (unblock, data) = match callback {
+        Callback::Bell(bell) => (Some(ring as _), ring_data(bell.as_raw_fd())),
+        Callback::Signal => (by_signal(), ptr::null_mut()),
+    };
+    // SAFETY: `task` outlives the call, and the borrow in `callback` keeps the bell open for as long.
+    unsafe {
+        rb_thread_call_without_gvl2(
+            Some(run::<F, R>),
+            ptr::from_mut(&mut task).cast(),
+            unblock,
+            data,
+        );
+    }
+    task.result
+}
+
+struct Task<F, R> {
+    work: Option<F>,
+    result: Option<R>,
+}
+
+unsafe extern "C" fn run<F: FnOnce() -> R, R>(task: *mut c_void) -> *mut c_void {
+    // SAFETY: `leave` hands its own task over and waits for this call.
+    let task = unsafe { &mut *task.cast::<Task<F, R>>() };
+    task.result = task.work.take().map(|work| work());
+    ptr::null_mut()
+}
+
+/// A descriptor travels as the pointer that Ruby keeps for the callback.
+fn ring_data(bell: RawFd) -> *mut c_void {
+    ptr::without_provenance_mut(usize::try_from(bell).unwrap_or_default())
+}
+
+unsafe extern "C" fn ring(bell: *mut c_void) {
+    if let Ok(bell) = RawFd::try_from(bell.addr()) {
+        // SAFETY: Ruby calls this only while `leave` waits, whose caller keeps the bell open.
+        bell::ring(unsafe { BorrowedFd::borrow_raw(bell) });
+    }
+}
+
+/// `RUBY_UBF_IO`, a cast of -1 that bindgen does not know.
+fn by_signal() -> rb_unblock_function_t {
+    // SAFETY: Ruby compares this value and never calls it.
+    unsafe { std::mem::transmute::<isize, rb_unblock_function_t>(-1) }
+}

@@ -1,0 +1,335 @@
+//! The hooks that move bytes: `io_read`, `io_write`, `io_pread` and `io_pwrite`.
+//!
+//! Each attempt is made with `RWF_NOWAIT`, which blocks for nothing, however the descriptor was opened, and changes
+//! nothing that other processes share. Only what no readiness is known of, a page of a file that has to come from
+//! the disk, is read or written piece by piece, without Ruby's lock.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{BorrowedFd, RawFd};
+use std::{ptr, slice};
+
+use magnus::rb_sys::{AsRawValue, protect};
+use magnus::scan_args::scan_args;
+use magnus::{Error, Module, RClass, Ruby, Value, method};
+use rb_sys::{
+    rb_io_buffer_get_bytes_for_reading, rb_io_buffer_get_bytes_for_writing, rb_io_buffer_lock,
+    rb_io_buffer_unlock,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
+use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
+
+use super::core::check_interrupts;
+use super::state::Wish;
+use super::waits::Outcome;
+use super::{Scheduler, descriptor, limit, own_timeout};
+use crate::error;
+use crate::gvl::{self, Callback};
+
+/// Most bytes that one system call moves, and so the longest that others wait for a disk.
+const PIECE_LIMIT: usize = 1024 * 1024;
+
+/// What a pipe takes at once, when it takes anything (POSIX: `PIPE_BUF`).
+const ATOMIC_LIMIT: usize = 4096;
+
+/// The current position, as `preadv2` and `pwritev2` spell it.
+const HERE: u64 = u64::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Read,
+    Write,
+}
+
+/// The memory of an `IO::Buffer`, from where the next bytes go.
+#[derive(Clone, Copy)]
+struct Span {
+    base: *mut u8,
+    size: usize,
+}
+
+/// Where the bytes of one call come from, or go to.
+#[derive(Clone, Copy)]
+struct File {
+    number: RawFd,
+    direction: Direction,
+    from: u64,
+}
+
+// SAFETY: it travels only to the other side of `gvl::leave`, on the same thread, and the buffer is locked meanwhile.
+unsafe impl Send for Span {}
+
+/// What one call of a hook is to do.
+struct Job {
+    io: Value,
+    buffer: Value,
+    direction: Direction,
+    /// Fewer bytes than this are only moved when there are no more; with 0, one attempt is made.
+    minimum: usize,
+    /// Where in the buffer.
+    offset: usize,
+    /// Where in the file.
+    from: u64,
+}
+
+/// Defines the methods. `io_pwrite` is only there for Rubies that call it with their lock held.
+pub(crate) fn define(ruby: &Ruby, class: RClass) -> Result<(), Error> {
+    class.define_method("io_read", method!(Scheduler::io_read, -1))?;
+    class.define_method("io_write", method!(Scheduler::io_write, -1))?;
+    class.define_method("io_pread", method!(Scheduler::io_pread, -1))?;
+    // Ruby 3.3's IO#pwrite calls the hook from inside the region without the lock (io.c: internal_pwrite_func), and
+    // its threads then wait for each other forever. Without the hook Ruby writes by itself, and rightly.
+    let version: String = ruby.class_object().const_get("RUBY_VERSION")?;
+    if version.as_str() < "3.3" {
+        class.define_method("io_pwrite", method!(Scheduler::io_pwrite, -1))?;
+    }
+    Ok(())
+}
+
+impl Scheduler {
+    fn io_read(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
+        Job::here(args, Direction::Read)?.run(ruby, scheduler)
+    }
+
+    fn io_write(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
+        Job::here(args, Direction::Write)?.run(ruby, scheduler)
+    }
+
+    fn io_pread(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
+        Job::at_place(args, Direction::Read)?.run(ruby, scheduler)
+    }
+
+    fn io_pwrite(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
+        Job::at_place(args, Direction::Write)?.run(ruby, scheduler)
+    }
+}
+
+impl Job {
+    /// `(io, buffer, length)` in Ruby 3.1, `(io, buffer, length, offset)` later.
+    fn here(args: &[Value], direction: Direction) -> Result<Job, Error> {
+        let args = scan_args::<(Value, Value, usize), (Option<usize>,), (), (), (), ()>(args)?;
+        let (io, buffer, minimum) = args.required;
+        Ok(Job {
+            io,
+            buffer,
+            direction,
+            minimum,
+            offset: args.optional.0.unwrap_or(0),
+            from: HERE,
+        })
+    }
+
+    /// `(io, buffer, length, from)` in Ruby 3.1, `(io, buffer, from, length, offset)` later.
+    fn at_place(args: &[Value], direction: Direction) -> Result<Job, Error> {
+        let args = scan_args::<(Value, Value, u64, u64), (Option<usize>,), (), (), (), ()>(args)?;
+        let (io, buffer, third, fourth) = args.required;
+        let (from, length) = match args.optional.0 {
+            Some(_) => (third, fourth),
+            None => (fourth, third),
+        };
+        Ok(Job {
+            io,
+            buffer,
+            direction,
+            minimum: usize::try_from(length).unwrap_or(usize::MAX),
+            offset: args.optional.0.unwrap_or(0),
+            from,
+        })
+    }
+
+    /// The number of bytes that were moved, or the negative errno when there were none.
+    fn run(&self, ruby: &Ruby, scheduler: &Scheduler) -> Result<i64, Error> {
+        let mut moved = 0;
+        loop {
+            let span = self.span(moved)?;
+            let asked = span.size.min(PIECE_LIMIT);
+            if asked == 0 {
+                return Ok(result(moved, None));
+            }
+            match self.attempt(ruby, scheduler, span, moved)? {
+                Ok(0) => return Ok(result(moved, None)),
+                Ok(bytes) => {
+                    moved += bytes;
+                    let is_cut_short = bytes == PIECE_LIMIT && span.size > PIECE_LIMIT;
+                    if moved >= self.minimum && !is_cut_short {
+                        return Ok(result(moved, None));
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if moved < self.minimum => self.wait(ruby, scheduler)?,
+                Err(errno) => return Ok(result(moved, Some(errno))),
+            }
+        }
+    }
+
+    /// Moves bytes without waiting, unless they are those of a file.
+    fn attempt(
+        &self,
+        ruby: &Ruby,
+        scheduler: &Scheduler,
+        span: Span,
+        moved: usize,
+    ) -> Result<Result<usize, Errno>, Error> {
+        let file = File {
+            number: descriptor(self.io)?,
+            direction: self.direction,
+            from: match self.from {
+                HERE => HERE,
+                from => from + moved as u64,
+            },
+        };
+        let span = span.cut(PIECE_LIMIT);
+        match span.call(file, ReadWriteFlags::NOWAIT) {
+            Err(Errno::AGAIN) if is_file(file) => self.disk(ruby, scheduler, span, file),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                if is_file(file) {
+                    return self.disk(ruby, scheduler, span, file);
+                }
+                Ok(ready_call(span, file))
+            }
+            done => Ok(done),
+        }
+    }
+
+    /// Reads or writes a piece of a file while other threads run, and lets the other fibers have their turn.
+    fn disk(
+        &self,
+        ruby: &Ruby,
+        scheduler: &Scheduler,
+        span: Span,
+        file: File,
+    ) -> Result<Result<usize, Errno>, Error> {
+        let buffer = self.buffer.as_raw();
+        // SAFETY: the buffer is live. It is locked by Ruby already, unless the application handed it over itself.
+        let is_ours = protect(|| unsafe { rb_io_buffer_lock(buffer) }).is_ok();
+        let done = gvl::leave(&Callback::Signal, move || {
+            span.call(file, ReadWriteFlags::empty())
+        });
+        if is_ours {
+            // SAFETY: it was locked above.
+            protect(|| unsafe { rb_io_buffer_unlock(buffer) })?;
+        }
+        if done.is_none() {
+            check_interrupts()?;
+        }
+        let pause = Wish {
+            is_pause: true,
+            ..Wish::default()
+        };
+        scheduler.core.wait(ruby, &pause)?;
+        Ok(done.unwrap_or(Err(Errno::INTR)))
+    }
+
+    /// Waits until another attempt makes sense.
+    fn wait(&self, ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
+        let events = match self.direction {
+            Direction::Read => 1,
+            Direction::Write => 4,
+        };
+        let wish = Wish {
+            limit: limit(own_timeout(ruby, self.io)?)?,
+            descriptors: &[(descriptor(self.io)?, events)],
+            ..Wish::default()
+        };
+        match scheduler.core.wait(ruby, &wish)? {
+            Outcome::TimedOut => Err(error::io_timeout(ruby)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The memory behind `offset + moved`; asked for anew after each wait, in which it may have changed.
+    fn span(&self, moved: usize) -> Result<Span, Error> {
+        let (mut base, mut size) = (ptr::null_mut(), 0);
+        let buffer = self.buffer.as_raw();
+        protect(|| {
+            // SAFETY: `buffer` is live, and `protect` catches what is raised.
+            unsafe {
+                match self.direction {
+                    Direction::Read => {
+                        rb_io_buffer_get_bytes_for_writing(buffer, &raw mut base, &raw mut size);
+                    }
+                    Direction::Write => {
+                        let mut constant = ptr::null();
+                        rb_io_buffer_get_bytes_for_reading(
+                            buffer,
+                            &raw mut constant,
+                            &raw mut size,
+                        );
+                        base = constant.cast_mut();
+                    }
+                }
+            }
+            rb_sys::Qnil.into()
+        })?;
+        let size = usize::try_from(size).unwrap_or(0);
+        let skipped = size.min(self.offset.saturating_add(moved));
+        Ok(Span {
+            base: base.cast::<u8>().wrapping_add(skipped),
+            size: size - skipped,
+        })
+    }
+}
+
+impl Span {
+    fn cut(self, limit: usize) -> Span {
+        Span {
+            base: self.base,
+            size: self.size.min(limit),
+        }
+    }
+
+    /// One system call; interrupted ones are repeated.
+    fn call(self, file: File, flags: ReadWriteFlags) -> Result<usize, Errno> {
+        // SAFETY: only the number is used, and the kernel checks it.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
+        rustix::io::retry_on_intr(|| match file.direction {
+            Direction::Read => {
+                // SAFETY: the span lies within the buffer, which is not empty and which nobody else uses meanwhile.
+                let memory = unsafe { slice::from_raw_parts_mut(self.base, self.size) };
+                preadv2(descriptor, &mut [IoSliceMut::new(memory)], file.from, flags)
+            }
+            Direction::Write => {
+                // SAFETY: as above.
+                let memory = unsafe { slice::from_raw_parts(self.base, self.size) };
+                pwritev2(descriptor, &[IoSlice::new(memory)], file.from, flags)
+            }
+        })
+    }
+}
+
+/// A terminal and the like, which do not know `RWF_NOWAIT`: they are asked first.
+fn ready_call(span: Span, file: File) -> Result<usize, Errno> {
+    // SAFETY: only the number is used, and the kernel checks it.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
+    if fcntl_getfl(descriptor)?.contains(OFlags::NONBLOCK) {
+        return span.call(file, ReadWriteFlags::empty());
+    }
+    let events = match file.direction {
+        Direction::Read => PollFlags::IN,
+        Direction::Write => PollFlags::OUT,
+    };
+    let mut asked = [PollFd::from_borrowed_fd(descriptor, events)];
+    if poll(&mut asked, Some(&Timespec::default()))? == 0 {
+        return Err(Errno::AGAIN);
+    }
+    span.cut(ATOMIC_LIMIT).call(file, ReadWriteFlags::empty())
+}
+
+/// Whether epoll knows nothing of it.
+fn is_file(file: File) -> bool {
+    // SAFETY: only the number is used, and the kernel checks it.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
+    let kind = fstat(descriptor).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(
+        kind,
+        Ok(FileType::RegularFile | FileType::BlockDevice | FileType::Directory)
+    )
+}
+
+/// What Ruby expects: an error only when no byte was moved, for the next call meets it again.
+fn result(moved: usize, errno: Option<Errno>) -> i64 {
+    match errno {
+        Some(errno) if moved == 0 => -i64::from(errno.raw_os_error()),
+        _ => i64::try_from(moved).unwrap_or(i64::MAX),
+    }
+}

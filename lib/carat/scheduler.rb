@@ -1,0 +1,147 @@
+# frozen_string_literal: true
+
+require_relative "native_path"
+require "carat/native"
+require_relative "scheduler/address_book"
+require_relative "scheduler/closing_io"
+require_relative "scheduler/selecting"
+
+module Carat
+  # A scheduler or a fiber is used as it cannot be used.
+  SchedulerError = Native::SchedulerError
+
+  # Runs the fibers of one thread: whatever would block the thread, blocks only the fiber.
+  #
+  #   Carat.run do
+  #     %w[a b].each { |name| Fiber.schedule { sleep 1; puts name } } # takes one second
+  #   end
+  #
+  # `docs/scheduler.md` says what blocks nevertheless. The hooks that are not here are in the extension.
+  class Scheduler < Native::Scheduler
+    include Selecting
+
+    # See Carat.run.
+    def self.run
+      raise SchedulerError, "this thread has a scheduler already" if Fiber.scheduler
+
+      scheduler = new
+      Fiber.set_scheduler(scheduler)
+      value = failure = nil
+      scheduler.fiber do
+        value = yield
+      rescue StandardError => e
+        failure = e
+      end
+      scheduler.run
+      failure ? raise(failure) : value
+    ensure
+      Fiber.set_scheduler(nil) if scheduler && Fiber.scheduler.equal?(scheduler)
+    end
+
+    # Raises SchedulerError inside of a fiber that is scheduled already.
+    def initialize
+      raise SchedulerError, "a scheduler is made by a fiber that another one runs" if Fiber.current_scheduler
+
+      super
+      @addresses = AddressBook.new
+      @failure = nil
+      @interrupted = @closed = false
+    end
+
+    # Runs until no fiber waits any more, then raises the first error that no fiber rescued.
+    def run
+      @interrupted = true
+      run_fibers
+      @interrupted = false
+      raise_failure
+    end
+
+    # The hook of `Fiber.schedule`: starts the block, and returns its fiber when it waits for the first time.
+    # Raises SchedulerError when there are as many fibers as the kernel allows.
+    def fiber(**options, &block)
+      raise ArgumentError, "a fiber needs a block" unless block
+      raise SchedulerError, "this scheduler is closed" if @closed
+
+      Native::Scheduler.admit
+      Fiber.new(blocking: false, **options) { live(&block) }.tap { |fiber| start(fiber) }
+    end
+
+    # The hook of `Fiber.set_scheduler` and of a thread's end: runs what is left. What an interrupt (or `exit`) leaves
+    # behind is ended instead: its `ensure` blocks run, but may wait for nothing.
+    def scheduler_close
+      raise SchedulerError, "a scheduler cannot be replaced by a fiber that it runs" if nested?
+
+      run unless @closed || @interrupted
+    ensure
+      finish unless nested?
+    end
+
+    # The hook of `Timeout.timeout`.
+    def timeout_after(seconds, exception, message)
+      number = arm_timeout(seconds, exception, message)
+      begin
+        yield seconds
+      ensure
+        disarm_timeout(number)
+      end
+    end
+
+    # The hook of `Process.wait`, `system` and backticks: returns a Process::Status.
+    def process_wait(pid, flags)
+      ended = Process::Status.wait(pid, flags | Process::WNOHANG)
+      return ended if ended
+      return Thread.new { Process::Status.wait(pid, flags) }.value unless flags.zero? && await_exit(pid)
+
+      Process::Status.wait(pid, Process::WNOHANG)
+    end
+
+    # The hook of every look-up of a name: returns addresses, or nil when there are none.
+    def address_resolve(name)
+      @addresses.resolve(name)
+    end
+
+    # The hook of what an extension declares safe to run elsewhere.
+    def blocking_operation_wait(operation)
+      Thread.new { operation.call }.join
+    end
+
+    private
+
+    # A fiber's life. Errors of one are not the others' concern; those that are meant for the process are.
+    def live
+      yield
+    rescue StandardError => e
+      fail_with(e)
+    rescue Native::Cancelled
+      nil
+    rescue Exception # rubocop:disable Lint/RescueException -- it goes on its way
+      @interrupted = true
+      raise
+    ensure
+      Native::Scheduler.ended
+    end
+
+    # As an error that ends a thread.
+    def fail_with(error)
+      @failure ||= error
+      return unless Thread.current.report_on_exception
+
+      warn("#{Fiber.current.inspect} terminated with exception (report_on_exception is true):",
+           error.full_message(highlight: false))
+    end
+
+    def raise_failure
+      failure = @failure
+      @failure = nil
+      raise failure if failure
+    end
+
+    def finish
+      return if @closed
+
+      @closed = true
+      cancel if @interrupted
+      release
+    end
+  end
+end

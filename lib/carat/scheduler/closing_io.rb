@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+module Carat
+  class Scheduler < Native::Scheduler
+    # Rubies before 4.0 do not tell a scheduler that an IO is closed for which a fiber waits: it would wait forever.
+    # A thread that does so gets an IOError, and so does the fiber.
+    module ClosingIO
+      def close
+        Native::Scheduler.closing(self)
+        super
+      end
+    end
+
+    IO.prepend(ClosingIO)
+  end
+end

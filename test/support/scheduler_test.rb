@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "minitest"
+require "carat"
+require "tmpdir"
+
+module Support
+  # A test of what fibers do under Carat::Scheduler. What would block the thread never ends, and so misses the deadline.
+  class SchedulerTest < Minitest::Test
+    DEADLINE_SECONDS = 20
+
+    # What the tests repeat under GC.stress: each class of tests has a subclass that includes this.
+    module Stress
+      private
+
+      def around
+        GC.stress = true
+        yield
+      ensure
+        GC.stress = false
+      end
+    end
+
+    private
+
+    # Runs the block by Carat.run in a thread of its own, and returns its value.
+    def fibers(&block)
+      in_thread { Carat.run { around(&block) } }
+    end
+
+    # Runs the block in a thread, which has to end in time.
+    def in_thread(&block)
+      thread = Thread.new(&block)
+      thread.report_on_exception = false
+      return thread.value if thread.join(DEADLINE_SECONDS)
+
+      GC.stress = false
+      stacks = ObjectSpace.each_object(Fiber).select(&:alive?).map { |fiber| fiber.backtrace.to_a.first(8).join("\n") }
+      thread.kill
+      flunk "the fibers did not end; they stood at\n#{stacks.join("\n\n")}"
+    end
+
+    def around
+      yield
+    end
+
+    # Starts a fiber.
+    def go(&block)
+      Fiber.schedule(&block)
+    end
+
+    # Lets the other fibers have their turn until the condition holds.
+    def give_way_until
+      sleep 0.001 until yield
+    end
+
+    # How many fibers of this thread wait.
+    def waiting
+      Fiber.scheduler.waiting
+    end
+  end
+end

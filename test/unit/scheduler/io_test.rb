@@ -1,0 +1,246 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+require "minitest/mock"
+require "socket"
+require "openssl"
+require "io/wait"
+require "fcntl"
+
+module Scheduler
+  # Waiting for descriptors.
+  class IoTest < Support::SchedulerTest
+    KEY = OpenSSL::PKey::RSA.new(2048)
+    BIG = ("carat " * 50_000).b.freeze
+
+    def test_a_pipe_carries_more_than_it_holds
+      reader, writer = IO.pipe
+      read = fibers do
+        go { writer.write(BIG) && writer.close }
+        reader.read
+      end
+      assert_equal BIG, read.b
+    end
+
+    def test_gets_and_readpartial_and_each_line_wait
+      reader, writer = IO.pipe
+      lines = fibers do
+        go { "a\nb\nc\nd\n".each_char { |char| writer.write(char) && sleep(0) } && writer.close }
+        [reader.gets, reader.readpartial(1), reader.each_line.to_a]
+      end
+      assert_equal "a\nb\nc\nd\n", lines.join
+    end
+
+    def test_read_nonblock_does_not_wait
+      reader, @writer = IO.pipe
+      fibers { assert_equal :wait_readable, reader.read_nonblock(1, exception: false) }
+    end
+
+    def test_a_tcp_server_answers_a_client_of_the_same_thread
+      server = TCPServer.new("127.0.0.1", 0)
+      answer = fibers do
+        go { server.accept.then { |peer| peer.write(peer.gets.upcase) && peer.close } }
+        client = TCPSocket.new("127.0.0.1", server.addr[1])
+        client.puts("hello")
+        client.read
+      end
+      assert_equal "HELLO\n", answer
+    end
+
+    def test_a_unix_server_answers_a_client_of_the_same_thread
+      Dir.mktmpdir do |directory|
+        server = UNIXServer.new("#{directory}/socket")
+        answer = fibers do
+          go { server.accept.then { |peer| peer.write(peer.readpartial(5)) && peer.close } }
+          client = UNIXSocket.new("#{directory}/socket")
+          client.write("hello")
+          client.read
+        end
+        assert_equal "hello", answer
+      end
+    end
+
+    def test_a_socket_pair_sends_and_receives_messages
+      near, far = UNIXSocket.pair(:DGRAM)
+      assert_equal("x", fibers { go { far.send("x", 0) } && near.recv(10) })
+    end
+
+    def test_tls_shakes_hands_and_carries_data
+      near, far = UNIXSocket.pair
+      answer = fibers do
+        server = OpenSSL::SSL::SSLSocket.new(far, server_context)
+        go { server.accept.write(server.gets) && server.close }
+        client = OpenSSL::SSL::SSLSocket.new(near).connect
+        client.puts("secret")
+        client.gets
+      end
+      assert_equal "secret\n", answer
+    end
+
+    def test_a_name_is_looked_up_while_others_run
+      server = TCPServer.new("127.0.0.1", 0)
+      gate = Queue.new
+      found = [Addrinfo.ip("127.0.0.1")]
+      Addrinfo.stub(:getaddrinfo, ->(*) { gate.pop && found }) do
+        fibers do
+          go { gate << true }
+          assert_equal ["127.0.0.1"], Fiber.scheduler.address_resolve("name.example")
+        end
+      end
+      fibers { Socket.tcp("localhost", server.addr[1]).close }
+    end
+
+    def test_a_name_without_an_address_is_an_error
+      fibers { assert_raises(SocketError) { TCPSocket.new("no.such.name.invalid", 1) } }
+    end
+
+    def test_select_waits_for_the_first_of_several
+      reader, writer = IO.pipe
+      other, @other = IO.pipe
+      ready = fibers do
+        go { writer.write("x") }
+        IO.select([other, reader], nil, nil, 1000)
+      end
+      assert_equal [[reader], [], []], ready
+    end
+
+    def test_select_gives_up_after_its_time
+      reader, @writer = IO.pipe
+      assert_nil(fibers { IO.select([reader], nil, nil, 0.001) })
+    end
+
+    def test_select_knows_what_ruby_has_read_already
+      reader, writer = IO.pipe
+      writer.write("a\nb\n")
+      ready = fibers { reader.gets && select([reader]) }
+      assert_equal [[reader], [], []], ready
+    end
+
+    def test_wait_tells_which_events_came
+      near, far = UNIXSocket.pair
+      fibers do
+        assert_equal near, near.wait_writable
+        assert_nil near.wait_readable(0.001)
+        go { far.write("x") }
+        assert_equal near, near.wait_readable
+      end
+    end
+
+    def test_an_io_has_a_timeout_of_its_own
+      skip "IO#timeout came with Ruby 3.2" if RUBY_VERSION < "3.2"
+      reader, @writer = IO.pipe
+      reader.timeout = 0.001
+      fibers { assert_raises(IO::TimeoutError) { reader.read(1) } }
+    end
+
+    def test_two_fibers_wait_for_one_io
+      near, far = UNIXSocket.pair
+      order = []
+      fibers do
+        2.times { go { order << near.readpartial(1) } }
+        go { near.wait_writable && order << :writable }
+        far.write("a")
+        give_way_until { order.size == 2 }
+        far.write("b")
+      end
+      assert_equal %w[a b], order - [:writable]
+    end
+
+    def test_closing_an_io_ends_the_wait_for_it
+      reader, @writer = IO.pipe
+      error = nil
+      fibers do
+        go { error = assert_raises(IOError) { reader.read(1) } }
+        reader.close
+      end
+      assert_equal "stream closed in another thread", error.message
+    end
+
+    def test_another_thread_closes_an_io_that_a_fiber_waits_for
+      reader, @writer = IO.pipe
+      fibers do
+        go do
+          give_way_until { waiting == 1 }
+          Thread.new { reader.close }.join
+        end
+        assert_raises(IOError) { reader.wait_readable }
+      end
+    end
+
+    def test_a_number_that_is_used_again_wakes_no_stranger
+      reader, writer = IO.pipe
+      fibers do
+        assert_nil reader.wait_readable(0.001)
+        copy = reader.dup # the file stays open, and with it what epoll knows of it
+        source, @other = IO.pipe
+        number = reader.fileno
+        unseen_close(reader)
+        stranger = IO.for_fd(source.fcntl(Fcntl::F_DUPFD, number))
+        assert_equal number, stranger.fileno
+        go { writer.write("x") }
+        assert_nil stranger.wait_readable(0.005)
+        assert_equal "x", copy.read(1)
+      end
+    end
+
+    def test_the_end_of_the_other_side_wakes_reader_and_writer
+      near, far = UNIXSocket.pair
+      fibers do
+        go { assert_equal "", near.read }
+        go { far.close }
+      end
+      fibers { assert_raises(Errno::EPIPE) { near.write("x") } }
+    end
+
+    def test_files_are_read_and_written
+      Dir.mktmpdir do |directory|
+        path = "#{directory}/file"
+        fibers do
+          assert_equal BIG.bytesize, File.binwrite(path, BIG)
+          assert_equal BIG, File.binread(path)
+          File.open(path, "r+b") do |file|
+            assert_equal "arat", file.pread(4, 1)
+            assert_equal 2, file.pwrite("CA", 0)
+            assert_equal "CArat ", file.read(6)
+          end
+        end
+      end
+    end
+
+    def test_a_descriptor_that_blocks_blocks_only_its_fiber
+      reader, writer = IO.pipe
+      require "io/nonblock"
+      [reader, writer].each { |io| io.nonblock = false }
+      read = fibers do
+        go { writer.write(BIG) && writer.close }
+        reader.read
+      end
+      assert_equal BIG, read.b
+    end
+
+    private
+
+    # As an extension closes its descriptor: no Ruby method hears of it.
+    def unseen_close(io)
+      IO.instance_method(:close).super_method.bind_call(io)
+    end
+
+    def server_context
+      certificate = OpenSSL::X509::Certificate.new
+      certificate.public_key = KEY.public_key
+      certificate.subject = certificate.issuer = OpenSSL::X509::Name.parse("/CN=carat")
+      certificate.not_before = Time.now - 60
+      certificate.not_after = Time.now + 3600
+      certificate.sign(KEY, "SHA256")
+      OpenSSL::SSL::SSLContext.new.tap { |context| context.cert, context.key = certificate, KEY }
+    end
+  end
+
+  # The same under GC.stress.
+  class IoUnderStressTest < IoTest
+    include Stress
+
+    BIG = ("carat " * 12_000).b.freeze
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+
+module Scheduler
+  # Waiting for processes: each of them ends only when another fiber says so.
+  class ProcessTest < Support::SchedulerTest
+    READ = "head -n 1 > /dev/null"
+
+    def test_process_wait_sets_the_status
+      status = fibers do
+        reader, writer = IO.pipe
+        pid = spawn("#{READ}; exit 3", in: reader)
+        go { writer.puts("go") }
+        assert_equal pid, Process.wait(pid)
+        $?
+      end
+      assert_equal 3, status.exitstatus
+    end
+
+    def test_system_lets_others_run
+      outcome = fibers do
+        reader, writer = IO.pipe
+        go { writer.puts("go") }
+        [system(READ, in: reader), system("exit 2"), $?.exitstatus]
+      end
+      assert_equal [true, false, 2], outcome
+    end
+
+    def test_backticks_let_others_run
+      Dir.mktmpdir do |directory|
+        File.mkfifo("#{directory}/fifo")
+        output = fibers do
+          go { File.open("#{directory}/fifo", "r+") { |fifo| fifo.write("go\n") && sleep(0.01) } }
+          `head -n 1 #{directory}/fifo`
+        end
+        assert_equal "go\n", output
+      end
+    end
+
+    def test_popen_lets_others_run
+      output = fibers do
+        IO.popen("cat", "r+") do |cat|
+          go { cat.write("go\n") && cat.close_write }
+          cat.read
+        end
+      end
+      assert_equal "go\n", output
+    end
+
+    def test_any_child_may_be_waited_for
+      pids = fibers do
+        reader, writer = IO.pipe
+        pid = spawn(READ, in: reader)
+        go { writer.puts("go") }
+        [pid, Process.wait]
+      end
+      assert_equal(*pids)
+    end
+
+    def test_a_process_that_is_no_child_is_an_error
+      fibers { assert_raises(Errno::ECHILD) { Process.wait(1) } }
+    end
+
+    def test_two_fibers_wait_for_processes
+      fibers do
+        pids = Array.new(2) { |number| [number, spawn("exit #{number}")] }
+        pids.each { |number, pid| go { assert_equal number, Process.wait2(pid)[1].exitstatus } }
+      end
+    end
+  end
+
+  # The same under GC.stress.
+  class ProcessUnderStressTest < ProcessTest
+    include Stress
+  end
+end

@@ -1,0 +1,180 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+require "monitor"
+require "timeout"
+
+module Scheduler
+  # What threads use to wait for each other, and for time.
+  class WaitsTest < Support::SchedulerTest
+    def test_sleeping_fibers_wake_in_the_order_of_their_times
+      order = []
+      fibers { [0.3, 0.1, 0.2].each { |seconds| go { order << seconds if sleep(seconds) } } }
+      assert_equal [0.1, 0.2, 0.3], order
+    end
+
+    def test_sleep_returns_whole_seconds_and_takes_any_number
+      assert_equal([0, 0, 0, 0], fibers { [sleep(0), sleep(0.001), sleep(1r / 1000), sleep(0.0)] })
+    end
+
+    def test_sleep_refuses_what_is_no_time
+      fibers do
+        assert_raises(ArgumentError) { sleep(-1) }
+        assert_raises(TypeError) { sleep("1") }
+      end
+    end
+
+    def test_a_mutex_is_handed_from_fiber_to_fiber
+      mutex = Mutex.new
+      order = []
+      fibers do
+        mutex.lock
+        3.times { |number| go { mutex.synchronize { order << number } } }
+        order << :owner
+        mutex.unlock
+      end
+      assert_equal [:owner, 0, 1, 2], order
+    end
+
+    def test_a_condition_variable_wakes_a_fiber
+      mutex = Mutex.new
+      condition = ConditionVariable.new
+      ready = false
+      fibers do
+        go { mutex.synchronize { condition.wait(mutex) until ready } }
+        mutex.synchronize { ready = true }
+        condition.signal
+      end
+    end
+
+    def test_a_condition_variable_gives_up_after_its_time
+      mutex = Mutex.new
+      fibers { mutex.synchronize { ConditionVariable.new.wait(mutex, 0.001) } }
+      refute_predicate mutex, :locked?
+    end
+
+    def test_a_queue_wakes_a_fiber
+      queue = Queue.new
+      taken = []
+      fibers do
+        go { 2.times { taken << queue.pop } }
+        queue << 1 << 2
+      end
+      assert_equal [1, 2], taken
+    end
+
+    def test_a_queue_is_filled_by_another_thread
+      queue = Queue.new
+      assert_equal 7, fibers { Thread.new { queue << 7 } && queue.pop }
+    end
+
+    def test_a_full_queue_makes_the_writer_wait
+      queue = SizedQueue.new(1)
+      taken = []
+      fibers do
+        go { 3.times { |number| queue << number } }
+        3.times { taken << queue.pop }
+      end
+      assert_equal [0, 1, 2], taken
+    end
+
+    def test_a_queue_gives_up_after_its_time
+      skip "Queue#pop takes no time before Ruby 3.2" if RUBY_VERSION < "3.2"
+      assert_nil(fibers { Queue.new.pop(timeout: 0.001) })
+    end
+
+    def test_a_thread_is_joined_while_others_run
+      gate = Queue.new
+      value = fibers do
+        thread = Thread.new { gate.pop }
+        go { gate << 5 }
+        thread.value
+      end
+      assert_equal 5, value
+    end
+
+    def test_join_gives_up_after_its_time
+      skip "Ruby 3.1 forgets the time of a join in a fiber" if RUBY_VERSION < "3.2"
+      thread = Thread.new { sleep }
+      assert_nil(fibers { thread.join(0.001) })
+    end
+
+    def test_a_monitor_is_entered_by_one_fiber_at_a_time
+      monitor = Monitor.new
+      order = []
+      fibers do
+        go { monitor.synchronize { monitor.synchronize { order << 1 && sleep(0.001) } && order << 2 } }
+        monitor.synchronize { order << 3 }
+      end
+      assert_equal [1, 2, 3], order
+    end
+
+    def test_timeout_interrupts_a_wait
+      error = fibers { assert_raises(Timeout::Error) { Timeout.timeout(0.001) { sleep } } }
+      assert_equal "execution expired", error.message
+    end
+
+    def test_timeout_raises_what_it_is_told_to
+      fibers { assert_raises(IndexError) { Timeout.timeout(0.001, IndexError) { Queue.new.pop } } }
+    end
+
+    def test_timeout_returns_the_value_of_its_block_and_leaves_no_timer
+      assert_equal 3, fibers { Timeout.timeout(1000) { sleep(0.001) && 3 } }
+    end
+
+    def test_the_inner_of_two_timeouts_comes_first
+      order = []
+      fibers do
+        Timeout.timeout(1000) do
+          Timeout.timeout(0.001, KeyError) { sleep }
+        rescue KeyError
+          order << :inner
+        end
+      end
+      assert_equal [:inner], order
+    end
+
+    # The fiber's time runs out, and before it can go on it is given the lock.
+    def test_a_timeout_does_not_lose_a_lock_that_the_fiber_was_given
+      mutex = Mutex.new
+      last = nil
+      fibers do
+        mutex.lock
+        go { assert_raises(Timeout::Error) { Timeout.timeout(0.2) { mutex.synchronize { sleep } } } }
+        go { last = mutex.synchronize { :taken } }
+        go { spin(0.3) if sleep(0) }
+        sleep(0.1)
+        mutex.unlock
+      end
+      assert_equal :taken, last
+    end
+
+    def test_an_enumerator_may_wait_inside
+      numbers = Enumerator.new { |out| 3.times { |number| sleep(0.001) && out << number } }
+      assert_equal([0, 1, 2], fibers { Array.new(3) { numbers.next } })
+    end
+
+    def test_twenty_five_thousand_timers_may_be_cancelled
+      skip "no stress: only the number counts" if is_a?(Stress)
+      count = fibers do
+        25_000.times { Timeout.timeout(1000) { nil } }
+        waiting
+      end
+      assert_equal 0, count
+    end
+
+    private
+
+    # Keeps the thread for itself.
+    def spin(seconds)
+      over = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+      nil until Process.clock_gettime(Process::CLOCK_MONOTONIC) > over
+    end
+  end
+
+  # The same under GC.stress.
+  class WaitsUnderStressTest < WaitsTest
+    include Stress
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+module Carat
+  # Bounds how many fibers run at once.
+  #
+  #   pool = Carat::FiberPool.new(20) { |error| warn error.message }
+  #   urls.each { |url| pool.spawn { fetch(url) } } # waits while 20 run
+  #   pool.drain
+  #
+  # Fibers are not kept: Ruby keeps their stacks, and a new fiber has nothing of an earlier one in its storage.
+  class FiberPool
+    # `size` is a number of fibers; the block, if any, is given each StandardError that a job does not rescue. Without
+    # a block the scheduler treats it as the error of any fiber.
+    def initialize(size, &on_error)
+      @size = size
+      @on_error = on_error
+      @places = Thread::SizedQueue.new(size)
+      @draining = Thread::Mutex.new
+    end
+
+    # Runs the block in a fiber; waits for a place if all are taken. Returns the fiber.
+    def spawn(&job)
+      @places.push(true)
+      begun = false
+      Fiber.schedule do
+        begun = true
+        run(&job)
+      end
+    ensure
+      @places.pop unless begun
+    end
+
+    # Returns when all jobs that were spawned before have ended.
+    def drain
+      @draining.synchronize do
+        @size.times { @places.push(true) }
+        @size.times { @places.pop }
+      end
+    end
+
+    # How many jobs run.
+    def running
+      @places.size
+    end
+
+    private
+
+    def run
+      yield
+    rescue StandardError => e
+      @on_error ? @on_error.call(e) : raise
+    ensure
+      @places.pop
+    end
+  end
+end

@@ -4,7 +4,8 @@
 debian_packages() {
   local release=$1
   printf '%s\n' build-essential libclang-dev ruby ruby-dev ruby-rack ruby-sinatra \
-    ruby-minitest ruby-rails rubocop puma wrk curl debootstrap brotli zstd
+    ruby-minitest ruby-rails rubocop puma wrk curl debootstrap brotli zstd \
+    ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-redis redis-server
   if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
 }
 

@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) ready_fd: Option<i32>,
     pub(crate) workers: u32,
     pub(crate) threads: u16,
+    pub(crate) fibers: Option<u16>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
     pub(crate) access_log: bool,
@@ -90,6 +91,11 @@ pub(crate) enum Multipart {
 }
 
 impl Settings {
+    /// How many lanes a worker has: one for each thread, or one for all fibers.
+    pub(crate) fn lanes(&self) -> u16 {
+        self.fibers.map_or(self.threads, |_| 1)
+    }
+
     /// Reads the settings from the environment of this process.
     pub(crate) fn from_environment() -> Result<Settings, String> {
         let json = std::env::var(VARIABLE).map_err(|_| {

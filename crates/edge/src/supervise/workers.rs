@@ -30,12 +30,12 @@ impl Supervisor {
         };
         let settings = &self.server.settings;
         let id = self.roster.next_id();
-        let sockets = Sockets::new(id, settings.threads)?;
+        let sockets = Sockets::new(id, settings.lanes())?;
         let channel = Channel::open(sockets.control, Who::Worker(id), self.events.clone())?;
         let fork = ForkWorker {
             worker: id.number,
             generation: mold.generation,
-            lanes: settings.threads,
+            lanes: settings.lanes(),
         };
         mold.channel
             .send(sockets.descriptors, |out| fork.encode(out));

@@ -5,6 +5,7 @@ require "carat/native"
 require_relative "scheduler/address_book"
 require_relative "scheduler/closing_io"
 require_relative "scheduler/selecting"
+require_relative "scheduler/watching"
 
 module Carat
   # A scheduler or a fiber is used as it cannot be used.
@@ -19,6 +20,7 @@ module Carat
   # `docs/scheduler.md` says what blocks nevertheless. The hooks that are not here are in the extension.
   class Scheduler < Native::Scheduler
     include Selecting
+    include Watching
 
     # See Carat.run.
     def self.run

@@ -3,34 +3,31 @@
 mod bytes;
 mod core;
 mod fibers;
+mod readiness;
 mod registry;
 mod selector;
 mod state;
+mod stretches;
 mod timeouts;
 mod timers;
 mod waits;
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use magnus::rb_sys::{AsRawValue, protect};
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::typed_data::Obj;
 use magnus::value::ReprValue;
 use magnus::{
-    Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RModule, Ruby, TryConvert,
-    TypedData, Value, function, gc, method,
+    Class, DataTypeFunctions, Error, Module, Object, RModule, Ruby, TryConvert, TypedData, Value,
+    function, gc, method,
 };
-use rb_sys::rb_io_descriptor;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use self::registry::Guarded;
 use self::state::Wish;
 use self::timeouts::Timeout;
 use self::waits::Outcome;
 use crate::{error, fork};
-
-/// `IO::READABLE`, as `poll` and epoll number it too.
-const READABLE: u16 = 1;
 
 /// One thread's scheduler.
 #[derive(TypedData)]
@@ -58,7 +55,6 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     fork::watch();
     let class = native.define_class("Scheduler", ruby.class_object())?;
     class.define_alloc_func::<Scheduler>();
-    class.define_singleton_method("closing", function!(closing, 1))?;
     class.define_singleton_method("admit", function!(admit, 0))?;
     class.define_singleton_method("ended", function!(fibers::ended, 0))?;
     class.define_method("start", method!(Scheduler::start, 1))?;
@@ -72,22 +68,14 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("block", method!(Scheduler::block, -1))?;
     class.define_method("unblock", method!(Scheduler::unblock, 2))?;
     class.define_method("fiber_interrupt", method!(Scheduler::interrupt, 2))?;
-    class.define_method("io_wait", method!(Scheduler::io_wait, 3))?;
-    class.define_method("io_close", method!(Scheduler::io_close, 1))?;
-    class.define_method("wait_any", method!(Scheduler::wait_any, 2))?;
-    class.define_method("await_exit", method!(Scheduler::await_exit, 1))?;
     class.define_method("arm_timeout", method!(Scheduler::arm_timeout, 3))?;
     class.define_method("disarm_timeout", method!(Scheduler::disarm_timeout, 1))?;
+    class.define_method("longest_stretch", method!(Scheduler::longest_stretch, 0))?;
+    class.define_method("close_stretch", method!(Scheduler::close_stretch, 0))?;
+    class.define_method("limit_stretches", method!(Scheduler::limit_stretches, 1))?;
+    class.define_method("next_stretch", method!(Scheduler::next_stretch, 0))?;
+    readiness::define(class)?;
     bytes::define(ruby, class)
-}
-
-/// Raises an `IOError` in every fiber, of any thread, that waits for this IO; for whoever is about to close it.
-fn closing(io: Value) {
-    if !registry::is_empty()
-        && let Ok(number) = descriptor(io)
-    {
-        registry::close(number);
-    }
 }
 
 /// Counts a new fiber; raises when the kernel has no room for its stack.
@@ -188,75 +176,6 @@ impl Scheduler {
         is_waiting
     }
 
-    /// The hook of every wait for an IO: the events that it is ready for, or false when the time is over. When that is
-    /// the IO's own, it is an `IO::TimeoutError`: from false, Ruby 3.3 would make an `Errno::EAGAIN`.
-    fn io_wait(
-        ruby: &Ruby,
-        scheduler: &Scheduler,
-        io: Value,
-        events: u16,
-        timeout: Value,
-    ) -> Result<Value, Error> {
-        let is_own = timeout.is_nil();
-        let timeout = if is_own {
-            own_timeout(ruby, io)?
-        } else {
-            timeout
-        };
-        let wish = Wish {
-            limit: limit(timeout)?,
-            descriptors: &[(descriptor(io)?, events)],
-            ..Wish::default()
-        };
-        match scheduler.core.wait(ruby, &wish)? {
-            Outcome::Ready(events) => Ok(events.into_value_with(ruby)),
-            _ if is_own => Err(error::io_timeout(ruby)),
-            _ => Ok(ruby.qfalse().as_value()),
-        }
-    }
-
-    /// The hook by which newer Rubies tell that a descriptor has been closed.
-    fn io_close(&self, number: RawFd) {
-        self.core.state().close(number);
-    }
-
-    /// Waits for the first of several IOs, given as pairs of IO and events. False when the time is over before.
-    fn wait_any(
-        ruby: &Ruby,
-        scheduler: &Scheduler,
-        wanted: RArray,
-        timeout: Value,
-    ) -> Result<bool, Error> {
-        let mut descriptors = Vec::with_capacity(wanted.len());
-        for pair in wanted {
-            let (io, events) = <(Value, u16)>::try_convert(pair)?;
-            descriptors.push((descriptor(io)?, events));
-        }
-        let wish = Wish {
-            limit: limit(timeout)?,
-            descriptors: &descriptors,
-            ..Wish::default()
-        };
-        let outcome = scheduler.core.wait(ruby, &wish)?;
-        Ok(matches!(outcome, Outcome::Ready(_)))
-    }
-
-    /// Waits until a child process has ended. False when the kernel cannot tell.
-    fn await_exit(ruby: &Ruby, scheduler: &Scheduler, pid: i32) -> Result<bool, Error> {
-        let pid = Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 0);
-        let Some(Ok(process)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
-            return Ok(false);
-        };
-        let number = process.as_fd().as_raw_fd();
-        let wish = Wish {
-            descriptors: &[(number, READABLE)],
-            ..Wish::default()
-        };
-        let ended = scheduler.core.wait(ruby, &wish);
-        scheduler.core.state().close(number);
-        ended.map(|_| true)
-    }
-
     /// From now on this fiber may be interrupted by `exception`, after so many seconds. Returns the number for
     /// `disarm_timeout`.
     fn arm_timeout(
@@ -280,6 +199,39 @@ impl Scheduler {
         Ok(scheduler.core.state().add_timeout(timeout))
     }
 
+    /// How many seconds a fiber has run at most without giving way; any thread may ask.
+    fn longest_stretch(&self) -> f64 {
+        self.core.stretches().longest().as_secs_f64()
+    }
+
+    /// Ends the stretch of the fiber that runs and begins another; reports it if it was too long.
+    fn close_stretch(scheduler: Obj<Scheduler>) -> Result<(), Error> {
+        let fiber = core::current();
+        let Some(stretch) = scheduler.core.stretches().close(fiber) else {
+            return Ok(());
+        };
+        // SAFETY: this is the fiber that runs.
+        let fiber = unsafe { Value::from_raw(fiber) };
+        let seconds = stretch.as_secs_f64();
+        scheduler.funcall::<_, _, Value>("report_stretch", (fiber, seconds))?;
+        Ok(())
+    }
+
+    /// Has `report_stretches` called from now on when there are stretches that took more than so many seconds.
+    fn limit_stretches(scheduler: Obj<Scheduler>, seconds: Value) -> Result<(), Error> {
+        let limit = limit(seconds)?.unwrap_or(Duration::MAX);
+        let watcher = scheduler.as_value().as_raw();
+        scheduler.core.stretches().watch(limit, watcher);
+        Ok(())
+    }
+
+    /// The next stretch that was too long, for the fiber that reports them: its fiber and seconds.
+    fn next_stretch(&self) -> Option<(Value, f64)> {
+        let (fiber, stretch) = self.core.stretches().next_unreported(core::current())?;
+        // SAFETY: it was marked until now, and this call's stack keeps it.
+        Some((unsafe { Value::from_raw(fiber) }, stretch.as_secs_f64()))
+    }
+
     /// The block is over, in time or not.
     fn disarm_timeout(&self, number: u64) {
         self.core.state().remove_timeout(number);
@@ -296,23 +248,4 @@ fn limit(seconds: Value) -> Result<Option<Duration>, Error> {
         return Ok(Duration::try_from_secs_f64(seconds).ok());
     }
     Ok(Some(Duration::ZERO))
-}
-
-/// The number of an IO's descriptor; raises an `IOError` when it is closed.
-fn descriptor(io: Value) -> Result<RawFd, Error> {
-    let mut number = -1;
-    protect(|| {
-        // SAFETY: `io` is live, and `protect` catches what is raised.
-        number = unsafe { rb_io_descriptor(io.as_raw()) };
-        rb_sys::Qnil.into()
-    })?;
-    Ok(number)
-}
-
-/// `IO#timeout`, which Ruby has from 3.2 on.
-fn own_timeout(ruby: &Ruby, io: Value) -> Result<Value, Error> {
-    if io.respond_to("timeout", false)? {
-        return io.funcall("timeout", ());
-    }
-    Ok(ruby.qnil().as_value())
 }

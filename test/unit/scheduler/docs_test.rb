@@ -34,8 +34,14 @@ module Scheduler
       in_thread { example(3, binding) }
     end
 
+    def test_a_watch_of_stretches
+      over = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.2
+      output, = capture_io { assert_operator in_thread { example(4, binding) }, :>, 0.05 }
+      assert_match(/^ran for 0\.\d+ s: #<Fiber:/, output)
+    end
+
     def test_every_example_is_tested
-      assert_equal 4, EXAMPLES.size
+      assert_equal 5, EXAMPLES.size
     end
 
     private

@@ -20,9 +20,10 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 
 use super::core::check_interrupts;
+use super::readiness::{descriptor, own_timeout};
 use super::state::Wish;
 use super::waits::Outcome;
-use super::{Scheduler, descriptor, limit, own_timeout};
+use super::{Scheduler, limit};
 use crate::error;
 use crate::gvl::{self, Callback};
 

@@ -4,25 +4,21 @@
 //! runs the loop. All of it is `Fiber#transfer`, so a fiber that was resumed by another (an Enumerator's) may wait
 //! too. Whoever waits while nobody runs the loop runs it until its own wait is over.
 
+mod interrupts;
+mod turns;
+
 use std::cell::{Cell, RefCell, RefMut};
-use std::os::fd::{AsFd, OwnedFd};
-use std::ptr;
-use std::sync::Arc;
-use std::time::Duration;
 
-use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
-use magnus::value::ReprValue;
-use magnus::{Error, Exception, Module, RClass, Ruby, Value, gc};
-use rb_sys::{
-    VALUE, rb_fiber_alive_p, rb_fiber_current, rb_fiber_raise, rb_fiber_transfer,
-    rb_thread_check_ints, rb_thread_current,
-};
+use magnus::rb_sys::FromRawValue;
+use magnus::{Error, Ruby, Value, gc};
+use rb_sys::{VALUE, rb_fiber_current, rb_thread_current};
 
+pub(crate) use self::interrupts::check_interrupts;
+use self::interrupts::raised;
 use super::selector::Batch;
 use super::state::{State, Wish};
-use super::timeouts::Timeout;
+use super::stretches::Stretches;
 use super::waits::{Outcome, Ticket};
-use crate::gvl::{self, Callback};
 use crate::{error, fork};
 
 /// No fiber, or no thread: a value that no object has.
@@ -47,6 +43,7 @@ pub(crate) struct Core {
     /// The fiber that forked may end this process, and is then the one that waits for all others.
     is_forked: Cell<bool>,
     batch: Cell<Batch>,
+    stretches: Stretches,
     is_cancelled: Cell<bool>,
 }
 
@@ -64,10 +61,15 @@ impl Core {
         // Which fiber runs is asked first: that may make an object, and so mark what `state` holds.
         let me = current();
         self.state.borrow_mut().start_over(me);
+        self.stretches.start_over();
         self.generation.set(fork::generation());
         self.round.set(0);
         self.is_asleep.set(false);
         self.is_forked.set(true);
+    }
+
+    pub(crate) fn stretches(&self) -> &Stretches {
+        &self.stretches
     }
 
     /// Whether this fiber is one of those that the loop runs, and so cannot end it.
@@ -89,8 +91,7 @@ impl Core {
         if let Some(number) = self.take_due(me) {
             return Err(self.expired(number));
         }
-        let entered = self.state().enter(me, wish);
-        let ticket = entered.map_err(|errno| error::system_call(ruby, errno))?;
+        let ticket = self.enter(ruby, me, wish)?;
         let passed = self.give_way(ruby, me, ticket);
         let outcome = self.state().leave(ticket);
         passed?;
@@ -112,23 +113,33 @@ impl Core {
                 is_pause: true,
                 ..Wish::default()
             };
-            let entered = self.state().enter(me, &pause);
-            let ticket = entered.map_err(|errno| error::system_call(ruby, errno))?;
+            let ticket = self.enter(ruby, me, &pause)?;
             let passed = self.switch(me, fiber);
             self.state().leave(ticket);
             return passed;
         }
+        self.stretches.read();
         let before = self.home.replace(me);
         let passed = self.switch(me, fiber);
         self.home.set(before);
         passed
     }
 
+    /// Begins a wait, and with it ends a stretch.
+    fn enter(&self, ruby: &Ruby, me: VALUE, wish: &Wish<'_>) -> Result<Ticket, Error> {
+        let now = self.stretches.read();
+        let entered = self.state().enter(me, wish, now);
+        self.stretches.end(me);
+        entered.map_err(|errno| error::system_call(ruby, errno))
+    }
+
     /// Runs the loop until nobody waits any more.
     pub(crate) fn run(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
+        self.stretches.read();
         if self.is_run_by_other() {
             let me = current();
+            self.stretches.end(me);
             let ticket = self.state().enter_last(me);
             let passed = self.give_way(ruby, me, ticket);
             self.state().leave(ticket);
@@ -182,7 +193,8 @@ impl Core {
             let home = self.home.get();
             if home == NOBODY || home == me {
                 self.run_until(ruby, |state| state.is_woken(ticket))?;
-            } else if let Some(next) = self.next_of_round() {
+                self.stretches.begin();
+            } else if let Some(next) = self.next_in_line() {
                 if next == me {
                     return Ok(());
                 }
@@ -196,130 +208,6 @@ impl Core {
         }
     }
 
-    /// Transfers control; returns when it comes back. When it comes back by another way than ours, the fiber that
-    /// gave it (by `Fiber#raise`, or `Fiber#kill`) would never go on: it is put into the queue.
-    fn switch(&self, me: VALUE, target: VALUE) -> Result<(), Error> {
-        self.running.set(target);
-        // SAFETY: `target` is a fiber that is marked, and `protect` catches what is raised.
-        let passed = protect(|| unsafe { rb_fiber_transfer(target, 0, ptr::null()) });
-        let last = self.running.replace(me);
-        let home = self.home.get();
-        if last != me && me != home && last != home && is_alive(last) {
-            self.state().strand(last);
-        }
-        passed.map(|_| ())
-    }
-
-    /// Runs the loop in this fiber.
-    fn run_until(&self, ruby: &Ruby, is_done: impl Fn(&State) -> bool) -> Result<(), Error> {
-        let me = current();
-        let before = self.home.get();
-        let mut passed = Ok(());
-        while passed.is_ok() && !is_done(&self.state()) {
-            self.home.set(me);
-            self.state().wake_last();
-            passed = self.turn(ruby, me);
-        }
-        self.home.set(before);
-        passed
-    }
-
-    /// Sees what has happened, and lets each fiber that may go on do so once.
-    fn turn(&self, ruby: &Ruby, me: VALUE) -> Result<(), Error> {
-        self.look(ruby)?;
-        let elsewhere = self.state().expire();
-        for number in elsewhere {
-            self.interrupt_elsewhere(ruby, number)?;
-        }
-        let ready = self.state().ready_count();
-        self.round.set(ready);
-        while let Some(next) = self.next_of_round() {
-            if next == me {
-                return Ok(());
-            }
-            self.switch(me, next)?;
-        }
-        Ok(())
-    }
-
-    /// The next fiber of this round. Who became ready after the round began has to wait for the next one, so that
-    /// descriptors and timers are looked at in between.
-    fn next_of_round(&self) -> Option<VALUE> {
-        while self.round.get() > 0 {
-            let before = self.state().ready_count();
-            let (fiber, is_waiting) = self.state().pop()?;
-            let taken = before - self.state().ready_count();
-            self.round.set(self.round.get().saturating_sub(taken));
-            if is_waiting || is_alive(fiber) {
-                return Some(fiber);
-            }
-        }
-        None
-    }
-
-    /// Asks the kernel what has happened, and sleeps if nothing has and nobody may go on. The first question keeps
-    /// Ruby's lock: giving that away costs many times the system call.
-    fn look(&self, ruby: &Ruby) -> Result<(), Error> {
-        let is_busy = self.state().ready_count() > 0;
-        let mut batch = self.batch.take();
-        batch.clear();
-        if !self.state().watches_nothing() {
-            let (epoll, _) = self.descriptors(ruby)?;
-            batch.fill(epoll.as_fd(), Some(Duration::ZERO));
-        }
-        let limit = self.state().next_in();
-        let is_idle = !is_busy && batch.is_empty() && limit != Some(Duration::ZERO);
-        if is_idle {
-            let (epoll, bell) = self.descriptors(ruby)?;
-            self.is_asleep.set(true);
-            gvl::leave(&Callback::Bell(bell.as_fd()), || {
-                batch.fill(epoll.as_fd(), limit);
-            });
-            self.is_asleep.set(false);
-        }
-        // Each event is told once: those that came with a signal have to be kept before that is raised.
-        self.state().deal(&batch);
-        self.batch.set(batch);
-        if is_idle { check_interrupts() } else { Ok(()) }
-    }
-
-    fn descriptors(&self, ruby: &Ruby) -> Result<(Arc<OwnedFd>, Arc<OwnedFd>), Error> {
-        let opened = self
-            .state()
-            .selector()
-            .map(|selector| selector.descriptors());
-        opened.map_err(|errno| error::system_call(ruby, errno))
-    }
-
-    /// Raises in a fiber that does not wait here, for instance because it has resumed another one that does. Ruby
-    /// finds that one from 3.3 on; before, the exception has to be kept until the fiber itself waits.
-    fn interrupt_elsewhere(&self, ruby: &Ruby, number: u64) -> Result<(), Error> {
-        let Some(timeout) = self.state().timeouts().get(number) else {
-            return Ok(());
-        };
-        let exception = exception_of(&timeout)?;
-        self.running.set(self.home.get());
-        // SAFETY: both are live objects, and `protect` catches what is raised.
-        let passed = protect(|| unsafe { rb_fiber_raise(timeout.fiber, 1, &raw const exception) });
-        match passed {
-            Err(error) if error.is_kind_of(fiber_error(ruby)) => {
-                self.state().timeouts().postpone(number);
-                Ok(())
-            }
-            passed => passed.map(|_| ()),
-        }
-    }
-
-    fn take_due(&self, fiber: VALUE) -> Option<u64> {
-        self.state().timeouts().take_due(fiber)
-    }
-
-    fn expired(&self, number: u64) -> Error {
-        let timeout = self.state().timeouts().get(number);
-        let exception = timeout.map_or(Ok(NOBODY), |timeout| exception_of(&timeout));
-        exception.map_or_else(|error| error, raised)
-    }
-
     /// Marks every Ruby object that is known here, and keeps it where it is.
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         let mark = |object: VALUE| {
@@ -331,6 +219,7 @@ impl Core {
         for cell in [&self.owner, &self.home, &self.running] {
             mark(cell.get());
         }
+        self.stretches.each_object(mark);
         self.state.borrow().each_object(mark);
     }
 }
@@ -339,50 +228,4 @@ impl Core {
 pub(crate) fn current() -> VALUE {
     // SAFETY: this thread holds the lock.
     unsafe { rb_fiber_current() }
-}
-
-fn is_alive(fiber: VALUE) -> bool {
-    // SAFETY: `fiber` is marked, and this thread holds the lock.
-    fiber != NOBODY && unsafe { rb_fiber_alive_p(fiber) } == rb_sys::Qtrue.into()
-}
-
-fn fiber_error(ruby: &Ruby) -> RClass {
-    let found = ruby.class_object().const_get("FiberError");
-    found.unwrap_or_else(|_| ruby.class_object())
-}
-
-/// Raises what other threads and signals want raised here.
-pub(crate) fn check_interrupts() -> Result<(), Error> {
-    protect(|| {
-        // SAFETY: `protect` catches what is raised.
-        unsafe { rb_thread_check_ints() };
-        rb_sys::Qnil.into()
-    })
-    .map(|_| ())
-}
-
-/// The exception that ends a block which took too long.
-fn exception_of(timeout: &Timeout) -> Result<VALUE, Error> {
-    // SAFETY: both are marked as long as the block runs.
-    let (class, message) = unsafe {
-        (
-            Value::from_raw(timeout.exception),
-            Value::from_raw(timeout.message),
-        )
-    };
-    let exception: Value = class.funcall("exception", (message,))?;
-    Ok(exception.as_raw())
-}
-
-/// An object as an error, if it is an exception at all.
-fn raised(object: VALUE) -> Error {
-    // SAFETY: the object is marked as long as somebody is to raise it.
-    let value = unsafe { Value::from_raw(object) };
-    match Exception::from_value(value) {
-        Some(exception) => Error::from(exception),
-        None => Error::new(
-            Ruby::get_with(value).exception_type_error(),
-            "exception object expected",
-        ),
-    }
 }

@@ -47,12 +47,15 @@ pub(crate) struct State {
 
 impl State {
     /// Begins a wait.
-    pub(crate) fn enter(&mut self, fiber: VALUE, wish: &Wish<'_>) -> Result<Ticket, Errno> {
+    pub(crate) fn enter(
+        &mut self,
+        fiber: VALUE,
+        wish: &Wish<'_>,
+        now: Instant,
+    ) -> Result<Ticket, Errno> {
         let mut wait = Wait::new(fiber);
         wait.is_block = wish.is_block;
-        wait.deadline = wish
-            .limit
-            .and_then(|limit| Instant::now().checked_add(limit));
+        wait.deadline = wish.limit.and_then(|limit| now.checked_add(limit));
         let deadline = wait.deadline;
         let ticket = self.waits.add(wait);
         for &(number, events) in wish.descriptors {
@@ -213,12 +216,8 @@ impl State {
     }
 
     /// Wakes whose time is over. Returns the timeouts whose fibers do not wait here.
-    pub(crate) fn expire(&mut self) -> Vec<u64> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<u64> {
         let mut elsewhere = Vec::new();
-        if self.timers.is_empty() {
-            return elsewhere;
-        }
-        let now = Instant::now();
         while let Some(purpose) = self.timers.pop(now) {
             match purpose {
                 Purpose::Wait(ticket) => self.wake(ticket, Outcome::TimedOut),
@@ -242,8 +241,8 @@ impl State {
         None
     }
 
-    pub(crate) fn next_in(&self) -> Option<Duration> {
-        self.timers.next_in()
+    pub(crate) fn next_in(&self, now: Instant) -> Option<Duration> {
+        self.timers.next_in(now)
     }
 
     pub(crate) fn wait_count(&self) -> usize {

@@ -37,12 +37,8 @@ impl Timers {
     }
 
     /// How long the next timer is away; `None` without timers.
-    pub(crate) fn next_in(&self) -> Option<Duration> {
+    pub(crate) fn next_in(&self, now: Instant) -> Option<Duration> {
         let (at, _) = self.0.first()?;
-        Some(at.saturating_duration_since(Instant::now()))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        Some(at.saturating_duration_since(now))
     }
 }

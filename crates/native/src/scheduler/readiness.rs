@@ -1,0 +1,127 @@
+//! The hooks that wait for descriptors: IOs, and processes.
+
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+use magnus::rb_sys::{AsRawValue, protect};
+use magnus::value::ReprValue;
+use magnus::{
+    Error, IntoValue, Module, Object, RArray, RClass, Ruby, TryConvert, Value, function, method,
+};
+use rb_sys::rb_io_descriptor;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::state::Wish;
+use super::waits::Outcome;
+use super::{Scheduler, limit, registry};
+use crate::error;
+
+/// `IO::READABLE`, as `poll` and epoll number it too.
+const READABLE: u16 = 1;
+
+/// Defines the methods.
+pub(crate) fn define(class: RClass) -> Result<(), Error> {
+    class.define_singleton_method("closing", function!(closing, 1))?;
+    class.define_method("io_wait", method!(Scheduler::io_wait, 3))?;
+    class.define_method("io_close", method!(Scheduler::io_close, 1))?;
+    class.define_method("wait_any", method!(Scheduler::wait_any, 2))?;
+    class.define_method("await_exit", method!(Scheduler::await_exit, 1))
+}
+
+/// Raises an `IOError` in every fiber, of any thread, that waits for this IO; for whoever is about to close it.
+fn closing(io: Value) {
+    if !registry::is_empty()
+        && let Ok(number) = descriptor(io)
+    {
+        registry::close(number);
+    }
+}
+
+impl Scheduler {
+    /// The hook of every wait for an IO: the events that it is ready for, or false when the time is over. When that is
+    /// the IO's own, it is an `IO::TimeoutError`: from false, Ruby 3.3 would make an `Errno::EAGAIN`.
+    fn io_wait(
+        ruby: &Ruby,
+        scheduler: &Scheduler,
+        io: Value,
+        events: u16,
+        timeout: Value,
+    ) -> Result<Value, Error> {
+        let is_own = timeout.is_nil();
+        let timeout = if is_own {
+            own_timeout(ruby, io)?
+        } else {
+            timeout
+        };
+        let wish = Wish {
+            limit: limit(timeout)?,
+            descriptors: &[(descriptor(io)?, events)],
+            ..Wish::default()
+        };
+        match scheduler.core.wait(ruby, &wish)? {
+            Outcome::Ready(events) => Ok(events.into_value_with(ruby)),
+            _ if is_own => Err(error::io_timeout(ruby)),
+            _ => Ok(ruby.qfalse().as_value()),
+        }
+    }
+
+    /// The hook by which newer Rubies tell that a descriptor has been closed.
+    fn io_close(&self, number: RawFd) {
+        self.core.state().close(number);
+    }
+
+    /// Waits for the first of several IOs, given as pairs of IO and events. False when the time is over before.
+    fn wait_any(
+        ruby: &Ruby,
+        scheduler: &Scheduler,
+        wanted: RArray,
+        timeout: Value,
+    ) -> Result<bool, Error> {
+        let mut descriptors = Vec::with_capacity(wanted.len());
+        for pair in wanted {
+            let (io, events) = <(Value, u16)>::try_convert(pair)?;
+            descriptors.push((descriptor(io)?, events));
+        }
+        let wish = Wish {
+            limit: limit(timeout)?,
+            descriptors: &descriptors,
+            ..Wish::default()
+        };
+        let outcome = scheduler.core.wait(ruby, &wish)?;
+        Ok(matches!(outcome, Outcome::Ready(_)))
+    }
+
+    /// Waits until a child process has ended. False when the kernel cannot tell.
+    fn await_exit(ruby: &Ruby, scheduler: &Scheduler, pid: i32) -> Result<bool, Error> {
+        let pid = Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 0);
+        let Some(Ok(process)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
+            return Ok(false);
+        };
+        let number = process.as_fd().as_raw_fd();
+        let wish = Wish {
+            descriptors: &[(number, READABLE)],
+            ..Wish::default()
+        };
+        let ended = scheduler.core.wait(ruby, &wish);
+        scheduler.core.state().close(number);
+        ended.map(|_| true)
+    }
+}
+
+/// The number of an IO's descriptor; raises an `IOError` when it is closed.
+pub(crate) fn descriptor(io: Value) -> Result<RawFd, Error> {
+    let mut number = -1;
+    protect(|| {
+        // SAFETY: `io` is live, and `protect` catches what is raised.
+        number = unsafe { rb_io_descriptor(io.as_raw()) };
+        rb_sys::Qnil.into()
+    })?;
+    Ok(number)
+}
+
+/// `IO#timeout`, which Ruby has from 3.2 on.
+pub(crate) fn own_timeout(ruby: &Ruby, io: Value) -> Result<Value, Error> {
+    if io.respond_to("timeout", false)? {
+        return io.funcall("timeout", ());
+    }
+    Ok(ruby.qnil().as_value())
+}

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require "etc"
+require "fileutils"
+require "tmpdir"
+require_relative "eventually"
+
+module Support
+  # A server program of others that tests talk to. It runs in a directory of its own, as an ordinary user even when the
+  # tests are run by root, and ends with this process, however that ends.
+  #
+  # A subclass gives `arguments`, `ready?` and, if it has work before the first start, `prepare`.
+  class Daemon
+    # The program is missing, or ended instead of becoming ready.
+    class Failed < StandardError; end
+
+    # Whom root runs the program as: the first of these that there is.
+    USERS = %w[postgres nobody].freeze
+    READY_SECONDS = 30
+    LOG = "server.log"
+
+    # @return [String] where its files, its log and its Unix socket are
+    attr_reader :directory
+    # @return [Integer] of its main process
+    attr_reader :pid
+
+    # The one that the tests of this process share, started when it is asked for first.
+    def self.shared
+      @shared ||= new.start
+    end
+
+    def initialize
+      @directory = File.realpath(Dir.mktmpdir("#{self.class.name.split("::").last.downcase}-"))
+      FileUtils.chown(user, nil, @directory) if user
+      owner = Process.pid
+      at_exit { destroy if Process.pid == owner }
+      prepare
+    end
+
+    # Starts the program, and returns self when it is ready.
+    # @raise [Failed] when it ends first; [Eventually::TooLate] when it is not ready in time
+    def start
+      started = Queue.new
+      @thread = Thread.new { live(started) }
+      @pid = started.pop
+      await("readiness") { ready? || !running? }
+      running? ? self : raise(Failed, "#{self.class} ended:\n#{log}")
+    end
+
+    # Stops it, and returns when it has ended.
+    def stop(signal = :TERM)
+      Process.kill(signal, @pid) if running?
+      await("end") { !running? }
+    end
+
+    # Ends every connection and starts again on the same files and the same socket.
+    def restart
+      stop
+      start
+    end
+
+    # Stops it and removes its directory.
+    def destroy
+      stop
+      FileUtils.rm_rf(@directory)
+    end
+
+    def running?
+      @thread&.alive?
+    end
+
+    # What it has written so far.
+    def log
+      File.read(File.join(@directory, LOG))
+    end
+
+    private
+
+    def await(what, &block)
+      Eventually.eventually(within: READY_SECONDS, message: "the #{what} of #{self.class}", &block)
+    end
+
+    # Its work before the first start.
+    def prepare; end
+
+    # Runs a command to its end.
+    def run(*command)
+      pid = launch(*command)
+      Process.wait2(pid).last.success? or raise Failed, "#{command.first} failed:\n#{log}"
+    end
+
+    # Writes a file that nobody else may read.
+    def write(name, content)
+      path = File.join(@directory, name)
+      File.write(path, content, perm: 0o600)
+      FileUtils.chown(user, nil, path) if user
+    end
+
+    # The kernel ends the program with the thread that has started it; this one does nothing else.
+    def live(started)
+      pid = launch(*arguments)
+      started << pid
+      Process.wait(pid)
+    end
+
+    def launch(*command)
+      as_user = ["--reuid=#{user}", "--regid=#{Etc.getpwnam(user).gid}", "--clear-groups"] if user
+      Process.spawn({ "LC_ALL" => "C" }, "setpriv", *as_user, "--pdeathsig=INT", "--", *command,
+                    chdir: @directory, in: File::NULL, %i[out err] => [File.join(@directory, LOG), "a"])
+    end
+
+    # Whom it runs as; nil when this process is not root, and so an ordinary user itself.
+    def user
+      return unless Process.uid.zero?
+
+      @user ||= (USERS & Etc::Passwd.map(&:name)).first
+    end
+  end
+end

@@ -9,11 +9,17 @@ module Carat
   autoload :FiberPool, File.expand_path("carat/fiber_pool", __dir__)
   autoload :Scheduler, File.expand_path("carat/scheduler", __dir__)
   autoload :SchedulerError, File.expand_path("carat/scheduler", __dir__)
+  autoload :Worker, File.expand_path("carat/worker", __dir__)
 
   # Runs the block in a fiber, and those that it schedules, until all have ended. Returns the block's value; raises its
   # error or, when there was none, the first error of another fiber. Raises SchedulerError when the thread has a
   # scheduler.
   def self.run(&block)
     Scheduler.run(&block)
+  end
+
+  # What this worker does at the moment (see Worker#stats), as a Hash for the application; nil outside of a worker.
+  def self.stats
+    Worker.current&.stats
   end
 end

@@ -1,82 +1,41 @@
 # frozen_string_literal: true
 
-require_relative "answer"
-require_relative "callbacks"
-require_relative "error_log"
+require_relative "place"
 
 module Carat
-  # One thread's way of serving: takes a request from the edge, calls the application, answers; again.
+  # One thread's way of serving: a request at a time.
   class Lane
     # How many requests the lane takes at once.
     CAPACITY = 1
 
-    SORRY = [500, { "content-type" => "text/plain" }.freeze, ["Internal Server Error\n"].freeze].freeze
-
-    # Errors of the application that are no StandardErrors, but leave the process as sound as those do.
-    APPLICATION_ERRORS = [StandardError, ScriptError, SystemStackError].freeze
-
-    # Errors that are the client's doing: the access log tells of them.
-    CLIENT_ERRORS = [Native::ClientGone, IncompleteBody].freeze
-
-    # `app` is a Rack application, `native` a Native::Lane, `errors` the stream for error reports; the block is called
-    # when the application did what the worker should not outlive.
-    def initialize(app, native, errors: $stderr, spool_dir: "/var/tmp", &fatal)
-      @app = app
+    # `app` is a Rack application, `native` a Native::Lane; the options and the block are those of Place.
+    def initialize(app, native, **options, &fatal)
       @native = native
-      @fatal = fatal
-      @log = ErrorLog.new(errors)
-      @answer = Answer.new(native, spool_dir)
-      @callbacks = Callbacks.new(native, @log)
+      @place = Place.new(app, native, **options, &fatal)
     end
 
     # Serves until the edge sends no more. Raises Native::LinkError when the edge is not understood.
     def run
-      @native.hello(CAPACITY)
-      while (env = @native.take)
-        serve(env)
-      end
+      @thread = Thread.current
+      @native.hello(CAPACITY, false)
+      @place.run
     ensure
-      leave
-    end
-
-    private
-
-    # SystemExit, NoMemoryError and the like end the worker, but not before what it was given is answered: the edge is
-    # asked for an orderly end, and this lane goes on until that comes.
-    def serve(env)
-      call(env)
-    rescue Exception => e # rubocop:disable Lint/RescueException
-      raise if e.is_a?(Native::LinkError)
-
-      fail_request(env, e)
-      @fatal&.call
-    end
-
-    def call(env)
-      status, headers, body = @app.call(env)
-      @native.answer(status, headers, body) || @answer.deliver(env, status, headers, body)
-      @callbacks.run(env, status, headers, nil)
-    rescue Native::LinkError
-      raise
-    rescue *APPLICATION_ERRORS => e
-      fail_request(env, e)
-      @callbacks.run(env, status, headers, e)
-    end
-
-    def fail_request(env, error)
-      give_up_answer
-      @log.add(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
-    end
-
-    # What has been answered cannot be taken back, but it can be left incomplete.
-    def give_up_answer
-      @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
-    end
-
-    # A request never vanishes: Thread#kill may leave one behind.
-    def leave
-      give_up_answer
       @native.leave
+    end
+
+    # Takes no more requests; for another thread.
+    def drain
+      @native.drain
+    end
+
+    # Where the request stands that the edge knows by this number: an Array of Strings, or nil.
+    def backtrace(_request_id)
+      @thread&.backtrace
+    end
+
+    # What it does, as numbers by name.
+    def stats
+      { capacity: CAPACITY, running: @place.request_id ? 1 : 0, served: @place.served }
     end
   end
 end

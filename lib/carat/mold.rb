@@ -52,6 +52,7 @@ module Carat
 
     def load
       @configuration = Configuration.from_argv(@argv)
+      require_relative "fiber_lane" if @configuration[:fibers]
       @app = Application.load(@configuration[:rackup])
       @template = EnvTemplate.new(release: Rack.release, threads: @configuration[:threads],
                                   workers: @configuration[:workers], spool_dir: @configuration[:spool_dir])

@@ -8,6 +8,11 @@ require_relative "signals"
 module Carat
   # A process that serves: its main thread listens to the edge, and each of its lanes has a thread.
   class Worker
+    class << self
+      # The worker that this process is; nil in any other.
+      attr_accessor :current
+    end
+
     # `order` is a WorkerOrder, `template` an EnvTemplate.
     def initialize(order, app, configuration, template)
       @order = order
@@ -19,6 +24,7 @@ module Carat
 
     # Serves until the edge ends it. Exits with 1 when a hook raises or the edge is not understood.
     def run
+      Worker.current = self
       Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
       @control.hello(:worker)
       Signals.on_term { @control.leaving }
@@ -30,27 +36,40 @@ module Carat
       exit(1)
     end
 
+    # What it does: its number, its generation, its process id, and the figures of each lane.
+    def stats
+      { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats) }
+    end
+
     private
 
     def boot
       %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
-      @lanes = @order.lanes.map { |sockets| Native::Lane.new(*sockets, @template.to_h) }
-      @threads = @lanes.map.with_index { |native, number| start(native, number) }
+      @lanes = @order.lanes.map { |sockets| lane(Native::Lane.new(*sockets, @template.to_h)) }
+      @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
       @control.ready
     rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
       @control.boot_failed(BootFailure.new(e).to_s)
       exit(1)
     end
 
-    def start(native, number)
+    def lane(native)
+      options = { spool_dir: @configuration[:spool_dir] }
+      return Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
+
+      FiberLane.new(@app, native, capacity: @configuration[:fibers], stall_warning: @configuration[:stall_warning],
+                                  on_stall: method(:say), **options) { @control.leaving }
+    end
+
+    def start(lane, number)
       Thread.new do
         Thread.current.name = "carat lane #{number}"
-        serve(native)
+        serve(lane)
       end
     end
 
-    def serve(native)
-      Lane.new(@app, native, spool_dir: @configuration[:spool_dir]) { @control.leaving }.run
+    def serve(lane)
+      lane.run
     rescue StandardError => e
       report(e)
       @control.leaving
@@ -58,17 +77,17 @@ module Carat
 
     # Returns when the edge wants no more of this worker.
     def listen
-      while (message, lane = @control.receive)
+      while (message, lane, request_id = @control.receive)
         case message
         when :drain then return
-        when :ask_stack then @control.stack(lane, stack_of(lane))
+        when :ask_stack then @control.stack(lane, stack_of(lane, request_id))
         end
       end
       exit!(1) # The edge is gone, and with it everybody who waits for an answer.
     end
 
-    def stack_of(lane)
-      @threads[lane]&.backtrace.to_a.join("\n")
+    def stack_of(lane, request_id)
+      @lanes[lane]&.backtrace(request_id).to_a.join("\n")
     end
 
     def finish
@@ -79,6 +98,10 @@ module Carat
 
     def report(error)
       $stderr.write("carat: worker=#{@order.worker}: #{ErrorReport.new(error)}")
+    end
+
+    def say(words)
+      $stderr.write("carat: worker=#{@order.worker}: #{words}\n")
     end
   end
 end

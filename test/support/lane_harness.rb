@@ -16,7 +16,7 @@ module Support
   class LaneHarness
     DEADLINE_SECONDS = 10
 
-    attr_reader :native, :errors, :descriptors, :fatal
+    attr_reader :lane, :native, :errors, :descriptors, :fatal
 
     # @param release [String] the release of Rack that the application is meant for
     def initialize(app = nil, release: "2.2.0", spool_dir: Dir.tmpdir)
@@ -30,13 +30,21 @@ module Support
       open(release)
     end
 
-    # Runs the lane in a thread of its own.
+    # A place of the lane, for a test that does itself what a worker would.
+    def place
+      @place ||= Carat::Native::Place.new(@native)
+    end
+
+    # Runs the lane in a thread of its own, where it takes a request at a time.
     def start
-      lane = Carat::Lane.new(@app, @native, errors: @errors, spool_dir: @spool_dir) { @fatal += 1 }
-      @thread = Thread.new { lane.run }
-      @thread.report_on_exception = false
-      expect(:hello)
-      self
+      run(Carat::Lane.new(@app, @native, errors: @errors, spool_dir: @spool_dir) { @fatal += 1 })
+    end
+
+    # Runs the lane in a thread of its own, whose fibers take up to `capacity` requests at once; the options are those
+    # of Carat::FiberLane.
+    def start_fibers(capacity, **options)
+      options = { capacity: capacity, errors: @errors, spool_dir: @spool_dir, **options }
+      run(Carat::FiberLane.new(@app, @native, **options) { @fatal += 1 })
     end
 
     # Sends a request and returns its id; `file` is an IO that travels beside it as its body, `files` are those of a
@@ -129,6 +137,14 @@ module Support
     end
 
     private
+
+    def run(lane)
+      @lane = lane
+      @thread = Thread.new { lane.run }
+      @thread.report_on_exception = false
+      expect(:hello)
+      self
+    end
 
     def open(release)
       near, @socket = UNIXSocket.pair

@@ -32,7 +32,7 @@ module Support
     def env_of(release: "2.2.0", **request)
       lane = harness(release: release)
       lane.request(**request)
-      lane.native.take
+      lane.place.take
     end
   end
 end

@@ -29,7 +29,7 @@ class Rack2StreamInputTest < Support::NativeTest
   def open(release)
     @lane = harness(release: release)
     @lane.request(method: "POST", body: { stream: nil })
-    @lane.native.take
+    @lane.place.take
   end
 
   def input_of(body)

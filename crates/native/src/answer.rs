@@ -1,4 +1,4 @@
-//! How a lane answers: the methods of `Carat::Native::Lane` between two requests.
+//! How a request is answered: the methods of `Carat::Native::Place` between two requests.
 
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::time::Instant;
@@ -11,9 +11,10 @@ use crate::body::Pieces;
 use crate::error;
 use crate::head::Shape;
 use crate::io::{Step, borrow};
-use crate::lane::{Current, Lane, State};
+use crate::lane::State;
+use crate::place::{Current, Place};
 use crate::session::{Progress, Session};
-use crate::stream::Stream;
+use crate::turns::Want;
 
 /// The body of an answer, as it travels.
 enum Payload {
@@ -29,17 +30,17 @@ enum Payload {
     Stream,
 }
 
-impl Lane {
+impl Place {
     /// Answers with an Array of Strings; false, and nothing done, when Ruby has to convert something first.
     pub(crate) fn answer(
         ruby: &Ruby,
-        lane: &Lane,
+        place: &Place,
         status: Value,
         headers: Value,
         body: Value,
     ) -> Result<bool, Error> {
         match Pieces::of(ruby, body) {
-            Some(pieces) => lane.respond(ruby, status, headers, Payload::Pieces(pieces)),
+            Some(pieces) => place.respond(ruby, status, headers, Payload::Pieces(pieces)),
             None => Ok(false),
         }
     }
@@ -47,18 +48,18 @@ impl Lane {
     /// Answers without a body; false as `answer`.
     pub(crate) fn answer_empty(
         ruby: &Ruby,
-        lane: &Lane,
+        place: &Place,
         status: Value,
         headers: Value,
     ) -> Result<bool, Error> {
-        lane.respond(ruby, status, headers, Payload::Empty)
+        place.respond(ruby, status, headers, Payload::Empty)
     }
 
     /// Answers with part of an open file: its descriptor, which stays the caller's, an offset and a length in
     /// bytes, and whether the client may ask for ranges of it; false as `answer`.
     pub(crate) fn answer_file(
         ruby: &Ruby,
-        lane: &Lane,
+        place: &Place,
         status: Value,
         headers: Value,
         (file, offset, length, allows_ranges): (RawFd, u64, u64, bool),
@@ -74,29 +75,33 @@ impl Lane {
             length,
             allows_ranges,
         };
-        lane.respond(ruby, status, headers, payload)
+        place.respond(ruby, status, headers, payload)
     }
 
     /// Begins an answer whose body follows by `write`; false as `answer`.
     pub(crate) fn open_stream(
         ruby: &Ruby,
-        lane: &Lane,
+        place: &Place,
         status: Value,
         headers: Value,
     ) -> Result<bool, Error> {
-        lane.respond(ruby, status, headers, Payload::Stream)
+        place.respond(ruby, status, headers, Payload::Stream)
     }
 
     /// Sends a part of the body, as fast as the client takes it; raises `ClientGone`.
-    pub(crate) fn write(ruby: &Ruby, lane: &Lane, data: RString) -> Result<(), Error> {
+    pub(crate) fn write(ruby: &Ruby, place: &Place, data: RString) -> Result<(), Error> {
+        let Some(id) = place.streaming.get() else {
+            return Err(error::client_gone(ruby));
+        };
+        let lane = place.lane(ruby);
         let mut sent = 0;
         while sent < data.len() {
-            let progress = lane.io.drive(ruby, &lane.state, |state, socket| {
+            let progress = lane.drive(ruby, Want::News(id), |state, socket| {
                 // SAFETY: no Ruby code runs while the slice is used.
                 let bytes = unsafe { data.as_slice() };
                 match bytes.get(sent..) {
                     None | Some([]) => Ok(Step::Done(Progress::Sent(0))),
-                    Some(rest) => state.session.send_piece(socket, rest),
+                    Some(rest) => state.session.send_piece(socket, id, rest),
                 }
             })?;
             match progress {
@@ -108,27 +113,30 @@ impl Lane {
     }
 
     /// Ends the streamed body.
-    pub(crate) fn close_stream(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
-        lane.end(ruby, encode_end)
+    pub(crate) fn close_stream(ruby: &Ruby, place: &Place) -> Result<(), Error> {
+        place.end(ruby, encode_end)
     }
 
     /// Breaks the streamed body off: the client sees that it is incomplete.
-    pub(crate) fn abort_stream(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
-        lane.end(ruby, encode_abort)
+    pub(crate) fn abort_stream(ruby: &Ruby, place: &Place) -> Result<(), Error> {
+        place.end(ruby, encode_abort)
     }
 
     fn end(&self, ruby: &Ruby, encode: fn(&mut Vec<u8>, u32)) -> Result<(), Error> {
-        let socket = self.io.socket(ruby)?;
-        let session = &mut borrow(ruby, &self.state)?.session;
-        session.intake = None;
-        if let Some(stream) = session.stream.take() {
-            encode(session.outbox.buffer(), stream.id);
-            session.patience.hurry();
-            session
-                .flush(socket)
-                .map_err(|failure| error::link(ruby, failure))?;
-        }
-        Ok(())
+        let Some(id) = self.streaming.take() else {
+            return Ok(());
+        };
+        let lane = self.lane(ruby);
+        let socket = lane.io.socket(ruby)?;
+        let mut state = borrow(ruby, &lane.state)?;
+        let session = &mut state.session;
+        session.talks.end(id);
+        encode(session.outbox.buffer(), id);
+        session.patience.hurry();
+        let flushed = session.flush(socket);
+        drop(state);
+        flushed.map_err(|failure| error::link(ruby, failure))?;
+        lane.end_if_idle(ruby)
     }
 
     fn respond(
@@ -138,19 +146,21 @@ impl Lane {
         headers: Value,
         payload: Payload,
     ) -> Result<bool, Error> {
-        let socket = self.io.socket(ruby)?;
-        let mut state = borrow(ruby, &self.state)?;
+        let lane = self.lane(ruby);
+        let socket = lane.io.socket(ruby)?;
+        let mut state = borrow(ruby, &lane.state)?;
         if state.head.gather(ruby, status, headers)? == Shape::Other {
             return Ok(false);
         }
-        let Some(current) = state.current.take() else {
+        let Some(current) = self.current.take() else {
             return Err(error::link(ruby, "no request waits for an answer"));
         };
-        state.push(current, payload);
-        state
-            .session
-            .relieve(socket)
-            .map_err(|failure| error::link(ruby, failure))?;
+        let is_streamed = state.push(current, payload);
+        self.streaming.set(is_streamed.then_some(current.id));
+        let relieved = state.session.relieve(socket);
+        drop(state);
+        relieved.map_err(|failure| error::link(ruby, failure))?;
+        lane.end_if_idle(ruby)?;
         Ok(true)
     }
 }
@@ -165,7 +175,7 @@ impl Payload {
                     session.outbox.attach(file);
                 }
             }
-            Payload::Stream => session.stream = Some(Stream::new(id)),
+            Payload::Stream => session.talks.open_stream(id),
         }
     }
 
@@ -185,15 +195,17 @@ impl Payload {
 }
 
 impl State {
-    fn push(&mut self, current: Current, mut payload: Payload) {
+    /// Appends the answer; whether its body follows.
+    fn push(&mut self, current: Current, mut payload: Payload) -> bool {
         let State { session, head, .. } = self;
         if current.is_head || head.is_bodiless() {
             payload = Payload::Empty;
         }
-        if !matches!(payload, Payload::Stream) {
-            session.intake = None;
-        }
+        let is_streamed = matches!(payload, Payload::Stream);
         payload.attach(session, current.id);
+        if !is_streamed {
+            session.talks.end(current.id);
+        }
         let now = Instant::now();
         let spent = now.duration_since(current.started);
         let response = ResponseHead {
@@ -205,5 +217,6 @@ impl State {
         let out = session.outbox.buffer();
         response::encode(out, response, headers, |out| payload.push(out));
         session.patience.answered(now, spent);
+        is_streamed
     }
 }

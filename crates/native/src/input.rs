@@ -13,6 +13,7 @@ use crate::intake::Arrived;
 use crate::io::borrow;
 use crate::lane::Lane;
 use crate::text;
+use crate::turns::Want;
 
 /// What `rack.input` consists of when it is read while it arrives.
 #[derive(TypedData)]
@@ -111,7 +112,7 @@ impl Input {
     /// Whether there is something to read; not at the end.
     fn wait(&self, ruby: &Ruby) -> Result<bool, Error> {
         let lane = ruby.get_inner(self.lane);
-        let arrived = lane.io.drive(ruby, &lane.state, |state, socket| {
+        let arrived = lane.drive(ruby, Want::News(self.id), |state, socket| {
             state.session.await_body(socket, self.id)
         })?;
         match arrived {
@@ -131,7 +132,7 @@ impl Input {
     ) -> Result<Taken, Error> {
         let lane = ruby.get_inner(self.lane);
         let mut state = borrow(ruby, &lane.state)?;
-        let intake = state.session.intake.as_mut();
+        let intake = state.session.talks.intake(self.id);
         let intake = intake.ok_or_else(|| error::request_over(ruby))?;
         let Cut { piece, is_last } = cut(intake.peek());
         protect(|| {

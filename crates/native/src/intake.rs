@@ -1,16 +1,15 @@
-//! The request body that a lane receives at the moment, while the application reads it.
+//! A request body that a lane receives while the application reads it.
 
 use std::collections::VecDeque;
 
-use wire::stream::{Chunk, STREAM_WINDOW};
+use wire::stream::STREAM_WINDOW;
 
 use crate::failure::Failure;
 
 /// What has arrived of a body and has not been read: at most `STREAM_WINDOW` bytes, as the edge sends no
 /// more than it has been granted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Intake {
-    id: u32,
     bytes: VecDeque<u8>,
     /// Bytes that the edge has been granted and that have not been read.
     granted: u32,
@@ -37,21 +36,6 @@ pub(crate) enum Arrived {
 }
 
 impl Intake {
-    /// The body of request `id`, of which nothing has been asked for.
-    pub(crate) fn new(id: u32) -> Intake {
-        Intake {
-            id,
-            bytes: VecDeque::new(),
-            granted: 0,
-            end: None,
-        }
-    }
-
-    /// Whether this is the body of request `id`.
-    pub(crate) fn belongs_to(&self, id: u32) -> bool {
-        self.id == id
-    }
-
     /// How many bytes the edge is to be granted, now that the application reads; none while half of what it
     /// was granted is still to be read.
     pub(crate) fn grant(&mut self) -> Option<u32> {
@@ -63,35 +47,23 @@ impl Intake {
         Some(due)
     }
 
-    /// A piece has arrived; one of another request is dropped, as that is over.
-    pub(crate) fn push(&mut self, chunk: Chunk<'_>) -> Result<(), Failure> {
-        if chunk.id != self.id {
-            return Ok(());
-        }
-        if self.bytes.len() + chunk.data.len() > self.granted as usize {
+    /// A piece has arrived.
+    pub(crate) fn push(&mut self, data: &[u8]) -> Result<(), Failure> {
+        if self.bytes.len() + data.len() > self.granted as usize {
             return Err(Failure::TooFarAhead);
         }
-        self.bytes.extend(chunk.data);
+        self.bytes.extend(data);
         Ok(())
     }
 
-    /// The body of request `id` is complete.
-    pub(crate) fn end(&mut self, id: u32) {
-        if id == self.id {
-            self.end.get_or_insert(End::Complete);
-        }
+    /// The body is complete.
+    pub(crate) fn end(&mut self) {
+        self.end.get_or_insert(End::Complete);
     }
 
-    /// The rest of the body of request `id` will not come.
-    pub(crate) fn abort(&mut self, id: u32) {
-        if id == self.id {
-            self.end.get_or_insert(End::Broken);
-        }
-    }
-
-    /// The edge is gone.
-    pub(crate) fn cut(&mut self) {
-        self.abort(self.id);
+    /// The rest of the body will not come.
+    pub(crate) fn abort(&mut self) {
+        self.end.get_or_insert(End::Broken);
     }
 
     /// What there is to read.

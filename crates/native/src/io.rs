@@ -22,6 +22,8 @@ pub(crate) enum Readiness {
 pub(crate) enum Step<T> {
     Done(T),
     Wait(Readiness),
+    /// The other fibers of this thread, or the other threads, have their turn first.
+    Pause,
 }
 
 /// A socket in the hands of Ruby.
@@ -89,6 +91,7 @@ impl Io {
             match reached {
                 Step::Done(result) => return Ok(result),
                 Step::Wait(readiness) => self.wait(ruby, readiness)?,
+                Step::Pause => pause(ruby)?,
             }
         }
     }
@@ -106,6 +109,12 @@ impl Io {
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.value);
     }
+}
+
+/// Lets others have their turn, without waiting for anything.
+pub(crate) fn pause(ruby: &Ruby) -> Result<(), Error> {
+    ruby.module_kernel().funcall::<_, _, Value>("sleep", (0,))?;
+    Ok(())
 }
 
 /// The state behind an object, or a `LinkError` when two threads use the object at once.

@@ -1,10 +1,11 @@
-//! The Ruby objects that live as long as the process: interned keys and constant values.
+//! The Ruby objects that live as long as the process: interned keys, constant values and a class.
 //!
 //! Every object here is registered with the garbage collector, which neither frees nor moves it.
 
 use std::sync::OnceLock;
 
-use magnus::Ruby;
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{Error, Module, RClass, Ruby, Value};
 use rb_sys::{VALUE, rb_gc_register_mark_object};
 use wire::NAMES;
 
@@ -35,6 +36,7 @@ pub(crate) struct Roots {
     /// The env keys of `wire::NAMES`, in that order.
     headers: [VALUE; NAMES.len()],
     verbs: [VALUE; VERBS.len()],
+    queue: VALUE,
 }
 
 static ROOTS: OnceLock<Roots> = OnceLock::new();
@@ -45,7 +47,8 @@ pub(crate) fn roots() -> &'static Roots {
 }
 
 /// Makes the roots; called once, when the extension is loaded.
-pub(crate) fn load(ruby: &Ruby) {
+pub(crate) fn load(ruby: &Ruby) -> Result<(), Error> {
+    let queue: RClass = ruby.class_object().const_get("Queue")?;
     let root = |name: &str| keep(text::interned(ruby, name.as_bytes()));
     ROOTS.get_or_init(|| Roots {
         request_method: root("REQUEST_METHOD"),
@@ -65,13 +68,22 @@ pub(crate) fn load(ruby: &Ruby) {
         headers: NAMES
             .map(|name| with_env_key(name.as_bytes(), |key| keep(text::interned(ruby, key)))),
         verbs: VERBS.map(root),
+        queue: keep(queue.as_raw()),
     });
+    Ok(())
 }
 
 impl Roots {
     /// The env key of the header with this code, which `wire` has checked.
     pub(crate) fn header(&self, code: u8) -> VALUE {
         self.headers[usize::from(code) - 1]
+    }
+
+    /// The class `Thread::Queue`.
+    pub(crate) fn queue(&self, ruby: &Ruby) -> RClass {
+        // SAFETY: `load` keeps this class alive.
+        let class = unsafe { Value::from_raw(self.queue) };
+        RClass::from_value(class).unwrap_or_else(|| ruby.class_object())
     }
 
     /// The String of a verb.

@@ -5,19 +5,20 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use link::{Fill, Flush, Inbox, Outbox};
-use wire::stream::{Chunk, Window, decode_id, encode_chunk, encode_window};
-use wire::{Frame, Kind, Request, RequestBody};
+use wire::stream::{encode_chunk, encode_window};
+use wire::{Kind, Request, RequestBody};
 
 use crate::failure::Failure;
-use crate::intake::{Arrived, Intake};
+use crate::fairness::Fairness;
+use crate::intake::Arrived;
 use crate::io::{Readiness, Step};
 use crate::patience::Patience;
-use crate::stream::Stream;
+use crate::talks::Talks;
 
 /// Answers are sent at the latest when this many bytes wait.
 const OUTBOX_LIMIT: usize = 64 * 1024;
 
-/// Most bytes of requests that are kept while a response is streamed. The edge sends few ahead.
+/// Most bytes of requests that are kept while somebody waits for something else. The edge sends few ahead.
 const HELD_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The state of one lane.
@@ -26,14 +27,14 @@ pub(crate) struct Session {
     inbox: Inbox,
     pub(crate) outbox: Outbox,
     pub(crate) patience: Patience,
-    pub(crate) stream: Option<Stream>,
-    /// The body of the request that the application works on, when it is read while it arrives.
-    pub(crate) intake: Option<Intake>,
-    /// Requests that arrived while a body was streamed.
+    pub(crate) talks: Talks,
+    /// Requests that arrived while somebody waited for something else.
     held: VecDeque<Vec<u8>>,
-    is_draining: bool,
+    pub(crate) fairness: Fairness,
+    /// Whether somebody waits for the socket, and so is the one to read it.
+    pub(crate) is_read: bool,
     /// The edge has closed the socket.
-    pub(crate) is_gone: bool,
+    is_gone: bool,
 }
 
 /// What travelled beside a request.
@@ -61,10 +62,10 @@ impl Session {
         now: Instant,
     ) -> Result<Step<bool>, Failure> {
         while !self.is_gone {
-            if !self.held.is_empty() || self.is_next(Kind::Request)? {
+            if self.has_held() || self.is_next(Kind::Request)? {
                 return self.make_way(socket, now);
             }
-            if self.is_draining {
+            if self.talks.is_draining() {
                 return Ok(Step::Done(false));
             }
             if let Some(readiness) = self.fetch(socket)? {
@@ -101,19 +102,21 @@ impl Session {
         Ok(with(&request, descriptors))
     }
 
-    /// Sends a part of `data` as a piece of the stream.
+    /// Sends a part of `data` as a piece of the answer to request `id`.
     pub(crate) fn send_piece(
         &mut self,
         socket: BorrowedFd<'_>,
+        id: u32,
         data: &[u8],
     ) -> Result<Step<Progress>, Failure> {
         self.listen(socket)?;
         let blocked = self.flush(socket)? == Flush::Blocked;
-        let Some(stream) = self
-            .stream
-            .as_mut()
-            .filter(|stream| !stream.is_aborted && !self.is_gone)
-        else {
+        let is_gone = self.is_gone;
+        let wanted = self
+            .talks
+            .stream(id)
+            .filter(|stream| !stream.is_aborted && !is_gone);
+        let Some(stream) = wanted else {
             return Ok(Step::Done(Progress::Gone));
         };
         if blocked {
@@ -123,7 +126,7 @@ impl Session {
         if piece.is_empty() {
             return Ok(Step::Wait(Readiness::Readable));
         }
-        encode_chunk(self.outbox.buffer(), stream.id, piece);
+        encode_chunk(self.outbox.buffer(), id, piece);
         self.flush(socket)?;
         Ok(Step::Done(Progress::Sent(piece.len())))
     }
@@ -135,10 +138,8 @@ impl Session {
         id: u32,
     ) -> Result<Step<Option<Arrived>>, Failure> {
         loop {
-            while self.is_next(Kind::Request)? {
-                self.hold()?;
-            }
-            let Some(intake) = self.intake.as_mut().filter(|intake| intake.belongs_to(id)) else {
+            self.hold_requests()?;
+            let Some(intake) = self.talks.intake(id) else {
                 return Ok(Step::Done(None));
             };
             if let Some(bytes) = intake.grant() {
@@ -182,8 +183,31 @@ impl Session {
         Ok(())
     }
 
-    /// Answers that cannot wait for the next request's go before it.
+    /// Whether a request waits that somebody has read who wanted something else.
+    pub(crate) fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// What others may wait for and has come since the last time: news about these requests, and any request.
+    pub(crate) fn take_news(&mut self) -> (Vec<u32>, bool) {
+        (self.talks.take_news(), self.has_held())
+    }
+
+    /// Whether no further request is taken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_gone || self.talks.is_draining()
+    }
+
+    /// Whether the edge has nothing to say any more.
+    pub(crate) fn is_drained(&self) -> bool {
+        !self.is_gone && self.talks.is_drained()
+    }
+
+    /// What cannot wait goes before the next request: other fibers, and answers.
     fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, Failure> {
+        if self.fairness.is_over(now) {
+            return Ok(Step::Pause);
+        }
         let must_flush = self.outbox.len() > OUTBOX_LIMIT || self.patience.is_over(now);
         if must_flush && self.flush(socket)? == Flush::Blocked {
             return Ok(Step::Wait(Readiness::Writable));
@@ -198,12 +222,7 @@ impl Session {
                 return Ok(true);
             }
             if let Some(frame) = self.inbox.frames.next()? {
-                note(
-                    frame,
-                    &mut self.stream,
-                    &mut self.intake,
-                    &mut self.is_draining,
-                )?;
+                self.talks.note(frame)?;
             }
         }
         Ok(false)
@@ -214,32 +233,27 @@ impl Session {
         if self.flush(socket)? == Flush::Blocked {
             return Ok(Some(Readiness::Writable));
         }
+        if self.is_read || !self.fairness.may_read() {
+            return Ok(Some(Readiness::Readable));
+        }
         match self.inbox.fill(socket)? {
             Fill::Bytes { .. } => Ok(None),
             Fill::Blocked => Ok(Some(Readiness::Readable)),
             Fill::Closed => {
                 // `drain` has closed this direction; the edge may still be there for what is sent.
-                self.is_gone = !self.is_draining;
-                if let Some(intake) = &mut self.intake {
-                    intake.cut();
-                }
+                self.is_gone = !self.talks.is_draining();
+                self.talks.cut();
                 Ok(None)
             }
         }
     }
 
-    /// Takes nothing more than what has arrived. True when nothing is under way, so that the edge,
-    /// which has been told to send no more, has nothing to say on this socket.
-    pub(crate) fn drain(&mut self) -> bool {
-        self.is_draining = true;
-        self.stream.is_none()
-    }
-
-    /// Reads whatever is there while a response is streamed, and keeps the requests for later.
+    /// Reads whatever is there, if nobody else does, and keeps the requests for later.
     fn listen(&mut self, socket: BorrowedFd<'_>) -> Result<(), Failure> {
         loop {
-            while self.is_next(Kind::Request)? {
-                self.hold()?;
+            self.hold_requests()?;
+            if self.is_read {
+                return Ok(());
             }
             match self.inbox.fill(socket)? {
                 Fill::Bytes { .. } => {}
@@ -252,55 +266,16 @@ impl Session {
         }
     }
 
-    fn hold(&mut self) -> Result<(), Failure> {
-        if let Some(frame) = self.inbox.frames.next()? {
-            self.held.push_back(frame.payload.to_vec());
-        }
-        let held_bytes: usize = self.held.iter().map(Vec::len).sum();
-        if held_bytes > HELD_LIMIT {
-            return Err(Failure::TooFarAhead);
+    fn hold_requests(&mut self) -> Result<(), Failure> {
+        while self.is_next(Kind::Request)? {
+            if let Some(frame) = self.inbox.frames.next()? {
+                self.held.push_back(frame.payload.to_vec());
+            }
+            let held_bytes: usize = self.held.iter().map(Vec::len).sum();
+            if held_bytes > HELD_LIMIT {
+                return Err(Failure::TooFarAhead);
+            }
         }
         Ok(())
     }
-}
-
-/// Deals with a frame that is no request.
-fn note(
-    frame: Frame<'_>,
-    stream: &mut Option<Stream>,
-    intake: &mut Option<Intake>,
-    is_draining: &mut bool,
-) -> Result<(), Failure> {
-    match frame.kind {
-        Kind::Drain => *is_draining = true,
-        Kind::Window => {
-            let window = Window::decode(frame.payload)?;
-            if let Some(stream) = stream {
-                stream.grant(window);
-            }
-        }
-        Kind::Abort => {
-            let id = decode_id(frame.payload)?;
-            if let Some(stream) = stream {
-                stream.abort(id);
-            }
-            if let Some(intake) = intake {
-                intake.abort(id);
-            }
-        }
-        Kind::Chunk => {
-            let chunk = Chunk::decode(frame.payload)?;
-            if let Some(intake) = intake {
-                intake.push(chunk)?;
-            }
-        }
-        Kind::End => {
-            let id = decode_id(frame.payload)?;
-            if let Some(intake) = intake {
-                intake.end(id);
-            }
-        }
-        kind => return Err(Failure::Unexpected(kind)),
-    }
-    Ok(())
 }

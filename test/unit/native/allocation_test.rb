@@ -27,11 +27,11 @@ module Native
     # Takes and answers in this thread, from requests that have arrived already.
     def objects_per_request(app, release)
       lane = harness(app, release: release)
-      served = Carat::Lane.new(app, lane.native)
+      served = Carat::Place.new(app, lane.native)
       2.times { lane.send_bytes(requests) }
-      serve_some(served, lane)
+      serve_some(served)
       before = GC.stat(:total_allocated_objects)
-      serve_some(served, lane)
+      serve_some(served)
       (GC.stat(:total_allocated_objects) - before).fdiv(REQUESTS).round(2)
     end
 
@@ -39,8 +39,8 @@ module Native
       Array.new(REQUESTS) { |place| Support::Wire.request(place + 1, path: "/a", query: "q=1", headers: HEADERS) }.join
     end
 
-    def serve_some(served, lane)
-      REQUESTS.times { served.send(:serve, lane.native.take) }
+    def serve_some(served)
+      REQUESTS.times { served.send(:serve, served.send(:take)) }
     end
   end
 end

@@ -35,7 +35,7 @@ module Native
     def test_the_body_of_a_form_may_be_a_file_too
       lane = harness
       lane.request(file: file(SKELETON), files: [file("one"), nil])
-      env = lane.native.take
+      env = lane.place.take
 
       assert_equal [SKELETON, SKELETON.bytesize.to_s, "one"],
                    [env["rack.input"].read, env["CONTENT_LENGTH"], env[FACTORY].call("a", nil).read]
@@ -53,7 +53,7 @@ module Native
       lane.request(body: SKELETON, files: [file("recalled")])
       lane.recall(1)
       lane.request(body: SKELETON, files: [file("wanted")])
-      assert_equal "wanted", lane.native.take[FACTORY].call("x", nil).read
+      assert_equal "wanted", lane.place.take[FACTORY].call("x", nil).read
     end
 
     def test_files_that_nobody_asked_for_are_closed_with_the_request_and_others_are_not
@@ -61,9 +61,9 @@ module Native
       env = take_form(lane, "taken", "left")
       taken = env[FACTORY].call("x", nil)
       left = env[FACTORY].instance_variable_get(:@files).last
-      lane.native.answer(200, {}, [])
+      lane.place.answer(200, {}, [])
       lane.request
-      lane.native.take
+      lane.place.take
 
       assert_equal ["taken", true], [taken.read, left.closed?]
     end
@@ -73,7 +73,7 @@ module Native
         lane = harness
         lane.request(body: SKELETON, files: Array.new(20) { file("x") })
         leave_descriptors(5)
-        lane.native.take
+        lane.place.take
         "nothing"
       rescue Carat::Native::LinkError => e
         e.message
@@ -85,11 +85,11 @@ module Native
 
     def take_form(lane, *texts)
       lane.request(method: "POST", body: SKELETON, files: texts.map { |text| text && file(text) })
-      lane.native.take
+      lane.place.take
     end
 
     def take(lane)
-      lane.native.take.tap { lane.native.answer(200, {}, []) }
+      lane.place.take.tap { lane.place.answer(200, {}, []) }
     end
 
     # An unlinked file with this text, not at its beginning.

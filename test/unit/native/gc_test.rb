@@ -62,11 +62,11 @@ module Native
 
     def traffic
       lane = harness(APP)
-      served = Carat::Lane.new(APP, lane.native, errors: lane.errors)
+      served = Carat::Place.new(APP, lane.native, errors: lane.errors)
       %w[/inline /list /form /file /each /raises].each do |path|
         lane.request(path: path, method: "POST", body: BODY, headers: { "x-odd" => "odd", "host" => "h" },
                      files: path == "/form" ? [@file] : [])
-        yield -> { served.send(:serve, lane.native.take) }
+        yield -> { served.send(:serve, served.send(:take)) }
         lane.native.flush
         check(lane, path)
       end

@@ -1,0 +1,226 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat/fiber_lane"
+require "support/native_test"
+
+class FiberLaneTest < Support::NativeTest
+  SORRY = [500, "Internal Server Error\n"].freeze
+
+  def setup
+    super
+    @gates = Hash.new { |gates, path| gates[path] = Queue.new }
+  end
+
+  def test_requests_run_at_once_and_are_answered_as_they_are_done
+    lane = fibers(->(env) { [200, {}, [@gates[env["PATH_INFO"]].pop]] })
+    ids = %w[/a /b /c].to_h { |path| [path, lane.request(path: path)] }
+    eventually { @gates.size == 3 && @gates.each_value.all? { |gate| gate.num_waiting == 1 } }
+    %w[/c /a /b].each do |path|
+      @gates[path] << path
+      response = lane.response
+      assert_equal [ids[path], path], [response.id, response.body]
+    end
+  end
+
+  def test_requests_that_do_not_wait_are_served_by_one_place
+    lane = fibers(->(env) { [200, {}, [env["PATH_INFO"]]] })
+    50.times { |number| lane.request(path: "/#{number}") }
+    assert_equal Array.new(50) { |number| "/#{number}" }, Array.new(50) { lane.response.body }
+    assert_equal [1, 50, 0], lane.lane.stats.values_at(:places, :served, :running)
+  end
+
+  def test_no_more_places_are_opened_than_the_capacity
+    lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] }, capacity: 3)
+    5.times { lane.request }
+    eventually { @gates[:all].num_waiting == 3 }
+    assert_equal [3, 3], lane.lane.stats.values_at(:places, :running)
+    5.times { @gates[:all] << "go" }
+    assert_equal %w[go] * 5, Array.new(5) { lane.response.body }
+  end
+
+  def test_places_beyond_those_that_are_kept_end_when_they_are_not_needed
+    lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] }, capacity: 200)
+    200.times { lane.request }
+    eventually { @gates[:all].num_waiting == 200 }
+    200.times { @gates[:all] << "go" }
+    200.times { lane.response }
+    eventually { lane.lane.stats[:places] <= Carat::FiberPlace::IDLE_LIMIT + 1 }
+    assert_equal 200, lane.lane.stats[:served]
+  end
+
+  def test_what_a_request_keeps_in_its_fiber_is_not_there_for_the_next
+    seen = lambda do |_env|
+      before = [Thread.current[:mine], Fiber.current.instance_variable_get(:@mine), storage[:mine]]
+      Thread.current[:mine] = Fiber.current.instance_variable_set(:@mine, 1)
+      storage[:mine] = 1
+      [200, {}, [before.inspect]]
+    end
+    lane = fibers(seen)
+    assert_equal ["[nil, nil, nil]"] * 3, Array.new(3) { lane.call.body }
+  end
+
+  def test_a_fiber_that_keeps_nothing_is_used_again
+    lane = fibers(->(_env) { [200, {}, [Fiber.current.object_id.to_s]] })
+    assert_equal 1, Array.new(3) { lane.call.body }.uniq.size
+  end
+
+  def test_what_the_application_raises_is_answered_and_others_go_on
+    lane = fibers(->(env) { env["PATH_INFO"] == "/bad" ? raise("bad") : [200, {}, [@gates[:all].pop]] })
+    lane.request(path: "/good")
+    assert_equal SORRY, lane.call(path: "/bad").to_a.values_at(1, 4)
+    assert_match(%r{\AGET /bad: .*bad \(RuntimeError\)}, lane.errors.string)
+    @gates[:all] << "good"
+    assert_equal "good", lane.response.body
+  end
+
+  def test_an_exit_is_answered_and_asks_for_an_orderly_end
+    lane = fibers(->(env) { env["PATH_INFO"] == "/exit" ? exit : [200, {}, ["ok"]] })
+    assert_equal SORRY, lane.call(path: "/exit").to_a.values_at(1, 4)
+    assert_equal "ok", lane.call.body
+    assert_equal 1, lane.fatal
+  end
+
+  def test_a_thread_that_is_killed_leaves_no_request_behind
+    lane = fibers(->(env) { env["PATH_INFO"] == "/end" ? Thread.exit : [200, {}, [@gates[:all].pop]] })
+    first = lane.request
+    eventually { @gates[:all].num_waiting == 1 }
+    second = lane.request(path: "/end")
+    answers = Array.new(2) { lane.response }
+    assert_equal [[first, *SORRY], [second, *SORRY]], answers.map { |answer| answer.to_a.values_at(0, 1, 4) }.sort
+    assert_equal [[:bye, ""], [nil, nil]], [lane.frame, lane.frame]
+  end
+
+  def test_it_ends_with_a_goodbye_when_it_is_drained_while_idle
+    lane = fibers(->(_env) { [200, {}, ["ok"]] })
+    lane.call
+    lane.finish
+    assert_equal [[:bye, ""], [nil, nil]], [lane.frame, lane.frame]
+  end
+
+  def test_draining_a_busy_lane_waits_for_its_answers
+    lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] })
+    3.times { lane.request }
+    eventually { @gates[:all].num_waiting == 3 }
+    lane.native.drain
+    3.times { @gates[:all] << "done" }
+    assert_equal %w[done] * 3, Array.new(3) { lane.response.body }
+    lane.join
+  end
+
+  def test_it_ends_when_the_edge_is_gone_while_requests_run
+    lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] })
+    3.times { lane.request }
+    eventually { @gates[:all].num_waiting == 3 }
+    lane.disconnect
+    3.times { @gates[:all] << "nobody hears this" }
+    lane.join
+  end
+
+  def test_fibers_that_the_application_has_left_running_end_with_the_lane
+    ended = Queue.new
+    lane = fibers(lambda do |_env|
+      Fiber.schedule do
+        sleep
+      ensure
+        ended << true
+      end
+      [200, {}, ["ok"]]
+    end)
+    lane.call
+    lane.finish
+    assert ended.pop
+  end
+
+  def test_answers_are_streamed_side_by_side
+    body = ->(stream) { 3.times { |n| stream.write(@gates[stream].pop + n.to_s) } && stream.close }
+    streams = Queue.new
+    lane = fibers(->(_env) { [200, {}, ->(stream) { streams << stream; body.call(stream) }] }, release: "3.1.0")
+    2.times { lane.request }
+    2.times { assert_equal :stream, lane.response.body }
+    one, two = streams.pop, streams.pop
+    pieces = [one, two, one, two].map do |stream|
+      @gates[stream] << (stream.equal?(one) ? "a" : "b")
+      lane.expect(:chunk).byteslice(4..)
+    end
+    assert_equal %w[a0 b0 a1 b1], pieces
+    [one, two].each { |stream| @gates[stream] << "end" }
+    assert_equal({ chunk: 2, end: 2 }, Array.new(4) { lane.frame.first }.tally)
+  end
+
+  def test_a_stream_that_nobody_reads_keeps_no_other_waiting
+    lane = fibers(->(env) { env["PATH_INFO"] == "/" ? [200, {}, [("x" * 1_000_000)].each] : [200, {}, ["quick"]] })
+    stream = lane.request
+    assert_equal :stream, lane.response.body
+    seen = 0
+    seen += lane.expect(:chunk).bytesize - 4 while seen < 256 * 1024
+    assert_equal "quick", lane.call(path: "/quick").body
+    lane.send_bytes(Support::Wire.abort(stream))
+    assert_equal :abort, lane.frame.first
+  end
+
+  def test_bodies_that_are_read_while_they_arrive_go_to_their_own_requests
+    lane = fibers(->(env) { [200, {}, [env["rack.input"].read]] })
+    one, two = Array.new(2) { lane.request(method: "POST", body: { stream: nil }) }
+    2.times { lane.expect(:window) }
+    [[two, "b"], [one, "a"], [two, "B"], [one, "A"]].each { |id, data| lane.send_bytes(Support::Wire.chunk(id, data)) }
+    assert_equal "quick", lane.call(method: "POST", body: "quick").body
+    [two, one].each { |id| lane.send_bytes(Support::Wire.end(id)) }
+    assert_equal({ one => "aA", two => "bB" }, Array.new(2) { lane.response.to_a.values_at(0, 4) }.to_h)
+  end
+
+  def test_a_request_that_computes_is_named_with_the_time_it_took
+    said = Queue.new
+    lane = fibers(->(_env) { FiberLaneTest.compute(0.02) }, stall_warning: 0.01, on_stall: said.method(:push))
+    lane.call(path: "/report")
+    assert_match(%r{\AGET /report kept the thread for 0\.\d+ s}, said.pop)
+    assert_operator lane.lane.stats[:longest_stretch], :>, 0.01
+  end
+
+  def test_a_request_that_waits_is_not_named
+    said = Queue.new
+    lane = fibers(->(_env) { sleep(0.02).then { [200, {}, []] } }, stall_warning: 0.015, on_stall: said.method(:push))
+    lane.call
+    assert_empty said
+  end
+
+  def test_it_tells_where_a_request_stands
+    lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] })
+    ids = Array.new(2) { lane.request }
+    eventually { @gates[:all].num_waiting == 2 }
+    ids.each { |id| assert_includes lane.lane.backtrace(id).join, File.basename(__FILE__) }
+    assert_nil lane.lane.backtrace(99)
+    2.times { @gates[:all] << "go" }
+  end
+
+  def test_hundreds_wait_while_the_garbage_collector_moves_everything
+    lane = fibers(->(env) { [200, {}, [@gates[:all].pop, env["PATH_INFO"]]] }, capacity: 300)
+    300.times { |number| lane.request(path: "/#{number}") }
+    eventually { @gates[:all].num_waiting == 300 }
+    GC.compact if GC.respond_to?(:compact)
+    GC.start
+    300.times { @gates[:all] << "" }
+    numbers = Array.new(300) { lane.response.body.delete("/").to_i }
+    assert_equal [*0...300], numbers.sort
+  end
+
+  def self.compute(seconds)
+    done = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    nil until Process.clock_gettime(Process::CLOCK_MONOTONIC) > done
+    [200, {}, []]
+  end
+
+  private
+
+  def fibers(app, capacity: 16, release: "2.2.0", **options)
+    harness(app, release: release).start_fibers(capacity, **options)
+  end
+
+  def eventually(&condition)
+    Support::Eventually.eventually(&condition)
+  end
+
+  def storage
+    Fiber.respond_to?(:[]) ? Fiber : {}
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/postgres_test"
+require "timeout"
+
+module Scheduler
+  # What goes wrong between the driver `pg` and its server.
+  class PgFailureTest < Support::PostgresTest
+    def test_a_query_is_cancelled_by_another_fiber
+      fibers do
+        connection = connect
+        holding do
+          go { cancel_when_waiting(connection) }
+          assert_raises(PG::QueryCanceled) { connection.exec(WAIT) }
+        end
+        assert_usable connection
+      end
+    end
+
+    def test_a_query_that_takes_too_long_is_ended_by_the_server
+      fibers do
+        connection = connect
+        connection.exec("set statement_timeout = '10ms'")
+        holding { assert_raises(PG::QueryCanceled) { connection.exec(WAIT) } }
+        assert_usable connection
+      end
+    end
+
+    # The server goes on with the query: the next one on the connection would wait for it.
+    def test_a_query_that_a_timeout_interrupts_leaves_the_connection_busy_until_it_is_cancelled
+      fibers do
+        connection = connect
+        holding do
+          assert_raises(Timeout::Error) { Timeout.timeout(0.05) { connection.exec(WAIT) } }
+          assert_equal PG::PQTRANS_ACTIVE, connection.transaction_status
+          connection.cancel
+        end
+        assert_usable connection
+      end
+    end
+
+    def test_a_timeout_within_a_transaction_cancels_the_query_and_rolls_back
+      fibers do
+        connection = connect
+        holding do
+          assert_raises(Timeout::Error) { Timeout.timeout(0.05) { connection.transaction { connection.exec(WAIT) } } }
+        end
+        assert_equal PG::PQTRANS_IDLE, connection.transaction_status
+        assert_usable connection
+      end
+    end
+
+    def test_a_server_that_stops_raises_in_every_fiber_that_waits
+      fibers do
+        errors = []
+        connections = Array.new(10) { connect }
+        stop_while(connections) { |connection| errors << assert_raises(PG::Error) { connection.exec(WAIT) } }
+        assert_equal 10, errors.size
+        assert_raises(PG::ConnectionBad) { connect }
+        postgres.start
+        connections.each(&:reset)
+        connections.each { |connection| assert_usable connection }
+      end
+    ensure
+      postgres.start unless postgres.running?
+    end
+
+    def test_a_server_that_crashes_raises_in_every_fiber_that_waits
+      fibers do
+        errors = []
+        stop_while(Array.new(10) { connect }, :QUIT) do |connection|
+          errors << assert_raises(PG::Error) { connection.exec(WAIT) }
+        end
+        assert_equal 10, errors.size
+      end
+    ensure
+      postgres.start unless postgres.running?
+    end
+
+    def test_a_connection_that_the_server_has_closed_raises
+      fibers do
+        connection = connect
+        postgres.execute("select pg_terminate_backend($1)", connection.backend_pid)
+        assert_raises(PG::Error) { connection.exec("select 1") }
+        assert_equal PG::CONNECTION_BAD, connection.status
+      end
+    end
+
+    private
+
+    # Runs the block while nobody gets through WAIT.
+    def holding
+      holder = lock
+      yield
+    ensure
+      holder.finish
+    end
+
+    def cancel_when_waiting(connection)
+      give_way_until { waiting_queries == 1 }
+      connection.cancel
+    end
+
+    # Stops the server while the block runs for each of the connections, in a fiber of its own.
+    def stop_while(connections, *signal)
+      lock
+      working = connections.map { |connection| go { yield connection } }
+      give_way_until { waiting_queries == connections.size }
+      postgres.stop(*signal)
+      give_way_until { working.none?(&:alive?) }
+    end
+
+    def assert_usable(connection)
+      assert_equal [["1"]], connection.exec("select 1").values
+    end
+  end
+end

@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/postgres_test"
+
+module Scheduler
+  # The driver `pg` with what it does by default.
+  class PgTest < Support::PostgresTest
+    BIG = 50 * 1024 * 1024
+
+    def test_ten_queries_wait_at_once_in_one_thread
+      done = fibers do
+        finished = []
+        hold_until_waiting(10) { 10.times { |number| go { finished << number if connect.exec(WAIT) } } }
+        finished.tap { give_way_until { finished.size == 10 } }
+      end
+      assert_equal (0..9).to_a, done.sort
+    end
+
+    def test_the_shortest_of_several_queries_ends_first
+      order = []
+      fibers do
+        [0.3, 0.1, 0.2].each { |seconds| go { order << seconds if connect.exec("select pg_sleep(#{seconds})") } }
+      end
+      assert_equal [0.1, 0.2, 0.3], order
+    end
+
+    def test_a_prepared_statement_waits
+      rows = fibers do
+        connection = connect
+        connection.prepare("wait", "select $1::int as number from (#{WAIT}) as lock")
+        hold_until_prepared_waits(connection)
+      end
+      assert_equal [{ "number" => "7" }], rows
+    end
+
+    def test_a_large_result_arrives_while_others_run
+      size, turns = fibers do
+        fiber = go { @size = connect.exec("select repeat('x', #{BIG})").getvalue(0, 0).bytesize }
+        [fiber, count_turns(fiber)].then { |_, count| [@size, count] }
+      end
+      assert_equal BIG, size
+      assert_operator turns, :>, 10
+    end
+
+    def test_rows_are_read_one_by_one
+      numbers = fibers do
+        connection = connect
+        connection.send_query("select generate_series(1, 1000) as number")
+        connection.set_single_row_mode
+        connection.get_result.stream_each.map { |row| row["number"].to_i }
+      end
+      assert_equal (1..1000).to_a, numbers
+    end
+
+    def test_copy_goes_both_ways
+      lines = Array.new(50_000) { |number| "#{number}\t#{"carat " * 20}\n" }
+      copied = fibers do
+        connection = connect
+        connection.exec("create temporary table copies (number int, text text)")
+        connection.copy_data("copy copies from stdin") { lines.each { |line| connection.put_copy_data(line) } }
+        read_copies(connection)
+      end
+      assert_equal lines.size, copied.size
+      assert_equal lines.join.hash, copied.join.hash
+    end
+
+    def test_a_notification_wakes_the_fiber_that_waits_for_it
+      note = fibers do
+        listener = connect
+        listener.exec("listen news")
+        go { connect.exec("notify news, 'hello'") }
+        listener.wait_for_notify(1000) { |_channel, _pid, text| @note = text }
+        @note
+      end
+      assert_equal "hello", note
+    end
+
+    def test_waiting_for_a_notification_gives_up_after_its_time
+      assert_nil(fibers { connect.wait_for_notify(0.001) })
+    end
+
+    def test_each_fiber_has_its_own_transaction
+      fibers do
+        connect.exec("create table accounts (amount int); insert into accounts values (0)")
+        10.times { go { add_one_in_a_transaction } }
+      end
+      assert_equal [{ "amount" => "10" }], postgres.execute("select amount from accounts")
+    ensure
+      postgres.execute("drop table accounts")
+    end
+
+    def test_a_transaction_whose_block_raises_is_rolled_back
+      rows = fibers do
+        connection = connect
+        connection.exec("create temporary table things (number int)")
+        assert_raises(KeyError) { insert_and_raise(connection) }
+        connection.exec("select * from things").ntuples
+      end
+      assert_equal 0, rows
+    end
+
+    private
+
+    def hold_until_prepared_waits(connection)
+      rows = nil
+      holder = lock
+      go { rows = connection.exec_prepared("wait", [7]).to_a }
+      give_way_until { postgres.connections(like: "select $1::int%", state: "active") == 1 }
+      holder.finish
+      give_way_until { rows }
+      rows
+    end
+
+    # How often another fiber has its turn until the given one has ended.
+    def count_turns(fiber)
+      turns = 0
+      turns += 1 while fiber.alive? && sleep(0)
+      turns
+    end
+
+    def read_copies(connection)
+      lines = []
+      connection.copy_data("copy copies to stdout") do
+        while (line = connection.get_copy_data)
+          lines << line
+        end
+      end
+      lines
+    end
+
+    def add_one_in_a_transaction
+      connect.transaction do |connection|
+        amount = connection.exec("select amount from accounts for update").getvalue(0, 0).to_i
+        connection.exec_params("update accounts set amount = $1", [amount + 1])
+      end
+    end
+
+    def insert_and_raise(connection)
+      connection.transaction do
+        connection.exec("insert into things values (1)")
+        raise KeyError
+      end
+    end
+  end
+end

@@ -8,17 +8,20 @@ module Carat
   class FiberLane
     # Ruby 3.1 has no storage that a fiber could inherit.
     FIBER_OPTIONS = (Fiber.method_defined?(:storage) ? { storage: nil } : {}).freeze
-    private_constant :FIBER_OPTIONS
 
-    # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once; the callable
-    # `on_stall` is given the words for one that has kept the thread for longer than `stall_warning` seconds. The other
-    # options and the block are those of Place.
-    def initialize(app, native, capacity:, stall_warning: Float::INFINITY, on_stall: nil, **options, &fatal)
+    # When the kernel has no room for a further fiber, it may have some a second later.
+    RETRY_SECONDS = 1
+    private_constant :FIBER_OPTIONS, :RETRY_SECONDS
+
+    # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once; the callable `say`
+    # is given the words for one that has kept the thread for longer than `stall_warning` seconds. The other options and
+    # the block are those of Place.
+    def initialize(app, native, capacity:, stall_warning:, say:, **options, &fatal)
       @app = app
       @native = native
       @capacity = capacity
       @stall_warning = stall_warning
-      @on_stall = on_stall
+      @say = say
       @options = options
       @fatal = fatal
       @places = {}.compare_by_identity
@@ -28,11 +31,12 @@ module Carat
     # Serves until the edge sends no more. Raises Native::LinkError when the edge is not understood.
     def run
       @scheduler = Scheduler.new
-      @scheduler.watch_stretches(@stall_warning) { |fiber, seconds| stalled(fiber, seconds) } if @on_stall
+      @scheduler.watch_stretches(@stall_warning) { |fiber, seconds| stalled(fiber, seconds) }
       Fiber.set_scheduler(@scheduler)
       @native.hello(@capacity, true)
       Fiber.schedule { supply }
       @scheduler.run
+      raise @failure if @failure
     ensure
       @places.each_key(&:leave)
       @native.leave
@@ -67,11 +71,23 @@ module Carat
       place = FiberPlace.new(@app, @native, @scheduler, **@options, &@fatal)
       @places[place] = true
       Fiber.schedule(**FIBER_OPTIONS) { work(place) }
+    rescue SchedulerError => e
+      close(place)
+      @say.call(e.message)
+      sleep RETRY_SECONDS
     end
 
     def work(place)
       place.run
+    rescue Native::LinkError => e
+      @failure ||= e
+      @scheduler.cancel
     ensure
+      close(place)
+    end
+
+    def close(place)
+      place.leave
       @places.delete(place)
       @served += place.served
     end
@@ -79,7 +95,7 @@ module Carat
     def stalled(fiber, seconds)
       place = @places.each_key.find { |candidate| candidate.fiber.equal?(fiber) }
       who = place&.request || "a fiber without a request"
-      @on_stall.call("#{who} kept the thread for #{seconds.round(2)} s, in which no other of " \
+      @say.call("#{who} kept the thread for #{seconds.round(2)} s, in which no other of " \
                      "#{running} requests went on: fibers give way only when they wait")
     end
 

@@ -58,7 +58,7 @@ module Carat
       return Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
 
       FiberLane.new(@app, native, capacity: @configuration[:fibers], stall_warning: @configuration[:stall_warning],
-                                  on_stall: method(:say), **options) { @control.leaving }
+                                  say: method(:say), **options) { @control.leaving }
     end
 
     def start(lane, number)

@@ -43,7 +43,8 @@ module Support
     # Runs the lane in a thread of its own, whose fibers take up to `capacity` requests at once; the options are those
     # of Carat::FiberLane.
     def start_fibers(capacity, **options)
-      options = { capacity: capacity, errors: @errors, spool_dir: @spool_dir, **options }
+      options = { capacity: capacity, stall_warning: 60, say: ->(words) { @errors.puts words },
+                  errors: @errors, spool_dir: @spool_dir, **options }
       run(Carat::FiberLane.new(@app, @native, **options) { @fatal += 1 })
     end
 
@@ -132,7 +133,7 @@ module Support
     end
 
     def close
-      @thread&.kill&.join
+      @thread.kill.join if @thread&.alive?
       [@socket, @page, *@descriptors].each { |io| io.close unless io.closed? }
     end
 

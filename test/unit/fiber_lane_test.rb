@@ -171,7 +171,7 @@ class FiberLaneTest < Support::NativeTest
 
   def test_a_request_that_computes_is_named_with_the_time_it_took
     said = Queue.new
-    lane = fibers(->(_env) { FiberLaneTest.compute(0.02) }, stall_warning: 0.01, on_stall: said.method(:push))
+    lane = fibers(->(_env) { FiberLaneTest.compute(0.02) }, stall_warning: 0.01, say: said.method(:push))
     lane.call(path: "/report")
     assert_match(%r{\AGET /report kept the thread for 0\.\d+ s}, said.pop)
     assert_operator lane.lane.stats[:longest_stretch], :>, 0.01
@@ -179,9 +179,38 @@ class FiberLaneTest < Support::NativeTest
 
   def test_a_request_that_waits_is_not_named
     said = Queue.new
-    lane = fibers(->(_env) { sleep(0.02).then { [200, {}, []] } }, stall_warning: 0.015, on_stall: said.method(:push))
+    lane = fibers(->(_env) { sleep(0.02).then { [200, {}, []] } }, stall_warning: 0.015, say: said.method(:push))
     lane.call
     assert_empty said
+  end
+
+  def test_under_stress_fibers_wait_read_and_stream
+    lane = fibers(->(env) { sleep(0.001).then { [200, {}, [env["rack.input"].read].each] } })
+    GC.stress = true
+    ids = Array.new(4) { lane.request(method: "POST", body: { stream: nil }) }
+    ids.each { lane.expect(:window) }
+    ids.reverse_each { |id| lane.send_bytes(Support::Wire.chunk(id, id.to_s) + Support::Wire.end(id)) }
+    frames = Array.new(12) { lane.frame }.group_by(&:first).transform_values { |found| found.map(&:last) }
+    GC.stress = false
+    assert_equal [4, 4], frames.values_at(:response, :end).map(&:size)
+    assert_equal ids.to_h { |id| [id, id.to_s] }, frames[:chunk].to_h { |payload| payload.unpack("L<a*") }
+  end
+
+  def test_an_edge_that_is_not_understood_ends_the_lane
+    lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] })
+    lane.request
+    eventually { @gates[:all].num_waiting == 1 }
+    lane.send_bytes(Support::Wire.frame(:fork_worker))
+    assert_raises(Carat::Native::LinkError) { lane.join }
+  end
+
+  def test_a_kernel_without_room_for_a_fiber_delays_requests_and_loses_none
+    lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] })
+    lane.request
+    eventually { @gates[:all].num_waiting == 1 }
+    refused = refusing_a_fiber { lane.request.tap { eventually { lane.errors.string.include?("no room") } } }
+    2.times { @gates[:all] << "answered" }
+    assert_includes Array.new(2) { lane.response.id }, refused
   end
 
   def test_it_tells_where_a_request_stands
@@ -218,6 +247,27 @@ class FiberLaneTest < Support::NativeTest
 
   def eventually(&condition)
     Support::Eventually.eventually(&condition)
+  end
+
+  # Refuses one fiber as the scheduler does when the kernel has no room for its stack.
+  def refusing_a_fiber
+    refusals = ["no room"]
+    admit = Carat::Native::Scheduler.method(:admit)
+    silently do
+      Carat::Native::Scheduler.define_singleton_method(:admit) do
+        refusals.pop&.then { |reason| raise Carat::SchedulerError, reason } || admit.call
+      end
+    end
+    yield
+  ensure
+    silently { Carat::Native::Scheduler.define_singleton_method(:admit, admit) }
+  end
+
+  def silently
+    verbose, $VERBOSE = $VERBOSE, nil
+    yield
+  ensure
+    $VERBOSE = verbose
   end
 
   def storage

@@ -204,6 +204,17 @@ class StreamInputTest < Support::NativeTest
     assert_match(/too much ahead/, assert_raises(Carat::Native::LinkError, &send_quarter).message)
   end
 
+  def test_one_thread_may_read_the_body_while_another_writes_the_answer
+    lane, input = open
+    lane.place.open_stream(200, {})
+    writer = Thread.new { 8.times { lane.place.write("y" * WINDOW) } }
+    reader = Thread.new { input.read }
+    lane.expect(:response)
+    take_turns(lane)
+    assert_equal [8 * WINDOW, "x" * 100], [@written, reader.value]
+    writer.join
+  end
+
   def test_the_length_is_told_when_it_is_known
     lengths = [5, nil].map do |length|
       lane = harness
@@ -228,6 +239,20 @@ class StreamInputTest < Support::NativeTest
   end
 
   private
+
+  # Sends a byte of the body for each piece of the answer, and takes both to their ends.
+  def take_turns(lane)
+    @written = sent = 0
+    until @written == 8 * WINDOW
+      kind, payload = lane.frame
+      next if kind == :window
+
+      @written += payload.bytesize - 4
+      lane.send_bytes(Support::Wire.window(1, payload.bytesize - 4))
+      lane.send_bytes(Support::Wire.chunk(1, "x")) if (sent += 1) <= 100
+    end
+    lane.send_bytes(Support::Wire.chunk(1, "x" * [100 - sent, 0].max) + Support::Wire.end(1))
+  end
 
   # All ways to cut the body in two, and one piece for each byte.
   def splits

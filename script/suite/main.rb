@@ -8,8 +8,12 @@ module Suite
   RUBY = RbConfig.ruby
   EACH_FILE = "ARGV.each { |path| require File.expand_path(path) }"
 
-  def self.ruby_tests(name, *patterns)
-    Step.new(name, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *Dir[*patterns].sort, reader: :minitest)
+  # What does not depend on how many requests a worker takes at once, and is to work in fibers as in threads.
+  IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
+              "http_{body,encode_stream,file,range,response,stream},upload_example}_test.rb"
+
+  def self.ruby_tests(name, *patterns, env: {})
+    Step.new(name, env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *Dir[*patterns].sort, reader: :minitest)
   end
 
   def self.checks
@@ -26,7 +30,8 @@ module Suite
     [
       Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo),
       ruby_tests("Ruby unit tests", "test/unit/**/*_test.rb", "bench/test/**/*_test.rb"),
-      ruby_tests("integration tests", "test/integration/**/*_test.rb")
+      ruby_tests("integration tests", "test/integration/**/*_test.rb"),
+      ruby_tests("integration tests in fibers", IN_FIBERS, env: { "CARAT_TEST_FIBERS" => "80" })
     ]
   end
 

@@ -6,7 +6,7 @@ debian_packages() {
   local release=$1
   printf '%s\n' build-essential libclang-dev ruby ruby-dev ruby-rack ruby-sinatra \
     ruby-minitest ruby-rails rubocop puma wrk curl debootstrap brotli zstd \
-    ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-redis redis-server
+    ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server
   if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
   if [ "$release" -ge 14 ]; then printf '%s\n' ruby-async ruby-async-http strace; fi
 }

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+# The articles and their comments in the database. Every statement is prepared once for each connection, and what a
+# client sends is always a parameter of one.
+class Articles
+  # What one page shows at most.
+  ARTICLES_LIMIT = 50
+  COMMENTS_LIMIT = 200
+
+  # @param database [Sequel::Database]
+  def initialize(database)
+    @all = prepare_all(database)
+    @find = database[:articles].where(slug: :$slug).prepare(:first, :find_article)
+    @comments = database[:comments].where(article_id: :$article_id).reverse(:id).limit(COMMENTS_LIMIT)
+                                   .prepare(:select, :comments_of_article)
+    @comment = database[:comments].prepare(:insert, :add_comment, article_id: :$article_id, name: :$name, text: :$text,
+                                                                  written_at: :$written_at)
+  end
+
+  # The newest articles first, each with its number of :comments.
+  # @return [Array<Hash>]
+  def all
+    @all.call
+  end
+
+  # @return [Hash, nil]
+  def find(slug)
+    # SQLite compares binary Strings as blobs, and paths are binary.
+    @find.call(slug: slug.encode(Encoding::UTF_8))
+  end
+
+  # The last comments on the article, the oldest of them first.
+  # @return [Array<Hash>]
+  def comments(article)
+    @comments.call(article_id: article[:id]).reverse
+  end
+
+  # @return [Integer] the number of the new comment
+  def comment(article, form)
+    @comment.call(article_id: article[:id], name: form.name, text: form.text, written_at: Time.now.to_i)
+  end
+
+  private
+
+  def prepare_all(database)
+    comments = database[:comments].where(article_id: Sequel[:articles][:id]).select { count.function.* }
+    database[:articles].select_all(:articles).select_append(comments.as(:comments))
+                       .reverse(:published_at).limit(ARTICLES_LIMIT).prepare(:select, :all_articles)
+  end
+end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "doctor/build"
+require_relative "doctor/fibers"
 require_relative "doctor/open_files"
 require_relative "doctor/spool_file"
 require_relative "doctor/spool_memory"
@@ -10,7 +11,7 @@ module Carat
   # Looks at the machine as a configuration would use it. A check is a class whose instances are made from the
   # Configuration and answer `finding`; CHECKS is the only place that knows them all.
   class Doctor
-    CHECKS = [Build, SpoolFile, SpoolMemory, SpoolRoom, OpenFiles].freeze
+    CHECKS = [Build, SpoolFile, SpoolMemory, SpoolRoom, OpenFiles, Fibers].freeze
 
     # Returns a Finding of each check, in the order of CHECKS.
     attr_reader :findings

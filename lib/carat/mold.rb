@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "../carat"
 require_relative "application"
 require_relative "boot_failure"
-require_relative "configuration"
 require_relative "env_template"
 require_relative "grandchild"
 require_relative "signals"

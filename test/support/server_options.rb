@@ -11,13 +11,12 @@ module Support
     # What the surrounding shell or CI sets must not change a test.
     NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID]
                   .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
-    # What the surrounding shell or CI is to change: every server runs its requests in fibers.
-    FIBERS = ENV.key?("CARAT_TEST_FIBERS") ? ["-f", ENV.fetch("CARAT_TEST_FIBERS")].freeze : [].freeze
     DEFAULTS = {
       app: "run ->(_env) { [200, {}, []] }",                 # the content of config.ru
       config: nil,                                           # the content of a config file, passed with -C
       workers: nil,                                          # -w
       threads: nil,                                          # -t
+      fibers: ENV.fetch("CARAT_TEST_FIBERS", nil),           # -f
       binds: ["tcp://127.0.0.1:0"].freeze,                   # one -b each
       args: [].freeze,                                       # further arguments
       env: {}.freeze,                                        # further environment
@@ -42,8 +41,9 @@ module Support
 
     # The whole command line of a server that announces its listeners on the given descriptor, if it knows the flag.
     def command_line(ready_fd)
-      sizes = { "-w" => @values[:workers], "-t" => @values[:threads], "-C" => @values[:config] && CONFIG }
-      flags = [*FIBERS, *sizes.compact.flatten.map(&:to_s), *@values[:binds].flat_map { |bind| ["-b", bind] },
+      sizes = { "-w" => @values[:workers], "-t" => @values[:threads], "-f" => @values[:fibers],
+                "-C" => @values[:config] && CONFIG }
+      flags = [*sizes.compact.flatten.map(&:to_s), *@values[:binds].flat_map { |bind| ["-b", bind] },
                "--ready-fd", ready_fd.to_s]
       [*@values[:command], *(flags if flags?), *@values[:args]]
     end

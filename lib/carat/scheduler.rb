@@ -4,6 +4,8 @@ require_relative "native_path"
 require "carat/native"
 require_relative "scheduler/address_book"
 require_relative "scheduler/closing_io"
+require_relative "scheduler/joining"
+require_relative "scheduler/relocking"
 require_relative "scheduler/selecting"
 require_relative "scheduler/watching"
 
@@ -64,7 +66,7 @@ module Carat
       raise ArgumentError, "a fiber needs a block" unless block
       raise SchedulerError, "this scheduler is closed" if @closed
 
-      Native::Scheduler.admit
+      admit
       Fiber.new(blocking: false, **options) { live(&block) }.tap { |fiber| start(fiber) }
     end
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Error, Exception, ExceptionClass, Module, RModule, Ruby};
+use magnus::{Class, Error, Exception, ExceptionClass, Module, RModule, Ruby};
 use rustix::io::Errno;
 
 /// Why an answer cannot be sent as the application gave it.
@@ -88,15 +88,20 @@ pub(crate) fn request_over(ruby: &Ruby) -> Error {
 
 /// A scheduler is used as it cannot be used.
 pub(crate) fn scheduler(ruby: &Ruby, reason: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(class(ruby, |classes| classes.scheduler), reason)
+    made(class(ruby, |classes| classes.scheduler), &reason.into())
 }
 
 /// The scheduler ends, and with it the fiber that waits.
 pub(crate) fn cancelled(ruby: &Ruby) -> Error {
-    Error::new(
+    made(
         class(ruby, |classes| classes.cancelled),
         "the scheduler has ended",
     )
+}
+
+/// The IO was closed while a fiber waits for it; in the words of Ruby.
+pub(crate) fn closed(ruby: &Ruby) -> Error {
+    made(ruby.exception_io_error(), "stream closed in another thread")
 }
 
 /// An IO's own time is over: `IO::TimeoutError`, where Ruby has it.
@@ -105,7 +110,15 @@ pub(crate) fn io_timeout(ruby: &Ruby) -> Error {
         .class_io()
         .const_get::<_, ExceptionClass>("TimeoutError")
         .unwrap_or_else(|_| ruby.exception_io_error());
-    Error::new(class, "Blocking operation timed out!")
+    made(class, "Blocking operation timed out!")
+}
+
+/// Makes the exception here. What is raised into the thread meanwhile (`Thread#kill`) is raised instead; it would end
+/// the process if magnus made it.
+fn made(class: ExceptionClass, message: &str) -> Error {
+    class
+        .new_instance((message,))
+        .map_or_else(|error| error, Error::from)
 }
 
 fn class(ruby: &Ruby, pick: impl FnOnce(&Classes) -> Opaque<ExceptionClass>) -> ExceptionClass {

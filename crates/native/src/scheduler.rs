@@ -1,5 +1,6 @@
 //! `Carat::Native::Scheduler`: the hooks that Ruby calls in place of blocking.
 
+mod batch;
 mod bytes;
 mod core;
 mod fibers;
@@ -55,8 +56,8 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     fork::watch();
     let class = native.define_class("Scheduler", ruby.class_object())?;
     class.define_alloc_func::<Scheduler>();
-    class.define_singleton_method("admit", function!(admit, 0))?;
     class.define_singleton_method("ended", function!(fibers::ended, 0))?;
+    class.define_method("admit", method!(Scheduler::admit, 0))?;
     class.define_method("start", method!(Scheduler::start, 1))?;
     class.define_method("run_fibers", method!(Scheduler::run_fibers, 0))?;
     class.define_method("cancel", method!(Scheduler::cancel, 0))?;
@@ -78,12 +79,13 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     bytes::define(ruby, class)
 }
 
-/// Counts a new fiber; raises when the kernel has no room for its stack.
-fn admit(ruby: &Ruby) -> Result<(), Error> {
-    fibers::admit().map_err(|reason| error::scheduler(ruby, reason))
-}
-
 impl Scheduler {
+    /// Counts a new fiber; raises when the kernel has no room for its stack, and when it could not wait.
+    fn admit(ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
+        scheduler.core.admit(ruby)?;
+        fibers::admit().map_err(|reason| error::scheduler(ruby, reason))
+    }
+
     /// Starts a fiber; returns when it waits for the first time, or ends.
     fn start(ruby: &Ruby, scheduler: &Scheduler, fiber: Value) -> Result<(), Error> {
         scheduler.core.start(ruby, fiber.as_raw())

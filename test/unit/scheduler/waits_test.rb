@@ -10,12 +10,30 @@ module Scheduler
   class WaitsTest < Support::SchedulerTest
     def test_sleeping_fibers_wake_in_the_order_of_their_times
       order = []
-      fibers { [0.3, 0.1, 0.2].each { |seconds| go { order << seconds if sleep(seconds) } } }
-      assert_equal [0.1, 0.2, 0.3], order
+      fibers do
+        start = now
+        [0.5, 0.1, 0.3].each { |time| go { order << time if sleep([start + time - now, 0].max) } }
+      end
+      assert_equal [0.1, 0.3, 0.5], order
     end
 
     def test_sleep_returns_whole_seconds_and_takes_any_number
       assert_equal([0, 0, 0, 0], fibers { [sleep(0), sleep(0.001), sleep(1r / 1000), sleep(0.0)] })
+    end
+
+    # With whole milliseconds, rounded up, there would be a hundred at most. A busy machine may take several attempts.
+    def test_a_sleep_of_less_than_a_millisecond_is_not_rounded_up
+      skip "no stress: only the number counts" if is_a?(Stress)
+      enough = 20.times.any? do
+        sleeps = 0
+        fibers do
+          over = false
+          go { sleep(0.1) && over = true }
+          sleep(0.0001) && sleeps += 1 until over
+        end
+        sleeps > 120
+      end
+      assert enough
     end
 
     def test_sleep_refuses_what_is_no_time
@@ -52,6 +70,31 @@ module Scheduler
       mutex = Mutex.new
       fibers { mutex.synchronize { ConditionVariable.new.wait(mutex, 0.001) } }
       refute_predicate mutex, :locked?
+    end
+
+    def test_a_timeout_of_a_condition_variable_takes_the_mutex_again
+      mutex = Mutex.new
+      fibers do
+        mutex.synchronize do
+          assert_raises(Timeout::Error) { Timeout.timeout(0.001) { ConditionVariable.new.wait(mutex) } }
+          assert_predicate mutex, :owned?
+        end
+      end
+      refute_predicate mutex, :locked?
+    end
+
+    def test_a_timeout_of_a_condition_variable_waits_for_the_mutex
+      mutex = Mutex.new
+      order = []
+      fibers do
+        go do
+          Timeout.timeout(0.001) { mutex.synchronize { mutex.sleep } }
+        rescue Timeout::Error, ThreadError => e
+          order << e.class
+        end
+        mutex.synchronize { sleep(0.01) && order << :owner }
+      end
+      assert_equal [:owner, Timeout::Error], order
     end
 
     def test_a_queue_wakes_a_fiber
@@ -95,9 +138,34 @@ module Scheduler
     end
 
     def test_join_gives_up_after_its_time
-      skip "Ruby 3.1 forgets the time of a join in a fiber" if RUBY_VERSION < "3.2"
       thread = Thread.new { sleep }
       assert_nil(fibers { thread.join(0.001) })
+      assert_nil(fibers { thread.join(0) })
+    ensure
+      thread.kill
+    end
+
+    def test_join_with_a_time_returns_the_thread_that_ends_before
+      gate = Queue.new
+      thread = Thread.new { gate.pop }
+      joined = fibers do
+        go { gate << true }
+        thread.join(1000)
+      end
+      assert_same thread, joined
+    end
+
+    def test_join_raises_the_error_of_the_thread
+      thread = Thread.new { raise KeyError }
+      thread.report_on_exception = false
+      fibers { assert_raises(KeyError) { thread.join(1000) } }
+    end
+
+    def test_a_timeout_around_a_join_with_a_time_is_a_timeout
+      thread = Thread.new { sleep }
+      fibers { assert_raises(Timeout::Error) { Timeout.timeout(0.001) { thread.join(1000) } } }
+    ensure
+      thread.kill
     end
 
     def test_a_monitor_is_entered_by_one_fiber_at_a_time
@@ -166,10 +234,14 @@ module Scheduler
 
     private
 
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
     # Keeps the thread for itself.
     def spin(seconds)
-      over = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
-      nil until Process.clock_gettime(Process::CLOCK_MONOTONIC) > over
+      over = now + seconds
+      nil until now > over
     end
   end
 

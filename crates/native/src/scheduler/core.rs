@@ -4,6 +4,7 @@
 //! runs the loop. All of it is `Fiber#transfer`, so a fiber that was resumed by another (an Enumerator's) may wait
 //! too. Whoever waits while nobody runs the loop runs it until its own wait is over.
 
+mod end;
 mod interrupts;
 mod turns;
 
@@ -11,11 +12,12 @@ use std::cell::{Cell, RefCell, RefMut};
 
 use magnus::rb_sys::FromRawValue;
 use magnus::{Error, Ruby, Value, gc};
-use rb_sys::{VALUE, rb_fiber_current, rb_thread_current};
+use rb_sys::{VALUE, rb_fiber_current};
 
+use self::end::Refusals;
 pub(crate) use self::interrupts::check_interrupts;
 use self::interrupts::raised;
-use super::selector::Batch;
+use super::batch::Batch;
 use super::state::{State, Wish};
 use super::stretches::Stretches;
 use super::waits::{Outcome, Ticket};
@@ -23,9 +25,6 @@ use crate::{error, fork};
 
 /// No fiber, or no thread: a value that no object has.
 pub(crate) const NOBODY: VALUE = 0;
-
-/// What Ruby says when an IO is closed while a thread waits for it.
-const CLOSED: &str = "stream closed in another thread";
 
 /// A scheduler's inner life. Only threads that hold Ruby's lock come here, and no borrow of `state` outlives a call
 /// into Ruby.
@@ -45,6 +44,7 @@ pub(crate) struct Core {
     batch: Cell<Batch>,
     stretches: Stretches,
     is_cancelled: Cell<bool>,
+    refusals: RefCell<Refusals>,
 }
 
 impl Core {
@@ -98,7 +98,7 @@ impl Core {
         match outcome {
             Some(Outcome::Expired(number)) => Err(self.expired(number)),
             Some(Outcome::Raised(exception)) => Err(raised(exception)),
-            Some(Outcome::Closed) => Err(Error::new(ruby.exception_io_error(), CLOSED)),
+            Some(Outcome::Closed) => Err(error::closed(ruby)),
             Some(Outcome::Cancelled) | None => Err(error::cancelled(ruby)),
             Some(outcome) => Ok(outcome),
         }
@@ -148,43 +148,11 @@ impl Core {
         self.run_until(ruby, State::is_over)
     }
 
-    /// Ends all waits, and those that begin from now on, with an exception; then lets the fibers end.
-    pub(crate) fn cancel(&self, ruby: &Ruby) -> Result<(), Error> {
-        self.is_cancelled.set(true);
-        self.state().cancel();
-        self.run(ruby)
-    }
-
     /// Called when something has changed that the loop may not have seen; from any thread.
     pub(crate) fn notify(&self) {
         if self.is_asleep.replace(false) {
             self.state().ring();
         }
-    }
-
-    /// Refuses a second thread, and every wait when the scheduler has been cancelled.
-    fn admit(&self, ruby: &Ruby) -> Result<(), Error> {
-        self.own(ruby)?;
-        if self.is_cancelled.get() {
-            return Err(error::cancelled(ruby));
-        }
-        Ok(())
-    }
-
-    /// A scheduler belongs to the first thread that uses it.
-    fn own(&self, ruby: &Ruby) -> Result<(), Error> {
-        // SAFETY: this thread holds the lock.
-        let thread = unsafe { rb_thread_current() };
-        if self.owner.get() == NOBODY {
-            self.owner.set(thread);
-        }
-        if self.owner.get() == thread {
-            return Ok(());
-        }
-        Err(error::scheduler(
-            ruby,
-            "this scheduler belongs to another thread",
-        ))
     }
 
     /// Lets others run until this wait is over.

@@ -6,17 +6,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::time::Duration;
 
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 
+use super::batch::Batch;
 use super::waits::Ticket;
 use crate::bell;
-
-/// Most events that are fetched at once.
-const EVENTS_LIMIT: usize = 256;
 
 /// The data of the bell's events; those of descriptors have the number in the lower half.
 const BELL: u64 = u64::MAX;
@@ -127,7 +123,7 @@ impl Selector {
 
     /// Hands each ticket that these events wake to `wake`, with what it waited for and got.
     pub(crate) fn deal(&mut self, batch: &Batch, mut wake: impl FnMut(Ticket, u16)) {
-        for event in &batch.0 {
+        for event in batch.events() {
             let (data, flags) = (event.data.u64(), event.flags);
             if data != BELL {
                 self.deal_one(data, flags, &mut wake);
@@ -184,33 +180,6 @@ impl Selector {
         let added = epoll::add(&self.epoll, descriptor, data, flags);
         interest.is_registered = added.is_ok();
         added
-    }
-}
-
-/// Events as they come from the kernel, in memory that is used again.
-#[derive(Default)]
-pub(crate) struct Batch(Vec<Event>);
-
-// SAFETY: an event is two numbers; the pointer that it could be is never used.
-unsafe impl Send for Batch {}
-
-impl Batch {
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Waits until something happens or the time is over.
-    pub(crate) fn fill(&mut self, epoll: BorrowedFd<'_>, limit: Option<Duration>) {
-        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
-        self.0.clear();
-        self.0.reserve(EVENTS_LIMIT);
-        let room = rustix::buffer::spare_capacity(&mut self.0);
-        // EINTR, the only error that a valid instance knows, is no event either.
-        let _ = epoll::wait(epoll, room, limit.as_ref());
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use rb_sys::VALUE;
 use rustix::io::Errno;
 
-use super::selector::{Batch, Selector, Watch};
+use super::batch::Batch;
+use super::selector::{Selector, Watch};
 use super::timeouts::{Timeout, Timeouts};
 use super::timers::{Purpose, Timers};
 use super::waits::{Outcome, Ticket, Wait, Waits};

@@ -1,0 +1,88 @@
+//! The end: nothing waits any more, and whoever tries is refused.
+
+use std::collections::HashMap;
+
+use magnus::rb_sys::FromRawValue;
+use magnus::value::ReprValue;
+use magnus::{Error, Ruby, Value};
+use rb_sys::{VALUE, rb_thread_current};
+
+use super::{Core, NOBODY, current};
+use crate::error;
+
+/// How many waits of one fiber are refused: its `ensure` blocks may try some, but one that rescues every exception and
+/// waits again would never end.
+const REFUSALS_LIMIT: u32 = 1000;
+
+/// How often each fiber has been refused.
+#[derive(Default)]
+pub(super) struct Refusals(HashMap<VALUE, u32>);
+
+impl Refusals {
+    fn count(&mut self, fiber: VALUE) -> u32 {
+        let refusals = self.0.entry(fiber).or_default();
+        *refusals = refusals.saturating_add(1);
+        *refusals
+    }
+}
+
+impl Core {
+    /// Ends all waits, and those that begin from now on, with an exception; then lets the fibers end.
+    pub(crate) fn cancel(&self, ruby: &Ruby) -> Result<(), Error> {
+        self.own(ruby)?;
+        self.is_cancelled.set(true);
+        self.state().cancel();
+        self.run(ruby)
+    }
+
+    /// Refuses a second thread, and every wait when the scheduler has been cancelled.
+    pub(crate) fn admit(&self, ruby: &Ruby) -> Result<(), Error> {
+        self.own(ruby)?;
+        if self.is_cancelled.get() {
+            return self.refuse(ruby);
+        }
+        Ok(())
+    }
+
+    /// A scheduler belongs to the first thread that uses it.
+    pub(super) fn own(&self, ruby: &Ruby) -> Result<(), Error> {
+        // SAFETY: this thread holds the lock.
+        let thread = unsafe { rb_thread_current() };
+        if self.owner.get() == NOBODY {
+            self.owner.set(thread);
+        }
+        if self.owner.get() == thread {
+            return Ok(());
+        }
+        Err(error::scheduler(
+            ruby,
+            "this scheduler belongs to another thread",
+        ))
+    }
+
+    fn refuse(&self, ruby: &Ruby) -> Result<(), Error> {
+        let (me, home) = (current(), self.home.get());
+        let refusals = self.refusals.borrow_mut().count(me);
+        if refusals == REFUSALS_LIMIT && home != NOBODY && home != me {
+            warn_of(ruby, me)?;
+            // Control does not come back: nobody knows of this fiber any more, and it is collected as it stands.
+            self.switch(me, home)?;
+        }
+        Err(error::cancelled(ruby))
+    }
+}
+
+/// Tells where the fiber stands that is abandoned.
+fn warn_of(ruby: &Ruby, fiber: VALUE) -> Result<(), Error> {
+    // SAFETY: this is the fiber that runs.
+    let fiber = unsafe { Value::from_raw(fiber) };
+    let trace: Option<Vec<String>> = fiber.funcall("backtrace", ())?;
+    let text = format!(
+        "{} is abandoned: its scheduler has ended, and it has tried to wait {REFUSALS_LIMIT} times since, last at\n\t{}",
+        fiber.inspect(),
+        trace.unwrap_or_default().join("\n\t"),
+    );
+    ruby.module_kernel()
+        .funcall::<_, _, Value>("warn", (text,))?;
+    Ok(())
+}

@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+
+module Scheduler
+  # The end of everything that still waits.
+  class CancelTest < Support::SchedulerTest
+    def test_the_ensure_blocks_of_all_fibers_run
+      ended = []
+      cancel_behind do
+        3.times { |number| go { hold { ended << number } } }
+      end
+      assert_equal [0, 1, 2], ended.sort
+    end
+
+    def test_a_fiber_may_cancel_the_others
+      order = []
+      fibers do
+        go { hold { order << :other } }
+        Fiber.scheduler.cancel
+        order << :caller
+      end
+      assert_equal %i[other caller], order
+    end
+
+    def test_nothing_waits_any_more_afterwards
+      cancel_behind do |scheduler|
+        go do
+          hold { assert_raises(Carat::Native::Cancelled) { sleep(0) } }
+        ensure
+          assert_raises(Carat::Native::Cancelled) { scheduler.fiber { nil } }
+        end
+      end
+    end
+
+    def test_a_fiber_that_goes_on_waiting_is_abandoned
+      refused = 0
+      _, printed = capture_io do
+        cancel_behind do
+          go { wait_whatever_comes { refused += 1 } }
+        end
+      end
+      assert_operator refused, :>, 100
+      assert_match(/abandoned.*wait_whatever_comes/m, printed)
+    end
+
+    def test_the_others_end_when_one_is_abandoned
+      ended = []
+      capture_io do
+        cancel_behind do
+          go { hold { ended << :first } }
+          2.times { go { wait_whatever_comes { nil } } }
+          go { hold { ended << :last } }
+        end
+      end
+      assert_equal %i[first last], ended.sort
+    end
+
+    def test_a_fiber_that_has_resumed_it_is_abandoned_with_it
+      _, printed = capture_io do
+        cancel_behind do
+          go { Fiber.new { wait_whatever_comes { nil } }.resume }
+        end
+      end
+      assert_includes printed, "abandoned"
+    end
+
+    def test_an_ensure_block_may_try_many_times
+      attempts = 0
+      cancel_behind do
+        go { hold { 50.times { try_to_wait && attempts += 1 } } }
+      end
+      assert_equal 50, attempts
+    end
+
+    private
+
+    # Runs the block in a thread that has a scheduler, then ends all that wait.
+    def cancel_behind
+      in_thread do
+        scheduler = Carat::Scheduler.new
+        Fiber.set_scheduler(scheduler)
+        around { yield scheduler }
+        scheduler.cancel
+        assert_equal 0, scheduler.waiting
+      end
+    end
+
+    # Waits until it is cancelled, then calls the block.
+    def hold
+      sleep
+    rescue Carat::Native::Cancelled
+      yield
+    end
+
+    def wait_whatever_comes
+      loop do
+        sleep(0.001)
+      rescue Exception # rubocop:disable Lint/RescueException -- the subject
+        yield
+      end
+    end
+
+    def try_to_wait
+      sleep(0)
+    rescue Carat::Native::Cancelled
+      true
+    end
+  end
+
+  # The same under GC.stress.
+  class CancelUnderStressTest < CancelTest
+    include Stress
+  end
+end

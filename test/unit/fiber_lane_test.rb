@@ -252,22 +252,11 @@ class FiberLaneTest < Support::NativeTest
   # Refuses one fiber as the scheduler does when the kernel has no room for its stack.
   def refusing_a_fiber
     refusals = ["no room"]
-    admit = Carat::Native::Scheduler.method(:admit)
-    silently do
-      Carat::Native::Scheduler.define_singleton_method(:admit) do
-        refusals.pop&.then { |reason| raise Carat::SchedulerError, reason } || admit.call
-      end
+    refusal = Module.new do
+      define_method(:admit) { refusals.pop&.then { |reason| raise Carat::SchedulerError, reason } || super() }
     end
+    Carat::Scheduler.prepend(refusal)
     yield
-  ensure
-    silently { Carat::Native::Scheduler.define_singleton_method(:admit, admit) }
-  end
-
-  def silently
-    verbose, $VERBOSE = $VERBOSE, nil
-    yield
-  ensure
-    $VERBOSE = verbose
   end
 
   def storage

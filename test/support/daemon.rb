@@ -21,7 +21,7 @@ module Support
 
     # @return [String] where its files, its log and its Unix socket are
     attr_reader :directory
-    # @return [Integer] of its main process
+    # @return [Integer, nil] of its main process; nil when it has ended
     attr_reader :pid
 
     # The one that the tests of this process share, started when it is asked for first.
@@ -40,9 +40,7 @@ module Support
     # Starts the program, and returns self when it is ready.
     # @raise [Failed] when it ends first; [Eventually::TooLate] when it is not ready in time
     def start
-      started = Queue.new
-      @thread = Thread.new { live(started) }
-      @pid = started.pop
+      @pid = launch_for_good
       await("readiness") { ready? || !running? }
       running? ? self : raise(Failed, "#{self.class} ended:\n#{log}")
     end
@@ -65,8 +63,15 @@ module Support
       FileUtils.rm_rf(@directory)
     end
 
+    # Nobody waits for its end: in Ruby 3.1 nobody else could then wait for any child.
     def running?
-      @thread&.alive?
+      return false unless @pid
+
+      @pid = nil if Process.wait(@pid, Process::WNOHANG)
+      !@pid.nil?
+    rescue Errno::ECHILD
+      @pid = nil
+      false
     end
 
     # What it has written so far.
@@ -96,11 +101,11 @@ module Support
       FileUtils.chown(user, nil, path) if user
     end
 
-    # The kernel ends the program with the thread that has started it; this one does nothing else.
-    def live(started)
-      pid = launch(*arguments)
-      started << pid
-      Process.wait(pid)
+    # The kernel ends the program with the thread that has started it: this one stays as long as the process.
+    def launch_for_good
+      started = Queue.new
+      Thread.new { started << launch(*arguments) && sleep }
+      started.pop
     end
 
     def launch(*command)

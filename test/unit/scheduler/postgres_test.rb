@@ -17,12 +17,18 @@ module Scheduler
       assert_equal (0..9).to_a, done.sort
     end
 
-    def test_the_shortest_of_several_queries_ends_first
+    def test_each_query_ends_when_the_server_says_so
       order = []
       fibers do
-        [0.3, 0.1, 0.2].each { |seconds| go { order << seconds if connect.exec("select pg_sleep(#{seconds})") } }
+        holder = connect
+        holder.exec("select pg_advisory_lock(key) from generate_series(1, 3) as key")
+        (1..3).each { |key| go { order << key if connect.exec("select pg_advisory_lock_shared(#{key})") } }
+        [2, 3, 1].each.with_index(1) do |key, count|
+          holder.exec("select pg_advisory_unlock(#{key})")
+          give_way_until { order.size == count }
+        end
       end
-      assert_equal [0.1, 0.2, 0.3], order
+      assert_equal [2, 3, 1], order
     end
 
     def test_a_prepared_statement_waits

@@ -4,6 +4,7 @@ mod batch;
 mod bytes;
 mod core;
 mod fibers;
+mod line;
 mod readiness;
 mod registry;
 mod selector;

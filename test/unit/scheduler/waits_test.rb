@@ -107,6 +107,34 @@ module Scheduler
       assert_equal [1, 2], taken
     end
 
+    # Whoever comes by at the right moment would else get what others wait for, such as a connection of a pool.
+    def test_who_waits_for_a_queue_comes_before_those_that_come_later
+      queue = Queue.new
+      order = []
+      fibers do
+        go { order << [:waited, queue.pop] }
+        go { sleep(0) && queue << 1 }
+        go { sleep(0) && order << [:came, queue.pop] }
+        sleep(0.001) && queue << 2
+      end
+      assert_equal [[:waited, 1], [:came, 2]], order
+    end
+
+    def test_fibers_that_wake_each_other_do_not_keep_the_rest_waiting
+      here = Queue.new
+      there = Queue.new
+      reader, writer = IO.pipe
+      over = false
+      fibers do
+        go { there << here.pop until over }
+        go { here << there.pop until over }
+        go { over = reader.readpartial(1) && here << 0 && there << 0 }
+        go { sleep(0.001) && writer.write("x") }
+        here << 1
+      end
+      assert over
+    end
+
     def test_a_queue_is_filled_by_another_thread
       queue = Queue.new
       assert_equal 7, fibers { Thread.new { queue << 7 } && queue.pop }

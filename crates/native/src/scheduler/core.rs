@@ -36,8 +36,6 @@ pub(crate) struct Core {
     home: Cell<VALUE>,
     /// Who was given control last.
     running: Cell<VALUE>,
-    /// How many fibers of the present round are still to go on.
-    round: Cell<usize>,
     is_asleep: Cell<bool>,
     /// The fiber that forked may end this process, and is then the one that waits for all others.
     is_forked: Cell<bool>,
@@ -63,7 +61,6 @@ impl Core {
         self.state.borrow_mut().start_over(me);
         self.stretches.start_over();
         self.generation.set(fork::generation());
-        self.round.set(0);
         self.is_asleep.set(false);
         self.is_forked.set(true);
     }

@@ -1,6 +1,5 @@
 //! What a scheduler knows: who waits for what, and who may go on. It calls nothing of Ruby.
 
-use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
@@ -8,21 +7,11 @@ use rb_sys::VALUE;
 use rustix::io::Errno;
 
 use super::batch::Batch;
+use super::line::{Line, Ready};
 use super::selector::{Selector, Watch};
 use super::timeouts::{Timeout, Timeouts};
 use super::timers::{Purpose, Timers};
 use super::waits::{Outcome, Ticket, Wait, Waits};
-
-/// Who may go on.
-#[derive(Debug, Clone, Copy)]
-enum Ready {
-    /// The one whose wait is over.
-    Ticket(Ticket),
-    /// One that was unblocked before it blocked, which it is about to do.
-    Early(VALUE),
-    /// One that has switched to another fiber by itself, with `Fiber#raise` or `Fiber#kill`.
-    Stranded(VALUE),
-}
 
 /// What to wait for.
 #[derive(Debug, Default)]
@@ -40,7 +29,7 @@ pub(crate) struct State {
     waits: Waits,
     timers: Timers,
     timeouts: Timeouts,
-    ready: VecDeque<Ready>,
+    line: Line,
     selector: Option<Selector>,
     /// Waits until it is the only one.
     last: Option<Ticket>,
@@ -84,7 +73,7 @@ impl State {
     /// Wakes the one who waits for the others, if they have ended.
     pub(crate) fn wake_last(&mut self) {
         if self.waits.len() == 1
-            && self.ready.is_empty()
+            && self.line.is_empty()
             && let Some(ticket) = self.last.take()
         {
             self.wake(ticket, Outcome::Unblocked);
@@ -123,7 +112,7 @@ impl State {
             && wait.outcome.is_none()
         {
             wait.outcome = Some(outcome);
-            self.ready.push_back(Ready::Ticket(ticket));
+            self.line.join(Ready::Ticket(ticket));
         }
     }
 
@@ -137,14 +126,17 @@ impl State {
     /// element) nobody else is, so this counts more than a time that has run out before it could go on.
     pub(crate) fn unblock(&mut self, fiber: VALUE) {
         let Some(ticket) = self.waits.of_fiber(fiber) else {
-            self.ready.push_back(Ready::Early(fiber));
+            self.line.join(Ready::Early(fiber));
             return;
         };
         let Some(wait) = self.waits.get_mut(ticket).filter(|wait| wait.is_block) else {
             return;
         };
         match wait.outcome {
-            None => self.wake(ticket, Outcome::Unblocked),
+            None => {
+                wait.outcome = Some(Outcome::Unblocked);
+                self.line.join_first(Ready::Ticket(ticket));
+            }
             Some(Outcome::TimedOut) => wait.outcome = Some(Outcome::Unblocked),
             Some(Outcome::Expired(number)) => {
                 wait.outcome = Some(Outcome::Unblocked);
@@ -184,12 +176,12 @@ impl State {
 
     /// A fiber that switched to another by itself goes on when its turn comes.
     pub(crate) fn strand(&mut self, fiber: VALUE) {
-        self.ready.push_back(Ready::Stranded(fiber));
+        self.line.join(Ready::Stranded(fiber));
     }
 
-    /// The next fiber that may go on, and whether it is one that waits here.
+    /// The next fiber of the present round, and whether it is one that waits here.
     pub(crate) fn pop(&mut self) -> Option<(VALUE, bool)> {
-        while let Some(ready) = self.ready.pop_front() {
+        while let Some(ready) = self.line.take() {
             let ticket = match ready {
                 Ready::Stranded(fiber) => return Some((fiber, false)),
                 Ready::Ticket(ticket) => Some(ticket),
@@ -207,13 +199,19 @@ impl State {
         None
     }
 
-    pub(crate) fn ready_count(&self) -> usize {
-        self.ready.len()
+    /// Lets each fiber go on that may go on by now.
+    pub(crate) fn begin_round(&mut self) {
+        self.line.begin_round();
+    }
+
+    /// Whether a fiber may go on.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.line.is_empty()
     }
 
     /// Whether nobody waits and nobody may go on.
     pub(crate) fn is_over(&self) -> bool {
-        self.waits.len() == 0 && self.ready.is_empty()
+        self.waits.len() == 0 && self.line.is_empty()
     }
 
     /// Wakes whose time is over. Returns the timeouts whose fibers do not wait here.
@@ -320,11 +318,7 @@ impl State {
                 see(exception);
             }
         }
-        for ready in &self.ready {
-            if let Ready::Early(fiber) | Ready::Stranded(fiber) = ready {
-                see(*fiber);
-            }
-        }
+        self.line.each_object(&mut see);
         for (_, timeout) in self.timeouts.iter() {
             for object in [timeout.fiber, timeout.exception, timeout.message] {
                 see(object);

@@ -48,8 +48,7 @@ impl Core {
             self.interrupt_elsewhere(ruby, number)?;
             self.stretches.read();
         }
-        let ready = self.state().ready_count();
-        self.round.set(ready);
+        self.state().begin_round();
         while let Some(next) = self.next_of_round() {
             if next == me {
                 return Ok(());
@@ -63,16 +62,12 @@ impl Core {
     /// The next fiber of this round. Who became ready after the round began has to wait for the next one, so that
     /// descriptors and timers are looked at in between.
     pub(super) fn next_of_round(&self) -> Option<VALUE> {
-        while self.round.get() > 0 {
-            let before = self.state().ready_count();
+        loop {
             let (fiber, is_waiting) = self.state().pop()?;
-            let taken = before - self.state().ready_count();
-            self.round.set(self.round.get().saturating_sub(taken));
             if is_waiting || is_alive(fiber) {
                 return Some(fiber);
             }
         }
-        None
     }
 
     /// Whom a fiber that waits hands control to: nobody, but the loop, when there is something to report.
@@ -130,7 +125,7 @@ impl Core {
     /// Asks the kernel what has happened, and sleeps if nothing has and nobody may go on. The first question keeps
     /// Ruby's lock: giving that away costs many times the system call.
     fn look(&self, ruby: &Ruby) -> Result<(), Error> {
-        let is_busy = self.state().ready_count() > 0;
+        let is_busy = self.state().is_busy();
         let mut batch = self.batch.take();
         batch.clear();
         if !self.state().watches_nothing() {

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "fiber_place"
-require_relative "scheduler"
+require_relative "lane_scheduler"
 
 module Carat
   # One thread's way of serving many requests at once: each in a fiber, which gives way to the others when it waits.
@@ -16,12 +16,13 @@ module Carat
     # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once; the callable `say`
     # is given the words for one that has kept the thread for longer than `stall_warning` seconds. The other options and
     # the block are those of Place.
-    def initialize(app, native, capacity:, stall_warning:, say:, **options, &fatal)
+    def initialize(app, native, capacity:, stall_warning:, say:, errors: $stderr, **options, &fatal)
       @app = app
       @native = native
       @capacity = capacity
       @stall_warning = stall_warning
       @say = say
+      @errors = errors
       @options = options
       @fatal = fatal
       @places = {}.compare_by_identity
@@ -30,7 +31,7 @@ module Carat
 
     # Serves until the edge sends no more. Raises Native::LinkError when the edge is not understood.
     def run
-      @scheduler = Scheduler.new
+      @scheduler = LaneScheduler.new(@errors)
       @scheduler.watch_stretches(@stall_warning) { |fiber, seconds| stalled(fiber, seconds) }
       Fiber.set_scheduler(@scheduler)
       @native.hello(@capacity, true)
@@ -68,7 +69,7 @@ module Carat
     end
 
     def open_place
-      place = FiberPlace.new(@app, @native, @scheduler, **@options, &@fatal)
+      place = FiberPlace.new(@app, @native, @scheduler, errors: @errors, **@options, &@fatal)
       @places[place] = true
       Fiber.schedule(**FIBER_OPTIONS) { work(place) }
     rescue SchedulerError => e

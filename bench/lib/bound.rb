@@ -11,6 +11,10 @@ module Bench
       new(">=", limit)
     end
 
+    def self.below(limit)
+      new("<", limit)
+    end
+
     def met?(figure)
       figure.public_send(relation, limit)
     end

@@ -2,12 +2,14 @@
 
 require_relative "big_case"
 require_relative "boot_case"
+require_relative "bound"
 require_relative "compression_case"
 require_relative "decode_case"
 require_relative "form_case"
 require_relative "idle_case"
 require_relative "load_case"
 require_relative "roster"
+require_relative "sleepers_case"
 require_relative "slow_readers_case"
 require_relative "tiny_post_case"
 require_relative "upload_case"
@@ -20,10 +22,16 @@ module Bench
     end
 
     HELLO = app("hello.ru")
+    HELLO_PAGE = Page.new(app: HELLO, path: "/", bytes: 13)
     BODY10K = app("body10k.ru")
 
-    def self.hello(title, *peers)
-      LoadCase.new(title: title, app: HELLO, path: "/", body_bytes: 13, peers: Roster.named(peers))
+    def self.hello(title, *peers, **options)
+      LoadCase.new(title: title, page: HELLO_PAGE, peers: Roster.named(peers), **options)
+    end
+
+    # A column with the ratio to this server and what is asked of it.
+    def self.beside(base, bound, figure: :rate)
+      Comparison.new(base: base, figure: figure, bound: bound)
     end
 
     UPLOADS = [1, 3].product([false, true], [nil, 10_000_000]).map do |number, chunked, rate|
@@ -33,10 +41,15 @@ module Bench
       UploadCase::Variant.new(megabytes: 20, number: 50, chunked: chunked, rate: nil)
     end
 
+    # Its size is that of the article with its comments in articles.yml.
+    ARTICLE = Page.new(app: File.expand_path("../examples/blog/config.ru", Roster::BENCH),
+                       path: "/articles/counting-swifts", bytes: 3322,
+                       environment: -> { { "BLOG_DATA" => Material.folder("blog") } })
+
     CASES = {
       "hello" => hello("Hello world, one worker", "carat", "puma", "puma-t5", "hyper"),
       "body10k" => LoadCase.new(
-        title: "A body of 10 KB", app: BODY10K, path: "/10k", body_bytes: 10_240,
+        title: "A body of 10 KB", page: Page.new(app: BODY10K, path: "/10k", bytes: 10_240),
         peers: Roster.named(%w[carat carat-w2 puma puma-t5 hyper])
       ),
       "workers2" => hello("Hello world, two workers", "carat", "carat-w2", "puma", "puma-w2", "hyper"),
@@ -80,6 +93,24 @@ module Bench
         title: "JSON of 100 KB, compressed", app: app("json100k.ru"),
         codings: { "carat-compress" => %w[gzip zstd br], "carat-deflater" => %w[gzip],
                    "puma-deflater" => %w[gzip], "puma-t5-deflater" => %w[gzip] }
+      ),
+      "blog" => LoadCase.new(
+        title: "An article from SQLite", page: ARTICLE, peers: Roster.named(%w[carat-t5 carat-f256 puma-t5]),
+        comparisons: [beside("puma-t5", Bound.at_least(1.15)), beside("puma-t5", Bound.below(1), figure: :pss)]
+      ),
+      "fibers" => hello(
+        "Hello world, threads and fibers", "carat", "carat-t3", "carat-f256",
+        comparisons: %w[carat carat-t3].map { |base| beside(base, Bound.at_least(0.9)) }
+      ),
+      "sleep" => LoadCase.new(
+        title: "Requests that sleep 0.1 s, 200 at once: 2000 a second would be ideal",
+        page: Page.new(app: app("sleep.ru"), path: "/sleep", bytes: 35), connections: 200,
+        peers: Roster.named(%w[carat-f256 puma-t200]), comparisons: [beside("puma-t200", nil)],
+        rate: Bound.at_least(1900)
+      ),
+      "sleepers" => SleepersCase.new(
+        title: "10 000 requests that sleep at once", app: app("sleep.ru"),
+        peers: Roster.named(%w[carat-f10000 puma-t10000])
       )
     }.freeze
 

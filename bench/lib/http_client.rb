@@ -9,6 +9,14 @@ module Bench
     Answer = Struct.new(:status, :headers, :body)
     GONE = [Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::EPIPE, Errno::ETIMEDOUT, EOFError].freeze
 
+    # Loopback addresses to connect from, so that ports do not run out.
+    SOURCES = Array.new(4) { |index| "127.0.0.#{index + 2}" }.freeze
+
+    # The address that the connection of this number comes from, when there are very many.
+    def self.source(index)
+      SOURCES[index % SOURCES.size]
+    end
+
     # The connection, for bodies that are too large for one String.
     attr_reader :socket
 

@@ -22,8 +22,6 @@ module Bench
         (after.pss - before.pss).fdiv(held)
       end
     end
-    # Descriptors that server and client need beside the connections.
-    SPARE_DESCRIPTORS = 200
     HEADINGS = ["server", "connections", "PSS MB before", "PSS MB with them", "bytes each, front process",
                 "bytes each, all processes", "still open", "answer again"].freeze
 
@@ -39,7 +37,7 @@ module Bench
     def measure(peer, arguments)
       ClientProcess.beside(peer, @app, "idle_clients") do |server, crowd|
         before = footprint(server, arguments)
-        held = crowd.order(:open, count: [arguments.idle_connections, Server.descriptors - SPARE_DESCRIPTORS].min)
+        held = crowd.order(:open, count: Server.connections(arguments.idle_connections))
         after = footprint(server, arguments)
         still_open, answered = crowd.order(:check)
         Sample.new(before: before, after: after, held: held, still_open: still_open, answered: answered)

@@ -7,8 +7,6 @@ module Bench
   class IdleClients
     # Connections that are opened at once; below every server's backlog.
     BATCH = 250
-    # Loopback addresses to connect from, so that ports do not run out.
-    SOURCES = Array.new(4) { |index| "127.0.0.#{index + 2}" }.freeze
     # Connections that are used once more at the end.
     PROBES = 20
 
@@ -20,7 +18,7 @@ module Bench
     # Opens so many connections, each with one GET; gives how many were answered.
     def open(count:)
       count.times.each_slice(BATCH) do |indexes|
-        batch = indexes.map { |index| HttpClient.new(@port, source: SOURCES[index % SOURCES.size]) }
+        batch = indexes.map { |index| HttpClient.new(@port, source: HttpClient.source(index)) }
         batch.each { |client| client.ask("/") }
         @clients.concat(batch.select { |client| answered?(client) })
       end

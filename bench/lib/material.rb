@@ -23,6 +23,11 @@ module Bench
       @items[name] ||= yield File.join(directory, name)
     end
 
+    # The path of a directory of this name, which a server makes and fills.
+    def self.folder(name)
+      File.join(directory, name)
+    end
+
     # In /var/tmp, since /tmp may be memory.
     def self.directory
       @directory ||= Dir.mktmpdir("carat-bench-", "/var/tmp").tap do |path|

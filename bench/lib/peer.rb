@@ -19,6 +19,11 @@ module Bench
       ENV.keys.grep(CLEARED).to_h { |key| [key, nil] }.merge(env || {})
     end
 
+    # The same server with further variables.
+    def with(variables)
+      dup.tap { |peer| peer.env = (env || {}).merge(variables) }
+    end
+
     # "carat" is the family of "carat", "carat-w2" ...
     def family
       name.split("-").first

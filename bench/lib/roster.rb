@@ -28,12 +28,13 @@ module Bench
            roles: { "master" => /\Apuma \d/, "worker" => /\Apuma: cluster worker/ }, workers: workers)
     end
 
-    def self.carat(name, workers, *options, threads: 1, env: {})
+    def self.carat(name, workers, *options, threads: 1, fibers: nil, env: {})
+      size = fibers ? ["-f", fibers.to_s] : ["-t", threads.to_s]
       Peer.new(name: name, workers: workers, env: env,
                roles: { "edge" => /carat-edge/, "mold" => /\Acarat: mold/, "worker" => /\Acarat: worker/ },
                version: -> { Executable.first_line(RbConfig.ruby, CARAT, "--version") },
-               command: [RbConfig.ruby, CARAT, "-e", "production", "-t", threads.to_s,
-                         "-w", workers.to_s, *options, "-b", ADDRESS, "%<app>s"],
+               command: [RbConfig.ruby, CARAT, "-e", "production", *size, "-w", workers.to_s, *options, "-b", ADDRESS,
+                         "%<app>s"],
                obstacle: -> { "exe/carat is not there" unless File.exist?(CARAT) })
     end
 
@@ -47,6 +48,7 @@ module Bench
 
     PEERS = [
       carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
+      carat("carat-t5", 1, threads: 5), carat("carat-f256", 1, fibers: 256), carat("carat-f10000", 1, fibers: 10_000),
       carat("carat-stream", 1, "--request-body", "stream"), carat("carat-decode", 1, "--decode-requests"),
       carat("carat-form", 1, "--multipart", "edge", threads: 3),
       carat("carat-compress", 1, "--compress"), carat("carat-deflater", 1, env: DEFLATER),
@@ -55,6 +57,7 @@ module Bench
       puma("puma-t3", "-t", "3:3", "-w", "0"),
       puma("puma", "-t", "1:1", "-w", "0"), puma("puma-t5", "-t", "5:5", "-w", "0"),
       puma("puma-idle", "-t", "1:1", "-w", "0", config: File.join(BENCH, "apps", "puma_idle.rb")),
+      puma("puma-t200", "-t", "200:200", "-w", "0"), puma("puma-t10000", "-t", "0:10000", "-w", "0"),
       puma_cluster(1), puma_cluster(2), puma_cluster(4),
       hyper
     ].freeze

@@ -13,6 +13,8 @@ module Bench
     POLL_SECONDS = 0.02
     # Enough for 10 000 connections; the same on every machine, because some servers allocate by it.
     DESCRIPTOR_LIMIT = 20_000
+    # Descriptors that server and client need beside the connections.
+    SPARE_DESCRIPTORS = 200
     LOG_TAIL_LINES = 20
 
     attr_reader :port, :tree
@@ -29,6 +31,11 @@ module Bench
 
     def self.descriptors
       [Process.getrlimit(:NOFILE).last, DESCRIPTOR_LIMIT].min
+    end
+
+    # So many connections, or as many as the descriptors allow.
+    def self.connections(wanted)
+      [wanted, descriptors - SPARE_DESCRIPTORS].min
     end
 
     def initialize(peer, app)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "io/wait"
 require "minitest/autorun"
 require_relative "../../../bench/lib/sampler"
 

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/postgres_test"
+require "sequel"
+
+Sequel.extension :fiber_concurrency
+
+module Scheduler
+  # Sequel with PostgreSQL, and a pool that is smaller than the number of fibers.
+  class SequelTest < Support::PostgresTest
+    def setup
+      super
+      @databases = []
+    end
+
+    def teardown
+      @databases.each(&:disconnect)
+      super
+    end
+
+    def test_fifty_fibers_take_turns_with_five_connections
+      database = open_database(5)
+      done = fibers do
+        finished = []
+        hold_until_waiting(5) { 50.times { |number| go { finished << number if database.fetch(WAIT).all } } }
+        finished.tap { give_way_until { finished.size == 50 } }
+      end
+      assert_equal [(0...50).to_a, 5, 5], [done.sort, database.pool.size, postgres.connections]
+    end
+
+    def test_a_connection_goes_to_the_fiber_that_has_waited_longest
+      database = open_database(1)
+      order = []
+      fibers { 20.times { |number| go { database.synchronize { order << number && database.get(1) } } } }
+      assert_equal (0...20).to_a, order
+    end
+
+    def test_no_fiber_waits_forever
+      database = open_database(1, pool_timeout: 0.01)
+      fibers do
+        hold_until_waiting(1) do
+          go { database.fetch(WAIT).all }
+          assert_raises(Sequel::PoolTimeout) { database.get(1) }
+        end
+        assert_equal 1, database.get(1)
+      end
+    end
+
+    def test_each_fiber_has_its_own_transaction
+      database = open_database(2)
+      fibers do
+        seen = []
+        database.transaction do
+          mine = backend(database)
+          go { seen << database.in_transaction? << (backend(database) == mine) }
+          give_way_until { seen.size == 2 }
+        end
+        assert_equal [false, false], seen
+      end
+    end
+
+    def test_a_fiber_that_raises_gives_its_connection_back
+      database = open_database(1)
+      fibers do
+        3.times { assert_raises(KeyError) { database.transaction { database.get(1) && raise(KeyError) } } }
+        assert_raises(Sequel::DatabaseError) { database.get(Sequel.lit("1 / 0")) }
+        assert_equal 1, database.get(1)
+      end
+    end
+
+    def test_a_fiber_whose_time_is_up_gives_its_connection_back
+      database = open_database(1)
+      fibers do
+        assert_raises(Timeout::Error) { Timeout.timeout(0.05) { database.synchronize { sleep } } }
+        assert_equal 1, database.get(1)
+      end
+    end
+
+    def test_a_fiber_that_is_killed_gives_its_connection_back
+      skip "Fiber#kill came with Ruby 3.3" unless Fiber.method_defined?(:kill)
+      database = open_database(1)
+      fibers do
+        fiber = go { database.synchronize { sleep } }
+        fiber.kill
+        assert_equal 1, database.get(1)
+      end
+    end
+
+    def test_connections_of_a_server_that_was_started_again_are_replaced
+      database = open_database(5).extension(:connection_validator)
+      database.pool.connection_validation_timeout = -1
+      answers = fibers do
+        wake(database)
+        postgres.restart
+        wake(database)
+      end
+      assert_equal [1] * 10, answers
+    ensure
+      postgres.start unless postgres.running?
+    end
+
+    def test_without_a_validator_one_query_tells_of_each_lost_connection
+      database = open_database(1)
+      fibers do
+        database.get(1)
+        postgres.restart
+        assert_raises(Sequel::DatabaseDisconnectError) { database.get(1) }
+        assert_equal 1, database.get(1)
+      end
+    ensure
+      postgres.start unless postgres.running?
+    end
+
+    private
+
+    def open_database(connections, **options)
+      options = { max_connections: connections, keep_reference: false, **options }
+      Sequel.connect(postgres.url, **options).tap { |database| @databases << database }
+    end
+
+    def backend(database)
+      database.get(Sequel.function(:pg_backend_pid))
+    end
+
+    # Asks in ten fibers at once.
+    def wake(database)
+      answers = []
+      10.times { go { answers << database.get(1) } }
+      give_way_until { answers.size == 10 }
+      answers
+    end
+  end
+end

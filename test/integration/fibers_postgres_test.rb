@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/postgres"
+
+# Requests in fibers that share a small pool of database connections. Queries wait for a lock that the test holds.
+class FibersPostgresTest < Support::IntegrationTest
+  POOL = 5
+  LOCK = "select pg_advisory_lock(1)"
+  WAIT = "select pg_advisory_xact_lock_shared(1)"
+  SLEEP = "select pg_sleep(1000)"
+  APP = <<~RUBY
+    require "sequel"
+    Sequel.extension :fiber_concurrency
+    DATABASE = Sequel.connect(ENV.fetch("DATABASE_URL"), max_connections: #{POOL}, pool_timeout: 60, test: false)
+    QUERIES = { "/one" => "select 1", "/wait" => "#{WAIT}", "/sleep" => "#{SLEEP}" }
+    run(lambda do |env|
+      rows = QUERIES[env["PATH_INFO"]]&.then { |query| DATABASE.fetch(query).all }
+      [200, { "content-type" => "text/plain" }, [rows ? rows.size.to_s : Process.pid.to_s]]
+    end)
+  RUBY
+
+  def setup
+    super
+    @server = serve(APP, workers: 1, fibers: 64, env: { "DATABASE_URL" => postgres.url })
+    @worker = @server.get.body
+  end
+
+  def teardown
+    @holder&.finish
+    super
+  end
+
+  def test_all_of_sixty_four_requests_get_their_turn_with_the_connections
+    lock
+    clients = ask_for("/wait", 64)
+    await_queries(WAIT, POOL)
+    unlock
+    assert_equal [200] * 64, statuses(clients)
+    assert_equal POOL, postgres.connections
+  end
+
+  def test_a_request_that_needs_no_database_does_not_wait_for_those_that_do
+    lock
+    clients = ask_for("/wait", 10)
+    await_queries(WAIT, POOL)
+    assert_equal @worker, @server.get.body
+    unlock
+    assert_equal [200] * 10, statuses(clients)
+  end
+
+  def test_clients_that_leave_in_the_middle_of_a_query_leave_its_connection_behind
+    lock
+    clients = ask_for("/wait", 10)
+    await_queries(WAIT, POOL)
+    clients.each(&:close)
+    see_edge_go_round(@server)
+    unlock
+    await_queries(WAIT, 0)
+    assert_whole_pool
+  end
+
+  def test_a_query_that_is_cancelled_is_an_error_of_its_request_alone
+    lock
+    clients = ask_for("/wait", 3)
+    await_queries(WAIT, 3)
+    postgres.execute("select pg_cancel_backend(pid) from pg_stat_activity where query = $1 limit 1", WAIT)
+    await_queries(WAIT, 2)
+    unlock
+    assert_equal [200, 200, 500], statuses(clients).sort
+    assert_match(/canceling statement due to user request/, @server.log)
+    assert_whole_pool
+  end
+
+  def test_a_database_that_is_started_again_costs_errors_but_no_request_and_no_worker
+    broken = ask_for("/sleep", POOL)
+    await_queries(SLEEP, POOL)
+    waiting = ask_for("/one", POOL)
+    see_edge_go_round(@server)
+    postgres.restart
+    assert_equal [500] * POOL, statuses(broken)
+    assert_empty statuses(waiting) - [200, 500]
+    assert_equal [200, @worker], [@server.get("/one").status, @server.get.body]
+    assert_whole_pool
+  end
+
+  def test_a_stop_waits_for_the_queries_that_are_under_way
+    lock
+    clients = ask_for("/wait", 10)
+    await_queries(WAIT, POOL)
+    @server.kill(:TERM)
+    await_log(@server, /stopping/)
+    unlock
+    assert_equal [200] * 10, statuses(clients)
+    assert_equal 0, @server.wait.exitstatus
+    eventually(message: "the end of the connections") { postgres.connections.zero? }
+  end
+
+  private
+
+  def postgres
+    Support::Postgres.shared
+  end
+
+  # Makes WAIT wait until `unlock`.
+  def lock
+    @holder = PG.connect(postgres.url).tap { |connection| connection.exec(LOCK) }
+  end
+
+  def unlock
+    @holder.finish
+    @holder = nil
+  end
+
+  # Clients that have sent a request.
+  def ask_for(path, count)
+    Array.new(count) { ask(@server, "GET", path) }
+  end
+
+  def statuses(clients)
+    clients.map { |client| client.read_response.status }
+  end
+
+  # Waits until so many connections run the query.
+  def await_queries(query, count)
+    eventually(message: "#{count} times #{query}") { postgres.connections(like: query, state: "active") == count }
+  end
+
+  # No connection has been lost, and none is kept by a request that is over.
+  def assert_whole_pool
+    lock
+    clients = ask_for("/wait", POOL)
+    await_queries(WAIT, POOL)
+    unlock
+    assert_equal [[200] * POOL, POOL], [statuses(clients), postgres.connections]
+  end
+end

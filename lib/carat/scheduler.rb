@@ -3,6 +3,7 @@
 require_relative "native_path"
 require "carat/native"
 require_relative "scheduler/address_book"
+require_relative "scheduler/async_tasks"
 require_relative "scheduler/closing_io"
 require_relative "scheduler/joining"
 require_relative "scheduler/relocking"
@@ -21,6 +22,7 @@ module Carat
   #
   # `docs/scheduler.md` says what blocks nevertheless. The hooks that are not here are in the extension.
   class Scheduler < Native::Scheduler
+    include AsyncTasks
     include Selecting
     include Watching
 
@@ -48,7 +50,7 @@ module Carat
 
       super
       @addresses = AddressBook.new
-      @failure = nil
+      @failure = @tasks = nil
       @interrupted = @closed = false
     end
 
@@ -66,8 +68,7 @@ module Carat
       raise ArgumentError, "a fiber needs a block" unless block
       raise SchedulerError, "this scheduler is closed" if @closed
 
-      admit
-      Fiber.new(blocking: false, **options) { live(&block) }.tap { |fiber| start(fiber) }
+      new_fiber(**options, &block).tap { |fiber| start(fiber) }
     end
 
     # The hook of `Fiber.set_scheduler` and of a thread's end: runs what is left. What an interrupt (or `exit`) leaves
@@ -111,6 +112,11 @@ module Carat
 
     private
 
+    def new_fiber(**options, &block)
+      admit
+      Fiber.new(blocking: false, **options) { live(&block) }
+    end
+
     # A fiber's life. Errors of one are not the others' concern; those that are meant for the process are.
     def live
       yield
@@ -123,6 +129,7 @@ module Carat
       raise
     ensure
       Native::Scheduler.ended
+      end_transient_tasks
     end
 
     # As an error that ends a thread.

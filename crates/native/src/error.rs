@@ -104,6 +104,11 @@ pub(crate) fn closed(ruby: &Ruby) -> Error {
     made(ruby.exception_io_error(), "stream closed in another thread")
 }
 
+/// Whether it is the end of the scheduler.
+pub(crate) fn is_cancelled(ruby: &Ruby, error: &Error) -> bool {
+    error.is_kind_of(class(ruby, |classes| classes.cancelled))
+}
+
 /// An IO's own time is over: `IO::TimeoutError`, where Ruby has it.
 pub(crate) fn io_timeout(ruby: &Ruby) -> Error {
     let class = ruby

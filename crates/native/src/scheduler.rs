@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::scan_args::scan_args;
 use magnus::typed_data::Obj;
 use magnus::value::ReprValue;
 use magnus::{
@@ -60,6 +61,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_singleton_method("ended", function!(fibers::ended, 0))?;
     class.define_method("admit", method!(Scheduler::admit, 0))?;
     class.define_method("start", method!(Scheduler::start, 1))?;
+    class.define_method("push", method!(Scheduler::push, 1))?;
     class.define_method("run_fibers", method!(Scheduler::run_fibers, 0))?;
     class.define_method("cancel", method!(Scheduler::cancel, 0))?;
     class.define_method("release", method!(Scheduler::release, 0))?;
@@ -70,7 +72,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("block", method!(Scheduler::block, -1))?;
     class.define_method("unblock", method!(Scheduler::unblock, 2))?;
     class.define_method("fiber_interrupt", method!(Scheduler::interrupt, 2))?;
-    class.define_method("arm_timeout", method!(Scheduler::arm_timeout, 3))?;
+    class.define_method("arm_timeout", method!(Scheduler::arm_timeout, -1))?;
     class.define_method("disarm_timeout", method!(Scheduler::disarm_timeout, 1))?;
     class.define_method("longest_stretch", method!(Scheduler::longest_stretch, 0))?;
     class.define_method("close_stretch", method!(Scheduler::close_stretch, 0))?;
@@ -90,6 +92,11 @@ impl Scheduler {
     /// Starts a fiber; returns when it waits for the first time, or ends.
     fn start(ruby: &Ruby, scheduler: &Scheduler, fiber: Value) -> Result<(), Error> {
         scheduler.core.start(ruby, fiber.as_raw())
+    }
+
+    /// Lets a fiber go on when its turn comes: one that is new, or that blocks.
+    fn push(&self, fiber: Value) {
+        self.core.state().push(fiber.as_raw());
     }
 
     /// Runs until no fiber waits any more.
@@ -179,21 +186,20 @@ impl Scheduler {
         is_waiting
     }
 
-    /// From now on this fiber may be interrupted by `exception`, after so many seconds. Returns the number for
-    /// `disarm_timeout`.
-    fn arm_timeout(
-        ruby: &Ruby,
-        scheduler: &Scheduler,
-        seconds: Value,
-        exception: Value,
-        message: Value,
-    ) -> Result<u64, Error> {
+    /// From now on this fiber, or the one that is given, may be interrupted: `(seconds, exception, message, fiber)`.
+    /// Returns the number for `disarm_timeout`.
+    fn arm_timeout(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<u64, Error> {
+        let args = scan_args::<(Value, Value, Value), (Option<Value>,), (), (), (), ()>(args)?;
+        let (seconds, exception, message) = args.required;
         let limit = limit(seconds)?.unwrap_or(Duration::MAX);
         let Some(deadline) = Instant::now().checked_add(limit) else {
             return Err(Error::new(ruby.exception_range_error(), "too long"));
         };
         let timeout = Timeout {
-            fiber: core::current(),
+            fiber: args
+                .optional
+                .0
+                .map_or_else(core::current, AsRawValue::as_raw),
             exception: exception.as_raw(),
             message: message.as_raw(),
             deadline,

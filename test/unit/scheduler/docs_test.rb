@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/async_gem"
 require "support/scheduler_test"
 require "net/http"
 require "socket"
@@ -40,8 +41,18 @@ module Scheduler
       assert_match(/^ran for 0\.\d+ s: #<Fiber:/, output)
     end
 
+    def test_tasks_of_the_async_gem
+      skip Support::AsyncGem.obstacle if Support::AsyncGem.obstacle
+      server = TCPServer.new("127.0.0.1", 0)
+      keeper = Thread.new { serve_when_all_have_come(server, 3) }
+      urls = Array.new(3) { "http://127.0.0.1:#{server.addr[1]}/" }
+      assert_equal %w[ok ok ok], in_thread { example(5, binding) }
+    ensure
+      keeper&.kill
+    end
+
     def test_every_example_is_tested
-      assert_equal 5, EXAMPLES.size
+      assert_equal 6, EXAMPLES.size
     end
 
     private

@@ -101,9 +101,10 @@ impl Core {
         }
     }
 
-    /// Starts a fiber; returns when that waits for the first time, or ends.
+    /// Starts a fiber, or wakes one that blocks; returns when that waits for the next time, or ends.
     pub(crate) fn start(&self, ruby: &Ruby, fiber: VALUE) -> Result<(), Error> {
         self.admit(ruby)?;
+        self.state().rouse(fiber);
         let me = current();
         if self.is_run_by_other() {
             let pause = Wish {

@@ -179,6 +179,22 @@ impl State {
         self.line.join(Ready::Stranded(fiber));
     }
 
+    /// Lets a fiber go on when its turn comes. One that does not wait here has not begun yet.
+    pub(crate) fn push(&mut self, fiber: VALUE) {
+        if !self.rouse(fiber) {
+            self.strand(fiber);
+        }
+    }
+
+    /// Wakes a fiber that blocks. False when it does not wait here.
+    pub(crate) fn rouse(&mut self, fiber: VALUE) -> bool {
+        let is_waiting = self.waits.of_fiber(fiber).is_some();
+        if is_waiting {
+            self.unblock(fiber);
+        }
+        is_waiting
+    }
+
     /// The next fiber of the present round, and whether it is one that waits here.
     pub(crate) fn pop(&mut self) -> Option<(VALUE, bool)> {
         while let Some(ready) = self.line.take() {

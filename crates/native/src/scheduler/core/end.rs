@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use magnus::rb_sys::FromRawValue;
+use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::value::ReprValue;
 use magnus::{Error, Ruby, Value};
-use rb_sys::{VALUE, rb_thread_current};
+use rb_sys::{VALUE, rb_errinfo, rb_set_errinfo, rb_thread_current};
 
 use super::{Core, NOBODY, current};
 use crate::error;
@@ -27,12 +27,27 @@ impl Refusals {
 }
 
 impl Core {
-    /// Ends all waits, and those that begin from now on, with an exception; then lets the fibers end.
+    /// Ends all waits, and those that begin from now on, with an exception; then lets the fibers end. One that is not
+    /// ours (a task's of the async gem) passes the exception on, and so ends the loop, which then has to go on.
     pub(crate) fn cancel(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
+        // SAFETY: this thread holds the lock.
+        let reason = unsafe { Value::from_raw(rb_errinfo()) };
         self.is_cancelled.set(true);
         self.state().cancel();
-        self.run(ruby)
+        let mut ended = self.run(ruby);
+        while ended
+            .as_ref()
+            .is_err_and(|error| error::is_cancelled(ruby, error))
+        {
+            ended = self.run(ruby);
+        }
+        if reason.is_kind_of(ruby.exception_exception()) {
+            // Ruby looks for what has ended the thread when its scheduler has ended.
+            // SAFETY: it is an exception, alive on this stack.
+            unsafe { rb_set_errinfo(reason.as_raw()) };
+        }
+        ended
     }
 
     /// Refuses a second thread, and every wait when the scheduler has been cancelled.

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+module Carat
+  class Scheduler < Native::Scheduler
+    module AsyncTasks
+      # The root of a scheduler's tasks. Only a node of Async may be the parent of another one.
+      class TaskTree < Async::Node
+        def initialize(scheduler)
+          super()
+          @scheduler = scheduler
+        end
+
+        # Becomes a task's parent.
+        def adopt(task)
+          add_child(task)
+        end
+
+        # Called when a task has ended.
+        def consume
+          @scheduler.end_transient_tasks
+        end
+
+        # Whether there are tasks, but none that keeps the scheduler running.
+        def only_transient?
+          children? && children.finished?
+        end
+
+        # How many fibers run the tasks.
+        def fiber_count
+          traverse.count { |node, _| !node.equal?(self) && node.alive? }
+        end
+
+        # Tells all tasks to stop, if they still are all that is left. They are not transient from then on.
+        def transfer
+          children.each(&:stop) if only_transient?
+        end
+
+        def alive?
+          true
+        end
+      end
+    end
+  end
+end

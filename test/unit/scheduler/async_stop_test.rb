@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/async_gem"
+require "support/scheduler_test"
+
+module Scheduler
+  # How tasks of the async gem are stopped.
+  class AsyncStopTest < Support::SchedulerTest
+    def setup
+      skip Support::AsyncGem.obstacle if Support::AsyncGem.obstacle
+    end
+
+    def test_a_task_that_is_stopped_runs_its_ensure_blocks_and_its_children_stop
+      ended = []
+      statuses = fibers do
+        inner = nil
+        outer = Async { |task| (inner = task.async { wait_forever(ended, :inner) }) && wait_forever(ended, :outer) }
+        sleep(0) until inner
+        outer.stop
+        [outer, inner].map(&:status)
+      end
+      assert_equal [%i[outer inner], %i[stopped stopped]], [ended, statuses.map { |one| stopped(one) }]
+    end
+
+    def test_the_one_who_stops_a_task_goes_on
+      order = []
+      fibers do
+        task = Async { wait_forever(order, :ended) }
+        go do
+          task.stop
+          order << :stopped
+        end
+      end
+      assert_equal %i[ended stopped], order
+    end
+
+    def test_a_task_stops_itself
+      order = []
+      fibers do
+        Async { |task| hold(order, :ended) { task.stop && order << :never } }.wait
+        order << :waited
+      end
+      assert_equal %i[ended waited], order
+    end
+
+    def test_a_child_stops_its_parent
+      ended = []
+      fibers do
+        Async do |task|
+          task.async { wait_forever(ended, :sibling) }
+          task.async { sleep(0) && hold(ended, :child) { task.stop && ended << :never } }
+          wait_forever(ended, :parent)
+        end
+      end
+      assert_equal %i[child parent sibling], ended.sort
+    end
+
+    def test_a_stop_is_deferred
+      order = []
+      fibers do
+        task = Async do |one|
+          one.defer_stop { sleep(0.001) && order << :done }
+          order << :never
+        end
+        task.stop
+        order << :asked
+        task.wait
+      end
+      assert_equal %i[asked done], order
+    end
+
+    def test_an_ensure_block_of_a_stopped_task_may_wait
+      order = []
+      fibers do
+        task = Async do
+          sleep
+        ensure
+          sleep(0.001) && order << :waited
+        end
+        task.stop
+        task.wait
+        order << :ended
+      end
+      assert_equal %i[waited ended], order
+    end
+
+    def test_transient_tasks_end_with_the_last_of_the_others
+      ended = []
+      fibers do
+        Async(transient: true) do |task|
+          task.async(transient: true) { wait_forever(ended, 2) }
+          wait_forever(ended, 1)
+        end
+        go { sleep(0.002) && ended << :plain }
+        Async { sleep(0.005) && ended << :task }
+      end
+      assert_equal [:plain, :task, 1, 2], ended
+    end
+
+    def test_transient_tasks_end_with_the_fiber_that_made_them
+      ended = []
+      fibers { Sync { |task| task.async(transient: true) { wait_forever(ended, :transient) } } }
+      assert_equal [:transient], ended
+    end
+
+    def test_transient_tasks_end_with_a_thread_that_has_no_other_fiber
+      ended = []
+      in_thread do
+        Fiber.set_scheduler(Carat::Scheduler.new)
+        Async(transient: true) { wait_forever(ended, :transient) }
+      end
+      assert_equal [:transient], ended
+    end
+
+    private
+
+    # Async calls it cancelled from 2.40 on.
+    def stopped(status)
+      status == :cancelled ? :stopped : status
+    end
+
+    def wait_forever(ended, name)
+      hold(ended, name) { sleep }
+    end
+
+    def hold(ended, name)
+      yield
+    ensure
+      ended << name
+    end
+  end
+
+  # The same under GC.stress.
+  class AsyncStopStressTest < AsyncStopTest
+    include Stress
+  end
+end

@@ -2,10 +2,10 @@
 
 require_relative "native_path"
 require "carat/native"
-require_relative "scheduler/address_book"
 require_relative "scheduler/async_tasks"
 require_relative "scheduler/closing_io"
 require_relative "scheduler/joining"
+require_relative "scheduler/offloading"
 require_relative "scheduler/relocking"
 require_relative "scheduler/selecting"
 require_relative "scheduler/watching"
@@ -23,6 +23,7 @@ module Carat
   # `docs/scheduler.md` says what blocks nevertheless. The hooks that are not here are in the extension.
   class Scheduler < Native::Scheduler
     include AsyncTasks
+    include Offloading
     include Selecting
     include Watching
 
@@ -49,7 +50,6 @@ module Carat
       raise SchedulerError, "a scheduler is made by a fiber that another one runs" if Fiber.current_scheduler
 
       super
-      @addresses = AddressBook.new
       @failure = @tasks = nil
       @interrupted = @closed = false
     end
@@ -89,25 +89,6 @@ module Carat
       ensure
         disarm_timeout(number)
       end
-    end
-
-    # The hook of `Process.wait`, `system` and backticks: returns a Process::Status.
-    def process_wait(pid, flags)
-      ended = Process::Status.wait(pid, flags | Process::WNOHANG)
-      return ended if ended
-      return Thread.new { Process::Status.wait(pid, flags) }.value unless flags.zero? && await_exit(pid)
-
-      Process::Status.wait(pid, Process::WNOHANG)
-    end
-
-    # The hook of every look-up of a name: returns addresses, or nil when there are none.
-    def address_resolve(name)
-      @addresses.resolve(name)
-    end
-
-    # The hook of what an extension declares safe to run elsewhere.
-    def blocking_operation_wait(operation)
-      Thread.new { operation.call }.join
     end
 
     private

@@ -8,6 +8,7 @@ mod line;
 mod readiness;
 mod registry;
 mod selector;
+mod span;
 mod state;
 mod stretches;
 mod timeouts;

@@ -184,8 +184,8 @@ module Scheduler
         go { assert_equal "parent", reader.read(6) }
         pid = fork do
           queue = Queue.new
-          go { queue << sleep(0.001) }
-          exit!(queue.pop.zero? && Fiber.scheduler.waiting.zero? ? 0 : 1)
+          go { queue << :woken if sleep(0.001) }
+          exit!(queue.pop == :woken && Fiber.scheduler.waiting.zero? ? 0 : 1)
         end
         Process.wait(pid)
         writer.write("parent")

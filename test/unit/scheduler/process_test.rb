@@ -19,6 +19,16 @@ module Scheduler
       assert_equal 3, status.exitstatus
     end
 
+    def test_a_forked_process_may_become_another
+      status = fibers do
+        reader, writer = IO.pipe
+        go { writer.puts("go") }
+        pid = fork { exec(READ, in: reader) }
+        Process.wait2(pid)[1]
+      end
+      assert_predicate status, :success?
+    end
+
     def test_system_lets_others_run
       outcome = fibers do
         reader, writer = IO.pipe

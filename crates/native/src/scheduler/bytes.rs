@@ -4,9 +4,7 @@
 //! nothing that other processes share. Only what no readiness is known of, a page of a file that has to come from
 //! the disk, is read or written piece by piece, without Ruby's lock.
 
-use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{BorrowedFd, RawFd};
-use std::{ptr, slice};
+use std::ptr;
 
 use magnus::rb_sys::{AsRawValue, protect};
 use magnus::scan_args::scan_args;
@@ -15,12 +13,11 @@ use rb_sys::{
     rb_io_buffer_get_bytes_for_reading, rb_io_buffer_get_bytes_for_writing, rb_io_buffer_lock,
     rb_io_buffer_unlock,
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
-use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
+use rustix::io::{Errno, ReadWriteFlags};
 
 use super::core::check_interrupts;
 use super::readiness::{descriptor, own_timeout};
+use super::span::{Direction, File, HERE, Span, is_file, ready_call};
 use super::state::Wish;
 use super::waits::Outcome;
 use super::{Scheduler, limit};
@@ -29,36 +26,6 @@ use crate::gvl::{self, Callback};
 
 /// Most bytes that one system call moves, and so the longest that others wait for a disk.
 const PIECE_LIMIT: usize = 1024 * 1024;
-
-/// What a pipe takes at once, when it takes anything (POSIX: `PIPE_BUF`).
-const ATOMIC_LIMIT: usize = 4096;
-
-/// The current position, as `preadv2` and `pwritev2` spell it.
-const HERE: u64 = u64::MAX;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Read,
-    Write,
-}
-
-/// The memory of an `IO::Buffer`, from where the next bytes go.
-#[derive(Clone, Copy)]
-struct Span {
-    base: *mut u8,
-    size: usize,
-}
-
-/// Where the bytes of one call come from, or go to.
-#[derive(Clone, Copy)]
-struct File {
-    number: RawFd,
-    direction: Direction,
-    from: u64,
-}
-
-// SAFETY: it travels only to the other side of `gvl::leave`, on the same thread, and the buffer is locked meanwhile.
-unsafe impl Send for Span {}
 
 /// What one call of a hook is to do.
 struct Job {
@@ -181,7 +148,10 @@ impl Job {
         };
         let span = span.cut(PIECE_LIMIT);
         match span.call(file, ReadWriteFlags::NOWAIT) {
-            Err(Errno::AGAIN) if is_file(file) => self.disk(ruby, scheduler, span, file),
+            // What epoll has taken is no file; not to ask again saves a system call for each wait.
+            Err(Errno::AGAIN) if !scheduler.core.state().watches(file.number) && is_file(file) => {
+                self.disk(ruby, scheduler, span, file)
+            }
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
                 if is_file(file) {
                     return self.disk(ruby, scheduler, span, file);
@@ -269,62 +239,6 @@ impl Job {
             size: size - skipped,
         })
     }
-}
-
-impl Span {
-    fn cut(self, limit: usize) -> Span {
-        Span {
-            base: self.base,
-            size: self.size.min(limit),
-        }
-    }
-
-    /// One system call; interrupted ones are repeated.
-    fn call(self, file: File, flags: ReadWriteFlags) -> Result<usize, Errno> {
-        // SAFETY: only the number is used, and the kernel checks it.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
-        rustix::io::retry_on_intr(|| match file.direction {
-            Direction::Read => {
-                // SAFETY: the span lies within the buffer, which is not empty and which nobody else uses meanwhile.
-                let memory = unsafe { slice::from_raw_parts_mut(self.base, self.size) };
-                preadv2(descriptor, &mut [IoSliceMut::new(memory)], file.from, flags)
-            }
-            Direction::Write => {
-                // SAFETY: as above.
-                let memory = unsafe { slice::from_raw_parts(self.base, self.size) };
-                pwritev2(descriptor, &[IoSlice::new(memory)], file.from, flags)
-            }
-        })
-    }
-}
-
-/// A terminal and the like, which do not know `RWF_NOWAIT`: they are asked first.
-fn ready_call(span: Span, file: File) -> Result<usize, Errno> {
-    // SAFETY: only the number is used, and the kernel checks it.
-    let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
-    if fcntl_getfl(descriptor)?.contains(OFlags::NONBLOCK) {
-        return span.call(file, ReadWriteFlags::empty());
-    }
-    let events = match file.direction {
-        Direction::Read => PollFlags::IN,
-        Direction::Write => PollFlags::OUT,
-    };
-    let mut asked = [PollFd::from_borrowed_fd(descriptor, events)];
-    if poll(&mut asked, Some(&Timespec::default()))? == 0 {
-        return Err(Errno::AGAIN);
-    }
-    span.cut(ATOMIC_LIMIT).call(file, ReadWriteFlags::empty())
-}
-
-/// Whether epoll knows nothing of it.
-fn is_file(file: File) -> bool {
-    // SAFETY: only the number is used, and the kernel checks it.
-    let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
-    let kind = fstat(descriptor).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    matches!(
-        kind,
-        Ok(FileType::RegularFile | FileType::BlockDevice | FileType::Directory)
-    )
 }
 
 /// What Ruby expects: an error only when no byte was moved, for the next call meets it again.

@@ -8,6 +8,7 @@ use magnus::{
     Error, IntoValue, Module, Object, RArray, RClass, Ruby, TryConvert, Value, function, method,
 };
 use rb_sys::rb_io_descriptor;
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::state::Wish;
@@ -64,9 +65,16 @@ impl Scheduler {
         }
     }
 
-    /// The hook by which newer Rubies tell that a descriptor has been closed.
-    fn io_close(&self, number: RawFd) {
-        self.core.state().close(number);
+    /// The hook by which Ruby 4.0 has a descriptor closed; from anything but true it would conclude that it is open.
+    fn io_close(ruby: &Ruby, scheduler: &Scheduler, number: RawFd) -> Result<bool, Error> {
+        scheduler.core.state().close(number);
+        // SAFETY: Ruby hands the descriptor over and uses it no more.
+        if unsafe { libc::close(number) } == 0 {
+            return Ok(true);
+        }
+        let cause = std::io::Error::last_os_error();
+        let errno = Errno::from_io_error(&cause).unwrap_or(Errno::IO);
+        Err(error::system_call(ruby, errno))
     }
 
     /// Waits for the first of several IOs, given as pairs of IO and events. False when the time is over before.

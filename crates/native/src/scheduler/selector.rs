@@ -69,6 +69,13 @@ impl Selector {
         self.waiters == 0
     }
 
+    /// Whether this number was watched when it was last waited for.
+    pub(crate) fn is_registered(&self, number: RawFd) -> bool {
+        let place = usize::try_from(number).unwrap_or(usize::MAX);
+        let interest = self.interests.get(place);
+        interest.is_some_and(|interest| interest.is_registered)
+    }
+
     /// Has the ticket woken when the descriptor is ready for one of `events`, as `poll` numbers them.
     pub(crate) fn watch(
         &mut self,

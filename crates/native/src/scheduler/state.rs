@@ -1,5 +1,8 @@
 //! What a scheduler knows: who waits for what, and who may go on. It calls nothing of Ruby.
 
+mod expiry;
+mod turns;
+
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
@@ -9,7 +12,7 @@ use rustix::io::Errno;
 use super::batch::Batch;
 use super::line::{Line, Ready};
 use super::selector::{Selector, Watch};
-use super::timeouts::{Timeout, Timeouts};
+use super::timeouts::Timeouts;
 use super::timers::{Purpose, Timers};
 use super::waits::{Outcome, Ticket, Wait, Waits};
 
@@ -122,39 +125,6 @@ impl State {
             .is_some_and(|wait| wait.outcome.is_some())
     }
 
-    /// Wakes a fiber that blocks; one that does not, but is about to, when its turn comes. What it is given (a lock, an
-    /// element) nobody else is, so this counts more than a time that has run out before it could go on.
-    pub(crate) fn unblock(&mut self, fiber: VALUE) {
-        let Some(ticket) = self.waits.of_fiber(fiber) else {
-            self.line.join(Ready::Early(fiber));
-            return;
-        };
-        let Some(wait) = self.waits.get_mut(ticket).filter(|wait| wait.is_block) else {
-            return;
-        };
-        match wait.outcome {
-            None => {
-                wait.outcome = Some(Outcome::Unblocked);
-                self.line.join_first(Ready::Ticket(ticket));
-            }
-            Some(Outcome::TimedOut) => wait.outcome = Some(Outcome::Unblocked),
-            Some(Outcome::Expired(number)) => {
-                wait.outcome = Some(Outcome::Unblocked);
-                self.timeouts.postpone(number);
-            }
-            Some(_) => {}
-        }
-    }
-
-    /// Has `exception` raised in a fiber that waits. False when it does not.
-    pub(crate) fn interrupt(&mut self, fiber: VALUE, exception: VALUE) -> bool {
-        let Some(ticket) = self.waits.of_fiber(fiber) else {
-            return false;
-        };
-        self.wake(ticket, Outcome::Raised(exception));
-        true
-    }
-
     /// Wakes those who wait for this descriptor, which is about to be closed. False when there are none.
     pub(crate) fn close(&mut self, number: RawFd) -> bool {
         let waiters = self
@@ -174,111 +144,13 @@ impl State {
         }
     }
 
-    /// A fiber that switched to another by itself goes on when its turn comes.
-    pub(crate) fn strand(&mut self, fiber: VALUE) {
-        self.line.join(Ready::Stranded(fiber));
-    }
-
-    /// Lets a fiber go on when its turn comes. One that does not wait here has not begun yet.
-    pub(crate) fn push(&mut self, fiber: VALUE) {
-        if !self.rouse(fiber) {
-            self.strand(fiber);
-        }
-    }
-
-    /// Wakes a fiber that blocks. False when it does not wait here.
-    pub(crate) fn rouse(&mut self, fiber: VALUE) -> bool {
-        let is_waiting = self.waits.of_fiber(fiber).is_some();
-        if is_waiting {
-            self.unblock(fiber);
-        }
-        is_waiting
-    }
-
-    /// The next fiber of the present round, and whether it is one that waits here.
-    pub(crate) fn pop(&mut self) -> Option<(VALUE, bool)> {
-        while let Some(ready) = self.line.take() {
-            let ticket = match ready {
-                Ready::Stranded(fiber) => return Some((fiber, false)),
-                Ready::Ticket(ticket) => Some(ticket),
-                Ready::Early(fiber) => self.waits.of_fiber(fiber),
-            };
-            let wait = ticket.and_then(|ticket| self.waits.get_mut(ticket));
-            if let Some(wait) = wait
-                && (wait.outcome.is_some() == matches!(ready, Ready::Ticket(_)))
-                && (wait.outcome.is_some() || wait.is_block)
-            {
-                wait.outcome.get_or_insert(Outcome::Unblocked);
-                return Some((wait.fiber, true));
-            }
-        }
-        None
-    }
-
-    /// Lets each fiber go on that may go on by now.
-    pub(crate) fn begin_round(&mut self) {
-        self.line.begin_round();
-    }
-
-    /// Whether a fiber may go on.
-    pub(crate) fn is_busy(&self) -> bool {
-        !self.line.is_empty()
-    }
-
     /// Whether nobody waits and nobody may go on.
     pub(crate) fn is_over(&self) -> bool {
         self.waits.len() == 0 && self.line.is_empty()
     }
 
-    /// Wakes whose time is over. Returns the timeouts whose fibers do not wait here.
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<u64> {
-        let mut elsewhere = Vec::new();
-        while let Some(purpose) = self.timers.pop(now) {
-            match purpose {
-                Purpose::Wait(ticket) => self.wake(ticket, Outcome::TimedOut),
-                Purpose::Timeout(number) => elsewhere.extend(self.expire_timeout(number)),
-            }
-        }
-        elsewhere
-    }
-
-    /// A fiber that has been woken already has to go on first: it may have been given a lock that others wait for.
-    fn expire_timeout(&mut self, number: u64) -> Option<u64> {
-        let timeout = self.timeouts.get(number)?;
-        let Some(ticket) = self.waits.of_fiber(timeout.fiber) else {
-            return Some(number);
-        };
-        if self.is_woken(ticket) {
-            self.timeouts.postpone(number);
-        } else {
-            self.wake(ticket, Outcome::Expired(number));
-        }
-        None
-    }
-
-    pub(crate) fn next_in(&self, now: Instant) -> Option<Duration> {
-        self.timers.next_in(now)
-    }
-
     pub(crate) fn wait_count(&self) -> usize {
         self.waits.len()
-    }
-
-    pub(crate) fn add_timeout(&mut self, timeout: Timeout) -> u64 {
-        let number = self.timeouts.add(timeout);
-        self.timers.add(timeout.deadline, Purpose::Timeout(number));
-        number
-    }
-
-    pub(crate) fn remove_timeout(&mut self, number: u64) {
-        if let Some(timeout) = self.timeouts.remove(number) {
-            self.timers
-                .cancel(timeout.deadline, Purpose::Timeout(number));
-        }
-    }
-
-    pub(crate) fn timeouts(&mut self) -> &mut Timeouts {
-        &mut self.timeouts
     }
 
     /// The epoll instance, opened when it is first needed.
@@ -293,6 +165,12 @@ impl State {
         if let Some(selector) = &self.selector {
             crate::bell::ring(selector.bell());
         }
+    }
+
+    /// Whether epoll has this descriptor, or had its number.
+    pub(crate) fn watches(&self, number: RawFd) -> bool {
+        let selector = self.selector.as_ref();
+        selector.is_some_and(|selector| selector.is_registered(number))
     }
 
     pub(crate) fn watches_nothing(&self) -> bool {

@@ -8,6 +8,7 @@ require_relative "decode_case"
 require_relative "form_case"
 require_relative "idle_case"
 require_relative "load_case"
+require_relative "net_http_case"
 require_relative "roster"
 require_relative "sleepers_case"
 require_relative "slow_readers_case"
@@ -32,6 +33,11 @@ module Bench
     # A column with the ratio to this server and what is asked of it.
     def self.beside(base, bound, figure: :rate)
       Comparison.new(base: base, figure: figure, bound: bound)
+    end
+
+    # Milliseconds until a server answers => what is asked of the ratio to each other way to make the requests.
+    DELAYS = { 0 => 2.2, 10 => 2.2, 50 => nil, 100 => nil, 500 => 1.2 }.transform_values do |threads|
+      { "ruby-threads" => threads && Bound.at_least(threads), "async" => Bound.at_least(1) }
     end
 
     UPLOADS = [1, 3].product([false, true], [nil, 10_000_000]).map do |number, chunked, rate|
@@ -111,6 +117,14 @@ module Bench
       "sleepers" => SleepersCase.new(
         title: "10 000 requests that sleep at once", app: app("sleep.ru"),
         peers: Roster.named(%w[carat-f10000 puma-t10000])
+      ),
+      "gets20" => NetHttpCase.new(
+        title: "20 GETs by Net::HTTP to a server that takes 1 s", number: 20, delays: { 1000 => {} },
+        seconds: Bound.at_most(1.15), peers: Roster.named(%w[carat-run async ruby-threads ruby-blocking])
+      ),
+      "nethttp" => NetHttpCase.new(
+        title: "1000 GETs by Net::HTTP", number: 1000, delays: DELAYS,
+        peers: Roster.named(%w[carat-run async ruby-threads ruby-blocking])
       )
     }.freeze
 

@@ -44,6 +44,17 @@ module Bench
                command: [HYPER.path, "127.0.0.1:%<port>d"], obstacle: -> { HYPER.obstacle })
     end
 
+    # A way to make many requests in one program, beside the others of one case.
+    def self.client(name, *version, obstacle: -> {})
+      Peer.new(name: name, roles: { "client" => // }, workers: 1, command: [], obstacle: obstacle,
+               version: -> { Executable.first_line(RbConfig.ruby, *version) })
+    end
+
+    ASYNC = ["-e", 'gem "async", ">= 2"; puts "async #{Gem.loaded_specs["async"].version}"'].freeze
+    ASYNC_OBSTACLE = lambda do
+      "the async gem 2 is not installed" unless system(RbConfig.ruby, *ASYNC, out: File::NULL, err: File::NULL)
+    end
+
     DEFLATER = { "BENCH_DEFLATER" => "1" }.freeze
 
     PEERS = [
@@ -59,7 +70,9 @@ module Bench
       puma("puma-idle", "-t", "1:1", "-w", "0", config: File.join(BENCH, "apps", "puma_idle.rb")),
       puma("puma-t200", "-t", "200:200", "-w", "0"), puma("puma-t10000", "-t", "0:10000", "-w", "0"),
       puma_cluster(1), puma_cluster(2), puma_cluster(4),
-      hyper
+      hyper,
+      client("carat-run", CARAT, "--version"), client("async", *ASYNC, obstacle: ASYNC_OBSTACLE),
+      client("ruby-threads", "--version"), client("ruby-blocking", "--version")
     ].freeze
 
     # The peers with these names, in this order.

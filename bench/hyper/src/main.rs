@@ -1,9 +1,9 @@
 //! A bare hyper server on one thread: the limit for a server that is built on hyper.
 //!
 //! `bare-hyper 127.0.0.1:9292` answers `/` and `/10k` with the bytes of the programs in
-//! `bench/apps`, and everything else with 404.
+//! `bench/apps`, `/delay/100` as `/` after 100 ms, and everything else with 404.
 
-use std::{convert::Infallible, env, io, net::SocketAddr};
+use std::{convert::Infallible, env, io, net::SocketAddr, time::Duration};
 
 use http_body_util::Full;
 use hyper::{
@@ -11,14 +11,20 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 
 const HELLO: &[u8] = b"Hello, World!";
+
+/// Room for a thousand clients that connect at once.
+const BACKLOG: u32 = 4096;
 const TEN_KILOBYTES: &[u8; 10_240] = &[b'x'; 10_240];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
-    let listener = TcpListener::bind(address()?).await?;
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address()?)?;
+    let listener = socket.listen(BACKLOG)?;
     loop {
         // A failed accept is the client's (reset) or the machine's (out of descriptors): try again.
         if let Ok((stream, _)) = listener.accept().await {
@@ -40,16 +46,28 @@ fn address() -> io::Result<SocketAddr> {
 async fn serve(stream: TcpStream) {
     // Without TCP_NODELAY the answer is only later, not wrong.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(async |request| Ok::<_, Infallible>(answer(&request)));
+    let service = service_fn(async |request| {
+        if let Some(delay) = delay(&request) {
+            tokio::time::sleep(delay).await;
+        }
+        Ok::<_, Infallible>(answer(&request))
+    });
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     // The client is gone; there is nobody left to tell.
     let _ = connection.await;
+}
+
+/// How long the path asks to wait.
+fn delay(request: &Request<Incoming>) -> Option<Duration> {
+    let milliseconds = request.uri().path().strip_prefix("/delay/")?.parse().ok()?;
+    Some(Duration::from_millis(milliseconds)).filter(|delay| !delay.is_zero())
 }
 
 fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let (status, body) = match request.uri().path() {
         "/" => (StatusCode::OK, HELLO),
         "/10k" => (StatusCode::OK, TEN_KILOBYTES.as_slice()),
+        path if path.starts_with("/delay/") => (StatusCode::OK, HELLO),
         _ => (StatusCode::NOT_FOUND, b"not found".as_slice()),
     };
     let mut response = Response::new(Full::new(Bytes::from_static(body)));

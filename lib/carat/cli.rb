@@ -66,7 +66,7 @@ module Carat
     end
 
     def summary(settings)
-      processes = %i[workers threads].map { |name| "#{name} #{settings[name]}" }
+      processes = [:workers, settings[:fibers] ? :fibers : :threads].map { |name| "#{name} #{settings[name]}" }
       [settings[:rackup], settings.config_path, *processes, *settings[:bind]].compact.join(", ")
     end
 

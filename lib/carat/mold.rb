@@ -54,14 +54,18 @@ module Carat
       @configuration = Configuration.from_argv(@argv)
       require_relative "fiber_lane" if @configuration[:fibers]
       @app = Application.load(@configuration[:rackup])
-      @template = EnvTemplate.new(release: Rack.release, threads: @configuration[:threads],
-                                  workers: @configuration[:workers], spool_dir: @configuration[:spool_dir])
+      @template = template
       @configuration.hooks.run(:on_mold_boot)
     rescue ConfigError => e
       give_up(e.message, BAD_CONFIG)
     rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
       file = @configuration[:rackup] if @configuration
       give_up(BootFailure.new(e, file:).to_s, 1)
+    end
+
+    def template
+      EnvTemplate.new(release: Rack.release, capacity: @configuration[:fibers] || @configuration[:threads],
+                      workers: @configuration[:workers], spool_dir: @configuration[:spool_dir])
     end
 
     def give_up(text, status)

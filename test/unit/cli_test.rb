@@ -61,6 +61,8 @@ class CLITest < Minitest::Test
     assert_equal 0, run_cli("check", "-w2", "-b", "tcp://127.0.0.1:0")
     assert_equal "carat: the configuration is valid: #{path("config.ru")}, workers 2, threads 3, tcp://127.0.0.1:0\n",
                  @out.string
+    assert_equal 0, run_cli("check", "-f256", "-b", "tcp://127.0.0.1:0")
+    assert_includes @out.string, "workers 1, fibers 256, tcp"
   end
 
   def test_check_finds_what_is_wrong

@@ -27,7 +27,12 @@ module Carat
       private
 
       def needed
-        clients + (@configuration[:workers] * ((@configuration[:threads] * LANE) + 1)) + RESERVE
+        clients + (@configuration[:workers] * ((lanes * LANE) + 1)) + RESERVE
+      end
+
+      # Of one worker, whose fibers share a lane.
+      def lanes
+        @configuration[:fibers] ? 1 : @configuration[:threads]
       end
 
       def clients

@@ -16,9 +16,13 @@ class DoctorOpenFilesTest < Minitest::Test
                  "raise `ulimit -n` or LimitNOFILE, or lower max_connections", finding(NEEDED - 1).to_s
   end
 
+  def test_all_fibers_of_a_worker_share_what_one_thread_needs
+    assert_equal "ok       open files: 170 are allowed, 170 are needed", finding(170, fibers: 256).to_s
+  end
+
   private
 
-  def finding(allowed)
-    Carat::Doctor::OpenFiles.new({ workers: 2, threads: 3, max_connections: 100 }, allowed:).finding
+  def finding(allowed, fibers: nil)
+    Carat::Doctor::OpenFiles.new({ workers: 2, threads: 3, fibers:, max_connections: 100 }, allowed:).finding
   end
 end

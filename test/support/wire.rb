@@ -48,8 +48,8 @@ module Support
       frame(:fork_worker, [worker, generation, lanes].pack("L<L<S<"))
     end
 
-    def ask_stack(lane)
-      frame(:ask_stack, [lane].pack("S<"))
+    def ask_stack(lane, request)
+      frame(:ask_stack, [lane, request].pack("S<L<"))
     end
 
     # The kind and the payload of the frame that `bytes` begin with.

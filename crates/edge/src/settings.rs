@@ -109,3 +109,58 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
 }
+
+#[cfg(test)]
+impl Settings {
+    /// Settings that keep a test waiting for nothing.
+    pub(crate) fn plain() -> Settings {
+        let long = Duration::from_secs(60);
+        Settings {
+            version: String::new(),
+            directory: PathBuf::from("/"),
+            mold_command: Vec::new(),
+            bind: Vec::new(),
+            backlog: 1,
+            ready_fd: None,
+            workers: 1,
+            threads: 1,
+            fibers: None,
+            log: Some(PathBuf::from("/dev/null")),
+            log_format: LogFormat::Text,
+            access_log: false,
+            spool_dir: PathBuf::from("/var/tmp"),
+            spool_limit: u64::MAX,
+            inline_body_limit: 1,
+            body_buffer: 1,
+            request_body: RequestMode::Whole,
+            multipart: Multipart::App,
+            max_parts: 1,
+            max_files: 1,
+            max_part_header: 1,
+            max_field_bytes: 1,
+            decode_requests: false,
+            max_decoded_body: 1,
+            max_decode_ratio: 1,
+            max_body: 1,
+            max_header_bytes: 1,
+            max_headers: 1,
+            max_uri: 1,
+            max_connections: 1,
+            body_min_rate: 0,
+            write_timeout: long,
+            write_min_rate: 0,
+            compress: false,
+            compress_min_bytes: 0,
+            gzip_level: 1,
+            brotli_level: 1,
+            zstd_level: 1,
+            queue_limit: 1,
+            header_timeout: long,
+            idle_timeout: long,
+            request_timeout: long,
+            queue_timeout: long,
+            shutdown_timeout: long,
+            boot_timeout: long,
+        }
+    }
+}

@@ -8,7 +8,7 @@ use magnus::{
     Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby,
     Symbol, TypedData, function, gc, method,
 };
-use wire::control::{ForkWorker, Stack, decode_ask_stack, encode_boot_failed, encode_signal};
+use wire::control::{AskStack, ForkWorker, Stack, encode_boot_failed, encode_signal};
 use wire::{Hello, Kind, Peer};
 
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ struct State {
 /// What the edge asks for.
 enum Message {
     Drain,
-    AskStack(u16),
+    AskStack(AskStack),
     ForkWorker(ForkWorker, Vec<OwnedFd>),
     /// The edge has closed the socket.
     End,
@@ -82,15 +82,15 @@ impl Control {
         control.send(ruby, |out| hello.encode(out))
     }
 
-    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:ask_stack, lane]` or
+    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:ask_stack, lane, request]` or
     /// `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control.io.drive(ruby, &control.state, State::receive)?;
         Ok(match message {
             Message::End => None,
             Message::Drain => Some(ruby.ary_new_from_values(&[ruby.to_symbol("drain")])),
-            Message::AskStack(lane) => {
-                let message = (ruby.to_symbol("ask_stack"), lane);
+            Message::AskStack(ask) => {
+                let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
                 RArray::from_value(message.into_value_with(ruby))
             }
             Message::ForkWorker(fork, descriptors) => Some(fork_message(ruby, fork, descriptors)?),
@@ -114,7 +114,7 @@ impl Control {
         control.send(ruby, |out| encode_boot_failed(out, text))
     }
 
-    /// Where the thread of a lane, counted from 0, stands.
+    /// Where a request of a lane, counted from 0, stands.
     fn stack(ruby: &Ruby, control: &Control, lane: u16, text: RString) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };
@@ -164,7 +164,7 @@ impl State {
         };
         Ok(Some(match frame.kind {
             Kind::Drain => Message::Drain,
-            Kind::AskStack => Message::AskStack(decode_ask_stack(frame.payload)?),
+            Kind::AskStack => Message::AskStack(AskStack::decode(frame.payload)?),
             Kind::ForkWorker => {
                 let fork = ForkWorker::decode(frame.payload)?;
                 if self.inbox.descriptors.len() < fork.descriptors() {

@@ -74,7 +74,7 @@ impl ForkWorker {
     }
 }
 
-/// Where the thread of a lane stands.
+/// Where a request stands: the answer to [`AskStack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stack<'a> {
     /// The lane's place in its worker, from 0.
@@ -102,19 +102,34 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// Appends the question where the thread of `lane` stands.
-pub fn encode_ask_stack(out: &mut Vec<u8>, lane: u16) {
-    frame::push(out, Kind::AskStack, |out| {
-        out.extend_from_slice(&lane.to_le_bytes());
-    });
+/// The question where a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskStack {
+    /// The lane's place in its worker, from 0.
+    pub lane: u16,
+    /// The request's id on the lane.
+    pub request: u32,
 }
 
-/// Reads the payload of that question: the lane.
-pub fn decode_ask_stack(payload: &[u8]) -> Result<u16, Malformed> {
-    let mut cursor = Cursor::new(payload);
-    let lane = cursor.u16()?;
-    cursor.end()?;
-    Ok(lane)
+impl AskStack {
+    /// Appends the frame to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame::push(out, Kind::AskStack, |out| {
+            out.extend_from_slice(&self.lane.to_le_bytes());
+            out.extend_from_slice(&self.request.to_le_bytes());
+        });
+    }
+
+    /// Reads the payload.
+    pub fn decode(payload: &[u8]) -> Result<AskStack, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        let ask = AskStack {
+            lane: cursor.u16()?,
+            request: cursor.u32()?,
+        };
+        cursor.end()?;
+        Ok(ask)
+    }
 }
 
 /// Appends why a boot has failed: one or more lines for people, cut to [`TEXT_LIMIT`].
@@ -165,6 +180,23 @@ mod tests {
         assert!(!Page::is_behind(6, 7));
         assert!(Page::is_behind(1, u32::MAX));
         assert!(!Page::is_behind(u32::MAX, 1));
+    }
+
+    #[test]
+    fn the_question_where_a_request_stands_survives_the_wire() {
+        let ask = AskStack {
+            lane: 3,
+            request: u32::MAX - 1,
+        };
+        let mut bytes = Vec::new();
+        ask.encode(&mut bytes);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(frame.kind, Kind::AskStack);
+        assert_eq!(AskStack::decode(frame.payload), Ok(ask));
+        let without_request = &frame.payload[..2];
+        assert_eq!(AskStack::decode(without_request), Err(Malformed::Truncated));
     }
 
     #[test]

@@ -34,9 +34,9 @@ pub enum Kind {
     ForkWorker = 32,
     /// Mold or worker: the boot has failed.
     BootFailed = 33,
-    /// Edge to worker: tell where a lane's thread stands.
+    /// Edge to worker: tell where a request stands.
     AskStack = 34,
-    /// Worker: where a lane's thread stands.
+    /// Worker: where a request stands.
     Stack = 35,
     /// Worker: asks to be drained, because it was told to end by a signal.
     Leaving = 36,

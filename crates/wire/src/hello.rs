@@ -26,7 +26,7 @@ pub struct Hello {
     pub pid: u32,
     /// What the socket is for.
     pub peer: Peer,
-    /// How many requests a lane takes at once; 0 where it is none.
+    /// How many requests a lane takes at once, 1 at least; 0 where it is none.
     pub capacity: u16,
 }
 
@@ -65,6 +65,9 @@ impl Hello {
         };
         let capacity = cursor.u16()?;
         cursor.end()?;
+        if (peer == Peer::Lane) == (capacity == 0) {
+            return Err(Malformed::BadValue("capacity"));
+        }
         Ok(Hello {
             version,
             pid,
@@ -79,14 +82,28 @@ mod tests {
     use super::*;
     use crate::Frame;
 
-    #[test]
-    fn a_greeting_survives_the_wire() {
-        let hello = Hello::new(Peer::Lane, 4242, 256);
+    fn decoded(hello: Hello) -> Result<Hello, Malformed> {
         let mut bytes = Vec::new();
         hello.encode(&mut bytes);
         let frame = Frame::first(&bytes)
             .expect("well formed")
             .expect("complete");
-        assert_eq!(Hello::decode(frame.payload), Ok(hello));
+        Hello::decode(frame.payload)
+    }
+
+    #[test]
+    fn a_greeting_survives_the_wire() {
+        for (peer, capacity) in [(Peer::Mold, 0), (Peer::Worker, 0), (Peer::Lane, 256)] {
+            let hello = Hello::new(peer, 4242, capacity);
+            assert_eq!(decoded(hello), Ok(hello));
+        }
+    }
+
+    #[test]
+    fn lanes_and_nobody_else_take_requests() {
+        for (peer, capacity) in [(Peer::Mold, 1), (Peer::Worker, 1), (Peer::Lane, 0)] {
+            let refused = decoded(Hello::new(peer, 4242, capacity));
+            assert_eq!(refused, Err(Malformed::BadValue("capacity")));
+        }
     }
 }

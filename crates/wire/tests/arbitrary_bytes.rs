@@ -1,7 +1,7 @@
 //! Whatever bytes arrive, a decoder answers: it never panics, and never reads past what it was given.
 
 use proptest::prelude::*;
-use wire::control::{ForkWorker, Stack, decode_ask_stack};
+use wire::control::{AskStack, ForkWorker, Stack};
 use wire::stream::{Chunk, Window, decode_id};
 use wire::{Frame, HEADER_BYTES, Hello, Kind, Request, RequestBody, RequestHead, Response};
 
@@ -9,7 +9,7 @@ fn decode_all(payload: &[u8]) {
     let _ = Hello::decode(payload);
     let _ = ForkWorker::decode(payload);
     let _ = Stack::decode(payload);
-    let _ = decode_ask_stack(payload);
+    let _ = AskStack::decode(payload);
     let _ = Chunk::decode(payload);
     let _ = Window::decode(payload);
     let _ = decode_id(payload);

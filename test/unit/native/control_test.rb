@@ -35,8 +35,8 @@ module Native
     end
 
     def test_it_receives_orders
-      @edge.send_frame(Support::Wire.ask_stack(2) + Support::Wire.frame(:drain))
-      assert_equal [[:ask_stack, 2], [:drain]], [@control.receive, @control.receive]
+      @edge.send_frame(Support::Wire.ask_stack(2, 7) + Support::Wire.frame(:drain))
+      assert_equal [[:ask_stack, 2, 7], [:drain]], [@control.receive, @control.receive]
     end
 
     def test_a_worker_comes_with_its_descriptors

@@ -51,9 +51,9 @@ module Native
     def test_control_messages_under_stress
       near, far = UNIXSocket.pair
       control = Carat::Native::Control.new(near.tap { |io| io.autoclose = false }.fileno)
-      3.times { |lane| far.write(Support::Wire.ask_stack(lane)) }
+      3.times { |lane| far.write(Support::Wire.ask_stack(lane, 7)) }
       messages = under_stress { Array.new(3) { control.receive } }
-      assert_equal [[:ask_stack, 0], [:ask_stack, 1], [:ask_stack, 2]], messages
+      assert_equal [[:ask_stack, 0, 7], [:ask_stack, 1, 7], [:ask_stack, 2, 7]], messages
       control.close
       far.close
     end

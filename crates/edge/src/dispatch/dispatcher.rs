@@ -43,17 +43,20 @@ impl Dispatcher {
 
     /// Asks the application. Dropping what is returned takes the request out of the queue, or drops
     /// the answer.
-    pub(crate) fn ask(&self, call: Call) -> Result<Asking, Refusal> {
+    pub(crate) fn ask(self: &Rc<Self>, call: Call) -> Result<Asking, Refusal> {
         let exchange = Rc::new(Exchange::new(call));
         self.admit(&exchange)?;
         Ok(Asking::new(exchange))
     }
 
-    fn admit(&self, exchange: &Rc<Exchange>) -> Result<(), Refusal> {
-        let waiting = self.queue.borrow().len();
+    fn admit(self: &Rc<Self>, exchange: &Rc<Exchange>) -> Result<(), Refusal> {
+        let (waiting, now) = (self.queue.borrow().len(), exchange.arrived);
         if waiting == 0 {
-            if let Some(lane) = self.choose(exchange.arrived) {
-                self.begin(&lane, exchange, exchange.arrived);
+            if let Some(lane) = self.choose(now) {
+                self.begin(&lane, exchange, now);
+                if lane.is_of_many() {
+                    self.rebalance_soon();
+                }
                 return Ok(());
             }
         }
@@ -65,20 +68,26 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Takes those out of the queue whose clients are gone; whether that has made room.
+    /// Takes those out of the queue whose clients are gone; whether that has made room. Those that only wait
+    /// until the bytes of others are sent to a worker that would work on them do not count.
     fn makes_room(&self) -> bool {
         let mut queue = self.queue.borrow_mut();
         queue.retain(|exchange| !exchange.is_cancelled());
-        queue.len() < self.settings.queue_limit
+        let lanes = self.lanes.borrow();
+        let vacancies: usize = lanes.iter().map(|lane| lane.vacancies()).sum();
+        queue.len() < self.settings.queue_limit + vacancies
     }
 
-    /// The most recently used lane that holds nothing, or else the one that holds least and has room.
+    /// The most recently used lane that holds nothing, or else the one that holds least and has room, if
+    /// possible of a worker that has not been seen to stand still.
     pub(super) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
         let idle = self.idle.borrow_mut().pop();
         idle.or_else(|| {
             let lanes = self.lanes.borrow();
             let with_room = lanes.iter().filter(|lane| lane.has_room(now));
-            with_room.min_by_key(|lane| lane.held().len()).cloned()
+            with_room
+                .min_by_key(|lane| (lane.is_stalled(), lane.held().len()))
+                .cloned()
         })
     }
 
@@ -179,6 +188,11 @@ impl Dispatcher {
         self.lanes
             .borrow_mut()
             .retain(|known| !Rc::ptr_eq(known, lane));
+        self.rest_no_more(lane);
+    }
+
+    /// The lane is not chosen because it holds nothing any more.
+    pub(super) fn rest_no_more(&self, lane: &Rc<Lane>) {
         self.idle
             .borrow_mut()
             .retain(|known| !Rc::ptr_eq(known, lane));
@@ -197,5 +211,111 @@ impl Dispatcher {
             message,
             &[("worker", &lane.tag.worker), ("request", &Line(exchange))],
         );
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use tokio::sync::mpsc::UnboundedReceiver;
+
+    use super::super::lane::tests::{call, lane};
+    use super::*;
+    use crate::dispatch::Asking;
+
+    /// A dispatcher of one worker each with a lane of such a capacity, and what it tells.
+    pub(in crate::dispatch) struct Fixture {
+        pub(in crate::dispatch) dispatcher: Rc<Dispatcher>,
+        pub(in crate::dispatch) lanes: Vec<Rc<Lane>>,
+        pub(in crate::dispatch) events: UnboundedReceiver<Event>,
+    }
+
+    impl Fixture {
+        pub(in crate::dispatch) fn new(capacities: &[u16]) -> Fixture {
+            let settings = Rc::new(Settings::plain());
+            let log = Rc::new(Log::open(&settings).expect("a log"));
+            let (sender, events) = Events::channel();
+            let dispatcher = Dispatcher::new(&settings, &log, sender);
+            let lanes: Vec<_> = (1..)
+                .zip(capacities)
+                .map(|(worker, capacity)| lane(worker, *capacity))
+                .collect();
+            for lane in &lanes {
+                dispatcher.lane_opened(lane);
+            }
+            Fixture {
+                dispatcher,
+                lanes,
+                events,
+            }
+        }
+
+        pub(in crate::dispatch) fn ask(&self, method: &str, path: &str) -> Asking {
+            let asked = self.dispatcher.ask(call(method, path));
+            asked.expect("admitted")
+        }
+
+        /// How many requests each lane holds.
+        pub(in crate::dispatch) fn load(&self) -> Vec<usize> {
+            self.lanes.iter().map(|lane| lane.held().len()).collect()
+        }
+
+        /// The paths of those that wait, the next first.
+        pub(in crate::dispatch) fn queue(&self) -> Vec<String> {
+            let queue = self.dispatcher.queue.borrow();
+            let path = |exchange: &Rc<Exchange>| exchange.call.parts.uri.path().to_owned();
+            queue.iter().map(path).collect()
+        }
+    }
+
+    /// Runs a test that may start tasks.
+    pub(in crate::dispatch) fn locally(test: impl FnOnce()) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        let runtime = runtime.expect("a runtime");
+        tokio::task::LocalSet::new().block_on(&runtime, async { test() });
+    }
+
+    #[test]
+    fn lanes_of_many_are_filled_evenly_up_to_their_capacity() {
+        locally(|| {
+            let fixture = Fixture::new(&[3, 3]);
+            let asked: Vec<_> = (0..5).map(|_| fixture.ask("GET", "/")).collect();
+            assert_eq!(fixture.load().iter().sum::<usize>(), 5);
+            assert!(fixture.load().contains(&2));
+            let more: Vec<_> = (0..2).map(|_| fixture.ask("GET", "/late")).collect();
+            assert_eq!(
+                (fixture.load(), fixture.queue()),
+                (vec![3, 3], vec!["/late".to_owned()])
+            );
+            drop((asked, more));
+        });
+    }
+
+    #[test]
+    fn requests_on_lanes_are_not_counted_as_waiting() {
+        locally(|| {
+            let fixture = Fixture::new(&[3]);
+            let asked: Vec<_> = (0..4).map(|_| fixture.ask("GET", "/")).collect();
+            assert_eq!((fixture.load(), asked.len()), (vec![3], 4));
+            assert!(fixture.dispatcher.ask(call("GET", "/")).is_err());
+        });
+    }
+
+    #[test]
+    fn a_burst_that_a_worker_has_places_for_is_not_refused_though_its_bytes_must_wait() {
+        locally(|| {
+            let fixture = Fixture::new(&[3]);
+            fixture.lanes[0].clog();
+            fixture.dispatcher.choose(Instant::now());
+            let asked: Vec<_> = (0..4).map(|_| fixture.ask("GET", "/")).collect();
+            assert_eq!((fixture.load(), asked.len()), (vec![0], 4));
+            assert!(fixture.dispatcher.ask(call("GET", "/")).is_err());
+
+            fixture.lanes[0].push(Vec::clear);
+            assert!(fixture.lanes[0].has_recovered());
+            fixture.dispatcher.refill(&fixture.lanes[0], Instant::now());
+            assert_eq!((fixture.load(), fixture.queue().len()), (vec![3], 1));
+        });
     }
 }

@@ -1,30 +1,25 @@
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::rc::Rc;
-use std::sync::atomic::{Ordering, fence};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use link::Outbox;
-use wire::control::Page;
 
-use super::Intake;
 use super::encode::encode;
 use super::exchange::Exchange;
+use super::holding::{Held, Holding, Stage};
 use super::pace::{PREFETCH_WAIT, Pace};
+use super::page::{RECALL_REFRESH, SharedPage};
+use super::stall::Stall;
 use crate::body::StreamSender;
 use crate::frames::FrameSocket;
 use crate::supervise::WorkerId;
 
 /// With so many bytes waiting to be sent, a lane takes no further request.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
-
-/// After so many requests an old recall is refreshed.
-const RECALL_REFRESH: u32 = 1 << 24;
 
 /// Which lane of which worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,21 +28,21 @@ pub(crate) struct LaneTag {
     pub(crate) lane: u16,
 }
 
-/// One Ruby thread, seen from the edge: what it was given and has not answered.
+/// One Ruby thread, seen from the edge: what it was given and has not answered. A lane of capacity 1 works on the first
+/// of its requests while others may wait behind it; one of many works on all that it has, and is given no more than that.
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(crate) tag: LaneTag,
-    page: File,
+    page: SharedPage,
     state: Cell<State>,
     is_over: Cell<bool>,
     capacity: Cell<u16>,
     outbox: RefCell<Outbox>,
-    held: RefCell<VecDeque<Held>>,
-    last_id: Cell<u32>,
-    /// The id through which requests were recalled.
-    recalled: Cell<u32>,
+    /// Whether a request had to wait because too many bytes wait to be sent.
+    is_clogged: Cell<bool>,
+    held: RefCell<Holding>,
     pace: Cell<Pace>,
-    front_since: Cell<Instant>,
+    stall: Stall,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -59,39 +54,23 @@ pub(crate) enum State {
     Open,
     /// Finishes what it holds.
     Draining,
-    /// Its worker is over the time of a request, or gone.
+    /// Its worker is gone.
     Closed,
-}
-
-/// A request that the worker has been given.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) id: u32,
-    pub(super) stage: Stage,
-}
-
-#[derive(Debug)]
-pub(super) enum Stage {
-    /// The application has not answered.
-    Waiting(Rc<Exchange>),
-    /// Its answer is being streamed, while the application may still read its body.
-    Streaming(StreamSender, Option<Rc<Intake>>),
 }
 
 impl Lane {
     pub(crate) fn new(tag: LaneTag, page: File) -> Lane {
         Lane {
             tag,
-            page,
+            page: SharedPage::new(page),
             state: Cell::new(State::Opening),
             is_over: Cell::new(false),
             capacity: Cell::new(0),
             outbox: RefCell::default(),
+            is_clogged: Cell::new(false),
             held: RefCell::default(),
-            last_id: Cell::new(0),
-            recalled: Cell::new(0),
             pace: Cell::default(),
-            front_since: Cell::new(Instant::now()),
+            stall: Stall::default(),
             waker: RefCell::default(),
         }
     }
@@ -127,136 +106,168 @@ impl Lane {
         self.held.borrow().is_empty()
     }
 
-    /// What the worker holds, oldest first.
-    pub(super) fn held(&self) -> Ref<'_, VecDeque<Held>> {
+    /// What the worker holds.
+    pub(super) fn held(&self) -> Ref<'_, Holding> {
         self.held.borrow()
+    }
+
+    /// Whether the worker works on several requests at once.
+    pub(super) fn is_of_many(&self) -> bool {
+        self.capacity.get() > 1
+    }
+
+    /// How many more requests the worker would work on.
+    pub(super) fn vacancies(&self) -> usize {
+        let capacity = match self.state.get() {
+            State::Open => usize::from(self.capacity.get()),
+            State::Opening | State::Draining | State::Closed => 0,
+        };
+        capacity.saturating_sub(self.held.borrow().len())
     }
 
     /// Whether the lane takes another request.
     pub(super) fn has_room(&self, now: Instant) -> bool {
         let held = self.held.borrow().len();
-        self.state.get() == State::Open
-            && self
-                .pace
-                .get()
-                .has_room(usize::from(self.capacity.get()), held, self.running(now))
-            && self.outbox.borrow().len() < OUTBOX_LIMIT
+        let running = self.running(now);
+        let capacity = usize::from(self.capacity.get());
+        let wants =
+            self.state.get() == State::Open && self.pace.get().has_room(capacity, held, running);
+        let is_full = wants && self.outbox.borrow().len() >= OUTBOX_LIMIT;
+        if is_full {
+            self.is_clogged.set(true);
+        }
+        wants && !is_full
     }
 
-    /// How long the request at the front has been with the worker.
-    pub(super) fn running(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.front_since.get())
+    /// Whether a lane that had to refuse a request for the bytes that wait takes some again.
+    pub(super) fn has_recovered(&self) -> bool {
+        self.is_clogged.get()
+            && self.outbox.borrow().len() < OUTBOX_LIMIT / 2
+            && self.is_clogged.replace(false)
+    }
+
+    /// How long the worker has been at the oldest request.
+    fn running(&self, now: Instant) -> Duration {
+        let held = self.held.borrow();
+        let since = held.oldest().map_or(now, |oldest| oldest.since);
+        now.saturating_duration_since(since)
+    }
+
+    /// The requests that the application works on and has not answered for longer than `limit`, oldest first.
+    pub(super) fn overdue(&self, now: Instant, limit: Duration) -> Vec<u32> {
+        let held = self.held.borrow();
+        let running = held.iter().take(usize::from(self.capacity.get()));
+        let overdue = running.filter(|held| held.is_overdue(now, limit));
+        overdue.map(|held| held.id).collect()
     }
 
     /// Gives the worker a request.
     pub(super) fn begin(self: &Rc<Self>, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
-        let id = self.last_id.get().wrapping_add(1);
-        encode(&mut self.outbox.borrow_mut(), id, &exchange.call)?;
-        if let Some(intake) = exchange.call.intake() {
-            intake.connect(Rc::clone(self), id);
-        }
-        self.last_id.set(id);
-        if id % RECALL_REFRESH == 0 {
-            self.refresh_recall()?;
-        }
         let mut held = self.held.borrow_mut();
-        if held.is_empty() {
-            self.front_since.set(now);
+        let ticket = held.ticket();
+        encode(&mut self.outbox.borrow_mut(), ticket.id, &exchange.call)?;
+        if let Some(intake) = exchange.call.intake() {
+            intake.connect(Rc::clone(self), ticket.id);
         }
-        held.push_back(Held {
-            id,
-            stage: Stage::Waiting(exchange),
-        });
+        if ticket.id % RECALL_REFRESH == 0 {
+            self.page.refresh_recall()?;
+        }
+        held.add(ticket, exchange, now);
         self.wake();
         Ok(())
     }
 
     /// Takes the request with this id off the lane.
-    pub(super) fn release(&self, id: u32, now: Instant) -> Option<Stage> {
+    pub(super) fn release(&self, id: u32, now: Instant) -> Option<Held> {
         let mut held = self.held.borrow_mut();
-        let place = held.iter().position(|held| held.id == id)?;
-        if place == 0 {
-            self.front_since.set(now);
+        let is_oldest = held.oldest().is_some_and(|oldest| oldest.id == id);
+        let released = held.remove(id)?;
+        if is_oldest && !self.is_of_many() {
+            // Its thread comes to the next one only now.
+            if let Some(next) = held.oldest_mut() {
+                next.since = now;
+            }
         }
-        held.remove(place).map(|held| held.stage)
+        Some(released)
     }
 
-    /// Puts the request back as one whose answer is being streamed.
-    pub(super) fn keep_streaming(&self, id: u32, sender: StreamSender, intake: Option<Rc<Intake>>) {
-        self.held.borrow_mut().push_front(Held {
-            id,
-            stage: Stage::Streaming(sender, intake),
-        });
+    /// The request with this id, if it is not answered.
+    pub(super) fn waiting(&self, id: u32) -> Option<Rc<Exchange>> {
+        match &self.held.borrow().get(id)?.stage {
+            Stage::Waiting(exchange) => Some(Rc::clone(exchange)),
+            Stage::Streaming(..) => None,
+        }
+    }
+
+    /// The request is answered, and its body is streamed from now on.
+    pub(super) fn keep_streaming(&self, id: u32, sender: StreamSender, now: Instant) {
+        if let Some(held) = self.held.borrow_mut().get_mut(id) {
+            held.stream(sender, now);
+        }
     }
 
     /// The worker takes `bytes` more of the body of request `id`.
     pub(super) fn grant(&self, id: u32, bytes: u32) {
         let held = self.held.borrow();
-        let intake = held
-            .iter()
-            .find(|held| held.id == id)
-            .and_then(|held| match &held.stage {
-                Stage::Waiting(exchange) => exchange.call.intake(),
-                Stage::Streaming(_, intake) => intake.as_ref(),
-            });
-        if let Some(intake) = intake {
+        if let Some(intake) = held.get(id).and_then(Held::intake) {
             intake.grant(bytes);
         }
     }
 
     /// Takes everything that the worker holds, oldest first.
-    pub(super) fn take_held(&self) -> VecDeque<Held> {
-        self.held.take()
+    pub(super) fn take_held(&self) -> impl Iterator<Item = Held> + use<> {
+        self.held.borrow_mut().take_all()
     }
 
     /// The request that the worker has begun last, as it wrote on the shared page.
     pub(super) fn begun(&self) -> u32 {
-        let mut id = [0; size_of::<u32>()];
-        // The page cannot be read only if it was never written: nothing has begun.
-        let _ = self.page.read_exact_at(&mut id, Page::BEGUN_AT as u64);
-        u32::from_le_bytes(id)
+        self.page.begun()
     }
 
-    /// Whether requests wait in the lane behind one that takes long.
+    /// The worker has sent something.
+    pub(super) fn heard(&self) {
+        self.stall.end();
+    }
+
+    /// Whether the worker was seen to stand still, and has not been heard of since.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.stall.is_on()
+    }
+
+    /// Whether the worker begins at once what it is given, as far as is known without looking.
+    pub(super) fn is_quick(&self) -> bool {
+        !self.is_stalled() && !self.is_ahead()
+    }
+
+    /// Whether requests wait in the lane that the worker does not come to.
     pub(super) fn has_surplus(&self, now: Instant) -> bool {
-        self.is_ahead() && self.running(now) > PREFETCH_WAIT
+        let waited = if self.is_of_many() {
+            let held = self.held.borrow();
+            self.stall.look(&held, self.begun(), now)
+        } else {
+            self.running(now)
+        };
+        self.is_ahead() && waited > PREFETCH_WAIT
     }
 
-    /// Whether the lane holds more than the worker takes at once.
+    /// Whether the lane holds requests that the worker has not begun, as far as is known without looking.
     pub(super) fn is_ahead(&self) -> bool {
-        self.held.borrow().len() > usize::from(self.capacity.get())
-    }
-
-    fn write_recalled(&self, id: u32) -> io::Result<()> {
-        self.recalled.set(id);
-        let word = id.to_le_bytes();
-        self.page.write_all_at(&word, Page::RECALLED_AT as u64)
-    }
-
-    /// Moves an old recall up to what has begun, which recalls nothing: ids wrap around, and what is
-    /// half of them behind would look as if it were ahead. One that may still be wanted stays.
-    fn refresh_recall(&self) -> io::Result<()> {
-        let begun = self.begun();
-        if Page::is_behind(begun, self.recalled.get()) {
-            self.write_recalled(begun)?;
+        let held = self.held.borrow();
+        if self.is_of_many() {
+            return self.stall.may_be_behind(&held);
         }
-        Ok(())
+        held.len() > usize::from(self.capacity.get())
     }
 
     /// Takes back what the worker has not begun, oldest first.
     pub(super) fn recall(&self) -> io::Result<Vec<Rc<Exchange>>> {
-        self.write_recalled(self.last_id.get())?;
-        fence(Ordering::SeqCst);
-        let begun = self.begun();
-        let mut recalled = Vec::new();
-        self.held.borrow_mut().retain(|held| match &held.stage {
-            Stage::Waiting(exchange) if Page::is_behind(held.id, begun) => {
-                recalled.push(Rc::clone(exchange));
-                false
-            }
-            _ => true,
-        });
-        Ok(recalled)
+        let mut held = self.held.borrow_mut();
+        let begun = self.page.recall(held.last_id())?;
+        let back = held.take_behind(begun);
+        if self.is_of_many() && !back.is_empty() {
+            self.stall.begin();
+        }
+        Ok(back)
     }
 
     /// Takes note of how long the application took.
@@ -301,94 +312,189 @@ impl fmt::Display for LaneTag {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use http::Request;
 
     use super::*;
+    use crate::body::Upstream;
     use crate::dispatch::Call;
     use crate::http::Peer;
     use crate::listen::Local;
 
-    fn exchange() -> Rc<Exchange> {
-        let (parts, ()) = Request::new(()).into_parts();
-        let local = Local { port: 80 };
-        let remote = "127.0.0.1".to_owned();
-        Rc::new(Exchange::new(Call::new(
-            parts,
-            Rc::new(Peer { remote, local }),
-        )))
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    struct Nobody;
+
+    impl Upstream for Nobody {
+        fn taken(&self, _bytes: u32) {}
+        fn abandoned(&self) {}
     }
 
-    /// A lane that holds this many requests, with its page.
-    fn lane_with(requests: u32) -> (Rc<Lane>, File) {
-        let page = rustix::fs::memfd_create("page", rustix::fs::MemfdFlags::CLOEXEC);
-        let page = File::from(page.expect("a memfd"));
-        page.set_len(Page::BYTES as u64).expect("room for the page");
-        let tag = LaneTag {
-            worker: WorkerId {
-                number: 1,
-                serial: 0,
-            },
-            lane: 0,
+    pub(in crate::dispatch) fn call(method: &str, path: &str) -> Call {
+        let request = Request::builder().method(method).uri(path).body(());
+        let (parts, ()) = request.expect("a valid request").into_parts();
+        let local = Local { port: 80 };
+        let remote = "127.0.0.1".to_owned();
+        Call::new(parts, Rc::new(Peer { remote, local }))
+    }
+
+    fn exchange() -> Rc<Exchange> {
+        Rc::new(Exchange::new(call("GET", "/")))
+    }
+
+    /// A lane of a worker that begins what a test says.
+    pub(in crate::dispatch) fn lane(worker: u32, capacity: u16) -> Rc<Lane> {
+        let worker = WorkerId {
+            number: worker,
+            serial: u64::from(worker),
         };
-        let lane = Rc::new(Lane::new(tag, page.try_clone().expect("a duplicate")));
-        lane.open(1);
-        for _ in 0..requests {
-            lane.begin(exchange(), Instant::now()).expect("encoded");
+        let unshared = File::open("/dev/null").expect("there on every machine");
+        let mut lane = Lane::new(LaneTag { worker, lane: 0 }, unshared);
+        lane.page = SharedPage::unshared();
+        lane.open(capacity);
+        Rc::new(lane)
+    }
+
+    impl Lane {
+        /// The worker begins this request; whether it may.
+        pub(in crate::dispatch) fn worker_begins(&self, id: u32) -> bool {
+            self.page.begin(id)
         }
-        (lane, page)
+
+        /// The worker reads nothing.
+        pub(in crate::dispatch) fn clog(&self) {
+            self.push(|out| out.resize(OUTBOX_LIMIT, 0));
+        }
+
+        pub(in crate::dispatch) fn ids(&self) -> Vec<u32> {
+            self.held().iter().map(|held| held.id).collect()
+        }
+    }
+
+    /// A lane that has been given this many requests at a time, and that time.
+    fn lane_with(requests: u32, capacity: u16) -> (Rc<Lane>, Instant) {
+        let (lane, now) = (lane(1, capacity), Instant::now());
+        for _ in 0..requests {
+            lane.begin(exchange(), now).expect("encoded");
+        }
+        (lane, now)
+    }
+
+    fn stream(lane: &Lane, id: u32, now: Instant) {
+        let (sender, _body) = crate::body::stream(Box::new(Nobody));
+        lane.keep_streaming(id, sender, now);
     }
 
     #[test]
     fn only_what_the_worker_has_not_begun_is_recalled() {
-        let (lane, page) = lane_with(3);
-        page.write_all_at(&1_u32.to_le_bytes(), Page::BEGUN_AT as u64)
-            .expect("written");
-        assert_eq!(lane.recall().expect("recalled").len(), 2);
-        assert_eq!(
-            lane.held().iter().map(|held| held.id).collect::<Vec<_>>(),
-            [1]
-        );
-
-        let mut recalled = [0; 4];
-        page.read_exact_at(&mut recalled, Page::RECALLED_AT as u64)
-            .expect("read");
-        assert_eq!(u32::from_le_bytes(recalled), 3);
-    }
-
-    #[test]
-    fn an_old_recall_never_looks_as_if_it_were_ahead() {
-        let (lane, page) = lane_with(0);
-        for last in [
-            RECALL_REFRESH,
-            u32::MAX / 2 + 1,
-            u32::MAX - RECALL_REFRESH + 1,
-            0,
-        ] {
-            let begun = last.wrapping_sub(2);
-            page.write_all_at(&begun.to_le_bytes(), Page::BEGUN_AT as u64)
-                .expect("written");
-            lane.last_id.set(last.wrapping_sub(1));
-            lane.recalled.set(begun.wrapping_sub(RECALL_REFRESH));
-            lane.begin(exchange(), Instant::now()).expect("encoded");
-            assert_eq!(lane.recalled.get(), begun);
+        for capacity in [1, 256] {
+            let (lane, _) = lane_with(3, capacity);
+            assert!(lane.worker_begins(1));
+            assert_eq!(lane.recall().expect("recalled").len(), 2);
+            assert_eq!(lane.ids(), [1]);
+            assert!(!lane.worker_begins(3));
         }
     }
 
     #[test]
-    fn a_recall_that_is_still_wanted_is_not_refreshed() {
-        let (lane, page) = lane_with(0);
-        lane.last_id.set(RECALL_REFRESH - 1);
-        lane.recalled.set(RECALL_REFRESH - 1);
-        page.write_all_at(&7_u32.to_le_bytes(), Page::BEGUN_AT as u64)
-            .expect("written");
-        lane.begin(exchange(), Instant::now()).expect("encoded");
-        assert_eq!(lane.recalled.get(), RECALL_REFRESH - 1);
+    fn a_lane_of_one_is_ahead_when_it_holds_more_than_that() {
+        assert!(!lane_with(1, 1).0.is_ahead());
+        assert!(lane_with(2, 1).0.is_ahead());
     }
 
     #[test]
-    fn a_lane_is_ahead_when_it_holds_more_than_its_capacity() {
-        assert!(!lane_with(1).0.is_ahead());
-        assert!(lane_with(2).0.is_ahead());
+    fn behind_a_request_that_runs_the_time_of_the_next_has_not_begun() {
+        let (lane, start) = lane_with(2, 1);
+        assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [1]);
+        lane.release(1, start + LIMIT).expect("held");
+        assert!(lane.overdue(start + LIMIT * 2, LIMIT).is_empty());
+        assert_eq!(lane.overdue(start + LIMIT * 3, LIMIT), [2]);
+    }
+
+    #[test]
+    fn in_a_lane_of_many_each_request_has_its_own_time() {
+        let (lane, start) = lane_with(2, 256);
+        lane.begin(exchange(), start + LIMIT).expect("encoded");
+        lane.release(1, start + LIMIT).expect("held");
+        assert!(lane.overdue(start + LIMIT, LIMIT).is_empty());
+        assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [2]);
+        assert_eq!(lane.overdue(start + LIMIT * 3, LIMIT), [2, 3]);
+    }
+
+    #[test]
+    fn a_stream_is_never_overdue_and_hides_nobody_in_a_lane_of_many() {
+        let (many, start) = lane_with(3, 256);
+        stream(&many, 1, start);
+        stream(&many, 3, start);
+        assert_eq!(many.overdue(start + LIMIT * 2, LIMIT), [2]);
+
+        let (one, start) = lane_with(2, 1);
+        stream(&one, 1, start);
+        assert!(one.overdue(start + LIMIT * 2, LIMIT).is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_is_streamed_leaves_the_order_as_it_was() {
+        let (lane, start) = lane_with(3, 256);
+        stream(&lane, 2, start + LIMIT);
+        assert_eq!(lane.ids(), [1, 2, 3]);
+        assert!(lane.waiting(2).is_none());
+        let held = lane.release(2, start).expect("held");
+        assert!(matches!(held.stage, Stage::Streaming(..)));
+        assert_eq!(held.since, start + LIMIT);
+    }
+
+    #[test]
+    fn a_lane_of_many_never_takes_more_than_its_capacity() {
+        let (lane, now) = lane_with(3, 4);
+        lane.note_pace(Duration::from_micros(1));
+        assert!(lane.has_room(now));
+        assert_eq!(lane.vacancies(), 1);
+        lane.begin(exchange(), now).expect("encoded");
+        assert!(!lane.has_room(now));
+        assert_eq!(lane.vacancies(), 0);
+    }
+
+    #[test]
+    fn a_lane_that_drains_has_no_vacancies() {
+        let (lane, now) = lane_with(1, 4);
+        lane.set_state(State::Draining);
+        assert_eq!((lane.vacancies(), lane.has_room(now)), (0, false));
+    }
+
+    #[test]
+    fn a_lane_whose_bytes_wait_recovers_when_half_of_them_are_gone() {
+        let (lane, now) = lane_with(1, 4);
+        assert!(!lane.has_recovered());
+        lane.clog();
+        assert!(!lane.has_room(now));
+        assert!(!lane.has_recovered());
+        lane.push(|out| out.truncate(OUTBOX_LIMIT / 2 - 1));
+        assert!(lane.has_recovered());
+        assert!(lane.has_room(now) && !lane.has_recovered());
+    }
+
+    #[test]
+    fn what_a_computing_thread_has_not_begun_becomes_surplus() {
+        let (lane, start) = lane_with(3, 256);
+        assert!(lane.is_ahead());
+        lane.worker_begins(2);
+        assert!(!lane.has_surplus(start + PREFETCH_WAIT * 2));
+        assert!(lane.has_surplus(start + PREFETCH_WAIT * 4));
+        assert_eq!(lane.recall().expect("recalled").len(), 1);
+        assert!(lane.is_stalled() && !lane.is_ahead());
+        lane.heard();
+        assert!(!lane.is_stalled());
+    }
+
+    #[test]
+    fn a_thread_that_goes_on_beginning_has_no_surplus() {
+        let (lane, start) = lane_with(100, 256);
+        for id in 1..100 {
+            lane.worker_begins(id);
+            assert!(!lane.has_surplus(start + PREFETCH_WAIT * 2 * id));
+        }
+        lane.worker_begins(100);
+        assert!(!lane.has_surplus(start + LIMIT) && !lane.is_ahead());
     }
 }

@@ -6,9 +6,12 @@ mod dispatcher;
 mod encode;
 mod exchange;
 mod feed;
+mod holding;
 mod lane;
 mod losses;
 mod pace;
+mod page;
+mod stall;
 mod traffic;
 
 pub(crate) use answer::Answer;

@@ -13,10 +13,11 @@ use link::Inbox;
 use wire::stream::{self, Chunk, STREAM_WINDOW, Window};
 use wire::{Frame, Hello, Kind, Malformed, Response, ResponseBody};
 
+use super::Answer;
 use super::answer::response;
 use super::dispatcher::Dispatcher;
-use super::lane::{Lane, Stage};
-use super::{Answer, Intake};
+use super::holding::Stage;
+use super::lane::Lane;
 use crate::body::{ReplyBody, StreamSender, Upstream, partial};
 use crate::frames::FrameSocket;
 use crate::http::Refusal;
@@ -45,7 +46,11 @@ fn poll_traffic(
     if lane.is_over() {
         return Poll::Ready(Ok(()));
     }
-    let flushed = lane.poll_flush(cx, socket);
+    let mut flushed = lane.poll_flush(cx, socket);
+    while lane.has_recovered() {
+        dispatcher.refill(lane, Instant::now());
+        flushed = lane.poll_flush(cx, socket);
+    }
     lane.set_waker(cx.waker());
     match flushed {
         // A worker that reads no more may still have sent something; the end of that is the end of the lane.
@@ -75,6 +80,7 @@ fn take_frames(
     while let Some(frame) = frames.next()? {
         batch.take(frame, || descriptors.pop_front().map(File::from))?;
     }
+    lane.heard();
     dispatcher.refill(lane, now);
     dispatcher.rebalance_soon();
     Ok(())
@@ -133,20 +139,22 @@ impl Batch<'_> {
         let answer = Response::decode(payload)?;
         let is_file = matches!(answer.body, ResponseBody::File { .. });
         let file = if is_file { descriptor() } else { None };
-        let Some(Stage::Waiting(exchange)) = self.lane.release(answer.id, self.now) else {
+        let Some(exchange) = self.lane.waiting(answer.id) else {
             // Nobody asked, or it was asked on behalf of somebody who got another answer.
+            self.decline(&answer);
             return Ok(());
         };
         let app_time = Duration::from_micros(u64::from(answer.app_micros));
         self.lane.note_pace(app_time);
         let made = response(&answer, payload, &exchange.call.parts, file, || {
-            self.stream(answer.id, exchange.call.intake().cloned())
+            self.stream(answer.id)
         })
         .map(|whole| {
             let is_coded = self.dispatcher.settings.compress;
             partial(whole, &exchange.call.parts, is_coded)
         });
-        if answer.body != ResponseBody::Stream {
+        if answer.body != ResponseBody::Stream || made.is_err() {
+            self.lane.release(answer.id, self.now);
             exchange.call.leave_unread();
         }
         let queue_time = self
@@ -159,6 +167,7 @@ impl Batch<'_> {
                 app_time,
             }),
             Err(bad) => {
+                self.decline(&answer);
                 self.dispatcher.refused_answer(&exchange, &bad);
                 Err(Refusal::BadAnswer)
             }
@@ -166,8 +175,15 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// Nobody takes the pieces of this answer, and nothing may wait for that.
+    fn decline(&self, answer: &Response<'_>) {
+        if answer.body == ResponseBody::Stream {
+            self.lane.push(|out| stream::encode_abort(out, answer.id));
+        }
+    }
+
     /// A body whose pieces follow on the lane.
-    fn stream(&self, id: u32, intake: Option<Rc<Intake>>) -> ReplyBody {
+    fn stream(&self, id: u32) -> ReplyBody {
         let lane = Rc::clone(self.lane);
         let upstream = LaneUpstream {
             lane,
@@ -175,32 +191,30 @@ impl Batch<'_> {
             taken: Cell::new(0),
         };
         let (sender, body) = crate::body::stream(Box::new(upstream));
-        self.lane.keep_streaming(id, sender, intake);
+        self.lane.keep_streaming(id, sender, self.now);
         ReplyBody::stream(body)
     }
 
     fn with_stream(&self, id: u32, act: impl FnOnce(&StreamSender)) {
         let held = self.lane.held();
-        let stage = held
-            .iter()
-            .find(|held| held.id == id)
-            .map(|held| &held.stage);
-        if let Some(Stage::Streaming(sender, _)) = stage {
+        if let Some(Stage::Streaming(sender, _)) = held.get(id).map(|held| &held.stage) {
             act(sender);
         }
     }
 
     /// A streamed answer has ended.
     fn streamed(&self, id: u32, end: impl FnOnce(&StreamSender)) {
-        let lasted = self.lane.running(self.now);
-        match self.lane.release(id, self.now) {
-            Some(Stage::Streaming(sender, _)) => {
+        let Some(held) = self.lane.release(id, self.now) else {
+            return;
+        };
+        match held.stage {
+            Stage::Streaming(sender, _) => {
+                let lasted = self.now.saturating_duration_since(held.since);
                 self.lane.note_pace(lasted);
                 end(&sender);
             }
             // The worker has skipped what was recalled while it took it.
-            Some(Stage::Waiting(exchange)) => self.dispatcher.requeue(vec![exchange]),
-            None => {}
+            Stage::Waiting(exchange) => self.dispatcher.requeue(vec![exchange]),
         }
     }
 }

@@ -35,8 +35,8 @@ pub(crate) enum Event {
     LaneDrained(LaneTag),
     /// The lane is closed.
     LaneLost(LaneTag),
-    /// The lane's request has taken too long.
-    LaneStuck(LaneTag),
+    /// A request of the lane, by its id there, has taken too long.
+    LaneStuck { tag: LaneTag, request: u32 },
     /// A child process is dead.
     Reaped { pid: u32, status: WaitStatus },
 }

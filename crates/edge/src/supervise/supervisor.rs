@@ -72,7 +72,7 @@ impl Supervisor {
             Event::Closed(Who::Worker(id)) => self.worker_closed(id),
             Event::LaneLost(tag) => self.lane_lost(tag.worker),
             Event::LaneDrained(tag) => self.lane_drained(tag.worker),
-            Event::LaneStuck(tag) => self.lane_stuck(tag.worker, tag.lane),
+            Event::LaneStuck { tag, request } => self.lane_stuck(tag, request),
             Event::Reaped { pid, status } => self.reaped(pid, status)?,
         }
         Ok(())

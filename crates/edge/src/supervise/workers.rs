@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tokio::task::spawn_local;
-use wire::control::{ForkWorker, encode_ask_stack, encode_signal};
+use wire::control::{AskStack, ForkWorker, encode_signal};
 
 use super::channel::Channel;
 use super::event::Who;
@@ -14,7 +14,7 @@ use super::roster::{Boot, Stage, Worker};
 use super::signals::signal_process;
 use super::supervisor::Supervisor;
 use super::worker_id::WorkerId;
-use crate::dispatch::carry;
+use crate::dispatch::{LaneTag, carry};
 use crate::log::Field;
 
 /// How long a process that was told to end by SIGTERM has until SIGKILL.
@@ -164,19 +164,24 @@ impl Supervisor {
 
     /// A request has taken too long: the worker says where it stands, finishes its other requests, and
     /// is replaced.
-    pub(super) fn lane_stuck(&mut self, id: WorkerId, lane: u16) {
+    pub(super) fn lane_stuck(&mut self, tag: LaneTag, request: u32) {
         let now = Instant::now();
         let deadline = now + self.server.settings.shutdown_timeout;
-        let Some(worker) = self.roster.get_mut(id) else {
+        let Some(worker) = self.roster.get_mut(tag.worker) else {
             return;
         };
-        worker
-            .channel
-            .send(Vec::new(), |out| encode_ask_stack(out, lane));
-        if !matches!(worker.stage, Stage::Ending { .. } | Stage::Lost { .. }) {
-            let stack = now + STACK_WAIT;
-            worker.stage = Stage::Stuck { stack, deadline };
-            self.server.dispatcher.drain(id);
+        let lane = tag.lane;
+        let ask = AskStack { lane, request };
+        worker.channel.send(Vec::new(), |out| ask.encode(out));
+        let stack = now + STACK_WAIT;
+        match &mut worker.stage {
+            Stage::Ending { .. } | Stage::Lost { .. } => {}
+            // Another of its requests did before; its time is over when it was to be.
+            Stage::Stuck { stack: answer, .. } => *answer = stack,
+            stage => {
+                *stage = Stage::Stuck { stack, deadline };
+                self.server.dispatcher.drain(tag.worker);
+            }
         }
     }
 

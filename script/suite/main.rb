@@ -10,7 +10,7 @@ module Suite
 
   # What does not depend on how many requests a worker takes at once, and is to work in fibers as in threads.
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
-              "http_{body,encode_stream,file,range,response,stream},upload_example}_test.rb"
+              "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
   def self.ruby_tests(name, *patterns, env: {})
     Step.new(name, env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *Dir[*patterns].sort, reader: :minitest)

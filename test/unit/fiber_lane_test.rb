@@ -30,6 +30,28 @@ class FiberLaneTest < Support::NativeTest
     assert_equal [1, 50, 0], lane.lane.stats.values_at(:places, :served, :running)
   end
 
+  def test_requests_that_compute_are_served_by_one_place_though_it_lets_others_have_their_turn
+    lane = fibers(->(_env) { self.class.compute(0.002) })
+    20.times { lane.request }
+    20.times { lane.response }
+    assert_operator lane.lane.stats[:places], :<=, 2
+  end
+
+  def test_answers_leave_before_others_have_their_turn
+    is_seen = false
+    app = lambda do |env|
+      env["PATH_INFO"] == "/spin" ? @gates[:all].pop && (Thread.pass until is_seen) : @gates[:all] << "go"
+      self.class.compute(0.002)
+    end
+    lane = fibers(app)
+    lane.request(path: "/spin")
+    eventually { @gates[:all].num_waiting == 1 }
+    lane.send_bytes(Support::Wire.request(2) + Support::Wire.request(3))
+    assert_equal 2, lane.response.id
+    is_seen = true
+    assert_equal [1, 3], Array.new(2) { lane.response.id }.sort
+  end
+
   def test_no_more_places_are_opened_than_the_capacity
     lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] }, capacity: 3)
     5.times { lane.request }

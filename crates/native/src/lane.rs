@@ -104,15 +104,16 @@ impl Lane {
     /// have closed.
     fn await_vacancy(ruby: &Ruby, lane: &Lane) -> Result<bool, Error> {
         loop {
-            let (is_over, has_held) = {
+            let (is_over, is_paused, has_held) = {
                 let session = &borrow(ruby, &lane.state)?.session;
-                (session.is_over(), session.has_held())
+                (session.is_over(), session.is_paused, session.has_held())
             };
             let places = lane.places.get();
             if is_over && places == 0 {
                 return Ok(false);
             }
-            let is_missed = lane.turns.idle() == 0 && (has_held || !lane.turns.is_read());
+            let is_waiting = has_held || !lane.turns.is_read();
+            let is_missed = lane.turns.idle() == 0 && !is_paused && is_waiting;
             if !is_over && is_missed && places < lane.capacity.get() {
                 return Ok(true);
             }
@@ -152,6 +153,10 @@ impl Lane {
         mut step: impl FnMut(&mut State, BorrowedFd<'_>) -> Result<Step<T>, Failure>,
     ) -> Result<T, Error> {
         loop {
+            if want == Want::Request && borrow(ruby, &self.state)?.session.is_paused {
+                self.turns.wait_for_others(ruby, want)?;
+                continue;
+            }
             let reached = {
                 let mut state = borrow(ruby, &self.state)?;
                 state.session.is_read = self.turns.is_read();
@@ -166,10 +171,19 @@ impl Lane {
                     let read = || self.io.wait(ruby, Readiness::Readable);
                     self.turns.wait(ruby, want, read)?;
                 }
-                Step::Pause => pause(ruby)?,
+                Step::Pause => self.pause(ruby)?,
             }
             borrow(ruby, &self.state)?.session.fairness.resumed();
         }
+    }
+
+    /// Lets others have their turn. What has arrived stays where it is until then: no other place, and no new one, is
+    /// needed for it, since this one goes on.
+    fn pause(&self, ruby: &Ruby) -> Result<(), Error> {
+        borrow(ruby, &self.state)?.session.is_paused = true;
+        let paused = pause(ruby);
+        borrow(ruby, &self.state)?.session.is_paused = false;
+        paused
     }
 
     /// Wakes those for whom something has been read.

@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) fairness: Fairness,
     /// Whether somebody waits for the socket, and so is the one to read it.
     pub(crate) is_read: bool,
+    /// Whether the one who takes requests lets others have their turn, and then goes on.
+    pub(crate) is_paused: bool,
     /// The edge has closed the socket.
     is_gone: bool,
 }
@@ -203,16 +205,19 @@ impl Session {
         !self.is_gone && self.talks.is_drained()
     }
 
-    /// What cannot wait goes before the next request: other fibers, and answers.
+    /// What cannot wait goes before the next request: answers, and other fibers.
     fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, Failure> {
-        if self.fairness.is_over(now) {
-            return Ok(Step::Pause);
-        }
-        let must_flush = self.outbox.len() > OUTBOX_LIMIT || self.patience.is_over(now);
+        let must_pause = self.fairness.is_over(now);
+        let is_full = self.outbox.len() > OUTBOX_LIMIT;
+        let must_flush = must_pause || is_full || self.patience.is_over(now);
         if must_flush && self.flush(socket)? == Flush::Blocked {
             return Ok(Step::Wait(Readiness::Writable));
         }
-        Ok(Step::Done(true))
+        Ok(if must_pause {
+            Step::Pause
+        } else {
+            Step::Done(true)
+        })
     }
 
     /// Whether the next frame is of this kind; frames that are no requests are dealt with on the way.

@@ -7,6 +7,7 @@ require_relative "carat/configuration"
 # Carat, an application server for Ruby: a Rust edge that owns the connections, and Ruby workers that answer.
 module Carat
   autoload :FiberPool, File.expand_path("carat/fiber_pool", __dir__)
+  autoload :Reactor, File.expand_path("carat/reactor", __dir__)
   autoload :Scheduler, File.expand_path("carat/scheduler", __dir__)
   autoload :SchedulerError, File.expand_path("carat/scheduler", __dir__)
   autoload :Worker, File.expand_path("carat/worker", __dir__)

@@ -12,14 +12,20 @@ module Carat
     # `size` is a number of fibers; the block, if any, is given each StandardError that a job does not rescue. Without
     # a block the scheduler treats it as the error of any fiber.
     def initialize(size, &on_error)
+      raise ArgumentError, "a pool has a whole number of places, 1 or more: #{size.inspect}" unless
+        size.is_a?(Integer) && size.positive?
+
       @size = size
       @on_error = on_error
       @places = Thread::SizedQueue.new(size)
       @draining = Thread::Mutex.new
     end
 
-    # Runs the block in a fiber; waits for a place if all are taken. Returns the fiber.
+    # Runs the block in a fiber; waits for a place if all are taken. Returns the fiber. A job may not wait for a place in
+    # its own pool: when all do, none ever gets one. Raises SchedulerError in a thread without a scheduler.
     def spawn(&job)
+      raise SchedulerError, "a pool takes a scheduler: spawn inside of Carat.run" unless Fiber.scheduler
+
       @places.push(true)
       begun = false
       Fiber.schedule do

@@ -4,6 +4,31 @@ require "test_helper"
 require "support/scheduler_test"
 
 class FiberPoolTest < Support::SchedulerTest
+  def test_a_size_is_a_whole_number_of_places
+    [0, -1, 1.5, "20", nil].each { |size| assert_raises(ArgumentError) { Carat::FiberPool.new(size) } }
+  end
+
+  def test_a_thread_without_a_scheduler_is_refused
+    pool = Carat::FiberPool.new(1)
+    assert_raises(Carat::SchedulerError) { pool.spawn { flunk } }
+    assert_equal 0, pool.running
+  end
+
+  def test_a_job_that_ends_by_another_exception_frees_its_place
+    pool = Carat::FiberPool.new(1)
+    assert_raises(NotImplementedError) { fibers { pool.spawn { raise NotImplementedError } } }
+    assert_equal 0, pool.running
+  end
+
+  def test_who_waits_for_a_place_gets_it_in_turn
+    seen = []
+    fibers do
+      pool = Carat::FiberPool.new(1)
+      5.times { |number| go { pool.spawn { sleep(0.001) && seen << number } } }
+    end
+    assert_equal [0, 1, 2, 3, 4], seen
+  end
+
   def test_no_more_jobs_run_at_once_than_there_are_places
     most = 0
     fibers do

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require_relative "task"
+
+module Carat
+  class Reactor
+    # Calls its block whenever an IO is ready, until the IO is closed.
+    class Attachment < Task
+      EVENTS = { read: IO::READABLE, write: IO::WRITABLE }.freeze
+
+      attr_reader :direction, :io
+
+      # `direction` is :read or :write.
+      def initialize(direction, io, callback)
+        super(callback)
+        @events = EVENTS.fetch(direction) { raise ArgumentError, "neither :read nor :write: #{direction.inspect}" }
+        @direction = direction
+        @io = io
+      end
+
+      private
+
+      # Others have their turn first: of what Ruby has read ahead, the IO is ready at once, and again.
+      def wait
+        @scheduler.yield
+        @io.wait(@events, nil) unless @over
+      end
+
+      def call(callback)
+        callback.call(@io)
+      end
+
+      def repeats?
+        true
+      end
+    end
+  end
+end

@@ -4,32 +4,66 @@ require "socket"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # Looks names up in threads of their own: the C library's resolver blocks the thread that asks.
+    # Looks names up in threads of their own: the C library's resolver blocks the thread that asks. Those who ask for
+    # the same name at the same time get the same answer.
     class AddressBook
       # How many look-ups run at once; the others wait for their turn.
       THREADS_LIMIT = 16
 
       def initialize
-        @places = Thread::SizedQueue.new(THREADS_LIMIT)
+        start_over
       end
 
       # Returns the addresses of a host as Strings, or nil when there are none.
       def resolve(name)
-        @places.push(true)
-        begin
-          Thread.new { look_up(name) }.value
-        ensure
-          @places.pop
-        end
+        start_over unless @pid == Process.pid
+        lookup = @lookups[name] ||= Lookup.new(name, @places)
+        lookup.addresses
+      ensure
+        @lookups.delete(name) if lookup.equal?(@lookups[name])
       end
 
       private
 
-      def look_up(name)
-        Addrinfo.getaddrinfo(name, nil, nil, :STREAM).map(&:ip_address).uniq
-      rescue SocketError
-        nil
+      # What was looked up when the process was forked, its parent goes on with.
+      def start_over
+        @pid = Process.pid
+        @places = Thread::SizedQueue.new(THREADS_LIMIT)
+        @lookups = {}
       end
+
+      # One look-up, for all who ask before it is over. When the one who began it is interrupted, the next one does it.
+      class Lookup
+        def initialize(name, places)
+          @name = name
+          @places = places
+          @mutex = Mutex.new
+          @found = nil
+        end
+
+        def addresses
+          @mutex.synchronize { @found ||= [find] }.first
+        end
+
+        private
+
+        def find
+          @places.push(true)
+          begin
+            Thread.new { look_up }.value
+          ensure
+            @places.pop
+          end
+        end
+
+        def look_up
+          Addrinfo.getaddrinfo(@name, nil, nil, :STREAM).map(&:ip_address).uniq
+        rescue SocketError
+          nil
+        end
+      end
+
+      private_constant :Lookup
     end
   end
 end

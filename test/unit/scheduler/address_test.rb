@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+require "minitest/mock"
+require "socket"
+require "timeout"
+
+module Scheduler
+  # Several who ask for one name.
+  class AddressTest < Support::SchedulerTest
+    FOUND = [Addrinfo.ip("127.0.0.1")].freeze
+
+    def setup
+      @gate = Thread::Queue.new
+      @lookups = 0
+    end
+
+    def test_those_who_ask_for_a_name_at_the_same_time_share_one_look_up
+      answers = []
+      behind_gate do
+        3.times { go { answers << resolve("name.example") } }
+        @gate << true
+      end
+      assert_equal [[["127.0.0.1"]] * 3, 1], [answers, @lookups]
+    end
+
+    def test_who_asks_later_looks_up_anew
+      behind_gate do
+        2.times { @gate << true && resolve("name.example") }
+      end
+      assert_equal 2, @lookups
+    end
+
+    def test_different_names_are_looked_up_beside_one_another
+      answers = []
+      behind_gate do
+        %w[one.example two.example].each { |name| go { answers << resolve(name) } }
+        give_way_until { @lookups == 2 }
+        2.times { @gate << true }
+      end
+      assert_equal [["127.0.0.1"]] * 2, answers
+    end
+
+    def test_when_the_one_who_began_gives_up_the_next_one_goes_on
+      answer = behind_gate do
+        impatient = go { assert_raises(KeyError) { resolve("name.example") } }
+        go do
+          give_way_until { @lookups == 1 }
+          impatient.raise(KeyError)
+          2.times { @gate << true }
+        end
+        resolve("name.example")
+      end
+      assert_equal [["127.0.0.1"], 2], [answer, @lookups]
+    end
+
+    def test_a_forked_process_looks_up_by_itself
+      status = behind_gate do
+        go { resolve("name.example") }
+        pid = fork { exit!(@gate.push(true) && resolve("name.example") ? 0 : 1) }
+        @gate << true
+        Process.wait2(pid).last
+      end
+      assert_predicate status, :success?
+    end
+
+    private
+
+    def behind_gate(&block)
+      look_up = lambda do |*|
+        @lookups += 1
+        @gate.pop && FOUND
+      end
+      Addrinfo.stub(:getaddrinfo, look_up) { fibers(&block) }
+    end
+
+    def resolve(name)
+      Fiber.scheduler.address_resolve(name)
+    end
+  end
+
+  # The same under GC.stress.
+  class AddressStressTest < AddressTest
+    include Stress
+  end
+end

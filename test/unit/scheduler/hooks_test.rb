@@ -230,14 +230,17 @@ module Scheduler
     def test_a_blocking_operation_has_ended_before_the_fiber_that_is_interrupted_goes_on
       skip "the hook came with Ruby 3.4, Fiber.blocking with 3.2" if RUBY_VERSION < "3.2"
       order = []
+      started = Queue.new
       operation = lambda do
+        started << true
         Queue.new.pop
       ensure
         order << :operation
       end
       fibers do
-        assert_raises(Timeout::Error) { Timeout.timeout(0.01) { scheduler.blocking_operation_wait(operation) } }
-        order << :fiber
+        waiter = go { assert_raises(KeyError) { scheduler.blocking_operation_wait(operation) } && order << :fiber }
+        started.pop
+        scheduler.fiber_interrupt(waiter, KeyError.new)
       end
       assert_equal %i[operation fiber], order
     end

@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What Linux allows where nobody has changed it.
 const USUAL_MAPPINGS: usize = 65_530;
 
-/// The mappings that are left for everything else: libraries, threads, large objects.
+/// The mappings that are left: Ruby makes up to 1024 stacks at once (cont.c: `FIBER_POOL_ALLOCATION_MAXIMUM_SIZE`), and
+/// threads and large objects need some too.
 const RESERVED_MAPPINGS: usize = 3_072;
+
+/// How many fibers there may be more before the mappings are counted again: libraries and other threads take some.
+const STEP: usize = 1_024;
 
 const MAPPINGS_PER_FIBER: usize = 2;
 
@@ -38,10 +42,10 @@ pub(crate) fn ended() {
 fn ceiling(live: usize) -> Result<usize, String> {
     let limit = allowed();
     let mapped = mapped().saturating_sub(live * MAPPINGS_PER_FIBER);
-    let room = limit.saturating_sub(RESERVED_MAPPINGS.max(mapped + RESERVED_MAPPINGS / 2));
+    let room = limit.saturating_sub(mapped + RESERVED_MAPPINGS);
     let fibers = room / MAPPINGS_PER_FIBER;
     if fibers > live {
-        return Ok(fibers);
+        return Ok(fibers.min(live + live / 2 + STEP));
     }
     Err(format!(
         "{live} fibers live in this process, and vm.max_map_count = {limit} has no room for another (two mappings \

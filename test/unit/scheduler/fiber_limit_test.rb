@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat"
+
+module Scheduler
+  # As many fibers as the kernel has room for: the stack of each takes two mappings.
+  class FiberLimitTest < Minitest::Test
+    MOST_MAPPINGS = 200_000
+
+    # Takes all mappings but a few thousand by mapping a file again and again, so that few fibers are enough.
+    SCRIPT = <<~'RUBY'
+      Warning[:experimental] = false
+      require "carat"
+      file = File.open("/proc/self/exe")
+      taken = Array.new(Integer(ARGV[0]) - 6000) { IO::Buffer.map(file, 4096, 0, IO::Buffer::READONLY) }
+      live = 1
+      Carat.run do
+        loop { Fiber.schedule { sleep } && live += 1 }
+      rescue Carat::SchedulerError => e
+        puts live, e.message, Thread.new { system("true") }.value
+      ensure
+        $stdout.flush
+        exit!(taken.any?)
+      end
+    RUBY
+
+    def test_a_clear_error_comes_before_ruby_s_own_and_leaves_room_for_the_rest
+      skip "the kernel allows #{mappings} mappings" if mappings > MOST_MAPPINGS
+      live, message, went_on = run_script.lines(chomp: true)
+      assert_includes 100..3000, Integer(live)
+      assert_match(/\A#{live} fibers live in this process, and vm.max_map_count = #{mappings} has no room/, message)
+      assert_equal "true", went_on
+    end
+
+    def test_fibers_that_have_ended_make_room
+      Carat.run { 70_000.times { Fiber.schedule { nil } } }
+    end
+
+    private
+
+    def mappings
+      Integer(File.read("/proc/sys/vm/max_map_count"))
+    end
+
+    def run_script
+      library = File.expand_path("../../../lib", __dir__)
+      IO.popen([RbConfig.ruby, "-I#{library}", "-e", SCRIPT, mappings.to_s], err: %i[child out], &:read)
+    end
+  end
+end

@@ -16,6 +16,13 @@ module Carat
     # EX_CONFIG of sysexits.h.
     BAD_CONFIG = 78
 
+    # glibc gives each thread an arena of its own, though Ruby's lock lets one of them allocate at a time: five threads
+    # weigh 3.7 MB more with them (`bench/run --cases blog`), and are no faster.
+    ARENAS = 1
+    # Who sets one of these has an opinion.
+    ALLOCATOR_VARIABLES = %w[MALLOC_ARENA_MAX GLIBC_TUNABLES].freeze
+    private_constant :ARENAS, :ALLOCATOR_VARIABLES
+
     # Runs the mold to its end; `argv` are the words after `carat`.
     def self.start(argv)
       new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), argv).run
@@ -47,6 +54,7 @@ module Carat
       $stdout.sync = true
       Native.die_with_parent
       Native.close_listeners
+      Native.limit_arenas(ARENAS) if ALLOCATOR_VARIABLES.none? { |name| ENV.key?(name) }
       @control.hello(:mold)
     end
 

@@ -4,6 +4,11 @@ require "test_helper"
 
 # How molds and workers come to life, and what they say when they do not.
 class MoldTest < Support::IntegrationTest
+  # How many further arenas the allocator has made: their ends are kept free in steps of 64 MiB.
+  ARENAS = <<~'RUBY'
+    ends = -> { File.foreach("/proc/self/maps").count { |line| line.match?(/[048c]000000 ---p 0+ 00:00 0/) } }
+    run ->(_env) { [200, {}, [ends.call.to_s]] }
+  RUBY
   PID = "run ->(_env) { [200, {}, [Process.pid.to_s]] }"
 
   def test_an_application_that_exits_while_it_loads_is_told_with_its_place
@@ -43,6 +48,11 @@ class MoldTest < Support::IntegrationTest
       refute_match(%r{lib/carat/(worker|mold|hooks)}, server.log)
       assert_equal 200, server.get.status
     end
+  end
+
+  def test_threads_share_one_arena_unless_a_variable_says_otherwise
+    assert_equal "0", serve(ARENAS, workers: 1, threads: 3).get.body
+    refute_equal "0", serve(ARENAS, workers: 1, threads: 3, env: { "MALLOC_ARENA_MAX" => "8" }).get.body
   end
 
   def test_programs_that_the_application_starts_inherit_nothing_of_ours

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
+use libc::c_int;
 use magnus::{Error, Object, RModule, RString, Ruby, function};
 use rustix::fs::{AtFlags, CWD, linkat};
 use rustix::io::Errno;
@@ -18,6 +19,7 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("die_with_parent", function!(die_with_parent, 0))?;
     native.define_singleton_method("close_listeners", function!(close_listeners, 0))?;
     native.define_singleton_method("link_file", function!(link_file, 2))?;
+    native.define_singleton_method("limit_arenas", function!(limit_arenas, 1))?;
     Ok(())
 }
 
@@ -53,6 +55,19 @@ fn link_file(ruby: &Ruby, descriptor: RawFd, path: RString) -> Result<bool, Erro
         Err(Errno::NOENT | Errno::XDEV | Errno::PERM) => Ok(false),
         Err(errno) => Err(error::system_call(ruby, errno)),
     }
+}
+
+/// Has the threads that are started from now on share so many of the allocator's arenas; false where there are none.
+fn limit_arenas(number: c_int) -> bool {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it takes numbers, and the allocator's own lock.
+    let is_done = unsafe { libc::mallopt(libc::M_ARENA_MAX, number) } == 1;
+    #[cfg(not(target_env = "gnu"))]
+    let is_done = {
+        let _ = number;
+        false
+    };
+    is_done
 }
 
 fn close_listener(number: RawFd) -> bool {

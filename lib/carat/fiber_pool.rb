@@ -21,19 +21,13 @@ module Carat
       @draining = Thread::Mutex.new
     end
 
-    # Runs the block in a fiber; waits for a place if all are taken. Returns the fiber. A job may not wait for a place in
-    # its own pool: when all do, none ever gets one. Raises SchedulerError in a thread without a scheduler.
+    # Runs the block in a fiber; waits for a place if all are taken. Returns the fiber. A job may not wait for a place
+    # in its own pool: when all do, none ever gets one. Raises SchedulerError in a thread without a scheduler.
     def spawn(&job)
       raise SchedulerError, "a pool takes a scheduler: spawn inside of Carat.run" unless Fiber.scheduler
 
       @places.push(true)
-      begun = false
-      Fiber.schedule do
-        begun = true
-        run(&job)
-      end
-    ensure
-      @places.pop unless begun
+      begin_job(&job)
     end
 
     # Returns when all jobs that were spawned before have ended.
@@ -50,6 +44,17 @@ module Carat
     end
 
     private
+
+    # A job that cannot begin, as when there is no room for its fiber, takes no place.
+    def begin_job(&job)
+      begun = false
+      Fiber.schedule do
+        begun = true
+        run(&job)
+      end
+    ensure
+      @places.pop unless begun
+    end
 
     def run
       yield

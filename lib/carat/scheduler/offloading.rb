@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "address_book"
+require_relative "crew"
 
 module Carat
   class Scheduler < Native::Scheduler
@@ -20,17 +21,13 @@ module Carat
         (@addresses ||= AddressBook.new).resolve(name)
       end
 
-      # The hook of what an extension declares safe to run elsewhere. That works on the fiber's own stack: a fiber that
-      # is interrupted goes on only when it has ended.
+      # The hook of Ruby 3.4 for what is safe to run elsewhere: opening files, compressing, closing and the like.
       def blocking_operation_wait(operation)
-        thread = Thread.new do
-          Thread.current.report_on_exception = false
-          operation.call
-        end
-        thread.join
-      ensure
-        Fiber.blocking { thread.kill.join } if thread&.alive?
+        (@crew ||= Crew.new).run(operation)
       end
+
+      # Before, nobody calls it, and a thread cannot wait for a while.
+      remove_method :blocking_operation_wait if RUBY_VERSION < "3.2"
     end
   end
 end

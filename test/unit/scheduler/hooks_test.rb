@@ -219,6 +219,7 @@ module Scheduler
     end
 
     def test_a_blocking_operation_runs_in_another_thread_while_others_run
+      skip_without_blocking_operations
       gate = Queue.new
       fibers do
         go { gate << :open }
@@ -228,7 +229,7 @@ module Scheduler
     end
 
     def test_a_blocking_operation_has_ended_before_the_fiber_that_is_interrupted_goes_on
-      skip "the hook came with Ruby 3.4, Fiber.blocking with 3.2" if RUBY_VERSION < "3.2"
+      skip_without_blocking_operations
       order = []
       started = Queue.new
       operation = lambda do
@@ -245,6 +246,33 @@ module Scheduler
       assert_equal %i[operation fiber], order
     end
 
+    def test_blocking_operations_share_a_thread_if_they_can
+      skip_without_blocking_operations
+      threads = []
+      fibers do
+        5.times { scheduler.blocking_operation_wait(-> { threads << Thread.current }) }
+        assert_equal 1, threads.uniq.size
+        gate = Queue.new
+        6.times { go { scheduler.blocking_operation_wait(-> { threads << Thread.current && gate.pop }) } }
+        give_way_until { gate.num_waiting == 6 }
+        6.times { gate << true }
+      end
+      assert_equal 6, threads.uniq.size
+      give_way_until { threads.uniq.count(&:alive?) <= Carat::Scheduler::Crew::IDLE_LIMIT }
+    end
+
+    def test_a_forked_process_has_threads_of_its_own_for_blocking_operations
+      skip_without_blocking_operations
+      fibers do
+        scheduler.blocking_operation_wait(-> {})
+        pid = fork do
+          scheduler.blocking_operation_wait(-> {})
+          exit!(true)
+        end
+        assert_predicate Process.wait2(pid)[1], :success?
+      end
+    end
+
     def test_fiber_returns_the_fiber_and_yield_lets_the_others_run
       order = []
       fibers do
@@ -259,6 +287,10 @@ module Scheduler
     end
 
     private
+
+    def skip_without_blocking_operations
+      skip "the hook came with Ruby 3.4, what it takes with 3.2" if RUBY_VERSION < "3.2"
+    end
 
     def scheduler
       Fiber.scheduler

@@ -16,11 +16,13 @@ module Carat
       super(app, lane, **options, &fatal)
       @lane = lane
       @scheduler = scheduler
+      @used = false
     end
 
     # As Place#run, but ends before that when there are enough others, or the fiber cannot be used again.
     def run
       @fiber = Fiber.current
+      @born_with = variables
       super
     end
 
@@ -32,11 +34,12 @@ module Carat
     private
 
     def take
-      super if @lane.idle < IDLE_LIMIT && untouched?
+      super if @lane.idle < IDLE_LIMIT && (!@used || untouched?)
     end
 
     def serve(env)
       @env = env
+      @used = true
       super
       @scheduler.close_stretch
     ensure
@@ -46,7 +49,17 @@ module Carat
     # Whether the application has left nothing where the next request would find it: `Thread.current[]`, `Fiber[]`, and
     # instance variables, in which Rails keeps its state.
     def untouched?
-      Thread.current.keys.empty? && @fiber.instance_variables.empty? && storage.empty?
+      Thread.current.keys.empty? && storage.empty? && (@fiber.instance_variables.empty? || as_born?)
+    end
+
+    # Gems such as fiber-annotation, which async needs, give every fiber a variable. What is in one that can be changed
+    # may have been.
+    def as_born?
+      variables == @born_with && @born_with.each_value.all?(&:frozen?)
+    end
+
+    def variables
+      @fiber.instance_variables.to_h { |name| [name, @fiber.instance_variable_get(name)] }
     end
 
     NOTHING = {}.freeze

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "minitest/mock"
 require "carat/fiber_lane"
 require "support/native_test"
 
@@ -85,6 +86,16 @@ class FiberLaneTest < Support::NativeTest
   def test_a_fiber_that_keeps_nothing_is_used_again
     lane = fibers(->(_env) { [200, {}, [Fiber.current.object_id.to_s]] })
     assert_equal 1, Array.new(3) { lane.call.body }.uniq.size
+  end
+
+  def test_a_fiber_is_used_again_with_what_every_fiber_is_born_with_unless_that_can_be_changed
+    { nil => 1, [] => 3 }.each do |value, fibers|
+      used = born_with(value) do
+        lane = fibers(->(_env) { [200, {}, [Fiber.current.object_id.to_s]] })
+        Array.new(3) { lane.call.body }.uniq.size
+      end
+      assert_equal fibers, used, value.inspect
+    end
   end
 
   def test_what_the_application_raises_is_answered_and_others_go_on
@@ -269,6 +280,15 @@ class FiberLaneTest < Support::NativeTest
   end
 
   private
+
+  # Gives every fiber a variable, as gems do (fiber-annotation).
+  def born_with(value, &)
+    make = Fiber.method(:new)
+    birth = lambda do |*arguments, **options, &block|
+      make.call(*arguments, **options, &block).tap { |fiber| fiber.instance_variable_set(:@born_with, value) }
+    end
+    Fiber.stub(:new, birth, &)
+  end
 
   def fibers(app, capacity: 16, release: "2.2.0", **options)
     harness(app, release: release).start_fibers(capacity, **options)

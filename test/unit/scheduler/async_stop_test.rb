@@ -113,6 +113,16 @@ module Scheduler
       assert_equal [:transient], ended
     end
 
+    def test_tasks_end_when_a_fiber_cancels_the_scheduler
+      ended = []
+      fibers do
+        2.times { |number| Async { wait_forever(ended, number) } }
+        go { wait_forever(ended, 2) }
+        Fiber.scheduler.cancel
+      end
+      assert_equal [0, 1, 2], ended.sort
+    end
+
     private
 
     # Async calls it cancelled from 2.40 on.

@@ -27,27 +27,29 @@ impl Refusals {
 }
 
 impl Core {
-    /// Ends all waits, and those that begin from now on, with an exception; then lets the fibers end. One that is not
-    /// ours (a task's of the async gem) passes the exception on, and so ends the loop, which then has to go on.
+    /// Ends all waits, and those that begin from now on, with an exception; then lets the fibers end.
     pub(crate) fn cancel(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
         // SAFETY: this thread holds the lock.
         let reason = unsafe { Value::from_raw(rb_errinfo()) };
         self.is_cancelled.set(true);
         self.state().cancel();
-        let mut ended = self.run(ruby);
-        while ended
-            .as_ref()
-            .is_err_and(|error| error::is_cancelled(ruby, error))
-        {
-            ended = self.run(ruby);
-        }
+        let ended = self.run(ruby);
         if reason.is_kind_of(ruby.exception_exception()) {
             // Ruby looks for what has ended the thread when its scheduler has ended.
             // SAFETY: it is an exception, alive on this stack.
             unsafe { rb_set_errinfo(reason.as_raw()) };
         }
         ended
+    }
+
+    /// What a turn of the loop came to. A fiber that is not made by us (a task's of the async gem) may end by being
+    /// refused; that is no reason not to see to the others.
+    pub(super) fn outlive(&self, ruby: &Ruby, turn: Result<(), Error>) -> Result<(), Error> {
+        match turn {
+            Err(error) if self.is_cancelled.get() && error::is_cancelled(ruby, &error) => Ok(()),
+            turn => turn,
+        }
     }
 
     /// Refuses a second thread, and every wait when the scheduler has been cancelled.

@@ -34,7 +34,7 @@ impl Core {
                 break;
             }
             self.state().wake_last();
-            passed = self.turn(ruby, me);
+            passed = self.outlive(ruby, self.turn(ruby, me));
         }
         self.home.set(before);
         passed

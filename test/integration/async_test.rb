@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "json"
+require "support/async_gem"
+require "test_helper"
+
+# Tasks of the async gem inside of requests.
+class AsyncTest < Support::IntegrationTest
+  APP = <<~RUBY
+    require "async"
+    require "json"
+    SEEN = ->(*seen) { [200, {}, [JSON.generate(seen)]] }
+    GATED = #{Support::Gate::APP.sub("run(", "").strip.delete_suffix(")")}
+    ACTIONS = {
+      "/left" => -> { Async(transient: true) { left } && SEEN.call },
+      "/raise" => -> { Sync { |task| task.async { raise "no luck" }.wait } },
+      "/tasks" => -> { SEEN.call(Sync { |task| Array.new(3) { |n| task.async { sleep(0.001) && n } }.map(&:wait) }) },
+      "/timeout" => -> { Sync { |task| task.with_timeout(0.001) { sleep } } rescue SEEN.call($!.class) }
+    }
+    def left
+      sleep
+    ensure
+      File.write("left", "ended")
+    end
+    run ->(env) { ACTIONS.fetch(env["PATH_INFO"], -> { Sync { |task| task.async { GATED.call(env) }.wait } }).call }
+  RUBY
+
+  def setup
+    super
+    skip Support::AsyncGem.obstacle if Support::AsyncGem.obstacle
+  end
+
+  def test_tasks_of_many_requests_wait_beside_one_another
+    server = serve(APP, fibers: 16)
+    clients = Array.new(16) { ask(server, "GET", "/gate") }
+    await_arrivals(server, 16)
+    server.gate.open
+
+    assert_equal([200], clients.map { |client| client.read_response.status }.uniq)
+  end
+
+  def test_a_request_has_tasks_timeouts_and_errors_of_its_own
+    server = serve(APP, fibers: 16)
+
+    assert_equal [[[0, 1, 2]], ["Async::TimeoutError"]], (%w[/tasks /timeout].map { |path| seen(server, path) })
+    assert_equal [500, [[0, 1, 2]]], [server.get("/raise").status, seen(server, "/tasks")]
+    assert_match(/RuntimeError.*no luck|no luck.*RuntimeError/, server.log)
+  end
+
+  def test_a_task_that_a_request_leaves_behind_ends_with_the_worker
+    server = serve(APP, fibers: 16)
+    seen(server, "/left")
+
+    assert_equal 0, server.stop(within: 10).exitstatus
+    assert_equal "ended", server.directory.read("left")
+  end
+
+  private
+
+  def seen(server, path)
+    JSON.parse(server.get(path).body)
+  end
+end

@@ -56,6 +56,11 @@ module Carat
         push(@tasks) if @tasks&.only_transient? && waiting <= @tasks.fiber_count
       end
 
+      # Called by Async in a forked process: the tasks are those of its parent.
+      def process_fork
+        @tasks = nil
+      end
+
       def run_fibers
         end_transient_tasks
         super

@@ -113,6 +113,20 @@ module Scheduler
       assert_equal [:transient], ended
     end
 
+    def test_a_forked_process_leaves_the_tasks_to_its_parent
+      reader, writer = IO.pipe
+      fibers do
+        Async(transient: true) do
+          sleep
+        ensure
+          writer.puts(Process.pid)
+        end
+        Process.wait(fork { Sync { sleep 0 } })
+      end
+      writer.close
+      assert_equal [Process.pid], reader.each_line.map(&:to_i)
+    end
+
     def test_tasks_end_when_a_fiber_cancels_the_scheduler
       ended = []
       fibers do

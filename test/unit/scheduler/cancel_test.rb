@@ -57,6 +57,23 @@ module Scheduler
       assert_equal %i[first last], ended.sort
     end
 
+    def test_a_killed_thread_ends_although_a_fiber_will_not
+      ready = Queue.new
+      thread = Thread.new do
+        Carat.run do
+          go { wait_whatever_comes { nil } }
+          ready << true
+          sleep
+        end
+      end
+      _, printed = capture_io do
+        ready.pop
+        thread.kill
+        in_thread { thread.join }
+      end
+      assert_includes printed, "abandoned"
+    end
+
     def test_a_fiber_that_has_resumed_it_is_abandoned_with_it
       _, printed = capture_io do
         cancel_behind do

@@ -131,6 +131,17 @@ module Scheduler
       end
     end
 
+    def test_buffers_of_ruby_read_and_write_through_the_hooks
+      reader, writer = IO.pipe
+      buffer = buffer_of("abcd")
+      fibers do
+        go { buffer.write(writer, 4) }
+        assert_equal 4, IO::Buffer.new(8).read(reader, 3)
+      end
+      reader.close
+      fibers { assert_equal(-Errno::EPIPE::Errno, buffer.write(writer, 4)) }
+    end
+
     def test_io_wait_returns_the_events_that_are_there
       near, far = UNIXSocket.pair
       fibers do

@@ -49,17 +49,17 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
 
 /// A failure of the socket or of what came through it.
 pub(crate) fn link(ruby: &Ruby, cause: impl std::fmt::Display) -> Error {
-    Error::new(class(ruby, |classes| classes.link), cause.to_string())
+    made(class(ruby, |classes| classes.link), &cause.to_string())
 }
 
 /// A response that cannot be sent.
 pub(crate) fn invalid_response(ruby: &Ruby, Invalid(reason): Invalid) -> Error {
-    Error::new(class(ruby, |classes| classes.invalid_response), reason)
+    made(class(ruby, |classes| classes.invalid_response), reason)
 }
 
 /// Nobody is left who would read the rest of this response.
 pub(crate) fn client_gone(ruby: &Ruby) -> Error {
-    Error::new(
+    made(
         class(ruby, |classes| classes.client_gone),
         "the client is gone",
     )
@@ -75,7 +75,7 @@ pub(crate) fn system_call(ruby: &Ruby, errno: Errno) -> Error {
 
 /// The rest of the request's body will not come.
 pub(crate) fn incomplete_body(ruby: &Ruby) -> Error {
-    Error::new(
+    made(
         class(ruby, |classes| classes.incomplete_body),
         "the request body has broken off",
     )
@@ -83,7 +83,12 @@ pub(crate) fn incomplete_body(ruby: &Ruby) -> Error {
 
 /// The request is over, and its body with it.
 pub(crate) fn request_over(ruby: &Ruby) -> Error {
-    Error::new(ruby.exception_io_error(), "the request is over")
+    made(ruby.exception_io_error(), "the request is over")
+}
+
+/// The socket was closed on this side.
+pub(crate) fn socket_closed(ruby: &Ruby) -> Error {
+    made(ruby.exception_io_error(), "the socket is closed")
 }
 
 /// A scheduler is used as it cannot be used.

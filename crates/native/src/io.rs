@@ -54,10 +54,7 @@ impl Io {
     /// The socket, or an `IOError` when it has been closed.
     pub(crate) fn socket(&self, ruby: &Ruby) -> Result<BorrowedFd<'_>, Error> {
         if !self.open.get() {
-            return Err(Error::new(
-                ruby.exception_io_error(),
-                "the socket is closed",
-            ));
+            return Err(error::socket_closed(ruby));
         }
         // SAFETY: the IO owns the descriptor, lives as long as `self` marks it, and is closed by `close` alone.
         Ok(unsafe { BorrowedFd::borrow_raw(self.descriptor) })

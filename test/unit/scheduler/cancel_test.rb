@@ -74,6 +74,19 @@ module Scheduler
       assert_includes printed, "abandoned"
     end
 
+    # magnus panics when a thread is killed while it makes an exception.
+    def test_a_thread_may_be_killed_while_an_exception_is_made
+      pid = fork do
+        20.times do
+          thread = Thread.new { in_vain(Carat::Scheduler.new) }
+          sleep(0.001)
+          thread.kill.join
+        end
+        exit!(true)
+      end
+      assert_predicate Process.wait2(pid)[1], :success?
+    end
+
     def test_a_fiber_that_has_resumed_it_is_abandoned_with_it
       _, printed = capture_io do
         cancel_behind do
@@ -116,6 +129,16 @@ module Scheduler
         sleep(0.001)
       rescue Exception # rubocop:disable Lint/RescueException -- the subject
         yield
+      end
+    end
+
+    # Waits again and again where nothing may wait.
+    def in_vain(scheduler)
+      scheduler.cancel
+      loop do
+        scheduler.kernel_sleep(0)
+      rescue Carat::Native::Cancelled
+        nil
       end
     end
 

@@ -37,11 +37,13 @@ module Carat
       super if @lane.idle < IDLE_LIMIT && (!@used || untouched?)
     end
 
+    # Whoever was woken comes before the next request, which might take what it was woken for: a connection of a pool.
     def serve(env)
       @env = env
       @used = true
       super
       @scheduler.close_stretch
+      @lane.give_way(@scheduler.woken)
     ensure
       @env = nil
     end

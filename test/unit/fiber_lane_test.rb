@@ -24,6 +24,22 @@ class FiberLaneTest < Support::NativeTest
     end
   end
 
+  # Such as a connection of a pool.
+  def test_what_requests_wait_for_is_not_taken_by_one_that_comes_later
+    pool = Queue.new
+    order = []
+    lane = fibers(lambda do |env|
+      order << pool.pop.then { env["PATH_INFO"] }
+      pool << true
+      [200, {}, []]
+    end, capacity: 3)
+    lane.send_bytes((1..7).map { |id| Support::Wire.request(id, path: "/#{id}") }.join)
+    eventually { pool.num_waiting == 3 }
+    pool << true
+    7.times { lane.response }
+    assert_equal %w[/1 /2 /3 /4 /5 /6 /7], order
+  end
+
   def test_requests_that_do_not_wait_are_served_by_one_place
     lane = fibers(->(env) { [200, {}, [env["PATH_INFO"]]] })
     50.times { |number| lane.request(path: "/#{number}") }

@@ -9,6 +9,7 @@ const STRETCH_LIMIT: Duration = Duration::from_millis(1);
 #[derive(Debug, Default)]
 pub(crate) struct Fairness {
     is_due: bool,
+    is_owed: bool,
     may_read: bool,
     resumed_at: Option<Instant>,
 }
@@ -19,8 +20,14 @@ impl Fairness {
         self.is_due = true;
     }
 
+    /// Others have to have their turn before the next request.
+    pub(crate) fn owe(&mut self) {
+        self.is_owed = true;
+    }
+
     /// Others have had their turn.
     pub(crate) fn resumed(&mut self) {
+        self.is_owed = false;
         if self.is_due {
             self.may_read = true;
             self.resumed_at = Some(Instant::now());
@@ -34,7 +41,7 @@ impl Fairness {
 
     /// Whether others have waited long enough.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
-        self.resumed_at
-            .is_some_and(|at| now.saturating_duration_since(at) > STRETCH_LIMIT)
+        let has_passed = |at| now.saturating_duration_since(at) > STRETCH_LIMIT;
+        self.is_owed || self.resumed_at.is_some_and(has_passed)
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_singleton_method("new", function!(Lane::new, 3))?;
     class.define_method("hello", method!(Lane::hello, 2))?;
     class.define_method("idle", method!(Lane::idle, 0))?;
+    class.define_method("give_way", method!(Lane::give_way, 1))?;
     class.define_method("await_vacancy", method!(Lane::await_vacancy, 0))?;
     class.define_method("flush", method!(Lane::flush, 0))?;
     class.define_method("drain", method!(Lane::drain, 0))?;
@@ -98,6 +99,15 @@ impl Lane {
     /// How many places wait for a request.
     fn idle(&self) -> usize {
         self.turns.idle()
+    }
+
+    /// Lets other fibers go on before the next request when so many have been woken, unless it is the one alone that is
+    /// to read.
+    fn give_way(ruby: &Ruby, lane: &Lane, woken: usize) -> Result<(), Error> {
+        if woken > usize::from(lane.turns.is_promised()) {
+            borrow(ruby, &lane.state)?.session.fairness.owe();
+        }
+        Ok(())
     }
 
     /// Waits until all places are at work, though there may be more of them: true. False when the lane is over, and all

@@ -76,6 +76,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("arm_timeout", method!(Scheduler::arm_timeout, -1))?;
     class.define_method("disarm_timeout", method!(Scheduler::disarm_timeout, 1))?;
     class.define_method("longest_stretch", method!(Scheduler::longest_stretch, 0))?;
+    class.define_method("woken", method!(Scheduler::woken, 0))?;
     class.define_method("close_stretch", method!(Scheduler::close_stretch, 0))?;
     class.define_method("limit_stretches", method!(Scheduler::limit_stretches, 1))?;
     class.define_method("next_stretch", method!(Scheduler::next_stretch, 0))?;
@@ -212,6 +213,11 @@ impl Scheduler {
     /// How many seconds a fiber has run at most without giving way; any thread may ask.
     fn longest_stretch(&self) -> f64 {
         self.core.stretches().longest().as_secs_f64()
+    }
+
+    /// How many fibers that others have woken are next in line.
+    fn woken(&self) -> usize {
+        self.core.state().woken()
     }
 
     /// Ends the stretch of the fiber that runs and begins another; reports it if it was too long.

@@ -48,6 +48,11 @@ impl Turns {
         self.is_read.get()
     }
 
+    /// Whether somebody has been woken to read.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.is_promised.get()
+    }
+
     /// How many wait for a request, beside the one who reads.
     pub(crate) fn idle(&self) -> usize {
         self.waiting.borrow().takers.len()

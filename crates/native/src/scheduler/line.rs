@@ -7,6 +7,10 @@ use rb_sys::VALUE;
 
 use super::waits::Ticket;
 
+/// How many may be let in first in a round of fewer. Without a bound, two fibers that wake each other would keep the rest
+/// waiting.
+const FAVOURS: usize = 64;
+
 /// Who may go on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ready {
@@ -26,7 +30,7 @@ pub(crate) struct Line {
     round: usize,
     /// How many of them were let in first, and stand before the others.
     first: usize,
-    /// How many may still be let in first. Without a bound, two fibers that wake each other would keep the rest waiting.
+    /// How many may still be let in first.
     favours: usize,
 }
 
@@ -35,7 +39,7 @@ impl Line {
     pub(crate) fn begin_round(&mut self) {
         self.round = self.ready.len();
         self.first = 0;
-        self.favours = self.round;
+        self.favours = self.round.max(FAVOURS);
     }
 
     pub(crate) fn join(&mut self, ready: Ready) {
@@ -52,6 +56,11 @@ impl Line {
         self.ready.insert(self.first, ready);
         self.first += 1;
         self.round += 1;
+    }
+
+    /// How many are in line before the others.
+    pub(crate) fn first(&self) -> usize {
+        self.first
     }
 
     /// The next of this round.

@@ -86,6 +86,11 @@ impl State {
         self.line.begin_round();
     }
 
+    /// How many fibers that others have woken are next in line.
+    pub(crate) fn woken(&self) -> usize {
+        self.line.first()
+    }
+
     /// Whether a fiber may go on.
     pub(crate) fn is_busy(&self) -> bool {
         !self.line.is_empty()

@@ -41,11 +41,13 @@ module Scheduler
     def test_backticks_let_others_run
       Dir.mktmpdir do |directory|
         File.mkfifo("#{directory}/fifo")
-        output = fibers do
-          go { File.open("#{directory}/fifo", "r+") { |fifo| fifo.write("go\n") && sleep(0.01) } }
-          `head -n 1 #{directory}/fifo`
+        File.open("#{directory}/fifo", "r+") do |fifo|
+          output = fibers do
+            go { sleep(0) && fifo.write("go\n") }
+            `head -n 1 #{directory}/fifo`
+          end
+          assert_equal "go\n", output
         end
-        assert_equal "go\n", output
       end
     end
 

@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# How the edge feeds workers that run many requests at once.
+class FibersDispatchTest < Support::IntegrationTest
+  # /compute/NAME keeps the thread until the file NAME exists, and gives way to no fiber. /gate is answered when the
+  # gate is open, and /stream ends then; /stuck, on line 9, never is. /count and /pieces tell how many were ever inside
+  # at once.
+  APP = <<~'RUBY'
+    INSIDE = [0, 0]
+    ENTER = -> { INSIDE[1] = [INSIDE[0] += 1, INSIDE[1]].max }
+    LEAVE = -> { INSIDE[0] -= 1 }
+    PIECES = ->(file) { Enumerator.new { |out| (out << "a").then { sleep 0.002 until File.exist?(file) }; out << "b" } }
+    ANSWER = ->(body) { [200, { "content-type" => "text/plain" }, body] }
+    STREAM = -> { Enumerator.new { |out| ENTER.call.then { out << "a" && sleep(0.002) }; out << INSIDE[1].to_s; LEAVE.call } }
+    ACTIONS = {
+      "compute" => ->(name) { nil until File.exist?(name) },
+      "stuck" => ->(_) { sleep },
+      "gate" => ->(_) { sleep 0.005 until File.exist?("gate") }
+    }
+    run(lambda do |env|
+      action, name = env["PATH_INFO"].split("/").drop(1)
+      File.write("arrivals", "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]} #{Process.pid}\n", mode: "a")
+      next ANSWER.call(PIECES.call("gate")) if action == "stream"
+      next ANSWER.call(STREAM.call) if action == "pieces"
+      next ANSWER.call([ENTER.call, sleep(0.002), INSIDE[1], LEAVE.call][2].to_s.then { |most| [most] }) if action == "count"
+
+      ACTIONS.fetch(action, ->(_) {}).call(name)
+      ANSWER.call([Process.pid.to_s])
+    end)
+  RUBY
+
+  def test_only_the_request_that_takes_too_long_gets_504
+    server = start(fibers: 20, args: %w[--request-timeout 2s])
+    stuck, *streams = [ask(server, "POST", "/stuck", body: "x"), *Array.new(2) { ask(server, "GET", "/stream") }]
+    old = await_arrivals(server, 3).first.pid
+    later(1)
+    others = Array.new(10) { ask(server, "POST", "/gate", body: "x") }
+    await_arrivals(server, 13)
+
+    assert_equal 504, stuck.read_response.status
+    stack = await_log(server, /stack of the stuck request worker=1 gen=1 pid=#{old} lane=0 stack=\n/).post_match
+    assert_match(/\A(\S+:in .*\n)*?\S*config\.ru:9:in /, stack)
+    refute_equal old.to_s, server.get("/").body
+    later(0.3)
+    refute_includes server.log, "ending worker"
+    server.gate.open
+    assert_equal([[200, old.to_s]] * 10, others.map { |client| client.read_response.then { |r| [r.status, r.body] } })
+    assert_equal(%w[ab ab], streams.map { |client| client.read_response.body })
+    await_log(server, /ending worker worker=1 gen=1 pid=#{old} signal=15$/)
+    assert_equal 1, server.log.scan("request timed out").size
+  end
+
+  def test_what_a_killed_worker_had_begun_is_asked_again_or_refused
+    server = start(fibers: 100)
+    gets = Array.new(50) { ask(server, "GET", "/gate") }
+    posts = Array.new(10) { ask(server, "POST", "/gate", body: "x") }
+    old = await_arrivals(server, 60).first.pid
+    Process.kill(:KILL, old)
+    assert_equal [502] * 10, (posts.map { |client| client.read_response.status })
+    arrivals = await_arrivals(server, 110)
+    server.gate.open
+
+    assert_equal([arrivals.last.pid.to_s] * 50, gets.map { |client| client.read_response.body })
+    refute_equal old, arrivals.last.pid
+    assert_equal({ "GET" => 100, "POST" => 10 }, server.gate.arrivals.map(&:verb).tally)
+  end
+
+  def test_what_a_computing_worker_has_not_begun_goes_to_one_that_waits
+    server = start(workers: 2, fibers: 50)
+    await_workers(server, 2)
+    computing = ask(server, "POST", "/compute/done", body: "x")
+    busy = await_arrivals(server, 1).first.pid
+    sleeping = ask(server, "GET", "/gate")
+    await_arrivals(server, 2)
+    others = Array.new(40) { |number| ask(server, "POST", "/#{number}", body: "x") }
+
+    assert_equal server.workers.values - [busy], others.map { |client| client.read_response.body.to_i }.uniq
+    server.directory.write("done", "")
+    assert_equal busy.to_s, computing.read_response.body
+    server.gate.open
+    assert_equal 200, sleeping.read_response.status
+    assert_equal [1], server.gate.arrivals.map(&:path).tally.values.uniq
+  end
+
+  def test_never_more_requests_than_fibers_are_inside_the_application
+    server = start(fibers: 8)
+    clients = Array.new(150) { |number| ask(server, "GET", number.odd? ? "/count" : "/pieces") }
+
+    assert_equal 8, clients.map { |client| client.read_response.body.delete("a").to_i }.max
+  end
+
+  def test_requests_that_a_worker_has_places_for_are_not_refused_because_it_reads_nothing_for_a_while
+    server = start(fibers: 200, args: %w[--queue-limit 1])
+    computing = ask(server, "GET", "/compute/done")
+    await_arrivals(server, 1)
+    others = Array.new(100) { |number| ask(server, "GET", "/#{number}", fields: { "X-Long" => "x" * 30_000 }) }
+    see_edge_go_round(server)
+    server.directory.write("done", "")
+
+    assert_equal([200] * 101, [computing, *others].map { |client| client.read_response.status })
+  end
+
+  def test_a_stop_waits_for_all_requests_of_a_worker_and_for_those_that_wait
+    server = start(fibers: 100)
+    clients = Array.new(120) { ask(server, "POST", "/gate", body: "x") }
+    await_arrivals(server, 100)
+    see_edge_go_round(server)
+    server.kill(:TERM)
+    await_log(server, /stopping/)
+    server.gate.open
+
+    assert_equal([200] * 120, clients.map { |client| client.read_response.status })
+    assert_equal 0, server.wait(within: 10).exitstatus
+    assert_equal [120], server.gate.arrivals.map(&:path).tally.values
+  end
+
+  def test_a_worker_that_is_told_to_end_finishes_all_its_requests
+    server = start(fibers: 100)
+    clients = Array.new(100) { ask(server, "POST", "/gate", body: "x") }
+    old = await_arrivals(server, 100).first.pid
+    Process.kill(:TERM, old)
+    await_workers(server, 2)
+    refute_equal old.to_s, server.get("/").body
+    server.gate.open
+
+    assert_equal([old.to_s], clients.map { |client| client.read_response.body }.uniq)
+    await_log(server, / info worker ended worker=1 gen=1 pid=#{old} cause="exit status 0"$/)
+  end
+
+  private
+
+  def start(**options)
+    serve(APP, **options)
+  end
+
+  # Lets time pass, so that what comes has more of it left than what was there.
+  def later(seconds)
+    start = Support::Eventually.now
+    eventually { Support::Eventually.now > start + seconds }
+  end
+end

@@ -57,6 +57,7 @@ impl Outbox {
             match self.send(socket.as_fd()) {
                 Ok(count) => self.sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.close_up();
                     return Ok(Flush::Blocked);
                 }
                 Err(error) => return Err(error),
@@ -66,6 +67,18 @@ impl Outbox {
         self.bytes.shrink_to(KEEP_LIMIT);
         self.sent = 0;
         Ok(Flush::Done)
+    }
+
+    /// Gives up the room of what has been sent: a socket that is slow all the time never takes everything.
+    fn close_up(&mut self) {
+        if self.sent < KEEP_LIMIT || self.sent < self.len() {
+            return;
+        }
+        self.bytes.drain(..self.sent);
+        for (place, _) in &mut self.descriptors {
+            *place = place.saturating_sub(self.sent);
+        }
+        self.sent = 0;
     }
 
     /// Sends once. Descriptors go with the first byte, never later than their frame; a frame that has more
@@ -96,5 +109,59 @@ impl Outbox {
         };
         self.descriptors.drain(..count);
         Ok(sent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::Inbox;
+
+    /// A frame of this length in which each byte is the same.
+    fn frame(outbox: &mut Outbox, length: usize, byte: u8) {
+        let data = vec![byte; length];
+        wire::stream::encode_chunk(outbox.buffer(), 1, &data);
+    }
+
+    #[test]
+    fn a_socket_that_never_takes_everything_does_not_let_the_buffer_grow() {
+        let (near, mut far) = UnixStream::pair().expect("a pair");
+        let mut outbox = Outbox::default();
+        let mut waste = vec![0; 64 * 1024];
+        for _ in 0..200 {
+            while outbox.len() < 2 * KEEP_LIMIT {
+                frame(&mut outbox, 10_000, b'x');
+            }
+            assert_eq!(outbox.flush(&near).expect("open"), Flush::Blocked);
+            assert!(outbox.bytes.len() <= 5 * KEEP_LIMIT);
+            far.read_exact(&mut waste).expect("open");
+        }
+    }
+
+    #[test]
+    fn descriptors_stay_with_their_frames_when_what_is_sent_is_given_up() {
+        let (near, far) = UnixStream::pair().expect("a pair");
+        far.set_nonblocking(true).expect("a socket");
+        let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+        let (mut frames, mut files) = (0, 0);
+        for _ in 0..(3 * DESCRIPTORS_LIMIT) {
+            let file = File::open("/dev/null").expect("there on every machine");
+            outbox.attach(file.into());
+            frame(&mut outbox, 20_000, b'x');
+        }
+        while frames < 3 * DESCRIPTORS_LIMIT {
+            outbox.flush(&near).expect("open");
+            inbox.fill(&far).expect("open");
+            while inbox.frames.next().expect("well formed").is_some() {
+                frames += 1;
+            }
+            files += inbox.descriptors.drain(..).count();
+            assert!(files >= frames);
+        }
+        assert_eq!(files, frames);
     }
 }

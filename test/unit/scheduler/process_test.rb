@@ -43,7 +43,7 @@ module Scheduler
         File.mkfifo("#{directory}/fifo")
         File.open("#{directory}/fifo", "r+") do |fifo|
           output = fibers do
-            go { fifo.syswrite("go\n") }
+            go { sleep(0.01) && fifo.syswrite("go\n") }
             `head -n 1 #{directory}/fifo`
           end
           assert_equal "go\n", output

@@ -4,6 +4,7 @@ require_relative "../carat"
 require_relative "application"
 require_relative "boot_failure"
 require_relative "env_template"
+require_relative "fiber_isolation"
 require_relative "grandchild"
 require_relative "signals"
 require_relative "warmup"
@@ -62,6 +63,7 @@ module Carat
       @configuration = Configuration.from_argv(@argv)
       require_relative "fiber_lane" if @configuration[:fibers]
       @app = Application.load(@configuration[:rackup])
+      FiberIsolation.establish(@configuration[:fibers]) if @configuration[:fibers]
       @template = template
       @configuration.hooks.run(:on_mold_boot)
     rescue ConfigError => e

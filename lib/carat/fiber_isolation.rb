@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require_relative "config_error"
+
+module Carat
+  # Lets libraries that keep something for each thread keep it for each fiber: with fibers, all requests of a worker run
+  # in one thread, and would share a database connection and the transaction on it.
+  module FiberIsolation
+    module_function
+
+    # To be called when the application has been loaded, before it is forked; `fibers` is how many requests a worker
+    # runs at once, `log` where words for the operator go. Raises ConfigError for an ActiveRecord that cannot do it.
+    def establish(fibers, log: $stderr)
+      ::Sequel.extension(:fiber_concurrency) if defined?(::Sequel.extension)
+      refuse_old_rails
+      return unless isolation?
+
+      give_connections_back
+      ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
+      scarce_pools(fibers).each do |pool|
+        log.write("carat: mold: #{fibers} fibers of a worker share #{pool.size} connections to the database " \
+                  "#{pool.db_config.name.inspect}: those that find none free wait for #{pool.checkout_timeout} s\n")
+      end
+    end
+
+    def refuse_old_rails
+      return if isolation? || !defined?(::ActiveRecord.version)
+
+      raise ConfigError, "fibers need Rails 7.0 or later: ActiveRecord #{::ActiveRecord.version} gives all fibers " \
+                         "of a thread the same connection; use threads"
+    end
+
+    def isolation?
+      defined?(::ActiveSupport) && ::ActiveSupport.const_defined?(:IsolatedExecutionState)
+    end
+
+    # What the application's boot has left leased belongs to the mold's thread, and nobody could give it back any more.
+    def give_connections_back
+      ::ActiveRecord::Base.connection_handler.clear_active_connections! if records?
+    end
+
+    def scarce_pools(fibers)
+      return [] unless records?
+
+      ::ActiveRecord::Base.connection_handler.connection_pool_list.select { |pool| pool.size < fibers }
+    end
+
+    # Whether ActiveRecord::Base is there; naming it would load it.
+    def records?
+      defined?(::ActiveRecord) && !::ActiveRecord.autoload?(:Base)
+    end
+
+    private_class_method :refuse_old_rails, :isolation?, :give_connections_back, :scarce_pools, :records?
+  end
+end

@@ -12,16 +12,6 @@ module Scheduler
   # Waiting for descriptors.
   class IoTest < Support::SchedulerTest
     KEY = OpenSSL::PKey::RSA.new(2048)
-    BIG = ("carat " * 50_000).b.freeze
-
-    def test_a_pipe_carries_more_than_it_holds
-      reader, writer = IO.pipe
-      read = fibers do
-        go { writer.write(BIG) && writer.close }
-        reader.read
-      end
-      assert_equal BIG, read.b
-    end
 
     def test_gets_and_readpartial_and_each_line_wait
       reader, writer = IO.pipe
@@ -193,103 +183,7 @@ module Scheduler
       fibers { assert_raises(Errno::EPIPE) { near.write("x") } }
     end
 
-    def test_a_write_to_a_closed_pipe_is_tried_once
-      reader, writer = IO.pipe
-      reader.close
-      writer.sync = true
-      calls = counting(:io_write, :io_wait) { assert_raises(Errno::EPIPE) { writer.write("x") } }
-      assert_equal({ io_write: 1 }, calls)
-    end
-
-    def test_a_write_that_waits_does_not_spin
-      reader, writer = IO.pipe
-      writer.sync = true
-      reads = 0
-      calls = counting(:io_write, :io_wait) do
-        go { reads += 1 while sleep(0.001) && reader.read_nonblock(65_536, exception: false) }
-        writer.write(BIG)
-        writer.close
-      end
-      assert_operator calls.values.sum, :<=, 4 * reads
-    end
-
-    # Until Ruby 3.2 the lock of the IO is handed on between the failed system call and the look at its errno.
-    def test_two_writers_of_a_pipe_that_breaks_both_get_its_error
-      reader, writer = IO.pipe
-      writer.sync = true
-      errors = []
-      fibers do
-        2.times { go { errors << assert_raises(SystemCallError) { writer.write(BIG) }.class } }
-        sleep(0)
-        reader.close
-      end
-      assert_equal [Errno::EPIPE] * 2, errors
-    end
-
-    def test_others_run_while_a_file_comes_from_the_disk
-      Dir.mktmpdir do |directory|
-        skip "#{directory} is in memory" if `stat -f -c %T #{directory}`.chomp == "tmpfs"
-        ticks = 0
-        content = fibers do
-          read = nil
-          go { ticks += 1 while sleep(0) && !read }
-          read = File.open(uncached(directory)) { |file| file.read(8 << 20) }
-        end
-        assert_equal 8 << 20, content.bytesize
-        assert_operator ticks, :>=, 4
-      end
-    end
-
-    def test_files_are_read_and_written
-      Dir.mktmpdir do |directory|
-        path = "#{directory}/file"
-        fibers do
-          assert_equal BIG.bytesize, File.binwrite(path, BIG)
-          assert_equal BIG, File.binread(path)
-          File.open(path, "r+b") do |file|
-            assert_equal "arat", file.pread(4, 1)
-            assert_equal 2, file.pwrite("CA", 0)
-            assert_equal "CArat ", file.read(6)
-          end
-        end
-      end
-    end
-
-    def test_a_descriptor_that_blocks_blocks_only_its_fiber
-      reader, writer = IO.pipe
-      require "io/nonblock"
-      [reader, writer].each { |io| io.nonblock = false }
-      read = fibers do
-        go { writer.write(BIG) && writer.close }
-        reader.read
-      end
-      assert_equal BIG, read.b
-    end
-
     private
-
-    # Runs the block under a scheduler of its own; returns how often these hooks were called.
-    def counting(*hooks, &block)
-      calls = Hash.new(0)
-      scheduler = Carat::Scheduler.new
-      hooks.each { |hook| scheduler.define_singleton_method(hook) { |*args| (calls[hook] += 1) && super(*args) } }
-      in_thread do
-        Fiber.set_scheduler(scheduler)
-        Fiber.schedule { around(&block) }
-      end
-      calls
-    end
-
-    # The path of a file of which nothing is in the page cache.
-    def uncached(directory)
-      "#{directory}/file".tap do |path|
-        File.open(path, "wb") do |file|
-          file.write("x" * (8 << 20))
-          file.fsync
-          file.advise(:dontneed)
-        end
-      end
-    end
 
     # As an extension closes its descriptor: no Ruby method hears of it.
     def unseen_close(io)
@@ -310,7 +204,5 @@ module Scheduler
   # The same under GC.stress.
   class IoUnderStressTest < IoTest
     include Stress
-
-    BIG = ("carat " * 12_000).b.freeze
   end
 end

@@ -1,0 +1,210 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+require "socket"
+
+module Scheduler
+  # The hooks that move bytes: what each returns to Ruby, which calls it so.
+  class BytesTest < Support::SchedulerTest
+    Warning[:experimental] = false # IO::Buffer
+
+    def test_io_read_returns_how_many_bytes_there_were
+      reader, writer = IO.pipe
+      writer.write("abc")
+      assert_equal [3, "abc"], read(reader, 8, 0)
+    end
+
+    def test_io_read_returns_zero_at_the_end
+      reader, writer = IO.pipe
+      writer.close
+      assert_equal [0, ""], read(reader, 8, 0)
+      assert_equal [0, ""], read(reader, 8, 4)
+    end
+
+    def test_io_read_with_length_zero_does_not_wait
+      reader, @writer = IO.pipe
+      assert_equal(-Errno::EAGAIN::Errno, read(reader, 8, 0)[0])
+    end
+
+    def test_io_read_waits_for_as_many_bytes_as_it_is_asked_for
+      reader, writer = IO.pipe
+      got = fibers do
+        go { %w[ab cd ef].each { |piece| writer.write(piece) && sleep(0) } }
+        call_read(reader, 8, 5)
+      end
+      assert_equal [6, "abcdef"], got
+    end
+
+    def test_io_read_returns_what_there_is_before_the_end
+      reader, writer = IO.pipe
+      got = fibers do
+        go { writer.write("ab") && sleep(0) && writer.close }
+        call_read(reader, 8, 8)
+      end
+      assert_equal [2, "ab"], got
+    end
+
+    def test_io_read_into_the_middle_of_a_buffer
+      reader, writer = IO.pipe
+      writer.write("abcdef")
+      buffer = buffer_of("12345678")
+      assert_equal(4, fibers { scheduler.io_read(reader, buffer, 0, 4) })
+      assert_equal "1234abcd", buffer.get_string
+    end
+
+    def test_io_read_into_no_room_reads_nothing
+      reader, writer = IO.pipe
+      writer.write("abc")
+      assert_equal(0, fibers { scheduler.io_read(reader, buffer_of("12"), 0, 2) })
+    end
+
+    def test_io_read_returns_the_negative_errno
+      near, far = tcp_pair
+      far.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
+      far.close
+      assert_equal(-Errno::ECONNRESET::Errno, read(near, 8, 1)[0])
+      _, writer = IO.pipe
+      assert_equal(-Errno::EBADF::Errno, read(writer, 8, 1)[0])
+    end
+
+    def test_io_write_returns_how_many_bytes_went
+      reader, writer = IO.pipe
+      assert_equal(3, fibers { scheduler.io_write(writer, buffer_of("abc"), 0) })
+      assert_equal(2, fibers { scheduler.io_write(writer, buffer_of("abcd"), 2, 2) })
+      assert_equal "abccd", reader.readpartial(9)
+    end
+
+    def test_io_write_with_length_zero_does_not_wait
+      _reader, writer = IO.pipe.tap { |ends| fill(ends.last) }
+      assert_equal(-Errno::EAGAIN::Errno, fibers { scheduler.io_write(writer, buffer_of("x"), 0) })
+    end
+
+    def test_io_write_waits_until_as_many_bytes_went_as_it_is_asked_for
+      reader, writer = IO.pipe
+      filled = fill(writer)
+      read = nil
+      fibers do
+        go { read = reader.read(filled + 10) }
+        assert_equal 10, scheduler.io_write(writer, buffer_of("x" * 10), 10)
+      end
+      assert_equal "x" * 10, read[-10..]
+    end
+
+    def test_io_write_returns_the_negative_errno
+      reader, writer = IO.pipe
+      reader.close
+      fibers do
+        assert_equal(-Errno::EPIPE::Errno, scheduler.io_write(writer, buffer_of("x"), 0))
+        assert_equal(-Errno::EPIPE::Errno, scheduler.io_write(writer, buffer_of("x"), 1))
+      end
+    end
+
+    def test_io_write_that_has_moved_bytes_before_an_error_returns_their_number
+      reader, writer = IO.pipe
+      content = "x" * 1_000_000
+      moved = fibers do
+        go { sleep(0) && reader.close }
+        scheduler.io_write(writer, buffer_of(content), content.bytesize)
+      end
+      assert_includes 1...content.bytesize, moved
+    end
+
+    def test_io_pread_returns_bytes_or_zero_or_the_negative_errno
+      reader, @writer = IO.pipe
+      with_file("abcdef") do |file|
+        assert_equal [3, "def"], pread(file, 8, 3)
+        assert_equal [0, ""], pread(file, 8, 6)
+        assert_equal "abcdef", file.read
+        assert_equal(-Errno::ESPIPE::Errno, pread(reader, 8, 0)[0])
+      end
+    end
+
+    def test_io_pwrite_exists_where_ruby_calls_it_with_its_lock
+      if RUBY_VERSION >= "3.3"
+        refute_respond_to Carat::Scheduler.new, :io_pwrite
+      else
+        with_file("abcdef") do |file|
+          assert_equal(2, fibers { scheduler.io_pwrite(file, buffer_of("xy"), 2, 1) })
+          assert_equal "axydef", file.read
+        end
+      end
+    end
+
+    def test_buffers_of_ruby_read_and_write_through_the_hooks
+      reader, writer = IO.pipe
+      buffer = buffer_of("abcd")
+      fibers do
+        go { buffer.write(writer, 4) }
+        assert_equal 4, IO::Buffer.new(8).read(reader, 3)
+      end
+      reader.close
+      fibers { assert_equal(-Errno::EPIPE::Errno, buffer.write(writer, 4)) }
+    end
+
+    private
+
+    def scheduler
+      Fiber.scheduler
+    end
+
+    def buffer_of(content)
+      IO::Buffer.new(content.bytesize).tap { |buffer| copy(content, buffer) }
+    end
+
+    # Ruby 3.1 has the other name.
+    def copy(content, buffer)
+      return buffer.set_string(content) if buffer.respond_to?(:set_string)
+
+      buffer.copy(content, 0)
+    end
+
+    def read(io, size, length)
+      fibers { call_read(io, size, length) }
+    end
+
+    def call_read(io, size, length)
+      buffer = IO::Buffer.new(size)
+      arguments = RUBY_VERSION < "3.2" ? [length] : [length, 0]
+      moved = scheduler.io_read(io, buffer, *arguments)
+      [moved, buffer.get_string(0, [moved, 0].max)]
+    end
+
+    def pread(io, size, from)
+      buffer = IO::Buffer.new(size)
+      arguments = RUBY_VERSION < "3.2" ? [0, from] : [from, 0, 0]
+      moved = fibers { scheduler.io_pread(io, buffer, *arguments) }
+      [moved, buffer.get_string(0, [moved, 0].max)]
+    end
+
+    # Writes until the pipe takes no more; returns how many bytes that were.
+    def fill(writer)
+      filled = 0
+      loop do
+        written = writer.write_nonblock("." * 4096, exception: false)
+        return filled if written == :wait_writable
+
+        filled += written
+      end
+    end
+
+    def tcp_pair
+      server = TCPServer.new("127.0.0.1", 0)
+      [TCPSocket.new("127.0.0.1", server.addr[1]), server.accept]
+    ensure
+      server.close
+    end
+
+    def with_file(content)
+      Dir.mktmpdir do |directory|
+        File.write("#{directory}/file", content)
+        File.open("#{directory}/file", "r+b") { |file| yield file }
+      end
+    end
+  end
+
+  # The same under GC.stress.
+  class BytesUnderStressTest < BytesTest
+    include Stress
+  end
+end

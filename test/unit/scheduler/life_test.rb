@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/compaction"
 require "support/scheduler_test"
 require "timeout"
 
@@ -207,14 +208,13 @@ module Scheduler
     end
 
     def test_hundreds_wait_while_objects_are_moved
-      skip "this Ruby cannot move objects" unless GC.respond_to?(:verify_compaction_references)
       readers, writers = Array.new(is_a?(Stress) ? 20 : 300) { IO.pipe }.transpose
       read = []
       fibers do
         readers.each { |reader| go { read << Timeout.timeout(1000) { reader.read(1) } } }
-        compact
+        Support::Compaction.compact
         writers.each { |writer| writer.write("x") }
-        compact
+        Support::Compaction.compact
       end
       assert_equal ["x"] * readers.size, read
     end
@@ -252,16 +252,6 @@ module Scheduler
       ready.pop
       Thread.pass until thread.status == "sleep"
       thread
-    end
-
-    def compact
-      stress = GC.stress
-      GC.stress = false
-      GC.verify_compaction_references(toward: :empty, expand_heap: true)
-    rescue ArgumentError # Ruby 3.1
-      GC.verify_compaction_references(toward: :empty, double_heap: true)
-    ensure
-      GC.stress = stress
     end
   end
 

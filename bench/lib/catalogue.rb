@@ -3,7 +3,9 @@
 require_relative "big_case"
 require_relative "boot_case"
 require_relative "bound"
+require_relative "burst_case"
 require_relative "compression_case"
+require_relative "database"
 require_relative "decode_case"
 require_relative "form_case"
 require_relative "idle_case"
@@ -51,6 +53,12 @@ module Bench
     ARTICLE = Page.new(app: File.expand_path("../examples/blog/config.ru", Roster::BENCH),
                        path: "/articles/counting-swifts", bytes: 3322,
                        environment: -> { { "BLOG_DATA" => Material.folder("blog") } })
+
+    def self.rails(title, bursts, paths, *peers, **options)
+      BurstCase.new(title: title, app: app("rails_pg.ru"), environment: Database.method(:environment), paths: paths,
+                    needs: Database.method(:obstacle), peers: Roster.named(peers), **options,
+                    bursts: bursts.map { |burst| BurstCase::Burst.new(**burst) })
+    end
 
     CASES = {
       "hello" => hello("Hello world, one worker", "carat", "puma", "puma-t5", "hyper"),
@@ -117,6 +125,15 @@ module Bench
       "sleepers" => SleepersCase.new(
         title: "10 000 requests that sleep at once", app: app("sleep.ru"),
         peers: Roster.named(%w[carat-f10000 puma-t10000])
+      ),
+      "rails_sleep" => rails(
+        "Rails: ten requests that wait 1 s for the database", [{ requests: 10, at_once: 10, every: 0 }],
+        %w[/sleep /sleep], "carat-f256", "puma", "puma-t10", seconds: Bound.at_most(1.2)
+      ),
+      "rails_mix" => rails(
+        "Rails: 1000 queries, 200 at once, of which some wait 1 s",
+        [200, 100, 50, 20, 10].map { |every| { requests: 1000, at_once: 200, every: every } },
+        %w[/ /sleep], "carat-f256", "puma-w4", base: "puma-w4"
       ),
       "gets20" => NetHttpCase.new(
         title: "20 GETs by Net::HTTP to a server that takes 1 s", number: 20, delays: { 1000 => {} },

@@ -68,6 +68,7 @@ module Bench
       puma("puma-t3", "-t", "3:3", "-w", "0"),
       puma("puma", "-t", "1:1", "-w", "0"), puma("puma-t5", "-t", "5:5", "-w", "0"),
       puma("puma-idle", "-t", "1:1", "-w", "0", config: File.join(BENCH, "apps", "puma_idle.rb")),
+      puma("puma-t10", "-t", "10:10", "-w", "0"),
       puma("puma-t200", "-t", "200:200", "-w", "0"), puma("puma-t10000", "-t", "0:10000", "-w", "0"),
       puma_cluster(1), puma_cluster(2), puma_cluster(4),
       hyper,

@@ -36,7 +36,7 @@ module Bench
       raise Failure, Wrk.obstacle if Wrk.obstacle
 
       $stdout.sync = true
-      taking_part = @cases.transform_values { |kase| @selection.from(kase.peers) }
+      taking_part = @cases.to_h { |name, kase| [name, able?(name, kase) ? @selection.from(kase.peers) : []] }
       raise Failure, "no server can run here" if taking_part.values.all?(&:empty?)
 
       heading(argv, taking_part.values.flatten)
@@ -47,6 +47,13 @@ module Bench
     end
 
     private
+
+    # Says why a case is left out.
+    def able?(name, kase)
+      obstacle = kase.obstacle if kase.respond_to?(:obstacle)
+      warn("#{name} is left out: #{obstacle}") if obstacle
+      obstacle.nil?
+    end
 
     def heading(argv, peers)
       puts "`#{['bench/run', *argv].join(' ')}`", "", Machine.description, "",

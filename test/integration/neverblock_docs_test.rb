@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "logger"
+require "active_record"
 require "carat"
 require "json"
 require "support/postgres"
@@ -9,7 +11,7 @@ require "zlib"
 # Each example of docs/neverblock.md runs.
 class NeverblockDocsTest < Support::IntegrationTest
   PAGE = File.expand_path("../../docs/neverblock.md", __dir__)
-  CONFIG, THREAD, STATS, SEQUEL, *OTHERS = File.read(PAGE).scan(/^```ruby\n(.*?)^```/m).flatten
+  CONFIG, THREAD, STATS, SEQUEL, RECORDS, *OTHERS = File.read(PAGE).scan(/^```ruby\n(.*?)^```/m).flatten
 
   def test_the_application_with_a_pool_is_served_in_fibers
     server = serve(SEQUEL, config: CONFIG, env: { "DATABASE_URL" => Support::Postgres.shared.url })
@@ -32,6 +34,14 @@ class NeverblockDocsTest < Support::IntegrationTest
     packed = Thread.new { Carat.run { eval(THREAD, binding) } }.value
 
     assert_equal report, Zlib.gunzip(packed)
+  end
+
+  def test_fibers_share_the_pool_of_active_record
+    skip "fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0")
+    ActiveRecord::Base.establish_connection("#{Support::Postgres.shared.url}&pool=2")
+    Thread.new { eval(RECORDS, binding) }.join
+
+    assert_equal [2, 0], ActiveRecord::Base.connection_pool.stat.values_at(:connections, :busy)
   end
 
   def test_every_example_is_tested

@@ -24,7 +24,7 @@ module Scheduler
       open_pool(5)
       done = fibers do
         finished = []
-        hold_until_waiting(5) { 50.times { |number| go { finished << number if ask(WAIT) } } }
+        hold_until_waiting(5) { 50.times { |number| go { finished << number if ask("#{WAIT}::text") } } }
         finished.tap { give_way_until { finished.size == 50 } }
       end
       assert_equal [(0...50).to_a, 5, 0], [done.sort, *@pool.stat.values_at(:connections, :busy)]
@@ -41,7 +41,7 @@ module Scheduler
       open_pool(1, checkout_timeout: 0.01)
       fibers do
         hold_until_waiting(1) do
-          go { ask(WAIT) }
+          go { ask("#{WAIT}::text") }
           assert_raises(ActiveRecord::ConnectionTimeoutError) { ask("select 1") }
         end
         give_way_until { @pool.stat[:busy].zero? }

@@ -18,15 +18,17 @@ module Support
     USERS = %w[postgres nobody].freeze
     READY_SECONDS = 30
     LOG = "server.log"
+    STARTING = Mutex.new
+    private_constant :STARTING
 
     # @return [String] where its files, its log and its Unix socket are
     attr_reader :directory
     # @return [Integer, nil] of its main process; nil when it has ended
     attr_reader :pid
 
-    # The one that the tests of this process share, started when it is asked for first.
+    # The one that the tests of this process share, started when it is asked for first, by whichever fiber or thread.
     def self.shared
-      @shared ||= new.start
+      STARTING.synchronize { @shared ||= new.start }
     end
 
     def initialize

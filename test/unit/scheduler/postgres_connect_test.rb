@@ -10,8 +10,10 @@ module Scheduler
     TLS = "select ssl from pg_stat_ssl where pid = pg_backend_pid()"
 
     # A server that listens on a port too.
-    def self.postgres
-      @postgres ||= Support::Postgres.new(tcp: true).start
+    class Server < Support::Postgres
+      def initialize
+        super(tcp: true)
+      end
     end
 
     def test_a_name_is_looked_up
@@ -74,7 +76,7 @@ module Scheduler
     private
 
     def postgres
-      self.class.postgres
+      Server.shared
     end
   end
 end

@@ -2,10 +2,14 @@
 
 require "json"
 require "support/async_gem"
+require "support/needs"
 require "test_helper"
 
 # Tasks of the async gem inside of requests.
 class AsyncTest < Support::IntegrationTest
+  extend Support::Needs
+  needs Support::AsyncGem.obstacle
+
   APP = <<~RUBY
     require "async"
     require "json"
@@ -24,11 +28,6 @@ class AsyncTest < Support::IntegrationTest
     end
     run ->(env) { ACTIONS.fetch(env["PATH_INFO"], -> { Sync { |task| task.async { GATED.call(env) }.wait } }).call }
   RUBY
-
-  def setup
-    super
-    skip Support::AsyncGem.obstacle if Support::AsyncGem.obstacle
-  end
 
   def test_tasks_of_many_requests_wait_beside_one_another
     server = serve(APP, fibers: 16)

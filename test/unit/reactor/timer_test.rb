@@ -5,12 +5,6 @@ require "support/reactor_test"
 
 class ReactorTimerTest < Support::ReactorTest
   module Cases
-    def test_timers_are_called_in_their_order
-      [0.3, 0.1, 0.2].each { |seconds| @reactor.after(seconds) { @seen << seconds } }
-      run_reactor
-      assert_equal [0.1, 0.2, 0.3], @seen
-    end
-
     def test_every_is_called_until_it_is_cancelled
       timer = @reactor.every(0.001) { (@seen << :tick).size == 3 && @reactor.cancel(timer) }
       run_reactor
@@ -47,5 +41,12 @@ class ReactorTimerTest < Support::ReactorTest
   class Stressed < Support::ReactorTest
     include Stress
     include Cases
+  end
+
+  # Under GC.stress all of them are late.
+  def test_timers_are_called_in_their_order
+    [0.3, 0.1, 0.2].each { |seconds| @reactor.after(seconds) { @seen << seconds } }
+    run_reactor
+    assert_equal [0.1, 0.2, 0.3], @seen
   end
 end

@@ -2,14 +2,14 @@
 
 require "test_helper"
 require "support/async_gem"
+require "support/needs"
 require "support/scheduler_test"
 
 module Scheduler
   # How tasks of the async gem are stopped.
   class AsyncStopTest < Support::SchedulerTest
-    def setup
-      skip Support::AsyncGem.obstacle if Support::AsyncGem.obstacle
-    end
+    extend Support::Needs
+    needs Support::AsyncGem.obstacle
 
     def test_a_task_that_is_stopped_runs_its_ensure_blocks_and_its_children_stop
       ended = []

@@ -2,14 +2,14 @@
 
 require "test_helper"
 require "support/async_gem"
+require "support/needs"
 require "support/scheduler_test"
 
 module Scheduler
   # Tasks of the async gem, whose fibers this scheduler runs among its others.
   class AsyncTest < Support::SchedulerTest
-    def setup
-      skip Support::AsyncGem.obstacle if Support::AsyncGem.obstacle
-    end
+    extend Support::Needs
+    needs Support::AsyncGem.obstacle
 
     def test_sync_returns_the_value_of_its_block
       assert_equal([:value, nil], fibers { [Sync { sleep(0.001) && :value }, Fiber.current.async_task] })

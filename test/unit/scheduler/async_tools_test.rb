@@ -2,15 +2,15 @@
 
 require "test_helper"
 require "support/async_gem"
+require "support/needs"
 require "support/scheduler_test"
 require "socket"
 
 module Scheduler
   # What the async gem has for its tasks: timeouts, semaphores, barriers, queues, clients.
   class AsyncToolsTest < Support::SchedulerTest
-    def setup
-      skip Support::AsyncGem.obstacle if Support::AsyncGem.obstacle
-    end
+    extend Support::Needs
+    needs Support::AsyncGem.obstacle
 
     def test_a_timeout_ends_what_waits
       fibers do

@@ -1,0 +1,17 @@
+# frozen_string_literal: true
+
+module Support
+  # For classes of tests that need what is not installed everywhere: without it there is one test, which says so.
+  module Needs
+    # `obstacle` is why they cannot run, or nil.
+    def needs(obstacle)
+      return unless obstacle
+
+      owner = self
+      define_singleton_method(:runnable_methods) { equal?(owner) ? ["test_what_is_needed_is_there"] : [] }
+      define_method(:setup) { skip obstacle }
+      define_method(:teardown) { nil }
+      define_method(:test_what_is_needed_is_there) { flunk }
+    end
+  end
+end

@@ -3,11 +3,15 @@
 require "json"
 require "test_helper"
 require "active_record"
+require "support/needs"
 require "support/postgres"
 
 # Rails in fibers, with a pool of database connections that is smaller than their number. Queries wait for a lock that
 # the test holds.
 class FibersRailsTest < Support::IntegrationTest
+  extend Support::Needs
+  needs("fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0"))
+
   POOL = 5
   LOCK = 1
   WAIT = "select pg_advisory_xact_lock_shared(#{LOCK})::text"
@@ -91,11 +95,6 @@ class FibersRailsTest < Support::IntegrationTest
     ActiveRecord::Base.lease_connection.execute("create table if not exists items (id serial, name text)")
     run Shop
   RUBY
-
-  def setup
-    skip "fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0")
-    super
-  end
 
   def teardown
     @holder&.finish

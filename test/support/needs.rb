@@ -9,9 +9,11 @@ module Support
 
       owner = self
       define_singleton_method(:runnable_methods) { equal?(owner) ? ["test_what_is_needed_is_there"] : [] }
-      define_method(:setup) { skip obstacle }
-      define_method(:teardown) { nil }
-      define_method(:test_what_is_needed_is_there) { flunk }
+      prepend(Module.new do
+        define_method(:setup) { nil }
+        define_method(:teardown) { nil }
+        define_method(:test_what_is_needed_is_there) { skip obstacle }
+      end)
     end
   end
 end

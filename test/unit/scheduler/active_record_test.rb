@@ -3,13 +3,16 @@
 require "test_helper"
 require "logger"
 require "active_record"
+require "support/needs"
 require "support/postgres_test"
 
 module Scheduler
   # ActiveRecord with PostgreSQL in fibers, without the server, and a pool that is smaller than their number.
   class ActiveRecordTest < Support::PostgresTest
+    extend Support::Needs
+    needs("fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0"))
+
     def setup
-      skip "fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0")
       super
       ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
     end

@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+require "carat/fiber_lane"
+require_relative "eventually"
+require_relative "native_test"
+
+module Support
+  # A test of a lane whose requests run in fibers, and wait for what the test pushes into `@gates`.
+  class FiberLaneTest < NativeTest
+    include Eventually
+
+    def setup
+      super
+      @gates = Hash.new { |gates, path| gates[path] = Queue.new }
+    end
+
+    # Keeps the thread for itself, and answers.
+    def self.compute(seconds)
+      done = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+      nil until Process.clock_gettime(Process::CLOCK_MONOTONIC) > done
+      [200, {}, []]
+    end
+
+    private
+
+    def fibers(app, capacity: 16, release: "2.2.0", **options)
+      harness(app, release: release).start_fibers(capacity, **options)
+    end
+  end
+end

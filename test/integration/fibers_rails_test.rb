@@ -10,7 +10,7 @@ require "support/postgres"
 # the test holds.
 class FibersRailsTest < Support::IntegrationTest
   extend Support::Needs
-  needs("fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0"))
+  needs(ActiveRecord.version < Gem::Version.new("7.0") ? "fibers need Rails 7.0 or later" : nil)
 
   POOL = 5
   LOCK = 1

@@ -10,7 +10,7 @@ module Scheduler
   # ActiveRecord with PostgreSQL in fibers, without the server, and a pool that is smaller than their number.
   class ActiveRecordTest < Support::PostgresTest
     extend Support::Needs
-    needs("fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0"))
+    needs(ActiveRecord.version < Gem::Version.new("7.0") ? "fibers need Rails 7.0 or later" : nil)
 
     def setup
       super

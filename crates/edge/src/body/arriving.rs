@@ -54,7 +54,10 @@ impl Arriving {
     pub(super) async fn discard(mut self) {
         self.watch.pause_body(false);
         let mut left = DISCARD_LIMIT;
-        while self.has_arrived() || self.announced().is_some_and(|bytes| bytes <= left) {
+        while self
+            .announced()
+            .map_or_else(|| self.has_arrived(), |bytes| bytes <= left)
+        {
             match self.next().await {
                 Ok(Some(data)) if data.len() as u64 <= left => left -= data.len() as u64,
                 Ok(None) => return,

@@ -48,6 +48,8 @@ struct Task<F, R> {
     result: Option<R>,
 }
 
+/// # Safety
+/// `task` is the one that `leave` has handed to Ruby, and nobody else uses it meanwhile.
 unsafe extern "C" fn run<F: FnOnce() -> R, R>(task: *mut c_void) -> *mut c_void {
     // SAFETY: `leave` hands its own task over and waits for this call.
     let task = unsafe { &mut *task.cast::<Task<F, R>>() };
@@ -60,6 +62,8 @@ fn ring_data(bell: RawFd) -> *mut c_void {
     ptr::without_provenance_mut(usize::try_from(bell).unwrap_or_default())
 }
 
+/// # Safety
+/// `bell` is what `ring_data` has made of a bell that stays open meanwhile.
 unsafe extern "C" fn ring(bell: *mut c_void) {
     if let Ok(bell) = RawFd::try_from(bell.addr()) {
         // SAFETY: Ruby calls this only while `leave` waits, whose caller keeps the bell open.

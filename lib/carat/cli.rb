@@ -66,7 +66,9 @@ module Carat
     end
 
     def summary(settings)
-      processes = [:workers, settings[:fibers] ? :fibers : :threads].map { |name| "#{name} #{settings[name]}" }
+      processes = [:workers, settings[:fibers] ? :fibers : :threads].map do |name|
+        "#{name} #{Options.fetch(name).text(settings[name])}"
+      end
       [settings[:rackup], settings.config_path, *processes, *settings[:bind]].compact.join(", ")
     end
 

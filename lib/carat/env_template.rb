@@ -9,12 +9,12 @@ require_relative "version"
 module Carat
   # What is the same in all environments of a worker, for the release of Rack that the application has loaded.
   class EnvTemplate
-    # `release` is Rack.release; `capacity` is how many requests a worker runs at once, `workers` how many workers there
-    # are; the files of a form get their names in `spool_dir`; `errors` is where `rack.errors` writes to.
-    def initialize(release:, capacity:, workers:, spool_dir:, errors: $stderr)
+    # `release` is Rack.release; `capacity` is how many requests a worker runs at once, `several` whether there may
+    # be several workers; the files of a form get their names in `spool_dir`; `errors` is where `rack.errors` writes to.
+    def initialize(release:, capacity:, several:, spool_dir:, errors: $stderr)
       @release = release.split(".").first(2).map(&:to_i)
       @capacity = capacity
-      @workers = workers
+      @several = several
       @spool_dir = spool_dir
       @errors = errors
     end
@@ -40,7 +40,7 @@ module Carat
       {
         "SCRIPT_NAME" => "", "SERVER_SOFTWARE" => "carat/#{VERSION}", "GATEWAY_INTERFACE" => "CGI/1.2",
         "rack.url_scheme" => "http", "rack.errors" => @errors, "rack.multithread" => @capacity > 1,
-        "rack.multiprocess" => @workers > 1, "rack.run_once" => false, "rack.hijack?" => false
+        "rack.multiprocess" => @several, "rack.run_once" => false, "rack.hijack?" => false
       }.merge(rack?(3) ? {} : { "rack.version" => [1, 3].freeze })
     end
 

@@ -37,7 +37,7 @@ module Carat
     def edge_settings
       @configuration.for_edge.merge(
         bind: @descriptors.addresses, ready_fd: @descriptors.ready,
-        mold_command:, version: VERSION, directory: Dir.pwd
+        mold_command:, mold_environment: {}, version: VERSION, directory: Dir.pwd
       )
     end
 

@@ -75,7 +75,7 @@ module Carat
 
     def template
       EnvTemplate.new(release: Rack.release, capacity: @configuration[:fibers] || @configuration[:threads],
-                      workers: @configuration[:workers], spool_dir: @configuration[:spool_dir])
+                      several: @configuration[:workers] != (1..1), spool_dir: @configuration[:spool_dir])
     end
 
     def give_up(text, status)

@@ -44,7 +44,7 @@ module Carat
     end
 
     def list?
-      type == :addresses
+      %i[addresses targets].include?(type)
     end
 
     def boolean?
@@ -68,7 +68,12 @@ module Carat
 
     # The default as a reader writes it, such as `64 KiB`.
     def default_words
-      default_text || (default.nil? ? "none" : @reader.text(default))
+      default_text || (default.nil? ? "none" : text(default))
+    end
+
+    # How a reader writes a value that #parse has returned.
+    def text(value)
+      @reader.text(value)
     end
   end
 end

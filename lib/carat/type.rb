@@ -7,10 +7,15 @@ require_relative "type/byte_count"
 require_relative "type/choice"
 require_relative "type/directory"
 require_relative "type/file"
+require_relative "type/gc_policy"
 require_relative "type/log_file"
+require_relative "type/memory_budget"
+require_relative "type/refork_rule"
 require_relative "type/seconds"
+require_relative "type/target_list"
 require_relative "type/text"
 require_relative "type/whole_number"
+require_relative "type/worker_count"
 
 module Carat
   # What the values of an option look like. Each type answers `parse(value)`, which takes what a flag, a variable or
@@ -18,7 +23,8 @@ module Carat
   module Type
     NAMES = {
       addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
-      file: File, integer: WholeNumber, log: LogFile, seconds: Seconds, string: Text
+      file: File, gc: GcPolicy, integer: WholeNumber, log: LogFile, memory: MemoryBudget, refork: ReforkRule,
+      seconds: Seconds, string: Text, targets: TargetList, workers: WorkerCount
     }.freeze
 
     # Returns the type called `name`, limited to `within` (a Range or a list of words) where the type has a limit.

@@ -151,7 +151,7 @@ module Support
       near, @socket = UNIXSocket.pair
       @page = File.open(Dir.tmpdir, File::RDWR | File::TMPFILE)
       @page.truncate(4)
-      template = Carat::EnvTemplate.new(release: release, capacity: 1, workers: 1, spool_dir: @spool_dir,
+      template = Carat::EnvTemplate.new(release: release, capacity: 1, several: false, spool_dir: @spool_dir,
                                         errors: @errors)
       numbers = [near, @page.dup].map { |io| io.tap { io.autoclose = false }.fileno }
       @native = Carat::Native::Lane.new(*numbers, template.to_h)

@@ -6,7 +6,7 @@ require "carat/env_template"
 class EnvTemplateTest < Minitest::Test
   def test_an_application_that_is_called_several_times_at_once_is_told_so
     assert_equal [false, true, true], [1, 3, 256].map { |capacity| constants(capacity:)["rack.multithread"] }
-    assert_equal([false, true], [1, 2].map { |workers| constants(workers:)["rack.multiprocess"] })
+    assert_equal([false, true], [false, true].map { |several| constants(several:)["rack.multiprocess"] })
   end
 
   def test_each_release_of_rack_gets_what_it_knows
@@ -20,7 +20,7 @@ class EnvTemplateTest < Minitest::Test
     template(**options).fetch(:constants)
   end
 
-  def template(release: "3.1.0", capacity: 1, workers: 1)
-    Carat::EnvTemplate.new(release:, capacity:, workers:, spool_dir: "/var/tmp").to_h
+  def template(release: "3.1.0", capacity: 1, several: false)
+    Carat::EnvTemplate.new(release:, capacity:, several:, spool_dir: "/var/tmp").to_h
   end
 end

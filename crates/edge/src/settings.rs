@@ -1,5 +1,6 @@
 //! What the launcher has decided: the values of the option table, as JSON.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,12 +16,26 @@ pub(crate) struct Settings {
     pub(crate) version: String,
     pub(crate) directory: PathBuf,
     pub(crate) mold_command: Vec<String>,
+    /// What the mold's environment has beside the edge's.
+    pub(crate) mold_environment: BTreeMap<String, String>,
     pub(crate) bind: Vec<String>,
     pub(crate) backlog: i32,
     pub(crate) ready_fd: Option<i32>,
-    pub(crate) workers: u32,
+    #[serde(deserialize_with = "workers")]
+    pub(crate) workers: Workers,
     pub(crate) threads: u16,
     pub(crate) fibers: Option<u16>,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) queue_time_target: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) worker_idle_timeout: Duration,
+    pub(crate) worker_requests: Option<u64>,
+    #[serde(deserialize_with = "optional_seconds")]
+    pub(crate) worker_age: Option<Duration>,
+    pub(crate) memory: MemoryBudget,
+    pub(crate) worker_memory: Option<u64>,
+    pub(crate) refork: Refork,
+    pub(crate) control_socket: Option<PathBuf>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
     pub(crate) access_log: bool,
@@ -66,6 +81,36 @@ pub(crate) struct Settings {
     pub(crate) boot_timeout: Duration,
 }
 
+/// How many workers there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workers {
+    /// From `min` to `max`, as the load needs.
+    Between { min: u32, max: u32 },
+    /// What fits the machine.
+    Auto,
+}
+
+/// Memory for the whole server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum MemoryBudget {
+    Bytes(u64),
+    /// Of what the container or the machine has, such as `80%`.
+    Share(String),
+}
+
+/// When a worker becomes the next mold.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Refork {
+    /// When measuring says that it pays.
+    Auto,
+    Off,
+    /// After so many requests of a worker; the last number counts for all further times.
+    #[serde(untagged)]
+    After(Vec<u64>),
+}
+
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -105,6 +150,25 @@ impl Settings {
     }
 }
 
+/// Reads what the option table writes: `2..2`, `1..8` or `auto`.
+fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workers, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text == "auto" {
+        return Ok(Workers::Auto);
+    }
+    let range = text
+        .split_once("..")
+        .and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
+    let (min, max) = range.ok_or_else(|| serde::de::Error::custom("workers is not a range"))?;
+    Ok(Workers::Between { min, max })
+}
+
+fn optional_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let seconds = Option::<f64>::deserialize(deserializer)?;
+    let duration = seconds.map(Duration::try_from_secs_f64).transpose();
+    duration.map_err(serde::de::Error::custom)
+}
+
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
@@ -119,12 +183,21 @@ impl Settings {
             version: String::new(),
             directory: PathBuf::from("/"),
             mold_command: Vec::new(),
+            mold_environment: BTreeMap::new(),
             bind: Vec::new(),
             backlog: 1,
             ready_fd: None,
-            workers: 1,
+            workers: Workers::Between { min: 1, max: 1 },
             threads: 1,
             fibers: None,
+            queue_time_target: long,
+            worker_idle_timeout: long,
+            worker_requests: None,
+            worker_age: None,
+            memory: MemoryBudget::Bytes(u64::MAX),
+            worker_memory: None,
+            refork: Refork::Off,
+            control_socket: None,
             log: Some(PathBuf::from("/dev/null")),
             log_format: LogFormat::Text,
             access_log: false,

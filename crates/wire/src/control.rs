@@ -139,11 +139,33 @@ pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
     });
 }
 
-/// Appends a frame that says all by its kind: ready, drain, bye, leaving.
+/// Appends the order to become the mold of this generation.
+pub fn encode_promote(out: &mut Vec<u8>, generation: u32) {
+    frame::push(out, Kind::Promote, |out| {
+        out.extend_from_slice(&generation.to_le_bytes());
+    });
+}
+
+/// Reads the generation whose mold the worker becomes.
+pub fn decode_promote(payload: &[u8]) -> Result<u32, Malformed> {
+    let mut cursor = Cursor::new(payload);
+    let generation = cursor.u32()?;
+    cursor.end()?;
+    Ok(generation)
+}
+
+/// Appends the figures of a process: a JSON object of at most [`TEXT_LIMIT`] bytes; a longer one becomes empty.
+pub fn encode_figures(out: &mut Vec<u8>, json: &[u8]) {
+    frame::push(out, Kind::Figures, |out| {
+        out.extend_from_slice(if json.len() > TEXT_LIMIT { b"{}" } else { json });
+    });
+}
+
+/// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask figures.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
-        Kind::Ready | Kind::Drain | Kind::Bye | Kind::Leaving
+        Kind::Ready | Kind::Drain | Kind::Bye | Kind::Leaving | Kind::AskFigures
     ));
     frame::push_empty(out, kind);
 }
@@ -171,6 +193,28 @@ mod tests {
             .expect("complete");
         assert_eq!(ForkWorker::decode(frame.payload), Ok(fork));
         assert_eq!(fork.descriptors(), 11);
+    }
+
+    #[test]
+    fn a_promotion_survives_the_wire() {
+        let mut bytes = Vec::new();
+        encode_promote(&mut bytes, 7);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(frame.kind, Kind::Promote);
+        assert_eq!(decode_promote(frame.payload), Ok(7));
+        assert_eq!(decode_promote(&[1, 2]), Err(Malformed::Truncated));
+    }
+
+    #[test]
+    fn figures_longer_than_their_limit_are_none() {
+        let mut bytes = Vec::new();
+        encode_figures(&mut bytes, &vec![b' '; TEXT_LIMIT + 1]);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!((frame.kind, frame.payload), (Kind::Figures, &b"{}"[..]));
     }
 
     #[test]

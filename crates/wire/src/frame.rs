@@ -40,6 +40,13 @@ pub enum Kind {
     Stack = 35,
     /// Worker: asks to be drained, because it was told to end by a signal.
     Leaving = 36,
+    /// Edge to worker: finish what is running and become the mold of the next generation; it answers with
+    /// `Ready` or `BootFailed`.
+    Promote = 37,
+    /// Edge to worker or mold: tell your figures.
+    AskFigures = 38,
+    /// Worker or mold: its figures, as JSON.
+    Figures = 39,
 }
 
 impl Kind {
@@ -60,6 +67,9 @@ impl Kind {
             34 => Kind::AskStack,
             35 => Kind::Stack,
             36 => Kind::Leaving,
+            37 => Kind::Promote,
+            38 => Kind::AskFigures,
+            39 => Kind::Figures,
             other => return Err(Malformed::UnknownKind(other)),
         })
     }

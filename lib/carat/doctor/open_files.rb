@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "etc"
+require_relative "../type"
 require_relative "finding"
 
 module Carat
@@ -27,7 +29,13 @@ module Carat
       private
 
       def needed
-        clients + (@configuration[:workers] * ((lanes * LANE) + 1)) + RESERVE
+        clients + (workers * ((lanes * LANE) + 1)) + RESERVE
+      end
+
+      # At most, and one that is to replace another.
+      def workers
+        most = @configuration[:workers]
+        (most == Type::WorkerCount::AUTO ? Etc.nprocessors : most.end) + 1
       end
 
       # Of one worker, whose fibers share a lane.

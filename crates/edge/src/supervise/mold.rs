@@ -36,6 +36,7 @@ impl Mold {
         let child = Command::new(program)
             .args(arguments)
             .current_dir(&settings.directory)
+            .envs(&settings.mold_environment)
             .env(CONTROL_VARIABLE, far.as_raw_fd().to_string())
             .env_remove(settings::VARIABLE)
             .spawn()?;

@@ -6,7 +6,7 @@ module Carat
   # The text of `carat --help`.
   class Help
     WIDTH = 80
-    INDENT = 36
+    INDENT = 38
     HEAD = <<~TEXT
       Usage: carat [options] [config.ru]
              carat check [options] [config.ru]    validate the configuration and exit

@@ -10,7 +10,7 @@ module Carat
       after_fork: "In each new worker, right after the fork: open connections again.",
       on_worker_boot: "In each worker, before its first request.",
       on_worker_shutdown: "In each worker, after its last request.",
-      before_refork: "In a worker that is to become the next mold: close what may not be shared, end threads of your own.",
+      before_refork: "In a worker that is to be the next mold: close what may not be shared, end threads.",
       after_refork: "In that worker, when it is the mold."
     }.freeze
 

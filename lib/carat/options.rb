@@ -5,7 +5,7 @@ require_relative "option"
 module Carat
   # The one table of options: flags, variables, the config file's methods, the edge's JSON, `--help` and
   # docs/options.md come from it.
-  module Options
+  module Options # rubocop:disable Metrics/ModuleLength -- it is a table
     extend Enumerable
 
     KIB = 1024
@@ -58,7 +58,7 @@ module Carat
                  doc: "Time for running requests to finish when the server stops."),
 
       Option.new(name: :memory, group: "Memory", type: :memory, default: "80%", edge: true,
-                 doc: "Memory for the whole server: bytes, or a share of the container's limit or the machine's memory."),
+                 doc: "Memory for the whole server: bytes, or a share of what the container or the machine has."),
       Option.new(name: :worker_memory, group: "Memory", type: :bytes, within: MIB.., edge: true,
                  doc: "Private memory above which a worker is replaced."),
       Option.new(name: :refork, group: "Memory", type: :refork, default: "auto", edge: true,

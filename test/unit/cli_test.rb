@@ -35,7 +35,7 @@ class CLITest < Minitest::Test
     launcher = LauncherDouble.new
 
     assert_equal 0, run_cli("-w2", launcher:)
-    assert_equal 2, launcher.configuration[:workers]
+    assert_equal 2..2, launcher.configuration[:workers]
     assert_equal ["-w2"], launcher.argv
   end
 
@@ -44,14 +44,16 @@ class CLITest < Minitest::Test
     assert_equal "carat: not built\n", @err.string
   end
 
+  WORKERS = 'a number of workers, such as 2, 1..8 or "auto"'
+
   def test_a_bad_flag_variable_or_file_is_one_line_and_status_78
     write("bad.rb", "\n\n\nworkers 'many'\n")
     write("broken.rb", "workers (\n")
 
-    assert_equal [78, "--workers: \"many\" is not a whole number of 1 or more\n"], outcome("--workers=many")
-    assert_equal [78, "WEB_CONCURRENCY: \"x\" is not a whole number of 1 or more\n"],
+    assert_equal [78, "--workers: \"many\" is not #{WORKERS}\n"], outcome("--workers=many")
+    assert_equal [78, "WEB_CONCURRENCY: \"x\" is not #{WORKERS}\n"],
                  outcome(env: { "WEB_CONCURRENCY" => "x" })
-    assert_equal [78, "bad.rb:4: workers: \"many\" is not a whole number of 1 or more\n"], outcome("-Cbad.rb")
+    assert_equal [78, "bad.rb:4: workers: \"many\" is not #{WORKERS}\n"], outcome("-Cbad.rb")
     status, text = outcome("-Cbroken.rb")
 
     assert_equal [78, 1], [status, text.lines.size]

@@ -11,7 +11,7 @@ class DSLTest < Minitest::Test
     values = { workers: 2, log_format: :json, max_body: "1MB", header_timeout: 2.5, access_log: true, log: nil }
     settings = read(values.map { |name, value| "#{name} #{value.inspect}" }.join("\n"))
 
-    assert_equal([2, "json", 1_048_576, 2.5, true, nil], values.keys.map { |name| settings.fetch(name) })
+    assert_equal([2..2, "json", 1_048_576, 2.5, true, nil], values.keys.map { |name| settings.fetch(name) })
   end
 
   def test_binds_add_up
@@ -37,8 +37,8 @@ class DSLTest < Minitest::Test
   end
 
   def test_wrong_values_name_the_line_and_the_option
-    assert_refused 'carat.rb:4: workers: "many" is not a whole number of 1 or more', %(\n\n\nworkers "many")
-    assert_refused "carat.rb:2: workers: nil is not a whole number of 1 or more", "\nworkers nil"
+    assert_refused 'carat.rb:4: threads: "many" is not a whole number from 1 to 100', %(\n\n\nthreads "many")
+    assert_refused "carat.rb:2: workers: nil is not a number of workers, such as 2, 1..8 or \"auto\"", "\nworkers nil"
     assert_refused "carat.rb:1: bind: no address is given; write #{Carat::Type::Address::FORMS}", "bind"
   end
 

@@ -21,6 +21,6 @@ class HelpTest < Minitest::Test
   end
 
   def test_flags_stand_apart_from_their_sentences
-    assert_empty @text.lines.grep(/\A {2}(-\w, | {4})--/).grep_v(/\A.{34}  \S/)
+    assert_empty @text.lines.grep(/\A {2}(-\w, | {4})--/).grep_v(/\A.{36}  \S/)
   end
 end

@@ -31,8 +31,10 @@ class LauncherTest < Minitest::Test
   def test_the_edge_gets_its_options_the_mold_command_the_version_and_the_directory
     settings = launcher("-w2", "-t5").edge_settings
 
-    assert_equal (Carat::Options.for_edge.map(&:name) + %i[mold_command version directory]).sort, settings.keys.sort
-    assert_equal [2, 5, Carat::VERSION, @workplace], settings.values_at(:workers, :threads, :version, :directory)
+    beside = %i[mold_command mold_environment version directory]
+
+    assert_equal (Carat::Options.for_edge.map(&:name) + beside).sort, settings.keys.sort
+    assert_equal [2..2, 5, Carat::VERSION, @workplace], settings.values_at(:workers, :threads, :version, :directory)
   end
 
   def test_the_mold_is_started_with_the_same_words
@@ -58,7 +60,7 @@ class LauncherTest < Minitest::Test
     report, pid = launch("-w2")
 
     assert_equal pid.to_s, report["pid"]
-    assert_equal 2, JSON.parse(report["settings"])["workers"]
+    assert_equal "2..2", JSON.parse(report["settings"])["workers"]
     assert_equal "", report["listen"]
   end
 

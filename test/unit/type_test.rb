@@ -19,6 +19,47 @@ class TypeTest < Minitest::Test
     ["2.5", 2.0, nil, "0x10", "", [3]].each { |value| assert_refuses integer(1..), value }
   end
 
+  def test_workers_come_as_a_number_a_range_or_auto
+    type = Carat::Type::WorkerCount.new
+    values = [2, "2", 1..8, "1..8", "auto", :auto]
+
+    assert_equal([2..2, 2..2, 1..8, 1..8, "auto", "auto"], values.map { |value| type.parse(value) })
+    assert_equal(%w[2 1..8 auto], [2..2, 1..8, "auto"].map { |value| type.text(value) })
+    [0, "0..2", 3..1, 1...3, (1..), nil, "many", 1.5].each { |value| assert_refuses type, value }
+  end
+
+  def test_memory_comes_as_a_share_or_in_bytes
+    type = Carat::Type::MemoryBudget.new
+
+    assert_equal(["80%", "12.5%", 536_870_912, 1], ["80%", "12.5 %", "512MB", 1].map { |value| type.parse(value) })
+    assert_refused '"101%" is not an amount of memory, such as "80%" or "512MB"', type, "101%"
+    ["0%", "%", "some", 0, nil].each { |value| assert_refuses type, value }
+  end
+
+  def test_reforks_come_as_a_word_or_as_numbers_of_requests
+    type = Carat::Type::ReforkRule.new
+    values = [:auto, false, "1000,10000", { after: [1000, 10_000] }, { after: 5 }, 5]
+
+    assert_equal(["auto", "off", [1000, 10_000], [1000, 10_000], [5], [5]], values.map { |value| type.parse(value) })
+    [true, "never", [], [0], { after: [] }, { before: 1 }, nil].each { |value| assert_refuses type, value }
+  end
+
+  def test_the_policy_of_the_collector_comes_as_a_word_or_as_figures
+    type = Carat::Type::GcPolicy.new
+    figures = { heap_growth_factor: 1.1, "RUBY_GC_MALLOC_LIMIT" => 1000 }
+
+    assert_equal(%w[frugal ruby], [:frugal, "ruby"].map { |value| type.parse(value) })
+    assert_equal({ "RUBY_GC_HEAP_GROWTH_FACTOR" => "1.1", "RUBY_GC_MALLOC_LIMIT" => "1000" }, type.parse(figures))
+    [{}, { heap_growth_factor: "much" }, { "a b" => 1 }, "lavish", nil].each { |value| assert_refuses type, value }
+  end
+
+  def test_targets_are_paths
+    type = Carat::Type::TargetList.new
+
+    assert_equal [["/", "/login?next=%2F"], []], [type.parse(["/", "/login?next=%2F"]), type.parse([])]
+    ["login", "/a b", ["/", nil], "http://x/"].each { |value| assert_refuses type, value }
+  end
+
   def test_bytes_have_units_that_are_powers_of_1024
     sizes = [10, "10", "64KB", "64KiB", "64k", "1.5 MB", "1GB", "1B"].map { |value| bytes.parse(value) }
 

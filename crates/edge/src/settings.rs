@@ -90,6 +90,16 @@ pub(crate) enum Workers {
     Auto,
 }
 
+impl Workers {
+    /// How many there are when the load is least.
+    pub(crate) fn min(self) -> u32 {
+        match self {
+            Workers::Between { min, .. } => min,
+            Workers::Auto => 1,
+        }
+    }
+}
+
 /// Memory for the whole server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
@@ -163,7 +173,9 @@ fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workers, D::Err
     Ok(Workers::Between { min, max })
 }
 
-fn optional_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+fn optional_seconds<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
     let seconds = Option::<f64>::deserialize(deserializer)?;
     let duration = seconds.map(Duration::try_from_secs_f64).transpose();
     duration.map_err(serde::de::Error::custom)

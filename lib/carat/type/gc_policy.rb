@@ -4,7 +4,7 @@ require_relative "../invalid_value"
 
 module Carat
   module Type
-    # How Ruby's garbage collector grows its heap: as Carat wants it, as Ruby does by itself, or by figures of one's own.
+    # How far the heap of Ruby's garbage collector grows: as Carat wants it, as Ruby does, or by figures of one's own.
     class GcPolicy
       WORDS = %w[frugal ruby].freeze
       NAME = /\A[a-z]\w*\z/i

@@ -87,7 +87,7 @@ impl Supervisor {
         self.end_overdue(now);
         let ready = self.mold.as_ref().is_some_and(|mold| mold.is_ready);
         if ready && self.worker_backoff.allows(now) {
-            for _ in 0..self.roster.missing(self.server.settings.workers) {
+            for _ in 0..self.roster.missing(self.server.settings.workers.min()) {
                 if let Err(error) = self.fork_worker() {
                     self.worker_backoff.fail(now);
                     self.server

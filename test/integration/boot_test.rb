@@ -52,11 +52,13 @@ class BootTest < Support::IntegrationTest
     assert_match(%r{\Acarat: there is no file /\S+/nowhere\.ru; start carat beside it, .+\n\z}, server.log)
   end
 
+  WORKERS = 'a number of workers, such as 2, 1..8 or "auto"'
+
   def test_wrong_values_are_told_with_their_place
-    assert_boot_fails 78, "-w: \"many\" is not a whole number of 1 or more\n", args: %w[-w many]
-    assert_boot_fails 78, "WEB_CONCURRENCY: \"many\" is not a whole number of 1 or more\n",
+    assert_boot_fails 78, "-w: \"many\" is not #{WORKERS}\n", args: %w[-w many]
+    assert_boot_fails 78, "WEB_CONCURRENCY: \"many\" is not #{WORKERS}\n",
                       env: { "WEB_CONCURRENCY" => "many" }
-    assert_boot_fails 78, "carat.rb:2: workers: \"many\" is not a whole number of 1 or more\n",
+    assert_boot_fails 78, "carat.rb:2: workers: \"many\" is not #{WORKERS}\n",
                       config: "\nworkers \"many\"\n"
   end
 

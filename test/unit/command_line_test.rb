@@ -9,7 +9,7 @@ class CommandLineTest < Minitest::Test
 
   def test_values_stand_in_the_same_word_or_in_the_next
     ["--workers 2", "--workers=2", "-w 2", "-w2"].each do |words|
-      assert_equal 2, read(*words.split).fetch(:workers), words
+      assert_equal 2..2, read(*words.split).fetch(:workers), words
     end
   end
 
@@ -17,7 +17,7 @@ class CommandLineTest < Minitest::Test
     settings = read("-b", "tcp://x:1", "--bind=fd://3", "-w1", "-w2")
 
     assert_equal ["tcp://x:1", "fd://3"], settings.fetch(:bind)
-    assert_equal 2, settings.fetch(:workers)
+    assert_equal 2..2, settings.fetch(:workers)
   end
 
   def test_boolean_flags_take_no_value_and_have_a_negative
@@ -50,11 +50,11 @@ class CommandLineTest < Minitest::Test
   def test_the_words_stay_as_they_are
     words = %w[-w 2].freeze
 
-    assert_equal 2, read(*words).fetch(:workers)
+    assert_equal 2..2, read(*words).fetch(:workers)
   end
 
   def test_wrong_values_name_the_flag
-    assert_refused '--workers: "many" is not a whole number of 1 or more', "--workers", "many"
+    assert_refused '--threads: "many" is not a whole number from 1 to 100', "--threads", "many"
     assert_refused '-t: "0" is not a whole number from 1 to 100', "-t0"
     assert_refused '--access-log: "maybe" is not true or false', "--access-log=maybe"
   end

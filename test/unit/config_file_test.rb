@@ -25,7 +25,7 @@ class ConfigFileTest < Minitest::Test
       workers WORKERS
     RUBY
 
-    assert_equal 3, run_file.fetch(:workers)
+    assert_equal 3..3, run_file.fetch(:workers)
   end
 
   def test_text_is_utf8_whatever_the_locale_says
@@ -65,9 +65,9 @@ class ConfigFileTest < Minitest::Test
   end
 
   def test_a_file_elsewhere_is_named_by_its_whole_path
-    write("below/carat.rb", "workers 0\n")
+    write("below/carat.rb", "threads 0\n")
     Dir.chdir("config.d".tap { |name| Dir.mkdir(name) }) do
-      assert_equal "#{path("below/carat.rb")}:1: workers: 0 is not a whole number of 1 or more",
+      assert_equal "#{path("below/carat.rb")}:1: threads: 0 is not a whole number from 1 to 100",
                    assert_refused(path("below/carat.rb"))
     end
   end

@@ -50,7 +50,7 @@ class RackupArgumentsTest < Minitest::Test
   end
 
   def test_valid_options_are_those_of_the_table
-    assert_equal "Worker processes.", Carat::RackupArguments.valid_options["workers=N"]
+    assert_equal "Requests that one worker runs at once.", Carat::RackupArguments.valid_options["threads=N"]
     assert_includes Carat::RackupArguments.valid_options, "Port=PORT"
   end
 

@@ -10,9 +10,9 @@ class SettingsTest < Minitest::Test
   end
 
   def test_values_are_parsed_when_they_are_set
-    @settings.set(Carat::Options.fetch(:workers), "2", "here")
+    @settings.set(Carat::Options.fetch(:threads), "2", "here")
 
-    assert_equal 2, @settings.fetch(:workers)
+    assert_equal 2, @settings.fetch(:threads)
   end
 
   def test_lists_grow
@@ -22,20 +22,20 @@ class SettingsTest < Minitest::Test
   end
 
   def test_errors_begin_with_the_place
-    error = assert_raises(Carat::ConfigError) { @settings.set(Carat::Options.fetch(:workers), 0, "here") }
+    error = assert_raises(Carat::ConfigError) { @settings.set(Carat::Options.fetch(:threads), 0, "here") }
 
-    assert_equal "here: 0 is not a whole number of 1 or more", error.message
+    assert_equal "here: 0 is not a whole number from 1 to 100", error.message
   end
 
   def test_frozen_settings_refuse_more
     @settings.freeze
-    error = assert_raises(Carat::ConfigError) { @settings.set(Carat::Options.fetch(:workers), 1, "here") }
+    error = assert_raises(Carat::ConfigError) { @settings.set(Carat::Options.fetch(:threads), 1, "here") }
 
     assert_equal "here: comes too late, the configuration has been read", error.message
   end
 
   def test_what_is_not_set_raises_key_error
-    refute @settings.key?(:workers)
-    assert_raises(KeyError) { @settings.fetch(:workers) }
+    refute @settings.key?(:threads)
+    assert_raises(KeyError) { @settings.fetch(:threads) }
   end
 end

@@ -32,9 +32,13 @@ pub(crate) struct Settings {
     pub(crate) worker_requests: Option<u64>,
     #[serde(deserialize_with = "optional_seconds")]
     pub(crate) worker_age: Option<Duration>,
+    #[expect(dead_code)]
     pub(crate) memory: MemoryBudget,
+    #[expect(dead_code)]
     pub(crate) worker_memory: Option<u64>,
+    #[expect(dead_code)]
     pub(crate) refork: Refork,
+    #[expect(dead_code)]
     pub(crate) control_socket: Option<PathBuf>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
@@ -90,16 +94,6 @@ pub(crate) enum Workers {
     Auto,
 }
 
-impl Workers {
-    /// How many there are when the load is least.
-    pub(crate) fn min(self) -> u32 {
-        match self {
-            Workers::Between { min, .. } => min,
-            Workers::Auto => 1,
-        }
-    }
-}
-
 /// Memory for the whole server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
@@ -151,6 +145,11 @@ impl Settings {
         self.fibers.map_or(self.threads, |_| 1)
     }
 
+    /// How many requests one worker runs at once.
+    pub(crate) fn places(&self) -> usize {
+        usize::from(self.fibers.unwrap_or(self.threads))
+    }
+
     /// Reads the settings from the environment of this process.
     pub(crate) fn from_environment() -> Result<Settings, String> {
         let json = std::env::var(VARIABLE).map_err(|_| {
@@ -189,6 +188,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 #[cfg(test)]
 impl Settings {
     /// Settings that keep a test waiting for nothing.
+    #[expect(clippy::too_many_lines, reason = "a line for each option")]
     pub(crate) fn plain() -> Settings {
         let long = Duration::from_secs(60);
         Settings {

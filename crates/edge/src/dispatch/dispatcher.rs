@@ -1,12 +1,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Call;
 use super::answer::BadAnswer;
 use super::exchange::{Asking, Exchange, Line};
 use super::lane::{Lane, State};
+use super::queue_time::QueueTime;
 use crate::http::Refusal;
 use crate::log::Log;
 use crate::settings::Settings;
@@ -22,6 +23,7 @@ pub(crate) struct Dispatcher {
     /// Lanes that hold nothing, the most recently used last.
     idle: RefCell<Vec<Rc<Lane>>>,
     pub(super) queue: RefCell<VecDeque<Rc<Exchange>>>,
+    queue_time: QueueTime,
     pub(super) refused: Cell<u64>,
     /// Whether a rebalance is due soon.
     pub(super) rebalancing: Cell<bool>,
@@ -36,6 +38,7 @@ impl Dispatcher {
             lanes: RefCell::default(),
             idle: RefCell::default(),
             queue: RefCell::default(),
+            queue_time: QueueTime::default(),
             refused: Cell::new(0),
             rebalancing: Cell::new(false),
         })
@@ -92,6 +95,8 @@ impl Dispatcher {
     }
 
     pub(super) fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
+        self.queue_time
+            .note(now.saturating_duration_since(exchange.arrived));
         if let Err(error) = lane.begin(Rc::clone(exchange), now) {
             self.log.error(
                 "cannot hand over a request",
@@ -122,6 +127,13 @@ impl Dispatcher {
                 None => self.rest(&lane),
             }
         }
+    }
+
+    /// How long requests have waited for a lane since the last call, and how many wait.
+    pub(crate) fn take_queue_time(&self) -> (Duration, usize) {
+        let queue = self.queue.borrow();
+        let front = queue.front().map(|exchange| exchange.arrived.elapsed());
+        (self.queue_time.take(front), queue.len())
     }
 
     /// Whether a lane has nothing to do.

@@ -42,6 +42,8 @@ pub(crate) struct Lane {
     is_clogged: Cell<bool>,
     held: RefCell<Holding>,
     pace: Cell<Pace>,
+    begun: Cell<u64>,
+    used: Cell<Instant>,
     stall: Stall,
     waker: RefCell<Option<Waker>>,
 }
@@ -70,6 +72,8 @@ impl Lane {
             is_clogged: Cell::new(false),
             held: RefCell::default(),
             pace: Cell::default(),
+            begun: Cell::new(0),
+            used: Cell::new(Instant::now()),
             stall: Stall::default(),
             waker: RefCell::default(),
         }
@@ -104,6 +108,20 @@ impl Lane {
     /// Whether the worker holds nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.held.borrow().is_empty()
+    }
+
+    /// How many requests the worker was given.
+    pub(crate) fn begun_count(&self) -> u64 {
+        self.begun.get()
+    }
+
+    /// How long the worker has held nothing.
+    pub(crate) fn idle(&self, now: Instant) -> Duration {
+        if self.is_empty() {
+            now.saturating_duration_since(self.used.get())
+        } else {
+            Duration::ZERO
+        }
     }
 
     /// What the worker holds.
@@ -173,6 +191,8 @@ impl Lane {
             self.page.refresh_recall()?;
         }
         held.add(ticket, exchange, now);
+        self.begun.set(self.begun.get() + 1);
+        self.used.set(now);
         self.wake();
         Ok(())
     }
@@ -182,6 +202,7 @@ impl Lane {
         let mut held = self.held.borrow_mut();
         let is_oldest = held.oldest().is_some_and(|oldest| oldest.id == id);
         let released = held.remove(id)?;
+        self.used.set(now);
         if is_oldest && !self.is_of_many() {
             // Its thread comes to the next one only now.
             if let Some(next) = held.oldest_mut() {

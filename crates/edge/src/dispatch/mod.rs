@@ -11,6 +11,7 @@ mod lane;
 mod losses;
 mod pace;
 mod page;
+mod queue_time;
 mod stall;
 mod traffic;
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::channel::Channel;
+use super::recycle::Reason;
 use super::worker_id::WorkerId;
 use crate::dispatch::Lane;
 use crate::log::Field;
@@ -20,6 +21,10 @@ pub(crate) struct Worker {
     pub(crate) lanes: Vec<Rc<Lane>>,
     pub(crate) boot: Boot,
     pub(crate) stage: Stage,
+    /// Since when it serves.
+    pub(crate) ready_since: Option<Instant>,
+    /// Why it ends when its successor serves.
+    pub(crate) leaves_for: Option<Reason>,
 }
 
 impl Worker {
@@ -30,6 +35,28 @@ impl Worker {
             fields.push(("pid", pid));
         }
         fields
+    }
+
+    /// How many requests it was given.
+    pub(crate) fn begun(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.begun_count()).sum()
+    }
+
+    /// How long it has served.
+    pub(crate) fn age(&self, now: Instant) -> Duration {
+        let since = self.ready_since.unwrap_or(now);
+        now.saturating_duration_since(since)
+    }
+
+    /// How long it has had nothing to do.
+    fn idle(&self, now: Instant) -> Duration {
+        let idle = self.lanes.iter().map(|lane| lane.idle(now));
+        idle.min().unwrap_or_default()
+    }
+
+    /// Whether it serves, or is about to, and stays.
+    fn counts(&self) -> bool {
+        matches!(self.stage, Stage::Booting { .. } | Stage::Ready) && self.leaves_for.is_none()
     }
 }
 
@@ -61,11 +88,6 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// Whether the worker serves, or is about to.
-    fn counts(self) -> bool {
-        matches!(self, Stage::Booting { .. } | Stage::Ready)
-    }
-
     /// Whether its time is over.
     pub(crate) fn is_overdue(self, now: Instant) -> bool {
         match self {
@@ -114,12 +136,31 @@ impl Roster {
 
     /// How many workers must be forked to have `wanted`.
     pub(crate) fn missing(&self, wanted: u32) -> u32 {
-        let serving = self
-            .workers
-            .values()
-            .filter(|worker| worker.stage.counts())
-            .count();
-        wanted.saturating_sub(u32::try_from(serving).unwrap_or(u32::MAX))
+        wanted.saturating_sub(self.count(Worker::counts))
+    }
+
+    /// How many workers serve and stay.
+    pub(crate) fn serving(&self) -> u32 {
+        self.count(|worker| worker.stage == Stage::Ready && worker.counts())
+    }
+
+    /// How many workers do not serve yet.
+    pub(crate) fn booting(&self) -> u32 {
+        self.count(|worker| matches!(worker.stage, Stage::Booting { .. }))
+    }
+
+    /// The worker that has had nothing to do for longest, and how long that is.
+    pub(crate) fn coldest(&self, now: Instant) -> Option<(WorkerId, Duration)> {
+        let staying = self
+            .iter()
+            .filter(|worker| worker.stage == Stage::Ready && worker.counts());
+        let idle = staying.map(|worker| (worker.id, worker.idle(now)));
+        idle.max_by_key(|(_, idle)| *idle)
+    }
+
+    fn count(&self, is_meant: impl Fn(&Worker) -> bool) -> u32 {
+        let count = self.iter().filter(|worker| is_meant(worker)).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn insert(&mut self, worker: Worker) {
@@ -159,6 +200,10 @@ impl Roster {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.workers.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Worker> {
+        self.workers.values()
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
@@ -219,6 +264,8 @@ mod tests {
             lanes: Vec::new(),
             boot: Boot::Done,
             stage: Stage::Ready,
+            ready_since: None,
+            leaves_for: None,
         }
     }
 }

@@ -54,6 +54,7 @@ impl Supervisor {
                 },
                 _ = ticks.tick() => {
                     self.tick();
+                    self.follow_load(Instant::now());
                     self.keep_up()?;
                 }
             }

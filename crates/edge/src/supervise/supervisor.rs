@@ -12,6 +12,7 @@ use super::ready::Ready;
 use super::reap::{Ended, Strangers};
 use super::roster::Roster;
 use crate::server::Server;
+use crate::settings::Workers;
 
 /// Keeps as many workers as there should be.
 pub(crate) struct Supervisor {
@@ -23,6 +24,8 @@ pub(crate) struct Supervisor {
     ready: Ready,
     pub(super) generation: u32,
     pub(super) announced: bool,
+    /// How many workers there should be.
+    pub(super) wanted: u32,
     pub(super) mold_backoff: Backoff,
     pub(super) worker_backoff: Backoff,
     pub(super) boot_errors: BootErrors,
@@ -39,6 +42,10 @@ impl Supervisor {
         (events, received): (Events, UnboundedReceiver<Event>),
         ready: Ready,
     ) -> Supervisor {
+        let wanted = match server.settings.workers {
+            Workers::Between { min, .. } => min,
+            Workers::Auto => 1,
+        };
         Supervisor {
             server,
             events,
@@ -48,6 +55,7 @@ impl Supervisor {
             ready,
             generation: 0,
             announced: false,
+            wanted,
             mold_backoff: Backoff::default(),
             worker_backoff: Backoff::default(),
             boot_errors: BootErrors::default(),
@@ -85,9 +93,10 @@ impl Supervisor {
         self.keep_mold(now)?;
         self.fail_late_boots(now);
         self.end_overdue(now);
+        self.succeed();
         let ready = self.mold.as_ref().is_some_and(|mold| mold.is_ready);
         if ready && self.worker_backoff.allows(now) {
-            for _ in 0..self.roster.missing(self.server.settings.workers.min()) {
+            for _ in 0..self.roster.missing(self.wanted) {
                 if let Err(error) = self.fork_worker() {
                     self.worker_backoff.fail(now);
                     self.server

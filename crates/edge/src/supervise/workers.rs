@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tokio::task::spawn_local;
-use wire::control::{AskStack, ForkWorker, encode_signal};
+use wire::control::ForkWorker;
 
 use super::channel::Channel;
 use super::event::Who;
@@ -14,13 +14,11 @@ use super::roster::{Boot, Stage, Worker};
 use super::signals::signal_process;
 use super::supervisor::Supervisor;
 use super::worker_id::WorkerId;
-use crate::dispatch::{LaneTag, carry};
+use crate::dispatch::carry;
 use crate::log::Field;
 
 /// How long a process that was told to end by SIGTERM has until SIGKILL.
-const KILL_AFTER: Duration = Duration::from_secs(2);
-/// How long a worker whose request is stuck has to say where it stands.
-const STACK_WAIT: Duration = Duration::from_secs(1);
+pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
 
 /// The life of workers.
 impl Supervisor {
@@ -54,6 +52,8 @@ impl Supervisor {
             stage: Stage::Booting {
                 deadline: Instant::now() + settings.boot_timeout,
             },
+            ready_since: None,
+            leaves_for: None,
         });
         Ok(())
     }
@@ -77,6 +77,7 @@ impl Supervisor {
             return;
         }
         worker.stage = Stage::Ready;
+        worker.ready_since = Some(Instant::now());
         self.worker_backoff.succeed();
         self.boot_errors.forget();
         self.server.log.info("worker ready", &worker.identity());
@@ -122,81 +123,6 @@ impl Supervisor {
         }
     }
 
-    /// The worker has closed a lane: it dies, or the application has ended one of its threads. Then the
-    /// others finish what they hold.
-    pub(super) fn lane_lost(&mut self, id: WorkerId) {
-        let deadline = Instant::now() + self.server.settings.shutdown_timeout;
-        if let Some(worker) = self.roster.get_mut(id) {
-            if worker.stage == Stage::Ready {
-                worker.stage = Stage::Retiring { deadline };
-                self.server.dispatcher.drain(id);
-            }
-            self.lane_drained(id);
-        }
-    }
-
-    /// Takes a worker out of service; it ends when it has finished what it holds.
-    pub(super) fn retire(&mut self, id: WorkerId, reason: &str) {
-        let deadline = Instant::now() + self.server.settings.shutdown_timeout;
-        let Some(worker) = self.roster.get_mut(id) else {
-            return;
-        };
-        if !matches!(worker.stage, Stage::Booting { .. } | Stage::Ready) {
-            return;
-        }
-        worker.stage = Stage::Retiring { deadline };
-        self.server.log.info(reason, &worker.identity());
-        self.server.dispatcher.drain(id);
-        self.lane_drained(id);
-    }
-
-    /// One of the lanes of a retiring worker is empty; when all are, it is told to end.
-    pub(super) fn lane_drained(&mut self, id: WorkerId) {
-        let deadline = Instant::now() + self.server.settings.shutdown_timeout;
-        let Some(worker) = self.roster.get_mut(id) else {
-            return;
-        };
-        if matches!(worker.stage, Stage::Retiring { .. }) && self.server.dispatcher.is_drained(id) {
-            worker.stage = Stage::Ending { deadline };
-            tell_to_end(worker);
-        }
-    }
-
-    /// A request has taken too long: the worker says where it stands, finishes its other requests, and
-    /// is replaced.
-    pub(super) fn lane_stuck(&mut self, tag: LaneTag, request: u32) {
-        let now = Instant::now();
-        let deadline = now + self.server.settings.shutdown_timeout;
-        let Some(worker) = self.roster.get_mut(tag.worker) else {
-            return;
-        };
-        let lane = tag.lane;
-        let ask = AskStack { lane, request };
-        worker.channel.send(Vec::new(), |out| ask.encode(out));
-        let stack = now + STACK_WAIT;
-        match &mut worker.stage {
-            Stage::Ending { .. } | Stage::Lost { .. } => {}
-            // Another of its requests did before; its time is over when it was to be.
-            Stage::Stuck { stack: answer, .. } => *answer = stack,
-            stage => {
-                *stage = Stage::Stuck { stack, deadline };
-                self.server.dispatcher.drain(tag.worker);
-            }
-        }
-    }
-
-    pub(super) fn log_stack(&mut self, id: WorkerId, lane: u16, text: &str) {
-        let Some(worker) = self.roster.get_mut(id) else {
-            return;
-        };
-        if let Stage::Stuck { stack, .. } = &mut worker.stage {
-            *stack = Instant::now();
-        }
-        let stack: [Field<'_>; 2] = [("lane", &lane), ("stack", &text)];
-        let fields = [&worker.identity()[..], &stack].concat();
-        self.server.log.error("stack of the stuck request", &fields);
-    }
-
     /// Workers that are not ready in time are as good as failed.
     pub(super) fn fail_late_boots(&mut self, now: Instant) {
         let limit = self.server.settings.boot_timeout;
@@ -217,29 +143,6 @@ impl Supervisor {
             let fields: [Field<'_>; 2] = [("gen", &mold.generation), ("pid", &mold.pid)];
             self.server.log.error("mold does not fork", &fields);
             signal_process(mold.pid, Signal::KILL);
-        }
-    }
-
-    /// Sends SIGTERM to those whose time is over, and SIGKILL to those who had that.
-    pub(super) fn end_overdue(&mut self, now: Instant) {
-        let dispatcher = &self.server.dispatcher;
-        for worker in self.roster.iter_mut() {
-            let is_free = matches!(worker.stage, Stage::Stuck { stack, .. } if now >= stack)
-                && dispatcher.is_drained(worker.id);
-            let is_over = is_free || worker.stage.is_overdue(now);
-            let Some(pid) = worker.pid.filter(|_| is_over) else {
-                continue;
-            };
-            let signal = match worker.stage {
-                Stage::Retiring { .. } | Stage::Stuck { .. } => Signal::TERM,
-                _ => Signal::KILL,
-            };
-            let signal_number: Field<'_> = ("signal", &signal.as_raw());
-            let fields = [&worker.identity()[..], &[signal_number]].concat();
-            self.server.log.warn("ending worker", &fields);
-            signal_process(pid, signal);
-            tell_to_end(worker);
-            worker.stage = worker.stage.extended(now, KILL_AFTER);
         }
     }
 
@@ -283,10 +186,4 @@ impl Supervisor {
             None => self.worker_died(id, &Ended(None)),
         }
     }
-}
-
-fn tell_to_end(worker: &Worker) {
-    worker
-        .channel
-        .send(Vec::new(), |out| encode_signal(out, wire::Kind::Drain));
 }

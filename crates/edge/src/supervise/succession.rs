@@ -1,0 +1,112 @@
+use std::time::Instant;
+
+use super::elastic::{Demand, Elastic};
+use super::recycle::{Reason, Wear};
+use super::roster::Stage;
+use super::supervisor::Supervisor;
+use super::worker_id::WorkerId;
+use crate::log::Field;
+
+/// How the number of workers follows the load, and how one takes over from another.
+impl Supervisor {
+    /// Asks for more workers, or fewer, and finds those that have had their time. Called once a tick.
+    pub(super) fn follow_load(&mut self, now: Instant) {
+        self.grow();
+        self.shrink(now);
+        self.replace_worn(now);
+    }
+
+    /// A worker is to be replaced: it goes on until as many others serve as are wanted. One at a time; false when
+    /// another is being replaced, or this one does not serve.
+    pub(super) fn replace(&mut self, id: WorkerId, reason: Reason) -> bool {
+        if self.roster.iter().any(|worker| worker.leaves_for.is_some()) {
+            return false;
+        }
+        let Some(worker) = self.roster.get_mut(id) else {
+            return false;
+        };
+        if worker.stage != Stage::Ready {
+            return false;
+        }
+        worker.leaves_for = Some(reason);
+        let reason: Field<'_> = ("reason", &reason);
+        let fields = [&worker.identity()[..], &[reason]].concat();
+        self.server.log.info("worker is to be replaced", &fields);
+        true
+    }
+
+    /// Drains the worker that is to be replaced when its successor serves.
+    pub(super) fn succeed(&mut self) {
+        if self.roster.serving() < self.wanted {
+            return;
+        }
+        let leaver = self
+            .roster
+            .iter()
+            .find(|worker| worker.leaves_for.is_some() && worker.stage == Stage::Ready);
+        if let Some(id) = leaver.map(|worker| worker.id) {
+            self.retire(id, "worker is replaced");
+        }
+    }
+
+    /// The bounds of the number of workers.
+    fn elastic(&self) -> Elastic {
+        let settings = &self.server.settings;
+        Elastic::new(settings.workers, settings.queue_time_target, fitting())
+    }
+
+    fn grow(&mut self) {
+        let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
+        let demand = Demand {
+            queue_time,
+            waiting,
+            places: self.server.settings.places(),
+            booting: self.roster.booting(),
+        };
+        let wanted = self.elastic().grown(self.wanted, &demand);
+        if wanted > self.wanted {
+            let milliseconds = queue_time.as_millis();
+            let fields: [Field<'_>; 3] = [
+                ("workers", &wanted),
+                ("waiting", &waiting),
+                ("queue_ms", &milliseconds),
+            ];
+            self.server.log.info("more workers", &fields);
+            self.wanted = wanted;
+        }
+    }
+
+    /// Ends the worker that has had nothing to do for longest, if that is long.
+    fn shrink(&mut self, now: Instant) {
+        if !self.elastic().may_shrink(self.wanted) {
+            return;
+        }
+        let limit = self.server.settings.worker_idle_timeout;
+        let coldest = self.roster.coldest(now).filter(|(_, idle)| *idle >= limit);
+        if let Some((id, _)) = coldest {
+            self.wanted -= 1;
+            self.retire(id, "worker ends: it has had nothing to do");
+        }
+    }
+
+    fn replace_worn(&mut self, now: Instant) {
+        let settings = &self.server.settings;
+        let wear = Wear {
+            requests: settings.worker_requests,
+            age: settings.worker_age,
+        };
+        let worn = self.roster.iter().find_map(|worker| {
+            let reason = wear.reason(worker.id.serial, worker.begun(), worker.age(now))?;
+            (worker.stage == Stage::Ready).then_some((worker.id, reason))
+        });
+        if let Some((id, reason)) = worn {
+            self.replace(id, reason);
+        }
+    }
+}
+
+/// How many workers the machine is made for.
+fn fitting() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    u32::try_from(cores).unwrap_or(u32::MAX)
+}

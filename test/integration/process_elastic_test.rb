@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class ProcessElasticTest < Support::IntegrationTest
+  def test_workers_grow_with_the_queue_and_shrink_when_it_is_quiet
+    server = serve(Support::Gate::APP, workers: "1..4", threads: 1, args: %w[--worker-idle-timeout 0.3])
+    assert_equal [1], server.workers.keys
+    clients = Array.new(12) { |number| ask(server, "GET", "/gate/#{number}") }
+    await_arrivals(server, 4)
+
+    assert_equal 4, server.gate.arrivals.map(&:pid).uniq.size
+    server.gate.open
+    assert_equal [200] * 12, (clients.map { |client| client.read_response.status })
+    eventually(message: "one worker") { server.workers.size == 1 }
+    refute_match(/worker died|ERROR/i, server.log)
+  end
+
+  def test_workers_do_not_grow_beyond_what_waits
+    server = serve(Support::Gate::APP, workers: "1..4", threads: 1)
+    clients = Array.new(2) { |number| ask(server, "GET", "/gate/#{number}") }
+    await_arrivals(server, 2)
+    server.gate.open
+    clients.each(&:read_response)
+
+    assert_equal 2, server.log.scan("worker ready").size
+  end
+
+  def test_a_worker_that_has_served_enough_is_replaced_before_it_ends
+    server = serve('run ->(_env) { [200, {}, [Process.pid.to_s]] }', workers: 1, threads: 1,
+                                                                      args: %w[--worker-requests 20])
+    pids = Array.new(100) { server.get("/").then { |response| [response.status, response.body] } }
+    await_log(server, /worker is to be replaced worker=1 .* reason="\d+ requests \(worker_requests\)"/)
+
+    assert_equal [200], pids.map(&:first).uniq
+    eventually(message: "a second worker") { server.get("/").body != pids.first.last }
+    eventually(message: "one worker") { server.workers.size == 1 }
+  end
+
+  def test_a_worker_that_is_old_is_replaced_one_at_a_time
+    server = serve(Support::Gate::APP, workers: 2, threads: 1, args: %w[--worker-age 0.3])
+    await_workers(server, 6)
+
+    assert_operator server.workers.size, :<=, 3
+    lines = server.log.lines.grep(/is to be replaced|worker ready|worker ended/).drop_while { |line| !line.include?("replaced") }
+    assert_equal %w[replaced ready ended], (lines.first(3).map { |line| line[/replaced|ready|ended/] })
+  end
+end

@@ -4,6 +4,7 @@ require "json"
 require "rbconfig"
 require_relative "inherited_descriptors"
 require_relative "launch_error"
+require_relative "mold_environment"
 require_relative "native_path"
 require_relative "version"
 
@@ -37,7 +38,7 @@ module Carat
     def edge_settings
       @configuration.for_edge.merge(
         bind: @descriptors.addresses, ready_fd: @descriptors.ready,
-        mold_command:, mold_environment: {}, version: VERSION, directory: Dir.pwd
+        mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h, version: VERSION, directory: Dir.pwd
       )
     end
 

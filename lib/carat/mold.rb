@@ -6,6 +6,7 @@ require_relative "boot_failure"
 require_relative "env_template"
 require_relative "fiber_isolation"
 require_relative "grandchild"
+require_relative "preload"
 require_relative "signals"
 require_relative "warmup"
 require_relative "worker"
@@ -26,6 +27,7 @@ module Carat
 
     # Runs the mold to its end; `argv` are the words after `carat`.
     def self.start(argv)
+      Preload.restore(ENV)
       new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), argv).run
     end
 

@@ -1,14 +1,15 @@
 # frozen_string_literal: true
 
 module Carat
-  # Where the compiled parts are: `carat/native.so` and, beside it, `carat/carat-edge`. A checkout has them in
-  # build/<Ruby's ABI>, an installed gem in a directory of the load path. Requiring this file makes
+  # Where the compiled parts are: `carat/native.so` and, beside it, `carat/carat-edge` and `carat/malloc.so`. A checkout
+  # has them in build/<Ruby's ABI>, an installed gem in a directory of the load path. Requiring this file makes
   # `require "carat/native"` find them.
   module NativePath
     ROOT = File.expand_path("../..", __dir__)
     ABI = RbConfig::CONFIG.values_at("ruby_version", "arch").join("-").freeze
     BUILD = File.join(ROOT, "build", ABI)
     PARTS = ["carat/native.so", "carat/carat-edge"].freeze
+    MALLOC = "carat/malloc.so"
 
     module_function
 
@@ -26,6 +27,13 @@ module Carat
     def edge
       found = directory
       File.expand_path(PARTS.last, found) if found
+    end
+
+    # Returns the absolute path of the allocator that is preloaded into Ruby, or nil.
+    def malloc
+      found = directory
+      path = found && File.expand_path(MALLOC, found)
+      path if path && File.file?(path)
     end
 
     # Returns what a user must do when a part is missing.

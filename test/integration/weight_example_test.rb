@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require "support/shared_server_test"
+require "test_helper"
+
+class WeightExampleTest < Support::SharedServerTest
+  EXAMPLE = File.expand_path("../../examples/weight", __dir__)
+
+  serves nil, workers: 1, threads: 1, args: ["-C", "#{EXAMPLE}/carat.rb", "#{EXAMPLE}/config.ru"]
+
+  def test_what_is_loaded_weighs_about_40_mb_and_is_shared
+    get("/")
+    figures = weight
+    assert_includes 30_000..90_000, figures["Rss"]
+    assert_operator figures["Shared_Dirty"], :>, figures["Private_Dirty"]
+  end
+
+  def test_garbage_is_made_and_collected_as_asked
+    before = weight["major_gc_count"]
+    10.times { get("/garbage?gc=5") }
+    assert_equal before + 2, weight["major_gc_count"]
+    get("/gc")
+    assert_equal before + 3, weight["major_gc_count"]
+  end
+
+  private
+
+  # Figures by name.
+  def weight
+    get("/weight").scan(/^(\w+): +(\d+)/).to_h { |name, figure| [name, figure.to_i] }
+  end
+
+  def get(path)
+    response = server.get(path)
+    assert_equal 200, response.status, response.body
+    response.body
+  end
+end

@@ -27,8 +27,8 @@ class ProcessElasticTest < Support::IntegrationTest
   end
 
   def test_a_worker_that_has_served_enough_is_replaced_before_it_ends
-    server = serve('run ->(_env) { [200, {}, [Process.pid.to_s]] }', workers: 1, threads: 1,
-                                                                      args: %w[--worker-requests 20])
+    server = serve("run ->(_env) { [200, {}, [Process.pid.to_s]] }", workers: 1, threads: 1,
+                                                                     args: %w[--worker-requests 20])
     pids = Array.new(100) { server.get("/").then { |response| [response.status, response.body] } }
     await_log(server, /worker is to be replaced worker=1 .* reason="\d+ requests \(worker_requests\)"/)
 
@@ -42,7 +42,8 @@ class ProcessElasticTest < Support::IntegrationTest
     await_workers(server, 6)
 
     assert_operator server.workers.size, :<=, 3
-    lines = server.log.lines.grep(/is to be replaced|worker ready|worker ended/).drop_while { |line| !line.include?("replaced") }
+    lines = server.log.lines.grep(/is to be replaced|worker ready|worker ended/).drop_while { |line|
+ !line.include?("replaced") }
     assert_equal %w[replaced ready ended], (lines.first(3).map { |line| line[/replaced|ready|ended/] })
   end
 end

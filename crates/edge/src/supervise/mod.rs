@@ -6,6 +6,7 @@ mod channel;
 mod elastic;
 mod event;
 mod fork;
+mod memory;
 mod mold;
 mod molds;
 mod ready;

@@ -21,7 +21,7 @@ class ProcessDeathTest < Support::IntegrationTest
 
     assert_match(/ error worker died worker=1 gen=1 pid=#{first} cause="signal 9"$/, server.log)
     number, pid = server.workers.find { |_, worker| worker != second }
-    assert_match(/ info worker ready worker=#{number} gen=1 pid=#{pid}$/, server.log)
+    assert_match(/ info worker ready worker=#{number} gen=1 pid=#{pid} boot_ms=\d+$/, server.log)
     assert_equal [pid, second].sort, server.workers.values.sort
   end
 

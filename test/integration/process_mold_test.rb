@@ -27,7 +27,7 @@ class ProcessMoldTest < Support::IntegrationTest
     server = serve(GATED, threads: 1)
     kill_mold(server)
     Process.kill(:KILL, server.workers.fetch(1))
-    await_log(server, / info worker ready worker=\d gen=2 pid=\d+$/)
+    await_log(server, / info worker ready worker=\d gen=2 pid=\d+ boot_ms=\d+$/)
     number, pid = server.workers.first
 
     assert_equal "carat: worker=#{number} gen=2", Support::ProcessTree.title(pid)

@@ -73,14 +73,20 @@ impl Supervisor {
             return;
         };
         worker.boot = Boot::Done;
-        if !matches!(worker.stage, Stage::Booting { .. }) {
+        let Stage::Booting { deadline } = worker.stage else {
             return;
-        }
+        };
+        let now = Instant::now();
+        let left = deadline.saturating_duration_since(now);
+        let limit = self.server.settings.boot_timeout;
+        let milliseconds = limit.saturating_sub(left).as_millis();
         worker.stage = Stage::Ready;
-        worker.ready_since = Some(Instant::now());
+        worker.ready_since = Some(now);
         self.worker_backoff.succeed();
         self.boot_errors.forget();
-        self.server.log.info("worker ready", &worker.identity());
+        let boot: Field<'_> = ("boot_ms", &milliseconds);
+        let fields = [&worker.identity()[..], &[boot]].concat();
+        self.server.log.info("worker ready", &fields);
         if !self.announced {
             self.announced = true;
             self.announce();

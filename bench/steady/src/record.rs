@@ -1,0 +1,177 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+
+/// How long a window is.
+const WINDOW: Duration = Duration::from_millis(100);
+/// Neighbouring latencies that are told apart differ by at least 2 %.
+const RATIO: f64 = 1.02;
+
+/// What one connection, or all of them, have seen.
+#[derive(Debug)]
+pub(crate) struct Record {
+    begun: Instant,
+    windows: Vec<Window>,
+    statuses: BTreeMap<String, u64>,
+    workers: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Window {
+    requests: u64,
+    failed: u64,
+    /// The number of latencies by their [`bucket`].
+    latencies: BTreeMap<u64, u64>,
+}
+
+impl Record {
+    pub(crate) fn new(begun: Instant) -> Record {
+        Record {
+            begun,
+            windows: Vec::new(),
+            statuses: BTreeMap::new(),
+            workers: BTreeMap::new(),
+        }
+    }
+
+    /// A request has ended now, with this answer or with none.
+    pub(crate) fn add(&mut self, latency: Duration, answer: Option<&Answer>) {
+        let status = answer.map_or_else(|| "lost".to_owned(), |answer| answer.status.to_string());
+        let is_good = status == "200";
+        *self.statuses.entry(status).or_default() += 1;
+        if let Some(worker) = answer.and_then(|answer| answer.worker.clone()) {
+            *self.workers.entry(worker).or_default() += 1;
+        }
+        let number = self.begun.elapsed().as_millis() / WINDOW.as_millis();
+        let window = self.window(usize::try_from(number).unwrap_or(usize::MAX));
+        window.requests += 1;
+        window.failed += u64::from(!is_good);
+        *window.latencies.entry(bucket(latency)).or_default() += 1;
+    }
+
+    /// Adds what another connection has seen since the same moment.
+    pub(crate) fn merge(&mut self, other: Record) {
+        merge_counts(&mut self.statuses, other.statuses);
+        merge_counts(&mut self.workers, other.workers);
+        for (number, theirs) in other.windows.into_iter().enumerate() {
+            let window = self.window(number);
+            window.requests += theirs.requests;
+            window.failed += theirs.failed;
+            merge_counts(&mut window.latencies, theirs.latencies);
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let begun = since.saturating_sub(self.begun.elapsed());
+        let windows: Vec<Value> = self.windows.iter().map(Window::to_json).collect();
+        json!({
+            "begun": begun.as_secs_f64(),
+            "window_seconds": WINDOW.as_secs_f64(),
+            "statuses": self.statuses,
+            "workers": self.workers,
+            "windows": windows,
+        })
+    }
+
+    fn window(&mut self, number: usize) -> &mut Window {
+        if self.windows.len() <= number {
+            self.windows.resize_with(number + 1, Window::default);
+        }
+        &mut self.windows[number]
+    }
+}
+
+impl Window {
+    fn to_json(&self) -> Value {
+        let latencies: Vec<[u64; 2]> = self
+            .latencies
+            .iter()
+            .map(|(&bucket, &count)| [microseconds(bucket), count])
+            .collect();
+        json!({ "requests": self.requests, "failed": self.failed, "latencies": latencies })
+    }
+}
+
+fn merge_counts<Key: Ord>(mine: &mut BTreeMap<Key, u64>, theirs: BTreeMap<Key, u64>) {
+    for (key, count) in theirs {
+        *mine.entry(key).or_default() += count;
+    }
+}
+
+/// The number of a latency on a logarithmic scale.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Between 0 and 1400 for what a Duration can hold.
+fn bucket(latency: Duration) -> u64 {
+    let microseconds = (latency.as_secs_f64() * 1e6).max(1.0);
+    microseconds.log(RATIO).floor() as u64
+}
+
+/// The least latency that is not in the bucket any more.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss
+)] // See `bucket`.
+fn microseconds(bucket: u64) -> u64 {
+    RATIO.powf(bucket as f64 + 1.0).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn good() -> Answer {
+        Answer {
+            status: 200,
+            worker: Some("42".to_owned()),
+            is_kept: true,
+        }
+    }
+
+    #[test]
+    fn a_latency_is_told_within_two_percent() {
+        for latency in [1, 10, 999, 12_345, 30_000_000] {
+            let told = microseconds(bucket(Duration::from_micros(latency)));
+            assert!(
+                told >= latency && told <= latency + latency / 49 + 2,
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn requests_are_counted_in_the_window_in_which_they_end() {
+        let begun = Instant::now().checked_sub(SECOND).expect("a time ago");
+        let mut record = Record::new(begun);
+        record.add(SECOND, Some(&good()));
+        record.add(SECOND, None);
+        let json = record.to_json();
+        let last = json["windows"].as_array().and_then(|all| all.last());
+        let last = last.expect("a window");
+        assert_eq!((&last["requests"], &last["failed"]), (&json!(2), &json!(1)));
+        assert_eq!(json["statuses"], json!({ "200": 1, "lost": 1 }));
+        assert_eq!(json["workers"], json!({ "42": 1 }));
+    }
+
+    #[test]
+    fn records_of_connections_add_up() {
+        let begun = Instant::now();
+        let [mut mine, mut theirs] = [Record::new(begun), Record::new(begun)];
+        mine.add(SECOND, Some(&good()));
+        theirs.add(SECOND, Some(&good()));
+        mine.merge(theirs);
+        assert_eq!(mine.to_json()["statuses"], json!({ "200": 2 }));
+        assert_eq!(
+            mine.windows
+                .iter()
+                .map(|window| window.requests)
+                .sum::<u64>(),
+            2
+        );
+    }
+}

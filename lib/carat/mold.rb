@@ -42,7 +42,7 @@ module Carat
     def run
       settle
       load
-      Warmup.run
+      Warmup.first(@app, @template, @configuration[:warm_up])
       @control.ready
       obey
     rescue Native::LinkError => e

@@ -1,21 +1,28 @@
 # frozen_string_literal: true
 
-module Carat
-  # Makes the heap fit to be shared by forked processes.
-  module Warmup
-    # An object is old when it has survived so many collections; the flags of old ones are not written again.
-    COLLECTIONS = 4
+require_relative "connections"
+require_relative "eager_loading"
+require_relative "heap_warmup"
+require_relative "output"
+require_relative "warmup_request"
 
+module Carat
+  # What makes a process a good mold, in this order.
+  module Warmup
     module_function
 
-    # Frees what can be freed, ages the rest, and packs it where the platform can.
-    def run
-      return Process.warmup if Process.respond_to?(:warmup) # Ruby 3.3
+    # Once, when the application has been loaded: `targets` are requested of it, with environments of `template`.
+    def first(app, template, targets, log: $stderr)
+      EagerLoading.run(log:)
+      targets.each { |target| WarmupRequest.new(app, template, target, log:).run }
+      run(log:)
+    end
 
-      COLLECTIONS.times { GC.start }
-      GC.compact if GC.respond_to?(:compact)
-    rescue NotImplementedError
-      # Compaction is a saving, and this platform goes without it.
+    # Before each generation of workers, be it forked of the first mold or of a worker that has become one.
+    def run(log: $stderr)
+      Connections.close(log:)
+      Output.flush
+      HeapWarmup.run
     end
   end
 end

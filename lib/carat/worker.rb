@@ -4,6 +4,7 @@ require_relative "boot_failure"
 require_relative "error_report"
 require_relative "lane"
 require_relative "signals"
+require_relative "worker_exit"
 
 module Carat
   # A process that serves: its main thread listens to the edge, and each of its lanes has a thread.
@@ -24,6 +25,7 @@ module Carat
 
     # Serves until the edge ends it. Exits with 1 when a hook raises or the edge is not understood.
     def run
+      WorkerExit.arrange
       Worker.current = self
       Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
       @control.hello(:worker)

@@ -20,6 +20,7 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("close_listeners", function!(close_listeners, 0))?;
     native.define_singleton_method("link_file", function!(link_file, 2))?;
     native.define_singleton_method("limit_arenas", function!(limit_arenas, 1))?;
+    native.define_singleton_method("trim_memory", function!(trim_memory, 0))?;
     Ok(())
 }
 
@@ -67,6 +68,17 @@ fn limit_arenas(number: c_int) -> bool {
         let _ = number;
         false
     };
+    is_done
+}
+
+/// Gives the pages that the allocator keeps for later back to the kernel, whichever allocator it is; false where it has
+/// none or cannot.
+fn trim_memory() -> bool {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it takes a number, and the allocator's own locks.
+    let is_done = unsafe { libc::malloc_trim(0) } == 1;
+    #[cfg(not(target_env = "gnu"))]
+    let is_done = false;
     is_done
 }
 

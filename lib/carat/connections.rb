@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require_relative "error_report"
+
+module Carat
+  # Connections that the application has opened while it was loaded. A forked process would share their sockets, so they
+  # are closed before; each of these libraries opens new ones when it needs them.
+  module Connections
+    # Sequel's names for a database in SQLite that is gone when its connection closes.
+    IN_MEMORY = [nil, "", ":memory:", :memory, /\Afile::memory:/].freeze
+    LIBRARIES = %i[active_record sequel redis].freeze
+    private_constant :IN_MEMORY, :LIBRARIES
+
+    module_function
+
+    # Nothing is loaded that the application has not loaded; `log` is where words for the operator go.
+    def close(log: $stderr)
+      LIBRARIES.each do |library|
+        send(library)
+      rescue StandardError => e
+        log.write("carat: mold: a connection cannot be closed before the fork: #{ErrorReport.new(e)}")
+      end
+    end
+
+    def active_record
+      return unless loaded?(:ActiveRecord) && !::ActiveRecord.autoload?(:Base)
+
+      handlers.flat_map { |handler| pools(handler) }.each(&:disconnect!)
+    end
+
+    # Rails 6.1 and 7.0 have one for each role, unless they are told otherwise.
+    def handlers
+      base = ::ActiveRecord::Base
+      legacy = [::ActiveRecord, base].find { |owner| owner.respond_to?(:legacy_connection_handling) }
+      others = legacy&.legacy_connection_handling ? base.connection_handlers.values : []
+      [base.connection_handler, *others].uniq
+    end
+
+    # Before 7.1, the pools of other roles than the current one were to be had by this name only.
+    def pools(handler)
+      every = ::ActiveRecord.version < Gem::Version.new("7.1")
+      every ? handler.all_connection_pools : handler.connection_pool_list(:all)
+    end
+
+    def sequel
+      return unless loaded?(:Sequel) && defined?(::Sequel::DATABASES)
+
+      ::Sequel::DATABASES.each { |database| database.disconnect unless in_memory?(database) }
+    end
+
+    def in_memory?(database)
+      database.database_type == :sqlite && IN_MEMORY.any? { |name| name === database.opts[:database] } # rubocop:disable Style/CaseEquality
+    end
+
+    # Those of pools, too: nobody but the objects themselves knows of all.
+    def redis
+      %i[Redis RedisClient].each do |name|
+        ObjectSpace.each_object(Object.const_get(name)).to_a.each(&:close) if loaded?(name)
+      end
+    end
+
+    def loaded?(name)
+      Object.const_defined?(name) && !Object.autoload?(name)
+    end
+
+    private_class_method(*LIBRARIES, :handlers, :pools, :in_memory?, :loaded?)
+  end
+end

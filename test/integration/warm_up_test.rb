@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "rack"
+require "test_helper"
+
+# What the mold asks of the application before it forks.
+class WarmUpTest < Support::IntegrationTest
+  APP = <<~'RUBY'
+    require "rack/lint"
+    SEEN = []
+    Body = Struct.new(:parts) do
+      def each(&block) = parts.each(&block)
+      def close = SEEN << "closed"
+    end
+    run(Rack::Lint.new(lambda { |env|
+      case env["PATH_INFO"]
+      when "/seen" then next [200, { "content-type" => "text/plain" }, [SEEN.join("\n")]]
+      when "/raise" then raise "no database"
+      when "/missing" then next [404, { "content-type" => "text/plain" }, ["nothing here"]]
+      when "/broken" then next [200, { "content-type" => "text/plain" }, Enumerator.new { raise NotImplementedError }]
+      end
+      SEEN << "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]} #{env["QUERY_STRING"]} #{Process.pid == MOLD}"
+      %w[rack.after_reply rack.response_finished].each { |name| env[name] << ->(*) { SEEN << name } if env[name] }
+      [200, { "content-type" => "text/plain" }, Body.new(["warm"])]
+    }))
+    MOLD = Process.pid
+  RUBY
+
+  def test_targets_are_requested_in_the_mold_to_their_end
+    seen = serve(APP, workers: 1, config: 'warm_up "/", "/login?next=%2Fhome"').get("/seen").body.lines(chomp: true)
+    finished = Rack.release < "3" ? [] : ["rack.response_finished"]
+    rest = ["closed", "rack.after_reply", *finished]
+    assert_equal ["GET /  true", *rest, "GET /login next=%2Fhome true", *rest], seen
+  end
+
+  def test_what_goes_wrong_is_told_with_its_target_and_the_server_serves
+    server = serve(APP, workers: 1, config: 'warm_up "/raise", "/missing", "/broken", "/"')
+    assert_includes server.get("/seen").body, "GET /"
+    assert_match(%r{^carat: mold: warm_up /raise: .*no database}, server.log)
+    assert_match(%r{^carat: mold: warm_up /missing: it answered 404$}, server.log)
+    assert_match(%r{^carat: mold: warm_up /broken: .*NotImplementedError}, server.log)
+  end
+
+  def test_a_worker_inherits_what_was_warmed
+    server = serve(<<~'RUBY', workers: 2, config: 'warm_up "/"')
+      CACHE = Hash.new { |cache, key| cache[key] = Process.pid }
+      run ->(_env) { [200, {}, [CACHE[:page].to_s]] }
+    RUBY
+    assert_equal server.mold.to_s, server.get.body
+  end
+
+  def test_what_waits_in_a_buffer_is_written_once
+    server = serve(<<~'RUBY', workers: 2, threads: 1)
+      OUT = File.open("out", "a")
+      OUT.write("from the mold\n")
+      run ->(_env) { [200, {}, [OUT.write("from a worker\n").to_s]] }
+    RUBY
+    await_workers(server, 2)
+    server.get
+    server.stop
+    assert_equal ["from the mold\n", "from a worker\n"], server.directory.read("out").lines
+  end
+end

@@ -5,6 +5,7 @@ require_relative "application"
 require_relative "boot_failure"
 require_relative "env_template"
 require_relative "fiber_isolation"
+require_relative "figures"
 require_relative "grandchild"
 require_relative "preload"
 require_relative "signals"
@@ -89,6 +90,7 @@ module Carat
       while (message, *details = @control.receive)
         case message
         when :fork_worker then fork_worker(WorkerOrder.new(*details))
+        when :ask_figures then @control.figures(Figures.new.to_json)
         when :drain then break
         end
       end

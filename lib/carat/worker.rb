@@ -2,6 +2,7 @@
 
 require_relative "boot_failure"
 require_relative "error_report"
+require_relative "figures"
 require_relative "lane"
 require_relative "signals"
 require_relative "worker_exit"
@@ -82,6 +83,7 @@ module Carat
       while (message, lane, request_id = @control.receive)
         case message
         when :drain then return
+        when :ask_figures then @control.figures(Figures.new(stats).to_json)
         when :ask_stack then @control.stack(lane, stack_of(lane, request_id))
         end
       end

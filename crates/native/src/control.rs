@@ -8,7 +8,9 @@ use magnus::{
     Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby,
     Symbol, TypedData, function, gc, method,
 };
-use wire::control::{AskStack, ForkWorker, Stack, encode_boot_failed, encode_signal};
+use wire::control::{
+    AskStack, ForkWorker, Stack, encode_boot_failed, encode_figures, encode_signal,
+};
 use wire::{Hello, Kind, Peer};
 
 use crate::failure::Failure;
@@ -32,6 +34,7 @@ struct State {
 enum Message {
     Drain,
     AskStack(AskStack),
+    AskFigures,
     ForkWorker(ForkWorker, Vec<OwnedFd>),
     /// The edge has closed the socket.
     End,
@@ -53,6 +56,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("ready", method!(Control::ready, 0))?;
     class.define_method("boot_failed", method!(Control::boot_failed, 1))?;
     class.define_method("stack", method!(Control::stack, 2))?;
+    class.define_method("figures", method!(Control::figures, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
     Ok(())
@@ -82,13 +86,15 @@ impl Control {
         control.send(ruby, |out| hello.encode(out))
     }
 
-    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:ask_stack, lane, request]` or
-    /// `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when the edge is gone.
+    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:ask_stack, lane, request]`,
+    /// `[:ask_figures]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when the edge is
+    /// gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control.io.drive(ruby, &control.state, State::receive)?;
         Ok(match message {
             Message::End => None,
             Message::Drain => Some(ruby.ary_new_from_values(&[ruby.to_symbol("drain")])),
+            Message::AskFigures => Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_figures")])),
             Message::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
                 RArray::from_value(message.into_value_with(ruby))
@@ -119,6 +125,13 @@ impl Control {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };
         control.send(ruby, |out| Stack { lane, text }.encode(out))
+    }
+
+    /// The figures that the edge has asked for, a JSON object.
+    fn figures(ruby: &Ruby, control: &Control, json: RString) -> Result<(), Error> {
+        // SAFETY: no Ruby code runs before the slice has been copied into the frame.
+        let json = unsafe { json.as_slice() };
+        control.send(ruby, |out| encode_figures(out, json))
     }
 
     /// Closes the socket, and what came through it and was not asked for yet: in a new worker, the sockets of
@@ -164,6 +177,7 @@ impl State {
         };
         Ok(Some(match frame.kind {
             Kind::Drain => Message::Drain,
+            Kind::AskFigures => Message::AskFigures,
             Kind::AskStack => Message::AskStack(AskStack::decode(frame.payload)?),
             Kind::ForkWorker => {
                 let fork = ForkWorker::decode(frame.payload)?;

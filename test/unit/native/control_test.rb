@@ -30,13 +30,15 @@ module Native
       @control.leaving
       @control.boot_failed("config.ru:1: no")
       @control.stack(3, "here")
-      frames = Array.new(4) { @edge.frame }
-      assert_equal [[:ready, ""], [:leaving, ""], [:boot_failed, "config.ru:1: no"], [:stack, "\x03\0here"]], frames
+      @control.figures("{}")
+      frames = Array.new(5) { @edge.frame }
+      assert_equal [[:ready, ""], [:leaving, ""], [:boot_failed, "config.ru:1: no"], [:stack, "\x03\0here"],
+                    [:figures, "{}"]], frames
     end
 
     def test_it_receives_orders
-      @edge.send_frame(Support::Wire.ask_stack(2, 7) + Support::Wire.frame(:drain))
-      assert_equal [[:ask_stack, 2, 7], [:drain]], [@control.receive, @control.receive]
+      @edge.send_frame(Support::Wire.ask_stack(2, 7) + Support::Wire.frame(:ask_figures) + Support::Wire.frame(:drain))
+      assert_equal [[:ask_stack, 2, 7], [:ask_figures], [:drain]], Array.new(3) { @control.receive }
     end
 
     def test_a_worker_comes_with_its_descriptors

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admin;
 mod board;
 mod body;
 mod dispatch;
@@ -24,6 +25,7 @@ use std::rc::Rc;
 
 use tokio::task::{LocalSet, spawn_local};
 
+use crate::admin::administer;
 use crate::body::encoding_threads;
 use crate::dispatch::Dispatcher;
 use crate::listen::{accept, bind_all};
@@ -77,6 +79,7 @@ async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
     let dispatcher = Dispatcher::new(&settings, &log, events.clone());
     let server = Server::new(&settings, &log, dispatcher);
     spawn_local(reap(events.clone()));
+    spawn_local(administer(settings, log, events.clone()));
     for listener in listeners {
         spawn_local(accept(listener, Rc::clone(&server)));
     }

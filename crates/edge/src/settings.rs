@@ -38,7 +38,6 @@ pub(crate) struct Settings {
     pub(crate) worker_memory: Option<u64>,
     #[expect(dead_code)]
     pub(crate) refork: Refork,
-    #[expect(dead_code)]
     pub(crate) control_socket: Option<PathBuf>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) log_format: LogFormat,

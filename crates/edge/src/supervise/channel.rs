@@ -121,6 +121,10 @@ fn event_of(who: Who, frame: Frame<'_>) -> Result<Event, Malformed> {
             who,
             text: text(frame.payload),
         },
+        (Kind::Figures, _) => Event::Figures {
+            who,
+            json: text(frame.payload),
+        },
         (Kind::Leaving, Who::Worker(worker)) => Event::Leaving(worker),
         (Kind::Stack, Who::Worker(worker)) => {
             let stack = Stack::decode(frame.payload)?;

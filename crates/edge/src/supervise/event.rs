@@ -1,6 +1,8 @@
 use rustix::process::WaitStatus;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
+use super::census::Process;
 use super::worker_id::WorkerId;
 use crate::dispatch::LaneTag;
 
@@ -27,6 +29,12 @@ pub(crate) enum Event {
         lane: u16,
         text: String,
     },
+    /// It has told its figures, a JSON object.
+    Figures { who: Who, json: String },
+    /// Somebody wants to know of all processes.
+    Census(oneshot::Sender<Vec<Process>>),
+    /// The time for answers to the question with this number is over.
+    CensusDue(u64),
     /// The worker was told to end by somebody else.
     Leaving(WorkerId),
     /// It has closed its control socket.

@@ -2,6 +2,7 @@
 
 mod backoff;
 mod boot_errors;
+mod census;
 mod channel;
 mod elastic;
 mod event;
@@ -22,7 +23,9 @@ mod supervisor;
 mod worker_id;
 mod workers;
 
+pub(crate) use census::{Process, Role};
 pub(crate) use event::{Event, Events};
+pub(crate) use memory::Rollup;
 pub(crate) use ready::Ready;
 pub(crate) use reap::reap;
 pub(crate) use shutdown::Ending;

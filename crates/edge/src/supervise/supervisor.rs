@@ -6,6 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::backoff::Backoff;
 use super::boot_errors::BootErrors;
+use super::census::Census;
 use super::event::{Event, Events, Who};
 use super::mold::Mold;
 use super::ready::Ready;
@@ -30,6 +31,7 @@ pub(crate) struct Supervisor {
     pub(super) worker_backoff: Backoff,
     pub(super) boot_errors: BootErrors,
     pub(super) strangers: Strangers,
+    pub(super) census: Census,
 }
 
 /// Why the server cannot go on.
@@ -60,6 +62,7 @@ impl Supervisor {
             worker_backoff: Backoff::default(),
             boot_errors: BootErrors::default(),
             strangers: Strangers::default(),
+            census: Census::default(),
         }
     }
 
@@ -76,8 +79,10 @@ impl Supervisor {
             Event::BootFailed { who, text } => self.boot_failed(who, &text)?,
             Event::Stack { worker, lane, text } => self.log_stack(worker, lane, &text),
             Event::Leaving(id) => self.retire(id, "worker was told to end"),
-            Event::Closed(Who::Mold(generation)) => self.mold_closed(generation),
-            Event::Closed(Who::Worker(id)) => self.worker_closed(id),
+            Event::Figures { who, json } => self.figures_heard(who, Some(json)),
+            Event::Census(asker) => self.take_census(asker),
+            Event::CensusDue(number) => self.census_due(number),
+            Event::Closed(who) => self.closed(who),
             Event::LaneLost(tag) => self.lane_lost(tag.worker),
             Event::LaneDrained(tag) => self.lane_drained(tag.worker),
             Event::LaneStuck { tag, request } => self.lane_stuck(tag, request),
@@ -123,6 +128,14 @@ impl Supervisor {
                 .log
                 .warn("cannot write to --ready-fd", &[("cause", &error)]);
         }
+    }
+
+    fn closed(&mut self, who: Who) {
+        match who {
+            Who::Mold(generation) => self.mold_closed(generation),
+            Who::Worker(id) => self.worker_closed(id),
+        }
+        self.figures_heard(who, None);
     }
 
     fn boot_failed(&mut self, who: Who, text: &str) -> Result<(), Fatal> {

@@ -1,4 +1,5 @@
 //! What the processes weigh.
 
-#[allow(dead_code, reason = "the control socket and the sampler come next")]
 mod rollup;
+
+pub(crate) use rollup::Rollup;

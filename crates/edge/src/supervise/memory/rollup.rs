@@ -1,6 +1,6 @@
 use std::io;
 
-/// The memory of one process in bytes, as `/proc/PID/smaps_rollup` adds it up (proc_pid_smaps(5)).
+/// The memory of one process in bytes, as `/proc/PID/smaps_rollup` adds it up (`proc_pid_smaps(5)`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rollup {
     /// All that is resident.

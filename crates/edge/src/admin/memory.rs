@@ -1,0 +1,71 @@
+use std::rc::Rc;
+
+use http::StatusCode;
+use serde_json::Value;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::spawn_blocking;
+
+use super::report::{Report, Server, Weight};
+use crate::settings::Settings;
+use crate::supervise::{Event, Events, Process, Role, Rollup};
+
+/// Weighs the processes of the server.
+#[derive(Debug)]
+pub(super) struct Scales {
+    settings: Rc<Settings>,
+    events: Events,
+    /// Whoever asks meanwhile waits: the disks' threads are not all taken for this.
+    turn: Semaphore,
+}
+
+impl Scales {
+    pub(super) fn new(settings: Rc<Settings>, events: Events) -> Scales {
+        Scales {
+            settings,
+            events,
+            turn: Semaphore::new(1),
+        }
+    }
+
+    /// What each process weighs, as JSON.
+    pub(super) async fn weigh(&self) -> Result<String, StatusCode> {
+        let (asker, answer) = oneshot::channel();
+        self.events.send(Event::Census(asker));
+        // The supervisor is gone when the server is about to end.
+        let processes = answer.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
+        let _turn = self.turn.acquire().await;
+        let server = Server {
+            version: self.settings.version.clone(),
+            pid: std::process::id(),
+        };
+        spawn_blocking(move || report(server, processes))
+            .await
+            .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+/// Reads what the kernel knows of the processes. Those that have ended meanwhile weigh nothing, and are left out.
+fn report(server: Server, processes: Vec<Process>) -> String {
+    let edge = Process {
+        role: Role::Edge,
+        number: None,
+        generation: None,
+        pid: server.pid,
+        requests: None,
+        figures: Some(own_figures().to_string()),
+    };
+    let all = std::iter::once(edge).chain(processes);
+    let weights = all.filter_map(|process| match Rollup::of(process.pid) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        rollup => Some(Weight {
+            process,
+            rollup: rollup.ok(),
+        }),
+    });
+    let report = Report::new(server, weights.collect());
+    serde_json::to_string(&report).expect("a report has no keys but strings")
+}
+
+fn own_figures() -> Value {
+    serde_json::json!({ "allocator": { "name": "jemalloc" } })
+}

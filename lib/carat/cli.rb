@@ -2,6 +2,7 @@
 
 require_relative "command_line"
 require_relative "configuration"
+require_relative "control_error"
 require_relative "doctor"
 require_relative "help"
 require_relative "launcher"
@@ -26,10 +27,10 @@ module Carat
     # Does what the words ask for and returns the exit status: 0, 78 for a bad configuration, 1 for another failure.
     # Does not return when the server starts.
     def run
-      public_send(CommandLine.new(@argv).command)
+      public_send(line.command)
     rescue ConfigError => e
       fail_with(BAD_CONFIG, e)
-    rescue LaunchError => e
+    rescue LaunchError, ControlError => e
       fail_with(FAILURE, e)
     end
 
@@ -51,8 +52,17 @@ module Carat
       doctor.healthy? ? SUCCESS : FAILURE
     end
 
+    # Prints what the processes of a running server weigh; raises ConfigError and ControlError.
+    def memory
+      require_relative "memory_command"
+      say(MemoryCommand.new(line, @env))
+    end
+
     def help
-      say(Help.new)
+      return say(Help.new) unless line.topic == :memory
+
+      require_relative "memory_help"
+      say(MemoryHelp.new)
     end
 
     def version
@@ -60,6 +70,10 @@ module Carat
     end
 
     private
+
+    def line
+      @line ||= CommandLine.new(@argv)
+    end
 
     def configuration
       @configuration ||= Configuration.from_argv(@argv, env: @env)

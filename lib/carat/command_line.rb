@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "command_flags"
 require_relative "options"
 require_relative "settings"
 require_relative "spelling"
@@ -8,7 +9,7 @@ module Carat
   # The words after `carat`: which command they ask for and which options they set.
   class CommandLine
     # The commands that are words; one of them may come before the rackup file.
-    WORDS = { "check" => :check, "doctor" => :doctor }.freeze
+    WORDS = { "check" => :check, "doctor" => :doctor, "memory" => :memory }.freeze
     COMMANDS = { "-h" => :help, "--help" => :help, "-v" => :version, "--version" => :version }.freeze
     FLAGS = Options.from(:flag).flat_map { |option| [[option.flag, option], [option.short, option]] }
                    .to_h.reject { |flag, _option| flag.nil? }.freeze
@@ -18,8 +19,14 @@ module Carat
     SHORT = /\A(-[^-])(.+)?\z/m
     private_constant :WORDS, :COMMANDS, :FLAGS, :NEGATIVE_FLAGS, :LONG, :SHORT
 
-    # :serve, :check, :doctor, :help or :version.
+    # :serve, :check, :doctor, :memory, :help or :version.
     attr_reader :command
+
+    # The command that help is wanted for; nil for all of them.
+    attr_reader :topic
+
+    # The flags that only this command has, by name; see CommandFlags.
+    attr_reader :flags
 
     # The options that the flags set, as Settings.
     attr_reader :settings
@@ -28,21 +35,28 @@ module Carat
     def initialize(argv)
       @command = :serve
       @settings = Settings.new
+      @command_flags = CommandFlags.new
       @arguments = []
       @words = argv.dup
       read(@words.shift) until @words.empty?
       name_rackup
+      @flags = @command_flags.for(@topic || @command)
     end
 
     private
 
     def read(word)
       case word
-      when *COMMANDS.keys then @command = COMMANDS.fetch(word)
+      when *COMMANDS.keys then general(COMMANDS.fetch(word))
       when "--" then @arguments.concat(@words.slice!(0..))
       when LONG, SHORT then read_flag(Regexp.last_match(1), Regexp.last_match(2))
       else read_argument(word)
       end
+    end
+
+    def general(command)
+      @topic = @command if command == :help && CommandFlags::TABLE.key?(@command)
+      @command = command
     end
 
     def read_argument(word)
@@ -54,6 +68,7 @@ module Carat
     end
 
     def read_flag(flag, value)
+      return @command_flags.add(flag, value) { following(flag) } if CommandFlags::NAMES.include?(flag)
       return settings.set(NEGATIVE_FLAGS[flag], false, flag) if NEGATIVE_FLAGS.key?(flag) && value.nil?
 
       option = FLAGS.fetch(flag) { refuse(flag) }
@@ -67,7 +82,7 @@ module Carat
     end
 
     def refuse(flag)
-      known = [*FLAGS.keys, *NEGATIVE_FLAGS.keys, *COMMANDS.keys].grep(/\A--/)
+      known = [*FLAGS.keys, *NEGATIVE_FLAGS.keys, *COMMANDS.keys, *CommandFlags::NAMES].grep(/\A--/)
       raise ConfigError, "#{flag}: no such flag#{Spelling.hint(flag, known)} (carat --help lists them)"
     end
 
@@ -75,7 +90,7 @@ module Carat
       return if @arguments.empty?
       raise ConfigError, "#{@arguments[1]}: one rackup file is enough" if @arguments.size > 1
 
-      settings.set(Options.fetch(:rackup), @arguments.first, "carat") unless %i[help version].include?(command)
+      settings.set(Options.fetch(:rackup), @arguments.first, "carat") unless %i[help memory version].include?(command)
     end
   end
 end

@@ -22,8 +22,9 @@ module Carat
     end
 
     # `flags` are Settings; `env` is ENV or a Hash, in which RACK_ENV (and RAILS_ENV, where Carat was told which
-    # environment to use) is set to the environment before the config file runs. Raises ConfigError.
-    def initialize(flags, env)
+    # environment to use) is set to the environment before the config file runs. `only` names the options that matter,
+    # if not all do. Raises ConfigError.
+    def initialize(flags, env, only: Options.map(&:name))
       @flags = flags
       @file = Settings.new
       @env = env
@@ -31,7 +32,7 @@ module Carat
       @config_path = resolve(Options.fetch(:config)) || ConfigFile.find
       run_config_file
       @file.freeze
-      @values = Options.to_h { |option| [option.name, resolve(option)] }.freeze
+      @values = only.to_h { |name| [name, resolve(Options.fetch(name))] }.freeze
     end
 
     # Returns the value of the option called `name`, a Symbol; raises KeyError.

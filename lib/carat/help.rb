@@ -11,6 +11,8 @@ module Carat
       Usage: carat [options] [config.ru]
              carat check [options] [config.ru]    validate the configuration and exit
              carat doctor [options] [config.ru]   look at the machine as well and exit
+             carat memory [--json]                show what a running server weighs
+                                                  (carat memory --help says more)
     TEXT
     FOOT = <<~TEXT
       An option may also stand in carat.rb (or config/carat.rb), such as `workers 2`,

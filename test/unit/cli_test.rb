@@ -92,6 +92,26 @@ class CLITest < Minitest::Test
     assert_equal "carat #{Carat::VERSION}\n", @out.string
   end
 
+  def test_memory_says_in_one_line_that_no_server_runs
+    File.delete("config.ru")
+
+    assert_equal [1, "carat: no server of yours has a control socket in #{@workplace}; " \
+                     "name the socket with --control-socket\n"], outcome("memory", "--spool-dir", @workplace)
+    assert_equal [1, "carat: #{path("carat.sock")}: no server listens there\n"],
+                 outcome("memory", "--control-socket", "carat.sock")
+  end
+
+  def test_memory_looks_where_the_configuration_says
+    write("carat.rb", "control_socket \"here.sock\"\n")
+
+    assert_equal [1, "carat: #{path("here.sock")}: no server listens there\n"], outcome("memory")
+  end
+
+  def test_help_for_one_command
+    assert_equal 0, run_cli("memory", "--help")
+    assert_equal Carat::MemoryHelp.new.to_s, @out.string
+  end
+
   def test_the_command_exits_with_the_status
     assert_equal ["carat #{Carat::VERSION}\n", "", 0], command("--version")
     File.delete("config.ru")

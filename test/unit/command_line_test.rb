@@ -41,10 +41,25 @@ class CommandLineTest < Minitest::Test
   end
 
   def test_words_choose_the_command
-    words = [[], %w[check], %w[-w2 check config.ru], %w[doctor -w2], %w[-h], %w[--version], %w[--help no.ru]]
+    words = [[], %w[check], %w[-w2 check config.ru], %w[doctor -w2], %w[-h], %w[--version], %w[--help no.ru],
+             %w[memory --json], %w[memory -h]]
 
-    assert_equal %i[serve check check doctor help version help],
+    assert_equal %i[serve check check doctor help version help memory help],
                  words.map { |line| Carat::CommandLine.new(line).command }
+  end
+
+  def test_a_command_has_flags_of_its_own
+    assert_equal({ pid: 42, json: true }, Carat::CommandLine.new(%w[--json memory --pid 42]).flags)
+    assert_empty Carat::CommandLine.new(%w[-w2]).flags
+    assert_refused "--json: is only for carat memory", "--json"
+    assert_refused "--pid: needs a value", "memory", "--pid"
+    assert_refused "--jsn: no such flag; did you mean --json? (carat --help lists them)", "memory", "--jsn"
+  end
+
+  def test_help_may_be_wanted_for_one_command
+    topics = [%w[memory --help], %w[--help], %w[check --help]].map { |words| Carat::CommandLine.new(words).topic }
+
+    assert_equal [:memory, nil, nil], topics
   end
 
   def test_the_words_stay_as_they_are

@@ -1,0 +1,7 @@
+# frozen_string_literal: true
+
+module Carat
+  # A running server cannot be asked; the message is one line.
+  class ControlError < StandardError
+  end
+end

@@ -7,7 +7,7 @@ require_relative "env_template"
 require_relative "fiber_isolation"
 require_relative "figures"
 require_relative "grandchild"
-require_relative "preload"
+require_relative "mold_environment"
 require_relative "signals"
 require_relative "warmup"
 require_relative "worker"
@@ -28,7 +28,7 @@ module Carat
 
     # Runs the mold to its end; `argv` are the words after `carat`.
     def self.start(argv)
-      Preload.restore(ENV)
+      MoldEnvironment.restore(ENV)
       new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), argv).run
     end
 

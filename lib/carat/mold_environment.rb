@@ -1,13 +1,19 @@
 # frozen_string_literal: true
 
+require_relative "collector_policy"
 require_relative "preload"
 
 module Carat
   # The variables that the mold is started with beside the launcher's own. A part is a class whose instances are made
-  # from the Configuration and the user's environment, and answer `variables`; PARTS is the only place that knows them
-  # all.
+  # from the Configuration and the user's environment and answer `variables`, and whose `restore` makes the mold's
+  # environment the user's again; PARTS is the only place that knows them all.
   class MoldEnvironment
-    PARTS = [Preload].freeze
+    PARTS = [Preload, CollectorPolicy].freeze
+
+    # Gives `environment`, the mold's ENV, back what the user's was, so that programs of the application inherit that.
+    def self.restore(environment)
+      PARTS.each { |part| part.restore(environment) }
+    end
 
     # `environment` is ENV or a Hash; `parts` are classes like those in PARTS.
     def initialize(configuration, environment: ENV, parts: PARTS)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "boot_failure"
+require_relative "collector_clock"
 require_relative "error_report"
 require_relative "figures"
 require_relative "lane"
@@ -27,6 +28,7 @@ module Carat
     # Serves until the edge ends it. Exits with 1 when a hook raises or the edge is not understood.
     def run
       WorkerExit.arrange
+      @collector = CollectorClock.new
       Worker.current = self
       Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
       @control.hello(:worker)
@@ -39,9 +41,11 @@ module Carat
       exit(1)
     end
 
-    # What it does: its number, its generation, its process id, and the figures of each lane.
+    # What it does: its number, its generation, its process id, the figures of each lane, and what the garbage collector
+    # costs (CollectorClock#stats).
     def stats
-      { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats) }
+      { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats),
+        **@collector.stats }
     end
 
     private

@@ -10,6 +10,7 @@ require_relative "decode_case"
 require_relative "form_case"
 require_relative "idle_case"
 require_relative "load_case"
+require_relative "memory_cases"
 require_relative "net_http_case"
 require_relative "roster"
 require_relative "sleepers_case"
@@ -142,7 +143,8 @@ module Bench
       "nethttp" => NetHttpCase.new(
         title: "1000 GETs by Net::HTTP", number: 1000, delays: DELAYS,
         peers: Roster.named(%w[carat-run async ruby-threads ruby-blocking])
-      )
+      ),
+      **MemoryCases::CASES
     }.freeze
 
     # The cases with these names, all for nil; raises Failure for an unknown name.

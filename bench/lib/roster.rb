@@ -12,6 +12,7 @@ module Bench
     CARAT = File.expand_path("../exe/carat", BENCH)
     HYPER = RustProgram.new("bare-hyper")
     ADDRESS = "tcp://127.0.0.1:%<port>d"
+    APP = "%<app>s"
 
     # Bodies go to the disk with every server: /tmp may be memory.
     PUMA_ENVIRONMENT = { "TMPDIR" => "/var/tmp" }.freeze
@@ -19,7 +20,7 @@ module Bench
     def self.puma(name, *options, roles: { "puma" => // }, workers: 1, config: "-", env: {})
       Peer.new(name: name, roles: roles, workers: workers, version: -> { Executable.first_line("puma", "--version") },
                env: PUMA_ENVIRONMENT.merge(env),
-               command: ["puma", "-C", config, "-e", "production", *options, "-b", ADDRESS, "%<app>s"],
+               command: ["puma", "-C", config, "-e", "production", *options, "-b", ADDRESS, APP],
                obstacle: -> { Executable.obstacle("puma", "apt install puma") })
     end
 
@@ -28,13 +29,14 @@ module Bench
            roles: { "master" => /\Apuma \d/, "worker" => /\Apuma: cluster worker/ }, workers: workers)
     end
 
-    def self.carat(name, workers, *options, threads: 1, fibers: nil, env: {})
+    # workers: a number, a range of them, or "auto"; app: a rackup file of its own in place of the case's.
+    def self.carat(name, workers, *options, threads: 1, fibers: nil, env: {}, app: APP)
       size = fibers ? ["-f", fibers.to_s] : ["-t", threads.to_s]
-      Peer.new(name: name, workers: workers, env: env,
+      Peer.new(name: name, workers: workers.is_a?(Integer) ? workers : 1, env: env,
                roles: { "edge" => /carat-edge/, "mold" => /\Acarat: mold/, "worker" => /\Acarat: worker/ },
                version: -> { Executable.first_line(RbConfig.ruby, CARAT, "--version") },
                command: [RbConfig.ruby, CARAT, "-e", "production", *size, "-w", workers.to_s, *options, "-b", ADDRESS,
-                         "%<app>s"],
+                         app],
                obstacle: -> { "exe/carat is not there" unless File.exist?(CARAT) })
     end
 
@@ -76,9 +78,39 @@ module Bench
       client("ruby-threads", "--version"), client("ruby-blocking", "--version")
     ].freeze
 
+    # What the cases of memory compare.
+    SCALE = [1, 2, 4, 8, 10].freeze
+    WARM = %w[--warm-up / --warm-up /garbage].freeze
+    PLAIN = %w[--gc ruby --allocator system --refork off].freeze
+    REFORKS = ["--refork", ([500] * 200).join(",")].freeze
+    JSON_LOG = %w[--log-format json].freeze
+    BARE = File.join(BENCH, "apps", "bare.ru")
+
+    def self.carat_logged(name, workers, *options, **size)
+      carat(name, workers, *JSON_LOG, *options, **size)
+    end
+
+    MEMORY_PEERS = [
+      *SCALE.map { |workers| carat_logged("carat-warm-w#{workers}", workers, *WARM) },
+      *SCALE.map { |workers| carat_logged("carat-plain-w#{workers}", workers, *PLAIN) },
+      *[1, 4].map { |workers| carat_logged("carat-bare-w#{workers}", workers, app: BARE) },
+      *(SCALE - [1, 2, 4]).map { |workers| puma_cluster(workers) },
+      carat_logged("carat-refork-t3", 4, *WARM, "--refork", "2000", threads: 3),
+      carat_logged("carat-refork-f16", 4, *WARM, "--refork", "2000", fibers: 16),
+      carat_logged("carat-elastic", 1..8, *WARM, "--worker-idle-timeout", "5"),
+      carat_logged("carat-leak", 2, "--worker-memory", "150MB", threads: 3),
+      carat_logged("carat-kill-t3", 4, *WARM, threads: 3), carat_logged("carat-kill-f16", 4, *WARM, fibers: 16),
+      carat_logged("carat-kill-refork-t3", 4, *WARM, *REFORKS, threads: 3),
+      carat_logged("carat-kill-refork-f16", 4, *WARM, *REFORKS, fibers: 16),
+      carat_logged("carat-auto", "auto", *WARM),
+      carat_logged("carat-fork", 1, *WARM, threads: 3)
+    ].freeze
+
+    ALL = [*PEERS, *MEMORY_PEERS].freeze
+
     # The peers with these names, in this order.
     def self.named(names)
-      names.map { |name| PEERS.find { |peer| peer.name == name } }
+      names.map { |name| ALL.find { |peer| peer.name == name } }
     end
   end
 end

@@ -9,7 +9,7 @@ module Bench
     # names: server names or families, or nil for all; raises Failure for an unknown one.
     def initialize(names)
       @names = names
-      known = Roster::PEERS.flat_map { |peer| [peer.name, peer.family] }
+      known = Roster::ALL.flat_map { |peer| [peer.name, peer.family] }
       unknown = names.to_a - known
       raise Failure, "no server #{unknown.first.inspect}; there are #{known.uniq.join(', ')}" unless unknown.empty?
     end

@@ -4,6 +4,7 @@ require "tempfile"
 require_relative "failure"
 require_relative "http_client"
 require_relative "process_tree"
+require_relative "server_event"
 
 module Bench
   # A running server of the table, from start to stop.
@@ -77,6 +78,22 @@ module Bench
       members_by_role.transform_values { |members| members.map(&:pid) }
     end
 
+    # The ServerEvents of its log so far.
+    def events
+      ServerEvent.parse(File.read(@log.path))
+    end
+
+    # Waits until the block gives something, and gives it; nil after so many seconds.
+    def poll(seconds)
+      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+      until (value = yield)
+        return nil if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+
+        sleep(POLL_SECONDS)
+      end
+      value
+    end
+
     private
 
     # A process group of its own: what is left of it at the end can be killed, and Ctrl-C is ours alone.
@@ -92,16 +109,6 @@ module Bench
 
     def ended?
       @ended ||= !Process.wait(@pid, Process::WNOHANG).nil?
-    end
-
-    def poll(seconds)
-      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
-      until (value = yield)
-        return nil if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
-
-        sleep(POLL_SECONDS)
-      end
-      value
     end
 
     def log_tail

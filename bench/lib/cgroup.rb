@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+module Bench
+  # A memory cgroup below the one that this process is in, of version 1 or 2.
+  class Cgroup
+    # Files of each version: where cgroups are, the limit, what is counted, and what the kernel killed.
+    Version = Struct.new(:limit, :swap_limit, :anonymous, :events, keyword_init: true)
+    ONE = Version.new(limit: "memory.limit_in_bytes", swap_limit: nil, anonymous: "rss", events: "memory.oom_control")
+    TWO = Version.new(limit: "memory.max", swap_limit: "memory.swap.max", anonymous: "anon", events: "memory.events")
+    MOUNT = "/sys/fs/cgroup"
+
+    attr_reader :path
+
+    # Yields a Cgroup with this limit and removes it; raises SystemCallError where none can be made.
+    def self.make(bytes)
+      cgroup = new(bytes)
+      yield cgroup
+    ensure
+      cgroup&.remove
+    end
+
+    # One sentence why none can be made here, or nil.
+    def self.obstacle
+      make(64 << 20) { nil }
+    rescue SystemCallError => e
+      "no memory cgroup can be made: #{e.message}"
+    end
+
+    # The directory of this process's own cgroup. cgroups: the text of /proc/self/cgroup.
+    def self.own(cgroups, mount: MOUNT)
+      paths = cgroups.lines(chomp: true).to_h { |line| line.split(":", 3).drop(1) }
+      controller = paths.keys.find { |controllers| controllers.split(",").include?("memory") }
+      controller ? File.join(mount, "memory", paths.fetch(controller)) : File.join(mount, paths.fetch(""))
+    end
+
+    def initialize(bytes)
+      own = self.class.own(File.read("/proc/self/cgroup"))
+      @path = File.join(own, "bench-#{Process.pid}")
+      @version = File.exist?(File.join(own, ONE.limit)) ? ONE : TWO
+      Dir.mkdir(@path)
+      limit(bytes)
+    rescue SystemCallError
+      remove
+      raise
+    end
+
+    # The words that start a command inside.
+    def wrap(command)
+      ["sh", "-c", 'echo $$ >"$0" && exec "$@"', File.join(@path, "cgroup.procs"), *command]
+    end
+
+    # Bytes that are no files of the page cache.
+    def anonymous
+      read("memory.stat")[/^(?:total_)?#{@version.anonymous} (\d+)$/, 1].to_i
+    end
+
+    # How many processes the kernel has killed for the limit.
+    def kills
+      read(@version.events)[/^oom_kill (\d+)$/, 1].to_i
+    end
+
+    # Its processes have to be dead.
+    def remove
+      Dir.rmdir(@path)
+    rescue Errno::ENOENT
+      # It was never made.
+      nil
+    end
+
+    private
+
+    def limit(bytes)
+      File.write(File.join(@path, @version.limit), bytes.to_s)
+      swap = @version.swap_limit && File.join(@path, @version.swap_limit)
+      File.write(swap, "0") if swap && File.exist?(swap)
+    end
+
+    def read(name)
+      File.read(File.join(@path, name))
+    end
+  end
+end

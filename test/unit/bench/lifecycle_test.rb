@@ -6,7 +6,8 @@ require_relative "../../../bench/lib/server_event"
 
 class BenchLifecycleTest < Minitest::Test
   LIFECYCLE = Bench::Lifecycle.new(
-    [[1, "mold ready", "gen" => 1, "pid" => 10, "boot_ms" => 900], [2, "worker ready", "gen" => 1, "pid" => 11, "boot_ms" => 16],
+    [[1, "mold ready", "gen" => 1, "pid" => 10, "boot_ms" => 900],
+     [2, "worker ready", "gen" => 1, "pid" => 11, "boot_ms" => 16],
      [5, "worker is to be replaced", "gen" => 1], [6, "mold ready", "gen" => 2, "pid" => 12],
      [7, "worker ready", "gen" => 2, "pid" => 13, "boot_ms" => 9], [8, "worker ended", "gen" => 1],
      [9, "more workers", "workers" => 2]].map { |at, message, fields|

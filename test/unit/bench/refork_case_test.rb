@@ -33,7 +33,8 @@ class BenchReforkCaseTest < Minitest::Test
     sample = Bench::ReforkCase::Sample.new(report: report(latencies, lost), span: span, before: footprint,
                                            after: footprint)
     carat = Bench::Roster.named(%w[carat-refork-t3]).first
-    Bench::ReforkCase.new(title: "", app: "", path: "/", seconds: 4, peers: []).table(carat => [sample]).to_s.squeeze(" ")
+    table = Bench::ReforkCase.new(title: "", app: "", path: "/", seconds: 4, peers: []).table(carat => [sample])
+    table.to_s.squeeze(" ")
   end
 
   def report(latencies, lost)

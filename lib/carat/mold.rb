@@ -2,6 +2,7 @@
 
 require_relative "../carat"
 require_relative "application"
+require_relative "arenas"
 require_relative "boot_failure"
 require_relative "env_template"
 require_relative "fiber_isolation"
@@ -18,13 +19,6 @@ module Carat
   class Mold
     # EX_CONFIG of sysexits.h.
     BAD_CONFIG = 78
-
-    # glibc gives each thread an arena of its own, though Ruby's lock lets one of them allocate at a time: five threads
-    # weigh 3.7 MB more with them (`bench/run --cases blog`), and are no faster.
-    ARENAS = 1
-    # Who sets one of these has an opinion.
-    ALLOCATOR_VARIABLES = %w[MALLOC_ARENA_MAX GLIBC_TUNABLES].freeze
-    private_constant :ARENAS, :ALLOCATOR_VARIABLES
 
     # Runs the mold to its end; `argv` are the words after `carat`.
     def self.start(argv)
@@ -58,7 +52,7 @@ module Carat
       $stdout.sync = true
       Native.die_with_parent
       Native.close_listeners
-      Native.limit_arenas(ARENAS) if ALLOCATOR_VARIABLES.none? { |name| ENV.key?(name) }
+      Arenas.limit(ENV)
       @control.hello(:mold)
     end
 

@@ -8,8 +8,9 @@ module Carat
     ROOT = File.expand_path("../..", __dir__)
     ABI = RbConfig::CONFIG.values_at("ruby_version", "arch").join("-").freeze
     BUILD = File.join(ROOT, "build", ABI)
-    PARTS = ["carat/native.so", "carat/carat-edge"].freeze
+    EDGE = "carat/carat-edge"
     MALLOC = "carat/malloc.so"
+    PARTS = ["carat/native.so", EDGE, MALLOC].freeze
 
     module_function
 
@@ -18,22 +19,19 @@ module Carat
       $LOAD_PATH.unshift(BUILD) if File.directory?(BUILD) && !$LOAD_PATH.include?(BUILD)
     end
 
-    # Returns the directory of the load path that holds both parts, or nil.
+    # Returns the directory of the load path that holds all parts, or nil.
     def directory
       $LOAD_PATH.map(&:to_s).find { |path| PARTS.all? { |part| File.file?(File.join(path, part)) } }
     end
 
     # Returns the absolute path of the edge program, or nil.
     def edge
-      found = directory
-      File.expand_path(PARTS.last, found) if found
+      part(EDGE)
     end
 
     # Returns the absolute path of the allocator that is preloaded into Ruby, or nil.
     def malloc
-      found = directory
-      path = found && File.expand_path(MALLOC, found)
-      path if path && File.file?(path)
+      part(MALLOC)
     end
 
     # Returns what a user must do when a part is missing.
@@ -43,6 +41,12 @@ module Carat
       "install the gem again: gem pristine carat --extensions"
     end
 
+    def part(name)
+      found = directory
+      File.expand_path(name, found) if found
+    end
+
     add
+    private_class_method :part
   end
 end

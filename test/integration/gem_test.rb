@@ -31,6 +31,7 @@ class GemTest < Support::IntegrationTest
     assert_equal "carat #{version}\n", run_command(RbConfig.ruby, command, "--version", chdir: HOME)
     assert_includes File.binread(Dir.glob(File.join(HOME, "**", "carat-edge")).first), "narenas:1",
                     "the edge is built without .cargo/config.toml"
+    assert_equal 1, Dir.glob(File.join(HOME, "extensions", "**", "malloc.so")).size
     assert_equal "from the gem", serve(APP, command: [RbConfig.ruby, command], env: @env).get.body
   end
 

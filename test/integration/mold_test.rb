@@ -50,9 +50,10 @@ class MoldTest < Support::IntegrationTest
     end
   end
 
-  def test_threads_share_one_arena_unless_a_variable_says_otherwise
-    assert_equal "0", serve(ARENAS, workers: 1, threads: 3).get.body
-    refute_equal "0", serve(ARENAS, workers: 1, threads: 3, env: { "MALLOC_ARENA_MAX" => "8" }).get.body
+  def test_threads_share_one_arena_of_glibc_unless_a_variable_says_otherwise
+    system = { workers: 1, threads: 3, args: %w[--allocator system] }
+    assert_equal "0", serve(ARENAS, **system).get.body
+    refute_equal "0", serve(ARENAS, **system, env: { "MALLOC_ARENA_MAX" => "8" }).get.body
   end
 
   def test_programs_that_the_application_starts_inherit_nothing_of_ours

@@ -18,12 +18,13 @@ class NativePathTest < Minitest::Test
     super
   end
 
-  def test_both_parts_are_found_in_one_directory_of_the_load_path
+  def test_all_parts_are_found_in_one_directory_of_the_load_path
     Carat::NativePath::PARTS.each { |part| write("ext/#{part}", "") }
     $LOAD_PATH << path("ext")
 
     assert_equal path("ext"), Carat::NativePath.directory
     assert_equal path("ext/carat/carat-edge"), Carat::NativePath.edge
+    assert_equal path("ext/carat/malloc.so"), Carat::NativePath.malloc
   end
 
   def test_one_part_alone_is_not_enough
@@ -32,6 +33,7 @@ class NativePathTest < Minitest::Test
 
     assert_nil Carat::NativePath.directory
     assert_nil Carat::NativePath.edge
+    assert_nil Carat::NativePath.malloc
   end
 
   def test_a_checkout_keeps_the_parts_apart_for_each_ruby

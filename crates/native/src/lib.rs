@@ -6,6 +6,7 @@
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_native`")]
 
+mod allocator;
 mod answer;
 mod bell;
 mod body;
@@ -46,5 +47,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     place::define(ruby, native)?;
     input::define(ruby, native)?;
     scheduler::define(ruby, native)?;
+    allocator::define(native)?;
     process::define(native)
 }

@@ -5,9 +5,9 @@ require_relative "finding"
 
 module Carat
   class Doctor
-    # Whether the edge and the extension are built for this Ruby.
+    # Whether all parts are built for this Ruby.
     class Build
-      # `directory` is where both are, or nil; the block loads the extension.
+      # `directory` is where they are, or nil; the block loads the extension.
       def initialize(_configuration, directory: NativePath.directory, &load)
         @directory = directory
         @load = load || -> { require "carat/native" }
@@ -18,7 +18,7 @@ module Carat
         return problem("#{edge} is not executable") unless File.executable?(edge)
 
         @load.call
-        Finding.ok("build", "the edge and the extension for Ruby #{NativePath::ABI} are in #{@directory}")
+        Finding.ok("build", "edge, allocator and extension for Ruby #{NativePath::ABI} are in #{@directory}")
       rescue LoadError => e
         problem("#{e.message.lines.first.chomp}; #{NativePath.remedy}")
       end
@@ -26,7 +26,7 @@ module Carat
       private
 
       def edge
-        File.join(@directory, NativePath::PARTS.last)
+        File.join(@directory, NativePath::EDGE)
       end
 
       def problem(sentence)

@@ -1,0 +1,163 @@
+//! Who gives this process its memory, and what it has of it: `Carat::Native.allocator`.
+//!
+//! Functions are looked up while the process runs, so that an allocator that the user preloads, or that Ruby was linked
+//! with, is found as Carat's own is.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::{size_of, transmute};
+use std::ptr::null_mut;
+
+use magnus::{Error, Object, RHash, RModule, Ruby, function};
+
+type Mallctl =
+    unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
+type Version = unsafe extern "C" fn() -> *const c_char;
+#[cfg(target_env = "gnu")]
+type Mallinfo2 = unsafe extern "C" fn() -> libc::mallinfo2;
+
+/// Allocators that tell no figures here, by a function that only they have.
+const OTHERS: [(&CStr, &str); 2] = [(c"mi_version", "mimalloc"), (c"tc_version", "tcmalloc")];
+
+/// Bytes, where the allocator tells them.
+#[derive(Default)]
+struct Figures {
+    /// What the process asked for and has not freed.
+    allocated: Option<usize>,
+    /// The pages that hold it.
+    active: Option<usize>,
+    /// Pages that the kernel may have given, the allocator's own included.
+    resident: Option<usize>,
+    /// Address space that has gone back to the kernel but for its numbers.
+    retained: Option<usize>,
+    /// Address space in use.
+    mapped: Option<usize>,
+}
+
+/// Defines the function on `Carat::Native`.
+pub(crate) fn define(native: RModule) -> Result<(), Error> {
+    native.define_singleton_method("allocator", function!(allocator, 0))
+}
+
+/// A Hash of the allocator's name, such as `jemalloc 5.3.0` or `glibc 2.41`, and its figures: `allocated`, `active`,
+/// `resident`, `retained` and `mapped` in bytes, nil where it tells none.
+fn allocator(ruby: &Ruby) -> Result<RHash, Error> {
+    let (name, figures) = current();
+    let hash = ruby.hash_new();
+    hash.aset(ruby.to_symbol("name"), name)?;
+    hash.aset(ruby.to_symbol("allocated"), figures.allocated)?;
+    hash.aset(ruby.to_symbol("active"), figures.active)?;
+    hash.aset(ruby.to_symbol("resident"), figures.resident)?;
+    hash.aset(ruby.to_symbol("retained"), figures.retained)?;
+    hash.aset(ruby.to_symbol("mapped"), figures.mapped)?;
+    Ok(hash)
+}
+
+fn current() -> (String, Figures) {
+    if let Some(jemalloc) = Jemalloc::find() {
+        return (jemalloc.name(), jemalloc.figures());
+    }
+    let other = OTHERS.iter().find(|(symbol, _)| !look_up(symbol).is_null());
+    match other {
+        Some((_, name)) => ((*name).to_owned(), Figures::default()),
+        None => (libc_name(), libc_figures()),
+    }
+}
+
+/// Null where no library of this process has the function.
+fn look_up(symbol: &CStr) -> *mut c_void {
+    // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }
+}
+
+struct Jemalloc(Mallctl);
+
+impl Jemalloc {
+    fn find() -> Option<Jemalloc> {
+        let function = look_up(c"mallctl");
+        // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
+        (!function.is_null())
+            .then(|| Jemalloc(unsafe { transmute::<*mut c_void, Mallctl>(function) }))
+    }
+
+    /// The version without what stands for a commit.
+    fn name(&self) -> String {
+        let mut version: *const c_char = std::ptr::null();
+        if !self.read(c"version", &mut version) || version.is_null() {
+            return "jemalloc".to_owned();
+        }
+        // SAFETY: jemalloc gave a constant text.
+        let version = unsafe { CStr::from_ptr(version) }.to_string_lossy();
+        format!("jemalloc {}", version.split('-').next().unwrap_or(&version))
+    }
+
+    /// As they are now: jemalloc shows those of its last epoch.
+    fn figures(&self) -> Figures {
+        self.advance();
+        Figures {
+            allocated: self.bytes(c"stats.allocated"),
+            active: self.bytes(c"stats.active"),
+            resident: self.bytes(c"stats.resident"),
+            retained: self.bytes(c"stats.retained"),
+            mapped: self.bytes(c"stats.mapped"),
+        }
+    }
+
+    fn advance(&self) {
+        let mut epoch: u64 = 1;
+        let new = (&raw mut epoch).cast();
+        // SAFETY: an epoch is 64 bits wide, and jemalloc only reads it. Figures of the last one would do.
+        let _ = unsafe {
+            self.0(
+                c"epoch".as_ptr(),
+                null_mut(),
+                null_mut(),
+                new,
+                size_of::<u64>(),
+            )
+        };
+    }
+
+    /// None where jemalloc is built without figures.
+    fn bytes(&self, name: &CStr) -> Option<usize> {
+        let mut bytes = 0_usize;
+        self.read(name, &mut bytes).then_some(bytes)
+    }
+
+    fn read<T: Copy>(&self, name: &CStr, value: &mut T) -> bool {
+        let mut length = size_of::<T>();
+        let old = std::ptr::from_mut(value).cast();
+        // SAFETY: jemalloc writes `length` bytes at most, and nothing unless the length is that of the value.
+        unsafe { self.0(name.as_ptr(), old, &raw mut length, null_mut(), 0) == 0 }
+    }
+}
+
+fn libc_name() -> String {
+    let function = look_up(c"gnu_get_libc_version");
+    if function.is_null() {
+        return "system".to_owned();
+    }
+    // SAFETY: glibc's function takes nothing and returns a constant text.
+    let version = unsafe { CStr::from_ptr(transmute::<*mut c_void, Version>(function)()) };
+    format!("glibc {}", version.to_string_lossy())
+}
+
+/// What glibc can tell, which has it since its version 2.33.
+#[cfg(target_env = "gnu")]
+fn libc_figures() -> Figures {
+    let function = look_up(c"mallinfo2");
+    if function.is_null() {
+        return Figures::default();
+    }
+    // SAFETY: glibc's function takes nothing and returns this structure.
+    let info = unsafe { transmute::<*mut c_void, Mallinfo2>(function)() };
+    Figures {
+        allocated: Some(info.uordblks + info.hblkhd),
+        mapped: Some(info.arena + info.hblkhd),
+        ..Figures::default()
+    }
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn libc_figures() -> Figures {
+    Figures::default()
+}

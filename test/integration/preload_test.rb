@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat/native_path"
+
+# Which allocator the application's processes have, and what programs that they start inherit.
+class PreloadTest < Support::IntegrationTest
+  # The allocator, and the two variables as the application and a program of its own see them.
+  APP = <<~'RUBY'
+    require "carat/native"
+    variables = -> { %w[LD_PRELOAD CARAT_USER_PRELOAD].map { |name| ENV[name].inspect } }
+    run(lambda do |_env|
+      [200, {}, [[Carat::Native.allocator[:name], *variables.call, `env`[/^(?:LD_|CARAT_USER_)PRELOAD=.*/].inspect].join(" ")]]
+    end)
+  RUBY
+  OPTION = <<~'RUBY'
+    require "fiddle"
+    mallctl = Fiddle::Function.new(Fiddle::Handle::DEFAULT["mallctl"], [Fiddle::TYPE_VOIDP] * 4 + [Fiddle::TYPE_SIZE_T],
+                                   Fiddle::TYPE_INT)
+    run(lambda do |_env|
+      value, size = Array.new(2) { Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE) }
+      size[0, 8] = [8].pack("q")
+      mallctl.call("opt.dirty_decay_ms", value, size, nil, 0)
+      [200, {}, [value[0, 8].unpack1("q").to_s]]
+    end)
+  RUBY
+  # Any library will do.
+  SNOOP = "libz.so.1"
+
+  def test_workers_have_jemalloc_and_their_programs_do_not_inherit_it
+    assert_equal "jemalloc 5.3.0 nil nil nil", answer
+  end
+
+  def test_system_s_allocator_is_used_when_it_is_asked_for
+    assert_match(/\Aglibc \S+ nil nil nil\z/, answer(args: %w[--allocator system]))
+  end
+
+  def test_what_the_user_preloads_is_preloaded_and_inherited
+    assert_equal %(jemalloc 5.3.0 "#{SNOOP}" nil "LD_PRELOAD=#{SNOOP}"), answer(env: { "LD_PRELOAD" => SNOOP })
+  end
+
+  def test_an_allocator_that_the_user_preloads_is_kept
+    library = Dir["/usr/lib/*/lib{jemalloc.so.2,tcmalloc_minimal.so.4,mimalloc.so.2}"].first
+    skip "no other allocator is installed" unless library
+
+    assert_match(/\A\S+.* "#{library}" nil "LD_PRELOAD=#{library}"\z/, answer(env: { "LD_PRELOAD" => library }))
+  end
+
+  def test_options_of_the_user_overrule_carat_s
+    assert_equal "1000", serve(OPTION, workers: 1).get.body
+    assert_equal "77", serve(OPTION, workers: 1, env: { "MALLOC_CONF" => "dirty_decay_ms:77" }).get.body
+  end
+
+  private
+
+  def answer(**options)
+    serve(APP, workers: 1, **options).get.body
+  end
+end

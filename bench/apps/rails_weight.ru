@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
-# A Rails application with 20 models, in SQLite, whose page makes garbage as pages do: it reads records, and renders them.
-# With `?gc=100` each hundredth request of a worker runs a full collection.
+# A Rails application with 20 models, in SQLite, whose page makes garbage as pages do: it reads records, and renders
+# them. With `?gc=100` each hundredth request of a worker runs a full collection.
 require "logger" # Rails 6.1 and 7.0 use it without saying so
 require "active_record/railtie"
 require "action_controller/railtie"
 require "action_view/railtie"
 require "tmpdir"
+require_relative "worker_field"
 
 ENV["DATABASE_URL"] ||= "sqlite3:#{File.join(Dir.mktmpdir("rails-weight-"), "shop.sqlite3")}"
 
@@ -92,4 +93,5 @@ class ShelvesController < ActionController::Base
   end
 end
 
+use WorkerField
 run Shop

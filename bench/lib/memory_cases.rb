@@ -17,7 +17,8 @@ module Bench
     # Each hundredth request of a worker collects all garbage.
     GARBAGE = "/garbage?gc=100"
     RAILS = lambda do
-      "Rails is not installed" if Gem::Specification.find_all_by_name("rails").empty?
+      missing = %w[activerecord sqlite3].find { |name| Gem::Specification.find_all_by_name(name).empty? }
+      "#{missing} is not installed (apt install ruby-rails ruby-sqlite3)" if missing
     end
 
     def self.scale(*lines, workers: Roster::SCALE)

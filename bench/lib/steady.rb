@@ -17,6 +17,7 @@ module Bench
         fields = JSON.parse(text, symbolize_names: true)
         fields[:windows] = fields.fetch(:windows).map { |window| Latencies.new(**window) }
         fields[:statuses] = fields.fetch(:statuses).transform_keys(&:to_s)
+        fields[:workers] = fields.fetch(:workers).transform_keys { |pid| Integer(pid.to_s, 10) }
         new(**fields)
       end
 

@@ -9,16 +9,19 @@ require_relative "weight_table"
 module Bench
   # What workers weigh after boot, and after each has served requests that make garbage and collect it.
   class WeightCase
-    # boot, loaded: Footprints; report: a Steady::Report; origin: the PageOrigin of a worker after the load, or nil.
-    Sample = Struct.new(:boot, :loaded, :report, :origin, keyword_init: true)
+    # boot, loaded: Footprints; served: how many requests each worker that is there in the end has answered; failed: how
+    # many requests did; origin: the PageOrigin of a worker after the load, or nil.
+    Sample = Struct.new(:boot, :loaded, :served, :failed, :origin, keyword_init: true)
     SECONDS = 900
+    # How often the load is made until every worker has served what it should.
+    LOADS = 3
     QUICK = 20
 
     attr_reader :title, :peers
 
-    # path: of a request that makes garbage; each: how many of them each worker serves; base, bare: what a
-    # server is called, without the number of its workers, that the others are compared with, and one whose application
-    # keeps nothing (or nil); needs: a callable that says why the case cannot run.
+    # path: of a request that makes garbage; each: how many of them each worker serves at least; base: the server that
+    # the others are compared with, bare: one whose application keeps nothing (or nil), both by their names without the
+    # number of workers; needs: a callable that says why the case cannot run.
     def initialize(title:, app:, path:, each:, peers:, base:, bare: nil, needs: -> {})
       @title = title
       @app = app
@@ -35,14 +38,13 @@ module Bench
       @needs.call || Steady::CLIENT.obstacle
     end
 
-    # A connection for each request spreads them over the workers: a kept one would stay with one of Puma's.
     def measure(peer, arguments)
       each = arguments.quick ? @each / QUICK : @each
       Server.run(peer, @app) do |server|
         boot = footprint(server, arguments)
-        report = Steady.run(server.port, @path, connections: peer.workers, seconds: SECONDS,
-                                                requests: each * peer.workers, kept: false)
-        Sample.new(boot: boot, loaded: footprint(server, arguments), report: report, origin: origin(peer, server))
+        served, failed = load(peer, server, each)
+        Sample.new(boot: boot, loaded: footprint(server, arguments), served: served, failed: failed,
+                   origin: origin(peer, server))
       end
     end
 
@@ -52,6 +54,21 @@ module Bench
     end
 
     private
+
+    # [how many requests each worker has served, how many failed]. A connection for each spreads them over the workers:
+    # a kept one would stay with one of Puma's. Carat prefers the worker that was used last.
+    def load(peer, server, each)
+      reports = []
+      served = []
+      while reports.size < LOADS && (served.empty? || served.min < each)
+        reports << Steady.run(server.port, @path, connections: peer.workers, seconds: SECONDS,
+                                                  requests: each * peer.workers, kept: false)
+        served = server.pids_by_role.fetch(peer.worker_role).map do |pid|
+          reports.sum { |report| report.workers.fetch(pid, 0) }
+        end
+      end
+      [served, reports.sum(&:failed)]
+    end
 
     def footprint(server, arguments)
       sleep(arguments.settle)

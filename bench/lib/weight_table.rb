@@ -37,7 +37,7 @@ module Bench
       @samples.each_with_object(Table.new(SIZES)) do |(peer, list), table|
         table << [peer.name, peer.workers, *pss(list), Figure.roles(list.last.loaded.roles),
                   *%i[boot loaded].map { |time| megabytes(list) { |sample| sample[time].worker_private_bytes } },
-                  shares(list), peer.judged(Bound.at_most(0), list.sum { |sample| sample.report.failed })]
+                  shares(list), peer.judged(Bound.at_most(0), list.sum(&:failed))]
       end
     end
 
@@ -47,8 +47,7 @@ module Bench
 
     # How evenly the requests were spread.
     def shares(list)
-      counts = list.flat_map { |sample| sample.report.workers.values }
-      counts.empty? ? Figure::NONE : counts.minmax.uniq.map { |count| Figure.count(count) }.join("-")
+      list.flat_map(&:served).minmax.uniq.map { |count| Figure.count(count) }.join("-")
     end
 
     def fits

@@ -44,10 +44,9 @@ class BenchWeightTableTest < Minitest::Test
   end
 
   def sample(peer, boot, loaded)
-    report = Bench::Steady::Report.new(statuses: { "200" => 4000 }, workers: { "1": 1900, "2": 2100 })
     origin = Bench::PageOrigin.new(MEGABYTE, 2 * MEGABYTE, MEGABYTE / 2)
-    Bench::WeightCase::Sample.new(boot: footprint(peer, boot), loaded: footprint(peer, loaded), report: report,
-                                  origin: origin)
+    Bench::WeightCase::Sample.new(boot: footprint(peer, boot), loaded: footprint(peer, loaded),
+                                  served: [1900, 2100], failed: 0, origin: origin)
   end
 
   def footprint(peer, megabytes)

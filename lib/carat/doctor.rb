@@ -1,8 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "doctor/allocator"
 require_relative "doctor/build"
 require_relative "doctor/fibers"
+require_relative "doctor/huge_pages"
+require_relative "doctor/memory_limit"
 require_relative "doctor/open_files"
+require_relative "doctor/overcommit"
+require_relative "doctor/ruby_build"
 require_relative "doctor/spool_file"
 require_relative "doctor/spool_memory"
 require_relative "doctor/spool_room"
@@ -11,7 +16,10 @@ module Carat
   # Looks at the machine as a configuration would use it. A check is a class whose instances are made from the
   # Configuration and answer `finding`; CHECKS is the only place that knows them all.
   class Doctor
-    CHECKS = [Build, SpoolFile, SpoolMemory, SpoolRoom, OpenFiles, Fibers].freeze
+    CHECKS = [
+      Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
+      OpenFiles, Fibers
+    ].freeze
 
     # Returns a Finding of each check, in the order of CHECKS.
     attr_reader :findings

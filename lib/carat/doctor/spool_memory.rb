@@ -18,7 +18,8 @@ module Carat
       def finding
         return Finding.ok("spool_dir", "#{@directory} is not in memory") unless TYPES.include?(type)
 
-        Finding.warning("spool_dir", "#{@directory} is a #{type}: a file there is memory")
+        Finding.warning("spool_dir", "#{@directory} is a #{type}: a file there is memory; " \
+                                     "set spool_dir to a directory on a disk")
       end
 
       private

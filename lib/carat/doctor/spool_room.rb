@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "open3"
+require_relative "../bytes"
 require_relative "finding"
 
 module Carat
@@ -39,8 +40,7 @@ module Carat
       end
 
       def words(bytes)
-        exponent = Math.log(bytes.clamp(1..), KIB).floor.clamp(0, 4)
-        "#{(bytes / (KIB**exponent).to_f).round(1).to_s.delete_suffix(".0")} #{%w[B KiB MiB GiB TiB][exponent]}"
+        Bytes.words(bytes)
       end
     end
   end

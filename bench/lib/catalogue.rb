@@ -113,6 +113,14 @@ module Bench
         title: "An article from SQLite", page: ARTICLE, peers: Roster.named(%w[carat-t5 carat-f256 puma-t5]),
         comparisons: [beside("puma-t5", Bound.at_least(1.15)), beside("puma-t5", Bound.below(1), figure: :pss)]
       ),
+      # Meant for --duration 600: what is freed among what stays shows only after a while.
+      "allocate" => LoadCase.new(
+        title: "Requests that allocate, five threads", page: Page.new(app: app("allocate.ru"), path: "/", bytes: 100),
+        peers: Roster.named(%w[carat-t5 carat-t5-glibc carat-t5-one-arena puma-t5]), connections: 16,
+        comparisons: [beside("carat-t5-glibc", Bound.at_most(0.6), figure: :pss),
+                      beside("carat-t5-glibc", Bound.at_most(1), figure: :p99),
+                      beside("carat-t5-one-arena", nil, figure: :pss), beside("puma-t5", nil, figure: :pss)]
+      ),
       "fibers" => hello(
         "Hello world, threads and fibers", "carat", "carat-t3", "carat-f256",
         comparisons: %w[carat carat-t3].map { |base| beside(base, Bound.at_least(0.9)) }

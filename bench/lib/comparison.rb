@@ -3,8 +3,8 @@
 require_relative "figure"
 
 module Bench
-  # A column that says how a figure of each server stands to that of one of them. base: its name; figure: :rate or
-  # :pss; bound: what is asked of Carat, or nil.
+  # A column that says how a figure of each server stands to that of one of them. base: its name; figure: :rate, :pss or
+  # :p99; bound: what is asked of Carat, or nil.
   Comparison = Struct.new(:base, :figure, :bound, keyword_init: true) do
     def heading
       figure == :rate ? "x #{base}" : "#{figure.to_s.upcase} x #{base}"

@@ -15,7 +15,8 @@ module Bench
       @samples = samples
       @comparisons = comparisons
       @rate = rate
-      @figures = { rate: figures { |sample| sample.wrk.rate }, pss: figures { |sample| sample.footprint.pss } }
+      @figures = { rate: figures { |sample| sample.wrk.rate }, pss: figures { |sample| sample.footprint.pss },
+                   p99: figures { |sample| sample.wrk.p99 } }
     end
 
     def to_s

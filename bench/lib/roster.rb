@@ -57,11 +57,15 @@ module Bench
       "the async gem 2 is not installed" unless system(RbConfig.ruby, *ASYNC, out: File::NULL, err: File::NULL)
     end
 
+    # Who sets the variable is left alone by Carat, and glibc takes 0 for its own default: eight arenas a core.
+    STOCK_ARENAS = { "MALLOC_ARENA_MAX" => "0" }.freeze
     DEFLATER = { "BENCH_DEFLATER" => "1" }.freeze
 
     PEERS = [
       carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
       carat("carat-t5", 1, threads: 5), carat("carat-f256", 1, fibers: 256), carat("carat-f10000", 1, fibers: 10_000),
+      carat("carat-t5-glibc", 1, "--allocator", "system", threads: 5, env: STOCK_ARENAS),
+      carat("carat-t5-one-arena", 1, "--allocator", "system", threads: 5),
       carat("carat-stream", 1, "--request-body", "stream"), carat("carat-decode", 1, "--decode-requests"),
       carat("carat-form", 1, "--multipart", "edge", threads: 3),
       carat("carat-compress", 1, "--compress"), carat("carat-deflater", 1, env: DEFLATER),

@@ -18,6 +18,13 @@ class BenchLoadTableTest < Minitest::Test
     assert_equal ["req/s", "**80 (>= 95) missed**", "100 (>= 95)", "95"], rows.map { |row| row[1] }
   end
 
+  def test_latencies_are_compared_as_memory_is
+    comparisons = [Bench::Comparison.new(base: "carat-t3", figure: :p99, bound: Bench::Bound.at_most(1))]
+    rows = cells(Bench::LoadTable.new(PEERS.to_h { |peer| [peer, [sample(80)]] }, comparisons, nil))
+
+    assert_equal ["P99 x carat-t3", "1.00 (<= 1)"], rows.first(2).map { |row| row[8] }
+  end
+
   private
 
   def sample(rate)

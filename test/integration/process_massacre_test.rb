@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Workers that are killed all the time while clients are served.
+# Workers and molds that are killed all the time while clients are served.
 class ProcessMassacreTest < Support::IntegrationTest
   SECONDS = 3
   PAUSE_SECONDS = 0.2
@@ -34,18 +34,28 @@ class ProcessMassacreTest < Support::IntegrationTest
     assert_operator outcomes.values.count(200), :>, outcomes.size / 2
   end
 
+  # Workers of the second generation on are killed as well, and so is their mold.
+  def test_every_get_is_answered_while_molds_are_killed_too
+    server, outcomes, kills = massacre("GET") { |stop, running| kill_anybody_until(stop, running) }
+
+    assert_equal [200], outcomes.values.uniq
+    assert_operator kills[:mold], :>, 0
+    assert_operator kills[:worker], :>, 5
+    eventually(message: "a mold and its workers") { server.mold && server.workers.size == 3 }
+    assert_equal kills[:mold] + 1, server.log.scan("mold ready").size
+  end
+
   private
 
-  # Returns the server, each request's status by its path, and how many workers were killed.
+  # Returns the server, each request's status by its path, and what the block, or else kill_until, gave.
   def massacre(verb)
     server = serve(APP, workers: 3, threads: 2)
     await_workers(server, 3)
     stop = Support::Eventually.now + SECONDS
     clients = Array.new(6) { |number| Thread.new { outcomes_until(stop, server, verb, "/#{number}-") } }
-    kills = kill_until(stop, server)
+    kills = block_given? ? yield(stop, server) : kill_until(stop, server)
     outcomes = clients.map(&:value).reduce(:merge)
     assert_operator outcomes.size, :>, 200
-    assert_operator kills, :>, 5
     [server, outcomes, kills]
   end
 
@@ -70,5 +80,20 @@ class ProcessMassacreTest < Support::IntegrationTest
       await_workers(server, 3 + kills)
     end
     times.count
+  end
+
+  # Kills a worker at each of the times, and each fifth time the mold, if it is ready: one that is killed whenever it
+  # boots would never come to fork. Returns how many of each.
+  def kill_anybody_until(stop, server)
+    times = (Support::Eventually.now..stop).step(PAUSE_SECONDS)
+    times.with_index(1).each_with_object(Hash.new(0)) do |(time, turn), kills|
+      eventually { Support::Eventually.now > time }
+      mold = (server.mold if (turn % 5).zero?)
+      victim = mold || server.workers.values.sample
+      next unless victim
+
+      Process.kill(:KILL, victim)
+      kills[mold ? :mold : :worker] += 1
+    end
   end
 end

@@ -28,7 +28,7 @@ class CollectorPolicyTest < Minitest::Test
   end
 
   def test_the_mold_s_environment_is_what_the_user_s_was
-    user = { "HOME" => "/root", "RUBY_GC_HEAP_GROWTH_FACTOR" => "1.2" }
+    user = { "HOME" => "/root", "RUBY_GC_HEAP_FREE_SLOTS" => "1" }
     environment = user.merge(variables("frugal", user))
     Carat::CollectorPolicy.restore(environment)
     assert_equal user, environment

@@ -50,12 +50,13 @@ module Carat
 
     # Where the request stands that the edge knows by this number: an Array of Strings, or nil.
     def backtrace(request_id)
-      @places.each_key.find { |place| place.request_id == request_id }&.fiber&.backtrace
+      @places.keys.find { |place| place.request_id == request_id }&.fiber&.backtrace
     end
 
-    # What it does, as numbers by name; the longest stretch is that of a fiber that kept the thread, in seconds.
+    # What it does, as numbers by name; the longest stretch is that of a fiber that kept the thread, in seconds. For any
+    # thread: none of them may be iterating over the places when this one opens another, so they take copies.
     def stats
-      { capacity: @capacity, running: running, served: @served + @places.each_key.sum(&:served),
+      { capacity: @capacity, running: running, served: @served + @places.keys.sum(&:served),
         places: @places.size, longest_stretch: @scheduler&.longest_stretch }
     end
 
@@ -101,7 +102,7 @@ module Carat
     end
 
     def running
-      @places.each_key.count(&:request_id)
+      @places.keys.count(&:request_id)
     end
   end
 end

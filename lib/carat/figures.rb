@@ -38,7 +38,7 @@ module Carat
 
     def gc
       { count: @counts[:count], minor: @counts[:minor_gc_count], major: @counts[:major_gc_count],
-        time_share: @stats&.dig(:gc, :time_share) }
+        time_share: @stats && @stats[:gc_share] }
     end
 
     # nil where the extension cannot tell.

@@ -27,7 +27,7 @@ module Carat
       free       Slots of the heap that have none.
       malloc     What the program has allocated outside of the heap and not freed.
       allocator  Who gives that memory.
-      GC         Share of the time since the fork that Ruby has spent collecting.
+      GC         Share of its CPU time that the worker has spent collecting garbage.
       requests   How many requests the worker was given.
 
       What n workers weigh is a + b n: b is the mean of what a worker has private, and

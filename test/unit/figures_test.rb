@@ -18,7 +18,7 @@ class FiguresTest < Minitest::Test
   end
 
   def test_a_workers_stats_are_part_of_them
-    stats = { worker: 1, lanes: [{ served: 2 }], gc: { time_share: 0.25 } }
+    stats = { worker: 1, lanes: [{ served: 2 }], gc_share: 0.25 }
     figures = Carat::Figures.new(stats).to_h
 
     assert_equal stats, figures[:stats]

@@ -1,10 +1,10 @@
 use std::rc::Rc;
 
 use http::StatusCode;
-use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
+use super::own;
 use super::report::{Report, Server, Weight};
 use crate::settings::Settings;
 use crate::supervise::{Event, Events, Process, Role, Rollup};
@@ -52,7 +52,7 @@ fn report(server: Server, processes: Vec<Process>) -> String {
         generation: None,
         pid: server.pid,
         requests: None,
-        figures: Some(own_figures().to_string()),
+        figures: Some(own::figures().to_string()),
     };
     let all = std::iter::once(edge).chain(processes);
     let weights = all.filter_map(|process| match Rollup::of(process.pid) {
@@ -64,8 +64,4 @@ fn report(server: Server, processes: Vec<Process>) -> String {
     });
     let report = Report::new(server, weights.collect());
     serde_json::to_string(&report).expect("a report has no keys but strings")
-}
-
-fn own_figures() -> Value {
-    serde_json::json!({ "allocator": { "name": "jemalloc" } })
 }

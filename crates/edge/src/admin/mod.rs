@@ -7,6 +7,7 @@
 mod door;
 mod litter;
 mod memory;
+mod own;
 mod report;
 mod route;
 mod serve;

@@ -93,7 +93,9 @@ module Carat
     # Who runs, and did not say anything of itself.
     def silence
       silent = @processes.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))
-      "no answer within a second from: #{silent.join(", ")}" if silent.any?
+      return if silent.empty?
+
+      "no figures from: #{silent.join(", ")} (booting, leaving, or a thread keeps Ruby's lock)"
     end
 
     def mib(bytes)

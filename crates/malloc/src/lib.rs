@@ -24,7 +24,7 @@ pub struct Text(*const c_char);
 unsafe impl Sync for Text {}
 
 const CONFIGURATION: &CStr =
-    c"narenas:1,background_thread:false,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096,thp:never";
+    c"narenas:1,background_thread:false,dirty_decay_ms:500,muzzy_decay_ms:0,tcache_max:1024,thp:never";
 
 /// jemalloc's options, which it reads before the first allocation; those in the variable `MALLOC_CONF` overrule them.
 /// docs/memory.md has what was measured.

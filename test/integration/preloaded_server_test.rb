@@ -4,7 +4,7 @@ require "test_helper"
 require "carat/native_path"
 
 # Which allocator the application's processes have, and what programs that they start inherit.
-class PreloadTest < Support::IntegrationTest
+class PreloadedServerTest < Support::IntegrationTest
   # The allocator, and the two variables as the application and a program of its own see them.
   APP = <<~'RUBY'
     require "carat/native"
@@ -47,7 +47,7 @@ class PreloadTest < Support::IntegrationTest
   end
 
   def test_options_of_the_user_overrule_carat_s
-    assert_equal "1000", serve(OPTION, workers: 1).get.body
+    assert_equal "500", serve(OPTION, workers: 1).get.body
     assert_equal "77", serve(OPTION, workers: 1, env: { "MALLOC_CONF" => "dirty_decay_ms:77" }).get.body
   end
 

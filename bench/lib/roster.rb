@@ -86,7 +86,9 @@ module Bench
     SCALE = [1, 2, 4, 8, 10].freeze
     WARM = %w[--warm-up / --warm-up /garbage].freeze
     PLAIN = %w[--gc ruby --allocator system --refork off].freeze
-    REFORKS = ["--refork", ([500] * 200).join(",")].freeze
+    # Once, when there has been time to see what was before; and again and again.
+    REFORK = %w[--refork 20000,1000000000].freeze
+    REFORKS = %w[--refork 500].freeze
     JSON_LOG = %w[--log-format json].freeze
     BARE = File.join(BENCH, "apps", "bare.ru")
 
@@ -99,8 +101,8 @@ module Bench
       *SCALE.map { |workers| carat_logged("carat-plain-w#{workers}", workers, *PLAIN) },
       *[1, 4].map { |workers| carat_logged("carat-bare-w#{workers}", workers, app: BARE) },
       *(SCALE - [1, 2, 4]).map { |workers| puma_cluster(workers) },
-      carat_logged("carat-refork-t3", 4, *WARM, "--refork", "2000", threads: 3),
-      carat_logged("carat-refork-f16", 4, *WARM, "--refork", "2000", fibers: 16),
+      carat_logged("carat-refork-t3", 4, *WARM, *REFORK, threads: 3),
+      carat_logged("carat-refork-f16", 4, *WARM, *REFORK, fibers: 16),
       carat_logged("carat-elastic", 1..8, *WARM, "--worker-idle-timeout", "5"),
       carat_logged("carat-leak", 2, "--worker-memory", "150MB", threads: 3),
       carat_logged("carat-kill-t3", 4, *WARM, threads: 3), carat_logged("carat-kill-f16", 4, *WARM, fibers: 16),

@@ -11,6 +11,9 @@ module Bench
     TWO = Version.new(limit: "memory.max", swap_limit: "memory.swap.max", anonymous: "anon", events: "memory.events")
     MOUNT = "/sys/fs/cgroup"
 
+    REMOVE_SECONDS = 5
+    REMOVE_PAUSE_SECONDS = 0.02
+
     attr_reader :path
 
     # Yields a Cgroup with this limit and removes it; raises SystemCallError where none can be made.
@@ -61,9 +64,15 @@ module Bench
       read(@version.events)[/^oom_kill (\d+)$/, 1].to_i
     end
 
-    # Its processes have to be dead.
+    # Its processes have been told to end.
     def remove
+      give_up ||= Process.clock_gettime(Process::CLOCK_MONOTONIC) + REMOVE_SECONDS
       Dir.rmdir(@path)
+    rescue Errno::EBUSY
+      raise if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up
+
+      sleep(REMOVE_PAUSE_SECONDS)
+      retry
     rescue Errno::ENOENT
       # It was never made.
       nil

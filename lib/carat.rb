@@ -6,6 +6,7 @@ require_relative "carat/configuration"
 
 # Carat, an application server for Ruby: a Rust edge that owns the connections, and Ruby workers that answer.
 module Carat
+  autoload :ForkSafety, File.expand_path("carat/fork_safety", __dir__)
   autoload :FiberPool, File.expand_path("carat/fiber_pool", __dir__)
   autoload :Reactor, File.expand_path("carat/reactor", __dir__)
   autoload :Scheduler, File.expand_path("carat/scheduler", __dir__)
@@ -22,5 +23,11 @@ module Carat
   # What this worker does at the moment (see Worker#stats), as a Hash for the application; nil outside of a worker.
   def self.stats
     Worker.current&.stats
+  end
+
+  # Declares that this process does not survive a fork from now on, so that it never becomes a mold: for a library that
+  # has threads or connections which a fork would break. `reason` is for the log.
+  def self.not_fork_safe!(reason)
+    ForkSafety.objection = reason.to_s
   end
 end

@@ -15,13 +15,16 @@ module Carat
       @parent = parent
     end
 
-    # Runs the block in a new process; returns when that has its new parent. Raises ForkFailed and SystemCallError.
-    def fork(&block)
+    # Returns true in the new process; false in this one, when that has its new parent. Raises ForkFailed and
+    # SystemCallError.
+    def fork
       gate, opener = IO.pipe
-      between = Process.fork { fork_again(gate, opener, &block) }
+      between = Process.fork or return fork_again(gate, opener)
       gate.close
       _, status = Process.wait2(between)
       raise ForkFailed, "the worker cannot be forked (#{status})" unless status.success?
+
+      false
     ensure
       opener&.close
     end
@@ -30,13 +33,11 @@ module Carat
 
     # Ends without the at_exit handlers of the application: they are the mold's and the worker's.
     def fork_again(gate, opener)
-      Process.fork do
-        opener.close
-        settle(gate)
-        yield
-      end
-      exit!(0)
-    rescue SystemCallError
+      exit!(0) if Process.fork
+      opener.close
+      settle(gate)
+      true
+    rescue Exception # rubocop:disable Lint/RescueException -- what is left of the mold's stack may not go on
       exit!(1)
     end
 

@@ -6,40 +6,41 @@ require_relative "arenas"
 require_relative "boot_failure"
 require_relative "env_template"
 require_relative "fiber_isolation"
-require_relative "figures"
-require_relative "grandchild"
+require_relative "forker"
+require_relative "loaded"
 require_relative "mold_environment"
 require_relative "signals"
 require_relative "warmup"
 require_relative "worker"
-require_relative "worker_order"
 
 module Carat
-  # The process that has loaded the application and does nothing but fork workers of it.
+  # The process that loads the application, and from then on does nothing but fork workers of it.
   class Mold
     # EX_CONFIG of sysexits.h.
     BAD_CONFIG = 78
 
-    # Runs the mold to its end; `argv` are the words after `carat`.
+    # Runs the mold, and in each process that is forked of it what that is: a Worker, and after a Promotion a Forker
+    # again. Each begins where the last one has returned, so that nothing piles up however many generations there are.
+    # `argv` are the words after `carat`.
     def self.start(argv)
       MoldEnvironment.restore(ENV)
-      new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), argv).run
+      role = new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), argv)
+      role = role.run while role
     end
 
     # `control` is a Native::Control.
     def initialize(control, argv)
       @control = control
       @argv = argv
-      @edge = Process.ppid
     end
 
-    # Loads the application, then forks workers until the edge is gone.
+    # Loads the application, and returns the Forker that this process is from now on.
     def run
       settle
       load
-      Warmup.first(@app, @template, @configuration[:warm_up])
+      Warmup.first(@loaded.app, @loaded.template, @configuration[:warm_up])
       @control.ready
-      obey
+      Forker.new(@control, @loaded)
     rescue Native::LinkError => e
       abort "carat: mold: #{e.message}"
     end
@@ -59,9 +60,9 @@ module Carat
     def load
       @configuration = Configuration.from_argv(@argv)
       require_relative "fiber_lane" if @configuration[:fibers]
-      @app = Application.load(@configuration[:rackup])
+      app = Application.load(@configuration[:rackup])
       FiberIsolation.establish(@configuration[:fibers]) if @configuration[:fibers]
-      @template = template
+      @loaded = Loaded.new(app, @configuration, template)
       @configuration.hooks.run(:on_mold_boot)
     rescue ConfigError => e
       give_up(e.message, BAD_CONFIG)
@@ -78,40 +79,6 @@ module Carat
     def give_up(text, status)
       @control.boot_failed(text)
       exit(status)
-    end
-
-    def obey
-      while (message, *details = @control.receive)
-        case message
-        when :fork_worker then fork_worker(WorkerOrder.new(*details))
-        when :ask_figures then @control.figures(Figures.new.to_json)
-        when :drain then break
-        end
-      end
-      exit
-    end
-
-    def fork_worker(order)
-      Process.setproctitle("carat: mold gen=#{order.generation}")
-      @configuration.hooks.run(:before_fork, order.worker)
-      Grandchild.new(@edge).fork { work(order) }
-    rescue StandardError => e
-      refuse(order, BootFailure.new(e).to_s)
-    ensure
-      order.close
-    end
-
-    def work(order)
-      @control.close
-      Worker.new(order, @app, @configuration, @template).run
-    end
-
-    # The worker that never came to life says why it did not.
-    def refuse(order, text)
-      control = Native::Control.new(order.take_control)
-      control.boot_failed(text)
-    ensure
-      control&.close
     end
   end
 end

@@ -5,6 +5,7 @@ require_relative "collector_clock"
 require_relative "error_report"
 require_relative "figures"
 require_relative "lane"
+require_relative "promotion"
 require_relative "signals"
 require_relative "worker_exit"
 
@@ -16,16 +17,16 @@ module Carat
       attr_accessor :current
     end
 
-    # `order` is a WorkerOrder, `template` an EnvTemplate.
-    def initialize(order, app, configuration, template)
+    # `order` is a WorkerOrder, `loaded` a Loaded.
+    def initialize(order, loaded)
       @order = order
-      @app = app
-      @configuration = configuration
-      @template = template
+      @loaded = loaded
+      @app, @configuration, @template = *loaded
       @control = Native::Control.new(order.control)
     end
 
-    # Serves until the edge ends it. Exits with 1 when a hook raises or the edge is not understood.
+    # Serves until the edge wants no more of it. Returns the Promotion of a worker that is to be the next mold, and nil
+    # for one that ends. Exits with 1 when a hook raises or the edge is not understood.
     def run
       WorkerExit.arrange
       @collector = CollectorClock.new
@@ -34,8 +35,9 @@ module Carat
       @control.hello(:worker)
       Signals.on_term { @control.leaving }
       boot
-      listen
+      generation = listen
       finish
+      promotion(generation) if generation
     rescue StandardError => e
       report(e)
       exit(1)
@@ -82,13 +84,14 @@ module Carat
       @control.leaving
     end
 
-    # Returns when the edge wants no more of this worker.
+    # Returns when this worker is to serve no more: the generation whose mold it becomes, or nil.
     def listen
-      while (message, lane, request_id = @control.receive)
+      while (message, *details = @control.receive)
         case message
         when :drain then return
+        when :promote then return details.first
         when :ask_figures then @control.figures(Figures.new(stats).to_json)
-        when :ask_stack then @control.stack(lane, stack_of(lane, request_id))
+        when :ask_stack then @control.stack(details.first, stack_of(*details))
         end
       end
       exit!(1) # The edge is gone, and with it everybody who waits for an answer.
@@ -102,6 +105,12 @@ module Carat
       @lanes.each(&:drain)
       @threads.each(&:join)
       @configuration.hooks.run(:on_worker_shutdown, @order.worker)
+    end
+
+    # What only a worker has is garbage from now on.
+    def promotion(generation)
+      Worker.current = @lanes = @threads = nil
+      Promotion.new(@control, @loaded, generation)
     end
 
     def report(error)

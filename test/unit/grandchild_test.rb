@@ -6,7 +6,7 @@ require "carat/grandchild"
 class GrandchildTest < Minitest::Test
   def test_it_does_not_live_without_the_parent_that_it_was_promised
     reader, writer = IO.pipe
-    Carat::Grandchild.new(0).fork { writer.write("alive") }
+    writer.write("alive") && exit! if Carat::Grandchild.new(0).fork
     writer.close
     assert_equal "", reader.read
   ensure
@@ -17,7 +17,7 @@ class GrandchildTest < Minitest::Test
     reader, writer = IO.pipe
     child = Process.fork do
       at_exit { writer.write("handled") && exit!(0) }
-      Carat::Grandchild.new(0).fork { flunk }
+      Carat::Grandchild.new(0).fork
       exit!(0)
     end
     writer.close

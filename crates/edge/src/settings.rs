@@ -36,7 +36,6 @@ pub(crate) struct Settings {
     pub(crate) memory: MemoryBudget,
     #[expect(dead_code)]
     pub(crate) worker_memory: Option<u64>,
-    #[expect(dead_code)]
     pub(crate) refork: Refork,
     pub(crate) control_socket: Option<PathBuf>,
     pub(crate) log: Option<PathBuf>,

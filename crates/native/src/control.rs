@@ -9,7 +9,8 @@ use magnus::{
     Symbol, TypedData, function, gc, method,
 };
 use wire::control::{
-    AskStack, ForkWorker, Stack, encode_boot_failed, encode_figures, encode_signal,
+    AskStack, ForkWorker, Stack, decode_promote, encode_boot_failed, encode_figures,
+    encode_not_fork_safe, encode_signal,
 };
 use wire::{Hello, Kind, Peer};
 
@@ -36,6 +37,8 @@ enum Message {
     AskStack(AskStack),
     AskFigures,
     ForkWorker(ForkWorker, Vec<OwnedFd>),
+    /// Become the mold of this generation.
+    Promote(u32),
     /// The edge has closed the socket.
     End,
 }
@@ -55,6 +58,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("receive", method!(Control::receive, 0))?;
     class.define_method("ready", method!(Control::ready, 0))?;
     class.define_method("boot_failed", method!(Control::boot_failed, 1))?;
+    class.define_method("not_fork_safe", method!(Control::not_fork_safe, 1))?;
     class.define_method("stack", method!(Control::stack, 2))?;
     class.define_method("figures", method!(Control::figures, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
@@ -86,9 +90,9 @@ impl Control {
         control.send(ruby, |out| hello.encode(out))
     }
 
-    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:ask_stack, lane, request]`,
-    /// `[:ask_figures]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when the edge is
-    /// gone.
+    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:promote, generation]`, `[:ask_figures]`,
+    /// `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when
+    /// the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control.io.drive(ruby, &control.state, State::receive)?;
         Ok(match message {
@@ -97,6 +101,10 @@ impl Control {
             Message::AskFigures => Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_figures")])),
             Message::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
+                RArray::from_value(message.into_value_with(ruby))
+            }
+            Message::Promote(generation) => {
+                let message = (ruby.to_symbol("promote"), generation);
                 RArray::from_value(message.into_value_with(ruby))
             }
             Message::ForkWorker(fork, descriptors) => Some(fork_message(ruby, fork, descriptors)?),
@@ -118,6 +126,13 @@ impl Control {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };
         control.send(ruby, |out| encode_boot_failed(out, text))
+    }
+
+    /// Neither this process nor any other of its generation can be a mold, and `text` says why.
+    fn not_fork_safe(ruby: &Ruby, control: &Control, text: RString) -> Result<(), Error> {
+        // SAFETY: no Ruby code runs before the slice has been copied into the frame.
+        let text = unsafe { text.as_slice() };
+        control.send(ruby, |out| encode_not_fork_safe(out, text))
     }
 
     /// Where a request of a lane, counted from 0, stands.
@@ -179,6 +194,7 @@ impl State {
             Kind::Drain => Message::Drain,
             Kind::AskFigures => Message::AskFigures,
             Kind::AskStack => Message::AskStack(AskStack::decode(frame.payload)?),
+            Kind::Promote => Message::Promote(decode_promote(frame.payload)?),
             Kind::ForkWorker => {
                 let fork = ForkWorker::decode(frame.payload)?;
                 if self.inbox.descriptors.len() < fork.descriptors() {

@@ -139,6 +139,13 @@ pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
     });
 }
 
+/// Appends why no worker of this generation can be a mold: text for people, cut to [`TEXT_LIMIT`].
+pub fn encode_not_fork_safe(out: &mut Vec<u8>, text: &[u8]) {
+    frame::push(out, Kind::NotForkSafe, |out| {
+        out.extend_from_slice(cut(text));
+    });
+}
+
 /// Appends the order to become the mold of this generation.
 pub fn encode_promote(out: &mut Vec<u8>, generation: u32) {
     frame::push(out, Kind::Promote, |out| {

@@ -47,6 +47,8 @@ pub enum Kind {
     AskFigures = 38,
     /// Worker or mold: its figures, as JSON.
     Figures = 39,
+    /// Worker that was to be the mold: neither it nor any other of its generation can be, and why.
+    NotForkSafe = 40,
 }
 
 impl Kind {
@@ -70,6 +72,7 @@ impl Kind {
             37 => Kind::Promote,
             38 => Kind::AskFigures,
             39 => Kind::Figures,
+            40 => Kind::NotForkSafe,
             other => return Err(Malformed::UnknownKind(other)),
         })
     }

@@ -31,14 +31,17 @@ module Native
       @control.boot_failed("config.ru:1: no")
       @control.stack(3, "here")
       @control.figures("{}")
-      frames = Array.new(5) { @edge.frame }
+      @control.not_fork_safe("librdkafka")
+      frames = Array.new(6) { @edge.frame }
       assert_equal [[:ready, ""], [:leaving, ""], [:boot_failed, "config.ru:1: no"], [:stack, "\x03\0here"],
-                    [:figures, "{}"]], frames
+                    [:figures, "{}"], [:not_fork_safe, "librdkafka"]], frames
     end
 
     def test_it_receives_orders
-      @edge.send_frame(Support::Wire.ask_stack(2, 7) + Support::Wire.frame(:ask_figures) + Support::Wire.frame(:drain))
-      assert_equal [[:ask_stack, 2, 7], [:ask_figures], [:drain]], Array.new(3) { @control.receive }
+      orders = [Support::Wire.ask_stack(2, 7), *%i[ask_figures drain].map { |kind| Support::Wire.frame(kind) },
+                Support::Wire.frame(:promote, [3].pack("L<"))]
+      @edge.send_frame(orders.join)
+      assert_equal [[:ask_stack, 2, 7], [:ask_figures], [:drain], [:promote, 3]], Array.new(4) { @control.receive }
     end
 
     def test_a_worker_comes_with_its_descriptors

@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,10 @@ use crate::frames::FrameSocket;
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
 #[derive(Debug)]
-pub(crate) struct Channel(Rc<RefCell<Outgoing>>);
+pub(crate) struct Channel {
+    outgoing: Rc<RefCell<Outgoing>>,
+    who: Rc<Cell<Who>>,
+}
 
 #[derive(Debug, Default)]
 struct Outgoing {
@@ -30,24 +33,35 @@ impl Channel {
         let socket = FrameSocket::new(socket)?;
         let outgoing = Rc::new(RefCell::new(Outgoing::default()));
         let weak = Rc::downgrade(&outgoing);
+        let who = Rc::new(Cell::new(who));
+        let name = Rc::clone(&who);
         spawn_local(async move {
             let mut inbox = Inbox::default();
-            let tell = |frame: Frame<'_>| event_of(who, frame).map(|event| events.send(event));
+            let tell =
+                |frame: Frame<'_>| event_of(name.get(), frame).map(|event| events.send(event));
             poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, tell)).await;
-            events.send(Event::Closed(who));
+            events.send(Event::Closed(name.get()));
         });
-        Ok(Channel(outgoing))
+        Ok(Channel { outgoing, who })
     }
 
     /// A channel to nobody.
     #[cfg(test)]
     pub(crate) fn unconnected() -> Channel {
-        Channel(Rc::default())
+        Channel {
+            outgoing: Rc::default(),
+            who: Rc::new(Cell::new(Who::Mold(0))),
+        }
+    }
+
+    /// The process is somebody else from now on, and so are its events.
+    pub(crate) fn rename(&self, who: Who) {
+        self.who.set(who);
     }
 
     /// Sends what `encode` appends, with descriptors beside it.
     pub(crate) fn send(&self, descriptors: Vec<OwnedFd>, encode: impl FnOnce(&mut Vec<u8>)) {
-        let mut outgoing = self.0.borrow_mut();
+        let mut outgoing = self.outgoing.borrow_mut();
         for descriptor in descriptors {
             outgoing.outbox.attach(descriptor);
         }
@@ -61,7 +75,7 @@ impl Channel {
 impl Drop for Channel {
     fn drop(&mut self) {
         // The task sees that the channel is gone, and ends.
-        if let Some(waker) = self.0.borrow_mut().waker.take() {
+        if let Some(waker) = self.outgoing.borrow_mut().waker.take() {
             waker.wake();
         }
     }
@@ -125,7 +139,13 @@ fn event_of(who: Who, frame: Frame<'_>) -> Result<Event, Malformed> {
             who,
             json: text(frame.payload),
         },
+        (Kind::NotForkSafe, Who::Mold(generation)) => Event::NotForkSafe {
+            generation,
+            text: text(frame.payload),
+        },
         (Kind::Leaving, Who::Worker(worker)) => Event::Leaving(worker),
+        // A worker that is to be the mold was told to end by somebody else.
+        (Kind::Leaving, Who::Mold(_)) => Event::Closed(who),
         (Kind::Stack, Who::Worker(worker)) => {
             let stack = Stack::decode(frame.payload)?;
             Event::Stack {

@@ -23,6 +23,8 @@ pub(crate) enum Event {
     Ready(Who),
     /// It could not boot, for this reason.
     BootFailed { who: Who, text: String },
+    /// The worker that was to be the mold of this generation cannot be one, nor can any other of its own.
+    NotForkSafe { generation: u32, text: String },
     /// A thread of the worker stands here.
     Stack {
         worker: WorkerId,

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use rustix::io::FdFlags;
 
+use wire::control::encode_promote;
+
 use super::channel::Channel;
 use super::event::{Events, Who};
 use crate::settings::{self, Settings};
@@ -47,5 +49,18 @@ impl Mold {
             started: Instant::now(),
             is_ready: false,
         })
+    }
+
+    /// Tells a worker to be the mold of this generation.
+    pub(crate) fn promote(pid: u32, channel: Channel, generation: u32) -> Mold {
+        channel.rename(Who::Mold(generation));
+        channel.send(Vec::new(), |out| encode_promote(out, generation));
+        Mold {
+            generation,
+            pid,
+            channel,
+            started: Instant::now(),
+            is_ready: false,
+        }
     }
 }

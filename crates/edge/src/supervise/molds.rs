@@ -19,7 +19,7 @@ impl Supervisor {
                     "the application did not load within {limit:?} (boot_timeout)"
                 ));
             }
-        } else if self.mold_backoff.allows(now) {
+        } else if !self.promotion.has_heir() && self.mold_backoff.allows(now) {
             self.generation += 1;
             let mold = Mold::start(&self.server.settings, self.generation, self.events.clone());
             self.mold =
@@ -29,6 +29,9 @@ impl Supervisor {
     }
 
     pub(super) fn mold_ready(&mut self, generation: u32) {
+        if self.promotion.is_heir(generation) {
+            self.take_over();
+        }
         if let Some(mold) = self
             .mold
             .as_mut()
@@ -51,6 +54,9 @@ impl Supervisor {
 
     /// The mold has closed its control socket: it is dead, or as good as that.
     pub(super) fn mold_closed(&mut self, generation: u32) {
+        if self.promotion.is_heir(generation) {
+            return self.heir_closed();
+        }
         if let Some(mold) = self
             .mold
             .as_ref()

@@ -10,6 +10,10 @@ pub(crate) enum Reason {
     Requests(u64),
     /// It has served for so long.
     Age(Duration),
+    /// It becomes the next mold.
+    Promotion,
+    /// A worker of its time has become the mold.
+    Outdated,
 }
 
 impl fmt::Display for Reason {
@@ -17,6 +21,8 @@ impl fmt::Display for Reason {
         match self {
             Reason::Requests(served) => write!(f, "{served} requests (worker_requests)"),
             Reason::Age(age) => write!(f, "{} s old (worker_age)", age.as_secs()),
+            Reason::Promotion => write!(f, "it becomes the next mold (refork)"),
+            Reason::Outdated => write!(f, "there is a newer mold (refork)"),
         }
     }
 }

@@ -17,12 +17,21 @@ impl Supervisor {
     pub(super) fn lane_lost(&mut self, id: WorkerId) {
         let deadline = Instant::now() + self.server.settings.shutdown_timeout;
         if let Some(worker) = self.roster.get_mut(id) {
+            worker.forgo_promotion();
             if worker.stage == Stage::Ready {
                 worker.stage = Stage::Retiring { deadline };
                 self.server.dispatcher.drain(id);
             }
             self.lane_drained(id);
         }
+    }
+
+    /// The worker was told to end by somebody else, or cannot go on.
+    pub(super) fn leave(&mut self, id: WorkerId) {
+        if let Some(worker) = self.roster.get_mut(id) {
+            worker.forgo_promotion();
+        }
+        self.retire(id, "worker was told to end");
     }
 
     /// Takes a worker out of service; it ends when it has finished what it holds.
@@ -45,13 +54,17 @@ impl Supervisor {
         self.lane_drained(id);
     }
 
-    /// One of the lanes of a retiring worker is empty; when all are, it is told to end.
+    /// One of the lanes of a retiring worker is empty; when all are, it is told to end, or to be the mold.
     pub(super) fn lane_drained(&mut self, id: WorkerId) {
         let deadline = Instant::now() + self.server.settings.shutdown_timeout;
         let Some(worker) = self.roster.get_mut(id) else {
             return;
         };
-        if matches!(worker.stage, Stage::Retiring { .. }) && self.server.dispatcher.is_drained(id) {
+        let is_done =
+            matches!(worker.stage, Stage::Retiring { .. }) && self.server.dispatcher.is_drained(id);
+        if is_done && worker.is_promoted() {
+            self.promote(id);
+        } else if is_done {
             worker.stage = Stage::Ending { deadline };
             tell_to_end(worker);
         }

@@ -23,6 +23,10 @@ pub(crate) struct Worker {
     pub(crate) stage: Stage,
     /// Since when it serves.
     pub(crate) ready_since: Option<Instant>,
+    /// How many requests it was given before the mold of today took over.
+    pub(crate) begun_before: u64,
+    /// What it has for itself, in bytes; 0 when that is not known.
+    pub(crate) private: u64,
     /// Why it ends when its successor serves.
     pub(crate) leaves_for: Option<Reason>,
 }
@@ -40,6 +44,23 @@ impl Worker {
     /// How many requests it was given.
     pub(crate) fn begun(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.begun_count()).sum()
+    }
+
+    /// How many requests it was given since the mold of today took over.
+    pub(crate) fn begun_since_takeover(&self) -> u64 {
+        self.begun().saturating_sub(self.begun_before)
+    }
+
+    /// Whether it leaves to become the mold.
+    pub(crate) fn is_promoted(&self) -> bool {
+        self.leaves_for == Some(Reason::Promotion)
+    }
+
+    /// It does not become the mold, and only ends if that has begun.
+    pub(crate) fn forgo_promotion(&mut self) {
+        if self.is_promoted() {
+            self.leaves_for = None;
+        }
     }
 
     /// How long it has served.
@@ -265,6 +286,8 @@ mod tests {
             boot: Boot::Done,
             stage: Stage::Ready,
             ready_since: None,
+            begun_before: 0,
+            private: 0,
             leaves_for: None,
         }
     }

@@ -85,6 +85,7 @@ impl Supervisor {
         // What clients have sent before the signal counts: let it be seen.
         tokio::task::yield_now().await;
         self.server.drain();
+        self.forgo_promotion();
         let begun = Instant::now();
         let deadline = begun + self.server.settings.shutdown_timeout;
         let mut ticks = tokio::time::interval(TICK / 4);
@@ -149,6 +150,9 @@ impl Supervisor {
         }
         if let Some(mold) = &self.mold {
             signal_process(mold.pid, Signal::KILL);
+        }
+        for pid in self.promotion.pids() {
+            signal_process(pid, Signal::KILL);
         }
     }
 }

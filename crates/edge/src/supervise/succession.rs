@@ -14,6 +14,7 @@ impl Supervisor {
         self.grow();
         self.shrink(now);
         self.replace_worn(now);
+        self.keep_sharing(now);
     }
 
     /// A worker is to be replaced: it goes on until as many others serve as are wanted. One at a time; false when

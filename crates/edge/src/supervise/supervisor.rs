@@ -9,6 +9,7 @@ use super::boot_errors::BootErrors;
 use super::census::Census;
 use super::event::{Event, Events, Who};
 use super::mold::Mold;
+use super::promotion::Promotion;
 use super::ready::Ready;
 use super::reap::{Ended, Strangers};
 use super::roster::Roster;
@@ -22,6 +23,7 @@ pub(crate) struct Supervisor {
     pub(super) received: UnboundedReceiver<Event>,
     pub(super) roster: Roster,
     pub(super) mold: Option<Mold>,
+    pub(super) promotion: Promotion,
     ready: Ready,
     pub(super) generation: u32,
     pub(super) announced: bool,
@@ -48,12 +50,14 @@ impl Supervisor {
             Workers::Between { min, .. } => min,
             Workers::Auto => 1,
         };
+        let promotion = Promotion::new(&server.settings.refork);
         Supervisor {
             server,
             events,
             received,
             roster: Roster::default(),
             mold: None,
+            promotion,
             ready,
             generation: 0,
             announced: false,
@@ -78,7 +82,8 @@ impl Supervisor {
             Event::Ready(Who::Worker(id)) => self.worker_ready(id),
             Event::BootFailed { who, text } => self.boot_failed(who, &text)?,
             Event::Stack { worker, lane, text } => self.log_stack(worker, lane, &text),
-            Event::Leaving(id) => self.retire(id, "worker was told to end"),
+            Event::NotForkSafe { generation, text } => self.not_fork_safe(generation, &text),
+            Event::Leaving(id) => self.leave(id),
             Event::Figures { who, json } => self.figures_heard(who, Some(json)),
             Event::Census(asker) => self.take_census(asker),
             Event::CensusDue(number) => self.census_due(number),
@@ -148,11 +153,22 @@ impl Supervisor {
             {
                 self.mold_failed(text)
             }
-            Who::Mold(_) => Ok(()),
+            Who::Mold(generation) => {
+                if self.promotion.is_heir(generation) {
+                    self.heir_failed(text, false);
+                }
+                Ok(())
+            }
             Who::Worker(id) => {
                 self.worker_boot_failed(id, text);
                 Ok(())
             }
+        }
+    }
+
+    fn not_fork_safe(&mut self, generation: u32, text: &str) {
+        if self.promotion.is_heir(generation) {
+            self.heir_failed(text, true);
         }
     }
 
@@ -161,7 +177,7 @@ impl Supervisor {
             self.worker_died(id, &Ended(Some(status)));
         } else if self.mold.as_ref().is_some_and(|mold| mold.pid == pid) {
             return self.mold_died(&Ended(Some(status)));
-        } else {
+        } else if !self.promoted_died(pid, &Ended(Some(status))) {
             self.strangers.note(Instant::now(), pid, status);
         }
         Ok(())

@@ -53,6 +53,8 @@ impl Supervisor {
                 deadline: Instant::now() + settings.boot_timeout,
             },
             ready_since: None,
+            begun_before: 0,
+            private: 0,
             leaves_for: None,
         });
         Ok(())

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "boot_failure"
+require_relative "figures"
+require_relative "grandchild"
+require_relative "output"
+require_relative "worker_order"
+
+module Carat
+  # What a mold does once it is ready, be it the first or one that has been a worker: it forks workers as the edge says.
+  class Forker
+    # `control` is a Native::Control, `loaded` a Loaded.
+    def initialize(control, loaded)
+      @control = control
+      @loaded = loaded
+      @edge = Process.ppid
+    end
+
+    # Obeys until the edge wants no more of this process, or is gone. Does not return here, but in each new process,
+    # with the Worker that it is to be: what the mold has on its stack is not the worker's.
+    def run
+      while (message, *details = @control.receive)
+        case message
+        when :fork_worker
+          worker = fork_worker(WorkerOrder.new(*details))
+          return worker if worker
+        when :ask_figures then @control.figures(Figures.new.to_json)
+        when :drain then break
+        end
+      end
+      finish
+    rescue Native::LinkError => e
+      abort "carat: mold: #{e.message}"
+    end
+
+    private
+
+    # Returns the Worker in the new process, nil in this one.
+    def fork_worker(order)
+      Process.setproctitle("carat: mold gen=#{order.generation}")
+      return worker(order) if forked?(order)
+
+      order.close
+      nil
+    end
+
+    # True in the new process.
+    def forked?(order)
+      @loaded.configuration.hooks.run(:before_fork, order.worker)
+      Grandchild.new(@edge).fork
+    rescue StandardError => e
+      refuse(order, BootFailure.new(e).to_s)
+    end
+
+    def worker(order)
+      @control.close
+      Worker.new(order, @loaded)
+    end
+
+    # The worker that never came to life says why it did not.
+    def refuse(order, text)
+      control = Native::Control.new(order.take_control)
+      control.boot_failed(text)
+      false
+    ensure
+      control&.close
+    end
+
+    # The application lives on, in the workers and perhaps in the next mold: its at_exit blocks do not run here.
+    def finish
+      Output.flush
+      exit!(0)
+    end
+  end
+end

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "boot_failure"
+require_relative "fork_safety"
+require_relative "forker"
+require_relative "signals"
+require_relative "warmup"
+
+module Carat
+  # A worker on its way to be the mold of the next generation: its lanes have ended, and what it has filled while it
+  # served (caches, compiled templates, schemas) is what the next workers begin with, and share.
+  class Promotion
+    # `control` is the worker's Native::Control, `loaded` a Loaded, `generation` that of the new mold.
+    def initialize(control, loaded, generation)
+      @control = control
+      @loaded = loaded
+      @generation = generation
+    end
+
+    # Returns the Forker that this process is from now on, or nil when it can be none and has to end.
+    def run
+      Signals.ignore
+      return @control.not_fork_safe(ForkSafety.objection) if ForkSafety.objection
+
+      @loaded.configuration.hooks.run(:before_refork)
+      remark = ForkSafety.remark
+      return @control.boot_failed(remark) if remark
+
+      become_mold
+    rescue StandardError, ScriptError => e
+      @control.boot_failed(BootFailure.new(e).to_s)
+      exit(1)
+    end
+
+    private
+
+    # The edge is told last: whatever fails before leaves the old mold where it is.
+    def become_mold
+      Process.setproctitle("carat: mold gen=#{@generation}")
+      Warmup.run
+      @loaded.configuration.hooks.run(:after_refork)
+      @control.ready
+      Forker.new(@control, @loaded)
+    end
+  end
+end

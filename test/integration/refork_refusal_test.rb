@@ -1,0 +1,144 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Workers that do not become the mold, and those that are disturbed on their way.
+class ReforkRefusalTest < Support::IntegrationTest
+  PID = "run ->(_env) { [200, {}, [Process.pid.to_s]] }"
+  NOTE = 'note = ->(hook) { File.write("hooks", "#{hook} #{Process.pid}\n", mode: "a") }'
+
+  def test_hooks_run_in_their_order
+    server = refork(PID, config: <<~RUBY)
+      #{NOTE}
+      on_worker_shutdown { note.call("shutdown") }
+      before_refork { note.call("before") }
+      after_refork { note.call("after") }
+    RUBY
+    await_log(server, /mold ready gen=2/)
+
+    expected = %w[shutdown before after].map { |hook| "#{hook} #{server.mold}" }
+    assert_equal expected, server.directory.read("hooks").lines(chomp: true).first(3)
+  end
+
+  def test_a_thread_that_the_application_left_running_is_named
+    server = refork(<<~RUBY)
+      run(lambda do |_env|
+        $ticker ||= Thread.new { sleep }
+        [200, {}, [Process.pid.to_s]]
+      end)
+    RUBY
+    await_log(server, /does not become the mold .*cause="Ruby threads are left running: #<Thread:.*config\.ru:2/)
+
+    assert_nothing_lost(server)
+  end
+
+  def test_threads_that_are_said_to_be_safe_are_none_to_care_about
+    server = refork(<<~RUBY)
+      require "timeout"
+      run(lambda do |_env|
+        $safe ||= Thread.new { sleep }.tap { |thread| thread.thread_variable_set(:fork_safe, true) }
+        Timeout.timeout(5) { [200, {}, [Process.pid.to_s]] }
+      end)
+    RUBY
+    await_log(server, /mold ready gen=2/)
+  end
+
+  def test_threads_can_be_ended_by_the_hook
+    server = refork(<<~RUBY, config: "before_refork { $ticker.kill }")
+      run(lambda do |_env|
+        $ticker ||= Thread.new { sleep }
+        [200, {}, [Process.pid.to_s]]
+      end)
+    RUBY
+    await_log(server, /mold ready gen=2/)
+  end
+
+  def test_what_is_declared_not_fork_safe_is_never_asked_again
+    server = refork("Carat.not_fork_safe!(\"librdkafka\")\n#{PID}")
+    await_log(server, /does not become the mold next_gen=2 pid=\d+ cause=librdkafka$/)
+
+    assert_nothing_lost(server)
+  end
+
+  def test_a_hook_that_raises_is_told_and_the_mold_stays
+    server = refork(PID, config: "before_refork { raise \"broken\" }")
+    await_log(server, /does not become the mold .*cause="carat\.rb:1: broken \(RuntimeError\)"$/)
+
+    assert_nothing_lost(server)
+  end
+
+  def test_a_worker_that_is_not_ready_in_time_is_killed_and_the_mold_stays
+    server = refork(PID, config: "before_refork { sleep }", args: %w[--boot-timeout 3])
+    await_log(server, /does not become the mold .*cause="not ready within 3s \(boot_timeout\)"$/)
+    await_log(server, /mold ended gen=2 .*cause="signal 9"$/)
+
+    assert_nothing_lost(server)
+  end
+
+  def test_a_worker_that_dies_on_its_way_is_told_and_the_mold_stays
+    server = refork(PID, config: 'before_refork { File.write("way", Process.pid); sleep }')
+    Process.kill(:KILL, eventually { server.directory.read("way")[/\A\d+/] }.to_i)
+    await_log(server, /does not become the mold .*cause="it/)
+
+    assert_nothing_lost(server)
+  end
+
+  def test_when_the_old_mold_dies_meanwhile_the_new_one_takes_over
+    server = refork(PID, config: 'before_refork { sleep 0.01 until File.exist?("go") }')
+    await_log(server, /is to be the next mold/)
+    Process.kill(:KILL, server.mold)
+    await_log(server, /mold died gen=1/)
+    server.directory.write("go", "")
+    await_log(server, /mold ready gen=2/)
+
+    assert_equal 200, server.get.status
+    assert_equal 1, server.children.map { |pid| Support::ProcessTree.title(pid) }.grep(/mold/).size
+  end
+
+  def test_when_the_new_mold_dies_the_next_one_is_booted
+    server = refork(PID)
+    Process.kill(:KILL, await_log(server, /mold ready gen=2 pid=(\d+)/)[1].to_i)
+    await_log(server, /mold ready gen=3/)
+
+    assert_equal 200, server.get.status
+  end
+
+  def test_a_server_that_stops_meanwhile_ends
+    server = refork(PID, config: "before_refork { sleep }")
+    await_log(server, /is to be the next mold/)
+
+    assert_equal 0, server.stop.exitstatus
+    await_emptiness(server)
+  end
+
+  def test_a_candidate_that_is_told_to_end_ends
+    server = refork(Support::Gate::APP, path: "/gate", args: [])
+    await_arrivals(server, 1)
+    await_log(server, /worker is replaced/)
+    Process.kill(:TERM, server.gate.arrivals.last.pid)
+    see_edge_go_round(server)
+    server.gate.open
+    await_log(server, /worker ended worker=1 gen=1/)
+
+    refute_match(/is to be the next mold/, server.log)
+  end
+
+  private
+
+  # A server whose workers become molds after their first request, asked until one is to.
+  def refork(app, path: "/", args: [], **options)
+    server = serve(app, workers: 1, threads: 1, args: ["--refork", "1,1000000", *args], **options)
+    ask(server, "GET", path).tap { |client| client.read_response unless path == "/gate" }
+    server
+  end
+
+  # The first mold is still there, and nobody else was asked to be one.
+  def assert_nothing_lost(server)
+    statuses = Array.new(20) { server.get.status }
+    assert_equal [200], statuses.uniq
+    assert_equal 1, server.log.scan("is to be the next mold").size
+    assert_equal 1, server.log.scan("mold ready").size
+    assert_equal 0, server.stop.exitstatus
+    await_emptiness(server)
+  end
+end

@@ -51,7 +51,8 @@ class MemoryTableTest < Minitest::Test
   def test_a_process_that_told_nothing_is_named
     silent = REPORT["processes"] + [self.class.process("worker", 3)]
 
-    assert_includes text(REPORT.merge("processes" => silent)), "\nno figures from: worker 3 (booting, leaving, or a thread keeps Ruby's lock)\n"
+    assert_includes text(REPORT.merge("processes" => silent)),
+                    "\nno figures from: worker 3 (booting, leaving, or a thread keeps Ruby's lock)\n"
   end
 
   def test_what_is_not_known_is_a_dash

@@ -3,6 +3,7 @@
 require_relative "boot_failure"
 require_relative "figures"
 require_relative "grandchild"
+require_relative "oom_score"
 require_relative "output"
 require_relative "worker_order"
 
@@ -54,6 +55,7 @@ module Carat
 
     def worker(order)
       @control.close
+      OomScore.server.raise_by(OomScore::WORKER)
       Worker.new(order, @loaded)
     end
 

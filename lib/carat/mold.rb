@@ -9,6 +9,7 @@ require_relative "fiber_isolation"
 require_relative "forker"
 require_relative "loaded"
 require_relative "mold_environment"
+require_relative "oom_score"
 require_relative "signals"
 require_relative "warmup"
 require_relative "worker"
@@ -54,6 +55,7 @@ module Carat
       Native.die_with_parent
       Native.close_listeners
       Arenas.limit(ENV)
+      OomScore.server.raise_by(OomScore::MOLD)
       @control.hello(:mold)
     end
 

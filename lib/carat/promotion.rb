@@ -37,6 +37,7 @@ module Carat
     # The edge is told last: whatever fails before leaves the old mold where it is.
     def become_mold
       Process.setproctitle("carat: mold gen=#{@generation}")
+      OomScore.server.raise_by(OomScore::MOLD)
       Warmup.run
       @loaded.configuration.hooks.run(:after_refork)
       @control.ready

@@ -32,9 +32,7 @@ pub(crate) struct Settings {
     pub(crate) worker_requests: Option<u64>,
     #[serde(deserialize_with = "optional_seconds")]
     pub(crate) worker_age: Option<Duration>,
-    #[expect(dead_code)]
     pub(crate) memory: MemoryBudget,
-    #[expect(dead_code)]
     pub(crate) worker_memory: Option<u64>,
     pub(crate) refork: Refork,
     pub(crate) control_socket: Option<PathBuf>,
@@ -93,12 +91,12 @@ pub(crate) enum Workers {
 }
 
 /// Memory for the whole server.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum MemoryBudget {
     Bytes(u64),
-    /// Of what the container or the machine has, such as `80%`.
-    Share(String),
+    /// Of what the container or the machine has, up to 1; written as `80%`.
+    Share(#[serde(deserialize_with = "share")] f64),
 }
 
 /// When a worker becomes the next mold.
@@ -168,6 +166,15 @@ fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workers, D::Err
         .and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
     let (min, max) = range.ok_or_else(|| serde::de::Error::custom("workers is not a range"))?;
     Ok(Workers::Between { min, max })
+}
+
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|number| number.parse().ok());
+    let percent: f64 = percent.ok_or_else(|| serde::de::Error::custom("no share of memory"))?;
+    Ok(percent / 100.0)
 }
 
 fn optional_seconds<'de, D: Deserializer<'de>>(

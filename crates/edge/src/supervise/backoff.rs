@@ -5,14 +5,32 @@ use std::time::{Duration, Instant};
 const FIRST_DELAY: Duration = Duration::from_millis(250);
 const DELAY_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long to wait after failures in a row: 0.25 s, doubled each time, up to 30 s.
-#[derive(Debug, Default)]
+/// How long to wait after failures in a row: at first 0.25 s, doubled each time, up to 30 s.
+#[derive(Debug)]
 pub(crate) struct Backoff {
+    first: Duration,
+    limit: Duration,
     failures: u32,
     not_before: Option<Instant>,
 }
 
+impl Default for Backoff {
+    fn default() -> Self {
+        Backoff::between(FIRST_DELAY, DELAY_LIMIT)
+    }
+}
+
 impl Backoff {
+    /// One with other delays.
+    pub(crate) fn between(first: Duration, limit: Duration) -> Backoff {
+        Backoff {
+            first,
+            limit,
+            failures: 0,
+            not_before: None,
+        }
+    }
+
     /// One more failure; returns the time until the next attempt. Those of processes that were started
     /// together count once.
     pub(crate) fn fail(&mut self, now: Instant) -> Duration {
@@ -24,9 +42,10 @@ impl Backoff {
                 return left;
             }
         }
-        let delay = FIRST_DELAY
+        let delay = self
+            .first
             .saturating_mul(1 << self.failures.min(16))
-            .min(DELAY_LIMIT);
+            .min(self.limit);
         self.failures += 1;
         self.not_before = Some(now + delay);
         delay
@@ -34,7 +53,7 @@ impl Backoff {
 
     /// It works again.
     pub(crate) fn succeed(&mut self) {
-        *self = Backoff::default();
+        *self = Backoff::between(self.first, self.limit);
     }
 
     /// Whether it may be tried.

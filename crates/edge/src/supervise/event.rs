@@ -3,6 +3,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::census::Process;
+use super::memory::Sample;
 use super::worker_id::WorkerId;
 use crate::dispatch::LaneTag;
 
@@ -47,6 +48,8 @@ pub(crate) enum Event {
     LaneLost(LaneTag),
     /// A request of the lane, by its id there, has taken too long.
     LaneStuck { tag: LaneTag, request: u32 },
+    /// All processes have been weighed.
+    Measured(Sample),
     /// A child process is dead.
     Reaped { pid: u32, status: WaitStatus },
 }

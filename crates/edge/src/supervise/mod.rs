@@ -22,6 +22,7 @@ mod signals;
 mod stuck;
 mod succession;
 mod supervisor;
+mod weighing;
 mod worker_id;
 mod workers;
 

@@ -10,6 +10,7 @@ use wire::control::encode_promote;
 
 use super::channel::Channel;
 use super::event::{Events, Who};
+use super::memory::Rollup;
 use crate::settings::{self, Settings};
 
 /// Tells the mold which descriptor is its control socket.
@@ -23,6 +24,8 @@ pub(crate) struct Mold {
     pub(crate) channel: Channel,
     pub(crate) started: Instant,
     pub(crate) is_ready: bool,
+    /// What it weighed when it was weighed last.
+    pub(crate) rollup: Option<Rollup>,
 }
 
 impl Mold {
@@ -48,6 +51,7 @@ impl Mold {
             channel: Channel::open(near, Who::Mold(generation), events)?,
             started: Instant::now(),
             is_ready: false,
+            rollup: None,
         })
     }
 
@@ -61,6 +65,7 @@ impl Mold {
             channel,
             started: Instant::now(),
             is_ready: false,
+            rollup: None,
         }
     }
 }

@@ -39,6 +39,7 @@ impl Supervisor {
         {
             mold.is_ready = true;
             self.mold_backoff.succeed();
+            self.scales.sampler.hurry(Instant::now());
             self.boot_errors.forget();
             let milliseconds = mold.started.elapsed().as_millis();
             self.server.log.info(

@@ -104,7 +104,7 @@ impl Supervisor {
             .map(|worker| Candidate {
                 id: worker.id,
                 requests: worker.begun_since_takeover(),
-                private: worker.private,
+                private: worker.weight.map_or(0, |weight| weight.rollup.private),
             })
             .collect();
         let reforks = &mut self.promotion.reforks;

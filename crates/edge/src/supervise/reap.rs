@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use rustix::process::{WaitOptions, WaitStatus, wait};
+use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::event::{Event, Events};
@@ -54,6 +54,11 @@ impl Strangers {
 pub(crate) struct Ended(pub(crate) Option<WaitStatus>);
 
 impl Ended {
+    /// Whether it was killed by SIGKILL.
+    pub(crate) fn is_kill(&self) -> bool {
+        self.0.and_then(WaitStatus::terminating_signal) == Some(Signal::KILL.as_raw())
+    }
+
     /// Whether it has ended by itself and content.
     pub(crate) fn is_success(&self) -> bool {
         self.0.and_then(WaitStatus::exit_status) == Some(0)

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::memory::Size;
+use crate::log::Field;
+
 /// Why a worker is replaced by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
@@ -14,12 +17,29 @@ pub(crate) enum Reason {
     Promotion,
     /// A worker of its time has become the mold.
     Outdated,
+    /// It has so much for itself alone.
+    Memory { private: Size, limit: Size },
+    /// All together have too much, and it has the most.
+    Budget { used: Size, limit: Size },
+}
+
+impl Reason {
+    /// The figures that its log line has.
+    pub(crate) fn figures(&self) -> Vec<Field<'_>> {
+        match self {
+            Reason::Memory { private, limit } => vec![("private", private), ("limit", limit)],
+            Reason::Budget { used, limit } => vec![("used", used), ("limit", limit)],
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Requests(served) => write!(f, "{served} requests (worker_requests)"),
+            Reason::Memory { .. } => write!(f, "too heavy (worker_memory)"),
+            Reason::Budget { .. } => write!(f, "all together are too heavy (memory)"),
             Reason::Age(age) => write!(f, "{} s old (worker_age)", age.as_secs()),
             Reason::Promotion => write!(f, "it becomes the next mold (refork)"),
             Reason::Outdated => write!(f, "there is a newer mold (refork)"),

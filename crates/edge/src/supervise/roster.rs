@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::channel::Channel;
+use super::memory::Weight;
 use super::recycle::Reason;
 use super::worker_id::WorkerId;
 use crate::dispatch::Lane;
@@ -25,10 +26,10 @@ pub(crate) struct Worker {
     pub(crate) ready_since: Option<Instant>,
     /// How many requests it was given before the mold of today took over.
     pub(crate) begun_before: u64,
-    /// What it has for itself, in bytes; 0 when that is not known.
-    pub(crate) private: u64,
     /// Why it ends when its successor serves.
     pub(crate) leaves_for: Option<Reason>,
+    /// What it weighed when it was weighed last since it is ready.
+    pub(crate) weight: Option<Weight>,
 }
 
 impl Worker {
@@ -76,7 +77,7 @@ impl Worker {
     }
 
     /// Whether it serves, or is about to, and stays.
-    fn counts(&self) -> bool {
+    pub(crate) fn counts(&self) -> bool {
         matches!(self.stage, Stage::Booting { .. } | Stage::Ready) && self.leaves_for.is_none()
     }
 }
@@ -157,7 +158,17 @@ impl Roster {
 
     /// How many workers must be forked to have `wanted`.
     pub(crate) fn missing(&self, wanted: u32) -> u32 {
-        wanted.saturating_sub(self.count(Worker::counts))
+        wanted.saturating_sub(self.staying())
+    }
+
+    /// How many workers serve, or are about to, and stay.
+    pub(crate) fn staying(&self) -> u32 {
+        self.count(Worker::counts)
+    }
+
+    /// Whether a worker is being replaced.
+    pub(crate) fn is_one_leaving(&self) -> bool {
+        self.iter().any(|worker| worker.leaves_for.is_some())
     }
 
     /// How many workers serve and stay.
@@ -287,8 +298,8 @@ mod tests {
             stage: Stage::Ready,
             ready_since: None,
             begun_before: 0,
-            private: 0,
             leaves_for: None,
+            weight: None,
         }
     }
 }

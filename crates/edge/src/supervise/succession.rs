@@ -20,7 +20,7 @@ impl Supervisor {
     /// A worker is to be replaced: it goes on until as many others serve as are wanted. One at a time; false when
     /// another is being replaced, or this one does not serve.
     pub(super) fn replace(&mut self, id: WorkerId, reason: Reason) -> bool {
-        if self.roster.iter().any(|worker| worker.leaves_for.is_some()) {
+        if self.roster.is_one_leaving() {
             return false;
         }
         let Some(worker) = self.roster.get_mut(id) else {
@@ -30,15 +30,16 @@ impl Supervisor {
             return false;
         }
         worker.leaves_for = Some(reason);
-        let reason: Field<'_> = ("reason", &reason);
-        let fields = [&worker.identity()[..], &[reason]].concat();
+        let why: Field<'_> = ("reason", &reason);
+        let fields = [&worker.identity()[..], &[why], &reason.figures()].concat();
         self.server.log.info("worker is to be replaced", &fields);
         true
     }
 
-    /// Drains the worker that is to be replaced when its successor serves.
+    /// Drains the worker that is to be replaced when its successor serves, or at once when there is no memory for one
+    /// beside it.
     pub(super) fn succeed(&mut self) {
-        if self.roster.serving() < self.wanted {
+        if self.roster.serving() < self.wanted && !self.is_full() {
             return;
         }
         let leaver = self
@@ -53,7 +54,8 @@ impl Supervisor {
     /// The bounds of the number of workers.
     fn elastic(&self) -> Elastic {
         let settings = &self.server.settings;
-        Elastic::new(settings.workers, settings.queue_time_target, fitting())
+        let processors = self.scales.machine.processors;
+        Elastic::new(settings.workers, settings.queue_time_target, processors)
     }
 
     fn grow(&mut self) {
@@ -64,7 +66,9 @@ impl Supervisor {
             places: self.server.settings.places(),
             booting: self.roster.booting(),
         };
-        let wanted = self.elastic().grown(self.wanted, &demand);
+        let affordable = self.roster.staying().saturating_add(self.room());
+        let asked = self.elastic().grown(self.wanted, &demand);
+        let wanted = asked.min(affordable.max(self.wanted));
         if wanted > self.wanted {
             let milliseconds = queue_time.as_millis();
             let fields: [Field<'_>; 3] = [
@@ -104,10 +108,4 @@ impl Supervisor {
             self.replace(id, reason);
         }
     }
-}
-
-/// How many workers the machine is made for.
-fn fitting() -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(cores).unwrap_or(u32::MAX)
 }

@@ -8,6 +8,7 @@ use super::backoff::Backoff;
 use super::boot_errors::BootErrors;
 use super::census::Census;
 use super::event::{Event, Events, Who};
+use super::memory::Scales;
 use super::mold::Mold;
 use super::promotion::Promotion;
 use super::ready::Ready;
@@ -34,6 +35,7 @@ pub(crate) struct Supervisor {
     pub(super) boot_errors: BootErrors,
     pub(super) strangers: Strangers,
     pub(super) census: Census,
+    pub(super) scales: Scales,
 }
 
 /// Why the server cannot go on.
@@ -51,7 +53,9 @@ impl Supervisor {
             Workers::Auto => 1,
         };
         let promotion = Promotion::new(&server.settings.refork);
+        let scales = Scales::new(server.settings.memory, Instant::now());
         Supervisor {
+            scales,
             server,
             events,
             received,
@@ -91,6 +95,7 @@ impl Supervisor {
             Event::LaneLost(tag) => self.lane_lost(tag.worker),
             Event::LaneDrained(tag) => self.lane_drained(tag.worker),
             Event::LaneStuck { tag, request } => self.lane_stuck(tag, request),
+            Event::Measured(sample) => self.measured(&sample),
             Event::Reaped { pid, status } => self.reaped(pid, status)?,
         }
         Ok(())
@@ -103,20 +108,26 @@ impl Supervisor {
         self.keep_mold(now)?;
         self.fail_late_boots(now);
         self.end_overdue(now);
+        self.weigh(now);
         self.succeed();
-        let ready = self.mold.as_ref().is_some_and(|mold| mold.is_ready);
-        if ready && self.worker_backoff.allows(now) {
-            for _ in 0..self.roster.missing(self.wanted) {
-                if let Err(error) = self.fork_worker() {
-                    self.worker_backoff.fail(now);
-                    self.server
-                        .log
-                        .error("cannot fork a worker", &[("cause", &error)]);
-                    break;
-                }
+        self.fork_missing(now);
+        Ok(())
+    }
+
+    fn fork_missing(&mut self, now: Instant) {
+        let is_ready = self.mold.as_ref().is_some_and(|mold| mold.is_ready);
+        if !is_ready || !self.worker_backoff.allows(now) {
+            return;
+        }
+        for _ in 0..self.affordable(self.roster.missing(self.wanted)) {
+            if let Err(error) = self.fork_worker() {
+                self.worker_backoff.fail(now);
+                self.server
+                    .log
+                    .error("cannot fork a worker", &[("cause", &error)]);
+                break;
             }
         }
-        Ok(())
     }
 
     pub(super) fn announce(&mut self) {

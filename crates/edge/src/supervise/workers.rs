@@ -54,8 +54,8 @@ impl Supervisor {
             },
             ready_since: None,
             begun_before: 0,
-            private: 0,
             leaves_for: None,
+            weight: None,
         });
         Ok(())
     }
@@ -85,6 +85,7 @@ impl Supervisor {
         worker.stage = Stage::Ready;
         worker.ready_since = Some(now);
         self.worker_backoff.succeed();
+        self.scales.sampler.hurry(now);
         self.boot_errors.forget();
         let boot: Field<'_> = ("boot_ms", &milliseconds);
         let fields = [&worker.identity()[..], &[boot]].concat();
@@ -159,6 +160,7 @@ impl Supervisor {
         let Some(worker) = self.roster.remove(id) else {
             return;
         };
+        self.scales.sampler.hurry(Instant::now());
         for lane in &worker.lanes {
             lane.worker_died();
         }
@@ -169,6 +171,10 @@ impl Supervisor {
                 if cause.is_success() =>
             {
                 self.server.log.info("worker ended", &fields);
+            }
+            (_, Boot::Done) if cause.is_kill() && self.scales.took(Instant::now()) => {
+                let message = "worker was taken by the OOM killer";
+                self.server.log.warn(message, &fields);
             }
             (_, Boot::Done) => self.server.log.error("worker died", &fields),
             // It has said why.

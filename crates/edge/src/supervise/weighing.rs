@@ -1,0 +1,196 @@
+use std::time::Instant;
+
+use super::memory::{Advice, Sample, Size, Subject, Subjects, Trend, Weight};
+use super::recycle::Reason;
+use super::roster::{Roster, Stage, Worker};
+use super::supervisor::Supervisor;
+use super::worker_id::WorkerId;
+use crate::log::Field;
+
+/// What the processes weigh, and who has to go for it.
+impl Supervisor {
+    /// Has all processes weighed when it is time.
+    pub(super) fn weigh(&mut self, now: Instant) {
+        let mold = self.mold.as_ref().filter(|mold| mold.is_ready);
+        let is_empty = mold.is_none() && self.roster.is_empty();
+        if is_empty || !self.scales.sampler.is_due(now) {
+            return;
+        }
+        let subjects = Subjects {
+            edge: std::process::id(),
+            mold: mold.map(|mold| (mold.generation, mold.pid)),
+            workers: self.roster.iter().filter_map(subject).collect(),
+            others: self.promotion.pids().collect(),
+        };
+        let container = self.scales.container.clone();
+        let events = self.events.clone();
+        self.scales.sampler.begin(subjects, container, events);
+    }
+
+    /// All have been weighed.
+    pub(super) fn measured(&mut self, sample: &Sample) {
+        self.scales.note(sample);
+        if let (Some(mold), Some((generation, rollup))) = (&mut self.mold, sample.mold) {
+            mold.rollup = Some(rollup)
+                .filter(|_| mold.generation == generation)
+                .or(mold.rollup);
+        }
+        self.note_workers(sample);
+        let limit = self.server.settings.worker_memory;
+        let weights = self.roster.iter().filter_map(|worker| worker.weight);
+        let private = weights.filter_map(|weight| Some(weight.private.approach(limit?)));
+        self.scales.pace(sample, private);
+        if !self.roster.is_one_leaving() {
+            self.relieve(sample.at);
+        }
+    }
+
+    /// How many more workers may be started.
+    pub(super) fn room(&self) -> u32 {
+        let staying = || self.roster.iter().filter(|worker| worker.counts());
+        let weights = staying().filter_map(|worker| worker.weight);
+        let served = weights.filter(|weight| weight.has_served);
+        let pending = staying().filter(|worker| worker.weight.is_none()).count();
+        let mold = self.mold.as_ref().and_then(|mold| mold.rollup.as_ref());
+        self.scales.room(
+            served.map(|weight| weight.rollup.private),
+            mold,
+            u32::try_from(pending).unwrap_or(u32::MAX),
+        )
+    }
+
+    /// How many of `missing` workers may be forked now. One worker always runs, whatever there is room for.
+    pub(super) fn affordable(&mut self, missing: u32) -> u32 {
+        if missing == 0 {
+            self.scales.is_shortage_told = false;
+            return 0;
+        }
+        let staying = self.roster.staying();
+        let allowed = self.room().max(u32::from(staying == 0)).min(missing);
+        let is_replacing = self.roster.is_one_leaving() || self.roster.booting() > 0;
+        if allowed == 0 && !is_replacing {
+            self.tell_shortage(staying);
+        }
+        allowed
+    }
+
+    /// Whether no worker can be had beside those that serve.
+    pub(super) fn is_full(&self) -> bool {
+        self.roster.booting() == 0 && self.roster.serving() > 0 && self.room() == 0
+    }
+
+    fn note_workers(&mut self, sample: &Sample) {
+        let limit = self.server.settings.worker_memory.unwrap_or(u64::MAX);
+        for (subject, rollup) in &sample.workers {
+            let worker = self.roster.get_mut(subject.id);
+            let Some(worker) = worker.filter(|_| subject.is_ready) else {
+                continue;
+            };
+            let before = worker.weight.map(|weight| weight.private);
+            worker.weight = Some(Weight {
+                rollup: *rollup,
+                private: Trend::after(before, rollup.private, limit, sample.at),
+                has_served: subject.has_served,
+            });
+        }
+    }
+
+    /// Replaces a worker that weighs too much by itself, or the heaviest when all together do.
+    fn relieve(&mut self, now: Instant) {
+        let Some((id, weight)) = heaviest(&self.roster) else {
+            return;
+        };
+        if !weight.private.began_too_much() {
+            self.scales.worker_remedy.rest(now);
+        }
+        if weight.private.is_too_much() {
+            self.relieve_worker(id, &weight, now);
+        } else {
+            self.relieve_all(id, now);
+        }
+    }
+
+    fn relieve_worker(&mut self, id: WorkerId, weight: &Weight, now: Instant) {
+        let Some(limit) = self.server.settings.worker_memory else {
+            return;
+        };
+        let private = Size(weight.rollup.private);
+        let limit = Size(limit);
+        let advice = if weight.private.began_too_much() {
+            self.scales.worker_remedy.advise(now)
+        } else {
+            Advice::Try
+        };
+        match advice {
+            Advice::Try => {
+                self.replace(id, Reason::Memory { private, limit });
+            }
+            Advice::Tell => {
+                let fields: [Field<'_>; 2] = [("private", &private), ("limit", &limit)];
+                let message = "worker_memory is less than a new worker weighs";
+                self.server.log.warn(message, &fields);
+            }
+            Advice::Wait => {}
+        }
+    }
+
+    /// The heaviest of several goes and is not replaced before there is room; one alone is replaced, where that helps.
+    fn relieve_all(&mut self, heaviest: WorkerId, now: Instant) {
+        let Some(all) = self.scales.all.filter(|all| all.used.is_too_much()) else {
+            return;
+        };
+        if self.roster.booting() > 0 {
+            return;
+        }
+        let (used, limit) = (Size(all.used.bytes), Size(all.budget.limit));
+        let advice = if self.roster.serving() > 1 {
+            Advice::Try
+        } else {
+            self.scales.budget_remedy.advise(now)
+        };
+        match advice {
+            Advice::Try => {
+                self.replace(heaviest, Reason::Budget { used, limit });
+                self.scales.forgive();
+            }
+            Advice::Tell => {
+                let fields: [Field<'_>; 2] = [("used", &used), ("limit", &limit)];
+                let message = "one worker is more than the memory there is (memory)";
+                self.server.log.warn(message, &fields);
+            }
+            Advice::Wait => {}
+        }
+    }
+
+    fn tell_shortage(&mut self, staying: u32) {
+        let Some(all) = self.scales.all.filter(|_| !self.scales.is_shortage_told) else {
+            return;
+        };
+        self.scales.is_shortage_told = true;
+        let (used, limit) = (Size(all.used.bytes), Size(all.budget.limit));
+        let fields: [Field<'_>; 4] = [
+            ("workers", &staying),
+            ("wanted", &self.wanted),
+            ("used", &used),
+            ("limit", &limit),
+        ];
+        let message = "no memory for more workers (memory)";
+        self.server.log.warn(message, &fields);
+    }
+}
+
+fn subject(worker: &Worker) -> Option<Subject> {
+    Some(Subject {
+        id: worker.id,
+        pid: worker.pid?,
+        is_ready: worker.stage == Stage::Ready,
+        has_served: worker.begun() > 0,
+    })
+}
+
+/// The worker with the most private memory among those that serve.
+fn heaviest(roster: &Roster) -> Option<(WorkerId, Weight)> {
+    let serving = roster.iter().filter(|worker| worker.stage == Stage::Ready);
+    let weights = serving.filter_map(|worker| Some((worker.id, worker.weight?)));
+    weights.max_by_key(|(_, weight)| weight.rollup.private)
+}

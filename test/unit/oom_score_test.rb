@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat/oom_score"
+require "tempfile"
+
+class OomScoreTest < Minitest::Test
+  def test_a_score_is_raised_from_where_it_began
+    assert_equal "-200", score_after("-500\n", 300)
+    assert_equal "300", score_after("0\n", 300)
+  end
+
+  def test_a_promoted_mold_is_where_molds_are
+    Tempfile.create("score") do |file|
+      file.tap { |out| out.write("0\n") }.flush
+      score = Carat::OomScore.new(file: file.path)
+      score.raise_by(Carat::OomScore::WORKER)
+      score.raise_by(Carat::OomScore::MOLD)
+
+      assert_equal "100", File.read(file.path)
+    end
+  end
+
+  def test_a_score_is_not_above_the_kernels_most
+    assert_equal "1000", score_after("950\n", 300)
+  end
+
+  def test_where_it_is_not_permitted_all_stays_as_it_is
+    assert_nil Carat::OomScore.new(file: "/no/such/file").raise_by(300)
+    assert_nil Carat::OomScore.new(file: "/").raise_by(300)
+  end
+
+  private
+
+  def score_after(text, more)
+    Tempfile.create("score") do |file|
+      file.tap { |out| out.write(text) }.flush
+      Carat::OomScore.new(file: file.path).raise_by(more)
+      File.read(file.path)
+    end
+  end
+end

@@ -76,7 +76,7 @@ module Carat
     end
 
     def summary
-      [fit, without_sharing, *silence].compact
+      [fit, without_sharing, budget, *silence].compact
     end
 
     def fit
@@ -88,6 +88,11 @@ module Carat
       alone = @report["without_sharing"] or return
       saved = alone - @report.dig("totals", "pss")
       "without sharing they would weigh #{mib(alone)}: #{mib(saved.abs)} #{saved.negative? ? "less" : "more"}"
+    end
+
+    def budget
+      limit, used, whole, source = @report["budget"]&.values_at("limit", "used", "whole", "source")
+      "#{mib(used)} of a budget of #{mib(limit)} are used; the #{source} has #{mib(whole)}" if limit && whole
     end
 
     # Who runs, and did not say anything of itself.

@@ -31,6 +31,16 @@ class ControlSocketTest < Support::IntegrationTest
     assert_equal 3, processes.sum { |row| row["requests"].to_i }
   end
 
+  def test_the_budget_and_where_it_comes_from_are_told
+    server = start(args: ["--control-socket", NAME, "--memory", "900MB"])
+    budget = eventually(message: "a first weighing") { ask_for_memory(server)["budget"] }
+
+    assert_operator budget["limit"], :<=, 900 * 1024**2
+    assert_includes 1..budget["limit"], budget["used"]
+    assert_includes %w[container machine], budget["source"]
+    assert_operator budget["whole"], :>=, budget["limit"]
+  end
+
   def test_ruby_processes_tell_of_their_heaps
     rows = ask_for_memory(start(fibers: nil, threads: 2))["processes"].drop(1)
     figures = rows.map { |row| row["figures"] }

@@ -48,6 +48,13 @@ class MemoryTableTest < Minitest::Test
     assert_includes text(REPORT.merge("without_sharing" => 29 * MIB)), "would weigh 29.0: 1.0 less\n"
   end
 
+  def test_the_budget_and_where_it_comes_from_stand_below
+    budget = { "limit" => 80 * MIB, "used" => 30 * MIB, "whole" => 100 * MIB, "source" => "container" }
+
+    assert_includes text(REPORT.merge("budget" => budget)),
+                    "\n30.0 of a budget of 80.0 are used; the container has 100.0\n"
+  end
+
   def test_a_process_that_told_nothing_is_named
     silent = REPORT["processes"] + [self.class.process("worker", 3)]
 

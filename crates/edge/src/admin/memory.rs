@@ -5,9 +5,9 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 use super::own;
-use super::report::{Report, Server, Weight};
+use super::report::{Budget, Report, Server, Weight};
 use crate::settings::Settings;
-use crate::supervise::{Event, Events, Process, Role, Rollup};
+use crate::supervise::{Allowance, Event, Events, Process, Role, Rollup, Survey};
 
 /// Weighs the processes of the server.
 #[derive(Debug)]
@@ -32,20 +32,20 @@ impl Scales {
         let (asker, answer) = oneshot::channel();
         self.events.send(Event::Census(asker));
         // The supervisor is gone when the server is about to end.
-        let processes = answer.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
+        let survey = answer.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
         let _turn = self.turn.acquire().await;
         let server = Server {
             version: self.settings.version.clone(),
             pid: std::process::id(),
         };
-        spawn_blocking(move || report(server, processes))
+        spawn_blocking(move || report(server, survey))
             .await
             .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 /// Reads what the kernel knows of the processes. Those that have ended meanwhile weigh nothing, and are left out.
-fn report(server: Server, processes: Vec<Process>) -> String {
+fn report(server: Server, survey: Survey) -> String {
     let edge = Process {
         role: Role::Edge,
         number: None,
@@ -54,7 +54,7 @@ fn report(server: Server, processes: Vec<Process>) -> String {
         requests: None,
         figures: Some(own::figures().to_string()),
     };
-    let all = std::iter::once(edge).chain(processes);
+    let all = std::iter::once(edge).chain(survey.processes);
     let weights = all.filter_map(|process| match Rollup::of(process.pid) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         rollup => Some(Weight {
@@ -62,6 +62,17 @@ fn report(server: Server, processes: Vec<Process>) -> String {
             rollup: rollup.ok(),
         }),
     });
-    let report = Report::new(server, weights.collect());
+    let budget = survey.allowance.as_ref().map(budget);
+    let report = Report::new(server, weights.collect(), budget);
     serde_json::to_string(&report).expect("a report has no keys but strings")
+}
+
+fn budget(allowance: &Allowance) -> Budget {
+    let container = allowance.container.filling().limit;
+    Budget::new(
+        allowance.limit,
+        allowance.used,
+        container,
+        allowance.machine,
+    )
 }

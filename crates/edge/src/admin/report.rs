@@ -29,6 +29,7 @@ pub(super) struct Report {
     totals: Totals,
     fit: Option<Fit>,
     without_sharing: Option<u64>,
+    budget: Option<Budget>,
 }
 
 /// One process.
@@ -68,6 +69,24 @@ struct Totals {
     swap: u64,
 }
 
+/// What all may weigh together (the option `memory`).
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Budget {
+    limit: u64,
+    used: u64,
+    /// What the container or the machine has.
+    whole: Option<u64>,
+    source: Option<Source>,
+}
+
+/// Whose limit it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Source {
+    Container,
+    Machine,
+}
+
 /// What n workers weigh: `base + per_worker * n`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Fit {
@@ -79,14 +98,36 @@ struct Fit {
 }
 
 impl Report {
-    pub(super) fn new(server: Server, weights: Vec<Weight>) -> Report {
+    pub(super) fn new(server: Server, weights: Vec<Weight>, budget: Option<Budget>) -> Report {
         let totals = Totals::of(&weights);
         Report {
             server,
             fit: Fit::of(&weights, totals.pss),
             without_sharing: without_sharing(&weights),
             totals,
+            budget,
             processes: weights.into_iter().map(Row::from).collect(),
+        }
+    }
+}
+
+impl Budget {
+    /// The smaller of what the container and the machine have is what counts.
+    pub(super) fn new(
+        limit: u64,
+        used: u64,
+        container: Option<u64>,
+        machine: Option<u64>,
+    ) -> Budget {
+        let container = container.map(|bytes| (bytes, Source::Container));
+        let machine = machine.map(|bytes| (bytes, Source::Machine));
+        let tightest = container.into_iter().chain(machine);
+        let tightest = tightest.min_by_key(|(bytes, _)| *bytes);
+        Budget {
+            limit,
+            used,
+            whole: tightest.map(|(bytes, _)| bytes),
+            source: tightest.map(|(_, source)| source),
         }
     }
 }
@@ -251,6 +292,24 @@ mod tests {
     }
 
     #[test]
+    fn the_budget_comes_from_what_is_smaller() {
+        let source = |container, machine| {
+            let budget = Budget::new(8, 2, container, machine);
+            (budget.whole, budget.source)
+        };
+        assert_eq!(
+            source(Some(10), Some(20)),
+            (Some(10), Some(Source::Container))
+        );
+        assert_eq!(
+            source(Some(30), Some(20)),
+            (Some(20), Some(Source::Machine))
+        );
+        assert_eq!(source(None, Some(20)), (Some(20), Some(Source::Machine)));
+        assert_eq!(source(None, None), (None, None));
+    }
+
+    #[test]
     fn without_workers_there_is_nothing_to_fit() {
         let weights = vec![weight(Role::Edge, [20, 12, 10])];
         assert_eq!(Fit::of(&weights, 12), None);
@@ -276,7 +335,7 @@ mod tests {
         let mut telling = weight(Role::Mold, [100, 40, 10]);
         telling.process.figures = Some(r#"{"ruby":"3.3.8"}"#.to_owned());
 
-        let report = Report::new(server(), vec![silent, garbled, telling]);
+        let report = Report::new(server(), vec![silent, garbled, telling], None);
         let json = serde_json::to_value(&report).expect("JSON");
         assert_eq!(
             (&json["version"], &json["pid"]),

@@ -9,6 +9,7 @@ use wire::Kind;
 use wire::control::encode_signal;
 
 use super::event::{Event, Who};
+use super::memory::Container;
 use super::roster::{Boot, Stage, Worker};
 use super::supervisor::Supervisor;
 
@@ -39,11 +40,29 @@ pub(crate) struct Process {
     pub(crate) figures: Option<String>,
 }
 
+/// What all processes may have together, as it was when they were weighed last.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowance {
+    pub(crate) limit: u64,
+    pub(crate) used: u64,
+    pub(crate) container: Container,
+    /// The machine's memory.
+    pub(crate) machine: Option<u64>,
+}
+
+/// The answer to somebody who asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Survey {
+    pub(crate) processes: Vec<Process>,
+    /// `None` before all were weighed once.
+    pub(crate) allowance: Option<Allowance>,
+}
+
 /// A question to all processes, shared by all who ask while it is open.
 #[derive(Debug, Default)]
 pub(super) struct Census {
     number: u64,
-    askers: Vec<oneshot::Sender<Vec<Process>>>,
+    askers: Vec<oneshot::Sender<Survey>>,
     answers: Vec<(Who, String)>,
     /// Who was asked, now or before, and has not answered. Nobody is asked twice: the answer to the first question
     /// is as good, and questions to a process that never answers would pile up.
@@ -52,7 +71,7 @@ pub(super) struct Census {
 
 impl Census {
     /// Adds somebody who asks; the number of the question that has to be put to the processes, if none is open.
-    fn join(&mut self, asker: oneshot::Sender<Vec<Process>>) -> Option<u64> {
+    fn join(&mut self, asker: oneshot::Sender<Survey>) -> Option<u64> {
         self.askers.push(asker);
         if self.askers.len() > 1 {
             return None;
@@ -94,7 +113,7 @@ impl Census {
     }
 
     /// Closes the question: who has asked.
-    fn close(&mut self) -> Vec<oneshot::Sender<Vec<Process>>> {
+    fn close(&mut self) -> Vec<oneshot::Sender<Survey>> {
         self.answers.clear();
         std::mem::take(&mut self.askers)
     }
@@ -103,7 +122,7 @@ impl Census {
 /// Counting the processes.
 impl Supervisor {
     /// Asks all processes for their figures.
-    pub(super) fn take_census(&mut self, asker: oneshot::Sender<Vec<Process>>) {
+    pub(super) fn take_census(&mut self, asker: oneshot::Sender<Survey>) {
         let Some(number) = self.census.join(asker) else {
             return;
         };
@@ -144,11 +163,24 @@ impl Supervisor {
     }
 
     fn close_census(&mut self) {
-        let processes = self.processes();
+        let survey = Survey {
+            processes: self.processes(),
+            allowance: self.allowance(),
+        };
         for asker in self.census.close() {
             // Whoever has asked may be gone.
-            let _ = asker.send(processes.clone());
+            let _ = asker.send(survey.clone());
         }
+    }
+
+    fn allowance(&self) -> Option<Allowance> {
+        let all = self.scales.all?;
+        Some(Allowance {
+            limit: all.budget.limit,
+            used: all.used.bytes,
+            container: self.scales.container.clone(),
+            machine: self.scales.machine.memory,
+        })
     }
 
     /// The processes that there are now.
@@ -191,7 +223,7 @@ mod tests {
 
     const MOLD: Who = Who::Mold(1);
 
-    fn asker() -> oneshot::Sender<Vec<Process>> {
+    fn asker() -> oneshot::Sender<Survey> {
         oneshot::channel().0
     }
 

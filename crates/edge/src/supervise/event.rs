@@ -2,7 +2,7 @@ use rustix::process::WaitStatus;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use super::census::Process;
+use super::census::Survey;
 use super::memory::Sample;
 use super::worker_id::WorkerId;
 use crate::dispatch::LaneTag;
@@ -35,7 +35,7 @@ pub(crate) enum Event {
     /// It has told its figures, a JSON object.
     Figures { who: Who, json: String },
     /// Somebody wants to know of all processes.
-    Census(oneshot::Sender<Vec<Process>>),
+    Census(oneshot::Sender<Survey>),
     /// The time for answers to the question with this number is over.
     CensusDue(u64),
     /// The worker was told to end by somebody else.

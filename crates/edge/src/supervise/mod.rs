@@ -26,7 +26,7 @@ mod weighing;
 mod worker_id;
 mod workers;
 
-pub(crate) use census::{Process, Role};
+pub(crate) use census::{Allowance, Process, Role, Survey};
 pub(crate) use event::{Event, Events};
 pub(crate) use memory::Rollup;
 pub(crate) use ready::Ready;

@@ -60,6 +60,12 @@ impl Promotion {
         self.heir.is_some()
     }
 
+    /// The worker did not finish in time what it held, so that it only ends; others may not either.
+    pub(super) fn candidate_late(&mut self, now: Instant) {
+        self.candidate = None;
+        self.reforks.failed(now);
+    }
+
     /// The processes that are neither a worker nor the mold.
     pub(super) fn pids(&self) -> impl Iterator<Item = u32> {
         let heir = self.heir.iter().map(|heir| heir.mold.pid);
@@ -75,10 +81,8 @@ impl Supervisor {
         if self.promotion.has_heir() || self.roster.iter().any(is_busy) {
             return;
         }
-        if self.promotion.candidate.take().is_some() {
-            // It has ended in another way.
-            self.promotion.reforks.failed(now);
-        }
+        // If there was one, it has ended in another way.
+        self.promotion.candidate = None;
         let renewed = self.promotion.renewed;
         let serving = |worker: &&Worker| worker.stage == Stage::Ready;
         let outdated = self

@@ -8,10 +8,13 @@ use crate::settings::Refork;
 /// Before so many requests a worker's caches are not full, and its memory says little.
 const REQUESTS_LEAST: u64 = 500;
 
-/// What is gained has to be as much, and as large a part of what the workers have for themselves: a refork costs a fork
+/// What is gained has to be as much, and so large a part of what the workers have for themselves: a refork costs a fork
 /// for each worker, and all of them start cold.
 const GAIN_LEAST: u64 = 16 * 1024 * 1024;
 const GAIN_SHARE_LEAST: f64 = 0.1;
+
+/// A refork that has gained less than this part of what a worker had for itself has gained little.
+const LITTLE: f64 = 0.25;
 
 /// The part of what two workers both have for themselves that a refork shares for long; the rest is written again, or
 /// never was the same. Measured: `docs/memory.md`.
@@ -132,7 +135,7 @@ impl Reforks {
             return;
         }
         let after = busiest.private;
-        if share(before.saturating_sub(after), before) < GAIN_SHARE_LEAST {
+        if share(before.saturating_sub(after), before) < LITTLE {
             self.wait(now, 2);
         }
         self.last = Last::Judged { after };
@@ -233,7 +236,7 @@ mod tests {
         for minutes in [1, 4, 16, 64, 256, 1024, 1440, 1440] {
             reforks.failed(now);
             let pause = MINUTE * minutes;
-            assert_eq!(reforks.choose(now + pause - MINUTE / 2, 1, &due), None);
+            assert_eq!(reforks.choose(now + pause / 2, 1, &due), None);
             now += pause;
             assert_eq!(reforks.choose(now, 1, &due), Some(id(1)), "{minutes}");
         }

@@ -80,6 +80,10 @@ impl Supervisor {
             let Some(pid) = worker.pid.filter(|_| is_over) else {
                 continue;
             };
+            if worker.is_promoted() {
+                worker.forgo_promotion();
+                self.promotion.candidate_late(now);
+            }
             let signal = match worker.stage {
                 Stage::Retiring { .. } | Stage::Stuck { .. } => Signal::TERM,
                 _ => Signal::KILL,

@@ -41,6 +41,13 @@ module Support
       File.read("/proc/#{pid}/smaps_rollup")[/^Pss:\s+(\d+)/, 1].to_i
     end
 
+    # What a process has for itself alone, in KiB; 0 when it is gone.
+    def unshared(pid)
+      File.read("/proc/#{pid}/smaps_rollup").scan(/^Private_(?:Clean|Dirty):\s+(\d+)/).flatten.sum(&:to_i)
+    rescue *GONE
+      0
+    end
+
     # The sizes of the files without a name that a process has open.
     def unlinked(pid)
       links = Dir.glob("/proc/#{pid}/fd/*").select { |link| target(link)&.match?(%r{\A/(?!memfd:).* \(deleted\)\z}) }

@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/needs"
+require_relative "../../bench/lib/cgroup"
+
+# A server whose processes may have 256 MB together, as in a small container.
+class MemoryCgroupTest < Support::IntegrationTest
+  extend Support::Needs
+
+  needs Bench::Cgroup.obstacle
+
+  LIMIT = 256 << 20
+  # 40 MB that the workers share; a request makes and drops 5 MB, and one to /eat takes all that there is.
+  APP = <<~'RUBY'
+    STOCK = Array.new(200_000) { |number| "an article that is long enough to be outside of its slot: number #{number} " * 2 }
+    run(lambda do |env|
+      (HOARD ||= []) << ("x" * 1_000_000) while env["PATH_INFO"] == "/eat"
+      Array.new(50) { |number| "#{number}" * 100_000 }.sum(&:size)
+      [200, {}, [STOCK.size.to_s]]
+    end)
+  RUBY
+
+  def setup
+    super
+    @cgroup = Bench::Cgroup.new(LIMIT)
+  end
+
+  def teardown
+    super
+    @cgroup.remove
+  end
+
+  def test_as_many_workers_as_fit_serve_a_burst_and_nobody_is_killed
+    server = serve_inside(workers: "auto")
+    statuses = Array.new(64) { Thread.new { Array.new(8) { server.get("/").status } } }.flat_map(&:value)
+
+    assert_equal [200], statuses.uniq
+    assert_equal 0, @cgroup.kills
+    assert_predicate server, :running?
+    refute_match(/worker died|OOM/, server.log)
+  end
+
+  def test_a_worker_that_the_oom_killer_takes_counts_as_recycled
+    server = serve_inside(workers: 2)
+    await_workers(server, 2)
+    others = Thread.new { Array.new(200) { server.get("/").status } }
+    eaten = server.request("POST", "/eat").status
+
+    assert_equal 502, eaten
+    assert_equal [200], others.value.uniq
+    await_log(server, /warn\S* +worker was taken by the OOM killer worker=\d gen=1 pid=\d+ cause="signal 9"/i)
+    eventually(message: "two workers") { server.workers.size == 2 }
+    refute_match(/worker died/, server.log)
+  end
+
+  private
+
+  def serve_inside(workers:)
+    serve(APP, workers: workers, threads: 1, command: @cgroup.wrap(Support::ServerOptions::COMMAND))
+  end
+end

@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class ProcessMemoryTest < Support::IntegrationTest
+  MIB = 1024 * 1024
+  # Keeps as much as the path asks for; 100 KB each hundredth of a second are 10 MB a second.
+  APP = <<~'RUBY'
+    KEPT = []
+    run(lambda do |env|
+      KEPT << ("x" * env["PATH_INFO"].delete("/").to_i)
+      sleep 0.01 if env["QUERY_STRING"] == "slowly"
+      [200, {}, [Process.pid.to_s]]
+    end)
+  RUBY
+  LIMIT = 48 * MIB
+  # The issue's: 150 MB, and never over 165 MB.
+  TOLERANCE = 15 * MIB
+
+  def test_a_worker_that_leaks_is_replaced_near_its_limit_and_no_request_fails
+    server = serve(APP, workers: 1, threads: 1, args: ["--worker-memory", LIMIT.to_s])
+    client = server.connect
+    most = Array.new(900) { leak(server, client) }.max
+
+    assert_operator most, :<=, LIMIT + TOLERANCE
+    assert_match(/is to be replaced worker=1 gen=1 .*reason="too heavy.*" private="\d+ MiB" limit="48 MiB"/, server.log)
+    refute_match(/worker died|ERROR/i, server.log)
+  end
+
+  def test_a_limit_below_what_a_new_worker_weighs_is_told_and_not_tried_over_and_over
+    server = serve(APP, workers: 1, threads: 1, args: %w[--worker-memory 1MB])
+    await_log(server, /warn.*worker_memory is less than a new worker weighs private=/i)
+
+    assert_equal 1, server.log.scan("is to be replaced").size
+    assert_equal 200, server.get("/1").status
+  end
+
+  def test_one_worker_runs_whatever_the_budget_and_the_log_says_what_is_missing
+    server = serve(APP, workers: 3, threads: 1, args: %w[--memory 1MB])
+    await_log(server, /no memory for more workers \(memory\) workers=1 wanted=3 used="\d+ MiB" limit="1 MiB"/)
+    await_log(server, /one worker is more than the memory there is/)
+
+    assert_equal 200, server.get("/1").status
+    assert_equal 1, server.log.scan("is to be replaced").size
+  end
+
+  def test_above_the_budget_the_heaviest_goes_and_comes_back_when_there_is_room
+    server = serve(APP, workers: 2, threads: 1, args: %w[--memory 400MB])
+    await_workers(server, 2)
+    heavy = server.get("/#{500 * MIB}").body.to_i
+    await_log(server, /is to be replaced worker=\d gen=1 pid=#{heavy} reason="all together.*" used="\d+ MiB" limit=/)
+    eventually(message: "two other workers") { server.workers.size == 2 && !server.workers.value?(heavy) }
+
+    assert_equal 3, server.log.scan("worker ready").size
+    refute_match(/worker died|ERROR/i, server.log)
+  end
+
+  def test_the_oom_killer_is_told_to_take_workers_first
+    server = serve(APP, workers: 1)
+    edge, mold, worker = [server.pid, server.mold, *server.workers.values].map do |pid|
+      Integer(File.read("/proc/#{pid}/oom_score_adj"))
+    end
+
+    assert_equal [[edge + 100, 1000].min, [edge + 300, 1000].min], [mold, worker]
+  end
+
+  private
+
+  # What the heaviest worker has for itself after one more request.
+  def leak(server, client)
+    assert_equal 200, client.get("/100000?slowly").status
+    server.workers.each_value.map { |pid| Support::ProcessTree.unshared(pid) * 1024 }.max.to_i
+  end
+end

@@ -186,7 +186,7 @@ impl Supervisor {
     /// The processes that there are now.
     fn processes(&mut self) -> Vec<Process> {
         let mut processes = Vec::new();
-        if let Some(mold) = &self.mold {
+        for mold in self.mold.iter().chain(self.promotion.molds()) {
             processes.push(Process {
                 role: Role::Mold,
                 number: None,

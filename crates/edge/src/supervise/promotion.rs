@@ -55,6 +55,12 @@ impl Promotion {
         heir.is_some_and(|heir| heir.mold.generation == generation)
     }
 
+    /// The molds that come or go beside the one that forks.
+    pub(super) fn molds(&self) -> impl Iterator<Item = &Mold> {
+        let heir = self.heir.iter().map(|heir| &heir.mold);
+        heir.chain(self.leaving.iter().map(|(mold, _)| mold))
+    }
+
     /// Whether a mold may come soon.
     pub(super) fn has_heir(&self) -> bool {
         self.heir.is_some()

@@ -66,8 +66,8 @@ impl Promotion {
         self.heir.is_some()
     }
 
-    /// The worker did not finish in time what it held, so that it only ends; others may not either.
-    pub(super) fn candidate_late(&mut self, now: Instant) {
+    /// The worker did not finish in time what it held, or there is no memory for its successor.
+    pub(super) fn candidate_fails(&mut self, now: Instant) {
         self.candidate = None;
         self.reforks.failed(now);
     }

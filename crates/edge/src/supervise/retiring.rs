@@ -82,7 +82,7 @@ impl Supervisor {
             };
             if worker.is_promoted() {
                 worker.forgo_promotion();
-                self.promotion.candidate_late(now);
+                self.promotion.candidate_fails(now);
             }
             let signal = match worker.stage {
                 Stage::Retiring { .. } | Stage::Stuck { .. } => Signal::TERM,

@@ -37,16 +37,22 @@ impl Supervisor {
     }
 
     /// Drains the worker that is to be replaced when its successor serves, or at once when there is no memory for one
-    /// beside it.
+    /// beside it. Nobody becomes the mold in that case: for a moment there would be one worker less.
     pub(super) fn succeed(&mut self) {
-        if self.roster.serving() < self.wanted && !self.is_full() {
+        let is_short = self.roster.serving() < self.wanted;
+        if is_short && !self.is_full() {
             return;
         }
         let leaver = self
             .roster
-            .iter()
+            .iter_mut()
             .find(|worker| worker.leaves_for.is_some() && worker.stage == Stage::Ready);
-        if let Some(id) = leaver.map(|worker| worker.id) {
+        let Some(worker) = leaver else { return };
+        if is_short && worker.is_promoted() {
+            worker.forgo_promotion();
+            self.promotion.candidate_fails(Instant::now());
+        } else {
+            let id = worker.id;
             self.retire(id, "worker is replaced");
         }
     }

@@ -29,7 +29,7 @@ class ProcessMemoryTest < Support::IntegrationTest
 
   def test_a_limit_below_what_a_new_worker_weighs_is_told_and_not_tried_over_and_over
     server = serve(APP, workers: 1, threads: 1, args: %w[--worker-memory 1MB])
-    await_log(server, /warn.*worker_memory is less than a new worker weighs private=/i)
+    await_log(server, /warn.*workers are soon above worker_memory: it is too small private=/i)
 
     assert_equal 1, server.log.scan("is to be replaced").size
     assert_equal 200, server.get("/1").status

@@ -7,6 +7,9 @@ use super::supervisor::Supervisor;
 use super::worker_id::WorkerId;
 use crate::log::Field;
 
+/// A worker that is too heavy before it has begun so many requests has not grown: the next one will soon be as heavy.
+const REQUESTS_LEAST: u64 = 16;
+
 /// What the processes weigh, and who has to go for it.
 impl Supervisor {
     /// Has all processes weighed when it is time.
@@ -100,12 +103,12 @@ impl Supervisor {
         let Some((id, weight)) = heaviest(&self.roster) else {
             return;
         };
-        if !weight.private.began_too_much() {
-            self.scales.worker_remedy.rest(now);
-        }
         if weight.private.is_too_much() {
             self.relieve_worker(id, &weight, now);
         } else {
+            self.scales.worker_remedy.rest(now);
+        }
+        if !self.roster.is_one_leaving() {
             self.relieve_all(id, now);
         }
     }
@@ -116,7 +119,8 @@ impl Supervisor {
         };
         let private = Size(weight.rollup.private);
         let limit = Size(limit);
-        let advice = if weight.private.began_too_much() {
+        let begun = self.roster.get_mut(id).map_or(0, |worker| worker.begun());
+        let advice = if weight.private.began_too_much() || begun < REQUESTS_LEAST {
             self.scales.worker_remedy.advise(now)
         } else {
             Advice::Try
@@ -127,7 +131,7 @@ impl Supervisor {
             }
             Advice::Tell => {
                 let fields: [Field<'_>; 2] = [("private", &private), ("limit", &limit)];
-                let message = "worker_memory is less than a new worker weighs";
+                let message = "workers are soon above worker_memory: it is too small";
                 self.server.log.warn(message, &fields);
             }
             Advice::Wait => {}

@@ -14,11 +14,15 @@ const GAIN_LEAST: u64 = 16 * 1024 * 1024;
 const GAIN_SHARE_LEAST: f64 = 0.1;
 
 /// A refork that has gained less than this part of what a worker had for itself has gained little.
-const LITTLE: f64 = 0.25;
+const LITTLE: f64 = 0.15;
 
-/// The part of what two workers both have for themselves that a refork shares for long; the rest is written again, or
-/// never was the same. Measured: `docs/memory.md`.
-const SHARED_AGAIN: f64 = 0.5;
+/// The part of what two workers both have for themselves that a refork shares for long; the rest is written again by the
+/// first requests, or never was the same. Measured: 0.12 where requests only make garbage, 0.2 in Rails, 0.55 where
+/// caches fill (`docs/memory.md`).
+const SHARED_AT_FIRST: f64 = 0.25;
+
+/// The same for what workers have gathered since, beyond what the first requests after a refork wrote again.
+const SHARED_OF_GROWTH: f64 = 0.5;
 
 /// The first pause, which doubles with each refork and once more with each that failed or gained little.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
@@ -143,16 +147,16 @@ impl Reforks {
 
     /// Whether what is shared again is worth it.
     fn pays(&self, busiest: &Candidate, workers: &[Candidate]) -> bool {
-        let floor = match self.last {
-            Last::None => 0,
+        let (floor, shared) = match self.last {
+            Last::None => (0, SHARED_AT_FIRST),
             Last::Open { .. } => return false,
-            Last::Judged { after } => after,
+            Last::Judged { after } => (after, SHARED_OF_GROWTH),
         };
         let others = workers.iter().filter(|worker| worker.id != busiest.id);
         let common = others.map(|worker| worker.private.min(busiest.private));
         let above: u64 = common.map(|bytes| bytes.saturating_sub(floor)).sum();
         let all: u64 = workers.iter().map(|worker| worker.private).sum();
-        let gain = scaled(above, SHARED_AGAIN);
+        let gain = scaled(above, shared);
         gain >= GAIN_LEAST && share(gain, all) >= GAIN_SHARE_LEAST
     }
 }
@@ -267,13 +271,13 @@ mod tests {
         let (mut reforks, now) = auto();
         let mut choose = |figures: &[(u64, u64)]| reforks.choose(now, 1, &workers(figures));
         let busy = 10_000;
-        assert_eq!(choose(&[(busy, 40 * MB), (1, 40 * MB)]), Some(id(1)));
+        assert_eq!(choose(&[(busy, 80 * MB), (1, 80 * MB)]), Some(id(1)));
         // Too little in bytes.
-        assert_eq!(choose(&[(busy, 30 * MB), (1, 30 * MB)]), None);
+        assert_eq!(choose(&[(busy, 60 * MB), (1, 60 * MB)]), None);
         // Too little in relation: what one has alone is not shared by anything.
-        assert_eq!(choose(&[(busy, 200 * MB), (1, 40 * MB)]), None);
+        assert_eq!(choose(&[(busy, 400 * MB), (1, 80 * MB)]), None);
         // Caches are not full.
-        assert_eq!(choose(&[(400, 40 * MB), (1, 40 * MB)]), None);
+        assert_eq!(choose(&[(400, 80 * MB), (1, 80 * MB)]), None);
         // Nobody has measured.
         assert_eq!(choose(&[(busy, 0), (1, 0)]), None);
         // There is nobody to share with.

@@ -6,12 +6,16 @@ module Carat
   # Lets libraries that keep something for each thread keep it for each fiber: with fibers, all requests of a worker run
   # in one thread, and would share a database connection and the transaction on it.
   module FiberIsolation
+    AUTOLOAD_NEEDS_THREADS = RUBY_VERSION < "3.2"
+    private_constant :AUTOLOAD_NEEDS_THREADS
+
     module_function
 
     # To be called when the application has been loaded, before it is forked; `fibers` is how many requests a worker
     # runs at once, `log` where words for the operator go. Raises ConfigError for an ActiveRecord that cannot do it.
     def establish(fibers, log: $stderr)
       ::Sequel.extension(:fiber_concurrency) if defined?(::Sequel.extension)
+      load_constants(::Rack) if defined?(::Rack) && AUTOLOAD_NEEDS_THREADS
       refuse_old_rails
       return unless isolation?
 
@@ -20,6 +24,18 @@ module Carat
       scarce_pools(fibers).each do |pool|
         log.write("carat: mold: #{fibers} fibers of a worker share #{pool.size} connections to the database " \
                   "#{pool.db_config.name.inspect}: those that find none free wait for #{pool.checkout_timeout} s\n")
+      end
+    end
+
+    # While one fiber autoloads a constant, the others wait for it as threads do only from Ruby 3.2 on; before, they are told
+    # that there is no such constant. So what Rack would load with the first requests is loaded now.
+    def load_constants(owner)
+      owner.constants(false).each do |name|
+        was_ahead = owner.autoload?(name)
+        constant = owner.const_get(name)
+        load_constants(constant) if was_ahead && constant.is_a?(Module)
+      rescue LoadError
+        # It needs a library that is not there, and nobody has asked for it.
       end
     end
 
@@ -50,6 +66,6 @@ module Carat
       defined?(::ActiveRecord) && !::ActiveRecord.autoload?(:Base)
     end
 
-    private_class_method :refuse_old_rails, :isolation?, :give_connections_back, :scarce_pools, :records?
+    private_class_method :load_constants, :refuse_old_rails, :isolation?, :give_connections_back, :scarce_pools, :records?
   end
 end

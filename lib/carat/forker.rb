@@ -5,6 +5,7 @@ require_relative "figures"
 require_relative "grandchild"
 require_relative "oom_score"
 require_relative "output"
+require_relative "worker_exit"
 require_relative "worker_order"
 
 module Carat
@@ -27,6 +28,7 @@ module Carat
           return worker if worker
         when :ask_figures then @control.figures(Figures.new.to_json)
         when :drain then break
+        when :bye then WorkerExit.of_server
         end
       end
       finish
@@ -68,7 +70,7 @@ module Carat
       control&.close
     end
 
-    # The application lives on, in the workers and perhaps in the next mold: its at_exit blocks do not run here.
+    # The application lives on in the next mold: its at_exit blocks do not run here.
     def finish
       Output.flush
       exit!(0)

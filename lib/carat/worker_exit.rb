@@ -18,8 +18,14 @@ module Carat
         end_threads
         remove_temporary_files(log)
         Output.flush
-        exit!(status(error))
+        exit!(status(error)) unless @inherits
       end
+    end
+
+    # Ends a mold when the server does, with the blocks that it has inherited, too: nobody else is left to run them.
+    def of_server
+      @inherits = true
+      exit
     end
 
     # Ruby would tell of it when the blocks have run.

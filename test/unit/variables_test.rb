@@ -32,7 +32,7 @@ class VariablesTest < Minitest::Test
   end
 
   def test_errors_name_the_variable
-    assert_refused 'RAILS_MAX_THREADS: "some" is not a whole number from 1 to 100', :threads, "RAILS_MAX_THREADS" => "some"
+    assert_refused 'RAILS_MAX_THREADS: "x" is not a whole number from 1 to 100', :threads, "RAILS_MAX_THREADS" => "x"
     assert_refused 'PORT: "http" is not a whole number from 0 to 65535', :bind, "PORT" => "http"
     assert_refused "CARAT_BIND: \"x\" is not an address; write #{Carat::Type::Address::FORMS}", :bind,
                    "CARAT_BIND" => "x"

@@ -191,66 +191,25 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 }
 
 #[cfg(test)]
+const PLAIN: &str = r#"{
+    "version": "", "directory": "/", "mold_command": [], "mold_environment": {}, "bind": [], "backlog": 1,
+    "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
+    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615,
+    "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",
+    "access_log": false, "spool_dir": "/var/tmp", "spool_limit": 18446744073709551615, "inline_body_limit": 1,
+    "body_buffer": 1, "request_body": "whole", "multipart": "app", "max_parts": 1, "max_files": 1,
+    "max_part_header": 1, "max_field_bytes": 1, "decode_requests": false, "max_decoded_body": 1,
+    "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "max_uri": 1,
+    "max_connections": 1, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
+    "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
+    "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "shutdown_timeout": 60,
+    "boot_timeout": 60
+}"#;
+
+#[cfg(test)]
 impl Settings {
     /// Settings that keep a test waiting for nothing.
-    #[expect(clippy::too_many_lines, reason = "a line for each option")]
     pub(crate) fn plain() -> Settings {
-        let long = Duration::from_secs(60);
-        Settings {
-            version: String::new(),
-            directory: PathBuf::from("/"),
-            mold_command: Vec::new(),
-            mold_environment: BTreeMap::new(),
-            bind: Vec::new(),
-            backlog: 1,
-            ready_fd: None,
-            workers: Workers::Between { min: 1, max: 1 },
-            threads: 1,
-            fibers: None,
-            queue_time_target: long,
-            worker_idle_timeout: long,
-            worker_requests: None,
-            worker_age: None,
-            memory: MemoryBudget::Bytes(u64::MAX),
-            worker_memory: None,
-            refork: Refork::Off,
-            control_socket: None,
-            log: Some(PathBuf::from("/dev/null")),
-            log_format: LogFormat::Text,
-            access_log: false,
-            spool_dir: PathBuf::from("/var/tmp"),
-            spool_limit: u64::MAX,
-            inline_body_limit: 1,
-            body_buffer: 1,
-            request_body: RequestMode::Whole,
-            multipart: Multipart::App,
-            max_parts: 1,
-            max_files: 1,
-            max_part_header: 1,
-            max_field_bytes: 1,
-            decode_requests: false,
-            max_decoded_body: 1,
-            max_decode_ratio: 1,
-            max_body: 1,
-            max_header_bytes: 1,
-            max_headers: 1,
-            max_uri: 1,
-            max_connections: 1,
-            body_min_rate: 0,
-            write_timeout: long,
-            write_min_rate: 0,
-            compress: false,
-            compress_min_bytes: 0,
-            gzip_level: 1,
-            brotli_level: 1,
-            zstd_level: 1,
-            queue_limit: 1,
-            header_timeout: long,
-            idle_timeout: long,
-            request_timeout: long,
-            queue_timeout: long,
-            shutdown_timeout: long,
-            boot_timeout: long,
-        }
+        serde_json::from_str(PLAIN).expect("every setting")
     }
 }

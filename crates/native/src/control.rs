@@ -34,6 +34,8 @@ struct State {
 /// What the edge asks for.
 enum Message {
     Drain,
+    /// The server ends.
+    Bye,
     AskStack(AskStack),
     AskFigures,
     ForkWorker(ForkWorker, Vec<OwnedFd>),
@@ -90,7 +92,7 @@ impl Control {
         control.send(ruby, |out| hello.encode(out))
     }
 
-    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:promote, generation]`, `[:ask_figures]`,
+    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:bye]`, `[:promote, generation]`, `[:ask_figures]`,
     /// `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when
     /// the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
@@ -98,6 +100,7 @@ impl Control {
         Ok(match message {
             Message::End => None,
             Message::Drain => Some(ruby.ary_new_from_values(&[ruby.to_symbol("drain")])),
+            Message::Bye => Some(ruby.ary_new_from_values(&[ruby.to_symbol("bye")])),
             Message::AskFigures => Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_figures")])),
             Message::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
@@ -192,6 +195,7 @@ impl State {
         };
         Ok(Some(match frame.kind {
             Kind::Drain => Message::Drain,
+            Kind::Bye => Message::Bye,
             Kind::AskFigures => Message::AskFigures,
             Kind::AskStack => Message::AskStack(AskStack::decode(frame.payload)?),
             Kind::Promote => Message::Promote(decode_promote(frame.payload)?),

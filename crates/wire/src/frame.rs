@@ -16,7 +16,7 @@ pub enum Kind {
     Ready = 2,
     /// Finish what is running, take nothing new, then close.
     Drain = 3,
-    /// Nothing more follows from this side.
+    /// Nothing more follows from this side; edge to mold: the server ends.
     Bye = 4,
     /// Edge: a request for the application.
     Request = 16,

@@ -1,5 +1,4 @@
 use std::cell::{Cell, Ref, RefCell};
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::rc::Rc;
@@ -11,22 +10,15 @@ use link::Outbox;
 use super::encode::encode;
 use super::exchange::Exchange;
 use super::holding::{Held, Holding, Stage};
+use super::lane_tag::LaneTag;
 use super::pace::{PREFETCH_WAIT, Pace};
 use super::page::{RECALL_REFRESH, SharedPage};
 use super::stall::Stall;
 use crate::body::StreamSender;
 use crate::frames::FrameSocket;
-use crate::supervise::WorkerId;
 
 /// With so many bytes waiting to be sent, a lane takes no further request.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
-
-/// Which lane of which worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LaneTag {
-    pub(crate) worker: WorkerId,
-    pub(crate) lane: u16,
-}
 
 /// One Ruby thread, seen from the edge: what it was given and has not answered. A lane of capacity 1 works on the first
 /// of its requests while others may wait behind it; one of many works on all that it has, and is given no more than that.
@@ -326,12 +318,6 @@ impl Lane {
     }
 }
 
-impl fmt::Display for LaneTag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.worker, self.lane)
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use http::Request;
@@ -341,6 +327,7 @@ pub(super) mod tests {
     use crate::dispatch::Call;
     use crate::http::Peer;
     use crate::listen::Local;
+    use crate::supervise::WorkerId;
 
     const LIMIT: Duration = Duration::from_secs(1);
 

@@ -22,7 +22,7 @@ pub(crate) struct Demand {
     pub(crate) waiting: usize,
     /// How many requests one worker runs at once.
     pub(crate) places: usize,
-    /// Workers that do not serve yet.
+    /// Workers that are wanted and do not serve yet.
     pub(crate) booting: u32,
 }
 

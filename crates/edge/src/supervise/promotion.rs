@@ -72,6 +72,11 @@ impl Promotion {
         self.reforks.failed(now);
     }
 
+    /// Whether all molds that were to end have ended.
+    pub(super) fn nobody_leaves(&self) -> bool {
+        self.leaving.is_empty()
+    }
+
     /// The processes that are neither a worker nor the mold.
     pub(super) fn pids(&self) -> impl Iterator<Item = u32> {
         let heir = self.heir.iter().map(|heir| heir.mold.pid);
@@ -163,11 +168,22 @@ impl Supervisor {
             worker.begun_before = worker.begun();
         }
         if let Some(old) = self.mold.replace(mold) {
-            old.channel
-                .send(Vec::new(), |out| encode_signal(out, wire::Kind::Drain));
             let deadline = now + self.server.settings.shutdown_timeout;
-            self.promotion.leaving.push((old, deadline));
+            self.dismiss(old, wire::Kind::Drain, deadline);
         }
+    }
+
+    /// The server ends: the mold runs what the application wants to be run then, and ends before `deadline`.
+    pub(super) fn dismiss_mold(&mut self, deadline: Instant) {
+        if let Some(mold) = self.mold.take_if(|mold| mold.is_ready) {
+            self.dismiss(mold, wire::Kind::Bye, deadline);
+        }
+    }
+
+    fn dismiss(&mut self, mold: Mold, farewell: wire::Kind, deadline: Instant) {
+        mold.channel
+            .send(Vec::new(), |out| encode_signal(out, farewell));
+        self.promotion.leaving.push((mold, deadline));
     }
 
     /// The worker cannot be the mold, for this reason; `is_final` when no other of its generation can. It ends, the mold
@@ -231,7 +247,7 @@ impl Supervisor {
         }
     }
 
-    fn kill_overdue_molds(&mut self, now: Instant) {
+    pub(super) fn kill_overdue_molds(&mut self, now: Instant) {
         let limit = self.server.settings.boot_timeout;
         let heir = self.promotion.heir.as_ref();
         if let Some(late) = heir.filter(|heir| now.duration_since(heir.mold.started) > limit) {

@@ -5,6 +5,7 @@ use rustix::process::Signal;
 use super::roster::Boot;
 use super::signals::{Request, Signals, signal_process};
 use super::supervisor::{Fatal, Supervisor};
+use super::workers::KILL_AFTER;
 use crate::board::TICK;
 
 /// Wrappers such as `timeout` send a signal twice, to the process and to its group: what comes this
@@ -101,13 +102,15 @@ impl Supervisor {
             if !retired && self.server.is_idle() {
                 retired = true;
                 self.retire_all();
+                self.dismiss_mold(Instant::now() + KILL_AFTER);
             }
             if retired {
                 self.end_overdue(Instant::now());
+                self.kill_overdue_molds(Instant::now());
             } else {
                 self.keep_up()?;
             }
-            if retired && self.roster.is_empty() {
+            if retired && self.roster.is_empty() && self.promotion.nobody_leaves() {
                 return Ok(Ending::Finished);
             }
         }

@@ -70,7 +70,7 @@ impl Supervisor {
             queue_time,
             waiting,
             places: self.server.settings.places(),
-            booting: self.roster.booting(),
+            booting: self.roster.booting() + self.roster.missing(self.wanted),
         };
         let affordable = self.roster.staying().saturating_add(self.room());
         let asked = self.elastic().grown(self.wanted, &demand);

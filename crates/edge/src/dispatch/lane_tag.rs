@@ -1,0 +1,16 @@
+use std::fmt;
+
+use crate::supervise::WorkerId;
+
+/// Which lane of which worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LaneTag {
+    pub(crate) worker: WorkerId,
+    pub(crate) lane: u16,
+}
+
+impl fmt::Display for LaneTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.worker, self.lane)
+    }
+}

@@ -27,8 +27,8 @@ module Carat
       end
     end
 
-    # While one fiber autoloads a constant, the others wait for it as threads do only from Ruby 3.2 on; before, they are told
-    # that there is no such constant. So what Rack would load with the first requests is loaded now.
+    # While one fiber autoloads a constant, Ruby before 3.2 tells the others that there is none. So what Rack would load
+    # with the first requests is loaded now.
     def load_constants(owner)
       owner.constants(false).each do |name|
         was_ahead = owner.autoload?(name)
@@ -66,6 +66,7 @@ module Carat
       defined?(::ActiveRecord) && !::ActiveRecord.autoload?(:Base)
     end
 
-    private_class_method :load_constants, :refuse_old_rails, :isolation?, :give_connections_back, :scarce_pools, :records?
+    private_class_method :load_constants, :refuse_old_rails, :isolation?, :give_connections_back, :scarce_pools,
+                         :records?
   end
 end

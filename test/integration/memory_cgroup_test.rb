@@ -54,6 +54,14 @@ class MemoryCgroupTest < Support::IntegrationTest
     refute_match(/worker died/, server.log)
   end
 
+  def test_an_application_that_does_not_fit_ends_the_boot_and_says_why
+    app = 'HOARD = []; loop { HOARD << ("x" * 1_000_000) }'
+    server = server(app: app, command: @cgroup.wrap(Support::ServerOptions::COMMAND))
+
+    assert_equal 1, server.run.exitstatus
+    assert_match(/the mold ended \(signal 9 of the OOM killer\)/, server.log)
+  end
+
   private
 
   def serve_inside(workers:)

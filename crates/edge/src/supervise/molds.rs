@@ -69,12 +69,15 @@ impl Supervisor {
 
     /// The mold is dead.
     pub(super) fn mold_died(&mut self, cause: &Ended) -> Result<(), Fatal> {
+        let is_taken = cause.is_kill() && self.scales.took(Instant::now());
+        let whose = if is_taken { " of the OOM killer" } else { "" };
+        let cause = format!("{cause}{whose}");
         match &self.mold {
             Some(mold) if mold.is_ready => {
                 let fields: [Field<'_>; 3] = [
                     ("gen", &mold.generation),
                     ("pid", &mold.pid),
-                    ("cause", cause),
+                    ("cause", &cause),
                 ];
                 self.server.log.error("mold died", &fields);
                 self.mold = None;

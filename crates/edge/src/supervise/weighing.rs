@@ -70,8 +70,10 @@ impl Supervisor {
         }
         let staying = self.roster.staying();
         let allowed = self.room().max(u32::from(staying == 0)).min(missing);
-        let is_replacing = self.roster.is_one_leaving() || self.roster.booting() > 0;
-        if allowed == 0 && !is_replacing {
+        let is_changing = self.roster.is_one_leaving()
+            || self.roster.booting() > 0
+            || !self.scales.sampler.is_current(Instant::now());
+        if allowed == 0 && !is_changing {
             self.tell_shortage(staying);
         }
         allowed

@@ -92,6 +92,11 @@ impl Sampler {
         !self.is_reading && now >= self.due
     }
 
+    /// Whether nothing has changed since the last sample was taken, as far as is known.
+    pub(crate) fn is_current(&self, now: Instant) -> bool {
+        !self.is_reading && now < self.due
+    }
+
     /// Something has changed: the next sample is taken as soon as can be.
     pub(crate) fn hurry(&mut self, now: Instant) {
         self.due = now;
@@ -146,8 +151,10 @@ mod tests {
             panic!("{event:?}");
         };
         assert!(sample.total() > 0);
+        assert!(!sampler.is_current(now));
         sampler.finish(now, SECOND);
         assert!(!sampler.is_due(now + SECOND / 2));
+        assert!(sampler.is_current(now + SECOND / 2));
         assert!(sampler.is_due(now + SECOND));
     }
 

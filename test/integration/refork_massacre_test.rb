@@ -10,6 +10,8 @@ class ReforkMassacreTest < Support::IntegrationTest
       [200, {}, [env["PATH_INFO"]]]
     end)
   RUBY
+  # Each step takes long enough that somebody can be killed in it.
+  CONFIG = "on_worker_boot { sleep 0.3 }\nbefore_refork { sleep 0.3 }\n"
   # The lines of a refork, in their order, and who is killed when each is written: whom it names, or the mold.
   STEPS = [
     [/is to be replaced .* pid=(\d+) reason="it becomes the next mold/, :named],
@@ -23,7 +25,7 @@ class ReforkMassacreTest < Support::IntegrationTest
   ].freeze
 
   def test_every_get_is_answered_whoever_is_killed
-    server = serve(APP, workers: 3, threads: 2, args: %w[--refork 100], config: "before_refork { sleep 0.1 }")
+    server = serve(APP, workers: 3, threads: 2, args: %w[--refork 100], config: CONFIG)
     await_workers(server, 3)
     done = false
     clients = Array.new(3) { |number| Thread.new { outcomes_until(server, "/#{number}-") { done } } }
@@ -56,7 +58,9 @@ class ReforkMassacreTest < Support::IntegrationTest
     STEPS.each do |line, victim|
       found = eventually(within: 30, message: line.inspect) { server.log.match(line, seen) }
       seen = found.end(0)
-      Support::ProcessTree.kill([victim == :mold ? server.mold : found[1].to_i]) unless victim == :none
+      mold = found.pre_match.scan(/mold ready gen=\d+ pid=(\d+)/).flatten.last
+      victims = { named: found[1], mold: mold, none: nil }
+      Support::ProcessTree.kill([*victims.fetch(victim)].map(&:to_i))
     end
   end
 

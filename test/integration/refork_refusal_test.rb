@@ -14,9 +14,9 @@ class ReforkRefusalTest < Support::IntegrationTest
       before_refork { note.call("before") }
       after_refork { note.call("after") }
     RUBY
-    await_log(server, /mold ready gen=2/)
+    mold = await_log(server, /mold ready gen=2 pid=(\d+)/)[1]
 
-    expected = %w[shutdown before after].map { |hook| "#{hook} #{server.mold}" }
+    expected = %w[shutdown before after].map { |hook| "#{hook} #{mold}" }
     assert_equal expected, server.directory.read("hooks").lines(chomp: true).first(3)
   end
 
@@ -86,7 +86,7 @@ class ReforkRefusalTest < Support::IntegrationTest
   def test_when_the_old_mold_dies_meanwhile_the_new_one_takes_over
     server = refork(PID, config: 'before_refork { sleep 0.01 until File.exist?("go") }')
     await_log(server, /is to be the next mold/)
-    Process.kill(:KILL, server.mold)
+    Process.kill(:KILL, server.log[/mold ready gen=1 pid=(\d+)/, 1].to_i)
     await_log(server, /mold died gen=1/)
     server.directory.write("go", "")
     await_log(server, /mold ready gen=2/)

@@ -28,7 +28,7 @@ class ReforkTest < Support::IntegrationTest
   def test_no_request_fails_and_all_workers_are_of_the_new_generation
     { threads: 2, fibers: 16 }.each do |kind, size|
       server = serve(CACHING, workers: 2, kind => size, args: %W[--refork 50,#{NEVER}])
-      statuses = while_renewed(server, 2) { server.get.status }
+      statuses = under_load(server) { while_renewed(server, 2) { server.get } }
 
       assert_equal [200], statuses.uniq
       assert_equal ["carat: mold gen=2", "carat: worker=1 gen=2", "carat: worker=2 gen=2"], titles(server)
@@ -121,6 +121,27 @@ class ReforkTest < Support::IntegrationTest
       generations.size > 1 && generations.min >= generation && server.workers.any?
     end
     answers
+  end
+
+  # The statuses of what clients ask without a pause while the block runs.
+  def under_load(server)
+    done = false
+    clients = Array.new(4) { Thread.new { ask_until(server) { done } } }
+    yield
+    done = true
+    clients.flat_map(&:value)
+  ensure
+    done = true
+  end
+
+  def ask_until(server)
+    client = server.connect
+    statuses = []
+    until yield
+      client.request("GET", "/")
+      statuses << client.read_response.status
+    end
+    statuses
   end
 
   def titles(server)

@@ -10,10 +10,12 @@ use link::Outbox;
 use super::encode::encode;
 use super::exchange::Exchange;
 use super::holding::{Held, Holding, Stage};
+use super::lane_state::State;
 use super::lane_tag::LaneTag;
 use super::pace::{PREFETCH_WAIT, Pace};
 use super::page::{RECALL_REFRESH, SharedPage};
 use super::stall::Stall;
+use super::usage::Usage;
 use crate::body::StreamSender;
 use crate::frames::FrameSocket;
 
@@ -34,22 +36,9 @@ pub(crate) struct Lane {
     is_clogged: Cell<bool>,
     held: RefCell<Holding>,
     pace: Cell<Pace>,
-    begun: Cell<u64>,
-    used: Cell<Instant>,
+    usage: Usage,
     stall: Stall,
     waker: RefCell<Option<Waker>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// The worker has not said hello yet.
-    Opening,
-    /// Takes requests.
-    Open,
-    /// Finishes what it holds.
-    Draining,
-    /// Its worker is gone.
-    Closed,
 }
 
 impl Lane {
@@ -64,8 +53,7 @@ impl Lane {
             is_clogged: Cell::new(false),
             held: RefCell::default(),
             pace: Cell::default(),
-            begun: Cell::new(0),
-            used: Cell::new(Instant::now()),
+            usage: Usage::default(),
             stall: Stall::default(),
             waker: RefCell::default(),
         }
@@ -104,13 +92,13 @@ impl Lane {
 
     /// How many requests the worker was given.
     pub(crate) fn begun_count(&self) -> u64 {
-        self.begun.get()
+        self.usage.begun()
     }
 
     /// How long the worker has held nothing.
     pub(crate) fn idle(&self, now: Instant) -> Duration {
         if self.is_empty() {
-            now.saturating_duration_since(self.used.get())
+            self.usage.quiet(now)
         } else {
             Duration::ZERO
         }
@@ -183,8 +171,7 @@ impl Lane {
             self.page.refresh_recall()?;
         }
         held.add(ticket, exchange, now);
-        self.begun.set(self.begun.get() + 1);
-        self.used.set(now);
+        self.usage.begin(now);
         self.wake();
         Ok(())
     }
@@ -194,7 +181,7 @@ impl Lane {
         let mut held = self.held.borrow_mut();
         let is_oldest = held.oldest().is_some_and(|oldest| oldest.id == id);
         let released = held.remove(id)?;
-        self.used.set(now);
+        self.usage.end(now);
         if is_oldest && !self.is_of_many() {
             // Its thread comes to the next one only now.
             if let Some(next) = held.oldest_mut() {

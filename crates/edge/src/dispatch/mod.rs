@@ -8,6 +8,7 @@ mod exchange;
 mod feed;
 mod holding;
 mod lane;
+mod lane_state;
 mod lane_tag;
 mod losses;
 mod pace;
@@ -15,6 +16,7 @@ mod page;
 mod queue_time;
 mod stall;
 mod traffic;
+mod usage;
 
 pub(crate) use answer::Answer;
 pub(crate) use call::{Call, CallBody};

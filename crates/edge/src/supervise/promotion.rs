@@ -112,14 +112,17 @@ impl Supervisor {
         let Some(mold) = self.mold.as_ref().filter(|mold| mold.is_ready) else {
             return;
         };
+        // What a worker has leaked would be in all others from then on.
+        let limit = self.server.settings.worker_memory.unwrap_or(u64::MAX) / 2;
         let candidates: Vec<_> = self
             .roster
             .iter()
             .filter(|worker| worker.stage == Stage::Ready && worker.leaves_for.is_none())
+            .filter(|worker| worker.private() < limit)
             .map(|worker| Candidate {
                 id: worker.id,
                 requests: worker.begun_since_takeover(),
-                private: worker.weight.map_or(0, |weight| weight.rollup.private),
+                private: worker.private(),
             })
             .collect();
         let reforks = &mut self.promotion.reforks;

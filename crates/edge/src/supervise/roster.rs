@@ -64,6 +64,11 @@ impl Worker {
         }
     }
 
+    /// What it has for itself, in bytes; 0 when it has not been weighed.
+    pub(crate) fn private(&self) -> u64 {
+        self.weight.map_or(0, |weight| weight.rollup.private)
+    }
+
     /// How long it has served.
     pub(crate) fn age(&self, now: Instant) -> Duration {
         let since = self.ready_since.unwrap_or(now);

@@ -1,0 +1,41 @@
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// How much a lane is used.
+#[derive(Debug)]
+pub(super) struct Usage {
+    begun: Cell<u64>,
+    last: Cell<Instant>,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Usage {
+            begun: Cell::new(0),
+            last: Cell::new(Instant::now()),
+        }
+    }
+}
+
+impl Usage {
+    /// The lane was given a request.
+    pub(super) fn begin(&self, now: Instant) {
+        self.begun.set(self.begun.get() + 1);
+        self.last.set(now);
+    }
+
+    /// One of its requests is over.
+    pub(super) fn end(&self, now: Instant) {
+        self.last.set(now);
+    }
+
+    /// How many requests it was given.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun.get()
+    }
+
+    /// Since when nothing has begun or ended.
+    pub(super) fn quiet(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.last.get())
+    }
+}

@@ -240,16 +240,17 @@ class StreamInputTest < Support::NativeTest
 
   private
 
-  # Sends a byte of the body for each piece of the answer, and takes both to their ends.
+  # Sends a byte of the body for each piece of the answer once the body is wanted, and takes both to their ends.
   def take_turns(lane)
     @written = sent = 0
-    until @written == 8 * WINDOW
+    wanted = false
+    until wanted && @written == 8 * WINDOW
       kind, payload = lane.frame
-      next if kind == :window
+      next wanted = true if kind == :window
 
       @written += payload.bytesize - 4
       lane.send_bytes(Support::Wire.window(1, payload.bytesize - 4))
-      lane.send_bytes(Support::Wire.chunk(1, "x")) if (sent += 1) <= 100
+      lane.send_bytes(Support::Wire.chunk(1, "x")) if wanted && (sent += 1) <= 100
     end
     lane.send_bytes(Support::Wire.chunk(1, "x" * [100 - sent, 0].max) + Support::Wire.end(1))
   end

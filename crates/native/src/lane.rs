@@ -173,9 +173,11 @@ impl Lane {
                 step(&mut state, self.io.socket(ruby)?)
                     .map_err(|failure| error::link(ruby, failure))?
             };
-            self.announce(ruby)?;
+            let is_old = self.announce(ruby)?;
             match reached {
                 Step::Done(result) => return Ok(result),
+                // What it wants may have been read by one of those that were woken.
+                Step::Wait(Readiness::Readable) if is_old => {}
                 Step::Wait(Readiness::Writable) => self.io.wait(ruby, Readiness::Writable)?,
                 Step::Wait(Readiness::Readable) => {
                     let read = || self.io.wait(ruby, Readiness::Readable);
@@ -196,8 +198,8 @@ impl Lane {
         paused
     }
 
-    /// Wakes those for whom something has been read.
-    fn announce(&self, ruby: &Ruby) -> Result<(), Error> {
+    /// Wakes those for whom something has been read; whether there was anybody.
+    fn announce(&self, ruby: &Ruby) -> Result<bool, Error> {
         let (news, has_request) = borrow(ruby, &self.state)?.session.take_news();
         self.turns.announce(ruby, &news, has_request)
     }

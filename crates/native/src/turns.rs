@@ -31,6 +31,8 @@ pub(crate) struct Turns {
     /// Somebody has been woken to read and has not come yet.
     is_promised: Cell<bool>,
     waiting: RefCell<Waiting>,
+    /// Doors that nobody waits behind. To make one is to run Ruby, and then other threads may.
+    spare: RefCell<Vec<Door>>,
 }
 
 /// Who is not reading.
@@ -74,35 +76,46 @@ impl Turns {
         ready
     }
 
-    /// Waits until somebody wakes this one.
+    /// Waits until somebody wakes this one, or returns at once when a door had to be made for it: what it waits for may
+    /// have come meanwhile.
     pub(crate) fn wait_for_others(&self, ruby: &Ruby, want: Want) -> Result<(), Error> {
-        let door: Value = roots().queue(ruby).new_instance(())?;
-        self.waiting.borrow_mut().at(want).push(door.into());
+        let Some(door) = self.spare.borrow_mut().pop() else {
+            let door: Value = roots().queue(ruby).new_instance(())?;
+            self.spare.borrow_mut().push(door.into());
+            return Ok(());
+        };
+        self.waiting.borrow_mut().at(want).push(door);
+        let door = ruby.get_inner(door);
         let woken = door.funcall::<_, _, Value>("pop", ());
         if !self.waiting.borrow_mut().remove(ruby, want, door) {
             self.is_promised.set(false);
         }
-        woken.map(|_| ())
+        // Somebody may have opened the door of one that was interrupted.
+        woken.map(|_| self.spare.borrow_mut().push(door.into()))
     }
 
-    /// Wakes those for whom something has come: the requests in `news`, or a request that nobody has taken yet.
+    /// Wakes those for whom something has come: the requests in `news`, or a request that nobody has taken yet. Whether
+    /// there was anybody: then other threads may have run.
     pub(crate) fn announce(
         &self,
         ruby: &Ruby,
         news: &[u32],
         has_request: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
+        let mut has_woken = false;
         for id in news {
             let doors = self.waiting.borrow_mut().listeners.remove(id);
             for door in doors.into_iter().flatten() {
                 open(ruby, door)?;
+                has_woken = true;
             }
         }
         if has_request && !self.is_promised.get() {
             let taker = self.waiting.borrow_mut().taker();
+            has_woken |= taker.is_some();
             self.promise(ruby, taker)?;
         }
-        Ok(())
+        Ok(has_woken)
     }
 
     /// Has somebody else read when nobody does any more; when all who might are busy, a new place if there `may_be` one.
@@ -125,7 +138,9 @@ impl Turns {
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         let waiting = self.waiting.borrow();
         let news = waiting.listeners.values().flatten();
-        for door in waiting.takers.iter().chain(news).chain(&waiting.suppliers) {
+        let spare = self.spare.borrow();
+        let rest = waiting.suppliers.iter().chain(&*spare);
+        for door in waiting.takers.iter().chain(news).chain(rest) {
             marker.mark(*door);
         }
     }

@@ -31,9 +31,12 @@ class BenchPageOriginTest < Minitest::Test
 
   private
 
-  # The PageOrigin of a child while it keeps what the block gave.
+  # The PageOrigin of a child while it keeps what the block gave. A collection, in either process, would write to many
+  # more pages.
   def in_child
     reader, writer = IO.pipe
+    GC.start
+    GC.disable
     pid = fork do
       kept = yield
       writer.puts(kept.bytesize)
@@ -42,6 +45,7 @@ class BenchPageOriginTest < Minitest::Test
     reader.gets
     Bench::PageOrigin.of(pid, Process.pid)
   ensure
+    GC.enable
     Process.kill(:KILL, pid)
     Process.wait(pid)
   end

@@ -63,7 +63,7 @@ module Native
     end
 
     def test_an_order_that_has_no_place_here_is_an_error
-      @edge.send_frame(Support::Wire.frame(:bye))
+      @edge.send_frame(Support::Wire.frame(:ready))
       assert_raises(Carat::Native::LinkError) { @control.receive }
     end
 

@@ -26,7 +26,7 @@ class RackHandlerTest < Minitest::Test
       rescue LoadError
         exit 3
       end
-      puts #{registry}.get("carat").name, #{registry}.get("carat").valid_options.key?("workers=N")
+      puts #{registry}.get("carat").name, #{registry}.get("carat").valid_options.key?("threads=N")
     RUBY
     out, status = Open3.capture2(RbConfig.ruby, "-I", LIBRARY, "-e", code)
     skip "#{file} is not installed" if status.exitstatus == 3

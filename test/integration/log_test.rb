@@ -24,6 +24,7 @@ class LogTest < Support::IntegrationTest
     assert_empty lines.grep_v(STAMP)
     events = lines.map { |line| line.sub(STAMP, "").sub(/(worker ready .*) boot_ms=\d+\z/, "\\1") }.sort
     assert_match(/\Alistening url=http:\S+ version=\d\S+ pid=#{edge}\z/, events.shift)
+    assert_equal "mold ended gen=1 pid=#{mold} cause=\"exit status 0\"", events.shift
     assert_match(/\Amold ready gen=1 pid=#{mold} boot_ms=\d+\z/, events.shift)
     expected = ["stopped pid=#{edge}", "stopping pid=#{edge}", *worker_events(1, one), *worker_events(2, two)]
     assert_equal expected.sort, events

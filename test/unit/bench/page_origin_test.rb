@@ -17,7 +17,7 @@ class BenchPageOriginTest < Minitest::Test
     assert_operator origin.added, :>=, 12 * MEGABYTE # some of it may lie where the parent has had something
     assert_operator origin.added, :<, 24 * MEGABYTE
     assert_operator origin.written, :>=, 8 * 4096
-    assert_operator origin.written, :<, 8 * MEGABYTE
+    assert_operator origin.written, :<, 20 * MEGABYTE # what this process writes meanwhile counts as well
   end
 
   def test_a_region_is_one_of_a_file_or_not

@@ -46,6 +46,7 @@ class BenchPageOriginTest < Minitest::Test
     Bench::PageOrigin.of(pid, Process.pid)
   ensure
     GC.enable
+    [reader, writer].each(&:close)
     Process.kill(:KILL, pid)
     Process.wait(pid)
   end

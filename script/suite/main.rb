@@ -12,6 +12,9 @@ module Suite
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
               "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
+  # The line above what failed; .ci/run looks for it.
+  FAILED = "== what failed"
+
   def self.ruby_tests(name, *patterns, env: {})
     Step.new(name, env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *Dir[*patterns].sort, reader: :minitest)
   end
@@ -37,8 +40,10 @@ module Suite
 
   def self.run(steps)
     total = steps.map(&:run).reduce(:+)
-    failed = steps.select(&:failed?).map(&:name)
-    puts "", *("failed: #{failed.join(", ")}" if failed.any?), total
+    failed = steps.select(&:failed?)
+    puts "", FAILED if failed.any?
+    failed.each { |step| puts "", "in #{step.name}:", step.failures.join("\n\n") }
+    puts "", total
     failed.empty?
   end
 end

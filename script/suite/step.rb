@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "io/wait"
+require_relative "failures"
 require_relative "tally"
 
 module Suite
@@ -24,7 +25,7 @@ module Suite
     def run(out: $stdout)
       out.puts "", "== #{name}"
       finished = execute(out)
-      counted = Tally.public_send(:"from_#{@reader}", @output.scrub)
+      counted = Tally.public_send(:"from_#{@reader}", output)
       @tally = finished && counted ? counted : (counted || Tally.zero).failing
     end
 
@@ -32,7 +33,16 @@ module Suite
       tally.failed.positive?
     end
 
+    # What its output says of what failed, in paragraphs.
+    def failures
+      failed? ? Failures.public_send(:"from_#{@reader}", output) : []
+    end
+
     private
+
+    def output
+      @output.scrub
+    end
 
     # Whether the command ended in time and well.
     def execute(out)

@@ -61,11 +61,8 @@ MODELS.each do |name|
 end
 
 class ShelvesController < ActionController::Base
-  TEMPLATE = <<~ERB
-    <h1><%= @models.size %> models</h1>
-    <% @records.each do |record| %><p id="<%= record.id %>"><%= record.title %>: <%= record.note %></p>
-    <% end %>
-  ERB
+  prepend_view_path File.join(__dir__, "rails_weight")
+
   @served = Hash.new(0)
 
   class << self
@@ -79,9 +76,8 @@ class ShelvesController < ActionController::Base
   def garbage
     @models = MODELS
     @records = Object.const_get(MODELS[rand(MODELS.size)]).counted.order(:id).limit(50).includes(:parent).to_a
-    page = render_to_string(inline: TEMPLATE)
+    render
     GC.start if full_collection_due?
-    render html: page.html_safe
   end
 
   private

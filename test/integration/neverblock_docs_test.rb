@@ -42,6 +42,8 @@ class NeverblockDocsTest < Support::IntegrationTest
     Thread.new { eval(RECORDS, binding) }.join
 
     assert_equal [2, 0], ActiveRecord::Base.connection_pool.stat.values_at(:connections, :busy)
+  ensure
+    ActiveRecord::Base.remove_connection
   end
 
   def test_every_example_is_tested

@@ -13,6 +13,7 @@ ENV["DATABASE_URL"] ||= "sqlite3:#{File.join(Dir.mktmpdir("rails-weight-"), "sho
 
 class Shop < Rails::Application
   config.load_defaults Rails::VERSION::STRING.to_f
+  config.cache_classes = true
   config.eager_load = true
   config.hosts = nil
   config.secret_key_base = "secret" * 10

@@ -1,19 +1,21 @@
 //! Carat's allocator for Ruby: jemalloc as a library that `LD_PRELOAD` puts before the C library.
 //!
-//! The functions are jemalloc's own. This crate adds its [`configuration`](malloc_conf) and what glibc has beyond them
-//! that programs call, and never allocates:
+//! The functions are jemalloc's own, but for [`calloc`](carat_calloc). This crate adds its [`configuration`](malloc_conf)
+//! and what glibc has beyond them that programs call, and never allocates for itself:
 //!
 //! ```sh
 //! LD_PRELOAD=build/3.3.0-x86_64-linux-gnu/carat/malloc.so MALLOC_CONF=stats_print:true ruby -e ''
 //! ```
 
 mod trim;
+mod zeroed;
 
 use std::ffi::{CStr, c_char, c_void};
 
 use libc::{_SC_PAGESIZE, ENOMEM};
 
 pub use trim::malloc_trim;
+pub use zeroed::carat_calloc;
 
 /// Text that C reads.
 #[repr(transparent)]

@@ -10,7 +10,7 @@ class ReactorDocsTest < Support::SchedulerTest
   EXAMPLES = File.read(PAGE).scan(/^```ruby\n(.*?)^```/m).flatten.freeze
 
   def test_an_echo_server
-    scope = binding
+    scope = own_scope
     running = Thread.new { example(0, scope) }
     server = Support::Eventually.eventually { defined_in(scope, :server) }
     client = TCPSocket.new("127.0.0.1", server.addr[1])
@@ -23,13 +23,13 @@ class ReactorDocsTest < Support::SchedulerTest
   end
 
   def test_a_reactor_for_each_thread
-    scope = binding
+    scope = own_scope
     in_thread { example(1, scope) }
     assert_equal 6, scope.local_variable_get(:ticks).size
   end
 
   def test_errors_with_a_handler
-    scope = binding
+    scope = own_scope
     in_thread { example(2, scope) }
     assert_equal ["this one", "and on"], scope.local_variable_get(:messages)
   end
@@ -39,6 +39,11 @@ class ReactorDocsTest < Support::SchedulerTest
   end
 
   private
+
+  # The examples have names of their own: another thread runs them beside the test.
+  def own_scope
+    binding
+  end
 
   def defined_in(scope, name)
     scope.local_variable_defined?(name) && scope.local_variable_get(name)

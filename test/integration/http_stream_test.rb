@@ -106,11 +106,13 @@ class HttpStreamTest < Support::SharedServerTest
   end
 
   def test_an_answer_without_reading_tells_the_client_that_nothing_more_is_read
-    client = connect.write(post("/skip", "Content-Length: 20000000"))
-    response = client.write("x" * 100_000).read_response
+    30.times do # the answer and the body cross in different places
+      client = connect.write(post("/skip", "Content-Length: 20000000"))
+      response = client.write("x" * 100_000).read_response
 
-    assert_equal %w[skipped close], [response.body, response["connection"]]
-    assert_closed client
+      assert_equal %w[skipped close], [response.body, response["connection"]]
+      assert_closed client
+    end
   end
 
   def test_what_is_left_of_a_short_body_is_taken_and_the_connection_kept

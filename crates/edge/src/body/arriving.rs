@@ -50,14 +50,16 @@ impl Arriving {
         Rc::clone(&self.watch)
     }
 
-    /// Takes what nobody reads, if that is little; otherwise the connection ends with the answer.
+    /// Whether so little is left that the connection is worth keeping.
+    pub(super) fn is_nearly_here(&self) -> bool {
+        self.fits(DISCARD_LIMIT)
+    }
+
+    /// Takes what nobody reads; if that is more than a little, the connection ends.
     pub(super) async fn discard(mut self) {
         self.watch.pause_body(false);
         let mut left = DISCARD_LIMIT;
-        while self
-            .announced()
-            .map_or_else(|| self.has_arrived(), |bytes| bytes <= left)
-        {
+        while self.fits(left) {
             match self.next().await {
                 Ok(Some(data)) if data.len() as u64 <= left => left -= data.len() as u64,
                 Ok(None) => return,
@@ -65,6 +67,11 @@ impl Arriving {
             }
         }
         self.abandon();
+    }
+
+    fn fits(&self, left: u64) -> bool {
+        self.announced()
+            .map_or_else(|| self.has_arrived(), |bytes| bytes <= left)
     }
 
     /// Ends the connection with the answer: nobody reads the rest.

@@ -33,4 +33,4 @@ pub(crate) use receive::{receive, receive_nothing};
 pub(crate) use reply::ReplyBody;
 pub(crate) use spool::Spool;
 pub(crate) use stream::{StreamBody, StreamSender, Upstream, stream};
-pub(crate) use upload::Breakage;
+pub(crate) use upload::Progress;

@@ -7,14 +7,14 @@ use hyper::body::Incoming;
 use super::arriving::Arriving;
 use super::decode::{decode, decoder};
 use super::sink::Sink;
-use super::upload::{Breakage, Upload};
+use super::upload::{Progress, Upload};
 use crate::dispatch::{Call, CallBody};
 use crate::http::{Refusal, Watch};
 use crate::server::Server;
 use crate::settings::RequestMode;
 
 /// Receives the body of `call`: afterwards the call is as the application is to see it. A body that is
-/// handed over while it arrives may still break off: its `Breakage` tells.
+/// handed over while it arrives may still break off: its `Progress` tells.
 ///
 /// Most bodies are small and here at once, so what only the others need is boxed: this future is moved.
 pub(crate) async fn receive(
@@ -22,7 +22,7 @@ pub(crate) async fn receive(
     body: Incoming,
     watch: &Rc<Watch>,
     server: &Server,
-) -> Result<Option<Breakage>, Refusal> {
+) -> Result<Option<Progress>, Refusal> {
     let decoder = decoder(&mut call.parts.headers, &server.settings)?;
     let mut arriving = Arriving::new(body, watch, server.settings.max_body)?;
     let mut sink = Sink::of(call, server);
@@ -32,9 +32,9 @@ pub(crate) async fn receive(
             decoder,
             awaits_leave: call.parts.headers.contains_key(EXPECT),
         };
-        let (intake, breakage) = upload.start();
+        let (intake, progress) = upload.start();
         call.body = CallBody::Stream(Rc::new(intake));
-        return Ok(Some(breakage));
+        return Ok(Some(progress));
     }
     pass(decoder, &mut arriving, &mut sink).await?;
     sink.finish(call).await?;

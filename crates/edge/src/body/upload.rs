@@ -7,11 +7,30 @@ use tokio::task::spawn_local;
 use super::arriving::Arriving;
 use super::receive::pass;
 use super::sink::Sink;
-use crate::dispatch::{Feed, Intake, feed};
+use crate::dispatch::{Feed, Intake, Readers, feed};
 use crate::http::{Refusal, Watch};
 
-/// Tells why a body that is handed over while it arrives has broken off; an error when it has not.
-pub(crate) type Breakage = oneshot::Receiver<Refusal>;
+/// What becomes of a body that is handed over while it arrives.
+pub(crate) struct Progress {
+    over: oneshot::Receiver<Result<(), Refusal>>,
+    readers: Readers,
+}
+
+impl Progress {
+    /// Waits until it has been handed over, or is known not to be; an error says why it has broken off.
+    pub(crate) async fn over(&mut self) -> Result<(), Refusal> {
+        (&mut self.over).await.unwrap_or(Ok(()))
+    }
+
+    /// Waits, where the answer has come before the end, until the rest has been given up or is certain to be taken: the
+    /// answer's head says whether the connection is kept.
+    pub(crate) async fn settled(&mut self) {
+        if self.readers.have_left() {
+            // Whoever has been answered needs no reason.
+            let _ = self.over().await;
+        }
+    }
+}
 
 /// A body that is handed over while it arrives, beside the request and its answer.
 pub(super) struct Upload {
@@ -23,21 +42,17 @@ pub(super) struct Upload {
 
 impl Upload {
     /// Begins. Nothing is asked of the client before the application reads.
-    pub(super) fn start(self) -> (Intake, Breakage) {
+    pub(super) fn start(self) -> (Intake, Progress) {
         let announced = self.arriving.announced();
         let (feed, intake) = feed(announced.filter(|_| self.decoder.is_none()));
-        let (broken, breakage) = oneshot::channel();
+        let (outcome, over) = oneshot::channel();
+        let readers = feed.readers();
         self.arriving.watch().pause_body(true);
-        spawn_local(async move {
-            if let Err(refusal) = self.run(feed).await {
-                // Whoever has been answered needs no reason.
-                let _ = broken.send(refusal);
-            }
-        });
-        (intake, breakage)
+        spawn_local(self.run(feed, outcome));
+        (intake, Progress { over, readers })
     }
 
-    async fn run(self, feed: Feed) -> Result<(), Refusal> {
+    async fn run(self, feed: Feed, outcome: oneshot::Sender<Result<(), Refusal>>) {
         let Upload {
             mut arriving,
             decoder,
@@ -55,17 +70,24 @@ impl Upload {
             handover.feed.end();
             Ok(())
         };
-        tokio::select! {
+        let done = tokio::select! {
             biased;
-            () = unread => {}
-            done = handed_over => return done,
+            () = unread => None,
+            done = handed_over => Some(done),
+        };
+        let rest = match done {
+            Some(_) => None,
+            None if awaits_leave || !arriving.is_nearly_here() => {
+                arriving.abandon();
+                None
+            }
+            None => Some(arriving),
+        };
+        // Nobody may wait for it any more.
+        let _ = outcome.send(done.unwrap_or(Ok(())));
+        if let Some(rest) = rest {
+            rest.discard().await;
         }
-        if awaits_leave {
-            arriving.abandon();
-        } else {
-            arriving.discard().await;
-        }
-        Ok(())
     }
 }
 

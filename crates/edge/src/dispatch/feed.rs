@@ -18,6 +18,10 @@ pub(crate) struct Feed(Rc<Shared>);
 #[derive(Debug)]
 pub(crate) struct Intake(Rc<Shared>);
 
+/// The same body as whoever waits for the answer sees it.
+#[derive(Debug)]
+pub(crate) struct Readers(Rc<Shared>);
+
 struct Shared {
     /// Bytes in the body, if the client has said so.
     length: Option<u64>,
@@ -83,6 +87,11 @@ impl Feed {
         .await
     }
 
+    /// Those who read.
+    pub(crate) fn readers(&self) -> Readers {
+        Readers(Rc::clone(&self.0))
+    }
+
     /// Waits until nobody reads any more.
     pub(crate) fn unread(&self) -> impl Future<Output = ()> + use<> {
         let shared = Rc::clone(&self.0);
@@ -112,6 +121,13 @@ impl Feed {
     /// The body is complete.
     pub(crate) fn end(&self) {
         self.0.state.borrow_mut().finish(Stage::Ended);
+    }
+}
+
+impl Readers {
+    /// Whether they have left before the end.
+    pub(crate) fn have_left(&self) -> bool {
+        self.0.state.borrow().stage == Stage::Unread
     }
 }
 

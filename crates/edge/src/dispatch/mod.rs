@@ -22,7 +22,7 @@ pub(crate) use answer::Answer;
 pub(crate) use call::{Call, CallBody};
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use exchange::Asking;
-pub(crate) use feed::{Feed, Intake, feed};
+pub(crate) use feed::{Feed, Intake, Readers, feed};
 pub(crate) use lane::Lane;
 pub(crate) use lane_tag::LaneTag;
 pub(crate) use traffic::carry;

@@ -1,5 +1,5 @@
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 
 use http::{Request, Response};
@@ -9,7 +9,7 @@ use super::access::AccessEntry;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use super::watch::Watch;
-use crate::body::{Breakage, Encode, ReplyBody, receive, receive_nothing};
+use crate::body::{Encode, Progress, ReplyBody, receive, receive_nothing};
 use crate::dispatch::{Answer, Asking, Call};
 use crate::server::Server;
 
@@ -68,11 +68,11 @@ fn receive_and_ask(
 ) -> impl Future<Output = Result<Answer, Refusal>> {
     async move {
         let received = receive(&mut call, body, &watch, &server).await;
-        let breakage = received.map_err(|refusal| refuse(refusal, &watch))?;
+        let progress = received.map_err(|refusal| refuse(refusal, &watch))?;
         let asking = server.dispatcher.ask(call)?;
-        match breakage {
+        match progress {
             None => asking.await,
-            Some(breakage) => unless_broken(asking, breakage, &watch).await,
+            Some(progress) => unless_broken(asking, progress, &watch).await,
         }
     }
 }
@@ -80,13 +80,20 @@ fn receive_and_ask(
 /// The answer to a request whose body is still arriving, or why the rest of that does not come.
 async fn unless_broken(
     asking: Asking,
-    breakage: Breakage,
+    mut progress: Progress,
     watch: &Watch,
 ) -> Result<Answer, Refusal> {
+    let mut asking = pin!(asking);
     tokio::select! {
         biased;
-        answer = asking => answer,
-        Ok(refusal) = breakage => Err(refuse(refusal, watch)),
+        answer = &mut asking => {
+            progress.settled().await;
+            answer
+        }
+        over = progress.over() => match over {
+            Ok(()) => asking.await,
+            Err(refusal) => Err(refuse(refusal, watch)),
+        },
     }
 }
 

@@ -11,7 +11,7 @@ class WeightExampleTest < Support::SharedServerTest
   def test_what_is_loaded_weighs_about_40_mb_and_is_shared
     get("/")
     figures = weight
-    assert_includes 30_000..90_000, figures["Rss"]
+    assert_includes 30_000..120_000, figures["Rss"]
     assert_operator figures["Shared_Dirty"], :>, figures["Private_Dirty"]
   end
 

@@ -8,12 +8,14 @@ require "test_helper"
 # Connections that the application opens while it is loaded: the mold has closed them before it forks, and each worker
 # opens its own.
 class ConnectionsTest < Support::IntegrationTest
-  # What all applications answer: the worker, what the server calls its connection, and the inodes of its sockets.
+  # What all applications answer, when both workers have been asked: the worker, what the server calls its connection,
+  # and the inodes of its sockets.
   ANSWER = <<~'RUBY'
     SOCKETS = -> { Dir["/proc/self/fd/*"].filter_map { |path| File.readlink(path)[/socket:.*/] rescue nil } }
     ANSWER = lambda { |_env|
       connection = ASK.call.to_s
-      sleep 0.05
+      File.write("asked-#{Process.pid}", "")
+      sleep 0.002 until Dir["asked-*"].size == 2
       [200, {}, [JSON.generate([Process.pid, connection, SOCKETS.call])]]
     }
   RUBY
@@ -119,15 +121,15 @@ class ConnectionsTest < Support::IntegrationTest
 
   # The block tells how many connections the daemon has.
   def assert_own_connections(app, _daemon)
-    before = yield
+    eventually(message: "no connection of earlier tests") { yield.zero? }
     server = serve(app, workers: 2, threads: 1, env: environment)
     await_workers(server, 2)
-    eventually(message: "no connection after the boot") { yield == before }
+    eventually(message: "no connection after the boot") { yield.zero? }
     (pid, connection, sockets), (other_pid, other_connection, other_sockets) = answers(server)
     refute_equal pid, other_pid
     refute_equal connection, other_connection
     assert_empty sockets & other_sockets
-    assert_equal before + 2, yield
+    assert_equal 2, yield
   end
 
   # Of two requests that are under way at once.

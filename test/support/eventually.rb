@@ -15,7 +15,7 @@ module Support
     # Repeats the block until it is truthy, and returns its value; assertions in it may fail until the deadline.
     # @param within [Numeric] seconds
     # @raise [TooLate, Minitest::Assertion] when the deadline passes; the block's own last assertion if it had one
-    def eventually(within: 10, message: "the condition")
+    def eventually(within: 30, message: "the condition")
       deadline = Eventually.now + within
       loop do
         outcome, failure = Eventually.attempt { yield }

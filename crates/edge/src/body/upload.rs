@@ -75,18 +75,14 @@ impl Upload {
             () = unread => None,
             done = handed_over => Some(done),
         };
-        let rest = match done {
-            Some(_) => None,
-            None if awaits_leave || !arriving.is_nearly_here() => {
-                arriving.abandon();
-                None
-            }
-            None => Some(arriving),
-        };
-        // Nobody may wait for it any more.
-        let _ = outcome.send(done.unwrap_or(Ok(())));
-        if let Some(rest) = rest {
-            rest.discard().await;
+        if let Some(done) = done {
+            // Nobody may wait for it any more.
+            let _ = outcome.send(done);
+        } else if awaits_leave || !arriving.is_nearly_here() {
+            arriving.abandon();
+        } else {
+            let _ = outcome.send(Ok(()));
+            arriving.discard().await;
         }
     }
 }

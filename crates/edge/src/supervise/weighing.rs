@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use super::memory::{Advice, Sample, Size, Subject, Subjects, Trend, Weight};
+use super::memory::{Advice, Load, Sample, Size, Subject, Subjects, Trend, Weight};
 use super::recycle::Reason;
 use super::roster::{Roster, Stage, Worker};
 use super::supervisor::Supervisor;
@@ -9,6 +9,9 @@ use crate::log::Field;
 
 /// A worker that is too heavy before it has begun so many requests has not grown: the next one will soon be as heavy.
 const REQUESTS_LEAST: u64 = 16;
+
+/// A worker that has begun so many requests weighs about what it will.
+const GROWN_REQUESTS: u64 = 100;
 
 /// What the processes weigh, and who has to go for it.
 impl Supervisor {
@@ -50,16 +53,10 @@ impl Supervisor {
 
     /// How many more workers may be started.
     pub(super) fn room(&self) -> u32 {
-        let staying = || self.roster.iter().filter(|worker| worker.counts());
-        let weights = staying().filter_map(|worker| worker.weight);
-        let served = weights.filter(|weight| weight.has_served);
-        let pending = staying().filter(|worker| worker.weight.is_none()).count();
+        let staying = self.roster.iter().filter(|worker| worker.counts());
+        let loads: Vec<Load> = staying.map(load).collect();
         let mold = self.mold.as_ref().and_then(|mold| mold.rollup.as_ref());
-        self.scales.room(
-            served.map(|weight| weight.rollup.private),
-            mold,
-            u32::try_from(pending).unwrap_or(u32::MAX),
-        )
+        self.scales.room(&loads, mold)
     }
 
     /// How many of `missing` workers may be forked now. One worker always runs, whatever there is room for.
@@ -95,7 +92,7 @@ impl Supervisor {
             worker.weight = Some(Weight {
                 rollup: *rollup,
                 private: Trend::after(before, rollup.private, limit, sample.at),
-                has_served: subject.has_served,
+                is_grown: subject.is_grown,
             });
         }
     }
@@ -190,8 +187,15 @@ fn subject(worker: &Worker) -> Option<Subject> {
         id: worker.id,
         pid: worker.pid?,
         is_ready: worker.stage == Stage::Ready,
-        has_served: worker.begun() > 0,
+        is_grown: worker.begun() >= GROWN_REQUESTS,
     })
+}
+
+fn load(worker: &Worker) -> Load {
+    Load {
+        private: worker.weight.map(|weight| weight.rollup.private),
+        is_grown: worker.weight.is_some_and(|weight| weight.is_grown),
+    }
 }
 
 /// The worker with the most private memory among those that serve.

@@ -6,6 +6,15 @@ use crate::settings::MemoryBudget;
 /// A worker is never taken for less than this.
 const LEAST_COST: u64 = 1 << 20;
 
+/// A worker, as far as the budget is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// What it has for itself; `None` until it is weighed.
+    pub(crate) private: Option<u64>,
+    /// Whether it is hardly going to grow.
+    pub(crate) is_grown: bool,
+}
+
 /// The memory that all processes together may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
@@ -41,13 +50,16 @@ impl Budget {
         others.map_or(own, |anonymous| anonymous.max(own))
     }
 
-    /// How many workers may be started, each of which is expected to weigh `cost`, beside `pending` that do not show
-    /// their weight yet.
-    pub(crate) fn room(&self, used: u64, cost: u64, pending: u32) -> u32 {
+    /// How many workers may be started, each of which is expected to weigh `cost`, beside `staying` ones, which may
+    /// still come to weigh as much.
+    pub(crate) fn room(&self, used: u64, cost: u64, staying: &[Load]) -> u32 {
         let cost = cost.max(LEAST_COST);
-        let left = self.limit.saturating_sub(used) / cost;
-        let room = left.saturating_sub(u64::from(pending));
-        u32::try_from(room).unwrap_or(u32::MAX)
+        let growing = staying.iter().filter(|load| !load.is_grown);
+        let reserved: u64 = growing
+            .map(|load| cost.saturating_sub(load.private.unwrap_or(0)))
+            .sum();
+        let left = self.limit.saturating_sub(used.saturating_add(reserved));
+        u32::try_from(left / cost).unwrap_or(u32::MAX)
     }
 
     /// Whether somebody has to go.
@@ -56,10 +68,15 @@ impl Budget {
     }
 }
 
-/// What one more worker is expected to weigh: as much as the heaviest that has served. While none has, half of what the
+/// What one more worker is expected to weigh: as much as the heaviest. While none has grown, at least half of what the
 /// mold has in memory of its own making, which is what garbage collections write to in a long life.
-pub(crate) fn cost(served: impl Iterator<Item = u64>, mold_anonymous: Option<u64>) -> Option<u64> {
-    served.max().or(mold_anonymous.map(|bytes| bytes / 2))
+pub(crate) fn cost(staying: &[Load], mold_anonymous: Option<u64>) -> Option<u64> {
+    let heaviest = staying.iter().filter_map(|load| load.private).max();
+    if staying.iter().any(|load| load.is_grown) {
+        heaviest
+    } else {
+        heaviest.max(mold_anonymous.map(|bytes| bytes / 2))
+    }
 }
 
 #[expect(
@@ -129,20 +146,49 @@ mod tests {
         }
     }
 
+    fn grown(private: u64) -> Load {
+        Load {
+            private: Some(private),
+            is_grown: true,
+        }
+    }
+
+    fn young(private: u64) -> Load {
+        Load {
+            is_grown: false,
+            ..grown(private)
+        }
+    }
+
+    const NOT_WEIGHED: Load = Load {
+        private: None,
+        is_grown: false,
+    };
+
     #[test]
     fn as_many_more_as_fit_beside_those_that_come() {
         let budget = Budget::new(MemoryBudget::Bytes(256 * MIB), &Filling::default(), None);
-        assert_eq!(budget.room(100 * MIB, 20 * MIB, 0), 7);
-        assert_eq!(budget.room(100 * MIB, 20 * MIB, 3), 4);
-        assert_eq!(budget.room(100 * MIB, 20 * MIB, 9), 0);
-        assert_eq!(budget.room(250 * MIB, 20 * MIB, 0), 0);
-        assert_eq!(budget.room(300 * MIB, 20 * MIB, 0), 0);
+        let room = |used, coming| budget.room(used, 20 * MIB, &[NOT_WEIGHED; 9][..coming]);
+        assert_eq!(room(100 * MIB, 0), 7);
+        assert_eq!(room(100 * MIB, 3), 4);
+        assert_eq!(room(100 * MIB, 9), 0);
+        assert_eq!(room(250 * MIB, 0), 0);
+        assert_eq!(room(300 * MIB, 0), 0);
+    }
+
+    #[test]
+    fn what_the_young_have_not_grown_yet_is_kept_for_them() {
+        let budget = Budget::new(MemoryBudget::Bytes(256 * MIB), &Filling::default(), None);
+        let room = |staying: &[Load]| budget.room(100 * MIB, 20 * MIB, staying);
+        assert_eq!(room(&[grown(2 * MIB); 4]), 7);
+        assert_eq!(room(&[young(2 * MIB); 4]), 4);
+        assert_eq!(room(&[young(30 * MIB), young(20 * MIB)]), 7);
     }
 
     #[test]
     fn a_worker_that_weighs_nothing_costs_something() {
         let budget = Budget::new(MemoryBudget::Bytes(8 * MIB), &Filling::default(), None);
-        assert_eq!(budget.room(0, 0, 0), 8);
+        assert_eq!(budget.room(0, 0, &[]), 8);
     }
 
     #[test]
@@ -153,14 +199,17 @@ mod tests {
     }
 
     #[test]
-    fn one_more_costs_as_much_as_the_heaviest_that_has_served() {
-        let served = [3 * MIB, 30 * MIB, 20 * MIB];
-        assert_eq!(cost(served.into_iter(), Some(90 * MIB)), Some(30 * MIB));
+    fn one_more_costs_as_much_as_the_heaviest() {
+        let staying = [grown(3 * MIB), young(30 * MIB), NOT_WEIGHED];
+        assert_eq!(cost(&staying, Some(90 * MIB)), Some(30 * MIB));
     }
 
     #[test]
-    fn while_none_has_served_one_more_costs_half_of_the_mold() {
-        assert_eq!(cost([].into_iter(), Some(90 * MIB)), Some(45 * MIB));
-        assert_eq!(cost([].into_iter(), None), None);
+    fn while_none_has_grown_one_more_costs_at_least_half_of_the_mold() {
+        let mold = Some(90 * MIB);
+        assert_eq!(cost(&[], mold), Some(45 * MIB));
+        assert_eq!(cost(&[young(3 * MIB)], mold), Some(45 * MIB));
+        assert_eq!(cost(&[young(60 * MIB)], mold), Some(60 * MIB));
+        assert_eq!(cost(&[NOT_WEIGHED], None), None);
     }
 }

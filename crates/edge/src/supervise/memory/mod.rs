@@ -16,6 +16,7 @@ mod size;
 mod trend;
 mod weight;
 
+pub(crate) use budget::Load;
 pub(crate) use container::Container;
 pub(crate) use remedy::Advice;
 pub(crate) use rollup::Rollup;

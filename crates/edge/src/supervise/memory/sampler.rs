@@ -14,8 +14,8 @@ pub(crate) struct Subject {
     pub(crate) pid: u32,
     /// Whether it is ready for work.
     pub(crate) is_ready: bool,
-    /// Whether it has begun a request.
-    pub(crate) has_served: bool,
+    /// Whether it has begun so many requests that it is hardly going to grow.
+    pub(crate) is_grown: bool,
 }
 
 /// Who is to be weighed.

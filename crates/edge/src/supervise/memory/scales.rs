@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::budget::{Budget, cost};
+use super::budget::{Budget, Load, cost};
 use super::container::Container;
 use super::machine::Machine;
 use super::oom_kills::OomKills;
@@ -76,19 +76,14 @@ impl Scales {
         self.sampler.finish(sample.at + sample.took, pause);
     }
 
-    /// How many more workers may be started, beside `pending` that were not weighed yet, where those that have served
-    /// have so much for themselves. None before anybody was weighed; any number where the kernel does not tell.
-    pub(crate) fn room(
-        &self,
-        served: impl Iterator<Item = u64>,
-        mold: Option<&Rollup>,
-        pending: u32,
-    ) -> u32 {
+    /// How many more workers may be started, beside those that stay. None before anybody was weighed; any number where
+    /// the kernel does not tell.
+    pub(crate) fn room(&self, staying: &[Load], mold: Option<&Rollup>) -> u32 {
         let Some(all) = self.all else {
             return 0;
         };
-        cost(served, mold.map(|rollup| rollup.anonymous_pss)).map_or(u32::MAX, |cost| {
-            all.budget.room(all.used.bytes, cost, pending)
+        cost(staying, mold.map(|rollup| rollup.anonymous_pss)).map_or(u32::MAX, |cost| {
+            all.budget.room(all.used.bytes, cost, staying)
         })
     }
 

@@ -7,6 +7,6 @@ pub(crate) struct Weight {
     pub(crate) rollup: Rollup,
     /// Of its private memory.
     pub(crate) private: Trend,
-    /// Whether it had begun a request by then.
-    pub(crate) has_served: bool,
+    /// Whether it had begun so many requests by then that it is hardly going to grow.
+    pub(crate) is_grown: bool,
 }

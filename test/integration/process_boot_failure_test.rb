@@ -103,7 +103,7 @@ class ProcessBootFailureTest < Support::IntegrationTest
   end
 
   def assert_stops(server)
-    assert_equal 0, server.stop(within: 5).exitstatus
+    assert_equal 0, server.stop(within: 15).exitstatus
     await_emptiness(server)
   end
 end

@@ -64,7 +64,7 @@ class ReforkTest < Support::IntegrationTest
     while_renewed(server, 3) { server.get }
     server.kill(:KILL)
     server.wait
-    eventually(within: 5, message: "the end of all processes") { server.processes.empty? }
+    eventually(within: 15, message: "the end of all processes") { server.processes.empty? }
   end
 
   def test_a_mold_that_was_a_worker_has_nothing_open_of_one

@@ -60,6 +60,18 @@ class ConnectionsTest < Support::IntegrationTest
     #{ANSWER}
     run ANSWER
   RUBY
+  # Before and after the others: the order in which Ruby finds its objects is its own.
+  HALF_BUILT_REDIS = <<~RUBY
+    require "redis"
+    half = lambda do
+      Redis.new(url: "nonsense://x")
+    rescue ArgumentError
+      ObjectSpace.each_object(Redis).to_a
+    end
+    HALVES = [half.call]
+    #{REDIS}
+    HALVES << half.call
+  RUBY
   REDIS_CLIENT = <<~RUBY
     require "json"
     require "redis-client"
@@ -81,6 +93,10 @@ class ConnectionsTest < Support::IntegrationTest
 
   def test_redis
     assert_own_connections(REDIS, redis) { redis.connections }
+  end
+
+  def test_redis_beside_objects_that_could_not_be_built
+    assert_own_connections(HALF_BUILT_REDIS, redis) { redis.connections }
   end
 
   def test_redis_client_and_its_pools
@@ -115,6 +131,18 @@ class ConnectionsTest < Support::IntegrationTest
     assert_equal "ok", server.get.body
     assert_match(/^carat: mold: a connection cannot be closed before the fork: .*not now/, server.log)
     assert_match(/^closed$/, server.log)
+  end
+
+  def test_a_module_of_the_application_that_is_called_redis_is_none_of_ours
+    server = serve(<<~'RUBY', workers: 1, threads: 1)
+      module Redis
+        def close = $stderr.puts("closed")
+      end
+      STORE = Class.new { include Redis }.new
+      run ->(_env) { [200, {}, ["ok"]] }
+    RUBY
+    assert_equal "ok", server.get.body
+    refute_match(/closed/, server.log)
   end
 
   private

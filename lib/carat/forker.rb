@@ -47,11 +47,11 @@ module Carat
       nil
     end
 
-    # True in the new process.
+    # True in the new process. Whatever the hook raises, `exit` too, the mold is still what it was.
     def forked?(order)
       @loaded.configuration.hooks.run(:before_fork, order.worker)
       Grandchild.new(@edge).fork
-    rescue StandardError => e
+    rescue Exception => e # rubocop:disable Lint/RescueException -- the edge is told, and tries again
       refuse(order, BootFailure.new(e).to_s)
     end
 

@@ -44,6 +44,21 @@ class ProcessBootFailureTest < Support::IntegrationTest
     assert_stops(server)
   end
 
+  def test_hook_before_the_fork_that_cannot_load_or_exits_leaves_the_mold_there
+    { 'require "no_such_library"' => "cannot load such file -- no_such_library (LoadError)",
+      "exit" => "exit (SystemExit)" }.each do |hook, cause|
+      server = boot("before_fork { #{hook} unless File.exist?(\"repaired\") }\n")
+      await_log(server, /retry_in=0\.50s/)
+      server.directory.write("repaired", "")
+      await_workers(server, 1)
+
+      assert_match(/^.* error worker failed to boot worker=1 gen=1 retry_in=0\.25s cause=.*/, server.log)
+      assert_includes server.log, "carat.rb:1: #{cause}"
+      refute_match(/mold died/, server.log)
+      assert_stops(server)
+    end
+  end
+
   def test_worker_that_can_boot_at_last_serves
     server = server(app: HELLO, config: RAISE)
     ready = server.launch

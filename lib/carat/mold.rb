@@ -19,6 +19,9 @@ module Carat
   class Mold
     # EX_CONFIG of sysexits.h.
     BAD_CONFIG = 78
+    # The part of boot_timeout in which requests that warm the application are done; the rest is for the heap.
+    WARM_UP_SHARE = 0.75
+    private_constant :WARM_UP_SHARE
 
     # Runs the mold, and in each process that is forked of it what that is: a Worker, and after a Promotion a Forker
     # again. Each begins where the last one has returned, so that nothing piles up however many generations there are.
@@ -33,13 +36,14 @@ module Carat
     def initialize(control, argv)
       @control = control
       @argv = argv
+      @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
     # Loads the application, and returns the Forker that this process is from now on.
     def run
       settle
       load
-      Warmup.first(@loaded.app, @loaded.template, @configuration[:warm_up])
+      Warmup.first(@loaded.app, @loaded.template, @configuration[:warm_up], deadline: warm_up_deadline)
       @control.ready
       Forker.new(@control, @loaded)
     rescue Native::LinkError => e
@@ -76,6 +80,10 @@ module Carat
     def template
       EnvTemplate.new(release: Rack.release, capacity: @configuration[:fibers] || @configuration[:threads],
                       several: @configuration[:workers] != (1..1), spool_dir: @configuration[:spool_dir])
+    end
+
+    def warm_up_deadline
+      @started + (@configuration[:boot_timeout] * WARM_UP_SHARE)
     end
 
     def give_up(text, status)

@@ -11,10 +11,11 @@ module Carat
   module Warmup
     module_function
 
-    # Once, when the application has been loaded: `targets` are requested of it, with environments of `template`.
-    def first(app, template, targets, log: $stderr)
+    # Once, when the application has been loaded: `targets` are requested of it, with environments of `template`, up to
+    # `deadline` of the monotonic clock.
+    def first(app, template, targets, deadline:, log: $stderr)
       EagerLoading.run(log:)
-      targets.each { |target| WarmupRequest.new(app, template, target, log:).run }
+      targets.each { |target| WarmupRequest.new(app, template, target, log:).run(deadline:) }
       run(log:)
     end
 

@@ -11,7 +11,9 @@ module Carat
     PROTOCOL = "HTTP/1.1"
     # A page that asks for more than the answer is left to the first client.
     GOOD = (200..399)
-    private_constant :HOST, :PORT, :PROTOCOL, :GOOD
+    # So long a request that is ended has for what it does in `ensure`.
+    GRACE_SECONDS = 1
+    private_constant :HOST, :PORT, :PROTOCOL, :GOOD, :GRACE_SECONDS
 
     # `template` is an EnvTemplate, `target` a path with or without a query; `log` is where words for the operator go.
     def initialize(app, template, target, log: $stderr)
@@ -21,16 +23,32 @@ module Carat
       @log = log
     end
 
-    # Runs the request to its end. What goes wrong is told, and is no reason not to serve.
-    def run
-      env = environment
-      status, = call(env)
-      tell("it answered #{status}") unless GOOD.cover?(status.to_i)
-    rescue StandardError, ScriptError, SystemStackError => e
-      tell(ErrorReport.new(e).to_s.chomp)
+    # Runs the request to its end, or until `deadline` of the monotonic clock, in a thread of its own, as a worker does:
+    # an application that ends its thread does not end the mold. What goes wrong is told, and is no reason not to serve.
+    def run(deadline:)
+      thread = Thread.new { attempt }
+      return stop(thread) unless thread.join([deadline - Process.clock_gettime(Process::CLOCK_MONOTONIC), 0].max)
+
+      tell("the application has ended its thread") unless thread.value
     end
 
     private
+
+    # Returns true.
+    def attempt
+      status, = call(environment)
+      tell("it answered #{status}") unless GOOD.cover?(status.to_i)
+      true
+    rescue Exception => e # rubocop:disable Lint/RescueException -- `exit` is no reason not to serve, either
+      tell(ErrorReport.new(e).to_s.chomp)
+      true
+    end
+
+    def stop(thread)
+      place = thread.backtrace&.first
+      tell(["it is not done in time (boot_timeout)", *place].join(", at "))
+      thread.kill.join(GRACE_SECONDS)
+    end
 
     def call(env)
       status, headers, body = @app.call(env)

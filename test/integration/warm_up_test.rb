@@ -16,6 +16,8 @@ class WarmUpTest < Support::IntegrationTest
       case env["PATH_INFO"]
       when "/seen" then next [200, { "content-type" => "text/plain" }, [SEEN.join("\n")]]
       when "/raise" then raise "no database"
+      when "/exit" then exit(3)
+      when "/kill" then Thread.current.kill
       when "/missing" then next [404, { "content-type" => "text/plain" }, ["nothing here"]]
       when "/broken" then next [200, { "content-type" => "text/plain" }, Enumerator.new { raise NotImplementedError }]
       end
@@ -34,11 +36,13 @@ class WarmUpTest < Support::IntegrationTest
   end
 
   def test_what_goes_wrong_is_told_with_its_target_and_the_server_serves
-    server = serve(APP, workers: 1, config: 'warm_up "/raise", "/missing", "/broken", "/"')
+    server = serve(APP, workers: 1, config: 'warm_up "/raise", "/missing", "/broken", "/exit", "/kill", "/"')
     assert_includes server.get("/seen").body, "GET /"
     assert_match(%r{^carat: mold: warm_up /raise: .*no database}, server.log)
     assert_match(%r{^carat: mold: warm_up /missing: it answered 404$}, server.log)
     assert_match(%r{^carat: mold: warm_up /broken: .*NotImplementedError}, server.log)
+    assert_match(%r{^carat: mold: warm_up /exit: .*exit}, server.log)
+    assert_match(%r{^carat: mold: warm_up /kill: the application has ended its thread$}, server.log)
   end
 
   def test_a_worker_inherits_what_was_warmed

@@ -43,17 +43,42 @@ class WarmupRequestTest < Minitest::Test
     assert_equal [[200, nil], [nil, "no"]], seen.map { |status, _headers, error| [status, error&.message] }
   end
 
+  def test_whatever_ends_a_request_is_told_and_ends_nothing_else
+    { "exit" => ->(_env) { exit(3) }, "Exception" => ->(_env) { raise Exception }, # rubocop:disable Lint/RaiseException
+      "NoMemoryError" => ->(_env) { raise NoMemoryError },
+      "the application has ended its thread" => ->(_env) { Thread.current.kill } }.each do |words, app|
+      assert_match(/\Acarat: mold: warm_up \/: .*#{words}/, warm(app))
+    end
+  end
+
+  def test_a_request_that_hangs_is_ended_and_told_with_its_path
+    queue = Queue.new
+    hanging = lambda do |_env|
+      queue.pop
+    ensure
+      @ended = true
+    end
+    endless = ->(_env) { [200, {}, Enumerator.new { |parts| loop { parts << "a" } }] }
+    ends = [hanging, endless].map { |app| warm(app, "/hang", deadline: now + 0.5) }
+    ends.each { |words| assert_match(%r{\Acarat: mold: warm_up /hang: it is not done in time \(boot_timeout\)}, words) }
+    assert @ended
+  end
+
   private
+
+  def now
+    Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
 
   def answer(_env)
     [200, { "content-type" => "text/plain" }, ["warm"]]
   end
 
   # What is told.
-  def warm(app, target = "/")
+  def warm(app, target = "/", deadline: now + 60)
     log = StringIO.new
     template = Carat::EnvTemplate.new(release: Rack.release, capacity: 1, several: true, spool_dir: "/var/tmp")
-    Carat::WarmupRequest.new(app, template, target, log: log).run
+    Carat::WarmupRequest.new(app, template, target, log: log).run(deadline: deadline)
     log.string
   end
 end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "application_errors"
+
 module Carat
   # Runs what the application wants done after its answer: `rack.after_reply` and `rack.response_finished`.
   class Callbacks
@@ -28,7 +30,7 @@ module Carat
 
     def attempt(env)
       yield
-    rescue StandardError, ScriptError => e
+    rescue *APPLICATION_ERRORS => e
       @log.add(e, env)
     end
   end

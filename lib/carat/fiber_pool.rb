@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "application_errors"
+
 module Carat
   # Bounds how many fibers run at once.
   #
@@ -9,7 +11,7 @@ module Carat
   #
   # Fibers are not kept: Ruby keeps their stacks, and a new fiber has nothing of an earlier one in its storage.
   class FiberPool
-    # `size` is a number of fibers; the block, if any, is given each StandardError that a job does not rescue. Without
+    # `size` is a number of fibers; the block, if any, is given each error that a job does not rescue. Without
     # a block the scheduler treats it as the error of any fiber.
     def initialize(size, &on_error)
       raise ArgumentError, "a pool has a whole number of places, 1 or more: #{size.inspect}" unless
@@ -58,7 +60,7 @@ module Carat
 
     def run
       yield
-    rescue StandardError => e
+    rescue *APPLICATION_ERRORS => e
       @on_error ? @on_error.call(e) : raise
     ensure
       @places.pop

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "answer"
+require_relative "application_errors"
 require_relative "callbacks"
 require_relative "error_log"
 
@@ -8,9 +9,6 @@ module Carat
   # Where a lane works on one request at a time: takes it from the edge, calls the application, answers; again.
   class Place
     SORRY = [500, { "content-type" => "text/plain" }.freeze, ["Internal Server Error\n"].freeze].freeze
-
-    # Errors of the application that are no StandardErrors, but leave the process as sound as those do.
-    APPLICATION_ERRORS = [StandardError, ScriptError, SystemStackError].freeze
 
     # Errors that are the client's doing: the access log tells of them.
     CLIENT_ERRORS = [Native::ClientGone, IncompleteBody].freeze

@@ -17,7 +17,7 @@ module Carat
   #
   # `attach`, `detach`, `after`, `every`, `next_tick` and `stop` may be called from any thread, before and during `run`.
   class Reactor
-    # The block, if there is one, is given each StandardError that a callback raises; everything goes on after that.
+    # The block, if there is one, is given each error that a callback raises; everything goes on after that.
     # Without a block, such an error ends `run`, which raises it.
     def initialize(&on_error)
       @on_error = on_error || method(:fail_with)

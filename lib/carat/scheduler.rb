@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "application_errors"
 require_relative "native_path"
 require "carat/native"
 require_relative "scheduler/async_tasks"
@@ -101,7 +102,7 @@ module Carat
     # A fiber's life. Errors of one are not the others' concern; those that are meant for the process are.
     def live
       yield
-    rescue StandardError => e
+    rescue *APPLICATION_ERRORS => e
       fail_with(e)
     rescue Native::Cancelled
       nil

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../application_errors"
+
 module Carat
   class Reactor
     # Something that waits in a fiber of its own and then calls a block, once or again and again. What it waits for is
@@ -50,7 +52,7 @@ module Carat
 
       def attempt(on_error)
         call(@callback)
-      rescue StandardError => e
+      rescue *APPLICATION_ERRORS => e
         on_error.call(e)
       end
 

@@ -33,7 +33,7 @@ module Carat
 
       def report_stretch(fiber, seconds)
         @stretch_watch.call(fiber, seconds)
-      rescue StandardError => e
+      rescue *APPLICATION_ERRORS => e
         warn("the watch of stretches failed:", e.full_message(highlight: false))
       end
     end

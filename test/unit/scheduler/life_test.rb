@@ -81,6 +81,19 @@ module Scheduler
       assert ended
     end
 
+    def test_an_error_that_is_no_standard_error_ends_its_fiber_alone_too
+      ended = 0
+      [NotImplementedError, LoadError, SystemStackError].each do |error|
+        assert_raises(error) do
+          fibers do
+            go { sleep(0.001) && ended += 1 }
+            go { raise error }
+          end
+        end
+      end
+      assert_equal 3, ended
+    end
+
     def test_exit_in_a_fiber_ends_the_others
       cleaned = false
       assert_raises(SystemExit) do

@@ -90,7 +90,7 @@ module Scheduler
       ended = 0
       _, printed = capture_io do
         fibers do
-          scheduler.watch_stretches(0.002) { raise KeyError, "no such request" }
+          scheduler.watch_stretches(0.002) { raise NotImplementedError, "no such request" }
           2.times { go { spin(0.003) && sleep(0) && ended += 1 } }
         end
       end

@@ -13,9 +13,8 @@ module Carat
   autoload :SchedulerError, File.expand_path("carat/scheduler", __dir__)
   autoload :Worker, File.expand_path("carat/worker", __dir__)
 
-  # Runs the block in a fiber, and those that it schedules, until all have ended. Returns the block's value; raises its
-  # error or, when there was none, the first error of another fiber. Raises SchedulerError when the thread has a
-  # scheduler.
+  # Runs the block in a fiber, and those that it schedules, until all have ended. Returns the block's value; raises the
+  # first error of one of them that was not rescued. Raises SchedulerError when the thread has a scheduler.
   def self.run(&block)
     Scheduler.run(&block)
   end

@@ -29,19 +29,12 @@ module Carat
     include Watching
 
     # See Carat.run.
-    def self.run
+    def self.run(&block)
       raise SchedulerError, "this thread has a scheduler already" if Fiber.scheduler
 
       scheduler = new
       Fiber.set_scheduler(scheduler)
-      value = failure = nil
-      scheduler.fiber do
-        value = yield
-      rescue StandardError => e
-        failure = e
-      end
-      scheduler.run
-      failure ? raise(failure) : value
+      scheduler.run(&block)
     ensure
       Fiber.set_scheduler(nil) if scheduler && Fiber.scheduler.equal?(scheduler)
     end
@@ -55,12 +48,16 @@ module Carat
       @interrupted = @closed = false
     end
 
-    # Runs until no fiber waits any more, then raises the first error that no fiber rescued.
-    def run
+    # Runs the block, if there is one, in a fiber. Returns its value when no fiber waits any more, or raises the first
+    # error that no fiber rescued.
+    def run(&block)
+      value = nil
+      fiber { value = attempt(&block) } if block
       @interrupted = true
       run_fibers
       @interrupted = false
       raise_failure
+      value
     end
 
     # The hook of `Fiber.schedule`: starts the block, and returns its fiber when it waits for the first time.
@@ -112,6 +109,16 @@ module Carat
     ensure
       Native::Scheduler.ended
       end_transient_tasks
+    end
+
+    # The error of the block of `run` is reported too, but for one that is raised at once: all others have ended.
+    def attempt
+      yield
+    rescue *APPLICATION_ERRORS => e
+      raise if @failure || waiting.positive?
+
+      @failure = e
+      nil
     end
 
     # As an error that ends a thread.

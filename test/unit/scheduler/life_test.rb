@@ -54,46 +54,6 @@ module Scheduler
       assert_equal :yielded, value
     end
 
-    def test_an_error_ends_its_fiber_alone_and_is_raised_at_the_end
-      ended = false
-      error = nil
-      _, printed = capture_io do
-        error = assert_raises(KeyError) do
-          fibers do
-            Thread.current.report_on_exception = true
-            go { raise KeyError, "no such key" }
-            go { sleep(0.001) && ended = true }
-          end
-        end
-      end
-      assert_equal ["no such key", true], [error.message, ended]
-      assert_includes printed, "terminated with exception"
-    end
-
-    def test_the_error_of_the_block_is_raised_when_the_others_have_ended
-      ended = false
-      assert_raises(KeyError) do
-        fibers do
-          go { sleep(0.001) && ended = true }
-          raise KeyError
-        end
-      end
-      assert ended
-    end
-
-    def test_an_error_that_is_no_standard_error_ends_its_fiber_alone_too
-      ended = 0
-      [NotImplementedError, LoadError, SystemStackError].each do |error|
-        assert_raises(error) do
-          fibers do
-            go { sleep(0.001) && ended += 1 }
-            go { raise error }
-          end
-        end
-      end
-      assert_equal 3, ended
-    end
-
     def test_exit_in_a_fiber_ends_the_others
       cleaned = false
       assert_raises(SystemExit) do
@@ -190,34 +150,6 @@ module Scheduler
       other = Carat::Scheduler.new
       other.fiber { nil }
       assert_raises(Carat::SchedulerError) { in_thread { other.fiber { nil } } }
-    end
-
-    def test_a_forked_process_starts_clean
-      status = fibers do
-        reader, writer = IO.pipe
-        go { assert_equal "parent", reader.read(6) }
-        pid = fork do
-          queue = Queue.new
-          go { queue << :woken if sleep(0.001) }
-          exit!(queue.pop == :woken && Fiber.scheduler.waiting.zero? ? 0 : 1)
-        end
-        Process.wait(pid)
-        writer.write("parent")
-        $?
-      end
-      assert_predicate status, :success?
-    end
-
-    def test_a_forked_process_ends_without_the_parent_s_fibers
-      status = fibers do
-        reader, writer = IO.pipe
-        go { reader.read(1) }
-        pid = fork { go { sleep(0.001) } }
-        Process.wait(pid)
-        writer.write("x")
-        $?
-      end
-      assert_predicate status, :success?
     end
 
     def test_hundreds_wait_while_objects_are_moved

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+
+module Scheduler
+  # A process that a fiber forks.
+  class ForkTest < Support::SchedulerTest
+    def test_a_forked_process_starts_clean
+      status = fibers do
+        reader, writer = IO.pipe
+        go { assert_equal "parent", reader.read(6) }
+        pid = fork do
+          queue = Queue.new
+          go { queue << :woken if sleep(0.001) }
+          exit!(queue.pop == :woken && Fiber.scheduler.waiting.zero? ? 0 : 1)
+        end
+        Process.wait(pid)
+        writer.write("parent")
+        $?
+      end
+      assert_predicate status, :success?
+    end
+
+    def test_a_forked_process_ends_without_the_parent_s_fibers
+      status = fibers do
+        reader, writer = IO.pipe
+        go { reader.read(1) }
+        pid = fork { go { sleep(0.001) } }
+        Process.wait(pid)
+        writer.write("x")
+        $?
+      end
+      assert_predicate status, :success?
+    end
+  end
+
+  # The same under GC.stress.
+  class ForkUnderStressTest < ForkTest
+    include Stress
+  end
+end

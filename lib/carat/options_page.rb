@@ -40,19 +40,20 @@ module Carat
         `bind` is called once for each address; in `CARAT_BIND` commas separate them. `PORT=3000` stands for
         `tcp://0.0.0.0:3000`.
       - **bytes**: a number, or text such as `"64KB"`, `"64KiB"`, `"1GB"`; units are powers of 1024.
-      - **seconds**: a number, or text such as `"500ms"`, `"30s"`, `"5m"`, `"1h"`; above 0, at most a year.
+      - **seconds**: a number, or text such as `"500ms"`, `"30s"`, `"5m"`, `"12h"`, `"1d"`; above 0, at most a year.
       - **boolean**: `true` or `false` (also `yes`/`no`, `on`/`off`, `1`/`0`). The flag alone means true; `--no-` means
         false.
       - **workers**: a number; a range such as `1..8` (in the config file also without quotes), in which there are as many as
         the load needs; or `auto`: as many as cores and memory allow.
-      - **memory**: a share such as `"80%"`, or bytes.
+      - **memory**: a share such as `"80%"`, or bytes with their unit, such as `"512MB"`.
       - **refork**: `auto`, `off`, or after how many requests of a worker each time: `refork after: [1000, 10_000]` in the
         config file, `--refork 1000,10000` as a flag. The last number counts for all further times.
       - **gc**: `frugal`, `ruby`, or, in the config file, figures of your own by the names of Ruby's variables:
         `gc heap_growth_factor: 1.1, heap_free_slots_goal_ratio: 0.2`. A `RUBY_GC_` variable of the environment wins.
       - **targets**: the path and query of a request, such as `/login`; `warm_up "/", "/login"` in the config file, commas in
         `CARAT_WARM_UP`, the flag once for each.
-      - **file**, **directory**, **log**: a path; a relative one starts at the working directory.
+      - **file**, **directory**, **log**, **socket**: a path; a relative one starts at the working directory, and that of a
+        socket has no more than 107 bytes then.
     MARKDOWN
     COLUMNS = %w[Option Type Default Flag Environment Meaning].freeze
     private_constant :HEAD, :COLUMNS
@@ -86,13 +87,9 @@ module Carat
     def type(option)
       case option.type
       when :choice then option.within.map { |word| "`#{word}`" }.join(" or ")
-      when :integer then "integer, #{bounds(option.within)}"
+      when :integer then "integer, #{option.within.begin} to #{option.within.end}"
       else option.type.to_s
       end
-    end
-
-    def bounds(range)
-      range.end ? "#{range.begin} to #{range.end}" : "at least #{range.begin}"
     end
 
     def flags(option)

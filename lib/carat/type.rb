@@ -12,6 +12,7 @@ require_relative "type/log_file"
 require_relative "type/memory_budget"
 require_relative "type/refork_rule"
 require_relative "type/seconds"
+require_relative "type/socket_path"
 require_relative "type/target_list"
 require_relative "type/text"
 require_relative "type/whole_number"
@@ -24,7 +25,7 @@ module Carat
     NAMES = {
       addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
       file: File, gc: GcPolicy, integer: WholeNumber, log: LogFile, memory: MemoryBudget, refork: ReforkRule,
-      seconds: Seconds, string: Text, targets: TargetList, workers: WorkerCount
+      seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, workers: WorkerCount
     }.freeze
 
     # Returns the type called `name`, limited to `within` (a Range or a list of words) where the type has a limit.

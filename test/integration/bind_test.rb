@@ -86,8 +86,8 @@ class BindTest < Support::IntegrationTest
   def test_file_that_is_no_socket_is_left_alone
     server = server(app: HELLO, binds: ["unix://config.ru"])
 
-    assert_equal 1, server.run.exitstatus
-    assert_match(/\Acarat: unix:\S+config\.ru: the address is in use: .+\n\z/, server.log)
+    assert_equal 78, server.run.exitstatus
+    assert_equal "-b: \"unix://config.ru\" is a file and no socket\n", server.log
     assert_equal HELLO, server.directory.read("config.ru")
   end
 

@@ -52,7 +52,7 @@ class BootTest < Support::IntegrationTest
     assert_match(%r{\Acarat: there is no file /\S+/nowhere\.ru; start carat beside it, .+\n\z}, server.log)
   end
 
-  WORKERS = 'a number of workers, such as 2, 1..8 or "auto"'
+  WORKERS = 'a number of workers up to 10000, such as 2, 1..8 or "auto"'
 
   def test_wrong_values_are_told_with_their_place
     assert_boot_fails 78, "-w: \"many\" is not #{WORKERS}\n", args: %w[-w many]

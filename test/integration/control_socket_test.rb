@@ -138,9 +138,9 @@ class ControlSocketTest < Support::IntegrationTest
   end
 
   def test_a_server_without_a_control_socket_serves
-    name = "x" * 120
-    server = server(app: APP, args: ["--control-socket", name]).start
-    await_log(server, / warn no control socket: .* path=\S*#{name} cause=/)
+    name = "x" * 100
+    server = server(app: APP, files: { "#{name}/file" => "" }, args: ["--spool-dir", name]).start
+    await_log(server, / warn no control socket: .* path=\S*#{name}\S* cause=/)
 
     assert_equal "done", server.get.body
   end

@@ -44,7 +44,7 @@ class CLITest < Minitest::Test
     assert_equal "carat: not built\n", @err.string
   end
 
-  WORKERS = 'a number of workers, such as 2, 1..8 or "auto"'
+  WORKERS = 'a number of workers up to 10000, such as 2, 1..8 or "auto"'
 
   def test_a_bad_flag_variable_or_file_is_one_line_and_status_78
     write("bad.rb", "\n\n\nworkers 'many'\n")

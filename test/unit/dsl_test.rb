@@ -38,7 +38,8 @@ class DSLTest < Minitest::Test
 
   def test_wrong_values_name_the_line_and_the_option
     assert_refused 'carat.rb:4: threads: "many" is not a whole number from 1 to 100', %(\n\n\nthreads "many")
-    assert_refused "carat.rb:2: workers: nil is not a number of workers, such as 2, 1..8 or \"auto\"", "\nworkers nil"
+    assert_refused "carat.rb:2: workers: nil is not a number of workers up to 10000, such as 2, 1..8 or \"auto\"",
+                   "\nworkers nil"
     assert_refused "carat.rb:1: bind: no address is given; write #{Carat::Type::Address::FORMS}", "bind"
   end
 

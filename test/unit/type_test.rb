@@ -25,15 +25,18 @@ class TypeTest < Minitest::Test
 
     assert_equal([2..2, 2..2, 1..8, 1..8, "auto", "auto"], values.map { |value| type.parse(value) })
     assert_equal(%w[2 1..8 auto], [2..2, 1..8, "auto"].map { |value| type.text(value) })
-    [0, "0..2", 3..1, 1...3, (1..), nil, "many", 1.5].each { |value| assert_refuses type, value }
+    [0, "0..2", 3..1, 1...3, (1..), nil, "many", 1.5, 1..10_001, 5_000_000_000].each do |value|
+      assert_refuses type, value
+    end
   end
 
   def test_memory_comes_as_a_share_or_in_bytes
-    type = Carat::Type::MemoryBudget.new
+    type = Carat::Type.build(:memory, (1024**2)..)
+    values = ["80%", "12.5 %", "512MB", 1_048_576]
 
-    assert_equal(["80%", "12.5%", 536_870_912, 1], ["80%", "12.5 %", "512MB", 1].map { |value| type.parse(value) })
-    assert_refused '"101%" is not an amount of memory, such as "80%" or "512MB"', type, "101%"
-    ["0%", "%", "some", 0, nil].each { |value| assert_refuses type, value }
+    assert_equal(["80%", "12.5%", 536_870_912, 1_048_576], values.map { |value| type.parse(value) })
+    assert_refused '"101%" is not an amount of memory from 1 MiB to 1024 TiB, such as "80%" or "512MB"', type, "101%"
+    ["0%", "%", "some", 0, 512, "80", "99999999999GB", nil].each { |value| assert_refuses type, value }
   end
 
   def test_reforks_come_as_a_word_or_as_numbers_of_requests
@@ -41,7 +44,7 @@ class TypeTest < Minitest::Test
     values = [:auto, false, "1000,10000", { after: [1000, 10_000] }, { after: 5 }, 5]
 
     assert_equal(["auto", "off", [1000, 10_000], [1000, 10_000], [5], [5]], values.map { |value| type.parse(value) })
-    [true, "never", [], [0], { after: [] }, { before: 1 }, nil].each { |value| assert_refuses type, value }
+    [true, "never", [], [0], [10**20], { after: [] }, { before: 1 }, nil].each { |value| assert_refuses type, value }
   end
 
   def test_the_policy_of_the_collector_comes_as_a_word_or_as_figures
@@ -67,15 +70,15 @@ class TypeTest < Minitest::Test
   end
 
   def test_bytes_of_another_kind_are_refused
-    assert_refused '"big" is not a number of bytes of 1 or more, such as 65536, "64KB" or "1GB"', bytes, "big"
-    [0, -1, 1.5, "1XB", "KB", "", nil].each { |value| assert_refuses bytes, value }
+    assert_refused '"big" is not a number of bytes from 1 to 1024 TiB, such as 65536, "64KB" or "1GB"', bytes, "big"
+    [0, -1, 1.5, "1XB", "KB", "", "1025TB", nil].each { |value| assert_refuses bytes, value }
     assert_equal 0, Carat::Type.build(:bytes, 0..).parse("0")
   end
 
   def test_seconds_have_units_and_become_floats
-    times = [30, 2.5, "30", "30s", "5m", "500ms", "1h", "0.25"].map { |value| seconds.parse(value) }
+    times = [30, 2.5, "30", "30s", "5m", "500ms", "1h", "1d", "0.25"].map { |value| seconds.parse(value) }
 
-    assert_equal [30.0, 2.5, 30.0, 30.0, 300.0, 0.5, 3600.0, 0.25], times
+    assert_equal [30.0, 2.5, 30.0, 30.0, 300.0, 0.5, 3600.0, 86_400.0, 0.25], times
     assert(times.all?(Float))
   end
 
@@ -137,6 +140,16 @@ class TypeTest < Minitest::Test
     assert_equal path("carat.log"), log.parse("carat.log")
     assert_refused "there is no directory #{path("log")}", log, "log/carat.log"
     assert_refused "#{@workplace} is a directory", log, "."
+  end
+
+  def test_a_socket_can_be_made_at_its_path
+    socket = Carat::Type.build(:socket)
+    write("taken", "")
+
+    assert_equal path("carat.sock"), socket.parse("carat.sock")
+    assert_refused "#{path("x" * 107)} is longer than 107 bytes", socket, "x" * 107
+    assert_refused "#{path("taken")} is a file and no socket", socket, "taken"
+    assert_refused "#{path("run/carat.sock")} is in a directory that is not there", socket, "run/carat.sock"
   end
 
   def test_values_are_written_for_readers

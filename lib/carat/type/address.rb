@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../invalid_value"
+require_relative "socket_path"
 
 module Carat
   module Type
@@ -10,10 +11,7 @@ module Carat
       FORMS = "tcp://HOST:PORT, unix:///PATH?mode=0660 or fd://NUMBER"
       TCP = %r{\Atcp://([\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
       UNIX = %r{\Aunix://([^?]+)(?:\?mode=0?([0-7]{3}))?\z}
-      FD = %r{\Afd://(\d+)\z}
-
-      # `sockaddr_un` holds 108 bytes with the closing NUL (unix(7)).
-      UNIX_PATH_LIMIT = 107
+      FD = %r{\Afd://(\d{1,7})\z}
 
       module_function
 
@@ -35,9 +33,8 @@ module Carat
 
       def unix(text, path, mode)
         path = ::File.expand_path(path)
-        refuse(text, "is a directory") if ::File.directory?(path)
-        refuse(text, "is longer than #{UNIX_PATH_LIMIT} bytes") if path.bytesize > UNIX_PATH_LIMIT
-        refuse(text, "is in a directory that is not there") unless ::File.directory?(::File.dirname(path))
+        problem = SocketPath.problem(path)
+        refuse(text, problem) if problem
         mode ? "unix://#{path}?mode=0#{mode}" : "unix://#{path}"
       end
 

@@ -8,8 +8,12 @@ module Carat
       PATTERN = /\A(\d+(?:\.\d+(?=\s*[kmgt]))?)\s*([kmgt]?)(?:i?b)?\z/i
       EXAMPLES = 'such as 65536, "64KB" or "1GB"'
 
+      # More than any machine has; the edge counts in 64 bits.
+      LIMIT = 1024**5
+
+      # A range without an end goes up to LIMIT.
       def initialize(range = (1..))
-        @range = range
+        @range = range.begin..(range.end || LIMIT)
       end
 
       # Reads an Integer, or text such as "64KB", "64KiB" and "1GB"; raises InvalidValue.
@@ -17,7 +21,8 @@ module Carat
         bytes = value.is_a?(Integer) ? value : count(value.to_s)
         return bytes if bytes && @range.cover?(bytes)
 
-        raise InvalidValue, "#{value.inspect} is not a number of bytes #{bounds}, #{EXAMPLES}"
+        raise InvalidValue, "#{value.inspect} is not a number of bytes from #{@range.begin} to #{text(@range.end)}, " \
+                            "#{EXAMPLES}"
       end
 
       def text(value)
@@ -30,10 +35,6 @@ module Carat
       end
 
       private
-
-      def bounds
-        @range.end ? "from #{@range.begin} to #{text(@range.end)}" : "of #{@range.begin} or more"
-      end
 
       def count(text)
         match = PATTERN.match(text)

@@ -8,6 +8,7 @@ module Carat
     class ReforkRule
       WORDS = %w[auto off].freeze
       LIST = /\A\d+(?:\s*,\s*\d+)*\z/
+      COUNTS = (1..1_000_000_000)
       EXAMPLES = 'such as "auto", "off" or after: [1000, 10_000]'
 
       # Reads one of WORDS (false means "off"), or numbers of requests: as `{ after: [1000, 10_000] }`, an Array, or
@@ -17,7 +18,7 @@ module Carat
         return value.to_s if WORDS.include?(value.to_s)
 
         counts = read(value)
-        return counts if counts&.any? && counts.all? { |count| count.is_a?(Integer) && count.positive? }
+        return counts if counts&.any? && counts.all? { |count| count.is_a?(Integer) && COUNTS.cover?(count) }
 
         raise InvalidValue, "#{value.inspect} is not a rule for reforks, #{EXAMPLES}"
       end

@@ -4,8 +4,8 @@ module Carat
   module Type
     # A length of time, in seconds.
     class Seconds
-      UNITS = { "ms" => 0.001, "" => 1, "s" => 1, "m" => 60, "h" => 3600 }.freeze
-      PATTERN = /\A(\d+(?:\.\d+)?)\s*(ms|s|m|h|)\z/
+      UNITS = { "ms" => 0.001, "" => 1, "s" => 1, "m" => 60, "h" => 3600, "d" => 86_400 }.freeze
+      PATTERN = /\A(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)\z/
       LIMIT = 365 * 86_400.0
       EXAMPLES = 'such as 30, 2.5, "30s", "5m" or "500ms"'
 

@@ -8,6 +8,7 @@ module Carat
     class WorkerCount
       AUTO = "auto"
       PATTERN = /\A(\d+)(?:\.\.(\d+))?\z/
+      LIMIT = 10_000
       EXAMPLES = 'such as 2, 1..8 or "auto"'
 
       # Reads an Integer, a Range of them, or text such as "2", "1..8" and "auto"; returns a Range or "auto". Raises
@@ -18,7 +19,7 @@ module Carat
         range = value.is_a?(Range) && !value.exclude_end? ? value : read(value.to_s)
         return range if range && whole?(range)
 
-        raise InvalidValue, "#{value.inspect} is not a number of workers, #{EXAMPLES}"
+        raise InvalidValue, "#{value.inspect} is not a number of workers up to #{LIMIT}, #{EXAMPLES}"
       end
 
       def text(value)
@@ -37,7 +38,7 @@ module Carat
       end
 
       def whole?(range)
-        [range.begin, range.end].all?(Integer) && range.begin.positive? && range.end >= range.begin
+        [range.begin, range.end].all?(Integer) && range.begin.positive? && (range.begin..LIMIT).cover?(range.end)
       end
     end
   end

@@ -6,6 +6,7 @@ require_relative "inherited_descriptors"
 require_relative "launch_error"
 require_relative "mold_environment"
 require_relative "native_path"
+require_relative "preload"
 require_relative "version"
 
 module Carat
@@ -23,12 +24,14 @@ module Carat
       @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
     end
 
-    # Executes the edge and does not return. Raises LaunchError when it is missing or cannot be executed, ConfigError
-    # when an inherited descriptor is not what the configuration says.
-    def launch
+    # Executes the edge and does not return; `log` is where words for the operator go. Raises LaunchError when it is
+    # missing or cannot be executed, ConfigError when an inherited descriptor is not what the configuration says.
+    def launch(log: $stderr)
       raise LaunchError, "carat: not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless @edge
 
       @descriptors.check
+      obstacle = Preload.new(@configuration, ENV).obstacle
+      log.write("carat: #{obstacle}\n") if obstacle
       Process.exec(environment, [@edge, "carat-edge"], **@descriptors.redirections)
     rescue SystemCallError => e
       raise LaunchError, "carat: #{@edge} cannot be executed: #{e.message}"

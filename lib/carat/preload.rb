@@ -37,7 +37,15 @@ module Carat
 
     # Whether the mold gets Carat's allocator.
     def used?
-      @configuration[:allocator] == "jemalloc" && !theirs && !@library.nil?
+      wanted? && !separated?
+    end
+
+    # Returns why the mold goes without Carat's allocator although it is to have it, or nil.
+    def obstacle
+      return unless wanted? && separated?
+
+      "#{@library} is not preloaded: LD_PRELOAD has no way to write a path with a space or a colon; install Carat in " \
+        "another directory, or set allocator to \"system\""
     end
 
     # Returns the path of the allocator that the user preloads, or nil.
@@ -46,6 +54,14 @@ module Carat
     end
 
     private
+
+    def wanted?
+      @configuration[:allocator] == "jemalloc" && !theirs && !@library.nil?
+    end
+
+    def separated?
+      @library.match?(SEPARATORS)
+    end
 
     def names
       @user.split(SEPARATORS).reject(&:empty?)

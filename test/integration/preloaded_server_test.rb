@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "test_helper"
 require "carat/native_path"
 
@@ -51,7 +52,26 @@ class PreloadedServerTest < Support::IntegrationTest
     assert_equal "77", serve(OPTION, workers: 1, env: { "MALLOC_CONF" => "dirty_decay_ms:77" }).get.body
   end
 
+  def test_a_path_with_a_space_is_not_preloaded_and_told
+    server = server(app: APP, workers: 1, command: [RbConfig.ruby, "my gems/exe/carat"])
+    copy_carat(server.directory.path)
+
+    assert_match(/\Aglibc \S+ nil nil nil\z/, server.start.get.body)
+    assert_match(%r{^carat: \S*/my gems/\S+malloc\.so is not preloaded: }, server.log)
+    refute_match(/ld\.so/, server.log)
+  end
+
   private
+
+  # What a server needs, in another place.
+  def copy_carat(directory)
+    parts = ["lib", "exe", "build/#{Carat::NativePath::ABI}"]
+    parts.each do |part|
+      target = File.join(directory, "my gems", part)
+      FileUtils.mkdir_p(File.dirname(target))
+      FileUtils.cp_r(File.join(Carat::NativePath::ROOT, part), target)
+    end
+  end
 
   def answer(**options)
     serve(APP, workers: 1, **options).get.body

@@ -31,6 +31,15 @@ class PreloadTest < Minitest::Test
     assert_empty variables({}, library: nil)
   end
 
+  def test_a_path_that_cannot_be_written_in_the_variable_is_told_and_not_preloaded
+    ["/my gems/malloc.so", "/a:b/malloc.so"].each do |path|
+      assert_empty variables({}, library: path)
+      assert_match(/\A#{path} is not preloaded: /, preload({}, library: path).obstacle)
+      assert_nil preload({}, library: path, allocator: "system").obstacle
+    end
+    [OURS, nil].each { |path| assert_nil preload({}, library: path).obstacle }
+  end
+
   def test_the_mold_s_environment_is_what_the_user_s_was
     [{}, { "LD_PRELOAD" => "libfaketime.so.1" }].each do |user|
       environment = user.merge(variables(user))

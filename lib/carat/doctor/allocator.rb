@@ -23,6 +23,7 @@ module Carat
 
       def finding
         return warning("carat/malloc.so is missing: #{NativePath.remedy}") unless @library
+        return warning("#{name}, as #{@preload.obstacle}") if @preload.obstacle
         return Finding.ok("allocator", "#{name}, #{reason}") unless @preload.used?
         return Finding.ok("allocator", "#{name}, which Carat preloads") if name.start_with?("jemalloc")
 

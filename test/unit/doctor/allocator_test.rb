@@ -35,6 +35,11 @@ class DoctorAllocatorTest < Minitest::Test
     assert_match(/\Awarning  allocator: glibc 2\.41, though Carat preloads jemalloc: .* noexec/, finding("glibc 2.41"))
   end
 
+  def test_a_path_that_cannot_be_preloaded_is_a_warning
+    assert_match(%r{\Awarning  allocator: glibc 2\.41, as /my gems/malloc\.so is not preloaded: },
+                 finding("glibc 2.41", library: "/my gems/malloc.so"))
+  end
+
   private
 
   def finding(name, allocator: "jemalloc", environment: {}, library: OURS)

@@ -19,11 +19,12 @@ module Carat
       end
 
       def finding
-        return Finding.ok("memory", "#{holder}; the server may have #{words(bytes)} of that") if bytes <= available
+        ok = Finding.ok("memory", "#{holder}; the server may have #{words(bytes)} of it")
+        return ok if bytes <= available
 
-        Finding.warning("memory", "#{holder}, and memory says #{words(bytes)}, of which the server may have no more than " \
-                                  "that: the kernel would end workers before Carat does; lower memory, or say how " \
-                                  "large a share it is, such as \"80%\"")
+        Finding.warning("memory", "#{holder}, and memory says #{words(bytes)}, of which the server may have no more " \
+                                  "than that: the kernel would end workers before Carat does; lower memory, or say " \
+                                  "how large a share it is, such as \"80%\"")
       end
 
       private

@@ -44,7 +44,7 @@ module Carat
 
       def await(thread, seconds)
         thread.join(seconds) if seconds.positive?
-      rescue StandardError, ScriptError
+      rescue Exception # rubocop:disable Lint/RescueException -- threads end in all ways, and this one stays
         # It has ended with an error of its own, which it has reported.
       end
 

@@ -27,7 +27,7 @@ module Carat
       return @control.boot_failed(remark) if remark
 
       become_mold
-    rescue StandardError, ScriptError => e
+    rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
       @control.boot_failed(BootFailure.new(e).to_s)
       exit(1)
     end
@@ -40,8 +40,15 @@ module Carat
       OomScore.server.raise_by(OomScore::MOLD)
       Warmup.run
       @loaded.configuration.hooks.run(:after_refork)
+      tell_of_threads
       @control.ready
       Forker.new(@control, @loaded)
+    end
+
+    # Of those that after_refork has started: they are meant to run in the mold, and workers do not have them.
+    def tell_of_threads
+      remark = ForkSafety.remark(within: 0)
+      $stderr.write("carat: mold: after_refork: #{remark}\n") if remark
     end
   end
 end

@@ -40,6 +40,7 @@ module Carat
       promotion(generation) if generation
     rescue StandardError => e
       report(e)
+      @control.boot_failed(BootFailure.new(e).to_s) if generation
       exit(1)
     end
 

@@ -67,6 +67,23 @@ class ReforkRefusalTest < Support::IntegrationTest
     assert_nothing_lost(server)
   end
 
+  def test_hooks_that_exit_or_raise_whatever_they_like_are_told
+    { "before_refork { exit }" => "exit (SystemExit)", "before_refork { raise Exception, %(odd) }" => "odd (Exception)",
+      "on_worker_shutdown { raise %(late) }" => "late (RuntimeError)" }.each do |hook, cause|
+      server = refork(PID, config: hook)
+      await_log(server, /does not become the mold .*cause=\S*\s*"?carat\.rb:1: #{Regexp.escape(cause)}/)
+
+      assert_equal 200, server.get.status
+    end
+  end
+
+  def test_a_thread_that_the_hook_after_it_starts_is_named
+    server = refork(PID, config: "after_refork { Thread.new { sleep } }")
+    await_log(server, /mold ready gen=2/)
+
+    assert_match(/^carat: mold: after_refork: Ruby threads are left running: #<Thread:.*carat\.rb:1/, server.log)
+  end
+
   def test_a_worker_that_is_not_ready_in_time_is_killed_and_the_mold_stays
     server = refork(PID, config: "before_refork { sleep }", args: %w[--boot-timeout 3])
     await_log(server, /does not become the mold .*cause="not ready within 3s \(boot_timeout\)"$/)

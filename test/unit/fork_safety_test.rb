@@ -30,6 +30,16 @@ class ForkSafetyTest < Minitest::Test
     assert_nil remark(within: 2)
   end
 
+  def test_a_thread_that_ends_with_any_exception_is_its_own_affair
+    waiting = Thread.current
+    Thread.new do
+      Thread.current.report_on_exception = false
+      Thread.pass until waiting.stop?
+      raise Exception, "odd" # rubocop:disable Lint/RaiseException
+    end
+    assert_nil remark(within: 10)
+  end
+
   def test_only_some_of_many_are_named
     8.times { start }
     assert_match(/; and 3 more\z/, remark)

@@ -18,7 +18,8 @@ module Carat
       environment, and the environment over the default. Of several variables the first that is set and not empty counts.
 
       The config file is Ruby. It is `carat.rb` or `config/carat.rb` in the working directory, or the one that `--config`
-      names, and it is read twice: by the command and again by the mold.
+      names, and it is read twice: by the command and again by the mold. After a change of it restart the server: a mold
+      that has to be booted anew reads it, and the edge does not.
 
       ```ruby
       # carat.rb

@@ -17,6 +17,7 @@ class WarmUpTest < Support::IntegrationTest
       when "/seen" then next [200, { "content-type" => "text/plain" }, [SEEN.join("\n")]]
       when "/raise" then raise "no database"
       when "/exit" then exit(3)
+      when "/hang" then sleep
       when "/kill" then Thread.current.kill
       when "/missing" then next [404, { "content-type" => "text/plain" }, ["nothing here"]]
       when "/broken" then next [200, { "content-type" => "text/plain" }, Enumerator.new { raise NotImplementedError }]
@@ -43,6 +44,12 @@ class WarmUpTest < Support::IntegrationTest
     assert_match(%r{^carat: mold: warm_up /broken: .*NotImplementedError}, server.log)
     assert_match(%r{^carat: mold: warm_up /exit: .*exit}, server.log)
     assert_match(%r{^carat: mold: warm_up /kill: the application has ended its thread$}, server.log)
+  end
+
+  def test_a_request_that_hangs_is_named_and_the_server_serves
+    server = serve(APP, workers: 1, config: 'warm_up "/hang"', args: %w[--boot-timeout 8])
+    assert_equal 404, server.get("/missing").status
+    assert_match(%r{^carat: mold: warm_up /hang: it is not done in time \(boot_timeout\), at \S*config\.ru}, server.log)
   end
 
   def test_a_worker_inherits_what_was_warmed

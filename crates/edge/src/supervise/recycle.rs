@@ -34,6 +34,36 @@ impl Reason {
     }
 }
 
+/// The workers that are being replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Leavers {
+    /// Their successors do not serve yet.
+    pub(crate) serving: u32,
+    /// They finish what they hold.
+    pub(crate) draining: u32,
+}
+
+impl Leavers {
+    /// Whether there are none.
+    pub(crate) fn is_nobody(self) -> bool {
+        self.serving + self.draining == 0
+    }
+
+    /// Whether one more may be replaced because of its memory, where so many workers are wanted: one waits for its
+    /// successor at a time, and those that drain, which may take long, are hardly more than those that serve.
+    pub(crate) fn let_heavy_go(self, wanted: u32) -> bool {
+        self.serving == 0 && self.draining <= wanted
+    }
+
+    /// Whether one more may be replaced for this reason. One that is only worn has time until all others have gone.
+    pub(crate) fn allow(self, reason: &Reason, wanted: u32) -> bool {
+        match reason {
+            Reason::Memory { .. } | Reason::Budget { .. } => self.let_heavy_go(wanted),
+            _ => self.is_nobody(),
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -114,6 +144,22 @@ mod tests {
             .windows(2)
             .map(|pair| pair[1].expect("an end") - pair[0].expect("an end"));
         assert!(apart.min() >= Some(200), "{limits:?}");
+    }
+
+    #[test]
+    fn one_at_a_time_is_replaced_but_the_heavy_do_not_wait_for_those_that_drain() {
+        let heavy = Reason::Memory {
+            private: Size(2),
+            limit: Size(1),
+        };
+        let allowed = |serving, draining| {
+            let leavers = Leavers { serving, draining };
+            [Reason::Promotion, heavy].map(|reason| leavers.allow(&reason, 2))
+        };
+        assert_eq!(allowed(0, 0), [true, true]);
+        assert_eq!(allowed(1, 0), [false, false]);
+        assert_eq!(allowed(0, 2), [false, true]);
+        assert_eq!(allowed(0, 3), [false, false]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::channel::Channel;
 use super::memory::Weight;
-use super::recycle::Reason;
+use super::recycle::{Leavers, Reason};
 use super::worker_id::WorkerId;
 use crate::dispatch::Lane;
 use crate::log::Field;
@@ -171,9 +171,20 @@ impl Roster {
         self.count(Worker::counts)
     }
 
-    /// Whether a worker is being replaced.
-    pub(crate) fn is_one_leaving(&self) -> bool {
-        self.iter().any(|worker| worker.leaves_for.is_some())
+    /// Those that are being replaced.
+    pub(crate) fn leavers(&self) -> Leavers {
+        let serves = |worker: &Worker| worker.stage == Stage::Ready;
+        Leavers {
+            serving: self.count(|worker| worker.leaves_for.is_some() && serves(worker)),
+            draining: self.count(|worker| worker.leaves_for.is_some() && !serves(worker)),
+        }
+    }
+
+    /// What those have for themselves that take no requests any more, in bytes: it is free when they end.
+    pub(crate) fn leaving_bytes(&self) -> u64 {
+        let stays = |worker: &&Worker| matches!(worker.stage, Stage::Booting { .. } | Stage::Ready);
+        let leaving = self.iter().filter(|worker| !stays(worker));
+        leaving.map(Worker::private).sum()
     }
 
     /// How many workers serve and stay.
@@ -304,6 +315,20 @@ mod tests {
             ready_since: None,
             begun_before: 0,
             leaves_for: None,
+    #[test]
+    fn a_worker_that_drains_is_no_longer_waited_for_and_is_not_gone() {
+        let mut roster = Roster::default();
+        let id = roster.next_id();
+        roster.insert(idle_worker(id));
+        let worker = roster.get_mut(id).expect("just inserted");
+        worker.leaves_for = Some(Reason::Promotion);
+        let leavers = |serving, draining| Leavers { serving, draining };
+        assert_eq!(roster.leavers(), leavers(1, 0));
+        let deadline = Instant::now();
+        roster.get_mut(id).expect("just inserted").stage = Stage::Retiring { deadline };
+        assert_eq!(roster.leavers(), leavers(0, 1));
+    }
+
             weight: None,
         }
     }

@@ -17,10 +17,10 @@ impl Supervisor {
         self.keep_sharing(now);
     }
 
-    /// A worker is to be replaced: it goes on until as many others serve as are wanted. One at a time; false when
-    /// another is being replaced, or this one does not serve.
+    /// A worker is to be replaced: it goes on until as many others serve as are wanted. False when it has to wait for
+    /// others that are being replaced, or does not serve.
     pub(super) fn replace(&mut self, id: WorkerId, reason: Reason) -> bool {
-        if self.roster.is_one_leaving() {
+        if !self.roster.leavers().allow(&reason, self.wanted) {
             return false;
         }
         let Some(worker) = self.roster.get_mut(id) else {

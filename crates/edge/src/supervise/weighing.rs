@@ -46,7 +46,7 @@ impl Supervisor {
         let weights = self.roster.iter().filter_map(|worker| worker.weight);
         let private = weights.filter_map(|weight| Some(weight.private.approach(limit?)));
         self.scales.pace(sample, private);
-        if !self.roster.is_one_leaving() {
+        if self.roster.leavers().let_heavy_go(self.wanted) {
             self.relieve(sample.at);
         }
     }
@@ -67,7 +67,7 @@ impl Supervisor {
         }
         let staying = self.roster.staying();
         let allowed = self.room().max(u32::from(staying == 0)).min(missing);
-        let is_changing = self.roster.is_one_leaving()
+        let is_changing = !self.roster.leavers().is_nobody()
             || self.roster.booting() > 0
             || !self.scales.sampler.is_current(Instant::now());
         if allowed == 0 && !is_changing {
@@ -107,7 +107,7 @@ impl Supervisor {
         } else {
             self.scales.worker_remedy.rest(now);
         }
-        if !self.roster.is_one_leaving() {
+        if self.roster.leavers().let_heavy_go(self.wanted) {
             self.relieve_all(id, now);
         }
     }
@@ -138,11 +138,13 @@ impl Supervisor {
     }
 
     /// The heaviest of several goes and is not replaced before there is room; one alone is replaced, where that helps.
+    /// Nobody goes where it is enough that those end that drain.
     fn relieve_all(&mut self, heaviest: WorkerId, now: Instant) {
         let Some(all) = self.scales.all.filter(|all| all.used.is_too_much()) else {
             return;
         };
-        if self.roster.booting() > 0 {
+        let left = all.used.bytes.saturating_sub(self.roster.leaving_bytes());
+        if self.roster.booting() > 0 || !all.budget.is_over(left) {
             return;
         }
         let (used, limit) = (Size(all.used.bytes), Size(all.budget.limit));

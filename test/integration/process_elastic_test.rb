@@ -16,6 +16,23 @@ class ProcessElasticTest < Support::IntegrationTest
     refute_match(/worker died|ERROR/i, server.log)
   end
 
+  def test_the_last_worker_stays_when_the_second_cannot_be_had
+    server = serve(Support::Gate::APP, workers: "1..2", threads: 1, args: %w[--worker-idle-timeout 0.3],
+                                       config: 'on_worker_boot { raise "broken" if File.exist?("broken") }')
+    clients = Array.new(2) { ask(server, "GET", "/gate") }
+    await_arrivals(server, 2)
+    server.directory.write("broken", "")
+    dead, last = server.gate.arrivals.map(&:pid)
+    Process.kill(:KILL, dead)
+    await_log(server, /worker failed to boot/)
+    server.gate.open
+    assert_equal [200] * 2, (clients.map { |client| client.read_response.status })
+    await_log(server, / info fewer workers wanted=1$/)
+
+    assert_equal last.to_s, server.get("/").body
+    refute_match(/nothing to do/, server.log)
+  end
+
   def test_workers_do_not_grow_beyond_what_waits
     server = serve(Support::Gate::APP, workers: "1..4", threads: 1)
     clients = Array.new(2) { |number| ask(server, "GET", "/gate/#{number}") }

@@ -87,19 +87,26 @@ impl Supervisor {
         }
     }
 
-    /// Ends the worker that has had nothing to do for longest, if that is long.
+    /// One worker less is wanted when one has had nothing to do for long. It ends, unless no more than that run anyway.
     fn shrink(&mut self, now: Instant) {
         if !self.elastic().may_shrink(self.wanted) {
             return;
         }
         let limit = self.server.settings.worker_idle_timeout;
         let coldest = self.roster.coldest(now).filter(|(_, idle)| *idle >= limit);
-        if let Some((id, _)) = coldest {
-            self.wanted -= 1;
+        // One that boots is not there yet for the one that would end.
+        let Some((id, _)) = coldest.filter(|_| self.roster.booting() == 0) else {
+            return;
+        };
+        self.wanted -= 1;
+        if self.roster.staying() > self.wanted {
             self.retire(id, "worker ends: it has had nothing to do");
         }
     }
 
+        } else {
+            let fields: [Field<'_>; 1] = [("wanted", &self.wanted)];
+            self.server.log.info("fewer workers", &fields);
     fn replace_worn(&mut self, now: Instant) {
         let settings = &self.server.settings;
         let wear = Wear {

@@ -60,7 +60,7 @@ class ProcessTimeoutTest < Support::IntegrationTest
 
     await_log(server, / warn ending worker worker=1 gen=1 pid=#{pid} signal=15$/)
     await_log(server, / warn ending worker worker=1 gen=1 pid=#{pid} signal=9$/)
-    await_log(server, / error worker died worker=1 gen=1 pid=#{pid} cause="signal 9"$/)
+    await_log(server, / info worker ended worker=1 gen=1 pid=#{pid} cause="signal 9"$/)
   end
 
   def test_other_requests_of_the_same_worker_get_their_answers_while_its_replacement_serves

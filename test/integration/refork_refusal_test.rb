@@ -6,6 +6,7 @@ require "test_helper"
 class ReforkRefusalTest < Support::IntegrationTest
   PID = "run ->(_env) { [200, {}, [Process.pid.to_s]] }"
   NOTE = 'note = ->(hook) { File.write("hooks", "#{hook} #{Process.pid}\n", mode: "a") }'
+  LIMITED = %w[--refork 1,1000000 --request-timeout 2 --shutdown-timeout 2].freeze
 
   def test_hooks_run_in_their_order
     server = refork(PID, config: <<~RUBY)
@@ -55,7 +56,7 @@ class ReforkRefusalTest < Support::IntegrationTest
 
   def test_what_is_declared_not_fork_safe_is_never_asked_again
     server = refork("Carat.not_fork_safe!(\"librdkafka\")\n#{PID}")
-    await_log(server, /does not become the mold next_gen=2 pid=\d+ cause=librdkafka$/)
+    await_log(server, /does not become the mold worker=1 gen=1 pid=\d+ next_gen=2 cause=librdkafka$/)
 
     assert_nothing_lost(server)
   end
@@ -87,7 +88,7 @@ class ReforkRefusalTest < Support::IntegrationTest
   def test_a_worker_that_is_not_ready_in_time_is_killed_and_the_mold_stays
     server = refork(PID, config: "before_refork { sleep }", args: %w[--boot-timeout 3])
     await_log(server, /does not become the mold .*cause="not ready within 3s \(boot_timeout\)"$/)
-    await_log(server, /mold ended gen=2 .*cause="signal 9"$/)
+    await_log(server, /worker ended worker=1 gen=1 .*cause="signal 9"$/)
 
     assert_nothing_lost(server)
   end
@@ -138,6 +139,24 @@ class ReforkRefusalTest < Support::IntegrationTest
     await_log(server, /worker ended worker=1 gen=1/)
 
     refute_match(/is to be the next mold/, server.log)
+  end
+
+  def test_a_candidate_that_does_not_finish_what_it_holds_is_told_and_no_error
+    server = serve(<<~RUBY, workers: 1, threads: 1, args: LIMITED)
+      run ->(_env) { [200, {}, Enumerator.new { |out| out << "first"; sleep }] }
+    RUBY
+    ask(server, "GET", "/").read_exactly("HTTP/1.1 200".bytesize)
+    await_log(server, /does not become the mold worker=1 gen=1 pid=\d+ cause="it has not finished in time/)
+    await_log(server, / info worker ended worker=1 gen=1 .*cause="signal 9"$/)
+
+    refute_match(/ error /, server.log)
+  end
+
+  def test_without_memory_for_a_successor_no_worker_is_chosen
+    server = refork(PID, args: %w[--memory 1MB])
+    await_log(server, /one worker is more than the memory there is/)
+
+    refute_match(/next mold/, server.log)
   end
 
   private

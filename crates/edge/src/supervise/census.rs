@@ -10,7 +10,7 @@ use wire::control::encode_signal;
 
 use super::event::{Event, Who};
 use super::memory::Container;
-use super::roster::{Boot, Stage, Worker};
+use super::roster::{Boot, Worker};
 use super::supervisor::Supervisor;
 
 /// How long a process has to tell its figures. One whose threads do not let go of Ruby's lock tells none.
@@ -213,8 +213,7 @@ impl Supervisor {
 
 /// Whether the worker's main thread reads what the edge sends.
 fn listens(worker: &Worker) -> bool {
-    let is_leaving = matches!(worker.stage, Stage::Ending { .. } | Stage::Lost { .. });
-    worker.boot == Boot::Done && !is_leaving
+    worker.boot == Boot::Done && !worker.stage.is_last()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::signals::signal_process;
 use super::supervisor::Supervisor;
 use super::worker_id::WorkerId;
 use crate::dispatch::Lane;
-use crate::log::Field;
+use crate::log::{Field, Log};
 use crate::settings::Refork;
 
 /// How a worker becomes the mold of the next generation: its successor serves, it is drained (`succession`), told to be
@@ -27,14 +27,31 @@ pub(crate) struct Promotion {
     heir: Option<Heir>,
     /// Workers of generations before this one are to be replaced.
     renewed: u32,
-    /// Molds that are to end, and when they are killed.
-    leaving: Vec<(Mold, Instant)>,
+    leaving: Vec<Leaving>,
+}
+
+/// A mold that is to end.
+#[derive(Debug)]
+struct Leaving {
+    mold: Mold,
+    /// Set for one that is no mold yet, and will be none.
+    worker: Option<Former>,
+    /// When it is killed.
+    deadline: Instant,
+}
+
+/// What the log calls a process that is no worker any more, and no mold yet.
+#[derive(Debug, Clone, Copy)]
+struct Former {
+    id: WorkerId,
+    generation: u32,
 }
 
 /// A worker that was told to be the mold.
 #[derive(Debug)]
 struct Heir {
     mold: Mold,
+    worker: Former,
     lanes: Vec<Rc<Lane>>,
 }
 
@@ -58,7 +75,7 @@ impl Promotion {
     /// The molds that come or go beside the one that forks.
     pub(super) fn molds(&self) -> impl Iterator<Item = &Mold> {
         let heir = self.heir.iter().map(|heir| &heir.mold);
-        heir.chain(self.leaving.iter().map(|(mold, _)| mold))
+        heir.chain(self.leaving.iter().map(|leaving| &leaving.mold))
     }
 
     /// Whether a mold may come soon.
@@ -66,8 +83,17 @@ impl Promotion {
         self.heir.is_some()
     }
 
-    /// The worker did not finish in time what it held, or there is no memory for its successor.
-    pub(super) fn candidate_fails(&mut self, now: Instant) {
+    /// The worker does not come so far as to be told to be the mold, for this reason.
+    pub(super) fn candidate_fails(
+        &mut self,
+        now: Instant,
+        log: &Log,
+        worker: &Worker,
+        cause: &str,
+    ) {
+        let cause: Field<'_> = ("cause", &cause);
+        let fields = [&worker.identity()[..], &[cause]].concat();
+        log.warn("worker does not become the mold", &fields);
         self.candidate = None;
         self.reforks.failed(now);
     }
@@ -79,8 +105,7 @@ impl Promotion {
 
     /// The processes that are neither a worker nor the mold.
     pub(super) fn pids(&self) -> impl Iterator<Item = u32> {
-        let heir = self.heir.iter().map(|heir| heir.mold.pid);
-        heir.chain(self.leaving.iter().map(|(mold, _)| mold.pid))
+        self.molds().map(|mold| mold.pid)
     }
 }
 
@@ -112,6 +137,10 @@ impl Supervisor {
         let Some(mold) = self.mold.as_ref().filter(|mold| mold.is_ready) else {
             return;
         };
+        // Its successor is to serve beside all others.
+        if self.room() == 0 {
+            return;
+        }
         // What a worker has leaked would be in all others from then on.
         let limit = self.server.settings.worker_memory.unwrap_or(u64::MAX) / 2;
         let candidates: Vec<_> = self
@@ -152,13 +181,20 @@ impl Supervisor {
             .info("worker is to be the next mold", &fields);
         self.promotion.heir = Some(Heir {
             mold: Mold::promote(pid, worker.channel, self.generation),
+            worker: Former {
+                id,
+                generation: worker.generation,
+            },
             lanes: worker.lanes,
         });
     }
 
     /// The worker is the mold now, and the one before it ends.
     pub(super) fn take_over(&mut self) {
-        let Some(Heir { mut mold, lanes }) = self.promotion.heir.take() else {
+        let Some(Heir {
+            mut mold, lanes, ..
+        }) = self.promotion.heir.take()
+        else {
             return;
         };
         let now = Instant::now();
@@ -186,21 +222,32 @@ impl Supervisor {
     fn dismiss(&mut self, mold: Mold, farewell: wire::Kind, deadline: Instant) {
         mold.channel
             .send(Vec::new(), |out| encode_signal(out, farewell));
-        self.promotion.leaving.push((mold, deadline));
+        self.promotion.leaving.push(Leaving {
+            mold,
+            worker: None,
+            deadline,
+        });
     }
 
     /// The worker cannot be the mold, for this reason; `is_final` when no other of its generation can. It ends, the mold
     /// stays.
     pub(super) fn heir_failed(&mut self, text: &str, is_final: bool) {
-        let Some(Heir { mold, lanes }) = self.promotion.heir.take() else {
+        let Some(Heir {
+            mold,
+            worker,
+            lanes,
+        }) = self.promotion.heir.take()
+        else {
             return;
         };
         let now = Instant::now();
         bury(&lanes);
         self.promotion.candidate = None;
-        let fields: [Field<'_>; 3] = [
-            ("next_gen", &mold.generation),
+        let fields: [Field<'_>; 5] = [
+            ("worker", &worker.id),
+            ("gen", &worker.generation),
             ("pid", &mold.pid),
+            ("next_gen", &mold.generation),
             ("cause", &text),
         ];
         self.server
@@ -211,7 +258,11 @@ impl Supervisor {
             None => self.promotion.reforks.failed(now),
         }
         let deadline = now + self.server.settings.shutdown_timeout;
-        self.promotion.leaving.push((mold, deadline));
+        self.promotion.leaving.push(Leaving {
+            mold,
+            worker: Some(worker),
+            deadline,
+        });
     }
 
     /// The worker that was to be the mold has closed its control socket.
@@ -230,16 +281,19 @@ impl Supervisor {
             self.heir_failed(&format!("it ended ({cause})"), false);
         }
         let mut leaving = self.promotion.leaving.iter();
-        let Some(place) = leaving.position(|(mold, _)| mold.pid == pid) else {
+        let Some(place) = leaving.position(|leaving| leaving.mold.pid == pid) else {
             return false;
         };
-        let (mold, _) = self.promotion.leaving.swap_remove(place);
-        let fields: [Field<'_>; 3] = [
-            ("gen", &mold.generation),
-            ("pid", &mold.pid),
-            ("cause", cause),
-        ];
-        self.server.log.info("mold ended", &fields);
+        let Leaving { mold, worker, .. } = self.promotion.leaving.swap_remove(place);
+        let ended: [Field<'_>; 2] = [("pid", &pid), ("cause", cause)];
+        let log = &self.server.log;
+        if let Some(Former { id, generation }) = worker {
+            let who: [Field<'_>; 2] = [("worker", &id), ("gen", &generation)];
+            log.info("worker ended", &[who, ended].concat());
+        } else {
+            let who: [Field<'_>; 1] = [("gen", &mold.generation)];
+            log.info("mold ended", &[&who[..], &ended].concat());
+        }
         true
     }
 
@@ -257,9 +311,9 @@ impl Supervisor {
             signal_process(late.mold.pid, Signal::KILL);
             self.heir_failed(&format!("not ready within {limit:?} (boot_timeout)"), false);
         }
-        for (mold, deadline) in &self.promotion.leaving {
-            if now >= *deadline {
-                signal_process(mold.pid, Signal::KILL);
+        for leaving in &self.promotion.leaving {
+            if now >= leaving.deadline {
+                signal_process(leaving.mold.pid, Signal::KILL);
             }
         }
     }

@@ -82,7 +82,9 @@ impl Supervisor {
             };
             if worker.is_promoted() {
                 worker.forgo_promotion();
-                self.promotion.candidate_fails(now);
+                let cause = "it has not finished in time what it held";
+                let log = &self.server.log;
+                self.promotion.candidate_fails(now, log, worker, cause);
             }
             let signal = match worker.stage {
                 Stage::Retiring { .. } | Stage::Stuck { .. } => Signal::TERM,
@@ -93,7 +95,7 @@ impl Supervisor {
             self.server.log.warn("ending worker", &fields);
             signal_process(pid, signal);
             tell_to_end(worker);
-            worker.stage = worker.stage.extended(now, KILL_AFTER);
+            worker.stage = worker.stage.after_signal(now, KILL_AFTER);
         }
     }
 }

@@ -110,11 +110,21 @@ pub(crate) enum Stage {
     Stuck { stack: Instant, deadline: Instant },
     /// Was told to end; killed at the deadline.
     Ending { deadline: Instant },
+    /// Was killed because its time was over; once more at the deadline.
+    Killed { deadline: Instant },
     /// Has closed a socket without being told; killed at the deadline.
     Lost { deadline: Instant },
 }
 
 impl Stage {
+    /// Whether nothing more is expected of it than its end.
+    pub(crate) fn is_last(self) -> bool {
+        matches!(
+            self,
+            Stage::Ending { .. } | Stage::Killed { .. } | Stage::Lost { .. }
+        )
+    }
+
     /// Whether its time is over.
     pub(crate) fn is_overdue(self, now: Instant) -> bool {
         match self {
@@ -123,17 +133,19 @@ impl Stage {
             | Stage::Retiring { deadline }
             | Stage::Stuck { deadline, .. }
             | Stage::Ending { deadline }
+            | Stage::Killed { deadline }
             | Stage::Lost { deadline } => now >= deadline,
         }
     }
 
-    /// The same stage, to be looked at again after `pause`: its process was sent a signal.
-    pub(crate) fn extended(self, now: Instant, pause: Duration) -> Stage {
+    /// What follows when its process was sent SIGTERM, or SIGKILL if it had that; to be looked at again after `pause`.
+    pub(crate) fn after_signal(self, now: Instant, pause: Duration) -> Stage {
         let deadline = now + pause;
         match self {
             Stage::Ready => Stage::Ready,
             Stage::Lost { .. } => Stage::Lost { deadline },
-            _ => Stage::Ending { deadline },
+            Stage::Retiring { .. } | Stage::Stuck { .. } => Stage::Ending { deadline },
+            _ => Stage::Killed { deadline },
         }
     }
 }
@@ -303,18 +315,6 @@ mod tests {
         assert_eq!(roster.missing(1), 1);
     }
 
-    fn idle_worker(id: WorkerId) -> Worker {
-        Worker {
-            id,
-            generation: 1,
-            pid: Some(42),
-            channel: Channel::unconnected(),
-            lanes: Vec::new(),
-            boot: Boot::Done,
-            stage: Stage::Ready,
-            ready_since: None,
-            begun_before: 0,
-            leaves_for: None,
     #[test]
     fn a_worker_that_drains_is_no_longer_waited_for_and_is_not_gone() {
         let mut roster = Roster::default();
@@ -329,6 +329,18 @@ mod tests {
         assert_eq!(roster.leavers(), leavers(0, 1));
     }
 
+    fn idle_worker(id: WorkerId) -> Worker {
+        Worker {
+            id,
+            generation: 1,
+            pid: Some(42),
+            channel: Channel::unconnected(),
+            lanes: Vec::new(),
+            boot: Boot::Done,
+            stage: Stage::Ready,
+            ready_since: None,
+            begun_before: 0,
+            leaves_for: None,
             weight: None,
         }
     }

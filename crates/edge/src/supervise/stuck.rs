@@ -26,7 +26,7 @@ impl Supervisor {
         worker.channel.send(Vec::new(), |out| ask.encode(out));
         let stack = now + STACK_WAIT;
         match &mut worker.stage {
-            Stage::Ending { .. } | Stage::Lost { .. } => {}
+            stage if stage.is_last() => {}
             // Another of its requests did before; its time is over when it was to be.
             Stage::Stuck { stack: answer, .. } => *answer = stack,
             stage => {

@@ -50,7 +50,10 @@ impl Supervisor {
         let Some(worker) = leaver else { return };
         if is_short && worker.is_promoted() {
             worker.forgo_promotion();
-            self.promotion.candidate_fails(Instant::now());
+            let cause = "there is no memory for its successor (memory)";
+            let log = &self.server.log;
+            self.promotion
+                .candidate_fails(Instant::now(), log, worker, cause);
         } else {
             let id = worker.id;
             self.retire(id, "worker is replaced");
@@ -101,12 +104,12 @@ impl Supervisor {
         self.wanted -= 1;
         if self.roster.staying() > self.wanted {
             self.retire(id, "worker ends: it has had nothing to do");
-        }
-    }
-
         } else {
             let fields: [Field<'_>; 1] = [("wanted", &self.wanted)];
             self.server.log.info("fewer workers", &fields);
+        }
+    }
+
     fn replace_worn(&mut self, now: Instant) {
         let settings = &self.server.settings;
         let wear = Wear {

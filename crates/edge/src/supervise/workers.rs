@@ -121,7 +121,7 @@ impl Supervisor {
         if worker.pid.is_none() {
             // It has never come to life.
             self.worker_died(id, &Ended(None));
-        } else if !matches!(worker.stage, Stage::Ending { .. } | Stage::Lost { .. }) {
+        } else if !worker.stage.is_last() {
             let now = Instant::now();
             worker.stage = Stage::Lost {
                 deadline: now + KILL_AFTER,
@@ -170,6 +170,9 @@ impl Supervisor {
             (Stage::Retiring { .. } | Stage::Stuck { .. } | Stage::Ending { .. }, _)
                 if cause.is_success() =>
             {
+                self.server.log.info("worker ended", &fields);
+            }
+            (Stage::Killed { .. }, Boot::Done) if cause.is_kill() => {
                 self.server.log.info("worker ended", &fields);
             }
             (_, Boot::Done) if cause.is_kill() && self.scales.took(Instant::now()) => {

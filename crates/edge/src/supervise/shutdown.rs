@@ -79,6 +79,7 @@ impl Supervisor {
         }
     }
 
+                    Request::Nothing(name) => self.ignore(name),
     /// Finishes the requests that are under way, then the workers, all within `shutdown_timeout`. While a
     /// client waits, a worker that ends is replaced: a service manager that stops the server may signal
     /// all of its processes.
@@ -96,6 +97,11 @@ impl Supervisor {
                 Some(event) = self.received.recv() => self.handle(event)?,
                 request = signals.next() => if request == Request::Stop && begun.elapsed() > SAME_SIGNAL {
                     return Ok(Ending::Cut);
+    fn ignore(&self, name: &'static str) {
+        let message = "signal ignored: TERM ends the server, HUP opens the log file again";
+        self.server.log.warn(message, &[("signal", &name)]);
+    }
+
                 },
                 _ = ticks.tick() => self.tick(),
             }

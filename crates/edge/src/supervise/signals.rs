@@ -11,6 +11,8 @@ pub(crate) enum Request {
     Stop,
     /// SIGHUP: open the logs anew.
     ReopenLogs,
+    /// SIGUSR1, SIGUSR2, which other servers know: nothing. Its name.
+    Nothing(&'static str),
 }
 
 /// The signals that people send.
@@ -19,6 +21,8 @@ pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
+    user1: Signal,
+    user2: Signal,
 }
 
 impl Signals {
@@ -27,6 +31,8 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            user1: signal(SignalKind::user_defined1())?,
+            user2: signal(SignalKind::user_defined2())?,
         })
     }
 
@@ -36,6 +42,8 @@ impl Signals {
             _ = self.terminate.recv() => Request::Stop,
             _ = self.interrupt.recv() => Request::Stop,
             _ = self.hangup.recv() => Request::ReopenLogs,
+            _ = self.user1.recv() => Request::Nothing("USR1"),
+            _ = self.user2.recv() => Request::Nothing("USR2"),
         }
     }
 }

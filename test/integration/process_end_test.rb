@@ -2,9 +2,58 @@
 
 require "test_helper"
 
-# What ends a server, and what does not.
+# What a stop runs of the application's own, and in which order.
 class ProcessEndTest < Support::IntegrationTest
+  TOLD = 'tell = ->(who) { File.write("told", "#{who}\n", mode: "a") }'
+  ENDLESS = <<~RUBY
+    #{TOLD}
+    at_exit { tell.call("mold") }
+    run(lambda do |_env|
+      body = Enumerator.new do |out|
+        loop do
+          out << "more"
+          sleep 0.01
+        end
+      end
+      [200, {}, body]
+    end)
+  RUBY
   OK = "run ->(_env) { [200, {}, []] }"
+
+  def test_hooks_run_though_a_client_stays_for_longer_than_shutdown_timeout
+    server = serve(ENDLESS, workers: 3, threads: 1, args: %w[--shutdown-timeout 500ms], config: <<~RUBY)
+      #{TOLD}
+      on_worker_shutdown { tell.call("worker") }
+    RUBY
+    await_workers(server, 3)
+    ask(server, "GET", "/").read_exactly("HTTP/1.1 200".bytesize)
+
+    assert_equal 0, server.stop(within: 30).exitstatus
+    assert_equal %w[worker worker worker mold], server.directory.read("told").lines(chomp: true)
+    await_emptiness(server)
+  end
+
+  def test_the_mold_clears_away_only_what_no_worker_needs_any_more
+    server = serve("Dir.mkdir('shared'); at_exit { Dir.rmdir('shared') }; #{OK}", workers: 2, config: <<~RUBY)
+      on_worker_shutdown do
+        100.times { sleep 0.01 if File.directory?("shared") }
+        File.write("told", File.directory?("shared") ? "there\n" : "gone\n", mode: "a")
+      end
+    RUBY
+    await_workers(server, 2)
+
+    assert_equal 0, server.stop(within: 30).exitstatus
+    assert_equal "there\nthere\n", server.directory.read("told")
+    refute File.exist?(File.join(server.directory.path, "shared"))
+  end
+
+  def test_a_mold_that_does_not_end_is_killed_with_a_warning
+    server = serve("at_exit { sleep }; #{OK}", args: %w[--shutdown-timeout 500ms])
+
+    assert_equal 0, server.stop(within: 30).exitstatus
+    assert_match(/ warn mold is killed: it has not run its at_exit blocks in time gen=1 pid=\d+$/, server.log)
+    await_emptiness(server)
+  end
 
   def test_signals_that_other_servers_know_are_ignored_with_a_warning
     server = serve(OK)

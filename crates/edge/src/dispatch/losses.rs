@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use tokio::task::spawn_local;
 use wire::control::Page;
+use wire::stream::encode_abort;
 
 use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, Line};
@@ -192,10 +193,16 @@ impl Dispatcher {
     pub(crate) fn give_up_all(&self) {
         let waiting = self.queue.take();
         let lanes = self.lanes.take();
-        let held = lanes.iter().flat_map(|lane| lane.take_held());
-        let running = held.filter_map(|held| match held.stage {
+        let held = lanes
+            .iter()
+            .flat_map(|lane| lane.take_held().map(move |held| (lane, held)));
+        let running = held.filter_map(|(lane, held)| match held.stage {
             Stage::Waiting(exchange) => Some(exchange),
-            Stage::Streaming(..) => None,
+            Stage::Streaming(sender, _) => {
+                sender.fail();
+                lane.push(|out| encode_abort(out, held.id));
+                None
+            }
         });
         for exchange in waiting.into_iter().chain(running) {
             self.log.warn(

@@ -297,6 +297,16 @@ impl Supervisor {
         true
     }
 
+    /// The molds that have not ended with the server in time are killed next.
+    pub(super) fn tell_unfinished_molds(&self) {
+        let molds = self.promotion.leaving.iter();
+        for Leaving { mold, .. } in molds.filter(|leaving| leaving.worker.is_none()) {
+            let fields: [Field<'_>; 2] = [("gen", &mold.generation), ("pid", &mold.pid)];
+            let message = "mold is killed: it has not run its at_exit blocks in time";
+            self.server.log.warn(message, &fields);
+        }
+    }
+
     /// No worker is to become the mold any more: the server ends.
     pub(super) fn forgo_promotion(&mut self) {
         for worker in self.roster.iter_mut() {

@@ -98,6 +98,19 @@ impl Supervisor {
             worker.stage = worker.stage.after_signal(now, KILL_AFTER);
         }
     }
+
+    /// Kills those that have not ended with the server in time.
+    pub(super) fn kill_workers(&mut self, now: Instant) {
+        for worker in self.roster.iter_mut() {
+            let Some(pid) = worker.pid else { continue };
+            let signal: Field<'_> = ("signal", &Signal::KILL.as_raw());
+            let fields = [&worker.identity()[..], &[signal]].concat();
+            self.server.log.warn("ending worker", &fields);
+            signal_process(pid, Signal::KILL);
+            let deadline = now + KILL_AFTER;
+            worker.stage = Stage::Killed { deadline };
+        }
+    }
 }
 
 fn tell_to_end(worker: &Worker) {

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use tokio::time::Interval;
 
 use super::roster::Boot;
 use super::signals::{Request, Signals, signal_process};
@@ -22,6 +23,35 @@ pub(crate) enum Ending {
     Finished,
     /// A second signal did not let it finish.
     Cut,
+}
+
+/// The stop of the server.
+struct Stop<'a> {
+    signals: &'a mut Signals,
+    ticks: Interval,
+    begun: Instant,
+    /// When `shutdown_timeout` is over.
+    deadline: Instant,
+    /// The mold has not forked a worker that it was told to: it may stand still in a hook.
+    is_forking: bool,
+}
+
+impl Stop<'_> {
+    fn begin(signals: &mut Signals, timeout: Duration) -> Stop<'_> {
+        let begun = Instant::now();
+        Stop {
+            signals,
+            ticks: tokio::time::interval(TICK / 4),
+            begun,
+            deadline: begun + timeout,
+            is_forking: false,
+        }
+    }
+
+    /// How long those may take that are told to end now.
+    fn limit(&self) -> Instant {
+        self.deadline.max(Instant::now() + KILL_AFTER)
+    }
 }
 
 impl Supervisor {
@@ -52,6 +82,7 @@ impl Supervisor {
                 request = signals.next() => match request {
                     Request::Stop => return Ok(()),
                     Request::ReopenLogs => self.reopen_logs(),
+                    Request::Nothing(name) => self.ignore(name),
                 },
                 _ = ticks.tick() => {
                     self.tick();
@@ -69,6 +100,11 @@ impl Supervisor {
         self.server.log.flush();
     }
 
+    fn ignore(&self, name: &'static str) {
+        let message = "signal ignored: TERM ends the server, HUP opens the log file again";
+        self.server.log.warn(message, &[("signal", &name)]);
+    }
+
     fn reopen_logs(&self) {
         match self.server.log.reopen() {
             Ok(()) => self.server.log.info("log reopened", &[]),
@@ -79,52 +115,88 @@ impl Supervisor {
         }
     }
 
-                    Request::Nothing(name) => self.ignore(name),
-    /// Finishes the requests that are under way, then the workers, all within `shutdown_timeout`. While a
-    /// client waits, a worker that ends is replaced: a service manager that stops the server may signal
-    /// all of its processes.
+    /// Finishes the requests that are under way, then the workers, then the mold, all within `shutdown_timeout`, but
+    /// those that have just been told to end have `KILL_AFTER` at least.
     async fn stop(&mut self, signals: &mut Signals) -> Result<Ending, Fatal> {
         // What clients have sent before the signal counts: let it be seen.
         tokio::task::yield_now().await;
         self.server.drain();
         self.forgo_promotion();
-        let begun = Instant::now();
-        let deadline = begun + self.server.settings.shutdown_timeout;
-        let mut ticks = tokio::time::interval(TICK / 4);
-        let mut retired = false;
-        while Instant::now() < deadline {
-            tokio::select! {
-                Some(event) = self.received.recv() => self.handle(event)?,
-                request = signals.next() => if request == Request::Stop && begun.elapsed() > SAME_SIGNAL {
-                    return Ok(Ending::Cut);
-    fn ignore(&self, name: &'static str) {
-        let message = "signal ignored: TERM ends the server, HUP opens the log file again";
-        self.server.log.warn(message, &[("signal", &name)]);
+        let mut stop = Stop::begin(signals, self.server.settings.shutdown_timeout);
+        let is_cut = self.finish_requests(&mut stop).await?
+            || self.end_workers(&mut stop).await?
+            || self.end_mold(&mut stop).await?;
+        Ok(if is_cut {
+            Ending::Cut
+        } else {
+            Ending::Finished
+        })
     }
 
-                },
-                _ = ticks.tick() => self.tick(),
+    /// Until no client is connected. As long as one waits, a worker that ends is replaced: a service manager that
+    /// stops the server may signal all of its processes. True when a second signal does not let it finish.
+    async fn finish_requests(&mut self, stop: &mut Stop<'_>) -> Result<bool, Fatal> {
+        while Instant::now() < stop.deadline {
+            if self.go_round(stop).await? {
+                return Ok(true);
             }
-            if !retired && self.server.is_idle() {
-                retired = true;
-                self.retire_all();
-                self.dismiss_mold(Instant::now() + KILL_AFTER);
+            if self.server.is_idle() {
+                return Ok(false);
             }
-            if retired {
-                self.end_overdue(Instant::now());
-                self.kill_overdue_molds(Instant::now());
-            } else {
-                self.keep_up()?;
-            }
-            if retired && self.roster.is_empty() && self.promotion.nobody_leaves() {
-                return Ok(Ending::Finished);
-            }
+            self.keep_up()?;
         }
         self.server
             .log
             .warn("not everything was finished within shutdown_timeout", &[]);
         self.cut_off().await;
-        Ok(Ending::Finished)
+        Ok(false)
+    }
+
+    /// Until no worker is left. True when a second signal does not let them end.
+    async fn end_workers(&mut self, stop: &mut Stop<'_>) -> Result<bool, Fatal> {
+        let limit = stop.limit();
+        stop.is_forking = self.roster.iter().any(|worker| worker.pid.is_none());
+        self.retire_all();
+        while !self.roster.is_empty() && Instant::now() < limit {
+            if self.go_round(stop).await? {
+                return Ok(true);
+            }
+            self.end_overdue(Instant::now());
+        }
+        self.kill_workers(Instant::now());
+        Ok(false)
+    }
+
+    /// Until the mold has run what the application wants to be run at its end, now that nobody needs what that clears
+    /// away. True when a second signal does not let it.
+    async fn end_mold(&mut self, stop: &mut Stop<'_>) -> Result<bool, Fatal> {
+        let limit = if stop.is_forking {
+            Instant::now() + KILL_AFTER
+        } else {
+            stop.limit()
+        };
+        self.dismiss_mold(limit);
+        while !self.promotion.nobody_leaves() && Instant::now() < limit {
+            if self.go_round(stop).await? {
+                return Ok(true);
+            }
+        }
+        self.tell_unfinished_molds();
+        Ok(false)
+    }
+
+    /// Waits for the next thing that happens, and handles it. True when that is a second signal to stop.
+    async fn go_round(&mut self, stop: &mut Stop<'_>) -> Result<bool, Fatal> {
+        tokio::select! {
+            Some(event) = self.received.recv() => self.handle(event)?,
+            request = stop.signals.next() => match request {
+                Request::Stop => return Ok(stop.begun.elapsed() > SAME_SIGNAL),
+                Request::ReopenLogs => self.reopen_logs(),
+                Request::Nothing(name) => self.ignore(name),
+            },
+            _ = stop.ticks.tick() => self.tick(),
+        }
+        Ok(false)
     }
 
     /// Tells the clients that still wait that they wait in vain.
@@ -144,6 +216,8 @@ impl Supervisor {
                 .is_some_and(|worker| worker.boot == Boot::Done)
             {
                 self.retire(id, "worker ends with the server");
+                // One that was retired before holds nothing any more, if it was cut off.
+                self.lane_drained(id);
             } else {
                 self.abandon(id);
             }

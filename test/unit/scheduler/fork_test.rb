@@ -33,6 +33,16 @@ module Scheduler
       end
       assert_predicate status, :success?
     end
+
+    def test_a_forked_process_has_schedulers_that_their_fibers_cannot_replace
+      pid = fork do
+        Carat.run { Fiber.set_scheduler(nil) }
+        exit!(1)
+      rescue Carat::SchedulerError
+        exit!(0)
+      end
+      assert_predicate Process.wait2(pid)[1], :success?
+    end
   end
 
   # The same under GC.stress.

@@ -46,6 +46,14 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// That of this process, and of its children when they have forked.
+    pub(crate) fn new() -> Self {
+        Core {
+            generation: Cell::new(fork::generation()),
+            ..Core::default()
+        }
+    }
+
     /// The state, without what belongs to the parent of a forked process.
     pub(crate) fn state(&self) -> RefMut<'_, State> {
         if self.generation.get() != fork::generation() {

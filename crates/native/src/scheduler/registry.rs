@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::core::Core;
 
 /// A core, for whoever holds Ruby's lock.
-#[derive(Default)]
 pub(crate) struct Guarded(Core);
 
 // SAFETY: every way to a core leads through a method of a Ruby object or through the garbage collector, both under
@@ -28,7 +27,7 @@ static ALL: Mutex<Vec<Weak<Guarded>>> = Mutex::new(Vec::new());
 
 /// A new core, listed as long as it lives.
 pub(crate) fn enlist() -> Arc<Guarded> {
-    let core = Arc::new(Guarded::default());
+    let core = Arc::new(Guarded(Core::new()));
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     all.retain(|core| core.strong_count() > 0);
     all.push(Arc::downgrade(&core));

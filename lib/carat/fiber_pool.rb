@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "application_errors"
+require_relative "fiber_pool/places"
 
 module Carat
   # Bounds how many fibers run at once.
@@ -19,8 +20,7 @@ module Carat
 
       @size = size
       @on_error = on_error
-      @places = Thread::SizedQueue.new(size)
-      @draining = Thread::Mutex.new
+      @places = Places.new(size)
     end
 
     # Runs the block in a fiber; waits for a place if all are taken. Returns the fiber. A job may not wait for a place
@@ -28,42 +28,45 @@ module Carat
     def spawn(&job)
       raise SchedulerError, "a pool takes a scheduler: spawn inside of Carat.run" unless Fiber.scheduler
 
-      @places.push(true)
-      begin_job(&job)
+      taken = places
+      taken.take
+      begin_job(taken, &job)
     end
 
     # Returns when all jobs that were spawned before have ended.
     def drain
-      @draining.synchronize do
-        @size.times { @places.push(true) }
-        @size.times { @places.pop }
-      end
+      places.drain
     end
 
-    # How many jobs run.
+    # How many jobs run in this process.
     def running
-      @places.size
+      places.count
     end
 
     private
 
     # A job that cannot begin, as when there is no room for its fiber, takes no place.
-    def begin_job(&job)
+    def begin_job(taken, &job)
       begun = false
       Fiber.schedule do
         begun = true
-        run(&job)
+        run(taken, &job)
       end
     ensure
-      @places.pop unless begun
+      taken.leave unless begun
     end
 
-    def run
+    def run(taken)
       yield
     rescue *APPLICATION_ERRORS => e
       @on_error ? @on_error.call(e) : raise
     ensure
-      @places.pop
+      taken.leave
+    end
+
+    def places
+      @places = Places.new(@size) unless @places.here?
+      @places
     end
   end
 end

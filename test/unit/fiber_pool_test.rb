@@ -57,6 +57,33 @@ class FiberPoolTest < Support::SchedulerTest
     end
   end
 
+  def test_a_drain_that_is_interrupted_takes_no_places
+    gate = Queue.new
+    fibers do
+      pool = Carat::FiberPool.new(4)
+      pool.spawn { gate.pop }
+      drain = go { assert_raises(KeyError) { pool.drain } }
+      assert_equal 1, pool.running
+      drain.raise(KeyError)
+      gate << true
+      pool.drain
+      assert_equal 0, pool.running
+    end
+  end
+
+  def test_a_forked_process_has_none_of_the_jobs
+    gate = Queue.new
+    status = fibers do
+      pool = Carat::FiberPool.new(1)
+      pool.spawn { gate.pop }
+      pid = fork { exit!(pool.running.zero?) }
+      Process.wait(pid)
+      gate << true
+      $?
+    end
+    assert_predicate status, :success?
+  end
+
   def test_errors_go_to_the_handler
     messages = []
     fibers do

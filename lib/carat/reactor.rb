@@ -2,6 +2,7 @@
 
 require "io/wait"
 require_relative "reactor/attachment"
+require_relative "reactor/round"
 require_relative "reactor/task"
 require_relative "reactor/timer"
 require_relative "scheduler"
@@ -20,11 +21,9 @@ module Carat
     # The block, if there is one, is given each error that a callback raises; everything goes on after that.
     # Without a block, such an error ends `run`, which raises it.
     def initialize(&on_error)
-      @on_error = on_error || method(:fail_with)
+      @on_error = on_error
       @attachments = {}.compare_by_identity
-      @tasks = {}.compare_by_identity
-      @begun = Thread::Queue.new
-      @thread = @failure = nil
+      reset
     end
 
     # Calls the block with `io` whenever it can be read from (:read) or written to (:write), until it is detached or
@@ -75,45 +74,30 @@ module Carat
     def run
       raise SchedulerError, "this reactor runs already" if @thread
 
-      @thread = Thread.current
-      Fiber.current_scheduler ? work : Carat.run { work }
-    ensure
-      reset if @thread.equal?(Thread.current)
+      begin
+        @thread = Thread.current
+        Fiber.current_scheduler ? work : Carat.run { work }
+      ensure
+        reset
+      end
     end
 
-    # Has `run` return when the callbacks that are under way have ended. What was attached is detached.
+    # Has `run` return when the callbacks that are under way have ended. What was attached is detached. Does nothing when
+    # the reactor does not run.
     def stop
-      next_tick { finish } if @thread
+      round = @round
+      next_tick { round.stop } if @thread
     end
 
     private
 
     def begin_task(task)
-      @tasks[task] = true
-      @begun << task
-      task
-    rescue ClosedQueueError
-      @tasks.delete(task) # it has been stopped
+      @round.add(task)
       task
     end
 
     def work
-      finish if @tasks.empty?
-      while (task = @begun.pop)
-        start(task)
-      end
-      failure = @failure
-      raise failure if failure
-    end
-
-    def start(task)
-      Fiber.schedule do
-        task.run(@on_error)
-      ensure
-        @tasks.delete(task)
-        forget(task) if task.is_a?(Attachment)
-        finish if @tasks.empty?
-      end
+      @round.run { |task| forget(task) if task.is_a?(Attachment) }
     end
 
     # An attachment whose IO was closed is one no more.
@@ -122,21 +106,10 @@ module Carat
       detach(attachment.direction, attachment.io) if known && known[attachment.direction].equal?(attachment)
     end
 
-    def fail_with(error)
-      @failure ||= error
-      finish
-    end
-
-    def finish
-      @begun.close
-      @tasks.each_key.to_a.each(&:cancel)
-    end
-
     def reset
       @attachments.clear
-      @tasks.clear
-      @begun = Thread::Queue.new
-      @thread = @failure = nil
+      @round = Round.new(@on_error)
+      @thread = nil
     end
   end
 end

@@ -84,6 +84,29 @@ class ReactorTest < Support::ReactorTest
       assert_equal %i[other attached ran], @seen
     end
 
+    def test_a_run_inside_of_a_scheduler_returns_when_its_blocks_have_ended
+      fibers do
+        @reactor.next_tick { give_way_after_stop && @seen << :block }
+        @reactor.run.then { @seen << :first_run }
+        @reactor.after(0) { @seen << :second_block }
+        @reactor.run
+      end
+      assert_equal %i[block first_run second_block], @seen
+    end
+
+    def test_a_run_that_is_interrupted_leaves_nothing_to_the_next_one
+      fibers do
+        @reactor.attach(:read, @near) { flunk }
+        runner = go { assert_raises(KeyError) { @reactor.run } }
+        @reactor.next_tick { runner.raise(KeyError).then { give_way && @seen << :late } }
+        give_way_until { @seen.any? }
+        @far.write("x")
+        @reactor.after(0) { @seen << :next_run }
+        @reactor.run
+      end
+      assert_equal %i[late next_run], @seen
+    end
+
     def test_a_forked_process_has_reactors_of_its_own
       read, write = IO.pipe
       @reactor.attach(:read, @near) { flunk }
@@ -96,6 +119,16 @@ class ReactorTest < Support::ReactorTest
     end
 
     private
+
+    # Long enough for others to go on that could.
+    def give_way
+      10.times { sleep(0) }
+    end
+
+    def give_way_after_stop
+      @reactor.stop
+      give_way
+    end
 
     def child(write)
       reactor = Carat::Reactor.new

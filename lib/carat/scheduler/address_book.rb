@@ -47,13 +47,21 @@ module Carat
 
         private
 
+        # An answer cannot be hurried: the thread keeps its place until it comes, even if nobody waits for it any more.
         def find
           @places.push(true)
-          begin
-            Thread.new { look_up }.value
+          begin_look_up.value
+        end
+
+        def begin_look_up
+          Thread.new do
+            look_up
           ensure
             @places.pop
           end
+        rescue ThreadError
+          @places.pop
+          raise
         end
 
         def look_up

@@ -55,6 +55,19 @@ module Scheduler
       assert_equal [["127.0.0.1"], 2], [answer, @lookups]
     end
 
+    def test_a_look_up_that_nobody_waits_for_any_more_keeps_its_place_until_it_ends
+      limit = Carat::Scheduler::AddressBook::THREADS_LIMIT
+      behind_gate do
+        (limit * 2).times { |number| give_up("name#{number}.example") }
+        assert_equal limit, @lookups
+        limit.times { @gate << true }
+        go { resolve("last.example") }
+        give_way_until { @lookups > limit }
+        @gate << true
+      end
+      assert_equal limit + 1, @lookups
+    end
+
     def test_a_forked_process_looks_up_by_itself
       status = behind_gate do
         go { resolve("name.example") }
@@ -75,6 +88,14 @@ module Scheduler
       Addrinfo.stub(:getaddrinfo, look_up) { fibers(&block) }
     end
 
+    # Interrupts a look-up, that waits for its answer or for a place.
+    def give_up(name)
+      count = @lookups
+      fiber = go { assert_raises(KeyError) { resolve(name) } }
+      give_way_until { @lookups > count } if count < Carat::Scheduler::AddressBook::THREADS_LIMIT
+      fiber.raise(KeyError)
+    end
+
     def resolve(name)
       Fiber.scheduler.address_resolve(name)
     end
@@ -83,5 +104,8 @@ module Scheduler
   # The same under GC.stress.
   class AddressStressTest < AddressTest
     include Stress
+
+    # It takes many fibers and threads.
+    undef_method :test_a_look_up_that_nobody_waits_for_any_more_keeps_its_place_until_it_ends
   end
 end

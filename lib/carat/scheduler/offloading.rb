@@ -9,11 +9,10 @@ module Carat
     module Offloading
       # The hook of `Process.wait`, `system` and backticks: returns a Process::Status.
       def process_wait(pid, flags)
-        ended = Process::Status.wait(pid, flags | Process::WNOHANG)
-        return ended if ended
-        return Thread.new { Process::Status.wait(pid, flags) }.value unless flags.zero? && await_exit(pid)
-
-        Process::Status.wait(pid, Process::WNOHANG)
+        until (ended = Process::Status.wait(pid, flags | Process::WNOHANG))
+          await_in_thread(pid, flags) unless flags.zero? && await_exit(pid)
+        end
+        ended
       end
 
       # The hook of every look-up of a name: returns addresses, or nil when there are none.
@@ -28,6 +27,16 @@ module Carat
 
       # Before, nobody calls it, and a thread cannot wait for a while.
       remove_method :blocking_operation_wait if RUBY_VERSION < "3.2"
+
+      private
+
+      # The thread takes no status: that of a child which ends as the fiber is interrupted is left for the next one.
+      def await_in_thread(pid, flags)
+        thread = Thread.new { Native::Scheduler.await_child(pid, flags) }
+        thread.join
+      ensure
+        thread&.kill
+      end
     end
   end
 end

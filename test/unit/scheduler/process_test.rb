@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/scheduler_test"
+require "timeout"
 
 module Scheduler
   # Waiting for processes: each of them ends only when another fiber says so.
@@ -69,6 +70,41 @@ module Scheduler
         [pid, Process.wait]
       end
       assert_equal(*pids)
+    end
+
+    def test_a_wait_that_gives_up_leaves_the_child_to_the_next_one
+      pids = fibers do
+        reader, writer = IO.pipe
+        pid = spawn(READ, in: reader)
+        before = Thread.list
+        assert_raises(Timeout::Error) { Timeout.timeout(0.01) { Process.wait } }
+        give_way_until { (Thread.list - before).none? }
+        go { writer.puts("go") }
+        [pid, Process.wait(pid)]
+      end
+      assert_equal(*pids)
+    end
+
+    def test_a_child_of_a_group_may_be_waited_for
+      pids = fibers do
+        reader, writer = IO.pipe
+        pid = spawn(READ, in: reader, pgroup: true)
+        go { writer.puts("go") }
+        [pid, Process.wait(-pid)]
+      end
+      assert_equal(*pids)
+    end
+
+    def test_a_child_that_stops_may_be_waited_for
+      fibers do
+        reader, writer = IO.pipe
+        pid = spawn(READ, in: reader)
+        go { Process.kill(:STOP, pid) }
+        assert_predicate Process.wait2(pid, Process::WUNTRACED)[1], :stopped?
+        Process.kill(:CONT, pid)
+        writer.puts("go")
+        assert_predicate Process.wait2(pid, Process::WUNTRACED)[1], :success?
+      end
     end
 
     def test_a_process_that_is_no_child_is_an_error

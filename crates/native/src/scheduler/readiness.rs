@@ -1,5 +1,6 @@
 //! The hooks that wait for descriptors: IOs, and processes.
 
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use magnus::rb_sys::{AsRawValue, protect};
@@ -11,10 +12,12 @@ use rb_sys::rb_io_descriptor;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::core::check_interrupts;
 use super::state::Wish;
 use super::waits::Outcome;
 use super::{Scheduler, limit, registry};
 use crate::error;
+use crate::gvl::{self, Callback};
 
 /// `IO::READABLE`, as `poll` and epoll number it too.
 const READABLE: u16 = 1;
@@ -22,6 +25,7 @@ const READABLE: u16 = 1;
 /// Defines the methods.
 pub(crate) fn define(class: RClass) -> Result<(), Error> {
     class.define_singleton_method("closing", function!(closing, 1))?;
+    class.define_singleton_method("await_child", function!(await_child, 2))?;
     class.define_method("io_wait", method!(Scheduler::io_wait, 3))?;
     class.define_method("io_close", method!(Scheduler::io_close, 1))?;
     class.define_method("wait_any", method!(Scheduler::wait_any, 2))?;
@@ -35,6 +39,25 @@ fn closing(io: Value) {
     {
         registry::close(number);
     }
+}
+
+/// Waits in this thread for a child of `pid`, as `waitpid` takes it, and leaves its status to whoever asks next. May
+/// return before there is one.
+fn await_child(pid: i32, flags: i32) -> Result<(), Error> {
+    let (kind, id) = match pid {
+        -1 => (libc::P_ALL, 0),
+        // SAFETY: it always succeeds.
+        0 => (libc::P_PGID, unsafe { libc::getpgrp() }.unsigned_abs()),
+        ..-1 => (libc::P_PGID, pid.unsigned_abs()),
+        _ => (libc::P_PID, pid.unsigned_abs()),
+    };
+    let options = flags & !libc::WNOHANG | libc::WEXITED | libc::WNOWAIT;
+    let waited = gvl::leave(&Callback::Signal, move || {
+        let mut found = MaybeUninit::uninit();
+        // SAFETY: the kernel writes to `found` at most, and nobody reads it.
+        unsafe { libc::waitid(kind, id, found.as_mut_ptr(), options) }
+    });
+    waited.map_or_else(check_interrupts, |_| Ok(()))
 }
 
 impl Scheduler {

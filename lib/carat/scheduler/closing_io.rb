@@ -9,6 +9,21 @@ module Carat
         Native::Scheduler.closing(self)
         super
       end
+
+      def close_read
+        Native::Scheduler.closing_half(self, false)
+        super
+      end
+
+      def close_write
+        Native::Scheduler.closing_half(self, true)
+        super
+      end
+
+      # When it fails, the IO is what it was.
+      def reopen(...)
+        super.tap { Native::Scheduler.closing(self) }
+      end
     end
 
     IO.prepend(ClosingIO)

@@ -1,14 +1,15 @@
 //! The hooks that wait for descriptors: IOs, and processes.
 
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use magnus::rb_sys::{AsRawValue, protect};
+use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RClass, Ruby, TryConvert, Value, function, method,
 };
-use rb_sys::rb_io_descriptor;
+use rb_sys::{rb_io_descriptor, rb_io_get_write_io};
+use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -25,6 +26,7 @@ const READABLE: u16 = 1;
 /// Defines the methods.
 pub(crate) fn define(class: RClass) -> Result<(), Error> {
     class.define_singleton_method("closing", function!(closing, 1))?;
+    class.define_singleton_method("closing_half", function!(closing_half, 2))?;
     class.define_singleton_method("await_child", function!(await_child, 2))?;
     class.define_method("io_wait", method!(Scheduler::io_wait, 3))?;
     class.define_method("io_close", method!(Scheduler::io_close, 1))?;
@@ -32,13 +34,42 @@ pub(crate) fn define(class: RClass) -> Result<(), Error> {
     class.define_method("await_exit", method!(Scheduler::await_exit, 1))
 }
 
-/// Raises an `IOError` in every fiber, of any thread, that waits for this IO; for whoever is about to close it.
+/// Raises an `IOError` in every fiber, of any thread, that waits for this IO; for whoever closes it.
 fn closing(io: Value) {
-    if !registry::is_empty()
-        && let Ok(number) = descriptor(io)
+    if registry::is_empty() {
+        return;
+    }
+    let ends = [descriptor(io), writing(io).and_then(descriptor)];
+    ends.into_iter().flatten().for_each(registry::close);
+}
+
+/// As `closing`, for `close_read` and `close_write`: these close a descriptor that is for this one direction.
+fn closing_half(io: Value, is_writing: bool) {
+    if registry::is_empty() {
+        return;
+    }
+    let (number, mode) = if is_writing {
+        (writing(io).and_then(descriptor), OFlags::WRONLY)
+    } else {
+        (descriptor(io), OFlags::RDONLY)
+    };
+    if let Ok(number) = number
+        // SAFETY: only the number is used, and the kernel checks it.
+        && let Ok(flags) = fcntl_getfl(unsafe { BorrowedFd::borrow_raw(number) })
+        && flags & OFlags::RWMODE == mode
     {
         registry::close(number);
     }
+}
+
+/// The IO that writes for this one: itself, unless it was opened by `popen` for both directions.
+fn writing(io: Value) -> Result<Value, Error> {
+    let written = protect(|| {
+        // SAFETY: `io` is a live IO, whose own methods call this; `protect` catches what is raised.
+        unsafe { rb_io_get_write_io(io.as_raw()) }
+    })?;
+    // SAFETY: it is what Ruby has just returned.
+    Ok(unsafe { Value::from_raw(written) })
 }
 
 /// Waits in this thread for a child of `pid`, as `waitpid` takes it, and leaves its status to whoever asks next. May

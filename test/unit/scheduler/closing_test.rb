@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/scheduler_test"
+
+module Scheduler
+  # Closing what a fiber waits for.
+  class ClosingTest < Support::SchedulerTest
+    def test_closing_an_io_ends_the_wait_for_it
+      reader, @writer = IO.pipe
+      error = nil
+      fibers do
+        go { error = assert_raises(IOError) { reader.read(1) } }
+        reader.close
+      end
+      assert_equal "stream closed in another thread", error.message
+    end
+
+    def test_another_thread_closes_an_io_that_a_fiber_waits_for
+      reader, @writer = IO.pipe
+      fibers do
+        go do
+          give_way_until { waiting == 1 }
+          Thread.new { reader.close }.join
+        end
+        assert_raises(IOError) { reader.wait_readable }
+      end
+    end
+
+    def test_closing_one_end_of_a_process_ends_the_wait_for_it_alone
+      fibers do
+        process = IO.popen("sleep 1000", "r+")
+        reader = go { assert_equal "", process.read }
+        go do
+          assert_raises(IOError) { process.write("x" * 1_000_000) }
+          Process.kill(:KILL, process.pid)
+          give_way_until { !reader.alive? }
+          process.close
+        end
+        process.close_write
+      end
+    end
+
+    def test_closing_the_reading_end_of_a_process_ends_the_wait_for_it
+      fibers do
+        process = IO.popen("cat", "r+")
+        go { assert_raises(IOError) { process.read } && process.close }
+        process.close_read
+      end
+    end
+
+    def test_closing_a_process_ends_the_waits_for_both_ends
+      fibers do
+        process = IO.popen("sleep 1000", "r+")
+        go { assert_raises(IOError) { process.write("x" * 1_000_000) } }
+        go { assert_raises(IOError) { process.read } }
+        Process.kill(:KILL, process.pid)
+        process.close
+      end
+    end
+
+    def test_an_io_that_becomes_another_ends_the_wait_for_it
+      reader, @writer = IO.pipe
+      other, writer = IO.pipe
+      fibers do
+        go { assert_raises(IOError) { reader.read(1) } }
+        reader.reopen(other)
+        writer.write("z")
+        assert_equal "z", reader.readpartial(9)
+      end
+    end
+  end
+
+  # The same under GC.stress.
+  class ClosingUnderStressTest < ClosingTest
+    include Stress
+  end
+end

@@ -8,6 +8,7 @@ require_relative "scheduler/closing_io"
 require_relative "scheduler/joining"
 require_relative "scheduler/offloading"
 require_relative "scheduler/relocking"
+require_relative "scheduler/retrying"
 require_relative "scheduler/selecting"
 require_relative "scheduler/watching"
 

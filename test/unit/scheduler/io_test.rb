@@ -22,6 +22,16 @@ module Scheduler
       assert_equal "a\nb\nc\nd\n", lines.join
     end
 
+    def test_sysread_and_syswrite_wait
+      reader, writer = IO.pipe
+      size = 1_000_000
+      fibers do
+        go { assert_equal "x", reader.sysread(1) && reader.read(size) && "x" }
+        written = 0
+        written += writer.syswrite("x" * (size + 1 - written)) until written == size + 1
+      end
+    end
+
     def test_read_nonblock_does_not_wait
       reader, @writer = IO.pipe
       fibers { assert_equal :wait_readable, reader.read_nonblock(1, exception: false) }
@@ -85,28 +95,6 @@ module Scheduler
       fibers { assert_raises(SocketError) { TCPSocket.new("no.such.name.invalid", 1) } }
     end
 
-    def test_select_waits_for_the_first_of_several
-      reader, writer = IO.pipe
-      other, @other = IO.pipe
-      ready = fibers do
-        go { writer.write("x") }
-        IO.select([other, reader], nil, nil, 1000)
-      end
-      assert_equal [[reader], [], []], ready
-    end
-
-    def test_select_gives_up_after_its_time
-      reader, @writer = IO.pipe
-      assert_nil(fibers { IO.select([reader], nil, nil, 0.001) })
-    end
-
-    def test_select_knows_what_ruby_has_read_already
-      reader, writer = IO.pipe
-      writer.write("a\nb\n")
-      ready = fibers { reader.gets && select([reader]) }
-      assert_equal [[reader], [], []], ready
-    end
-
     def test_wait_tells_which_events_came
       near, far = UNIXSocket.pair
       fibers do
@@ -135,27 +123,6 @@ module Scheduler
         far.write("b")
       end
       assert_equal %w[a b], order - [:writable]
-    end
-
-    def test_closing_an_io_ends_the_wait_for_it
-      reader, @writer = IO.pipe
-      error = nil
-      fibers do
-        go { error = assert_raises(IOError) { reader.read(1) } }
-        reader.close
-      end
-      assert_equal "stream closed in another thread", error.message
-    end
-
-    def test_another_thread_closes_an_io_that_a_fiber_waits_for
-      reader, @writer = IO.pipe
-      fibers do
-        go do
-          give_way_until { waiting == 1 }
-          Thread.new { reader.close }.join
-        end
-        assert_raises(IOError) { reader.wait_readable }
-      end
     end
 
     def test_a_number_that_is_used_again_wakes_no_stranger

@@ -33,6 +33,9 @@ use self::timeouts::Timeout;
 use self::waits::Outcome;
 use crate::{error, fork};
 
+/// Longer than any timeout lasts, and short enough for the clock: a century.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// One thread's scheduler.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Scheduler", free_immediately, mark, size)]
@@ -126,25 +129,18 @@ impl Scheduler {
         self.core.state().wait_count()
     }
 
-    /// The hook of `Kernel#sleep` and `Mutex#sleep`.
+    /// The hook of `Kernel#sleep`: whether something has ended the sleep before its time.
     fn kernel_sleep(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<bool, Error> {
         let duration = args.first().copied();
-        if duration.is_some_and(|value| f64::try_convert(value).is_ok_and(|seconds| seconds < 0.0))
-        {
-            return Err(Error::new(
-                ruby.exception_arg_error(),
-                "time interval must not be negative",
-            ));
-        }
-        let limit = duration.map_or(Ok(None), limit)?;
+        let limit = duration.map_or(Ok(None), |value| interval(ruby, value))?;
         let wish = Wish {
             limit,
             is_block: true,
             is_pause: limit == Some(Duration::ZERO),
             ..Wish::default()
         };
-        scheduler.core.wait(ruby, &wish)?;
-        Ok(true)
+        let outcome = scheduler.core.wait(ruby, &wish)?;
+        Ok(matches!(outcome, Outcome::Unblocked) && !wish.is_pause)
     }
 
     /// Lets the others have their turn.
@@ -190,13 +186,10 @@ impl Scheduler {
 
     /// From now on this fiber, or the one that is given, may be interrupted: `(seconds, exception, message, fiber)`.
     /// Returns the number for `disarm_timeout`.
-    fn arm_timeout(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<u64, Error> {
+    fn arm_timeout(&self, args: &[Value]) -> Result<u64, Error> {
         let args = scan_args::<(Value, Value, Value), (Option<Value>,), (), (), (), ()>(args)?;
         let (seconds, exception, message) = args.required;
         let limit = limit(seconds)?.unwrap_or(Duration::MAX);
-        let Some(deadline) = Instant::now().checked_add(limit) else {
-            return Err(Error::new(ruby.exception_range_error(), "too long"));
-        };
         let timeout = Timeout {
             fiber: args
                 .optional
@@ -204,10 +197,10 @@ impl Scheduler {
                 .map_or_else(core::current, AsRawValue::as_raw),
             exception: exception.as_raw(),
             message: message.as_raw(),
-            deadline,
+            deadline: Instant::now() + limit.min(LONGEST),
             is_due: false,
         };
-        Ok(scheduler.core.state().add_timeout(timeout))
+        Ok(self.core.state().add_timeout(timeout))
     }
 
     /// How many seconds a fiber has run at most without giving way; any thread may ask.
@@ -251,6 +244,21 @@ impl Scheduler {
     /// The block is over, in time or not.
     fn disarm_timeout(&self, number: u64) {
         self.core.state().remove_timeout(number);
+    }
+}
+
+/// As `limit`, for what Ruby itself would refuse to wait for.
+fn interval(ruby: &Ruby, seconds: Value) -> Result<Option<Duration>, Error> {
+    match f64::try_convert(seconds) {
+        Ok(number) if number < 0.0 => Err(Error::new(
+            ruby.exception_arg_error(),
+            "time interval must not be negative",
+        )),
+        Ok(number) if number.is_nan() => Err(Error::new(
+            ruby.exception_range_error(),
+            "NaN out of Time range",
+        )),
+        _ => limit(seconds),
     }
 }
 

@@ -116,6 +116,7 @@ module Scheduler
         assert_equal [3, "def"], pread(file, 8, 3)
         assert_equal [0, ""], pread(file, 8, 6)
         assert_equal "abcdef", file.read
+        assert_raises(Errno::EINVAL) { fibers { file.pread(1, -1) } }
         assert_equal(-Errno::ESPIPE::Errno, pread(reader, 8, 0)[0])
       end
     end

@@ -40,8 +40,29 @@ module Scheduler
       assert_equal [true, false], order
     end
 
-    def test_kernel_sleep_returns_what_is_true
-      fibers { assert scheduler.kernel_sleep(0) && scheduler.kernel_sleep(0.001) }
+    def test_kernel_sleep_returns_whether_it_was_ended_before_its_time
+      fibers do
+        sleeper = go { assert_same true, scheduler.kernel_sleep(1000) }
+        scheduler.unblock(:sleep, sleeper)
+        assert_equal [false, false], [scheduler.kernel_sleep(0), scheduler.kernel_sleep(0.001)]
+      end
+    end
+
+    def test_io_wait_refuses_what_is_no_time
+      reader, @writer = IO.pipe
+      fibers do
+        assert_raises(ArgumentError) { reader.wait(IO::READABLE, -1) }
+        assert_raises(RangeError) { reader.wait(IO::READABLE, Float::NAN) }
+      end
+    end
+
+    def test_io_wait_tells_of_a_hang_up_who_waits_for_more_than_urgent_data
+      reader, writer = IO.pipe
+      writer.close
+      fibers do
+        assert_same false, scheduler.io_wait(reader, IO::PRIORITY, 0.001)
+        assert_equal IO::READABLE, scheduler.io_wait(reader, IO::READABLE | IO::PRIORITY, 10)
+      end
     end
 
     def test_fiber_interrupt_raises_in_the_fiber_that_waits

@@ -15,6 +15,7 @@ module Scheduler
     def test_sleep_refuses_what_is_no_time
       fibers do
         assert_raises(ArgumentError) { sleep(-1) }
+        assert_raises(RangeError) { sleep(Float::NAN) }
         assert_raises(TypeError) { sleep("1") }
       end
     end
@@ -44,7 +45,32 @@ module Scheduler
 
     def test_a_condition_variable_gives_up_after_its_time
       mutex = Mutex.new
-      fibers { mutex.synchronize { ConditionVariable.new.wait(mutex, 0.001) } }
+      monitor = Monitor.new
+      fibers do
+        assert_nil(mutex.synchronize { ConditionVariable.new.wait(mutex, 0.001) })
+        assert_nil(mutex.synchronize { mutex.sleep(0) })
+        assert_same(false, monitor.synchronize { monitor.new_cond.wait(0.001) })
+      end
+      refute_predicate mutex, :locked?
+    end
+
+    def test_a_condition_variable_that_is_signalled_in_time_returns_what_is_true
+      monitor = Monitor.new
+      condition = monitor.new_cond
+      fibers do
+        go { assert_same(true, monitor.synchronize { condition.wait(1000) }) }
+        monitor.synchronize { condition.signal }
+      end
+    end
+
+    def test_a_mutex_is_taken_again_when_its_sleep_ends_by_an_error
+      mutex = Mutex.new
+      fibers do
+        sleeper = go do
+          mutex.synchronize { assert_raises(KeyError) { mutex.sleep } && assert_predicate(mutex, :owned?) }
+        end
+        sleeper.raise(KeyError)
+      end
       refute_predicate mutex, :locked?
     end
 
@@ -132,6 +158,11 @@ module Scheduler
         thread.join(1000)
       end
       assert_same thread, joined
+    end
+
+    def test_join_takes_a_time_that_never_comes
+      thread = Thread.new { :over }
+      assert_same(thread, fibers { thread.join(Float::INFINITY) })
     end
 
     def test_join_raises_the_error_of_the_thread

@@ -64,11 +64,11 @@ impl Scheduler {
     }
 
     fn io_pread(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
-        Job::at_place(args, Direction::Read)?.run(ruby, scheduler)
+        Job::at_place(ruby, args, Direction::Read)?.run(ruby, scheduler)
     }
 
     fn io_pwrite(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
-        Job::at_place(args, Direction::Write)?.run(ruby, scheduler)
+        Job::at_place(ruby, args, Direction::Write)?.run(ruby, scheduler)
     }
 }
 
@@ -88,13 +88,14 @@ impl Job {
     }
 
     /// `(io, buffer, length, from)` in Ruby 3.1, `(io, buffer, from, length, offset)` later.
-    fn at_place(args: &[Value], direction: Direction) -> Result<Job, Error> {
-        let args = scan_args::<(Value, Value, u64, u64), (Option<usize>,), (), (), (), ()>(args)?;
+    fn at_place(ruby: &Ruby, args: &[Value], direction: Direction) -> Result<Job, Error> {
+        let args = scan_args::<(Value, Value, i64, i64), (Option<usize>,), (), (), (), ()>(args)?;
         let (io, buffer, third, fourth) = args.required;
         let (from, length) = match args.optional.0 {
             Some(_) => (third, fourth),
             None => (fourth, third),
         };
+        let from = u64::try_from(from).map_err(|_| error::system_call(ruby, Errno::INVAL))?;
         Ok(Job {
             io,
             buffer,

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::core::check_interrupts;
 use super::state::Wish;
 use super::waits::Outcome;
-use super::{Scheduler, limit, registry};
+use super::{Scheduler, interval, registry};
 use crate::error;
 use crate::gvl::{self, Callback};
 
@@ -108,7 +108,7 @@ impl Scheduler {
             timeout
         };
         let wish = Wish {
-            limit: limit(timeout)?,
+            limit: interval(ruby, timeout)?,
             descriptors: &[(descriptor(io)?, events)],
             ..Wish::default()
         };
@@ -144,7 +144,7 @@ impl Scheduler {
             descriptors.push((descriptor(io)?, events));
         }
         let wish = Wish {
-            limit: limit(timeout)?,
+            limit: interval(ruby, timeout)?,
             descriptors: &descriptors,
             ..Wish::default()
         };

@@ -1,8 +1,9 @@
 //! How control passes from fiber to fiber.
 //!
 //! A fiber that waits hands control to the next one that may go on or, when there is none, to *home*: the fiber that
-//! runs the loop. All of it is `Fiber#transfer`, so a fiber that was resumed by another (an Enumerator's) may wait
-//! too. Whoever waits while nobody runs the loop runs it until its own wait is over.
+//! runs the loop. All of it is `Fiber#transfer`, so a fiber that was resumed by another (an Enumerator's, which before
+//! Ruby 3.3 blocks its thread instead) may wait too. Whoever waits while nobody runs the loop runs it until its own wait
+//! is over.
 
 mod end;
 mod interrupts;

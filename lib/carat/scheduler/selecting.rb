@@ -18,8 +18,8 @@ module Carat
       EVENTS = [IO::READABLE, IO::WRITABLE, IO::PRIORITY].freeze
 
       if RUBY_VERSION < "3.2"
-        IO.singleton_class.prepend(BeforeHook)
-        Kernel.prepend(BeforeHook)
+        [IO.singleton_class, Kernel.singleton_class].each { |owner| owner.prepend(BeforeHook) }
+        Kernel.prepend(BeforeHook.clone.tap { |hook| hook.send(:private, :select) })
       else
         # The hook of `IO.select`.
         def io_select(readable, writable = nil, exceptional = nil, timeout = nil)
@@ -31,6 +31,8 @@ module Carat
 
       # Asks the block again whenever one of the IOs may be ready.
       def select_with(timeout, lists)
+        raise ArgumentError, "time interval must not be negative" if timeout&.negative?
+
         deadline = timeout && now + timeout
         until (found = yield)
           left = deadline && deadline - now

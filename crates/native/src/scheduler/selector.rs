@@ -17,6 +17,12 @@ use crate::bell;
 /// The data of the bell's events; those of descriptors have the number in the lower half.
 const BELL: u64 = u64::MAX;
 
+/// `IO::PRIORITY`, as `poll` and epoll number it too.
+pub(crate) const PRIORITY: u16 = 2;
+
+/// What is told of a descriptor even if nobody asks.
+const BROKEN: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
+
 /// What became of the wish to be woken by a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
@@ -157,7 +163,8 @@ impl Selector {
         });
         let rest = interest.waiters.len();
         self.waiters -= before - rest;
-        if rest > 0 {
+        // The kernel would tell those who wait for urgent data of a hang-up at once, and again.
+        if rest > 0 && !flags.intersects(BROKEN) {
             self.rearm(place);
         }
     }
@@ -190,12 +197,13 @@ impl Selector {
     }
 }
 
-/// The part of `events` that `flags` meet. Whoever waits for anything is told of an error or a hang-up.
+/// The part of `events` that `flags` meet. Whoever waits for more than urgent data is told of an error or a hang-up.
 fn met(events: u16, flags: EventFlags) -> u16 {
-    if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
-        return events;
+    let told = events & u16::try_from(flags.bits() & 0xFFFF).unwrap_or_default();
+    if flags.intersects(BROKEN) {
+        return told | events & !PRIORITY;
     }
-    events & u16::try_from(flags.bits() & 0xFFFF).unwrap_or_default()
+    told
 }
 
 fn joined(place: usize, generation: u32) -> u64 {

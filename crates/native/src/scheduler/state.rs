@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::batch::Batch;
 use super::line::{Line, Ready};
-use super::selector::{Selector, Watch};
+use super::selector::{PRIORITY, Selector, Watch};
 use super::timeouts::Timeouts;
 use super::timers::{Purpose, Timers};
 use super::waits::{Outcome, Ticket, Wait, Waits};
@@ -85,7 +85,10 @@ impl State {
 
     fn watch(&mut self, ticket: Ticket, number: RawFd, events: u16) -> Result<(), Errno> {
         if self.selector()?.watch(number, ticket, events)? == Watch::AlwaysReady {
-            self.wake(ticket, Outcome::Ready(events));
+            let ready = events & !PRIORITY;
+            if ready != 0 {
+                self.wake(ticket, Outcome::Ready(ready));
+            }
         } else if let Some(wait) = self.waits.get_mut(ticket) {
             match wait.descriptor {
                 None => wait.descriptor = Some(number),

@@ -82,8 +82,8 @@ module Carat
       end
     end
 
-    # Has `run` return when the callbacks that are under way have ended. What was attached is detached. Does nothing when
-    # the reactor does not run.
+    # Has `run` return when the callbacks that are under way have ended. What was attached is detached. Does nothing
+    # when the reactor does not run.
     def stop
       round = @round
       next_tick { round.stop } if @thread

@@ -54,9 +54,7 @@ module Carat
     def run(&block)
       value = nil
       fiber { value = attempt(&block) } if block
-      @interrupted = true
-      run_fibers
-      @interrupted = false
+      run_to_the_end
       raise_failure
       value
     end
@@ -129,6 +127,15 @@ module Carat
 
       warn("#{Fiber.current.inspect} terminated with exception (report_on_exception is true):",
            error.full_message(highlight: false))
+    end
+
+    # While the loop runs it is not interrupted: a process that is forked meanwhile has fibers of its own to run.
+    def run_to_the_end
+      ended = false
+      run_fibers
+      ended = true
+    ensure
+      @interrupted = !ended
     end
 
     def raise_failure

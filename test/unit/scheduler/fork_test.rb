@@ -34,6 +34,17 @@ module Scheduler
       assert_predicate status, :success?
     end
 
+    def test_fibers_of_a_forked_process_end_before_it_does
+      output = fibers do
+        reader, writer = IO.pipe
+        pid = fork { go { sleep(0.001) && writer.write("done") } }
+        writer.close
+        Process.wait(pid)
+        reader.read
+      end
+      assert_equal "done", output
+    end
+
     def test_a_forked_process_has_schedulers_that_their_fibers_cannot_replace
       pid = fork do
         Carat.run { Fiber.set_scheduler(nil) }

@@ -37,7 +37,7 @@ module Scheduler
     def test_the_select_of_kernel_waits_too
       reader, writer = IO.pipe
       ready = fibers do
-        go { writer.write("x") }
+        go { sleep(0) && writer.write("x") }
         Kernel.select([reader], nil, nil, 1000)
       end
       assert_equal [[reader], [], []], ready

@@ -99,7 +99,7 @@ module Carat
                  doc: "Size of a request body; a larger one gets 413."),
       Option.new(name: :max_decoded_body, group: "Client limits", type: :bytes, default: 1 * GIB, edge: true,
                  doc: "Size of a decoded request body; a larger one gets 413."),
-      Option.new(name: :max_decode_ratio, group: "Client limits", type: :integer, within: 1..1_000_000, default: 200,
+      Option.new(name: :max_decode_ratio, group: "Client limits", type: :integer, within: 1..1_000_000_000, default: 200,
                  edge: true,
                  doc: "Decoded bytes for each byte of a coded body after the first 1 MiB; more get 413."),
       Option.new(name: :max_parts, group: "Client limits", type: :integer, within: 1..1_000_000, default: 4096,

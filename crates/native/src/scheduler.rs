@@ -249,17 +249,19 @@ impl Scheduler {
 
 /// As `limit`, for what Ruby itself would refuse to wait for.
 fn interval(ruby: &Ruby, seconds: Value) -> Result<Option<Duration>, Error> {
-    match f64::try_convert(seconds) {
-        Ok(number) if number < 0.0 => Err(Error::new(
-            ruby.exception_arg_error(),
-            "time interval must not be negative",
-        )),
-        Ok(number) if number.is_nan() => Err(Error::new(
-            ruby.exception_range_error(),
-            "NaN out of Time range",
-        )),
-        _ => limit(seconds),
+    // Most waits have no limit, and to ask nil for its number costs an exception.
+    if !seconds.is_nil() {
+        let number = f64::try_convert(seconds)?;
+        if number < 0.0 {
+            let message = "time interval must not be negative";
+            return Err(Error::new(ruby.exception_arg_error(), message));
+        }
+        if number.is_nan() {
+            let message = "NaN out of Time range";
+            return Err(Error::new(ruby.exception_range_error(), message));
+        }
     }
+    limit(seconds)
 }
 
 /// Seconds as a duration: `None` for nil, and for what is longer than any clock runs.

@@ -2,6 +2,7 @@
 
 require "minitest"
 require "carat"
+require "socket"
 require "tmpdir"
 
 module Support
@@ -62,6 +63,14 @@ module Support
     # Lets the other fibers have their turn until the condition holds.
     def give_way_until
       sleep 0.001 until yield
+    end
+
+    # Two sockets that are connected.
+    def tcp_pair
+      server = TCPServer.new("127.0.0.1", 0)
+      [TCPSocket.new("127.0.0.1", server.addr[1]), server.accept]
+    ensure
+      server.close
     end
 
     # How many fibers of this thread wait.

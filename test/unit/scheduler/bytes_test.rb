@@ -189,13 +189,6 @@ module Scheduler
       end
     end
 
-    def tcp_pair
-      server = TCPServer.new("127.0.0.1", 0)
-      [TCPSocket.new("127.0.0.1", server.addr[1]), server.accept]
-    ensure
-      server.close
-    end
-
     def with_file(content)
       Dir.mktmpdir do |directory|
         File.write("#{directory}/file", content)

@@ -80,13 +80,6 @@ module Scheduler
       end
       assert_operator asked, :<=, 2
     end
-
-    def tcp_pair
-      server = TCPServer.new("127.0.0.1", 0)
-      [TCPSocket.new("127.0.0.1", server.addr[1]), server.accept]
-    ensure
-      server.close
-    end
   end
 
   # The same under GC.stress.

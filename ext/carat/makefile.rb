@@ -21,7 +21,7 @@ module Carat
       all:
       	unset MAKEFLAGS MFLAGS; cd "%<root>s" && RUBY="%<ruby>s" RUBY_VERSION="%<identity>s" CARGO_TARGET_DIR="%<target>s" \
       	  cargo build --release --locked -p carat-edge -p carat-malloc -p carat-native
-      	$(CC) -shared -s -o $(RELEASE)/malloc.so -Wl,--version-script="%<root>s/crates/malloc/malloc.map" \
+      	$(CC) -shared -s -o $(RELEASE)/malloc.so -Wl,--version-script="%<root>s/crates/carat-malloc/malloc.map" \
       	  -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,-u,malloc -Wl,-u,malloc_trim -Wl,-u,carat_calloc \
       	  -Wl,--defsym=calloc=carat_calloc $(RELEASE)/libmalloc.a -lpthread -ldl
 

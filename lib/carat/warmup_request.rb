@@ -60,7 +60,7 @@ module Carat
       raise
     end
 
-    # Like the environment that a lane makes (crates/native/src/env.rs) of a request without headers but Host.
+    # Like the environment that a lane makes (crates/carat-native/src/env.rs) of a request without headers but Host.
     def environment
       path, query = @target.split("?", 2)
       head = { "REQUEST_METHOD" => "GET", "PATH_INFO" => path, "REQUEST_PATH" => path, "QUERY_STRING" => query.to_s,

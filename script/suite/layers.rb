@@ -5,7 +5,7 @@
 module Suite
   RUBY_CRATE = /^(?:magnus|rb-sys)\S* v\S+/
   ALLOCATOR = %w[carat-malloc libc tikv-jemalloc-sys].freeze
-  UNSAFE = %w[malloc native].freeze
+  UNSAFE = %w[carat-malloc carat-native].freeze
 
   def self.tree(crate, edges)
     tree = IO.popen(%W[cargo tree --locked -p #{crate} -e #{edges} --prefix none], &:read)

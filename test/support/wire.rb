@@ -8,7 +8,7 @@ module Support
       fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37, ask_figures: 38,
       figures: 39, not_fork_safe: 40
     }.freeze
-    NAMES = File.read(File.expand_path("../../crates/wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
+    NAMES = File.read(File.expand_path("../../crates/carat-wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
                 .scan(/"([^"]+)"/).flatten.freeze
     Response = Struct.new(:id, :status, :app_micros, :headers, :body)
 

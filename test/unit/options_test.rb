@@ -14,7 +14,7 @@ class OptionsTest < Minitest::Test
   end
 
   def test_the_edge_reads_exactly_the_options_that_the_table_marks
-    settings = File.read(File.join(ROOT, "crates/edge/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
+    settings = File.read(File.join(ROOT, "crates/carat-edge/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
     fields = settings.scan(/^ +pub\S* (\w+):/).flatten.map(&:to_sym)
 
     beside = %i[version directory mold_command mold_environment]

@@ -20,13 +20,13 @@ class SizesTest < Minitest::Test
   def test_tests_at_the_end_of_a_rust_file_do_not_count
     tests = "#[cfg(test)]\nmod tests {\n#{"    // x\n" * 600}}\n"
 
-    assert_empty findings("crates/wire/src/a.rs" => "//! A.\n#{tests}")
+    assert_empty findings("crates/carat-wire/src/a.rs" => "//! A.\n#{tests}")
   end
 
   def test_long_rust_functions_are_found
-    found = findings("crates/wire/src/a.rs" => "pub(crate) async fn long() {\n#{"    x();\n" * 49}}\n")
+    found = findings("crates/carat-wire/src/a.rs" => "pub(crate) async fn long() {\n#{"    x();\n" * 49}}\n")
 
-    assert_equal ["failure: crates/wire/src/a.rs:1 long: 51 lines, budget 25, limit 50"], found.map(&:to_s)
+    assert_equal ["failure: crates/carat-wire/src/a.rs:1 long: 51 lines, budget 25, limit 50"], found.map(&:to_s)
   end
 
   def test_declarations_and_one_line_methods_are_no_long_functions

@@ -1,0 +1,178 @@
+//! Encoders against the decoders of this crate, on bodies cut anywhere.
+
+use carat_coding::{Coding, Codings, DecodeLimits, Decoder, Encoder, Levels, Then};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
+const LIMITS: DecodeLimits = DecodeLimits {
+    size: 64 << 20,
+    ratio: u64::MAX,
+};
+const DEFAULT: Levels = Levels {
+    gzip: 6,
+    brotli: 4,
+    zstd: 3,
+};
+
+fn encoder(coding: Coding) -> Encoder {
+    Encoder::new(coding, DEFAULT)
+}
+
+/// A body that is decoded as it comes.
+struct Client {
+    decoder: Decoder,
+    body: Vec<u8>,
+}
+
+impl Client {
+    fn new(coding: Coding) -> Client {
+        let codings = Codings::of([coding.name().as_bytes()]).expect("known");
+        Client {
+            decoder: Decoder::new(&codings, LIMITS).expect("coded"),
+            body: Vec::new(),
+        }
+    }
+
+    /// Takes what has come; returns what is known of the body by now.
+    fn take(&mut self, coded: &[u8]) -> &[u8] {
+        let (mut scratch, mut read) = ([0; 1000], 0);
+        loop {
+            let step = self.decoder.step(&coded[read..], &mut scratch);
+            let step = step.expect("well formed");
+            read += step.read;
+            self.body.extend_from_slice(&scratch[..step.written]);
+            if !step.more && read == coded.len() {
+                return &self.body;
+            }
+        }
+    }
+}
+
+fn decoded(coding: Coding, coded: &[u8]) -> Vec<u8> {
+    let mut client = Client::new(coding);
+    client.take(coded);
+    client.decoder.finish().expect("complete");
+    client.body
+}
+
+/// Text that is neither random nor all the same.
+fn text(bytes: usize) -> Vec<u8> {
+    let numbers =
+        (0_u64..).map(|number| format!("{{\"id\":{},\"name\":\"item\"}},", number * number));
+    numbers.flat_map(String::into_bytes).take(bytes).collect()
+}
+
+fn levels(level: i32) -> Levels {
+    Levels {
+        gzip: level.clamp(1, 9).unsigned_abs(),
+        brotli: level.clamp(0, 11).unsigned_abs(),
+        zstd: level.max(1),
+    }
+}
+
+fn assert_whole(levels: Levels, body: &[u8]) {
+    for coding in ALL {
+        let mut encoder = Encoder::new(coding, levels);
+        let coded = encoder.encode(&[body], Then::Finish).expect("encoded");
+        assert!(coded.len() < body.len() / 2, "{coding:?} {levels:?}");
+        assert!(decoded(coding, coded) == body, "{coding:?} {levels:?}");
+    }
+}
+
+#[test]
+fn every_level_gives_a_small_body_back() {
+    for level in 0..=19 {
+        assert_whole(levels(level), &text(5_000));
+    }
+}
+
+/// 256 KiB is the most that an encoder takes before it has to begin.
+#[test]
+fn a_body_larger_than_all_buffers_comes_back() {
+    for level in [0, 4, 5] {
+        assert_whole(levels(level), &text(300_000));
+    }
+}
+
+#[test]
+fn an_empty_body_is_a_body() {
+    for coding in ALL {
+        let mut encoder = encoder(coding);
+        let coded = encoder.encode::<&[u8]>(&[], Then::Finish).expect("encoded");
+        assert_eq!(decoded(coding, coded), b"");
+    }
+}
+
+#[test]
+fn what_is_flushed_can_be_decoded_at_once() {
+    for coding in ALL {
+        let (mut encoder, mut client) = (encoder(coding), Client::new(coding));
+        let mut sent = Vec::new();
+        for event in ["data: one\n\n", "d", "", "data: three\n\n"] {
+            sent.extend_from_slice(event.as_bytes());
+            let coded = encoder.encode(&[event], Then::Flush).expect("encoded");
+            assert_eq!(client.take(coded), sent, "{coding:?}");
+        }
+        let kept = encoder
+            .encode(&["later"], Then::More)
+            .expect("encoded")
+            .len();
+        let coded = encoder.encode::<&str>(&[], Then::Flush).expect("encoded");
+        assert!(
+            kept < 20 && client.take(coded).ends_with(b"later"),
+            "{coding:?}"
+        );
+    }
+}
+
+#[test]
+fn a_large_piece_is_flushed_whole() {
+    let body = text(600_000);
+    for coding in ALL {
+        let (mut encoder, mut client) = (encoder(coding), Client::new(coding));
+        let coded = encoder.encode(&[&body], Then::Flush).expect("encoded");
+        assert!(client.take(coded) == body, "{coding:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_smaller_hardly_grows() {
+    let mut state = 1_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 56) as u8
+    })
+    .take(200_000)
+    .collect();
+    for coding in ALL {
+        let mut encoder = encoder(coding);
+        let coded = encoder.encode(&[&noise], Then::Finish).expect("encoded");
+        assert!(coded.len() < noise.len() + 1000, "{coding:?}");
+        assert!(decoded(coding, coded) == noise, "{coding:?}");
+    }
+}
+
+fn then() -> impl Strategy<Value = Then> {
+    prop::sample::select(vec![Then::More, Then::Flush])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_cut_and_any_flush_give_the_same(
+        calls in vec((vec(vec(any::<u8>(), 0..2000), 0..4), then()), 0..6),
+        coding in prop::sample::select(ALL.to_vec()),
+    ) {
+        let (mut encoder, mut coded, mut plain) = (encoder(coding), Vec::new(), Vec::new());
+        for (pieces, then) in calls {
+            coded.extend_from_slice(encoder.encode(&pieces, then).expect("encoded"));
+            plain.extend(pieces.concat());
+        }
+        coded.extend_from_slice(encoder.encode::<&[u8]>(&[], Then::Finish).expect("encoded"));
+        prop_assert_eq!(decoded(coding, &coded), plain);
+    }
+}

@@ -1,0 +1,184 @@
+use std::io;
+use std::os::fd::OwnedFd;
+
+use carat_link::Outbox;
+use carat_wire::request::{self, RequestBody, RequestHead};
+use http::HeaderName;
+use http::header::{CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
+
+use super::{Call, CallBody};
+use crate::http::Target;
+
+/// Appends a request to a lane's outbox.
+pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()> {
+    let body = match &call.body {
+        CallBody::None => RequestBody::None,
+        CallBody::Inline(bytes) => RequestBody::Inline(bytes),
+        CallBody::Spooled(spool) => RequestBody::File {
+            length: spool.length(),
+        },
+        CallBody::Stream(intake) => RequestBody::Stream {
+            length: intake.length(),
+        },
+    };
+    for descriptor in descriptors(call)? {
+        outbox.attach(descriptor);
+    }
+    let target = Target::of(&call.parts, &call.peer);
+    let head = RequestHead {
+        id,
+        method: call.parts.method.as_str().as_bytes(),
+        path: target.path.as_bytes(),
+        query: target.query.as_bytes(),
+        server_name: target.server_name,
+        server_port: target.server_port,
+        remote_addr: call.peer.remote.as_bytes(),
+        version: if call.parts.version == http::Version::HTTP_10 {
+            10
+        } else {
+            11
+        },
+    };
+    let files = call.files.iter().map(Option::is_some);
+    request::encode(outbox.buffer(), &head, body, files, |out| {
+        push_headers(out, call)
+    });
+    Ok(())
+}
+
+/// The descriptors that travel: the body, and the files that were taken out of it. All of them or, when
+/// too many are open, none: what is attached goes with the next frame, whosever it is.
+fn descriptors(call: &Call) -> io::Result<Vec<OwnedFd>> {
+    let body = match &call.body {
+        CallBody::Spooled(spool) => Some(spool),
+        CallBody::None | CallBody::Inline(_) | CallBody::Stream(_) => None,
+    };
+    let travelling = body.into_iter().chain(call.files.iter().flatten());
+    travelling
+        .map(|spool| Ok(spool.file().try_clone()?.into()))
+        .collect()
+}
+
+/// Appends the headers that the application sees, each name once, and counts them.
+///
+/// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
+/// a proxy may have set. The body's length is what has been received, in whatever coding it came; one
+/// whose end is not known yet is chunked.
+fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
+    let mut count = 0;
+    let mut has_body = false;
+    let mut joined = Joined::default();
+    // The values of a repeated name come one behind the other.
+    for (name, value) in &call.parts.headers {
+        if *name == CONTENT_LENGTH || *name == TRANSFER_ENCODING {
+            has_body = true;
+            continue;
+        }
+        if name.as_str().contains('_') {
+            continue;
+        }
+        count += joined.push(out, name, value.as_bytes());
+    }
+    if has_body {
+        count += match call.body_length() {
+            Some(length) => joined.push(out, &CONTENT_LENGTH, length.to_string().as_bytes()),
+            // Without either header, an application takes it that there is no body.
+            None => joined.push(out, &TRANSFER_ENCODING, b"chunked"),
+        };
+    }
+    count
+}
+
+/// Appends headers, and joins the values of a repeated name to one (RFC 9110 5.3; cookies by RFC
+/// 6265 5.4).
+#[derive(Default)]
+struct Joined<'a> {
+    last: Option<(&'a HeaderName, usize)>,
+}
+
+impl<'a> Joined<'a> {
+    /// Appends a value; returns 1 for a new header, 0 for one more value of the last.
+    fn push(&mut self, out: &mut Vec<u8>, name: &'a HeaderName, value: &[u8]) -> u16 {
+        if let Some((_, place)) = self.last.filter(|(last, _)| *last == name) {
+            let separator: &[u8] = if *name == COOKIE { b"; " } else { b", " };
+            carat_wire::extend_header(out, place, &[separator, value]);
+            return 0;
+        }
+        self.last = Some((name, carat_wire::push_header(out, name.as_str(), value)));
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use carat_wire::Name;
+    use http::Request;
+
+    use super::*;
+    use crate::http::Peer;
+    use crate::listen::Local;
+
+    fn headers_seen(request: http::request::Builder, body: CallBody) -> Vec<(String, String)> {
+        let (parts, ()) = request.body(()).expect("a valid request").into_parts();
+        let peer = Rc::new(Peer {
+            remote: "127.0.0.1".to_owned(),
+            local: Local { port: 80 },
+        });
+        let mut outbox = Outbox::default();
+        let mut call = Call::new(parts, peer);
+        call.body = body;
+        encode(&mut outbox, 1, &call).expect("encoded");
+        let frame = carat_wire::Frame::first(outbox.buffer())
+            .expect("well formed")
+            .expect("complete");
+        let request = carat_wire::Request::decode(frame.payload).expect("well formed");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let name = |name: Name<'_>| match name {
+            Name::Known(code) => carat_wire::name_of(code).expect("known").to_owned(),
+            Name::Literal(bytes) => text(bytes),
+        };
+        request
+            .headers
+            .map(|(header, value)| (name(header), text(value)))
+            .collect()
+    }
+
+    #[test]
+    fn repeated_headers_are_joined_and_cookies_with_semicolons() {
+        let request = Request::builder()
+            .header("x-odd", "1")
+            .header("cookie", "a=1")
+            .header("x-odd", "2")
+            .header("cookie", "b=2");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(
+            seen,
+            [
+                ("x-odd".to_owned(), "1, 2".to_owned()),
+                ("cookie".to_owned(), "a=1; b=2".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_name_with_an_underscore_is_dropped() {
+        let request = Request::builder().header("x_forwarded_for", "evil");
+        assert_eq!(headers_seen(request, CallBody::None), []);
+    }
+
+    #[test]
+    fn a_body_without_a_byte_has_a_length_too() {
+        let request = Request::builder().header("content-length", "0");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(seen, [("content-length".to_owned(), "0".to_owned())]);
+    }
+
+    #[test]
+    fn a_chunked_body_has_the_length_that_was_received() {
+        let request = Request::builder().header("transfer-encoding", "chunked");
+        let seen = headers_seen(request, CallBody::Inline(b"hello".to_vec()));
+        assert_eq!(seen, [("content-length".to_owned(), "5".to_owned())]);
+    }
+}

@@ -1,0 +1,255 @@
+use std::collections::VecDeque;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+
+use carat_wire::{Frame, HEADER_BYTES, Malformed};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
+
+use crate::DESCRIPTORS_LIMIT;
+
+/// How many bytes one read takes at most, and the size of an inbox that holds no large frame: the
+/// largest piece of a stream arrives by one read, whatever the few bytes of its frame are.
+pub const READ_LIMIT: usize = carat_wire::stream::PIECE_LIMIT + 1024;
+
+/// What a read brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Bytes. `emptied` when the socket had no more of them, so that the next read is due only after
+    /// the next readiness event.
+    Bytes {
+        /// How many.
+        count: usize,
+        /// Whether the read took all that was there.
+        emptied: bool,
+    },
+    /// Nothing is there now.
+    Blocked,
+    /// The other side has closed the socket.
+    Closed,
+}
+
+/// Frames and descriptors that have arrived.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    /// The frames.
+    pub frames: Frames,
+    /// Descriptors in the order of the frames that they belong to.
+    pub descriptors: VecDeque<OwnedFd>,
+}
+
+/// Bytes that have arrived and not been taken, at most one incomplete frame and one read.
+#[derive(Debug, Default)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Inbox {
+    /// Reads once. Call it when [`Frames::next`] has no complete frame left.
+    pub fn fill(&mut self, socket: impl AsFd) -> io::Result<Fill> {
+        let room = self.frames.room();
+        let wanted = room.len();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_LIMIT))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let received = match recvmsg(socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags) {
+            // Those of the frames that follow would be taken for the ones that are lost.
+            Ok(message) if message.flags.contains(ReturnFlags::CTRUNC) => {
+                return Err(io::Error::other("descriptors are lost: too many are open"));
+            }
+            Ok(message) => message.bytes,
+            Err(rustix::io::Errno::AGAIN) => return Ok(Fill::Blocked),
+            Err(rustix::io::Errno::CONNRESET) => return Ok(Fill::Closed),
+            Err(error) => return Err(error.into()),
+        };
+        // The kernel ends a read behind the bytes that descriptors came with: more may follow.
+        let mut emptied = received < wanted;
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                self.descriptors.extend(descriptors);
+                emptied = false;
+            }
+        }
+        if received == 0 {
+            return Ok(Fill::Closed);
+        }
+        self.frames.end += received;
+        Ok(Fill::Bytes {
+            count: received,
+            emptied,
+        })
+    }
+}
+
+impl Frames {
+    /// Takes the next whole frame; `None` until more is read.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the frame borrows from the buffer"
+    )]
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, Malformed> {
+        let Some(frame) = Frame::first(&self.bytes[self.start..self.end])? else {
+            return Ok(None);
+        };
+        self.start += frame.size();
+        Ok(Some(frame))
+    }
+
+    /// The next whole frame, which stays where it is; `None` until more is read.
+    pub fn peek(&self) -> Result<Option<Frame<'_>>, Malformed> {
+        Frame::first(&self.bytes[self.start..self.end])
+    }
+
+    /// Where the next read goes: room for a read, or for the rest of a large frame.
+    fn room(&mut self) -> &mut [u8] {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            if self.bytes.len() > READ_LIMIT {
+                self.bytes = Vec::new();
+            }
+        } else if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        let wanted = READ_LIMIT.max(self.incomplete_frame());
+        if self.bytes.is_empty() {
+            // Fresh zeroed pages, which weigh nothing until they are written.
+            self.bytes = vec![0; wanted];
+        } else if self.bytes.len() < wanted {
+            self.bytes.resize(wanted, 0);
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    /// The size of the frame at the start, as far as it is known. `Frame::first` has refused
+    /// lengths over the limit before.
+    fn incomplete_frame(&self) -> usize {
+        let held = &self.bytes[self.start..self.end];
+        held.first_chunk::<HEADER_BYTES>().map_or(0, |length| {
+            HEADER_BYTES + u32::from_le_bytes(*length) as usize
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::{Flush, Outbox};
+
+    fn pair() -> (UnixStream, UnixStream) {
+        UnixStream::pair().expect("a socket pair")
+    }
+
+    fn receive_ids(inbox: &mut Inbox, socket: &UnixStream) -> Vec<u32> {
+        let mut ids = Vec::new();
+        while let Ok(Fill::Bytes { .. }) = inbox.fill(socket) {
+            while let Some(frame) = inbox.frames.next().expect("well formed") {
+                ids.push(u32::from_le_bytes(
+                    *frame.payload.first_chunk().expect("an id"),
+                ));
+            }
+        }
+        ids
+    }
+
+    #[test]
+    fn frames_and_more_descriptors_than_one_message_takes_arrive_in_order() {
+        let (near, far) = pair();
+        let mut outbox = Outbox::default();
+        let mut readers = Vec::new();
+        for id in 0..600 {
+            let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
+            readers.push(std::fs::File::from(reader));
+            rustix::io::write(&writer, &[u8::try_from(id % 251).expect("small")]).expect("written");
+            let passed = readers
+                .last()
+                .expect("just pushed")
+                .try_clone()
+                .expect("a duplicate");
+            outbox.attach(passed.into());
+            carat_wire::stream::encode_end(outbox.buffer(), id);
+        }
+        readers.clear();
+        assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
+
+        let mut inbox = Inbox::default();
+        assert_eq!(receive_ids(&mut inbox, &far), (0..600).collect::<Vec<_>>());
+        for (id, descriptor) in inbox.descriptors.into_iter().enumerate() {
+            let mut byte = [0];
+            std::fs::File::from(descriptor)
+                .read_exact(&mut byte)
+                .expect("the pipe's byte");
+            assert_eq!(usize::from(byte[0]), id % 251);
+        }
+    }
+
+    #[test]
+    fn a_frame_larger_than_a_read_arrives_whole_and_its_room_is_given_back() {
+        let (near, far) = pair();
+        let data: Vec<u8> = (0..READ_LIMIT * 5)
+            .map(|place| u8::try_from(place % 253).expect("small"))
+            .collect();
+        let mut outbox = Outbox::default();
+        carat_wire::stream::encode_chunk(outbox.buffer(), 1, &data);
+        let mut inbox = Inbox::default();
+        let mut received = None;
+        while received.is_none() {
+            outbox.flush(&near).expect("sent");
+            inbox.fill(&far).expect("read");
+            if let Some(frame) = inbox.frames.next().expect("well formed") {
+                received = Some(frame.payload[4..].to_vec());
+            }
+        }
+        assert_eq!(received.as_deref(), Some(&data[..]));
+        inbox.fill(&far).expect("nothing there");
+        assert!(inbox.frames.bytes.len() <= READ_LIMIT);
+    }
+
+    #[test]
+    fn one_frame_may_have_more_descriptors_than_one_message_takes() {
+        let (near, far) = pair();
+        let mut outbox = Outbox::default();
+        for _ in 0..2 * DESCRIPTORS_LIMIT + 7 {
+            outbox.attach(near.try_clone().expect("a duplicate").into());
+        }
+        carat_wire::stream::encode_end(outbox.buffer(), 1);
+        assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
+
+        let mut inbox = Inbox::default();
+        while inbox.frames.peek().expect("well formed").is_none() {
+            assert!(matches!(inbox.fill(&far), Ok(Fill::Bytes { .. })));
+        }
+        assert_eq!(inbox.descriptors.len(), 2 * DESCRIPTORS_LIMIT + 7);
+    }
+
+    #[test]
+    fn the_largest_piece_of_a_stream_arrives_by_one_read() {
+        let (near, far) = pair();
+        let mut outbox = Outbox::default();
+        carat_wire::stream::encode_chunk(
+            outbox.buffer(),
+            1,
+            &vec![7; carat_wire::stream::PIECE_LIMIT],
+        );
+        assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
+        let mut inbox = Inbox::default();
+        inbox.fill(&far).expect("read");
+        assert!(inbox.frames.next().expect("well formed").is_some());
+    }
+
+    #[test]
+    fn a_closed_socket_and_an_idle_one_are_told_apart() {
+        let (near, far) = pair();
+        let mut inbox = Inbox::default();
+        assert_eq!(inbox.fill(&far).expect("idle"), Fill::Blocked);
+        drop(near);
+        assert_eq!(inbox.fill(&far).expect("closed"), Fill::Closed);
+    }
+}

@@ -1,0 +1,167 @@
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+use crate::DESCRIPTORS_LIMIT;
+
+/// A buffer that has grown beyond this many bytes is given back when it is empty.
+const KEEP_LIMIT: usize = 256 * 1024;
+
+/// How far a flush came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flush {
+    /// Everything has been sent.
+    Done,
+    /// The socket takes no more now.
+    Blocked,
+}
+
+/// Frames on their way out, with the descriptors that belong to them.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// Descriptors, each with the place in `bytes` where its frame begins.
+    descriptors: VecDeque<(usize, OwnedFd)>,
+}
+
+impl Outbox {
+    /// The buffer to append frames to.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Attaches a descriptor to the frame that is appended next.
+    pub fn attach(&mut self, descriptor: OwnedFd) {
+        self.descriptors.push_back((self.bytes.len(), descriptor));
+    }
+
+    /// How many bytes wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sends what waits until all is sent or the socket is full.
+    pub fn flush(&mut self, socket: impl AsFd) -> io::Result<Flush> {
+        while !self.is_empty() {
+            match self.send(socket.as_fd()) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.close_up();
+                    return Ok(Flush::Blocked);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.bytes.clear();
+        self.bytes.shrink_to(KEEP_LIMIT);
+        self.sent = 0;
+        Ok(Flush::Done)
+    }
+
+    /// Gives up the room of what has been sent: a socket that is slow all the time never takes everything.
+    fn close_up(&mut self) {
+        if self.sent < KEEP_LIMIT || self.sent < self.len() {
+            return;
+        }
+        self.bytes.drain(..self.sent);
+        for (place, _) in &mut self.descriptors {
+            *place = place.saturating_sub(self.sent);
+        }
+        self.sent = 0;
+    }
+
+    /// Sends once. Descriptors go with the first byte, never later than their frame; a frame that has more
+    /// than one message takes goes with the last of them, and one byte with each before.
+    fn send(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        let count = self.descriptors.len().min(DESCRIPTORS_LIMIT);
+        let end = self
+            .descriptors
+            .get(DESCRIPTORS_LIMIT)
+            .map_or(self.bytes.len(), |(place, _)| (*place).max(self.sent + 1));
+        let bytes = [IoSlice::new(&self.bytes[self.sent..end])];
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let sent = if count == 0 {
+            sendmsg(socket, &bytes, &mut SendAncillaryBuffer::default(), flags)?
+        } else {
+            let borrowed: Vec<_> = self
+                .descriptors
+                .iter()
+                .take(count)
+                .map(|(_, fd)| fd.as_fd())
+                .collect();
+            let mut space =
+                [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_LIMIT))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            let fits = ancillary.push(SendAncillaryMessage::ScmRights(&borrowed));
+            debug_assert!(fits, "the space is sized for DESCRIPTORS_LIMIT");
+            sendmsg(socket, &bytes, &mut ancillary, flags)?
+        };
+        self.descriptors.drain(..count);
+        Ok(sent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::Inbox;
+
+    /// A frame of this length in which each byte is the same.
+    fn frame(outbox: &mut Outbox, length: usize, byte: u8) {
+        let data = vec![byte; length];
+        carat_wire::stream::encode_chunk(outbox.buffer(), 1, &data);
+    }
+
+    #[test]
+    fn a_socket_that_never_takes_everything_does_not_let_the_buffer_grow() {
+        let (near, mut far) = UnixStream::pair().expect("a pair");
+        let mut outbox = Outbox::default();
+        let mut waste = vec![0; 64 * 1024];
+        for _ in 0..200 {
+            while outbox.len() < 2 * KEEP_LIMIT {
+                frame(&mut outbox, 10_000, b'x');
+            }
+            assert_eq!(outbox.flush(&near).expect("open"), Flush::Blocked);
+            assert!(outbox.bytes.len() <= 5 * KEEP_LIMIT);
+            far.read_exact(&mut waste).expect("open");
+        }
+    }
+
+    #[test]
+    fn descriptors_stay_with_their_frames_when_what_is_sent_is_given_up() {
+        let (near, far) = UnixStream::pair().expect("a pair");
+        far.set_nonblocking(true).expect("a socket");
+        let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+        let (mut frames, mut files) = (0, 0);
+        for _ in 0..(3 * DESCRIPTORS_LIMIT) {
+            let file = File::open("/dev/null").expect("there on every machine");
+            outbox.attach(file.into());
+            frame(&mut outbox, 20_000, b'x');
+        }
+        while frames < 3 * DESCRIPTORS_LIMIT {
+            outbox.flush(&near).expect("open");
+            inbox.fill(&far).expect("open");
+            while inbox.frames.next().expect("well formed").is_some() {
+                frames += 1;
+            }
+            files += inbox.descriptors.drain(..).count();
+            assert!(files >= frames);
+        }
+        assert_eq!(files, frames);
+    }
+}

@@ -1,0 +1,297 @@
+//! Forms go through the splitter whole, in two pieces, and in pieces of any size.
+
+use carat_multipart::{Event, Exceeded, Limits, Splitter};
+use proptest::prelude::*;
+
+const BOUNDARY: &[u8] = b"xyz";
+const FIELD: &str = "Content-Disposition: form-data; name=\"a\"";
+const FILE: &str = "Content-Disposition: form-data; name=\"a\"; filename=\"b\"";
+
+/// What is left of a form, and the files in it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Split {
+    skeleton: Vec<u8>,
+    files: Vec<Vec<u8>>,
+    /// The bytes of a file that has not ended.
+    open: Vec<u8>,
+    /// Every byte, in the order in which it came out.
+    order: Vec<u8>,
+}
+
+impl Split {
+    fn add(&mut self, event: Event<'_>) {
+        match event {
+            Event::Keep(bytes) => self.skeleton.extend_from_slice(bytes),
+            Event::File(bytes) => self.open.extend_from_slice(bytes),
+            Event::FileEnd => self.files.push(std::mem::take(&mut self.open)),
+        }
+        if let Event::Keep(bytes) | Event::File(bytes) = event {
+            assert!(!bytes.is_empty(), "an event without a byte");
+            self.order.extend_from_slice(bytes);
+        }
+    }
+}
+
+fn split_with<'a>(
+    limits: Limits,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<Split, Exceeded> {
+    let mut splitter = Splitter::new(BOUNDARY, limits);
+    let mut split = Split::default();
+    for mut piece in pieces {
+        while let Some(event) = splitter.next(&mut piece)? {
+            split.add(event);
+        }
+        assert!(piece.is_empty(), "input is left");
+    }
+    while let Some(event) = splitter.finish() {
+        split.add(event);
+    }
+    assert_eq!(split.open, b"", "a file has no end");
+    Ok(split)
+}
+
+fn split(body: &[u8]) -> Split {
+    split_with(Limits::default(), [body]).expect("within the limits")
+}
+
+fn form(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (head, content) in parts {
+        body.extend_from_slice(format!("--xyz\r\n{head}\r\n\r\n").as_bytes());
+        body.extend_from_slice(content);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(b"--xyz--\r\n");
+    body
+}
+
+#[test]
+fn files_are_taken_out_and_the_rest_stays() {
+    let body = form(&[
+        (FIELD, b"1"),
+        (FILE, b"two"),
+        (FIELD, b"3"),
+        (FILE, b"four"),
+    ]);
+    let split = split(&body);
+    assert_eq!(split.files, [&b"two"[..], b"four"]);
+    assert_eq!(
+        split.skeleton,
+        form(&[(FIELD, b"1"), (FILE, b""), (FIELD, b"3"), (FILE, b"")])
+    );
+}
+
+#[test]
+fn a_file_without_a_byte_is_a_file() {
+    let body = form(&[(FILE, b"")]);
+    let split = split(&body);
+    assert_eq!((split.files, split.skeleton), (vec![vec![]], body));
+}
+
+#[test]
+fn a_content_may_hold_what_is_almost_a_delimiter() {
+    for content in [
+        "--xyz-",
+        "a--xyz\r\n",
+        "a--xyz--",
+        "\r\n--xyz",
+        "\r\n--xyz\r",
+        "\r\n--xyz-",
+        "\r\n--xyzz\r\n",
+        "\r\n--xy\r\n--xz",
+        "\r\r\n-\r\n\r\n--xyz\r\r",
+        "\n--xyz\r\n",
+    ] {
+        // What follows tells that it was none.
+        let content = format!("{content}!\r\n").into_bytes();
+        if content.starts_with(b"--xyz") {
+            continue;
+        }
+        let split = split(&form(&[(FILE, &content), (FIELD, b"x")]));
+        assert_eq!(split.files, [content]);
+    }
+}
+
+#[test]
+fn from_what_is_not_plain_everything_stays() {
+    let doubtful = FILE.replace("filename", "FILENAME");
+    let bodies: [(Vec<u8>, usize); 9] = [
+        (b"preamble\r\n".to_vec(), 0),
+        (b"\r\n--xyz\r\n".to_vec(), 0),
+        (b"--xyz\n".to_vec(), 0),
+        (b"--xyz--\r\n".to_vec(), 0),
+        (form(&[(FILE, b"1"), (&doubtful, b"2")]), 1),
+        (form(&[(FILE, b"1"), (FILE, b"--xyz--\r\n")]), 1),
+        (form(&[(FILE, b"1"), ("", b"2")]), 1),
+        (form(&[(FILE, b"1"), ("\r\nx: y", b"2")]), 1),
+        (swap(form(&[(FILE, b"1")]), b"xyz--\r\n", b"xyz--\n\n"), 1),
+    ];
+    for (mut body, files) in bodies {
+        body.extend_from_slice(&form(&[(FILE, b"further")]));
+        let split = split(&body);
+        assert_eq!(split.files.len(), files, "{}", body.escape_ascii());
+        assert_eq!(split.order, body, "{}", body.escape_ascii());
+    }
+}
+
+fn swap(mut body: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
+    let place = memchr::memmem::find(&body, from).expect("it is there");
+    body.splice(place..place + from.len(), to.iter().copied());
+    body
+}
+
+#[test]
+fn a_form_that_breaks_off_has_what_came() {
+    let body = form(&[(FILE, b"12345")]);
+    let head = body.len() - b"12345\r\n--xyz--\r\n".len();
+    let breaks_off_after = |content: usize| split(&body[..head + content]);
+    assert_eq!(breaks_off_after(0).files, [b""]);
+    assert_eq!(breaks_off_after(3).files, [b"123"]);
+    assert_eq!(breaks_off_after(8).files, [&b"12345\r\n-"[..]]);
+    assert_eq!(breaks_off_after(13).files, [&b"12345\r\n--xyz-"[..]]);
+    assert_eq!(breaks_off_after(14).files, [b"12345"]);
+    assert!(split(&body[..head - 1]).files.is_empty());
+}
+
+#[test]
+fn what_follows_the_form_is_dropped() {
+    let mut body = form(&[(FILE, b"1")]);
+    let skeleton = split(&body).skeleton;
+    body.extend_from_slice(&form(&[(FILE, b"2")]));
+    assert_eq!(split(&body).skeleton, skeleton);
+    assert_eq!(split(&body).files.len(), 1);
+}
+
+#[test]
+fn a_form_over_a_limit_is_refused_and_one_at_it_is_not() {
+    let body = form(&[(FIELD, b"12345"), (FILE, b"1234567"), (FIELD, b"678")]);
+    let header = FILE.len() + b"\r\n\r\n".len();
+    let limits = Limits {
+        parts: 3,
+        files: 1,
+        part_header: header,
+        field_bytes: 8,
+    };
+    let refused = |limits: Limits| split_with(limits, body.chunks(3)).err();
+    assert_eq!(refused(limits), None);
+    assert_eq!(
+        refused(Limits { parts: 2, ..limits }),
+        Some(Exceeded::Parts)
+    );
+    assert_eq!(
+        refused(Limits { files: 0, ..limits }),
+        Some(Exceeded::Files)
+    );
+    let short = Limits {
+        part_header: header - 1,
+        ..limits
+    };
+    assert_eq!(refused(short), Some(Exceeded::PartHeader));
+    let few = Limits {
+        field_bytes: 7,
+        ..limits
+    };
+    assert_eq!(refused(few), Some(Exceeded::FieldBytes));
+}
+
+#[test]
+fn a_header_without_an_end_is_refused_at_the_limit() {
+    let limits = Limits {
+        part_header: 100,
+        ..Limits::default()
+    };
+    let body = [b"--xyz\r\n".to_vec(), vec![b'x'; 101]].concat();
+    assert!(split_with(limits, [&body[..107]]).is_ok());
+    assert_eq!(split_with(limits, [&body[..]]), Err(Exceeded::PartHeader));
+}
+
+/// Contents with many bytes that delimiters have.
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    let bit = prop_oneof![
+        Just(&b"\r\n"[..]),
+        Just(&b"\r"[..]),
+        Just(&b"-"[..]),
+        Just(&b"--"[..]),
+        Just(&b"xy"[..]),
+        Just(&b"xyz"[..]),
+        Just(&b"\r\n--xyz"[..]),
+        Just(&b"\xff\0"[..]),
+        Just(&b"some text"[..]),
+    ];
+    prop::collection::vec(bit, 0..12).prop_map(|bits| bits.concat())
+}
+
+/// Parts, some of them with a header that nobody should be sure about.
+fn parts() -> impl Strategy<Value = Vec<u8>> {
+    let head = prop_oneof![
+        4 => Just(FIELD),
+        6 => Just(FILE),
+        1 => Just("Content-Disposition: form-data; name=a; Filename=b"),
+        1 => Just(""),
+    ];
+    let ends = prop_oneof![
+        6 => Just(&b"--xyz--\r\n"[..]),
+        1 => Just(&b"--xyz--"[..]),
+        1 => Just(&b"--xyz-- \r\n"[..]),
+        1 => Just(&b""[..]),
+    ];
+    let parts = prop::collection::vec((head, content()), 0..5);
+    (parts, ends).prop_map(|(parts, end)| {
+        let parts: Vec<_> = parts
+            .iter()
+            .map(|(head, content)| (*head, &content[..]))
+            .collect();
+        let mut body = form(&parts);
+        body.truncate(body.len() - b"--xyz--\r\n".len());
+        body.extend_from_slice(end);
+        body
+    })
+}
+
+proptest! {
+    #[test]
+    fn wherever_a_form_is_cut_the_same_comes_out(body in parts(), sizes in prop::collection::vec(1_usize..9, 1..40)) {
+        let whole = split(&body);
+        let mut rest = &body[..];
+        let mut pieces = Vec::new();
+        for size in sizes.iter().cycle() {
+            let (piece, left) = rest.split_at(rest.len().min(*size));
+            pieces.push(piece);
+            rest = left;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        let cut = split_with(Limits::default(), pieces).expect("within the limits");
+        prop_assert_eq!(&cut, &whole);
+    }
+
+    #[test]
+    fn every_byte_up_to_the_end_of_the_form_comes_out_in_order(body in parts()) {
+        let whole = split(&body);
+        prop_assert!(body.starts_with(&whole.order));
+        let dropped = &body[whole.order.len()..];
+        prop_assert!(dropped.is_empty() || whole.order.ends_with(b"\r\n--xyz--\r\n"));
+    }
+
+    #[test]
+    fn contents_without_a_delimiter_come_out_whole(contents in prop::collection::vec(content(), 1..5)) {
+        let hides = |content: &[u8]| {
+            let framed = [b"\r\n", content, b"\r\n--xyz\r\n"].concat();
+            ["\r\n--xyz\r\n", "\r\n--xyz--"]
+                .iter()
+                .any(|found| memchr::memmem::find(&framed[..framed.len() - 1], found.as_bytes()).is_some())
+                || content.starts_with(b"--xyz")
+        };
+        prop_assume!(!contents.iter().any(|content| hides(content)));
+        let parts: Vec<_> = contents.iter().map(|content| (FILE, &content[..])).collect();
+        prop_assert_eq!(split(&form(&parts)).files, contents);
+    }
+
+    #[test]
+    fn bytes_of_any_kind_are_split_or_refused(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        let whole = split(&body);
+        prop_assert_eq!(whole.skeleton, body);
+    }
+}

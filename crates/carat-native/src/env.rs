@@ -1,0 +1,223 @@
+//! A request as a Rack environment.
+
+use std::os::fd::{IntoRawFd, OwnedFd};
+
+use carat_wire::{Name, Request, RequestBody, RequestHead};
+use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
+use magnus::value::{Opaque, ReprValue};
+use magnus::{Class, Error, RArray, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
+use rb_sys::{
+    RARRAY_LEN, VALUE, rb_ary_entry, rb_ary_new, rb_class_new_instance, rb_hash_aset, rb_hash_dup,
+};
+use rustix::fs::{SeekFrom, seek};
+
+use crate::env_key::with_env_key;
+use crate::error;
+use crate::input::Input;
+use crate::roots::{Roots, roots};
+use crate::text;
+
+/// What every environment of a lane begins with, and what its input is made of.
+pub(crate) struct Template {
+    /// A frozen Hash of what is always the same.
+    constants: Opaque<RHash>,
+    /// Keys that get a new Array in each environment.
+    lists: Opaque<RArray>,
+    /// Whether the application takes `*` as a path; otherwise it gets the empty path.
+    asterisk: bool,
+    /// Makes `rack.input` of a String.
+    memory_input: Opaque<RClass>,
+    /// Makes `rack.input` of a descriptor.
+    file_input: Opaque<RClass>,
+    /// Makes what Rack asks for the files of a form.
+    form_files: Opaque<RClass>,
+    /// Where those files get a name.
+    spool_dir: Opaque<RString>,
+    /// The class of `rack.input` that is read while it arrives.
+    stream_input: Opaque<RClass>,
+}
+
+impl Template {
+    /// Reads the template from the options of `Lane.new`.
+    pub(crate) fn from_options(ruby: &Ruby, options: RHash) -> Result<Template, Error> {
+        let option = |name: &str| ruby.to_symbol(name);
+        Ok(Template {
+            constants: options.fetch::<_, RHash>(option("constants"))?.into(),
+            lists: options.fetch::<_, RArray>(option("lists"))?.into(),
+            asterisk: options.fetch(option("asterisk"))?,
+            memory_input: options.fetch::<_, RClass>(option("memory_input"))?.into(),
+            file_input: options.fetch::<_, RClass>(option("file_input"))?.into(),
+            form_files: options.fetch::<_, RClass>(option("form_files"))?.into(),
+            spool_dir: options.fetch::<_, RString>(option("spool_dir"))?.into(),
+            stream_input: options.fetch::<_, RClass>(option("stream_input"))?.into(),
+        })
+    }
+
+    pub(crate) fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.constants);
+        marker.mark(self.lists);
+        marker.mark(self.memory_input);
+        marker.mark(self.file_input);
+        marker.mark(self.form_files);
+        marker.mark(self.spool_dir);
+        marker.mark(self.stream_input);
+    }
+
+    /// `rack.input` for a body that travelled in memory.
+    pub(crate) fn memory(&self, ruby: &Ruby, bytes: &[u8]) -> Result<Value, Error> {
+        let class = ruby.get_inner(self.memory_input).as_raw();
+        let input = protect(|| {
+            let content = [text::binary(ruby, bytes)];
+            // SAFETY: one live argument for a live class; `protect` catches what is raised.
+            unsafe { rb_class_new_instance(1, content.as_ptr(), class) }
+        })?;
+        // SAFETY: Ruby has just returned this object.
+        Ok(unsafe { Value::from_raw(input) })
+    }
+
+    /// `rack.input` for a body in a file, which the new object owns.
+    pub(crate) fn file(&self, ruby: &Ruby, descriptor: OwnedFd) -> Result<Value, Error> {
+        // Whoever had the file before shares its position.
+        seek(&descriptor, SeekFrom::Start(0)).map_err(|errno| error::link(ruby, errno))?;
+        let class = ruby.get_inner(self.file_input);
+        class.funcall("for_fd", (descriptor.into_raw_fd(), "rb"))
+    }
+
+    /// `rack.input` for a body that arrives while it is read. No Ruby code runs.
+    pub(crate) fn stream(&self, ruby: &Ruby, input: Input) -> Value {
+        let class = ruby.get_inner(self.stream_input);
+        ruby.obj_wrap_as(input, class).as_value()
+    }
+
+    /// The environment of one request.
+    pub(crate) fn env(
+        &self,
+        ruby: &Ruby,
+        request: &Request<'_>,
+        input: Value,
+    ) -> Result<RHash, Error> {
+        let constants = ruby.get_inner(self.constants).as_raw();
+        let lists = ruby.get_inner(self.lists).as_raw();
+        let env = protect(|| {
+            // SAFETY: `constants` is a live Hash; `protect` catches what is raised.
+            let hash = unsafe { rb_hash_dup(constants) };
+            let env = Env { ruby, hash };
+            env.put_headers(roots(), request);
+            // After the headers: one that is called `version` must not replace HTTP_VERSION.
+            env.put_head(roots(), &request.head, self.asterisk);
+            env.put_length(roots(), &request.body);
+            env.put(roots().rack_input, input.as_raw());
+            env.put_lists(lists);
+            hash
+        })?;
+        // SAFETY: Ruby has just returned this object.
+        RHash::try_convert(unsafe { Value::from_raw(env) })
+    }
+
+    /// Gives the files of a form to its environment, in which they are called by Rack; the new object owns
+    /// them.
+    pub(crate) fn add_form_files(
+        &self,
+        ruby: &Ruby,
+        env: RHash,
+        files: Vec<Option<OwnedFd>>,
+    ) -> Result<Value, Error> {
+        for file in files.iter().flatten() {
+            seek(file, SeekFrom::Start(0)).map_err(|errno| error::link(ruby, errno))?;
+        }
+        let owned = |file: Option<OwnedFd>| file.map(IntoRawFd::into_raw_fd);
+        let descriptors = ruby.ary_from_iter(files.into_iter().map(owned));
+        let spool_dir = ruby.get_inner(self.spool_dir);
+        let input: Value = env.fetch("rack.input")?;
+        let files: Value =
+            ruby.get_inner(self.form_files)
+                .new_instance((descriptors, input, spool_dir))?;
+        env.aset("rack.multipart.tempfile_factory", files)?;
+        Ok(files)
+    }
+}
+
+/// An environment in the making. Its methods run inside `protect` and hold nothing to drop.
+struct Env<'r> {
+    ruby: &'r Ruby,
+    hash: VALUE,
+}
+
+impl Env<'_> {
+    fn put(&self, key: VALUE, value: VALUE) {
+        // SAFETY: a live Hash that nobody else has seen, and live objects; `&Ruby` proves the GVL.
+        unsafe { rb_hash_aset(self.hash, key, value) };
+    }
+
+    fn put_bytes(&self, key: VALUE, bytes: &[u8]) {
+        self.put(key, text::binary(self.ruby, bytes));
+    }
+
+    fn put_head(&self, roots: &Roots, head: &RequestHead<'_>, asterisk: bool) {
+        let version = if head.version == 10 {
+            roots.http_1_0
+        } else {
+            roots.http_1_1
+        };
+        // RFC 9112, 3.2.4: `OPTIONS *` is the request for a URI with an empty path.
+        let path = if head.path == b"*" && !asterisk {
+            b""
+        } else {
+            head.path
+        };
+        let mut digits = [0; text::DIGITS];
+        let port = text::decimal(head.server_port.into(), &mut digits);
+        self.put(roots.request_method, roots.verb(self.ruby, head.method));
+        self.put_bytes(roots.path_info, path);
+        self.put_bytes(roots.request_path, head.path);
+        self.put_bytes(roots.query_string, head.query);
+        self.put(roots.request_uri, self.uri(head));
+        self.put_bytes(roots.server_name, head.server_name);
+        self.put_bytes(roots.server_port, port);
+        self.put_bytes(roots.remote_addr, head.remote_addr);
+        self.put(roots.server_protocol, version);
+        self.put(roots.http_version, version);
+    }
+
+    fn uri(&self, head: &RequestHead<'_>) -> VALUE {
+        let uri = text::binary(self.ruby, head.path);
+        if !head.query.is_empty() {
+            text::append(self.ruby, uri, b"?");
+            text::append(self.ruby, uri, head.query);
+        }
+        uri
+    }
+
+    fn put_headers(&self, roots: &Roots, request: &Request<'_>) {
+        for (name, value) in request.headers {
+            let key = match name {
+                Name::Known(code) => roots.header(code),
+                Name::Literal(name) => with_env_key(name, |key| text::interned(self.ruby, key)),
+            };
+            self.put_bytes(key, value);
+        }
+    }
+
+    /// A body that came in chunks has no length of its own, and one that has is not wrong about it.
+    fn put_length(&self, roots: &Roots, body: &RequestBody<'_>) {
+        let length = match *body {
+            RequestBody::None | RequestBody::Stream { length: None } => return,
+            RequestBody::Inline(bytes) => bytes.len() as u64,
+            RequestBody::File { length }
+            | RequestBody::Stream {
+                length: Some(length),
+            } => length,
+        };
+        let mut digits = [0; text::DIGITS];
+        self.put_bytes(roots.content_length, text::decimal(length, &mut digits));
+    }
+
+    fn put_lists(&self, keys: VALUE) {
+        // SAFETY: `keys` is a live, frozen Array; `&Ruby` proves the GVL.
+        unsafe {
+            for place in 0..RARRAY_LEN(keys) {
+                self.put(rb_ary_entry(keys, place), rb_ary_new());
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! `Carat::Native::Input`: the body of one request, read while it arrives.
+
+use carat_wire::stream::STREAM_WINDOW;
+use magnus::rb_sys::{AsRawValue, protect};
+use magnus::typed_data::Obj;
+use magnus::value::Opaque;
+use magnus::{
+    Class, DataTypeFunctions, Error, Module, RModule, RString, Ruby, TypedData, gc, method,
+};
+
+use crate::error;
+use crate::intake::Arrived;
+use crate::io::borrow;
+use crate::lane::Lane;
+use crate::text;
+use crate::turns::Want;
+
+/// What `rack.input` consists of when it is read while it arrives.
+#[derive(TypedData)]
+#[magnus(class = "Carat::Native::Input", free_immediately, mark, size)]
+pub(crate) struct Input {
+    lane: Opaque<Obj<Lane>>,
+    /// The request's id on that lane.
+    id: u32,
+}
+
+impl DataTypeFunctions for Input {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.lane);
+    }
+}
+
+/// How much of the body is read in one go.
+#[derive(Clone, Copy)]
+enum Portion {
+    /// So many bytes, fewer at the end.
+    Bytes(usize),
+    /// What is there, but no more than so many bytes.
+    Some(usize),
+    /// Everything up to and including a line feed.
+    Line,
+    All,
+}
+
+/// Defines the class.
+pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = native.define_class("Input", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_method("fill", method!(Input::fill, 2))?;
+    class.define_method("fill_some", method!(Input::fill_some, 2))?;
+    class.define_method("fill_line", method!(Input::fill_line, 1))?;
+    class.define_method("ended?", method!(Input::has_ended, 0))?;
+    Ok(())
+}
+
+impl Input {
+    /// The body of request `id` on `lane`.
+    pub(crate) fn new(lane: Obj<Lane>, id: u32) -> Input {
+        Input {
+            lane: lane.into(),
+            id,
+        }
+    }
+
+    /// Replaces what `buffer` holds by the next `length` bytes, or by the rest for nil; returns how many there
+    /// were: fewer only at the end. Raises `IncompleteBody`, and `IOError` when the request is over.
+    fn fill(
+        ruby: &Ruby,
+        input: &Input,
+        buffer: RString,
+        length: Option<usize>,
+    ) -> Result<usize, Error> {
+        input.read(ruby, buffer, length.map_or(Portion::All, Portion::Bytes))
+    }
+
+    /// As `fill`, but with what is there, and at least a byte unless the body has ended.
+    fn fill_some(
+        ruby: &Ruby,
+        input: &Input,
+        buffer: RString,
+        length: usize,
+    ) -> Result<usize, Error> {
+        input.read(ruby, buffer, Portion::Some(length))
+    }
+
+    /// As `fill`, but with the next line.
+    fn fill_line(ruby: &Ruby, input: &Input, buffer: RString) -> Result<usize, Error> {
+        input.read(ruby, buffer, Portion::Line)
+    }
+
+    /// Waits until there is something to read, or the end.
+    fn has_ended(ruby: &Ruby, input: &Input) -> Result<bool, Error> {
+        Ok(!input.wait(ruby)?)
+    }
+
+    fn read(&self, ruby: &Ruby, buffer: RString, portion: Portion) -> Result<usize, Error> {
+        protect(|| {
+            text::restart(ruby, buffer.as_raw(), portion.room());
+            buffer.as_raw()
+        })?;
+        let mut count = 0;
+        while portion.is_wanted(count) && self.wait(ruby)? {
+            let taken = self.take(ruby, buffer, |piece| portion.cut(count, piece))?;
+            count += taken.bytes;
+            if taken.is_last {
+                break;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Whether there is something to read; not at the end.
+    fn wait(&self, ruby: &Ruby) -> Result<bool, Error> {
+        let lane = ruby.get_inner(self.lane);
+        let arrived = lane.drive(ruby, Want::News(self.id), |state, socket| {
+            state.session.await_body(socket, self.id)
+        })?;
+        match arrived {
+            Some(Arrived::End) => Ok(false),
+            Some(Arrived::Broken) => Err(error::incomplete_body(ruby)),
+            Some(_) => Ok(true),
+            None => Err(error::request_over(ruby)),
+        }
+    }
+
+    /// Appends to `buffer` the part of what has arrived that `cut` leaves.
+    fn take(
+        &self,
+        ruby: &Ruby,
+        buffer: RString,
+        cut: impl FnOnce(&[u8]) -> Cut<'_>,
+    ) -> Result<Taken, Error> {
+        let lane = ruby.get_inner(self.lane);
+        let mut state = borrow(ruby, &lane.state)?;
+        let intake = state.session.talks.intake(self.id);
+        let intake = intake.ok_or_else(|| error::request_over(ruby))?;
+        let Cut { piece, is_last } = cut(intake.peek());
+        protect(|| {
+            text::append(ruby, buffer.as_raw(), piece);
+            buffer.as_raw()
+        })?;
+        let bytes = piece.len();
+        intake.consume(bytes);
+        Ok(Taken { bytes, is_last })
+    }
+}
+
+/// A part of what has arrived.
+struct Cut<'a> {
+    piece: &'a [u8],
+    /// Whether the portion is complete with it, whatever follows.
+    is_last: bool,
+}
+
+struct Taken {
+    bytes: usize,
+    is_last: bool,
+}
+
+impl Portion {
+    /// How many bytes to make room for: what the client has announced has not come yet.
+    fn room(self) -> usize {
+        match self {
+            Portion::Bytes(length) | Portion::Some(length) => length.min(STREAM_WINDOW as usize),
+            Portion::Line | Portion::All => 0,
+        }
+    }
+
+    /// Whether more is to be read after `count` bytes.
+    fn is_wanted(self, count: usize) -> bool {
+        match self {
+            Portion::Bytes(length) | Portion::Some(length) => count < length,
+            Portion::Line | Portion::All => true,
+        }
+    }
+
+    /// What to take of `piece` after `count` bytes.
+    fn cut(self, count: usize, piece: &[u8]) -> Cut<'_> {
+        let (length, is_last) = match self {
+            Portion::Bytes(length) => (length - count, false),
+            Portion::Some(length) => (length, true),
+            Portion::Line => match piece.iter().position(|byte| *byte == b'\n') {
+                Some(place) => (place + 1, true),
+                None => (piece.len(), false),
+            },
+            Portion::All => (piece.len(), false),
+        };
+        Cut {
+            piece: &piece[..length.min(piece.len())],
+            is_last,
+        }
+    }
+}

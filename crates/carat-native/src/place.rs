@@ -1,0 +1,231 @@
+//! `Carat::Native::Place`: where a lane works on one request at a time. `answer.rs` has the methods that answer it.
+
+use std::cell::Cell;
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use carat_wire::stream::encode_abort;
+use carat_wire::{Request, RequestBody};
+use magnus::typed_data::Obj;
+use magnus::value::{Opaque, ReprValue};
+use magnus::{
+    Class, DataTypeFunctions, Error, Module, Object, RHash, RModule, Ruby, TypedData, Value,
+    function, gc, method,
+};
+
+use crate::error;
+use crate::input::Input;
+use crate::io::borrow;
+use crate::lane::Lane;
+use crate::turns::Want;
+
+/// One of the requests that a lane works on at once.
+#[derive(TypedData)]
+#[magnus(class = "Carat::Native::Place", free_immediately, mark, size)]
+pub(crate) struct Place {
+    lane: Opaque<Obj<Lane>>,
+    /// The request that waits for its answer.
+    pub(crate) current: Cell<Option<Current>>,
+    /// The request whose answer is being streamed.
+    pub(crate) streaming: Cell<Option<u32>>,
+    /// `rack.input` of the last request, when it is a file.
+    input: Cell<Option<Opaque<Value>>>,
+    /// The files of the last request's form.
+    form_files: Cell<Option<Opaque<Value>>>,
+    is_closed: Cell<bool>,
+}
+
+/// A request that the application works on.
+#[derive(Clone, Copy)]
+pub(crate) struct Current {
+    pub(crate) id: u32,
+    pub(crate) is_head: bool,
+    pub(crate) started: Instant,
+}
+
+impl DataTypeFunctions for Place {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.lane);
+        for owned in [&self.input, &self.form_files] {
+            if let Some(owned) = owned.get() {
+                marker.mark(owned);
+            }
+        }
+    }
+}
+
+/// Defines the class.
+pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = native.define_class("Place", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_singleton_method("new", function!(Place::new, 1))?;
+    class.define_method("take", method!(Place::take, 0))?;
+    class.define_method("id", method!(Place::id, 0))?;
+    class.define_method("answer", method!(Place::answer, 3))?;
+    class.define_method("answer_empty", method!(Place::answer_empty, 2))?;
+    class.define_method("answer_file", method!(Place::answer_file, 3))?;
+    class.define_method("head?", method!(Place::is_head, 0))?;
+    class.define_method("pending?", method!(Place::is_pending, 0))?;
+    class.define_method("open_stream", method!(Place::open_stream, 2))?;
+    class.define_method("write", method!(Place::write, 1))?;
+    class.define_method("close_stream", method!(Place::close_stream, 0))?;
+    class.define_method("abort_stream", method!(Place::abort_stream, 0))?;
+    class.define_method("flush", method!(Place::flush, 0))?;
+    class.define_method("close", method!(Place::close, 0))?;
+    Ok(())
+}
+
+impl Place {
+    fn new(lane: Obj<Lane>) -> Place {
+        lane.add_place();
+        Place {
+            lane: lane.into(),
+            current: Cell::new(None),
+            streaming: Cell::new(None),
+            input: Cell::new(None),
+            form_files: Cell::new(None),
+            is_closed: Cell::new(false),
+        }
+    }
+
+    /// The lane that it is a part of.
+    pub(crate) fn lane(&self, ruby: &Ruby) -> Obj<Lane> {
+        ruby.get_inner(self.lane)
+    }
+
+    /// Waits for the next request and returns its environment; nil when none follows.
+    fn take(ruby: &Ruby, place: &Place) -> Result<Option<RHash>, Error> {
+        place.close_files(ruby)?;
+        let lane = place.lane(ruby);
+        while let Some(started) = wait(ruby, &lane)? {
+            if let Some(env) = place.take_arrived(ruby, lane, started)? {
+                return Ok(Some(env));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes the request at the front; `None` when the edge has recalled it.
+    fn take_arrived(
+        &self,
+        ruby: &Ruby,
+        lane: Obj<Lane>,
+        started: Instant,
+    ) -> Result<Option<RHash>, Error> {
+        let mut state = borrow(ruby, &lane.state)?;
+        let taken = state.session.take(|request, descriptors| {
+            let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
+            let begins = lane.page.begin(id);
+            let is_streamed = matches!(request.body, RequestBody::Stream { .. });
+            let env = begins.then(|| self.env(ruby, lane, request, descriptors.body));
+            let current = Current {
+                id,
+                is_head,
+                started,
+            };
+            (current, env.transpose(), is_streamed, descriptors.files)
+        });
+        let (current, env, is_streamed, files) =
+            taken.map_err(|failure| error::link(ruby, failure))?;
+        let Some(env) = env? else {
+            encode_abort(state.session.outbox.buffer(), current.id);
+            return Ok(None);
+        };
+        state.session.talks.begin(current.id, is_streamed);
+        self.current.set(Some(current));
+        drop(state); // other threads may run in what follows
+        self.add_form_files(ruby, &lane, env, files)?;
+        Ok(Some(env))
+    }
+
+    fn env(
+        &self,
+        ruby: &Ruby,
+        lane: Obj<Lane>,
+        request: &Request<'_>,
+        file: Option<OwnedFd>,
+    ) -> Result<RHash, Error> {
+        let input = match (file, request.body) {
+            (Some(file), _) => {
+                let input = lane.template.file(ruby, file)?;
+                self.input.set(Some(input.into()));
+                input
+            }
+            (None, RequestBody::Inline(bytes)) => lane.template.memory(ruby, bytes)?,
+            (None, RequestBody::Stream { .. }) => {
+                let input = Input::new(lane, request.head.id);
+                lane.template.stream(ruby, input)
+            }
+            (None, _) => lane.template.memory(ruby, b"")?,
+        };
+        lane.template.env(ruby, request, input)
+    }
+
+    fn add_form_files(
+        &self,
+        ruby: &Ruby,
+        lane: &Lane,
+        env: RHash,
+        files: Vec<Option<OwnedFd>>,
+    ) -> Result<(), Error> {
+        if !files.is_empty() {
+            let files = lane.template.add_form_files(ruby, env, files)?;
+            self.form_files.set(Some(files.into()));
+        }
+        Ok(())
+    }
+
+    /// The number by which the edge knows the request that is worked on; nil between two of them.
+    fn id(&self) -> Option<u32> {
+        let waiting = self.current.get().map(|current| current.id);
+        waiting.or(self.streaming.get())
+    }
+
+    /// Whether the request that waits for its answer is a HEAD.
+    fn is_head(&self) -> bool {
+        self.current.get().is_some_and(|current| current.is_head)
+    }
+
+    /// Whether a request waits for its answer.
+    fn is_pending(&self) -> bool {
+        self.current.get().is_some()
+    }
+
+    /// Sends what waits.
+    fn flush(ruby: &Ruby, place: &Place) -> Result<(), Error> {
+        Lane::flush(ruby, &place.lane(ruby))
+    }
+
+    /// Takes no more requests; a second call does nothing.
+    fn close(ruby: &Ruby, place: &Place) -> Result<(), Error> {
+        if place.is_closed.replace(true) {
+            return Ok(());
+        }
+        place.close_files(ruby)?;
+        let lane = place.lane(ruby);
+        if lane.turns.is_read() {
+            // Whoever reads next sends what waits, but this one has begun to wait already.
+            Lane::flush(ruby, &lane)?;
+        }
+        lane.remove_place(ruby)
+    }
+
+    /// Closes what the last request had open.
+    fn close_files(&self, ruby: &Ruby) -> Result<(), Error> {
+        let open = [self.input.take(), self.form_files.take()];
+        for owned in open.into_iter().flatten() {
+            ruby.get_inner(owned).funcall::<_, _, Value>("close", ())?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits until a request is at the front; returns when, or `None` when none follows.
+fn wait(ruby: &Ruby, lane: &Lane) -> Result<Option<Instant>, Error> {
+    let mut now = Instant::now();
+    let arrived = lane.drive(ruby, Want::Request, |state, socket| {
+        now = Instant::now();
+        state.session.next(socket, now)
+    })?;
+    Ok(arrived.then_some(now))
+}

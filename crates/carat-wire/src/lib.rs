@@ -1,0 +1,37 @@
+//! The frames that travel between the edge and the Ruby processes.
+//!
+//! A frame is a little-endian `u32` length (of what follows), one byte of [`Kind`], and a payload.
+//! This crate encodes into a `Vec<u8>` and decodes from a slice; it does no I/O and knows neither
+//! HTTP parsing nor Ruby. File descriptors travel beside the bytes, in the order of the frames that
+//! say they carry one.
+//!
+//! ```
+//! use carat_wire::{Frame, Kind, stream};
+//!
+//! let mut bytes = Vec::new();
+//! stream::encode_chunk(&mut bytes, 7, b"hello");
+//! let frame = Frame::first(&bytes).expect("well formed").expect("complete");
+//! assert_eq!(frame.kind, Kind::Chunk);
+//! assert_eq!(stream::Chunk::decode(frame.payload).expect("well formed").data, b"hello");
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod control;
+mod cursor;
+mod form_files;
+mod frame;
+mod header;
+mod hello;
+mod malformed;
+pub mod request;
+pub mod response;
+pub mod stream;
+
+pub use form_files::FormFiles;
+pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind};
+pub use header::{Headers, NAMES, Name, code_of, extend_header, name_of, push_header};
+pub use hello::{Hello, Peer, VERSION};
+pub use malformed::Malformed;
+pub use request::{Request, RequestBody, RequestHead};
+pub use response::{Response, ResponseBody};

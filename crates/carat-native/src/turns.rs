@@ -177,10 +177,9 @@ impl Waiting {
         let before = doors.len();
         doors.retain(is_other);
         let after = doors.len();
-        if let Want::News(id) = want
-            && after == 0
-        {
-            self.listeners.remove(&id);
+        match want {
+            Want::News(id) if after == 0 => drop(self.listeners.remove(&id)),
+            _ => {}
         }
         after < before
     }

@@ -53,11 +53,10 @@ fn closing_half(io: Value, is_writing: bool) {
     } else {
         (descriptor(io), OFlags::RDONLY)
     };
-    if let Ok(number) = number
-        // SAFETY: only the number is used, and the kernel checks it.
-        && let Ok(flags) = fcntl_getfl(unsafe { BorrowedFd::borrow_raw(number) })
-        && flags & OFlags::RWMODE == mode
-    {
+    let Ok(number) = number else { return };
+    // SAFETY: only the number is used, and the kernel checks it.
+    let flags = fcntl_getfl(unsafe { BorrowedFd::borrow_raw(number) });
+    if flags.is_ok_and(|flags| flags & OFlags::RWMODE == mode) {
         registry::close(number);
     }
 }

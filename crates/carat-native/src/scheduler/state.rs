@@ -75,10 +75,10 @@ impl State {
 
     /// Wakes the one who waits for the others, if they have ended.
     pub(crate) fn wake_last(&mut self) {
-        if self.waits.len() == 1
-            && self.line.is_empty()
-            && let Some(ticket) = self.last.take()
-        {
+        if self.waits.len() != 1 || !self.line.is_empty() {
+            return;
+        }
+        if let Some(ticket) = self.last.take() {
             self.wake(ticket, Outcome::Unblocked);
         }
     }
@@ -114,9 +114,10 @@ impl State {
 
     /// Lets the waiting fiber go on; the first reason counts.
     pub(crate) fn wake(&mut self, ticket: Ticket, outcome: Outcome) {
-        if let Some(wait) = self.waits.get_mut(ticket)
-            && wait.outcome.is_none()
-        {
+        let Some(wait) = self.waits.get_mut(ticket) else {
+            return;
+        };
+        if wait.outcome.is_none() {
             wait.outcome = Some(outcome);
             self.line.join(Ready::Ticket(ticket));
         }

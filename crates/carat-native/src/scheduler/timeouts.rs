@@ -46,9 +46,10 @@ impl Timeouts {
 
     /// Notes that the fiber is to be interrupted as soon as it waits.
     pub(crate) fn postpone(&mut self, number: u64) {
-        if let Some(timeout) = self.running.get_mut(&number)
-            && !timeout.is_due
-        {
+        let Some(timeout) = self.running.get_mut(&number) else {
+            return;
+        };
+        if !timeout.is_due {
             timeout.is_due = true;
             self.due += 1;
         }

@@ -69,11 +69,11 @@ impl State {
                 Ready::Ticket(ticket) => Some(ticket),
                 Ready::Early(fiber) => self.waits.of_fiber(fiber),
             };
-            let wait = ticket.and_then(|ticket| self.waits.get_mut(ticket));
-            if let Some(wait) = wait
-                && (wait.outcome.is_some() == matches!(ready, Ready::Ticket(_)))
-                && (wait.outcome.is_some() || wait.is_block)
-            {
+            let Some(wait) = ticket.and_then(|ticket| self.waits.get_mut(ticket)) else {
+                continue;
+            };
+            let is_woken = wait.outcome.is_some();
+            if is_woken == matches!(ready, Ready::Ticket(_)) && (is_woken || wait.is_block) {
                 wait.outcome.get_or_insert(Outcome::Unblocked);
                 return Some((wait.fiber, true));
             }

@@ -12,7 +12,7 @@ module Carat
     INLINE_LIMIT = BodyWriter::SHORT_LIMIT
 
     # What has become a pipe since it was looked at must not keep the thread waiting for its other end.
-    FILE_FLAGS = File::RDONLY | File::BINARY | File::NONBLOCK
+    FILE_FLAGS = File::RDONLY | File::NONBLOCK
 
     # `native` is a Native::Lane; `spool_dir` is where large bodies wait for their client, unlinked.
     def initialize(native, spool_dir)
@@ -35,7 +35,7 @@ module Carat
 
     def send_body(env, head, body)
       if (path = file_of(body)) then send_file(head, path)
-      elsif (pieces = pieces_of(body)) then send_pieces(head, pieces)
+      elsif (pieces = pieces_of(head, body)) then send_pieces(head, pieces)
       elsif body.respond_to?(:each) then send_each(head, body)
       elsif body.respond_to?(:call) then send_call(env, head, body)
       else raise Native::InvalidResponse, "the body is #{body.class}, without each and call"
@@ -69,7 +69,7 @@ module Carat
     def send_each(head, body)
       writer = BodyWriter.new(@native, head)
       body.each { |piece| writer.write(piece) }
-      writer.finish
+      writer.finish { |pieces| send_pieces(head, pieces) }
     end
 
     def send_call(env, head, body)
@@ -86,12 +86,13 @@ module Carat
       path if path && File.stat(path).file?
     end
 
-    # The Rack 3 way to get at a body as a whole. It closes the body there and does not in Rack 2, so only bodies that
-    # tell are asked for it.
-    def pieces_of(body)
+    # Rack 3 offers `to_ary` to get the whole body at once. It closes the body, which it does not in Rack 2, so only a
+    # body that answers `closed?` is asked. A body of declared length is not asked, as in Puma: Rails passes `to_ary` on
+    # to bodies that do not have it, such as that of Rack::Files for a range.
+    def pieces_of(head, body)
       return body if body.is_a?(Array)
 
-      body.to_ary if body.respond_to?(:to_ary) && body.respond_to?(:closed?)
+      body.to_ary if body.respond_to?(:to_ary) && body.respond_to?(:closed?) && !head.content_length
     end
 
     def closed?(body)

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Carat
-  # Sends a body piece by piece, at the pace of its client; one that is declared to be short, in one go at its end.
+  # Sends a body piece by piece, at the pace of its client. A body that is declared to be short, or that comes in a
+  # single piece of the declared length, is gathered instead and leaves as a whole.
   class BodyWriter
     # Bodies up to this many bytes are short.
     SHORT_LIMIT = 64 * 1024
@@ -11,8 +12,7 @@ module Carat
       @native = native
       @head = head
       @pieces = []
-      declared_bytes = head.content_length.to_i
-      @missing_bytes = declared_bytes <= SHORT_LIMIT ? declared_bytes : 0
+      @declared_bytes = @missing_bytes = head.content_length.to_i
       @open = false
     end
 
@@ -26,18 +26,23 @@ module Carat
 
     # Sends a String. Raises Native::ClientGone.
     def write(piece)
-      return gather(piece) if !@open && piece.bytesize <= @missing_bytes
+      return gather(piece) if !@open && gathers?(piece)
 
       open
       @native.write(piece)
     end
 
-    # Ends the body.
+    # Ends the body: closes the stream, or yields the Array of Strings that was gathered instead of streamed.
     def finish
-      @open ? @native.close_stream : @head.offer { |*plain| @native.answer(*plain, @pieces) }
+      @open ? @native.close_stream : yield(@pieces)
     end
 
     private
+
+    def gathers?(piece)
+      piece.bytesize <= @missing_bytes &&
+        (@declared_bytes <= SHORT_LIMIT || piece.bytesize == @declared_bytes)
+    end
 
     # Bodies may fill one buffer again and again.
     def gather(piece)

@@ -27,7 +27,7 @@ module Carat
     def open
       name = path
       __getobj__.close
-      __setobj__(File.open(name, File::RDWR))
+      __setobj__(File.open(name, "r+b"))
     end
 
     # A file that is closed can be opened again by its name, as long as it is not unlinked.
@@ -100,7 +100,7 @@ module Carat
     def copy(path)
       file = __getobj__
       place = file.pos
-      File.open(path, File::WRONLY | File::CREAT | File::EXCL | File::BINARY, 0o600) do |copy|
+      File.open(path, File::WRONLY | File::CREAT | File::EXCL, 0o600) do |copy|
         IO.copy_stream(file, copy, nil, 0)
       end
       file.reopen(path, "r+b").pos = place

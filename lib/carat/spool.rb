@@ -3,7 +3,7 @@
 module Carat
   # An unlinked file that holds a large body until its client has read it.
   module Spool
-    FLAGS = File::RDWR | File::BINARY
+    FLAGS = File::RDWR
     # How a file system without O_TMPFILE answers, and a kernel that does not know the flag.
     NAMELESS_UNKNOWN = [Errno::EOPNOTSUPP, Errno::EISDIR, Errno::ENOENT].freeze
 
@@ -12,7 +12,9 @@ module Carat
     # Yields an open file in `directory` that contains the Strings `pieces`, and returns the block's value. Raises
     # SystemCallError, as when the disk is full.
     def open(directory, pieces)
-      file = create(directory)
+      # File::BINARY does not make an IO binary on Linux, and Rails sets Encoding.default_internal: without binmode,
+      # Ruby would transcode what is written.
+      file = create(directory).binmode
       file.sync = true
       pieces.each { |piece| file.write(piece) }
       yield file

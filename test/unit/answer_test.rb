@@ -42,6 +42,21 @@ class AnswerTest < Support::NativeTest
     end
   end
 
+  def test_to_ary_is_not_asked_of_a_body_of_declared_length
+    body = recorded { |write| %w[one two].each(&write) }
+    def body.to_ary = raise("not a list")
+    def body.closed? = false
+    assert_equal "onetwo", serve(->(_env) { [200, { "content-length" => "6" }, body] }).call.body
+  end
+
+  def test_one_large_piece_of_the_declared_length_travels_in_a_file
+    body = recorded { |write| write.call(LARGE) }
+    lane = serve(->(_env) { [200, { "content-length" => LARGE.bytesize.to_s }, body] })
+    assert_equal({ offset: 0, length: LARGE.bytesize, ranges: 0 }, lane.call.body)
+    lane.finish
+    assert_equal [LARGE, 1], [lane.descriptors.first.pread(LARGE.bytesize, 0), body.closed_count]
+  end
+
   def test_large_arrays_and_strings_travel_in_an_unlinked_file
     [[LARGE], [LARGE, "\xFF", LARGE]].each do |body|
       lane = serve(->(_env) { [200, {}, body] })

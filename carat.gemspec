@@ -17,7 +17,7 @@ Gem::Specification.new do |spec|
   spec.metadata = { "rubygems_mfa_required" => "true" }
 
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "{crates,bench/{burst,codings,hyper,steady}}/**/*.{map,rs,toml}",
+    Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{map,rs,toml}",
         "Cargo.{toml,lock}", ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"]
       .select { |path| File.file?(path) }
   end

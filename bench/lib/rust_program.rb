@@ -4,10 +4,10 @@ require_relative "executable"
 require_relative "failure"
 
 module Bench
-  # A program of the benchmark's own in Rust: a package of the workspace, built when first needed.
+  # A program of the benchmark's own in Rust: a package of bench/Cargo.toml, built when first needed.
   class RustProgram
-    ROOT = File.expand_path("../..", __dir__)
-    TARGET = File.join(ROOT, "build", "bench")
+    WORKSPACE = File.expand_path("..", __dir__)
+    TARGET = File.expand_path("../build/bench", WORKSPACE)
 
     attr_reader :path
 
@@ -34,16 +34,16 @@ module Bench
       output
     end
 
-    # The version of a crate in Cargo.lock.
+    # The version of a crate in bench/Cargo.lock.
     def self.version(crate)
-      File.read(File.join(ROOT, "Cargo.lock"))[/^name = "#{crate}"\nversion = "(.+)"$/, 1]
+      File.read(File.join(WORKSPACE, "Cargo.lock"))[/^name = "#{crate}"\nversion = "(.+)"$/, 1]
     end
 
     private
 
     def build
       built = system("cargo", "build", "--quiet", "--release", "--locked", "-p", @package,
-                     "--target-dir", TARGET, chdir: ROOT, out: :err)
+                     "--target-dir", TARGET, chdir: WORKSPACE, out: :err)
       "cargo could not build #{@package}" unless built
     end
 

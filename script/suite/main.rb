@@ -12,6 +12,10 @@ module Suite
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
               "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
+  # The benchmark's programs are a workspace of their own. They share what both have compiled.
+  BENCH = %w[--manifest-path bench/Cargo.toml].freeze
+  SHARED = %w[--workspace --target-dir target].freeze
+
   # The line above what failed; .ci/run looks for it.
   FAILED = "== what failed"
 
@@ -22,17 +26,20 @@ module Suite
   def self.checks
     [
       Step.new("rustfmt", "cargo", "fmt", "--all", "--check"),
+      Step.new("rustfmt of the benchmark", "cargo", "fmt", *BENCH, "--all", "--check"),
       Step.new("RuboCop", "rubocop", "--format", "quiet"),
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
-      Step.new("clippy", *%w[cargo clippy --workspace --all-targets --locked -- -D warnings])
+      Step.new("clippy", *%w[cargo clippy --workspace --all-targets --locked -- -D warnings]),
+      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *%w[--all-targets --locked -- -D warnings])
     ]
   end
 
   def self.tests
     [
       Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo),
-      ruby_tests("Ruby unit tests", "test/unit/**/*_test.rb", "bench/test/**/*_test.rb"),
+      Step.new("Rust tests of the benchmark", "cargo", "test", *BENCH, *SHARED, "--locked", reader: :cargo),
+      ruby_tests("Ruby unit tests", "test/unit/**/*_test.rb"),
       ruby_tests("integration tests", "test/integration/**/*_test.rb"),
       ruby_tests("integration tests in fibers", IN_FIBERS, env: { "CARAT_TEST_FIBERS" => "80" })
     ]

@@ -1,13 +1,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use carat_guard::HeaderLimits;
 use hyper::server::conn::http1;
 use tokio::sync::{Semaphore, watch};
 
 use crate::board::Board;
 use crate::body::{Encoders, SpoolQuota};
 use crate::dispatch::Dispatcher;
-use crate::http::{self, AccessLog, HeadLimits};
+use crate::http::{self, AccessLog};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -49,8 +50,8 @@ impl Server {
     }
 
     /// The limits on a request's head.
-    pub(crate) fn head_limits(&self) -> HeadLimits {
-        HeadLimits {
+    pub(crate) fn header_limits(&self) -> HeaderLimits {
+        HeaderLimits {
             max_header_bytes: self.settings.max_header_bytes,
             max_headers: self.settings.max_headers,
             max_uri: self.settings.max_uri,

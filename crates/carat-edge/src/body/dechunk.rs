@@ -3,10 +3,10 @@ use std::io;
 
 use bytes::Bytes;
 
-use crate::http::{Chunked, Event, HeadLimits};
+use carat_guard::{Chunked, ChunkedEvent, HeaderLimits};
 
 /// An application's trailers are dropped; these are the bounds on reading over them.
-const TRAILER_LIMITS: HeadLimits = HeadLimits {
+const TRAILER_LIMITS: HeaderLimits = HeaderLimits {
     max_header_bytes: 16 * 1024,
     max_headers: 100,
     max_uri: 0,
@@ -34,8 +34,8 @@ impl Dechunk {
     pub(super) fn feed(&mut self, sent: &Bytes) -> io::Result<()> {
         for event in self.coding.events(sent) {
             match event {
-                Ok(Event::Data(range)) => self.pieces.push_back(sent.slice(range)),
-                Ok(Event::End(_)) => self.ended = true,
+                Ok(ChunkedEvent::Data(range)) => self.pieces.push_back(sent.slice(range)),
+                Ok(ChunkedEvent::End(_)) => self.ended = true,
                 Err(refusal) => return Err(io::Error::other(refusal.reason())),
             }
         }

@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BytesMut};
+use carat_guard::{Guard, MessagePosition};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
-use super::guard::{Guard, Position};
 use super::refusal::Refusal;
 use super::watch::Watch;
 use crate::listen::Stream;
@@ -33,7 +33,7 @@ impl Guarded {
         Guarded {
             stream: stream.take(0),
             read_limit: server.settings.body_buffer as u64,
-            guard: Guard::new(server.head_limits()),
+            guard: Guard::new(server.header_limits()),
             watch,
             carry: BytesMut::new(),
             passed: 0,
@@ -47,12 +47,12 @@ impl Guarded {
 
     /// Whether the next bytes begin a message that must wait for the answer to the one before.
     fn must_hold(&self) -> bool {
-        self.watch.is_answering() && self.guard.position() != Position::InBody
+        self.watch.is_answering() && self.guard.position() != MessagePosition::InBody
     }
 
     /// Asks the guard about `bytes`, and keeps the watch informed.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let was_in_body = self.guard.position() == Position::InBody;
+        let was_in_body = self.guard.position() == MessagePosition::InBody;
         let passed = self.guard.pass(bytes);
         self.watch.set_position(self.guard.position());
         match passed {
@@ -79,9 +79,9 @@ impl Guarded {
     /// Like `pass`, and what has come of a body goes along with its head: hyper then needs no second
     /// read for a small one.
     fn pass_message(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let was_in_body = self.guard.position() == Position::InBody;
+        let was_in_body = self.guard.position() == MessagePosition::InBody;
         let passed = self.pass(bytes)?;
-        if was_in_body || self.guard.position() != Position::InBody {
+        if was_in_body || self.guard.position() != MessagePosition::InBody {
             return Ok(passed);
         }
         // A refusal comes again when the rest is offered again, behind the head.
@@ -107,7 +107,7 @@ impl Guarded {
                 // not half of one.
                 self.carry.advance(self.guard.take_blank_lines());
                 if !self.carry.is_empty() {
-                    self.watch.set_position(Position::InHead);
+                    self.watch.set_position(MessagePosition::InHeaders);
                 }
             }
         }

@@ -2,7 +2,6 @@
 
 mod access;
 mod connection;
-mod guard;
 mod guarded;
 mod peer;
 mod refusal;
@@ -13,7 +12,6 @@ mod watch;
 
 pub(crate) use access::AccessLog;
 pub(crate) use connection::{drive, http1};
-pub(crate) use guard::{Chunked, Event, HeadLimits};
 pub(crate) use peer::Peer;
 pub(crate) use refusal::Refusal;
 pub(crate) use serve::Finish;

@@ -1,10 +1,10 @@
 use bytes::Bytes;
 use carat_coding::DecodeError;
+use carat_guard::GuardError;
 use carat_multipart::Exceeded;
 use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 
-use super::guard;
 use crate::body::ReplyBody;
 
 /// What a body may be coded in, for a client that has sent another (RFC 9110 15.5.16).
@@ -22,7 +22,7 @@ pub(crate) enum Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The bytes are not HTTP/1.1 as the guard understands it.
-    Malformed(guard::Refusal),
+    Malformed(GuardError),
     /// The body is larger than `max_body`.
     BodyTooLarge,
     /// The body has a content coding that the edge does not decode, or too many of them.

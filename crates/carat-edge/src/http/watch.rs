@@ -1,14 +1,14 @@
+use carat_guard::MessagePosition;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
-use super::guard::Position;
 use super::refusal::Refusal;
 
 /// What one connection is doing, shared by those who read, serve and write it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     heard: Cell<bool>,
-    position: Cell<Position>,
+    position: Cell<MessagePosition>,
     answering: Cell<bool>,
     held: RefCell<Option<Waker>>,
     refusal: Cell<Option<Refusal>>,
@@ -40,7 +40,7 @@ impl Watch {
     pub(crate) fn new() -> Watch {
         Watch {
             heard: Cell::new(false),
-            position: Cell::new(Position::BetweenMessages),
+            position: Cell::new(MessagePosition::BetweenMessages),
             answering: Cell::new(false),
             held: RefCell::new(None),
             refusal: Cell::new(None),
@@ -129,7 +129,7 @@ impl Watch {
 
     /// Whether the client has sent all of the body.
     pub(crate) fn body_has_arrived(&self) -> bool {
-        self.position.get() != Position::InBody
+        self.position.get() != MessagePosition::InBody
     }
 
     /// Tells whether the rest of the body is not wanted at the moment.
@@ -172,7 +172,7 @@ impl Watch {
     }
 
     /// The guard has come this far in the client's bytes.
-    pub(crate) fn set_position(&self, position: Position) {
+    pub(crate) fn set_position(&self, position: MessagePosition) {
         self.position.set(position);
     }
 
@@ -180,11 +180,11 @@ impl Watch {
     pub(crate) fn phase(&self) -> Phase {
         match self.position.get() {
             _ if self.write_blocked.get() => Phase::Writing,
-            Position::InBody if !self.body_paused.get() => Phase::Body,
+            MessagePosition::InBody if !self.body_paused.get() => Phase::Body,
             _ if self.answering.get() => Phase::Answering,
-            Position::InBody => Phase::Body,
-            Position::InHead => Phase::Head,
-            Position::BetweenMessages => Phase::Idle,
+            MessagePosition::InBody => Phase::Body,
+            MessagePosition::InHeaders => Phase::Head,
+            MessagePosition::BetweenMessages => Phase::Idle,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The rules of field lines, and the limits of a head.
 
-use super::super::Refusal;
 use super::{LIMITS, assert_accepted, assert_refused, get, guard};
+use crate::GuardError;
 
 #[test]
 fn a_field_name_is_a_token_with_a_colon_at_once_behind_it() {
@@ -9,15 +9,15 @@ fn a_field_name_is_a_token_with_a_colon_at_once_behind_it() {
     for fields in [
         "A :", "A\t:", ":", "::", "@A:", "A\r", "A B", "A\0", "A\u{e9}:", "\"A\":", "A(b):",
     ] {
-        assert_refused(get(fields), Refusal::FieldName);
+        assert_refused(get(fields), GuardError::FieldName);
     }
 }
 
 #[test]
 fn a_folded_line_is_refused() {
-    assert_refused(get("A: b\r\n c"), Refusal::FoldedLine);
-    assert_refused(get("A: b\r\n\tc"), Refusal::FoldedLine);
-    assert_refused("GET / HTTP/1.1\r\n Host: a", Refusal::FoldedLine);
+    assert_refused(get("A: b\r\n c"), GuardError::FoldedLine);
+    assert_refused(get("A: b\r\n\tc"), GuardError::FoldedLine);
+    assert_refused("GET / HTTP/1.1\r\n Host: a", GuardError::FoldedLine);
 }
 
 #[test]
@@ -31,19 +31,19 @@ fn a_field_value_has_no_control_character_but_tab() {
         ]
         .concat();
         match byte {
-            b'\n' | b'\r' => assert_refused(head, Refusal::BareLineEnd),
+            b'\n' | b'\r' => assert_refused(head, GuardError::BareLineEnd),
             b'\t' | b' '..=b'~' | 0x80.. => assert_accepted(head),
-            _ => assert_refused(head, Refusal::FieldValue),
+            _ => assert_refused(head, GuardError::FieldValue),
         }
     }
 }
 
 #[test]
 fn a_control_character_is_refused_before_its_line_ends() {
-    assert_refused("GET / HTTP/1.1\r\nA: \0", Refusal::FieldValue);
+    assert_refused("GET / HTTP/1.1\r\nA: \0", GuardError::FieldValue);
     assert_refused(
         "GET / HTTP/1.1\r\nA: some text and \u{7f}",
-        Refusal::FieldValue,
+        GuardError::FieldValue,
     );
 }
 
@@ -57,7 +57,7 @@ fn one_field_more_than_the_limit_is_refused_before_its_name_ends() {
     let most = "A: b\r\n".repeat(LIMITS.max_headers - 1);
     assert_accepted(get(&most));
     let over = format!("GET / HTTP/1.1\r\nHost: a\r\n{most}X");
-    assert_refused(over, Refusal::TooManyHeaders);
+    assert_refused(over, GuardError::TooManyHeaders);
 }
 
 #[test]
@@ -66,10 +66,10 @@ fn a_head_over_its_limit_is_refused_before_it_ends() {
     assert_accepted(get(&format!("A: {}\r\n", "b".repeat(room))));
     assert_refused(
         get(&format!("A: {}\r\n", "b".repeat(room + 1))),
-        Refusal::HeaderTooLarge,
+        GuardError::HeaderTooLarge,
     );
     let endless = get(&format!("A: {}", "b".repeat(LIMITS.max_header_bytes)));
-    assert_refused(endless.trim_end(), Refusal::HeaderTooLarge);
+    assert_refused(endless.trim_end(), GuardError::HeaderTooLarge);
 }
 
 #[test]
@@ -87,5 +87,5 @@ fn an_incomplete_head_never_grows_over_its_limit() {
         Ok(0)
     );
     let full = guard.pass(&endless.as_bytes()[..LIMITS.max_header_bytes]);
-    assert_eq!(full, Err(Refusal::HeaderTooLarge));
+    assert_eq!(full, Err(GuardError::HeaderTooLarge));
 }

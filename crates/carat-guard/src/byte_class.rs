@@ -1,31 +1,30 @@
-//! Sets of bytes, and how far a run of them reaches.
+//! Sets of bytes, and where a run of them ends.
 
-/// A set of bytes, as one bit of the table.
+/// A set of bytes: one bit of each entry in the table.
 #[derive(Clone, Copy)]
-pub(super) struct ByteClass(u8);
+pub(crate) struct ByteClass(u8);
 
 static CLASSES: [u8; 256] = classes();
 
 impl ByteClass {
     /// `tchar` of RFC 9110, section 5.6.2: methods and field names.
-    pub(super) const TOKEN: Self = Self(1);
-    /// Visible ASCII without `#`: a request target has no fragment, and hyper would drop one
-    /// silently.
-    pub(super) const TARGET: Self = Self(2);
+    pub(crate) const TOKEN: Self = Self(1);
+    /// Visible ASCII without `#`: a request target has no fragment, and hyper silently drops one.
+    pub(crate) const TARGET: Self = Self(2);
     /// Visible ASCII, space, tab and `obs-text`: a field value or a chunk extension.
-    pub(super) const TEXT: Self = Self(4);
-    /// `reg-name` of RFC 3986 without its percent sign, and without the comma, which is the mark of
-    /// two joined values.
-    pub(super) const HOST_NAME: Self = Self(8);
+    pub(crate) const TEXT: Self = Self(4);
+    /// `reg-name` of RFC 3986 without its percent sign, and without the comma, which indicates two
+    /// joined values.
+    pub(crate) const HOST_NAME: Self = Self(8);
 
-    /// Whether the set has `byte`.
-    pub(super) fn has(self, byte: u8) -> bool {
+    /// Whether the set contains `byte`.
+    pub(crate) fn has(self, byte: u8) -> bool {
         CLASSES[usize::from(byte)] & self.0 != 0
     }
 
-    /// The index of the first byte at or after `from` that is not in the set, or the end; `from` is
-    /// at most the length.
-    pub(super) fn run_end(self, bytes: &[u8], from: usize) -> usize {
+    /// The index of the first byte at or after `from` that is not in the set, or the length.
+    /// `from` must not exceed the length.
+    pub(crate) fn run_end(self, bytes: &[u8], from: usize) -> usize {
         bytes[from..]
             .iter()
             .position(|&byte| !self.has(byte))
@@ -33,8 +32,8 @@ impl ByteClass {
     }
 }
 
-/// `ByteClass::TEXT.run_end`, eight bytes at a time: most of a head is values.
-pub(super) fn text_end(bytes: &[u8], from: usize) -> usize {
+/// `ByteClass::TEXT.run_end`, eight bytes at a time: most header bytes belong to values.
+pub(crate) fn text_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let controls = controls(u64::from_le_bytes(*word));
@@ -51,8 +50,8 @@ pub(super) fn text_end(bytes: &[u8], from: usize) -> usize {
     ByteClass::TEXT.run_end(bytes, at)
 }
 
-/// Sets the high bit of each byte that is a control character. Borrows can mark a byte too many,
-/// but only behind (above) a right one, so the lowest mark is always right ("Bit Twiddling Hacks",
+/// Sets the high bit of each byte that is a control character. A borrow can mark one byte too many,
+/// but only above a correct mark, so the lowest mark is always correct ("Bit Twiddling Hacks",
 /// determine if a word has a byte less than n).
 fn controls(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_in_words_ends_where_text_in_bytes_ends() {
+    fn text_scanned_in_words_ends_where_text_scanned_in_bytes_ends() {
         for byte in 0..=u8::MAX {
             for second in [b'\t', b'\r', b'a', 0x80, 0xff, 0x7f, 0x00] {
                 for at in 0..20 {

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::super::{Chunked, Event, Guard, HeadLimits, Position, Refusal};
 use super::LIMITS;
+use crate::{Chunked, ChunkedEvent, Guard, GuardError, HeaderLimits, MessagePosition};
 
 /// Limits that the messages below reach.
-const TIGHT: HeadLimits = HeadLimits {
+const TIGHT: HeaderLimits = HeaderLimits {
     max_header_bytes: 120,
     max_headers: 4,
     max_uri: 24,
@@ -76,20 +76,20 @@ fn streams() -> Vec<Vec<u8>> {
 /// What a guard made of a stream: where heads and bodies ended, and how it stands now.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    ends: Vec<(Position, usize)>,
-    position: Position,
-    refusal: Option<Refusal>,
+    ends: Vec<(MessagePosition, usize)>,
+    position: MessagePosition,
+    refusal: Option<GuardError>,
 }
 
 /// Offers `pieces` as a connection does, which keeps what was not passed.
-fn feed<'a>(limits: HeadLimits, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+fn feed<'a>(limits: HeaderLimits, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let mut guard = Guard::new(limits);
     let (mut received, mut passed) = (Vec::new(), 0);
     let (mut ends, mut refusal) = (Vec::new(), None);
     for piece in pieces {
         received.extend_from_slice(piece);
         loop {
-            let was_in_body = guard.position() == Position::InBody;
+            let was_in_body = guard.position() == MessagePosition::InBody;
             match guard.pass(&received[passed..]) {
                 Ok(0) => break,
                 Ok(length) => passed += length,
@@ -98,7 +98,7 @@ fn feed<'a>(limits: HeadLimits, pieces: impl IntoIterator<Item = &'a [u8]>) -> O
                     break;
                 }
             }
-            if !(was_in_body && guard.position() == Position::InBody) {
+            if !(was_in_body && guard.position() == MessagePosition::InBody) {
                 ends.push((guard.position(), passed));
             }
         }
@@ -158,7 +158,7 @@ fn the_right_streams_are_passed_and_the_wrong_ones_are_not() {
     assert!(
         outcomes[..4]
             .iter()
-            .all(|outcome| outcome.position == Position::BetweenMessages)
+            .all(|outcome| outcome.position == MessagePosition::BetweenMessages)
     );
     assert_eq!(outcomes[3].ends.len(), 5, "one head, two heads with bodies");
     let accepted = outcomes
@@ -200,8 +200,8 @@ fn the_data_of_a_chunked_body_is_the_same_however_it_is_cut() {
         for (base, piece) in [(0, front), (cut, back)] {
             for event in chunked.events(piece) {
                 match event.unwrap() {
-                    Event::Data(range) => data.extend_from_slice(&piece[range]),
-                    Event::End(at) => end = Some(base + at),
+                    ChunkedEvent::Data(range) => data.extend_from_slice(&piece[range]),
+                    ChunkedEvent::End(at) => end = Some(base + at),
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! Line ends, and the rules of a request line.
 
-use super::super::Refusal;
-use super::super::request_line::METHOD_LIMIT;
 use super::{LIMITS, assert_accepted, assert_refused, request_line};
+use crate::GuardError;
+use crate::request_line::METHOD_LIMIT;
 
 #[test]
 fn a_bare_lf_in_a_head_is_refused_as_soon_as_it_arrives_cve_2021_41136() {
@@ -16,7 +16,7 @@ fn a_bare_lf_in_a_head_is_refused_as_soon_as_it_arrives_cve_2021_41136() {
         "GET / HTTP/1.1\r\nHost: a\n",
         "GET / HTTP/1.1\r\nHost: a\r\n\n",
     ] {
-        assert_refused(head, Refusal::BareLineEnd);
+        assert_refused(head, GuardError::BareLineEnd);
     }
 }
 
@@ -30,10 +30,10 @@ fn a_bare_cr_in_a_head_is_refused_as_soon_as_another_byte_follows() {
         "GET / HTTP/1.1\r\nHost: a\r\r",
         "GET / HTTP/1.1\r\nHost: a\r\n\rG",
     ] {
-        assert_refused(head, Refusal::BareLineEnd);
+        assert_refused(head, GuardError::BareLineEnd);
     }
-    assert_refused("GET /\r", Refusal::RequestLine);
-    assert_refused("GET / HTTP/1.1\r\nHost\r", Refusal::FieldName);
+    assert_refused("GET /\r", GuardError::RequestLine);
+    assert_refused("GET / HTTP/1.1\r\nHost\r", GuardError::FieldName);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_method_is_a_token() {
         "\u{16}\u{3}\u{1}",
         "G\u{e9}T /",
     ] {
-        assert_refused(line, Refusal::RequestLine);
+        assert_refused(line, GuardError::RequestLine);
     }
 }
 
@@ -57,12 +57,12 @@ fn a_method_is_a_token() {
 fn a_method_longer_than_any_known_one_is_not_implemented() {
     let longest = "M".repeat(METHOD_LIMIT);
     assert_accepted(request_line(&format!("{longest} / HTTP/1.1")));
-    assert_refused(format!("{longest}M"), Refusal::MethodTooLong);
+    assert_refused(format!("{longest}M"), GuardError::MethodTooLong);
 }
 
 #[test]
 fn connect_is_not_implemented() {
-    assert_refused("CONNECT a:80 HTTP/1.1\r\n", Refusal::Connect);
+    assert_refused("CONNECT a:80 HTTP/1.1\r\n", GuardError::Connect);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_request_line_has_exactly_three_parts() {
         "GET / HTTP/1.1 ",
         "GET HTTP/1.1",
     ] {
-        assert_refused(request_line(line), Refusal::RequestLine);
+        assert_refused(request_line(line), GuardError::RequestLine);
     }
 }
 
@@ -90,9 +90,9 @@ fn a_target_is_visible_ascii() {
     ));
     for byte in (0..=b' ').chain(0x7f..=0xff) {
         let refusal = match byte {
-            b'\n' => Refusal::BareLineEnd,
+            b'\n' => GuardError::BareLineEnd,
             b' ' => continue,
-            _ => Refusal::RequestLine,
+            _ => GuardError::RequestLine,
         };
         assert_refused([b"GET /", &[byte][..]].concat(), refusal);
     }
@@ -100,8 +100,8 @@ fn a_target_is_visible_ascii() {
 
 #[test]
 fn a_target_has_no_fragment() {
-    assert_refused("GET /a#", Refusal::Target);
-    assert_refused("GET #", Refusal::Target);
+    assert_refused("GET /a#", GuardError::Target);
+    assert_refused("GET #", GuardError::Target);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_target_has_one_of_the_forms_of_the_rfc() {
         "GET http:///a HTTP/1.1",
         "GET http://b@a/ HTTP/1.1",
     ] {
-        assert_refused(request_line(line), Refusal::Target);
+        assert_refused(request_line(line), GuardError::Target);
     }
 }
 
@@ -131,20 +131,20 @@ fn a_target_has_one_of_the_forms_of_the_rfc() {
 fn a_target_over_its_limit_is_refused_before_it_ends() {
     let longest = format!("/{}", "u".repeat(LIMITS.max_uri - 1));
     assert_accepted(request_line(&format!("GET {longest} HTTP/1.1")));
-    assert_refused(format!("GET {longest}u"), Refusal::UriTooLong);
+    assert_refused(format!("GET {longest}u"), GuardError::UriTooLong);
 }
 
 #[test]
 fn only_two_versions_are_spoken() {
     assert_accepted("GET / HTTP/1.0\r\n\r\n");
     for version in ["HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/3.1"] {
-        assert_refused(format!("GET / {version}"), Refusal::Version);
+        assert_refused(format!("GET / {version}"), GuardError::Version);
     }
 }
 
 #[test]
 fn the_preface_of_http_2_is_answered_with_the_versions_that_are_spoken() {
-    assert_refused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Refusal::Version);
+    assert_refused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", GuardError::Version);
 }
 
 #[test]
@@ -159,6 +159,6 @@ fn anything_else_in_the_place_of_the_version_is_garbage() {
         "ICE/1.0",
         "\r\n",
     ] {
-        assert_refused(format!("GET / {version}"), Refusal::RequestLine);
+        assert_refused(format!("GET / {version}"), GuardError::RequestLine);
     }
 }

@@ -1,24 +1,22 @@
-//! Why a message is refused, and with which status.
-
-/// Declares every refusal once: its name, its status and its reason.
-macro_rules! refusals {
+/// Declares every error once: its name, its status and its reason.
+macro_rules! guard_errors {
     ($($name:ident = $status:literal $reason:literal,)+) => {
-        /// Why a message is refused; after any of these the connection is closed.
+        /// Why the guard refuses a message. The connection is closed after any of these.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Refusal {
+        pub enum GuardError {
             $(#[doc = $reason] $name,)+
         }
 
-        impl Refusal {
-            /// The HTTP status that tells the client.
-            pub(crate) fn status(self) -> u16 {
+        impl GuardError {
+            /// The HTTP status of the response.
+            pub fn status(self) -> u16 {
                 match self {
                     $(Self::$name => $status,)+
                 }
             }
 
-            /// What is wrong, in a few words, without anything the client sent.
-            pub(crate) fn reason(self) -> &'static str {
+            /// What is wrong, in a few words that contain nothing the client sent.
+            pub fn reason(self) -> &'static str {
                 match self {
                     $(Self::$name => $reason,)+
                 }
@@ -27,7 +25,7 @@ macro_rules! refusals {
     };
 }
 
-refusals! {
+guard_errors! {
     BareLineEnd = 400 "CR or LF that is not part of a CRLF",
     BlankLines = 400 "too many blank lines before the request",
     RequestLine = 400 "malformed request line",

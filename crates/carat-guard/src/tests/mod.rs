@@ -6,9 +6,9 @@ mod framing;
 mod request_line;
 mod splits;
 
-use super::{Guard, HeadLimits, Position, Refusal};
+use super::{Guard, GuardError, HeaderLimits, MessagePosition};
 
-const LIMITS: HeadLimits = HeadLimits {
+const LIMITS: HeaderLimits = HeaderLimits {
     max_header_bytes: 64 * 1024,
     max_headers: 100,
     max_uri: 16 * 1024,
@@ -19,7 +19,7 @@ fn guard() -> Guard {
 }
 
 /// Passes all of `bytes` as a caller does; the answer is what was not passed, or the refusal.
-fn pass_all<'a>(guard: &mut Guard, mut bytes: &'a [u8]) -> Result<&'a [u8], Refusal> {
+fn pass_all<'a>(guard: &mut Guard, mut bytes: &'a [u8]) -> Result<&'a [u8], GuardError> {
     loop {
         match guard.pass(bytes)? {
             0 => return Ok(bytes),
@@ -32,11 +32,11 @@ fn pass_all<'a>(guard: &mut Guard, mut bytes: &'a [u8]) -> Result<&'a [u8], Refu
 fn assert_accepted(message: impl AsRef<[u8]>) {
     let mut guard = guard();
     assert_eq!(pass_all(&mut guard, message.as_ref()), Ok(&b""[..]));
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
 }
 
 #[track_caller]
-fn assert_refused(message: impl AsRef<[u8]>, refusal: Refusal) {
+fn assert_refused(message: impl AsRef<[u8]>, refusal: GuardError) {
     assert_eq!(pass_all(&mut guard(), message.as_ref()), Err(refusal));
 }
 
@@ -57,11 +57,11 @@ fn request_line(line: &str) -> String {
 fn a_head_without_a_body_is_passed_whole_and_alone() {
     let mut guard = guard();
     let bytes = b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /";
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
     assert_eq!(guard.pass(bytes), Ok(27));
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
     assert_eq!(guard.pass(&bytes[27..]), Ok(0));
-    assert_eq!(guard.position(), Position::InHead);
+    assert_eq!(guard.position(), MessagePosition::InHeaders);
 }
 
 #[test]
@@ -69,11 +69,11 @@ fn a_body_of_known_length_ends_where_the_next_message_begins() {
     let mut guard = guard();
     let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
     assert_eq!(guard.pass(head), Ok(head.len()));
-    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.position(), MessagePosition::InBody);
     assert_eq!(guard.pass(b"he"), Ok(2));
-    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.position(), MessagePosition::InBody);
     assert_eq!(guard.pass(b"lloGET / HTTP/1.1\r\n"), Ok(3));
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn a_chunked_body_ends_where_the_next_message_begins() {
     let mut guard = guard();
     let message = chunked("5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.1\r\n");
     let head = guard.pass(message.as_bytes()).unwrap();
-    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.position(), MessagePosition::InBody);
     assert_eq!(guard.pass(&message.as_bytes()[head..]), Ok(15));
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_pipelined_request_is_not_taken_for_a_body_cve_2020_11077() {
     let mut guard = guard();
     let twice = message.repeat(2);
     assert_eq!(guard.pass(twice.as_bytes()), Ok(message.len()));
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
     assert_eq!(guard.pass(message.as_bytes()), Ok(message.len()));
 }
 
@@ -100,32 +100,35 @@ fn a_pipelined_request_is_not_taken_for_a_body_cve_2020_11077() {
 fn no_bytes_change_nothing() {
     let mut guard = guard();
     assert_eq!(guard.pass(b""), Ok(0));
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
 }
 
 #[test]
 fn a_refusal_is_final_and_tells_where_it_happened() {
     let mut in_head = guard();
-    assert_eq!(in_head.pass(b"\0"), Err(Refusal::RequestLine));
-    assert_eq!(in_head.pass(get("").as_bytes()), Err(Refusal::RequestLine));
-    assert_eq!(in_head.position(), Position::InHead);
+    assert_eq!(in_head.pass(b"\0"), Err(GuardError::RequestLine));
+    assert_eq!(
+        in_head.pass(get("").as_bytes()),
+        Err(GuardError::RequestLine)
+    );
+    assert_eq!(in_head.position(), MessagePosition::InHeaders);
     let mut in_body = guard();
     let message = chunked("x");
     assert_eq!(
         pass_all(&mut in_body, message.as_bytes()),
-        Err(Refusal::ChunkSize)
+        Err(GuardError::ChunkSize)
     );
-    assert_eq!(in_body.position(), Position::InBody);
+    assert_eq!(in_body.position(), MessagePosition::InBody);
 }
 
 #[test]
 fn each_refusal_has_a_status_and_a_reason() {
-    assert_eq!(Refusal::BareLineEnd.status(), 400);
-    assert_eq!(Refusal::UriTooLong.status(), 414);
-    assert_eq!(Refusal::TooManyHeaders.status(), 431);
-    assert_eq!(Refusal::Connect.status(), 501);
-    assert_eq!(Refusal::Version.status(), 505);
-    assert_eq!(Refusal::MissingHost.reason(), "missing Host");
+    assert_eq!(GuardError::BareLineEnd.status(), 400);
+    assert_eq!(GuardError::UriTooLong.status(), 414);
+    assert_eq!(GuardError::TooManyHeaders.status(), 431);
+    assert_eq!(GuardError::Connect.status(), 501);
+    assert_eq!(GuardError::Version.status(), 505);
+    assert_eq!(GuardError::MissingHost.reason(), "missing Host");
 }
 
 #[test]
@@ -142,15 +145,15 @@ fn two_blank_lines_before_a_request_are_part_of_its_head() {
 #[test]
 fn more_blank_lines_are_refused() {
     let mut guard = guard();
-    assert_eq!(guard.pass(b"\r\n\r\n\r"), Err(Refusal::BlankLines));
-    assert_eq!(guard.position(), Position::InHead);
+    assert_eq!(guard.pass(b"\r\n\r\n\r"), Err(GuardError::BlankLines));
+    assert_eq!(guard.position(), MessagePosition::InHeaders);
 }
 
 #[test]
 fn a_blank_line_is_not_a_begun_message() {
     let mut guard = guard();
     assert_eq!(guard.pass(b"\r\n\r"), Ok(0));
-    assert_eq!(guard.position(), Position::BetweenMessages);
+    assert_eq!(guard.position(), MessagePosition::BetweenMessages);
 }
 
 #[test]
@@ -161,7 +164,7 @@ fn blank_lines_can_be_dropped_but_not_without_end() {
     assert_eq!(guard.take_blank_lines(), 0);
     assert_eq!(guard.pass(b"\r\n"), Ok(0));
     assert_eq!(guard.take_blank_lines(), 2);
-    assert_eq!(guard.pass(b"\r\n"), Err(Refusal::BlankLines));
+    assert_eq!(guard.pass(b"\r\n"), Err(GuardError::BlankLines));
 }
 
 #[test]

@@ -1,22 +1,25 @@
 //! The rules of Host, Content-Length and Transfer-Encoding.
 
-use super::super::framing::LENGTH_LIMIT;
-use super::super::{Position, Refusal};
 use super::{assert_accepted, assert_refused, get, guard};
+use crate::framing::LENGTH_LIMIT;
+use crate::{GuardError, MessagePosition};
 
 #[test]
 fn http_1_1_needs_a_host_and_http_1_0_does_not() {
-    assert_refused("GET / HTTP/1.1\r\n\r\n", Refusal::MissingHost);
-    assert_refused("GET / HTTP/1.1\r\nX-Host: a\r\n\r\n", Refusal::MissingHost);
+    assert_refused("GET / HTTP/1.1\r\n\r\n", GuardError::MissingHost);
+    assert_refused(
+        "GET / HTTP/1.1\r\nX-Host: a\r\n\r\n",
+        GuardError::MissingHost,
+    );
     assert_accepted("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
 }
 
 #[test]
 fn a_second_host_is_refused_even_if_equal() {
-    assert_refused(get("host: a\r\n"), Refusal::RepeatedHost);
+    assert_refused(get("host: a\r\n"), GuardError::RepeatedHost);
     assert_refused(
         "GET / HTTP/1.0\r\nHost: a\r\nHOST: b\r\n",
-        Refusal::RepeatedHost,
+        GuardError::RepeatedHost,
     );
 }
 
@@ -25,7 +28,7 @@ fn a_host_that_is_none_is_refused() {
     for host in ["", " ", "a b", "a, b", "b@a", "a/b", "a:b", "a\\b"] {
         assert_refused(
             format!("GET / HTTP/1.1\r\nHost: {host}\r\n"),
-            Refusal::InvalidHost,
+            GuardError::InvalidHost,
         );
     }
     assert_accepted("GET / HTTP/1.1\r\nHost:\t[::1]:80 \t\r\n\r\n");
@@ -38,15 +41,15 @@ fn a_content_length_is_digits_and_nothing_else_cve_2022_24790_cve_2023_38697() {
     ] {
         assert_refused(
             get(&format!("Content-Length: {length}\r\n")),
-            Refusal::InvalidLength,
+            GuardError::InvalidLength,
         );
     }
 }
 
 #[test]
 fn a_blank_content_length_is_refused_cve_2023_40175() {
-    assert_refused(get("Content-Length:\r\n"), Refusal::InvalidLength);
-    assert_refused(get("Content-Length: \t \r\n"), Refusal::InvalidLength);
+    assert_refused(get("Content-Length:\r\n"), GuardError::InvalidLength);
+    assert_refused(get("Content-Length: \t \r\n"), GuardError::InvalidLength);
 }
 
 #[test]
@@ -54,17 +57,17 @@ fn a_content_length_that_overflows_is_refused() {
     for length in [LENGTH_LIMIT + 1, u64::MAX] {
         assert_refused(
             get(&format!("Content-Length: {length}\r\n")),
-            Refusal::InvalidLength,
+            GuardError::InvalidLength,
         );
     }
     assert_refused(
         get("Content-Length: 18446744073709551617\r\n"),
-        Refusal::InvalidLength,
+        GuardError::InvalidLength,
     );
     let mut guard = guard();
     let longest = get(&format!("Content-Length: {LENGTH_LIMIT}\r\n"));
     assert_eq!(guard.pass(longest.as_bytes()), Ok(longest.len()));
-    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.position(), MessagePosition::InBody);
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn leading_zeros_do_not_change_a_content_length() {
 #[test]
 fn a_second_content_length_is_refused_even_if_equal_cve_2022_24790_cve_2020_7670() {
     let fields = "Content-Length: 3\r\nContent-length: 3\r\n";
-    assert_refused(get(fields), Refusal::RepeatedLength);
+    assert_refused(get(fields), GuardError::RepeatedLength);
 }
 
 #[test]
@@ -89,11 +92,11 @@ fn content_length_beside_transfer_encoding_is_refused_in_either_order() {
     let coding = "Transfer-Encoding: chunked\r\n";
     assert_refused(
         get(&format!("{length}{coding}")),
-        Refusal::LengthBesideCoding,
+        GuardError::LengthBesideCoding,
     );
     assert_refused(
         get(&format!("{coding}{length}")),
-        Refusal::LengthBesideCoding,
+        GuardError::LengthBesideCoding,
     );
 }
 
@@ -105,7 +108,7 @@ fn chunked_has_no_case() {
 #[test]
 fn a_second_transfer_encoding_is_refused_cve_2020_7670() {
     let coding = "Transfer-Encoding: chunked\r\n";
-    assert_refused(get(&coding.repeat(2)), Refusal::RepeatedCoding);
+    assert_refused(get(&coding.repeat(2)), GuardError::RepeatedCoding);
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn a_coding_before_chunked_is_not_implemented() {
     ] {
         assert_refused(
             get(&format!("Transfer-Encoding: {coding}\r\n")),
-            Refusal::UnknownCoding,
+            GuardError::UnknownCoding,
         );
     }
 }
@@ -143,7 +146,7 @@ fn a_transfer_encoding_that_does_not_end_in_one_chunked_is_refused_cve_2020_1107
     ] {
         assert_refused(
             get(&format!("Transfer-Encoding: {coding}\r\n")),
-            Refusal::InvalidCoding,
+            GuardError::InvalidCoding,
         );
     }
 }
@@ -151,5 +154,5 @@ fn a_transfer_encoding_that_does_not_end_in_one_chunked_is_refused_cve_2020_1107
 #[test]
 fn transfer_encoding_in_http_1_0_is_refused() {
     let head = "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
-    assert_refused(head, Refusal::CodingInHttp10);
+    assert_refused(head, GuardError::CodingInHttp10);
 }

@@ -1,15 +1,18 @@
 //! The rules of a chunked body.
 
-use super::super::chunked::CHUNK_EXTENSIONS_LIMIT;
-use super::super::{Chunked, Event, Position, Refusal};
 use super::{LIMITS, assert_accepted, assert_refused, chunked, get, guard, pass_all};
+use crate::chunked::CHUNK_EXTENSIONS_LIMIT;
+use crate::{Chunked, ChunkedEvent, GuardError, MessagePosition};
 
 #[test]
 fn a_chunk_size_is_hex_digits_and_nothing_else_cve_2022_24790_cve_2023_38697() {
     for size in [
         "", "+3", "-3", "0x3", " 3", "3 ", "3\t", "\t3", "g", "3_0", "3,", "\r", ";a",
     ] {
-        assert_refused(chunked(&format!("{size}\r\nabc\r\n")), Refusal::ChunkSize);
+        assert_refused(
+            chunked(&format!("{size}\r\nabc\r\n")),
+            GuardError::ChunkSize,
+        );
     }
     assert_accepted(chunked(
         "0000000000000003\r\nabc\r\nA\r\n0123456789\r\na\r\n0123456789\r\n00\r\n\r\n",
@@ -18,21 +21,21 @@ fn a_chunk_size_is_hex_digits_and_nothing_else_cve_2022_24790_cve_2023_38697() {
 
 #[test]
 fn a_chunk_size_that_overflows_is_refused() {
-    assert_refused(chunked("00000000000000003"), Refusal::ChunkSize);
-    assert_refused(chunked("8000000000000000\r"), Refusal::ChunkSize);
-    assert_refused(chunked("ffffffffffffffff\r"), Refusal::ChunkSize);
+    assert_refused(chunked("00000000000000003"), GuardError::ChunkSize);
+    assert_refused(chunked("8000000000000000\r"), GuardError::ChunkSize);
+    assert_refused(chunked("ffffffffffffffff\r"), GuardError::ChunkSize);
     let mut guard = guard();
     assert_eq!(
         pass_all(&mut guard, chunked("7fffffffffffffff\r\nab").as_bytes()),
         Ok(&b""[..])
     );
-    assert_eq!(guard.position(), Position::InBody);
+    assert_eq!(guard.position(), MessagePosition::InBody);
 }
 
 #[test]
 fn a_chunk_ends_with_crlf_cve_2022_24790() {
     for rest in ["d", "\n", "\r\r", "\rd", "0", "\0"] {
-        assert_refused(chunked(&format!("3\r\nabc{rest}")), Refusal::ChunkEnd);
+        assert_refused(chunked(&format!("3\r\nabc{rest}")), GuardError::ChunkEnd);
     }
 }
 
@@ -41,7 +44,7 @@ fn a_bare_line_end_behind_a_chunk_size_is_refused() {
     for body in [
         "3\n", "3\ra", "3\r\r", "3;a\n", "3;a\rb", "0\n", "0\r\n\n", "0\r\n\ra",
     ] {
-        assert_refused(chunked(body), Refusal::BareLineEnd);
+        assert_refused(chunked(body), GuardError::BareLineEnd);
     }
 }
 
@@ -50,32 +53,32 @@ fn chunk_extensions_are_skipped() {
     assert_accepted(chunked(
         "3;a\r\nabc\r\n3;a=\"b\tc\";\u{e9}\r\nabc\r\n0;z\r\n\r\n",
     ));
-    assert_refused(chunked("3;a\0"), Refusal::ChunkExtension);
+    assert_refused(chunked("3;a\0"), GuardError::ChunkExtension);
 }
 
 #[test]
 fn chunk_extensions_are_bounded_over_all_chunks_cve_2024_21647() {
     assert_refused(
         chunked(&format!("3;{}", "a".repeat(CHUNK_EXTENSIONS_LIMIT))),
-        Refusal::ChunkExtensionsTooLarge,
+        GuardError::ChunkExtensionsTooLarge,
     );
     let extension = "a".repeat(CHUNK_EXTENSIONS_LIMIT / 4 - 1);
     let most = format!("3;{extension}\r\nabc\r\n").repeat(4);
     assert_accepted(chunked(&format!("{most}0\r\n\r\n")));
     assert_refused(
         chunked(&format!("{most}0;\r\n\r\n")),
-        Refusal::ChunkExtensionsTooLarge,
+        GuardError::ChunkExtensionsTooLarge,
     );
 }
 
 #[test]
 fn trailers_are_fields_cve_2023_40175() {
     assert_accepted(chunked("0\r\nA: b\r\nC:\r\n\r\n"));
-    assert_refused(chunked("0\r\nA : b\r\n\r\n"), Refusal::FieldName);
-    assert_refused(chunked("0\r\nA: b\r\n c\r\n\r\n"), Refusal::FoldedLine);
-    assert_refused(chunked("0\r\nA: \0\r\n\r\n"), Refusal::FieldValue);
-    assert_refused(chunked("0\r\nA: b\n\r\n"), Refusal::BareLineEnd);
-    assert_refused(chunked("0\r\nGET / HTTP/1.1\r\n"), Refusal::FieldName);
+    assert_refused(chunked("0\r\nA : b\r\n\r\n"), GuardError::FieldName);
+    assert_refused(chunked("0\r\nA: b\r\n c\r\n\r\n"), GuardError::FoldedLine);
+    assert_refused(chunked("0\r\nA: \0\r\n\r\n"), GuardError::FieldValue);
+    assert_refused(chunked("0\r\nA: b\n\r\n"), GuardError::BareLineEnd);
+    assert_refused(chunked("0\r\nGET / HTTP/1.1\r\n"), GuardError::FieldName);
 }
 
 #[test]
@@ -89,12 +92,15 @@ fn trailers_do_not_frame_the_next_message() {
 fn trailers_have_the_limits_of_a_head() {
     let most = "A: b\r\n".repeat(LIMITS.max_headers);
     assert_accepted(chunked(&format!("0\r\n{most}\r\n")));
-    assert_refused(chunked(&format!("0\r\n{most}X")), Refusal::TooManyHeaders);
+    assert_refused(
+        chunked(&format!("0\r\n{most}X")),
+        GuardError::TooManyHeaders,
+    );
     let room = LIMITS.max_header_bytes - "A: \r\n\r\n".len();
     assert_accepted(chunked(&format!("0\r\nA: {}\r\n\r\n", "b".repeat(room))));
     assert_refused(
         chunked(&format!("0\r\nA: {}\r\n\r", "b".repeat(room + 1))),
-        Refusal::HeaderTooLarge,
+        GuardError::HeaderTooLarge,
     );
 }
 
@@ -102,7 +108,11 @@ fn trailers_have_the_limits_of_a_head() {
 fn the_data_of_a_chunked_body_can_be_had_without_its_framing() {
     let piece = b"3;x\r\nabc\r\n2\r\nde\r\n0\r\nA: b\r\n\r\nnext";
     let events: Result<Vec<_>, _> = Chunked::new(&LIMITS).events(piece).collect();
-    let expected = vec![Event::Data(5..8), Event::Data(13..15), Event::End(28)];
+    let expected = vec![
+        ChunkedEvent::Data(5..8),
+        ChunkedEvent::Data(13..15),
+        ChunkedEvent::End(28),
+    ];
     assert_eq!(events, Ok(expected));
 }
 
@@ -110,5 +120,8 @@ fn the_data_of_a_chunked_body_can_be_had_without_its_framing() {
 fn a_broken_chunked_body_yields_its_refusal_last() {
     let mut body = Chunked::new(&LIMITS);
     let events: Vec<_> = body.events(b"1\r\na\r\nx\r\n").collect();
-    assert_eq!(events, [Ok(Event::Data(3..4)), Err(Refusal::ChunkSize)]);
+    assert_eq!(
+        events,
+        [Ok(ChunkedEvent::Data(3..4)), Err(GuardError::ChunkSize)]
+    );
 }

@@ -1,15 +1,15 @@
-//! The authority of a request: the value of Host, or the part of a target in absolute-form.
+//! The authority of a request: the value of Host, or the authority of a target in absolute-form.
 
 use std::net::Ipv6Addr;
 
-use super::byte_class::ByteClass;
+use crate::byte_class::ByteClass;
 
 /// Whether `authority` is `uri-host [":" port]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
 ///
-/// An empty host is not: RFC 9112, section 3.3 lets a server refuse it for "http" and "https".
-/// Neither is user information, a comma (two values joined by a proxy) or an `IPvFuture`, which
-/// nobody has ever used.
-pub(super) fn is_valid(authority: &[u8]) -> bool {
+/// An empty host is invalid: RFC 9112, section 3.3 allows a server to refuse it for "http" and
+/// "https". So are user information, a comma (two values joined by a proxy) and an `IPvFuture`,
+/// which has never been in use.
+pub(crate) fn is_valid(authority: &[u8]) -> bool {
     let port = if let Some(literal) = authority.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|&byte| byte == b']') else {
             return false;
@@ -28,7 +28,7 @@ pub(super) fn is_valid(authority: &[u8]) -> bool {
 }
 
 /// The authority of `http://authority/path`, if `target` has that form.
-pub(super) fn of_absolute_form(target: &[u8]) -> Option<&[u8]> {
+pub(crate) fn of_absolute_form(target: &[u8]) -> Option<&[u8]> {
     let colon = target.iter().position(|&byte| byte == b':')?;
     let (scheme, rest) = target.split_at(colon);
     if !scheme.eq_ignore_ascii_case(b"http") && !scheme.eq_ignore_ascii_case(b"https") {
@@ -38,8 +38,8 @@ pub(super) fn of_absolute_form(target: &[u8]) -> Option<&[u8]> {
     rest.split(|byte| matches!(byte, b'/' | b'?')).next()
 }
 
-/// Where a registered name or an IPv4 address ends, or nothing if a percent sign in it is not
-/// followed by two hex digits.
+/// The end of a registered name or an IPv4 address; `None` when a percent sign is not followed by
+/// two hex digits.
 fn name_end(authority: &[u8]) -> Option<usize> {
     let mut at = ByteClass::HOST_NAME.run_end(authority, 0);
     while authority.get(at) == Some(&b'%') {

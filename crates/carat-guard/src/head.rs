@@ -1,24 +1,24 @@
-//! The head of one message: its request line and its headers, read as they arrive.
+//! The request line and the headers of one message, parsed as they arrive.
 
-use super::fields::{Fields, Step};
-use super::framing::{Body, Framing};
-use super::request_line::{RequestLine, Version};
-use super::{HeadLimits, Refusal};
+use crate::fields::{Fields, FieldsStep};
+use crate::framing::{BodyFraming, Framing};
+use crate::request_line::{HttpVersion, RequestLine};
+use crate::{GuardError, HeaderLimits};
 
-/// Reads a head that is offered from its first byte each time; each byte is looked at once, however
-/// small the pieces are.
-pub(super) struct Head {
+/// Reads the request line and the headers. They are offered from their first byte each time, and
+/// each byte is examined once, however small the pieces are.
+pub(crate) struct MessageHead {
     scanned: usize,
     request_line: RequestLine,
-    version: Option<Version>,
+    version: Option<HttpVersion>,
     fields: Fields,
     line: usize,
     colon: usize,
     framing: Framing,
 }
 
-impl Head {
-    pub(super) fn new() -> Self {
+impl MessageHead {
+    pub(crate) fn new() -> Self {
         Self {
             scanned: 0,
             request_line: RequestLine::new(),
@@ -30,14 +30,13 @@ impl Head {
         }
     }
 
-    /// Whether no byte of a message was seen yet; blank lines before it are none.
-    pub(super) fn is_blank(&self) -> bool {
+    /// Whether no byte of the message has arrived, blank lines aside.
+    pub(crate) fn is_blank(&self) -> bool {
         self.request_line.is_blank()
     }
 
-    /// Forgets the blank lines seen so far, if there is nothing else, and says how many bytes they
-    /// are.
-    pub(super) fn take_blank_lines(&mut self) -> usize {
+    /// Forgets the blank lines, if nothing else has arrived, and returns their length in bytes.
+    pub(crate) fn take_blank_lines(&mut self) -> usize {
         if self.is_blank() {
             std::mem::take(&mut self.scanned)
         } else {
@@ -45,12 +44,12 @@ impl Head {
         }
     }
 
-    /// The head's length and its body once it is complete, nothing when more bytes are needed.
-    pub(super) fn scan(
+    /// The length in bytes and the body that follows; `None` when more bytes are needed.
+    pub(crate) fn scan(
         &mut self,
         bytes: &[u8],
-        limits: &HeadLimits,
-    ) -> Result<Option<(usize, Body)>, Refusal> {
+        limits: &HeaderLimits,
+    ) -> Result<Option<(usize, BodyFraming)>, GuardError> {
         let window = &bytes[..bytes.len().min(limits.max_header_bytes)];
         let body = match self.scan_request_line(window, limits)? {
             Some(version) => self.scan_fields(window, version, limits)?,
@@ -58,7 +57,7 @@ impl Head {
         };
         match body {
             Some(body) => Ok(Some((self.scanned, body))),
-            None if window.len() == limits.max_header_bytes => Err(Refusal::HeaderTooLarge),
+            None if window.len() == limits.max_header_bytes => Err(GuardError::HeaderTooLarge),
             None => Ok(None),
         }
     }
@@ -66,8 +65,8 @@ impl Head {
     fn scan_request_line(
         &mut self,
         window: &[u8],
-        limits: &HeadLimits,
-    ) -> Result<Option<Version>, Refusal> {
+        limits: &HeaderLimits,
+    ) -> Result<Option<HttpVersion>, GuardError> {
         if self.version.is_none() {
             self.version = self.request_line.scan(window, &mut self.scanned, limits)?;
             self.line = self.scanned;
@@ -78,23 +77,23 @@ impl Head {
     fn scan_fields(
         &mut self,
         window: &[u8],
-        version: Version,
-        limits: &HeadLimits,
-    ) -> Result<Option<Body>, Refusal> {
+        version: HttpVersion,
+        limits: &HeaderLimits,
+    ) -> Result<Option<BodyFraming>, GuardError> {
         loop {
             match self
                 .fields
                 .step(window, &mut self.scanned, limits.max_headers)?
             {
-                Step::More => return Ok(None),
-                Step::Colon => self.colon = self.scanned - 1,
-                Step::Line => {
+                FieldsStep::More => return Ok(None),
+                FieldsStep::Colon => self.colon = self.scanned - 1,
+                FieldsStep::Line => {
                     let name = &window[self.line..self.colon];
                     let value = &window[self.colon + 1..self.scanned - 2];
                     self.framing.take(name, value, version)?;
                     self.line = self.scanned;
                 }
-                Step::End => return self.framing.body(version).map(Some),
+                FieldsStep::End => return self.framing.body(version).map(Some),
             }
         }
     }

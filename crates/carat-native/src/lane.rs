@@ -17,7 +17,7 @@ use crate::error;
 use crate::failure::Failure;
 use crate::head::Head;
 use crate::io::{Io, Readiness, Step, borrow, pause};
-use crate::page::Page;
+use crate::page::MappedPage;
 use crate::session::Session;
 use crate::turns::{Turns, Want};
 
@@ -27,7 +27,7 @@ use crate::turns::{Turns, Want};
 pub(crate) struct Lane {
     pub(crate) io: Io,
     pub(crate) state: RefCell<State>,
-    pub(crate) page: Page,
+    pub(crate) page: MappedPage,
     pub(crate) template: Template,
     pub(crate) turns: Turns,
     capacity: Cell<u16>,
@@ -70,7 +70,7 @@ impl Lane {
         let page = unsafe { OwnedFd::from_raw_fd(page) };
         Ok(Lane {
             io: Io::new(ruby, socket)?,
-            page: Page::map(&page).map_err(|failure| error::link(ruby, failure))?,
+            page: MappedPage::map(&page).map_err(|failure| error::link(ruby, failure))?,
             template: Template::from_options(ruby, options)?,
             turns: Turns::default(),
             capacity: Cell::new(0),

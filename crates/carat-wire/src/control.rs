@@ -10,7 +10,7 @@ pub const TEXT_LIMIT: usize = 64 * 1024;
 /// Edge to mold: fork a worker.
 ///
 /// Beside the frame travel `1 + 2 * lanes` descriptors: the worker's control socket, then for each
-/// lane its socket and its page (see [`Page`]).
+/// lane its socket and its page (see [`Page`](crate::Page)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForkWorker {
     /// The worker's number, for people.
@@ -19,30 +19,6 @@ pub struct ForkWorker {
     pub generation: u32,
     /// How many lanes it opens.
     pub lanes: u16,
-}
-
-/// The page that a lane shares with the edge: two little-endian `u32`, each written by one side.
-///
-/// The worker writes the id of the request that it begins, then reads what the edge has recalled. The
-/// edge writes the id through which it recalls requests, then reads what has begun. Both orders are
-/// sequentially consistent, so at least one side sees the other: a request behind the one that has
-/// begun is the edge's again, and one that both saw is skipped by the worker, which says so with
-/// `ABORT`.
-pub struct Page;
-
-impl Page {
-    /// Size of the page in bytes.
-    pub const BYTES: usize = 8;
-    /// Where the id is that has begun last.
-    pub const BEGUN_AT: usize = 0;
-    /// Where the id is through which requests are recalled.
-    pub const RECALLED_AT: usize = 4;
-
-    /// Whether `id` comes behind `begun` on a lane, whose ids wrap around.
-    #[must_use]
-    pub fn is_behind(id: u32, begun: u32) -> bool {
-        (1..1 << 31).contains(&id.wrapping_sub(begun))
-    }
 }
 
 impl ForkWorker {
@@ -222,15 +198,6 @@ mod tests {
             .expect("well formed")
             .expect("complete");
         assert_eq!((frame.kind, frame.payload), (Kind::Figures, &b"{}"[..]));
-    }
-
-    #[test]
-    fn an_id_is_behind_another_also_where_the_ids_wrap_around() {
-        assert!(Page::is_behind(8, 7));
-        assert!(!Page::is_behind(7, 7));
-        assert!(!Page::is_behind(6, 7));
-        assert!(Page::is_behind(1, u32::MAX));
-        assert!(!Page::is_behind(u32::MAX, 1));
     }
 
     #[test]

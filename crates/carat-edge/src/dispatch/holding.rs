@@ -3,7 +3,7 @@ use std::iter;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use carat_wire::control::Page;
+use carat_wire::is_behind;
 
 use super::Intake;
 use super::exchange::Exchange;
@@ -169,7 +169,7 @@ impl Holding {
                 id,
                 stage: Stage::Waiting(exchange),
                 ..
-            }) if Page::is_behind(*id, begun) => {
+            }) if is_behind(*id, begun) => {
                 back.push(Rc::clone(exchange));
                 false
             }

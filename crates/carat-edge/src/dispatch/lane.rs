@@ -13,7 +13,7 @@ use super::holding::{Held, Holding, Stage};
 use super::lane_state::State;
 use super::lane_tag::LaneTag;
 use super::pace::{PREFETCH_WAIT, Pace};
-use super::page::{RECALL_REFRESH, SharedPage};
+use super::page::{RECALL_REFRESH, SharedPage, shared_page};
 use super::stall::Stall;
 use super::usage::Usage;
 use crate::body::StreamSender;
@@ -45,7 +45,7 @@ impl Lane {
     pub(crate) fn new(tag: LaneTag, page: File) -> Lane {
         Lane {
             tag,
-            page: SharedPage::new(page),
+            page: shared_page(page),
             state: Cell::new(State::Opening),
             is_over: Cell::new(false),
             capacity: Cell::new(0),
@@ -221,7 +221,8 @@ impl Lane {
 
     /// The request that the worker has begun last, as it wrote on the shared page.
     pub(super) fn begun(&self) -> u32 {
-        self.page.begun()
+        // The page is unreadable only if nobody has ever written to it.
+        self.page.begun().unwrap_or(0)
     }
 
     /// The worker has sent something.
@@ -312,6 +313,7 @@ pub(super) mod tests {
     use super::*;
     use crate::body::Upstream;
     use crate::dispatch::Call;
+    use crate::dispatch::page::unshared_page;
     use crate::http::Peer;
     use crate::listen::Local;
     use crate::supervise::WorkerId;
@@ -345,7 +347,7 @@ pub(super) mod tests {
         };
         let unshared = File::open("/dev/null").expect("there on every machine");
         let mut lane = Lane::new(LaneTag { worker, lane: 0 }, unshared);
-        lane.page = SharedPage::unshared();
+        lane.page = unshared_page();
         lane.open(capacity);
         Rc::new(lane)
     }
@@ -353,7 +355,7 @@ pub(super) mod tests {
     impl Lane {
         /// The worker begins this request; whether it may.
         pub(in crate::dispatch) fn worker_begins(&self, id: u32) -> bool {
-            self.page.begin(id)
+            self.page.begin(id).expect("written")
         }
 
         /// The worker reads nothing.

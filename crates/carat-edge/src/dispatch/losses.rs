@@ -2,7 +2,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Instant;
 
-use carat_wire::control::Page;
+use carat_wire::is_behind;
 use carat_wire::stream::encode_abort;
 use tokio::task::spawn_local;
 
@@ -31,7 +31,7 @@ impl Dispatcher {
     /// Settles or requeues what a lane holds, the oldest to the front of the queue.
     fn give_back(&self, lane: &Lane) {
         let begun = lane.begun();
-        let not_begun = |id| Page::is_behind(id, begun);
+        let not_begun = |id| is_behind(id, begun);
         let mut back = Vec::new();
         for Held { id, stage, .. } in lane.take_held() {
             match stage {

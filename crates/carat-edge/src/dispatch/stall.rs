@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use carat_wire::control::Page;
+use carat_wire::is_behind;
 
 use super::holding::Holding;
 
@@ -34,7 +34,7 @@ impl Stall {
     pub(super) fn may_be_behind(&self, held: &Holding) -> bool {
         let begun = self.seen.get().map_or(0, |(begun, _)| begun);
         held.newest()
-            .is_some_and(|newest| Page::is_behind(newest.id, begun))
+            .is_some_and(|newest| is_behind(newest.id, begun))
     }
 
     /// Takes note of what has `begun`; how long nothing more has, though there was something to begin.

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
-use carat_wire::control::Page;
+use carat_wire::Page;
 use rustix::fs::MemfdFlags;
 
 use super::worker_id::WorkerId;

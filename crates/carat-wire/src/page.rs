@@ -1,0 +1,178 @@
+//! The page that a lane shares with the edge: which requests have begun, and which are recalled.
+//!
+//! The page has two words, each written by one side. The worker writes the id of the request that it begins, then reads
+//! what the edge has recalled. The edge writes the id through which it recalls requests, then reads what has begun. A
+//! fence lies between the two steps, so at least one side sees the other:
+//!
+//! * A request that only the edge has seen recalled is the edge's again.
+//! * A request that only the worker has seen begun runs.
+//! * A request that both have seen is skipped by the worker, which says so with an `ABORT`.
+//!
+//! `tests/page.rs` checks this in every interleaving.
+//!
+//! ```
+//! use std::sync::atomic::AtomicU32;
+//! use carat_wire::Page;
+//!
+//! let page = Page::new(AtomicU32::new(0), AtomicU32::new(0));
+//! assert_eq!(page.begin(1), Ok(true));
+//! assert_eq!(page.recall(3), Ok(1));
+//! assert_eq!(page.begin(2), Ok(false));
+//! ```
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A word that both sides share: memory for the worker, a file for the edge.
+///
+/// A word is little-endian in either. Neither side writes the other's word.
+pub trait Word {
+    /// Why a word cannot be read or written.
+    type Error;
+
+    /// Writes the word.
+    fn store(&self, id: u32) -> Result<(), Self::Error>;
+
+    /// Reads the word.
+    fn load(&self) -> Result<u32, Self::Error>;
+
+    /// Orders everything before it before everything after it, for both sides.
+    fn fence() {
+        std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+impl Word for AtomicU32 {
+    type Error = Infallible;
+
+    fn store(&self, id: u32) -> Result<(), Infallible> {
+        AtomicU32::store(self, id.to_le(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn load(&self) -> Result<u32, Infallible> {
+        Ok(u32::from_le(AtomicU32::load(self, Ordering::Relaxed)))
+    }
+}
+
+impl<W: Word> Word for &W {
+    type Error = W::Error;
+
+    fn store(&self, id: u32) -> Result<(), W::Error> {
+        (**self).store(id)
+    }
+
+    fn load(&self) -> Result<u32, W::Error> {
+        (**self).load()
+    }
+
+    fn fence() {
+        W::fence();
+    }
+}
+
+/// One side's view of the page.
+#[derive(Debug)]
+pub struct Page<W> {
+    begun: W,
+    recalled: W,
+}
+
+impl<W> Page<W> {
+    /// The page of these two words: what has begun, and what is recalled.
+    pub fn new(begun: W, recalled: W) -> Page<W> {
+        Page { begun, recalled }
+    }
+}
+
+impl Page<()> {
+    /// Size of the page in bytes.
+    pub const BYTES: usize = 8;
+    /// Offset of the word that says what has begun.
+    pub const BEGUN_AT: usize = 0;
+    /// Offset of the word that says what is recalled.
+    pub const RECALLED_AT: usize = 4;
+}
+
+impl<W: Word> Page<W> {
+    /// The worker begins request `id`. False when the edge has recalled it: the worker then skips it.
+    pub fn begin(&self, id: u32) -> Result<bool, W::Error> {
+        self.begun.store(id)?;
+        W::fence();
+        Ok(is_behind(id, self.recalled.load()?))
+    }
+
+    /// The request that the worker began last. It has begun all before it, too.
+    pub fn begun(&self) -> Result<u32, W::Error> {
+        self.begun.load()
+    }
+
+    /// The edge recalls the requests through `last`. Returns the request that the worker began last; those behind it are
+    /// the edge's again.
+    pub fn recall(&self, last: u32) -> Result<u32, W::Error> {
+        self.recalled.store(last)?;
+        W::fence();
+        self.begun.load()
+    }
+
+    /// Moves an old recall up to what has begun, which recalls nothing. Ids wrap around, and a recall that lies more than
+    /// half of them behind would look as if it were ahead. A recall of requests that have not begun stays.
+    pub fn refresh_recall(&self) -> Result<(), W::Error> {
+        let begun = self.begun.load()?;
+        if is_behind(begun, self.recalled.load()?) {
+            self.recalled.store(begun)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether `id` comes behind `begun` on a lane, whose ids wrap around.
+#[must_use]
+pub fn is_behind(id: u32, begun: u32) -> bool {
+    (1..1 << 31).contains(&id.wrapping_sub(begun))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(begun: u32, recalled: u32) -> Page<AtomicU32> {
+        Page::new(AtomicU32::new(begun), AtomicU32::new(recalled))
+    }
+
+    #[test]
+    fn an_id_is_behind_another_also_where_the_ids_wrap_around() {
+        assert!(is_behind(8, 7));
+        assert!(!is_behind(7, 7));
+        assert!(!is_behind(6, 7));
+        assert!(is_behind(1, u32::MAX));
+        assert!(!is_behind(u32::MAX, 1));
+    }
+
+    #[test]
+    fn the_worker_does_not_begin_what_was_recalled() {
+        let page = page(0, 0);
+        assert_eq!(page.begin(1), Ok(true));
+        assert_eq!(page.recall(3), Ok(1));
+        assert_eq!(page.begin(2), Ok(false));
+        assert_eq!(page.begin(3), Ok(false));
+        assert_eq!(page.begin(4), Ok(true));
+    }
+
+    #[test]
+    fn an_old_recall_never_looks_as_if_it_were_ahead() {
+        const STEP: u32 = 1 << 24;
+        for begun in [STEP, u32::MAX / 2, u32::MAX - STEP, u32::MAX - 1] {
+            let page = page(begun, begun.wrapping_sub(STEP));
+            assert_eq!(page.refresh_recall(), Ok(()));
+            assert_eq!(Word::load(&page.recalled), Ok(begun));
+        }
+    }
+
+    #[test]
+    fn a_recall_that_is_still_wanted_is_not_refreshed() {
+        let page = page(7, 100);
+        assert_eq!(page.refresh_recall(), Ok(()));
+        assert_eq!(Word::load(&page.recalled), Ok(100));
+    }
+}

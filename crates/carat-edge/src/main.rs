@@ -27,7 +27,7 @@ use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
 use crate::body::encoding_threads;
-use crate::dispatch::Dispatcher;
+use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::listen::{accept, bind_all};
 use crate::log::Log;
 use crate::server::Server;
@@ -76,14 +76,15 @@ async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
     let signals =
         Signals::new().map_err(|error| Fatal(format!("cannot handle signals: {error}")))?;
     let (events, received) = Events::channel();
-    let dispatcher = Dispatcher::new(&settings, &log, events.clone());
+    let (lanes, lane_events) = LaneEvents::channel();
+    let dispatcher = Dispatcher::new(&settings, &log, lanes);
     let server = Server::new(&settings, &log, dispatcher);
     spawn_local(reap(events.clone()));
     spawn_local(administer(settings, log, events.clone()));
     for listener in listeners {
         spawn_local(accept(listener, Rc::clone(&server)));
     }
-    Supervisor::new(server, (events, received), ready)
+    Supervisor::new(server, (events, received), lane_events, ready)
         .run(signals)
         .await
 }

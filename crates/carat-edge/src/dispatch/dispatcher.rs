@@ -7,19 +7,20 @@ use super::Call;
 use super::answer::BadAnswer;
 use super::exchange::{Asking, Exchange, Line};
 use super::lane::Lane;
+use super::lane_event::{LaneEvent, LaneEvents};
 use super::lane_state::State;
 use super::queue_time::QueueTime;
+use super::worker_id::WorkerId;
 use crate::http::Refusal;
 use crate::log::Log;
 use crate::settings::Settings;
-use crate::supervise::{Event, Events, WorkerId};
 
 /// One queue for all workers: gives each request to a lane, and settles what comes back.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     pub(super) settings: Rc<Settings>,
     pub(super) log: Rc<Log>,
-    pub(super) events: Events,
+    pub(super) events: LaneEvents,
     pub(super) lanes: RefCell<Vec<Rc<Lane>>>,
     /// Lanes that hold nothing, the most recently used last.
     idle: RefCell<Vec<Rc<Lane>>>,
@@ -31,7 +32,11 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub(crate) fn new(settings: &Rc<Settings>, log: &Rc<Log>, events: Events) -> Rc<Dispatcher> {
+    pub(crate) fn new(
+        settings: &Rc<Settings>,
+        log: &Rc<Log>,
+        events: LaneEvents,
+    ) -> Rc<Dispatcher> {
         Rc::new(Dispatcher {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
@@ -159,7 +164,7 @@ impl Dispatcher {
                     idle.push(Rc::clone(lane));
                 }
             }
-            State::Draining => self.events.send(Event::LaneDrained(lane.tag)),
+            State::Draining => self.events.send(LaneEvent::Drained(lane.tag)),
             State::Opening | State::Closed => {}
         }
     }
@@ -170,7 +175,7 @@ impl Dispatcher {
         self.refill(lane, Instant::now());
     }
 
-    /// Gives these lanes nothing more; `Event::LaneDrained` tells when each has finished.
+    /// Gives these lanes nothing more; `LaneEvent::Drained` tells when each has finished.
     pub(crate) fn drain(&self, worker: WorkerId) {
         self.idle
             .borrow_mut()
@@ -239,14 +244,14 @@ pub(super) mod tests {
     pub(in crate::dispatch) struct Fixture {
         pub(in crate::dispatch) dispatcher: Rc<Dispatcher>,
         pub(in crate::dispatch) lanes: Vec<Rc<Lane>>,
-        pub(in crate::dispatch) events: UnboundedReceiver<Event>,
+        pub(in crate::dispatch) events: UnboundedReceiver<LaneEvent>,
     }
 
     impl Fixture {
         pub(in crate::dispatch) fn new(capacities: &[u16]) -> Fixture {
             let settings = Rc::new(Settings::plain());
             let log = Rc::new(Log::open(&settings).expect("a log"));
-            let (sender, events) = Events::channel();
+            let (sender, events) = LaneEvents::channel();
             let dispatcher = Dispatcher::new(&settings, &log, sender);
             let lanes: Vec<_> = (1..)
                 .zip(capacities)

@@ -313,10 +313,10 @@ pub(super) mod tests {
     use super::*;
     use crate::body::Upstream;
     use crate::dispatch::Call;
+    use crate::dispatch::WorkerId;
     use crate::dispatch::page::unshared_page;
     use crate::http::Peer;
     use crate::listen::Local;
-    use crate::supervise::WorkerId;
 
     const LIMIT: Duration = Duration::from_secs(1);
 

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::supervise::WorkerId;
+use super::worker_id::WorkerId;
 
 /// Which lane of which worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, Line};
 use super::holding::{Held, Stage};
 use super::lane::Lane;
+use super::lane_event::LaneEvent;
 use super::lane_state::State;
 use super::pace::PREFETCH_WAIT;
 use crate::http::Refusal;
-use crate::supervise::Event;
 
 /// What happens to requests that are not answered.
 impl Dispatcher {
@@ -25,7 +25,7 @@ impl Dispatcher {
                 .error("lane broken", &[("lane", &lane.tag), ("cause", &error)]);
         }
         self.give_back(lane);
-        self.events.send(Event::LaneLost(lane.tag));
+        self.events.send(LaneEvent::Lost(lane.tag));
     }
 
     /// Settles or requeues what a lane holds, the oldest to the front of the queue.
@@ -167,7 +167,7 @@ impl Dispatcher {
                 self.give_up(&lane, &overdue, now);
                 let tag = lane.tag;
                 // One that tells where it stands is enough.
-                self.events.send(Event::LaneStuck {
+                self.events.send(LaneEvent::Stuck {
                     tag,
                     request: *first,
                 });
@@ -297,7 +297,7 @@ mod tests {
             fixture.dispatcher.refill(&lane, Instant::now());
             assert!(fixture.dispatcher.is_drained(lane.tag.worker));
             assert!(
-                matches!(fixture.events.try_recv(), Ok(Event::LaneDrained(tag)) if tag == lane.tag)
+                matches!(fixture.events.try_recv(), Ok(LaneEvent::Drained(tag)) if tag == lane.tag)
             );
         });
     }

@@ -4,8 +4,8 @@ use tokio::sync::oneshot;
 
 use super::census::Survey;
 use super::memory::Sample;
-use super::worker_id::WorkerId;
-use crate::dispatch::LaneTag;
+use crate::dispatch::LaneEvent;
+use crate::dispatch::WorkerId;
 
 /// Who is at the other end of a control socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +42,8 @@ pub(crate) enum Event {
     Leaving(WorkerId),
     /// It has closed its control socket.
     Closed(Who),
-    /// The lane was to be drained and holds nothing any more.
-    LaneDrained(LaneTag),
-    /// The lane is closed.
-    LaneLost(LaneTag),
-    /// A request of the lane, by its id there, has taken too long.
-    LaneStuck { tag: LaneTag, request: u32 },
+    /// Something happened to a lane.
+    Lane(LaneEvent),
     /// All processes have been weighed.
     Measured(Sample),
     /// A child process is dead.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use carat_wire::Page;
 use rustix::fs::MemfdFlags;
 
-use super::worker_id::WorkerId;
+use crate::dispatch::WorkerId;
 use crate::dispatch::{Lane, LaneTag};
 use crate::frames::FrameSocket;
 

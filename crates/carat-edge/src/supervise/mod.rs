@@ -23,7 +23,6 @@ mod stuck;
 mod succession;
 mod supervisor;
 mod weighing;
-mod worker_id;
 mod workers;
 
 pub(crate) use census::{Allowance, Process, Role, Survey};
@@ -34,4 +33,3 @@ pub(crate) use reap::reap;
 pub(crate) use shutdown::Ending;
 pub(crate) use signals::Signals;
 pub(crate) use supervisor::{Fatal, Supervisor};
-pub(crate) use worker_id::WorkerId;

@@ -12,8 +12,8 @@ use super::refork::{Candidate, Reforks};
 use super::roster::{Stage, Worker};
 use super::signals::signal_process;
 use super::supervisor::Supervisor;
-use super::worker_id::WorkerId;
 use crate::dispatch::Lane;
+use crate::dispatch::WorkerId;
 use crate::log::{Field, Log};
 use crate::settings::Refork;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::worker_id::WorkerId;
+use crate::dispatch::WorkerId;
 use crate::settings::Refork;
 
 /// Before so many requests a worker's caches are not full, and its memory says little.

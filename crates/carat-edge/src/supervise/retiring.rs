@@ -6,8 +6,8 @@ use rustix::process::Signal;
 use super::roster::{Stage, Worker};
 use super::signals::signal_process;
 use super::supervisor::Supervisor;
-use super::worker_id::WorkerId;
 use super::workers::KILL_AFTER;
+use crate::dispatch::WorkerId;
 use crate::log::Field;
 
 /// How workers leave.
@@ -115,6 +115,6 @@ impl Supervisor {
 
 fn tell_to_end(worker: &Worker) {
     worker.channel.send(Vec::new(), |out| {
-        encode_signal(out, carat_wire::Kind::Drain)
+        encode_signal(out, carat_wire::Kind::Drain);
     });
 }

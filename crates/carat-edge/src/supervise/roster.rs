@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::channel::Channel;
 use super::memory::Weight;
 use super::recycle::{Leavers, Reason};
-use super::worker_id::WorkerId;
 use crate::dispatch::Lane;
+use crate::dispatch::WorkerId;
 use crate::log::Field;
 
 /// A worker as the edge sees it.

@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use tokio::time::Interval;
 
+use super::event::Event;
 use super::roster::Boot;
 use super::signals::{Request, Signals, signal_process};
 use super::supervisor::{Fatal, Supervisor};
@@ -77,6 +78,10 @@ impl Supervisor {
             tokio::select! {
                 Some(event) = self.received.recv() => {
                     self.handle(event)?;
+                    self.keep_up()?;
+                }
+                Some(event) = self.lane_events.recv() => {
+                    self.handle(Event::Lane(event))?;
                     self.keep_up()?;
                 }
                 request = signals.next() => match request {
@@ -189,6 +194,7 @@ impl Supervisor {
     async fn go_round(&mut self, stop: &mut Stop<'_>) -> Result<bool, Fatal> {
         tokio::select! {
             Some(event) = self.received.recv() => self.handle(event)?,
+            Some(event) = self.lane_events.recv() => self.handle(Event::Lane(event))?,
             request = stop.signals.next() => match request {
                 Request::Stop => return Ok(stop.begun.elapsed() > SAME_SIGNAL),
                 Request::ReopenLogs => self.reopen_logs(),

@@ -4,8 +4,8 @@ use carat_wire::control::AskStack;
 
 use super::roster::Stage;
 use super::supervisor::Supervisor;
-use super::worker_id::WorkerId;
 use crate::dispatch::LaneTag;
+use crate::dispatch::WorkerId;
 use crate::log::Field;
 
 /// How long a worker whose request is stuck has to say where it stands.

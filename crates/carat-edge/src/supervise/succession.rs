@@ -4,7 +4,7 @@ use super::elastic::{Demand, Elastic};
 use super::recycle::{Reason, Wear};
 use super::roster::Stage;
 use super::supervisor::Supervisor;
-use super::worker_id::WorkerId;
+use crate::dispatch::WorkerId;
 use crate::log::Field;
 
 /// How the number of workers follows the load, and how one takes over from another.

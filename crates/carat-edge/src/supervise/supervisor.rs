@@ -14,6 +14,7 @@ use super::promotion::Promotion;
 use super::ready::Ready;
 use super::reap::{Ended, Strangers};
 use super::roster::Roster;
+use crate::dispatch::LaneEvent;
 use crate::server::Server;
 use crate::settings::Workers;
 
@@ -22,6 +23,7 @@ pub(crate) struct Supervisor {
     pub(super) server: Rc<Server>,
     pub(super) events: Events,
     pub(super) received: UnboundedReceiver<Event>,
+    pub(super) lane_events: UnboundedReceiver<LaneEvent>,
     pub(super) roster: Roster,
     pub(super) mold: Option<Mold>,
     pub(super) promotion: Promotion,
@@ -46,6 +48,7 @@ impl Supervisor {
     pub(crate) fn new(
         server: Rc<Server>,
         (events, received): (Events, UnboundedReceiver<Event>),
+        lane_events: UnboundedReceiver<LaneEvent>,
         ready: Ready,
     ) -> Supervisor {
         let wanted = match server.settings.workers {
@@ -59,6 +62,7 @@ impl Supervisor {
             server,
             events,
             received,
+            lane_events,
             roster: Roster::default(),
             mold: None,
             promotion,
@@ -92,9 +96,9 @@ impl Supervisor {
             Event::Census(asker) => self.take_census(asker),
             Event::CensusDue(number) => self.census_due(number),
             Event::Closed(who) => self.closed(who),
-            Event::LaneLost(tag) => self.lane_lost(tag.worker),
-            Event::LaneDrained(tag) => self.lane_drained(tag.worker),
-            Event::LaneStuck { tag, request } => self.lane_stuck(tag, request),
+            Event::Lane(LaneEvent::Lost(tag)) => self.lane_lost(tag.worker),
+            Event::Lane(LaneEvent::Drained(tag)) => self.lane_drained(tag.worker),
+            Event::Lane(LaneEvent::Stuck { tag, request }) => self.lane_stuck(tag, request),
             Event::Measured(sample) => self.measured(&sample),
             Event::Reaped { pid, status } => self.reaped(pid, status)?,
         }

@@ -4,7 +4,7 @@ use super::memory::{Advice, Load, Sample, Size, Subject, Subjects, Trend, Weight
 use super::recycle::Reason;
 use super::roster::{Roster, Stage, Worker};
 use super::supervisor::Supervisor;
-use super::worker_id::WorkerId;
+use crate::dispatch::WorkerId;
 use crate::log::Field;
 
 /// A worker that is too heavy before it has begun so many requests has not grown: the next one will soon be as heavy.

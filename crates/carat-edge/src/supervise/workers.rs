@@ -13,7 +13,7 @@ use super::reap::Ended;
 use super::roster::{Boot, Stage, Worker};
 use super::signals::signal_process;
 use super::supervisor::Supervisor;
-use super::worker_id::WorkerId;
+use crate::dispatch::WorkerId;
 use crate::dispatch::carry;
 use crate::log::Field;
 

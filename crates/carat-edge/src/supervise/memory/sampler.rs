@@ -4,8 +4,8 @@ use tokio::task::spawn_blocking;
 
 use super::container::{Container, Filling};
 use super::rollup::Rollup;
+use crate::dispatch::WorkerId;
 use crate::supervise::event::{Event, Events};
-use crate::supervise::worker_id::WorkerId;
 
 /// A worker that is to be weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,30 @@
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::lane_tag::LaneTag;
+
+/// What happened to a lane, for the supervisor of its worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaneEvent {
+    /// The lane was draining and is empty now.
+    Drained(LaneTag),
+    /// The lane is closed.
+    Lost(LaneTag),
+    /// This request of the lane exceeded `request_timeout`.
+    Stuck { tag: LaneTag, request: u32 },
+}
+
+/// Sends lane events. There are never more than a few for each lane.
+#[derive(Debug, Clone)]
+pub(crate) struct LaneEvents(UnboundedSender<LaneEvent>);
+
+impl LaneEvents {
+    pub(crate) fn channel() -> (LaneEvents, UnboundedReceiver<LaneEvent>) {
+        let (sender, receiver) = unbounded_channel();
+        (LaneEvents(sender), receiver)
+    }
+
+    pub(crate) fn send(&self, event: LaneEvent) {
+        // Without a supervisor the edge is about to exit.
+        let _ = self.0.send(event);
+    }
+}

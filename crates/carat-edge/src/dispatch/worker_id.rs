@@ -1,0 +1,16 @@
+use std::fmt;
+
+/// Identifies a worker, also among those that had the same number before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct WorkerId {
+    /// The name for people; reused when the worker is dead.
+    pub(crate) number: u32,
+    /// How many workers were forked before it.
+    pub(crate) serial: u64,
+}
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number.fmt(f)
+    }
+}

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "set"
+
+# The links between the project's pages lead somewhere.
+class DocsLinksTest < Minitest::Test
+  ROOT = File.expand_path("../..", __dir__)
+  PAGES = Dir.glob("{*.md,.github/**/*.md,docs/**/*.md,examples/**/*.md}", base: ROOT).freeze
+  CODE = /^```.*?^```|`[^`\n]*`/m
+  LINK = /\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/
+
+  def test_every_relative_link_leads_to_a_file
+    broken = links.reject { |page, target, _| File.exist?(File.join(ROOT, path(page, target))) }
+
+    assert_empty broken
+  end
+
+  def test_every_anchor_names_a_heading
+    broken = links.reject do |page, target, anchor|
+      to = path(page, target)
+      anchor.nil? || !to.end_with?(".md") || anchors(to).include?(anchor)
+    end
+
+    assert_empty broken
+  end
+
+  def test_every_page_of_docs_can_be_reached_from_the_index
+    next_pages = links.map { |page, target, _| [page, path(page, target)] }.group_by(&:first)
+    reached = Set.new
+    queue = ["docs/README.md"]
+    while (page = queue.shift)
+      queue.concat(next_pages.fetch(page, []).map(&:last)) if reached.add?(page)
+    end
+
+    assert_empty PAGES.grep(%r{\Adocs/}) - reached.to_a
+  end
+
+  private
+
+  # Each relative link: the page that has it, the path (empty for the page itself), and the anchor or nil.
+  def links
+    PAGES.flat_map do |page|
+      targets = read(page).gsub(CODE, "").scan(LINK).flatten.compact
+      targets.grep_v(/\A[a-z]+:/).map { |target| [page, *target.split("#", 2)] }
+    end
+  end
+
+  # The path, from the root, of what a page links to.
+  def path(page, target)
+    return page if target.empty?
+
+    File.expand_path(target, "/#{File.dirname(page)}").delete_prefix("/")
+  end
+
+  # The anchors that GitHub makes of a page's headings.
+  def anchors(page)
+    read(page).gsub(/^```.*?^```/m, "").scan(/^\#{1,6} (.+)$/).map do |(heading)|
+      heading.downcase.gsub(/[^\p{Alnum}\- _]/, "").tr(" ", "-")
+    end
+  end
+
+  def read(page)
+    File.read(File.join(ROOT, page))
+  end
+end

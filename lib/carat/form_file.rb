@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "tempfile"
-require_relative "spool"
+require_relative "response/spool"
 
 module Carat
   # A file of a form that the edge has written: a Tempfile that has no name until it is asked for one.

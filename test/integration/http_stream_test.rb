@@ -80,8 +80,8 @@ class HttpStreamTest < Support::SharedServerTest
   end
 
   def test_a_small_body_that_is_there_is_in_memory
-    assert_equal "Carat::MemoryInput", connect.request("POST", "/class", body: "abc").read_response.body
-    assert_equal "Carat::MemoryInput",
+    assert_equal "Carat::Request::MemoryInput", connect.request("POST", "/class", body: "abc").read_response.body
+    assert_equal "Carat::Request::MemoryInput",
                  connect.request("POST", "/class", fields: CHUNKED, body: chunks("abc", 2)).read_response.body
   end
 

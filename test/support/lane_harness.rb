@@ -3,169 +3,171 @@
 require "socket"
 require "tmpdir"
 require "stringio"
-require "carat/env_template"
-require "carat/lane"
+require "carat/request/env_template"
+require "carat/request/lane"
 require_relative "wire"
 
-module Support
-  # A lane whose other end is the test, in the edge's place.
-  #
-  #   lane = Support::LaneHarness.new(->(env) { [200, {}, [env["PATH_INFO"]]] }).start
-  #   lane.request(path: "/x")
-  #   lane.response.body # => "/x"
-  class LaneHarness
-    DEADLINE_SECONDS = 60 # a test under GC.stress takes its time for a frame
+module Carat
+  module ::Support
+    # A lane whose other end is the test, in the edge's place.
+    #
+    #   lane = Support::LaneHarness.new(->(env) { [200, {}, [env["PATH_INFO"]]] }).start
+    #   lane.request(path: "/x")
+    #   lane.response.body # => "/x"
+    class LaneHarness
+      DEADLINE_SECONDS = 60 # a test under GC.stress takes its time for a frame
 
-    attr_reader :lane, :native, :errors, :descriptors, :fatal
+      attr_reader :lane, :native, :errors, :descriptors, :fatal
 
-    # @param release [String] the release of Rack that the application is meant for
-    def initialize(app = nil, release: "2.2.0", spool_dir: Dir.tmpdir)
-      @app = app
-      @spool_dir = spool_dir
-      @errors = StringIO.new
-      @buffer = String.new
-      @descriptors = []
-      @last_id = 0
-      @fatal = 0
-      open(release)
-    end
-
-    # A place of the lane, for a test that does itself what a worker would.
-    def place
-      @place ||= Carat::Native::Place.new(@native)
-    end
-
-    # Runs the lane in a thread of its own, where it takes a request at a time.
-    def start
-      run(Carat::Lane.new(@app, @native, errors: @errors, spool_dir: @spool_dir) { @fatal += 1 })
-    end
-
-    # Runs the lane in a thread of its own, whose fibers take up to `capacity` requests at once; the options are those
-    # of Carat::FiberLane.
-    def start_fibers(capacity, **options)
-      options = { capacity: capacity, stall_warning: 60, say: ->(words) { @errors.puts words },
-                  errors: @errors, spool_dir: @spool_dir, **options }
-      run(Carat::FiberLane.new(@app, @native, **options) { @fatal += 1 })
-    end
-
-    # Sends a request and returns its id; `file` is an IO that travels beside it as its body, `files` are those of a
-    # form, nil for one that is left in the body.
-    def request(file: nil, files: [], **request)
-      travelling = [file, *files].compact
-      rights = travelling.empty? ? [] : [Socket::AncillaryData.unix_rights(*travelling)]
-      body = file ? { body: { file: file.size } } : {}
-      bytes = Wire.request(@last_id += 1, **request, **body, files: files)
-      sent = @socket.sendmsg(bytes, 0, nil, *rights)
-      @socket.write(bytes.byteslice(sent..)) # sendmsg sends what fits
-      @last_id
-    end
-
-    def send_bytes(bytes)
-      @socket.write(bytes)
-    end
-
-    # The next response, whatever its request.
-    def response
-      Wire.response(expect(:response))
-    end
-
-    # The response to a new request.
-    def call(**request)
-      request(**request)
-      response
-    end
-
-    # The payload of the next frame, which has to be of this kind.
-    def expect(kind)
-      found, payload = frame
-      raise "#{found.inspect} came where #{kind.inspect} was expected" unless found == kind
-
-      payload
-    end
-
-    # The data of all chunks up to the frame that ends the stream, and the kind of that.
-    def stream(windows: nil)
-      data = +""
-      loop do
-        kind, payload = frame
-        return [data, kind] unless kind == :chunk
-
-        data << payload.byteslice(4..)
-        send_bytes(Wire.window(@last_id, payload.bytesize - 4)) if windows
+      # @param release [String] the release of Rack that the application is meant for
+      def initialize(app = nil, release: "2.2.0", spool_dir: Dir.tmpdir)
+        @app = app
+        @spool_dir = spool_dir
+        @errors = StringIO.new
+        @buffer = String.new
+        @descriptors = []
+        @last_id = 0
+        @fatal = 0
+        open(release)
       end
-    end
 
-    # The next frame's kind and payload; [nil, nil] at the end.
-    def frame
-      size = 4
-      read_more until @closed || @buffer.bytesize >= size && (size = @buffer.unpack1("L<") + 4) <= @buffer.bytesize
-      @buffer.empty? ? [nil, nil] : Wire.parse(@buffer.slice!(0, size))
-    end
+      # A place of the lane, for a test that does itself what a worker would.
+      def place
+        @place ||= Native::Place.new(@native)
+      end
 
-    # Whether something comes within `seconds`.
-    def silent?(seconds)
-      @buffer.empty? && @socket.wait_readable(seconds).nil?
-    end
+      # Runs the lane in a thread of its own, where it takes a request at a time.
+      def start
+        run(Request::Lane.new(@app, @native, errors: @errors, spool_dir: @spool_dir) { @fatal += 1 })
+      end
 
-    # The id that the lane has begun last.
-    def begun
-      @page.pread(4, 0).unpack1("L<")
-    end
+      # Runs the lane in a thread of its own, whose fibers take up to `capacity` requests at once; the options are those
+      # of Request::FiberLane.
+      def start_fibers(capacity, **options)
+        options = { capacity: capacity, stall_warning: 60, say: ->(words) { @errors.puts words },
+                    errors: @errors, spool_dir: @spool_dir, **options }
+        run(Request::FiberLane.new(@app, @native, **options) { @fatal += 1 })
+      end
 
-    # Takes back the requests up to this id, as the edge does.
-    def recall(id)
-      @page.pwrite([id].pack("L<"), 4)
-    end
+      # Sends a request and returns its id; `file` is an IO that travels beside it as its body, `files` are those of a
+      # form, nil for one that is left in the body.
+      def request(file: nil, files: [], **request)
+        travelling = [file, *files].compact
+        rights = travelling.empty? ? [] : [Socket::AncillaryData.unix_rights(*travelling)]
+        body = file ? { body: { file: file.size } } : {}
+        bytes = Wire.request(@last_id += 1, **request, **body, files: files)
+        sent = @socket.sendmsg(bytes, 0, nil, *rights)
+        @socket.write(bytes.byteslice(sent..)) # sendmsg sends what fits
+        @last_id
+      end
 
-    # Ends the lane and waits for its thread.
-    def finish
-      @native.drain
-      join
-    end
+      def send_bytes(bytes)
+        @socket.write(bytes)
+      end
 
-    def join
-      raise "the lane does not end" unless @thread.join(DEADLINE_SECONDS)
-    end
+      # The next response, whatever its request.
+      def response
+        Wire.response(expect(:response))
+      end
 
-    # The edge goes away.
-    def disconnect
-      @socket.close
-    end
+      # The response to a new request.
+      def call(**request)
+        request(**request)
+        response
+      end
 
-    def close
-      @thread.kill.join if @thread&.alive?
-      [@socket, @page, *@descriptors].each { |io| io.close unless io.closed? }
-    end
+      # The payload of the next frame, which has to be of this kind.
+      def expect(kind)
+        found, payload = frame
+        raise "#{found.inspect} came where #{kind.inspect} was expected" unless found == kind
 
-    private
+        payload
+      end
 
-    def run(lane)
-      @lane = lane
-      @thread = Thread.new { lane.run }
-      @thread.report_on_exception = false
-      expect(:hello)
-      self
-    end
+      # The data of all chunks up to the frame that ends the stream, and the kind of that.
+      def stream(windows: nil)
+        data = +""
+        loop do
+          kind, payload = frame
+          return [data, kind] unless kind == :chunk
 
-    def open(release)
-      near, @socket = UNIXSocket.pair
-      @page = File.open(Dir.tmpdir, File::RDWR | File::TMPFILE)
-      @page.truncate(4)
-      template = Carat::EnvTemplate.new(release: release, capacity: 1, several: false, spool_dir: @spool_dir,
-                                        errors: @errors)
-      numbers = [near, @page.dup].map { |io| io.tap { io.autoclose = false }.fileno }
-      @native = Carat::Native::Lane.new(*numbers, template.to_h)
-    end
+          data << payload.byteslice(4..)
+          send_bytes(Wire.window(@last_id, payload.bytesize - 4)) if windows
+        end
+      end
 
-    def read_more
-      raise "nothing came in #{DEADLINE_SECONDS} s" unless @socket.wait_readable(DEADLINE_SECONDS)
+      # The next frame's kind and payload; [nil, nil] at the end.
+      def frame
+        size = 4
+        read_more until @closed || @buffer.bytesize >= size && (size = @buffer.unpack1("L<") + 4) <= @buffer.bytesize
+        @buffer.empty? ? [nil, nil] : Wire.parse(@buffer.slice!(0, size))
+      end
 
-      bytes, _, _, *controls = @socket.recvmsg(1 << 20, 0, scm_rights: true)
-      controls.each { |control| @descriptors.concat(control.unix_rights) }
-      # At the end it is an empty String until Ruby 3.3, and nil from then on.
-      bytes.to_s.empty? ? @closed = true : @buffer << bytes
-    rescue Errno::ECONNRESET
-      @closed = true
+      # Whether something comes within `seconds`.
+      def silent?(seconds)
+        @buffer.empty? && @socket.wait_readable(seconds).nil?
+      end
+
+      # The id that the lane has begun last.
+      def begun
+        @page.pread(4, 0).unpack1("L<")
+      end
+
+      # Takes back the requests up to this id, as the edge does.
+      def recall(id)
+        @page.pwrite([id].pack("L<"), 4)
+      end
+
+      # Ends the lane and waits for its thread.
+      def finish
+        @native.drain
+        join
+      end
+
+      def join
+        raise "the lane does not end" unless @thread.join(DEADLINE_SECONDS)
+      end
+
+      # The edge goes away.
+      def disconnect
+        @socket.close
+      end
+
+      def close
+        @thread.kill.join if @thread&.alive?
+        [@socket, @page, *@descriptors].each { |io| io.close unless io.closed? }
+      end
+
+      private
+
+      def run(lane)
+        @lane = lane
+        @thread = Thread.new { lane.run }
+        @thread.report_on_exception = false
+        expect(:hello)
+        self
+      end
+
+      def open(release)
+        near, @socket = UNIXSocket.pair
+        @page = File.open(Dir.tmpdir, File::RDWR | File::TMPFILE)
+        @page.truncate(4)
+        template = Request::EnvTemplate.new(release: release, capacity: 1, several: false, spool_dir: @spool_dir,
+                                            errors: @errors)
+        numbers = [near, @page.dup].map { |io| io.tap { io.autoclose = false }.fileno }
+        @native = Native::Lane.new(*numbers, template.to_h)
+      end
+
+      def read_more
+        raise "nothing came in #{DEADLINE_SECONDS} s" unless @socket.wait_readable(DEADLINE_SECONDS)
+
+        bytes, _, _, *controls = @socket.recvmsg(1 << 20, 0, scm_rights: true)
+        controls.each { |control| @descriptors.concat(control.unix_rights) }
+        # At the end it is an empty String until Ruby 3.3, and nil from then on.
+        bytes.to_s.empty? ? @closed = true : @buffer << bytes
+      rescue Errno::ECONNRESET
+        @closed = true
+      end
     end
   end
 end

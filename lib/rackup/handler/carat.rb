@@ -1,16 +1,11 @@
 # frozen_string_literal: true
 
 require "rackup/handler"
-require_relative "../../carat/rackup_handler"
+require_relative "../../carat"
+require_relative "../../carat/launch/rackup_handler"
 
-module Rackup
-  # Rackup's registry of servers, to which Carat adds itself.
-  module Handler
-    # `rackup -s carat` and `rails server -u carat` with Rack 3.
-    module Carat
-      extend ::Carat::RackupHandler
-    end
-
-    register :carat, Carat
-  end
+module Carat
+  # `rackup -s carat` and `rails server -u carat` with Rack 3.
+  ::Rackup::Handler::Carat = Module.new { extend Launch::RackupHandler }
+  ::Rackup::Handler.register(:carat, ::Rackup::Handler::Carat)
 end

@@ -3,47 +3,50 @@
 require "test_helper"
 require "support/native_test"
 
-module Native
-  class AllocationTest < Support::NativeTest
-    LIMIT = 25
-    # Their answers fit into the socket also where each is sent by itself.
-    REQUESTS = 80
-    # What a browser sends.
-    HEADERS = {
-      "host" => "localhost:9292", "user-agent" => "Mozilla/5.0", "accept" => "text/html", "accept-encoding" => "gzip",
-      "accept-language" => "en", "connection" => "keep-alive", "cookie" => "a=1; b=2"
-    }.freeze
+module Carat
+  module ::Native
+    class AllocationTest < Support::NativeTest
+      LIMIT = 25
+      # Their answers fit into the socket also where each is sent by itself.
+      REQUESTS = 80
+      # What a browser sends.
+      HEADERS = {
+        "host" => "localhost:9292", "user-agent" => "Mozilla/5.0", "accept" => "text/html", "accept-encoding" => "gzip",
+        "accept-language" => "en", "connection" => "keep-alive", "cookie" => "a=1; b=2"
+      }.freeze
 
-    %w[2.2.22 3.1.0].each do |release|
-      define_method("test_a_warm_get_allocates_at_most_#{LIMIT}_objects_with_rack_#{release}") do
-        headers = { "content-type" => "text/plain" }.freeze
-        body = ["hello"].freeze
-        count = objects_per_request(->(_env) { [200, headers, body] }, release)
-        assert_operator count - 1, :<=, LIMIT # the application's own Array
+      %w[2.2.22 3.1.0].each do |release|
+        define_method("test_a_warm_get_allocates_at_most_#{LIMIT}_objects_with_rack_#{release}") do
+          headers = { "content-type" => "text/plain" }.freeze
+          body = ["hello"].freeze
+          count = objects_per_request(->(_env) { [200, headers, body] }, release)
+          assert_operator count - 1, :<=, LIMIT # the application's own Array
+        end
       end
-    end
 
-    private
+      private
 
-    # Takes and answers in this thread, from requests that have arrived already.
-    def objects_per_request(app, release)
-      lane = harness(app, release: release)
-      served = Carat::Place.new(app, lane.native)
-      2.times { lane.send_bytes(requests) }
-      serve_some(served)
-      lane.native.flush
-      REQUESTS.times { lane.response }
-      before = GC.stat(:total_allocated_objects)
-      serve_some(served)
-      (GC.stat(:total_allocated_objects) - before).fdiv(REQUESTS).round(2)
-    end
+      # Takes and answers in this thread, from requests that have arrived already.
+      def objects_per_request(app, release)
+        lane = harness(app, release: release)
+        served = Request::Place.new(app, lane.native)
+        2.times { lane.send_bytes(requests) }
+        serve_some(served)
+        lane.native.flush
+        REQUESTS.times { lane.response }
+        before = GC.stat(:total_allocated_objects)
+        serve_some(served)
+        (GC.stat(:total_allocated_objects) - before).fdiv(REQUESTS).round(2)
+      end
 
-    def requests
-      Array.new(REQUESTS) { |place| Support::Wire.request(place + 1, path: "/a", query: "q=1", headers: HEADERS) }.join
-    end
+      def requests
+        Array.new(REQUESTS) { |place|
+ Support::Wire.request(place + 1, path: "/a", query: "q=1", headers: HEADERS) }.join
+      end
 
-    def serve_some(served)
-      REQUESTS.times { served.send(:serve, served.send(:take)) }
+      def serve_some(served)
+        REQUESTS.times { served.send(:serve, served.send(:take)) }
+      end
     end
   end
 end

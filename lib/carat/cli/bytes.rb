@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+module Carat
+  module CLI
+    # An amount of bytes as people read it.
+    module Bytes
+      KIB = 1024
+      UNITS = %w[B KiB MiB GiB TiB].freeze
+
+      module_function
+
+      # Returns a String such as `1.5 GiB`.
+      def words(number)
+        exponent = Math.log(number.clamp(1..), KIB).floor.clamp(0, UNITS.size - 1)
+        "#{(number / (KIB**exponent).to_f).round(1).to_s.delete_suffix(".0")} #{UNITS[exponent]}"
+      end
+    end
+  end
+end

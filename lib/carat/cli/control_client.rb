@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "io/wait"
+require "socket"
+require_relative "control_error"
+
+module Carat
+  module CLI
+    # Asks a running server on its control socket.
+    class ControlClient
+      # The server gives its processes a second to answer.
+      DEADLINE_SECONDS = 10
+      CHUNK = 65_536
+      private_constant :CHUNK
+
+      # `path` is that of the socket.
+      def initialize(path, deadline: DEADLINE_SECONDS)
+        @path = path
+        @deadline = deadline
+      end
+
+      # Returns the body of the answer to a GET. Raises ControlError when there is none.
+      def get(target)
+        head, body = ask("GET #{target} HTTP/1.1\r\nHost: carat\r\nConnection: close\r\n\r\n").split("\r\n\r\n", 2)
+        return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
+
+        fail_with(head ? "it answers #{head.lines.first.to_s.strip.inspect}" : "it does not answer")
+      end
+
+      private
+
+      def ask(request)
+        UNIXSocket.open(@path) do |socket|
+          socket.write(request)
+          read(socket, now + @deadline)
+        end
+      rescue Errno::ENOENT, Errno::ECONNREFUSED
+        fail_with("no server listens there")
+      rescue Errno::EACCES, Errno::EPERM
+        fail_with("permission denied: only the server's user and root may ask")
+      rescue SystemCallError, ArgumentError => e # a path that is too long is an ArgumentError
+        fail_with(e.message)
+      end
+
+      def read(socket, deadline)
+        answer = String.new
+        while socket.wait_readable([deadline - now, 0].max)
+          chunk = socket.read_nonblock(CHUNK, exception: false) or return answer
+          answer << chunk unless chunk == :wait_readable
+        end
+        fail_with("no answer within #{@deadline} s")
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+
+      def fail_with(reason)
+        raise ControlError, "carat: #{@path}: #{reason}"
+      end
+    end
+  end
+end

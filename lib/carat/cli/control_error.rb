@@ -1,0 +1,9 @@
+# frozen_string_literal: true
+
+module Carat
+  module CLI
+    # A running server cannot be asked; the message is one line.
+    class ControlError < StandardError
+    end
+  end
+end

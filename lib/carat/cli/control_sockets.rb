@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "control_error"
+
+module Carat
+  module CLI
+    # The control sockets of running servers in a directory: each server has its own there, unless `control_socket` says
+    # otherwise.
+    class ControlSockets
+      NAME = /\Acarat-(\d+)\.sock\z/
+      private_constant :NAME
+
+      # `uid` is whose servers count; root's are everybody's.
+      def initialize(directory, uid: Process.euid)
+        @directory = directory
+        @uid = uid
+      end
+
+      # Returns the path of the socket of the server with this process id. Raises ControlError.
+      def of(pid)
+        running.fetch(pid) do
+          raise ControlError, "carat: no server with process id #{pid} has a control socket in #{@directory}; " \
+                              "name the socket with --control-socket#{list}"
+        end
+      end
+
+      # Returns the path of the only server's socket. Raises ControlError when there is none, or more than one.
+      def only
+        case running.size
+        when 1 then running.values.first
+        when 0 then raise ControlError, "carat: no server of yours has a control socket in #{@directory}; " \
+                                        "name the socket with --control-socket"
+        else raise ControlError, "carat: several servers are running; choose one with --pid#{list}"
+        end
+      end
+
+      # Returns the paths of the sockets on which somebody listens, by process id.
+      def running
+        @running ||= Dir.children(@directory).sort.filter_map do |name|
+          path = File.join(@directory, name)
+          [Integer(Regexp.last_match(1), 10), path] if NAME.match(name) && own?(path) && answers?(path)
+        end.to_h
+      rescue SystemCallError => e
+        raise ControlError, "carat: #{@directory}: #{e.message}"
+      end
+
+      private
+
+      def list
+        ": #{running.keys.join(", ")}" if running.any?
+      end
+
+      # Anybody can make a file in /var/tmp.
+      def own?(path)
+        stat = File.lstat(path)
+        stat.socket? && (@uid.zero? || stat.uid == @uid)
+      rescue SystemCallError
+        false
+      end
+
+      def answers?(path)
+        UNIXSocket.open(path, &:itself)
+        true
+      rescue SystemCallError
+        false # the server has been killed, and its file has stayed
+      end
+    end
+  end
+end

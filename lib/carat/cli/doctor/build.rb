@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "../../native_path"
+require_relative "finding"
+
+module Carat
+  module CLI
+    class Doctor
+      # Whether all parts are built for this Ruby.
+      class Build
+        # `directory` is where they are, or nil; the block loads the extension.
+        def initialize(_configuration, directory: NativePath.directory, &load)
+          @directory = directory
+          @load = load || -> { require "carat/native" }
+        end
+
+        def finding
+          return problem("not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}") unless @directory
+          return problem("#{edge} is not executable") unless File.executable?(edge)
+
+          @load.call
+          Finding.ok("build", "edge, allocator and extension for Ruby #{NativePath::ABI} are in #{@directory}")
+        rescue LoadError => e
+          problem("#{e.message.lines.first.chomp}; #{NativePath.remedy}")
+        end
+
+        private
+
+        def edge
+          File.join(@directory, NativePath::EDGE)
+        end
+
+        def problem(sentence)
+          Finding.problem("build", sentence)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require_relative "finding"
+
+module Carat
+  module CLI
+    class Doctor
+      # Whether the files in spool_dir are more than memory.
+      class SpoolMemory
+        TYPES = %w[tmpfs ramfs].freeze
+        MOUNTS = "/proc/self/mountinfo"
+
+        # `mounts` is the text of proc(5)'s mountinfo.
+        def initialize(configuration, mounts: File.read(MOUNTS))
+          @directory = configuration[:spool_dir]
+          @mounts = mounts
+        end
+
+        def finding
+          return Finding.ok("spool_dir", "#{@directory} is not in memory") unless TYPES.include?(type)
+
+          Finding.warning("spool_dir", "#{@directory} is a #{type}: a file there is memory; " \
+                                       "set spool_dir to a directory on a disk")
+        end
+
+        private
+
+        # The type stands behind a lone dash, after a number of fields that varies.
+        def type
+          mount = @mounts.lines.map(&:split).find { |fields| fields[2] == device }
+          mount && mount[mount.index("-") + 1]
+        end
+
+        def device
+          stat = File.stat(@directory)
+          "#{stat.dev_major}:#{stat.dev_minor}"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "dsl"
+
+module Carat
+  module Config
+    # A config file in Ruby, such as carat.rb.
+    class ConfigFile
+      # The places where a file is looked for when none is named, relative to the working directory.
+      PLACES = %w[carat.rb config/carat.rb].freeze
+
+      # A block of the top level, so that the file sees no local variable and no constant of ours.
+      SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
+      private_constant :SCOPE
+
+      # Returns the absolute path of the first file of PLACES that is there, or nil.
+      def self.find
+        PLACES.map { |place| File.expand_path(place) }.find { |path| File.file?(path) }
+      end
+
+      def initialize(path)
+        @path = path
+        @root = Dir.pwd
+      end
+
+      # Runs the file; its options go to `settings` and its blocks to `hooks`. Raises ConfigError, also for what the
+      # file itself raises.
+      def run(settings, hooks)
+        scope = DSL.new(settings, hooks, @root).instance_exec(&SCOPE)
+        scope.eval(File.read(@path, encoding: Encoding::UTF_8), @path)
+      rescue ConfigError
+        raise
+      rescue SyntaxError => e
+        raise ConfigError, syntax_problem(e)
+      rescue StandardError, ScriptError => e
+        raise ConfigError, "#{place(e)}: #{e.class}: #{first_line(e)}"
+      end
+
+      private
+
+      def place(error)
+        frame = error.backtrace_locations&.find { |location| location.path == @path }
+        frame ? "#{name}:#{frame.lineno}" : name
+      end
+
+      # Ruby 3.1 says what is wrong in the first line; from 3.4 on it stands after the caret below the code.
+      def syntax_problem(error)
+        detail = error.message[/^[\s|]*\^~* (.+)$/, 1]
+        [first_line(error).delete_suffix(" (SyntaxError)").delete_prefix("#{@root}/"), detail].compact.join(": ")
+      end
+
+      def first_line(error)
+        error.message.lines.first.to_s.chomp
+      end
+
+      def name
+        @path.delete_prefix("#{@root}/")
+      end
+    end
+  end
+end

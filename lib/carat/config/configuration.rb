@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "../cli/command_line"
+require_relative "config_file"
+require_relative "hooks"
+require_relative "options"
+require_relative "settings"
+require_relative "variables"
+
+module Carat
+  module Config
+    # The options as they stand once all sources are read: flag > config file > environment variable > default.
+    class Configuration
+      # The blocks that the config file gave, as Hooks.
+      attr_reader :hooks
+
+      # Absolute path of the config file that was read, or nil.
+      attr_reader :config_path
+
+      # Reads flags, the config file and `env`; see #initialize. Raises ConfigError.
+      def self.from_argv(argv, env: ENV)
+        new(CLI::CommandLine.new(argv).settings, env)
+      end
+
+      # `flags` are Settings; `env` is ENV or a Hash, in which RACK_ENV (and RAILS_ENV, where Carat was told which
+      # environment to use) is set to the environment before the config file runs. `only` names the options that matter,
+      # if not all do. Raises ConfigError.
+      def initialize(flags, env, only: Options.map(&:name))
+        @flags = flags
+        @file = Settings.new
+        @env = env
+        @hooks = Hooks.new
+        @config_path = resolve(Options.fetch(:config)) || ConfigFile.find
+        run_config_file
+        @file.freeze
+        @values = only.to_h { |name| [name, resolve(Options.fetch(name))] }.freeze
+      end
+
+      # Returns the value of the option called `name`, a Symbol; raises KeyError.
+      def [](name)
+        @values.fetch(name)
+      end
+
+      # Returns the options that the edge reads as a Hash by name.
+      def for_edge
+        Options.for_edge.to_h { |option| [option.name, self[option.name]] }
+      end
+
+      private
+
+      def run_config_file
+        export_environment
+        return unless config_path
+
+        ConfigFile.new(config_path).run(@file, hooks)
+        export_environment
+      end
+
+      def resolve(option)
+        settings = [@flags, @file].find { |source| source.key?(option.name) } || fallback(option)
+        settings.fetch(option.name)
+      end
+
+      def fallback(option)
+        settings = Settings.new
+        Variables.new(@env).read(option, settings)
+        settings.set(option, option.default, option.name) unless settings.key?(option.name)
+        settings
+      end
+
+      # Rails asks RAILS_ENV before RACK_ENV, so a choice made for Carat sets both; otherwise RAILS_ENV stays its own.
+      def export_environment
+        option = Options.fetch(:environment)
+        @env["RACK_ENV"] = resolve(option)
+        chosen = [@flags, @file].any? { |source| source.key?(option.name) } ||
+                 Variables.new(@env).given?(option.variables.first)
+        @env["RAILS_ENV"] = resolve(option) if chosen
+      end
+    end
+  end
+end

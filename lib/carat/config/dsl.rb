@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require_relative "config_error"
+require_relative "hooks"
+require_relative "options"
+require_relative "spelling"
+
+module Carat
+  module Config
+    # What `self` is in the config file: one method for each option and each hook.
+    class DSL
+      # `settings` and `hooks` take what the file declares; `root`, a directory, is left out of the places in errors.
+      def initialize(settings, hooks, root)
+        @settings = settings
+        @hooks = hooks
+        @root = root
+      end
+
+      Options.from(:file).each do |option|
+        define_method(option.name) do |*values|
+          place = "#{caller_place}: #{option.name}"
+          values = [values.flatten] if option.list?
+          raise ConfigError, "#{place}: takes one value (#{values.size} given)" if values.size != 1
+
+          @settings.set(option, values.first, place)
+        end
+      end
+
+      Hooks::TABLE.each_key do |name|
+        define_method(name) do |&block|
+          raise ConfigError, "#{caller_place}: #{name}: takes a block" unless block
+
+          @hooks.add(name, &block)
+        end
+      end
+
+      private
+
+      def method_missing(name, *)
+        known = [*Options.from(:file).map(&:name), *Hooks::TABLE.keys]
+        raise ConfigError, "#{caller_place}: #{name}: no such option#{Spelling.hint(name, known)}"
+      end
+
+      def respond_to_missing?(_name, _include_private = false)
+        false
+      end
+
+      def caller_place
+        location = caller_locations.find { |frame| frame.path != __FILE__ }
+        "#{location.path.delete_prefix("#{@root}/")}:#{location.lineno}"
+      end
+    end
+  end
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+module Carat
+  module Config
+    # The blocks of the config file that run at points of the processes' life.
+    class Hooks
+      # Each hook's name, and when its blocks run.
+      TABLE = {
+        on_mold_boot: "In the mold, once, when it has loaded the application.",
+        before_fork: "In the mold, before each fork of a worker: close what may not be shared.",
+        after_fork: "In each new worker, right after the fork: open connections again.",
+        on_worker_boot: "In each worker, before its first request.",
+        on_worker_shutdown: "In each worker, after its last request.",
+        before_refork: "In a worker that is to be the next mold: close what may not be shared, end threads.",
+        after_refork: "In that worker, when it is the mold."
+      }.freeze
+
+      def initialize
+        @blocks = TABLE.transform_values { [] }
+      end
+
+      # Adds a block to the hook called `name`; raises KeyError for a name that is not in TABLE.
+      def add(name, &block)
+        @blocks.fetch(name) << block
+      end
+
+      # Calls the hook's blocks with `arguments` in the order in which they were declared; what they raise goes through.
+      # Raises KeyError for a name that is not in TABLE.
+      def run(name, *arguments)
+        @blocks.fetch(name).each { |block| block.call(*arguments) }
+      end
+    end
+  end
+end

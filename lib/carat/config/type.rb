@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require_relative "invalid_value"
+require_relative "type/address_list"
+require_relative "type/boolean"
+require_relative "type/byte_count"
+require_relative "type/choice"
+require_relative "type/directory"
+require_relative "type/file_path"
+require_relative "type/gc_policy"
+require_relative "type/log_file"
+require_relative "type/memory_budget"
+require_relative "type/refork_rule"
+require_relative "type/seconds"
+require_relative "type/socket_path"
+require_relative "type/target_list"
+require_relative "type/text"
+require_relative "type/whole_number"
+require_relative "type/worker_count"
+
+module Carat
+  module Config
+    # What the values of an option look like. Each type answers `parse(value)`, which takes what a flag, a variable or
+    # the config file gave and raises InvalidValue; `text(value)`, for readers; and `metavar`, for the help.
+    module Type
+      NAMES = {
+        addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
+        file: File, gc: GcPolicy, integer: WholeNumber, log: LogFile, memory: MemoryBudget, refork: ReforkRule,
+        seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, workers: WorkerCount
+      }.freeze
+
+      # Returns the type called `name`, limited to `within` (a Range or a list of words) where the type has a limit.
+      def self.build(name, within = nil)
+        type = NAMES.fetch(name)
+        within ? type.new(within) : type.new
+      end
+
+      # Returns `value`, a String or Pathname, as an absolute path; raises InvalidValue for anything else.
+      def self.absolute_path(value)
+        path = value.respond_to?(:to_path) ? value.to_path : value
+        return ::File.expand_path(path) if path.is_a?(String) && path.match?(/\A[^\0]+\z/)
+
+        raise InvalidValue, "#{value.inspect} is not a path"
+      rescue ArgumentError => e
+        raise InvalidValue, "#{value.inspect} is not a path: #{e.message}" # ~nobody/file
+      end
+    end
+  end
+end

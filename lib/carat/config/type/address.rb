@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require_relative "../invalid_value"
+require_relative "socket_path"
+
+module Carat
+  module Config
+    module Type
+      # One address to listen on, checked and written in one way: `tcp://host:port`, `tcp://[::1]:port`,
+      # `unix:///path?mode=0660` or `fd://3`.
+      module Address
+        FORMS = "tcp://HOST:PORT, unix:///PATH?mode=0660 or fd://NUMBER"
+        TCP = %r{\Atcp://([\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
+        UNIX = %r{\Aunix://([^?]+)(?:\?mode=0?([0-7]{3}))?\z}
+        FD = %r{\Afd://(\d{1,7})\z}
+
+        module_function
+
+        # Returns the address as the edge reads it, a relative socket path made absolute; raises InvalidValue.
+        def parse(text)
+          case text.to_s
+          when TCP then tcp(text, Regexp.last_match(1), Regexp.last_match(2).to_i)
+          when UNIX then unix(text, Regexp.last_match(1), Regexp.last_match(2))
+          when FD then fd(text, Regexp.last_match(1).to_i)
+          else refuse(text, "is not an address; write #{FORMS}")
+          end
+        end
+
+        def tcp(text, host, port)
+          refuse(text, "has no port from 0 to 65535") if port > 65_535
+          refuse(text, "has a host that is not an IPv6 address") if host.start_with?("[") && !ipv6?(host)
+          "tcp://#{host}:#{port}"
+        end
+
+        def unix(text, path, mode)
+          path = ::File.expand_path(path)
+          problem = SocketPath.problem(path)
+          refuse(text, problem) if problem
+          mode ? "unix://#{path}?mode=0#{mode}" : "unix://#{path}"
+        end
+
+        def fd(text, number)
+          refuse(text, "has no number of 3 or more") if number < 3
+          "fd://#{number}"
+        end
+
+        def ipv6?(host)
+          require "ipaddr"
+          IPAddr.new(host).ipv6?
+        rescue IPAddr::Error
+          false
+        end
+
+        def refuse(text, problem)
+          raise InvalidValue, "#{text.inspect} #{problem}"
+        end
+
+        private_class_method :tcp, :unix, :fd, :ipv6?, :refuse
+      end
+    end
+  end
+end

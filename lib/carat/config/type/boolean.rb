@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Carat
+  module Config
+    module Type
+      # True or false; its flag takes no value.
+      class Boolean
+        WORDS = {
+          "true" => true, "yes" => true, "on" => true, "1" => true,
+          "false" => false, "no" => false, "off" => false, "0" => false
+        }.freeze
+
+        # Reads true, false, or one of WORDS in any case; raises InvalidValue.
+        def parse(value)
+          WORDS.fetch(value.to_s.downcase) { raise InvalidValue, "#{value.inspect} is not true or false" }
+        end
+
+        def text(value)
+          value.to_s
+        end
+
+        def metavar
+          nil
+        end
+      end
+    end
+  end
+end

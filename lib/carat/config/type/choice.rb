@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+module Carat
+  module Config
+    module Type
+      # One of a few words.
+      class Choice
+        def initialize(words)
+          @words = words
+        end
+
+        # Reads one of the words, as String or Symbol; raises InvalidValue.
+        def parse(value)
+          return value.to_s if @words.include?(value.to_s)
+
+          words = @words.join(", ")
+          raise InvalidValue, "#{value.inspect} is not one of: #{words}"
+        end
+
+        def text(value)
+          value
+        end
+
+        def metavar
+          @words.join("|")
+        end
+      end
+    end
+  end
+end

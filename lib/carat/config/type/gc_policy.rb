@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require_relative "../invalid_value"
+require_relative "gc_variable"
+
+module Carat
+  module Config
+    module Type
+      # How far the heap of Ruby's garbage collector grows: as Carat wants it, as Ruby does, or by figures of one's own.
+      class GcPolicy
+        WORDS = %w[frugal ruby].freeze
+        EXAMPLES = 'such as "frugal", "ruby" or heap_growth_factor: 1.1'
+
+        # Reads one of WORDS, or a Hash of numbers by the names of Ruby's variables as GcVariable reads them;
+        # returns the word, or a Hash of text by the variables' names. Raises InvalidValue.
+        def parse(value)
+          return value.to_s if WORDS.include?(value.to_s)
+          return value.to_h { |name, figure| GcVariable.parse(name, figure) } if value.is_a?(Hash) && value.any?
+
+          raise InvalidValue, "#{value.inspect} is not a policy for the garbage collector, #{EXAMPLES}"
+        end
+
+        def text(value)
+          value.is_a?(Hash) ? value.map { |name, figure| "#{name}=#{figure}" }.join(" ") : value
+        end
+
+        def metavar
+          WORDS.join("|")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require_relative "options"
+require_relative "settings"
+
+module Carat
+  module Config
+    # The options that environment variables set; one that is empty counts as not set.
+    class Variables
+      PORT = Type::WholeNumber.new(0..65_535)
+      private_constant :PORT
+
+      def initialize(env)
+        @env = env
+      end
+
+      # Sets `option` in `settings` from the strongest of its variables, if there is one; raises ConfigError.
+      def read(option, settings)
+        name = option.variables.find { |variable| given?(variable) }
+        settings.set(option, value(option, name), name) if name
+      rescue InvalidValue => e
+        raise ConfigError, "#{name}: #{e.message}"
+      end
+
+      # Whether the variable called `name` is set and not empty.
+      def given?(name)
+        !@env.fetch(name, "").strip.empty?
+      end
+
+      private
+
+      def value(option, name)
+        text = @env.fetch(name).strip
+        return "tcp://0.0.0.0:#{PORT.parse(text)}" if name == "PORT"
+
+        option.list? ? text.split(",").map(&:strip) : text
+      end
+    end
+  end
+end

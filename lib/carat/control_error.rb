@@ -1,7 +1,0 @@
-# frozen_string_literal: true
-
-module Carat
-  # A running server cannot be asked; the message is one line.
-  class ControlError < StandardError
-  end
-end

@@ -1,7 +1,0 @@
-# frozen_string_literal: true
-
-module Carat
-  # A value that its type cannot read; the message says what is wrong and leaves the place to the caller.
-  class InvalidValue < StandardError
-  end
-end

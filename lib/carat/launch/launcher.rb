@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "json"
+require "rbconfig"
+require_relative "inherited_descriptors"
+require_relative "launch_error"
+require_relative "mold_environment"
+require_relative "../native_path"
+require_relative "preload"
+require_relative "../version"
+
+module Carat
+  module Launch
+    # Turns this process into the edge, which starts everything else.
+    class Launcher
+      LIBRARY = File.expand_path("../..", __dir__)
+      BOOT = "module Carat; Processes::Mold.start(ARGV); end"
+
+      # `configuration` is a Configuration; `argv` are the words from which the mold reads it again; `edge` is the path
+      # of the edge program, or nil when it is not built.
+      def initialize(configuration, argv, edge: NativePath.edge)
+        @configuration = configuration
+        @argv = argv
+        @edge = edge
+        @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
+      end
+
+      # Executes the edge and does not return; `log` is where words for the operator go. Raises LaunchError when it is
+      # missing or cannot be executed, ConfigError when an inherited descriptor is not what the configuration says.
+      def launch(log: $stderr)
+        raise LaunchError, "carat: not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless @edge
+
+        @descriptors.check
+        obstacle = Preload.new(@configuration, ENV).obstacle
+        log.write("carat: #{obstacle}\n") if obstacle
+        Process.exec(environment, [@edge, "carat-edge"], **@descriptors.redirections)
+      rescue SystemCallError => e
+        raise LaunchError, "carat: #{@edge} cannot be executed: #{e.message}"
+      end
+
+      # Returns what the edge reads from CARAT_EDGE_SETTINGS, as a Hash by name.
+      def edge_settings
+        @configuration.for_edge.merge(
+          bind: @descriptors.addresses, ready_fd: @descriptors.ready,
+          mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
+          version: VERSION, directory: Dir.pwd
+        )
+      end
+
+      private
+
+      def environment
+        { "CARAT_EDGE_SETTINGS" => JSON.generate(edge_settings), **@descriptors.variables }
+      end
+
+      def mold_command
+        paths = [LIBRARY, NativePath.directory].compact.uniq.flat_map { |path| ["-I", path] }
+        [RbConfig.ruby, *paths, "-r", "carat/processes/mold", "-e", BOOT, "--", *@argv]
+      end
+    end
+  end
+end

@@ -1,7 +1,0 @@
-# frozen_string_literal: true
-
-module Carat
-  # What the first mold has loaded and every process after it has: the Rack application, the Configuration and the
-  # EnvTemplate.
-  Loaded = Struct.new(:app, :configuration, :template)
-end

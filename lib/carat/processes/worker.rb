@@ -1,0 +1,127 @@
+# frozen_string_literal: true
+
+require_relative "boot_failure"
+require_relative "collector_clock"
+require_relative "../response/error_report"
+require_relative "stats_report"
+require_relative "../request/lane"
+require_relative "promotion"
+require_relative "signals"
+require_relative "worker_exit"
+
+module Carat
+  module Processes
+    # A process that serves: its main thread listens to the edge, and each of its lanes has a thread.
+    class Worker
+      class << self
+        # The worker that this process is; nil in any other.
+        attr_accessor :current
+      end
+
+      # `order` is a WorkerOrder, `loaded` a Loaded.
+      def initialize(order, loaded)
+        @order = order
+        @loaded = loaded
+        @app, @configuration, @template = *loaded
+        @control = Native::Control.new(order.control)
+      end
+
+      # Serves until the edge wants no more of it. Returns the Promotion of a worker that is to be the next mold, and
+      # nil for one that ends. Exits with 1 when a hook raises or the edge is not understood.
+      def run
+        WorkerExit.arrange
+        @collector = CollectorClock.new
+        Worker.current = self
+        Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
+        @control.hello(:worker)
+        Signals.on_term { @control.leaving }
+        boot
+        generation = listen
+        finish
+        promotion(generation) if generation
+      rescue StandardError => e
+        report(e)
+        @control.boot_failed(BootFailure.new(e).to_s) if generation
+        exit(1)
+      end
+
+      # What it does: its number, its generation, its process id, the figures of each lane, and what the garbage
+      # collector costs (CollectorClock#stats).
+      def stats
+        { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats),
+          **@collector.stats }
+      end
+
+      private
+
+      def boot
+        %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
+        @lanes = @order.lanes.map { |sockets| lane(Native::Lane.new(*sockets, @template.to_h)) }
+        @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
+        @control.ready
+      rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
+        @control.boot_failed(BootFailure.new(e).to_s)
+        exit(1)
+      end
+
+      def lane(native)
+        options = { spool_dir: @configuration[:spool_dir] }
+        return Request::Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
+
+        options.update(capacity: @configuration[:fibers], stall_warning: @configuration[:stall_warning])
+        Request::FiberLane.new(@app, native, say: method(:say), **options) { @control.leaving }
+      end
+
+      def start(lane, number)
+        Thread.new do
+          Thread.current.name = "carat lane #{number}"
+          serve(lane)
+        end
+      end
+
+      def serve(lane)
+        lane.run
+      rescue StandardError => e
+        report(e)
+        @control.leaving
+      end
+
+      # Returns when this worker is to serve no more: the generation whose mold it becomes, or nil.
+      def listen
+        while (message, *details = @control.receive)
+          case message
+          when :drain then return
+          when :promote then return details.first
+          when :ask_figures then @control.figures(StatsReport.new(stats).to_json)
+          when :ask_stack then @control.stack(details.first, stack_of(*details))
+          end
+        end
+        exit!(1) # The edge is gone, and with it everybody who waits for an answer.
+      end
+
+      def stack_of(lane, request_id)
+        @lanes[lane]&.backtrace(request_id).to_a.join("\n")
+      end
+
+      def finish
+        @lanes.each(&:drain)
+        @threads.each(&:join)
+        @configuration.hooks.run(:on_worker_shutdown, @order.worker)
+      end
+
+      # What only a worker has is garbage from now on.
+      def promotion(generation)
+        Worker.current = @lanes = @threads = nil
+        Promotion.new(@control, @loaded, generation)
+      end
+
+      def report(error)
+        $stderr.write("carat: worker=#{@order.worker}: #{Response::ErrorReport.new(error)}")
+      end
+
+      def say(words)
+        $stderr.write("carat: worker=#{@order.worker}: #{words}\n")
+      end
+    end
+  end
+end

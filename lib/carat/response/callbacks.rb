@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "../application_errors"
+
+module Carat
+  module Response
+    # Runs what the application wants done after its answer: `rack.after_reply` and `rack.response_finished`.
+    class Callbacks
+      # `native` is a Native::Lane, `log` an ErrorLog.
+      def initialize(native, log)
+        @native = native
+        @log = log
+      end
+
+      # Sends the answer, then runs the callables; what one of them raises is reported and keeps no other from running.
+      def run(env, status, headers, error)
+        after_reply = env["rack.after_reply"]
+        finished = env["rack.response_finished"]
+        return if idle?(after_reply) && idle?(finished)
+
+        @native.flush
+        after_reply&.each { |callable| attempt(env) { callable.call } }
+        finished&.reverse_each { |callable| attempt(env) { callable.call(env, status, headers, error) } }
+      end
+
+      private
+
+      def idle?(list)
+        list.nil? || list.empty?
+      end
+
+      def attempt(env)
+        yield
+      rescue *APPLICATION_ERRORS => e
+        @log.add(e, env)
+      end
+    end
+  end
+end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "header_list"
+
+module Carat
+  module Response
+    # The status and the headers of an answer as the application gave them.
+    class ResponseHead
+      def initialize(status, headers)
+        @status = status
+        @headers = headers
+      end
+
+      # Yields the status and the headers as they are and, when the block returns false, once more in the plain form
+      # that Native::Lane reads. Raises Native::InvalidResponse.
+      def offer
+        yield(@status, @headers) || yield(status, HeaderList.flatten(@headers)) ||
+          raise(Native::InvalidResponse, "the headers have a name without a value")
+      end
+
+      # Whether this status comes without a body: RFC 9110, 6.4.1.
+      def bodiless?
+        [204, 304].include?(status)
+      end
+
+      # Returns the declared length of the body in bytes, or nil.
+      def content_length
+        return unless @headers.respond_to?(:each)
+
+        @headers.each { |name, value| return Integer(value.to_s, 10, exception: false) if length?(name) }
+        nil
+      end
+
+      private
+
+      def status
+        return @status if @status.is_a?(Integer)
+        raise Native::InvalidResponse, "the status is #{@status.class}, without to_i" unless @status.respond_to?(:to_i)
+
+        @status.to_i
+      end
+
+      def length?(name)
+        name.is_a?(String) && name.casecmp?("content-length")
+      end
+    end
+  end
+end

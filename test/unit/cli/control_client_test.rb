@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/control_client"
+require_relative "../../support/workplace"
+
+module Carat
+  class ControlClientTest < Minitest::Test
+    include Support::Workplace
+
+    OK = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n"
+
+    def test_the_body_of_the_answer_is_returned
+      request = answering("#{OK}{}\n") { assert_equal "{}\n", get }
+
+      assert_equal "GET /memory HTTP/1.1\r\n", request.lines.first
+      assert_includes request, "\r\nConnection: close\r\n"
+    end
+
+    def test_an_answer_may_come_in_pieces
+      answering("#{OK}{", "}\n") { assert_equal "{}\n", get }
+    end
+
+    def test_another_status_is_one_line
+      answering("HTTP/1.1 503 Service Unavailable\r\n\r\n") do
+        assert_refused "carat: #{socket}: it answers \"HTTP/1.1 503 Service Unavailable\""
+      end
+      answering("") { assert_refused "carat: #{socket}: it does not answer" }
+    end
+
+    def test_a_server_that_is_gone_is_one_line
+      assert_refused "carat: #{socket}: no server listens there"
+      UNIXServer.new(socket).close
+
+      assert_refused "carat: #{socket}: no server listens there"
+    end
+
+    def test_a_server_that_says_nothing_is_not_waited_for_long
+      server = UNIXServer.new(socket)
+
+      assert_refused "carat: #{socket}: no answer within 0.01 s", deadline: 0.01
+    ensure
+      server.close
+    end
+
+    def test_a_path_that_is_too_long_is_one_line
+      error = assert_raises(CLI::ControlError) { CLI::ControlClient.new("/#{"x" * 200}").get("/memory") }
+
+      assert_equal 1, error.message.lines.size
+    end
+
+    private
+
+    def socket
+      path("carat.sock")
+    end
+
+    def get(deadline: 5)
+      CLI::ControlClient.new(socket, deadline:).get("/memory")
+    end
+
+    # Serves one client, and returns what it has asked.
+    def answering(*pieces)
+      server = UNIXServer.new(socket)
+      thread = Thread.new { serve(server.accept, pieces) }
+      yield
+      thread.value
+    ensure
+      server.close
+      File.delete(socket)
+    end
+
+    def serve(client, pieces)
+      request = client.gets("\r\n\r\n")
+      pieces.each { |piece| client.write(piece) && client.flush }
+      request
+    ensure
+      client.close
+    end
+
+    def assert_refused(message, **options)
+      assert_equal message, assert_raises(CLI::ControlError) { get(**options) }.message
+    end
+  end
+end

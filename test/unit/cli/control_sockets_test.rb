@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/control_sockets"
+require_relative "../../support/workplace"
+
+module Carat
+  class ControlSocketsTest < Minitest::Test
+    include Support::Workplace
+
+    def teardown
+      @servers&.each(&:close)
+      super
+    end
+
+    def test_the_only_server_is_found
+      listen(42)
+
+      assert_equal path("carat-42.sock"), sockets.only
+      assert_equal path("carat-42.sock"), sockets.of(42)
+    end
+
+    def test_servers_that_are_gone_and_other_files_do_not_count
+      listen(42)
+      listen(43).close
+      write("carat-44.sock", "")
+      UNIXServer.new("carat-4x.sock").close
+
+      assert_equal({ 42 => path("carat-42.sock") }, sockets.running)
+    end
+
+    def test_one_of_several_has_to_be_chosen
+      [43, 42].each { |pid| listen(pid) }
+
+      assert_refused("carat: several servers are running; choose one with --pid: 42, 43") { sockets.only }
+      assert_equal path("carat-43.sock"), sockets.of(43)
+      assert_refused("carat: no server with process id 7 has a control socket in #{@workplace}; " \
+                     "name the socket with --control-socket: 42, 43") { sockets.of(7) }
+    end
+
+    def test_without_a_server_there_is_none
+      assert_refused("carat: no server of yours has a control socket in #{@workplace}; " \
+                     "name the socket with --control-socket") { sockets.only }
+    end
+
+    def test_the_sockets_of_other_users_count_for_root_alone
+      listen(42)
+      stranger = File.stat("carat-42.sock").uid + 1
+
+      assert_empty CLI::ControlSockets.new(@workplace, uid: stranger).running
+      refute_empty CLI::ControlSockets.new(@workplace, uid: 0).running
+    end
+
+    def test_a_directory_that_is_gone_is_one_line
+      assert_refused(%r{\Acarat: /nowhere: No such file[^\n]*\z}) { CLI::ControlSockets.new("/nowhere").only }
+    end
+
+    private
+
+    def sockets
+      CLI::ControlSockets.new(@workplace)
+    end
+
+    def listen(pid)
+      UNIXServer.new("carat-#{pid}.sock").tap { |server| (@servers ||= []) << server }
+    end
+
+    def assert_refused(message, &block)
+      assert_operator message, :===, assert_raises(CLI::ControlError, &block).message
+    end
+  end
+end

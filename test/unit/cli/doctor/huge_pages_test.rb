@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/doctor/huge_pages"
+
+module Carat
+  class DoctorHugePagesTest < Minitest::Test
+    def test_those_that_are_asked_for_are_well
+      assert_equal(%i[ok ok ok], ["always [madvise] never", "always madvise [never]", nil].map { finding(_1).level })
+    end
+
+    def test_those_that_nobody_asked_for_are_a_warning
+      assert_match(/\Awarning  huge pages: the kernel makes them everywhere: .* echo madvise > /,
+                   finding("[always] madvise never").to_s)
+    end
+
+    private
+
+    def finding(modes)
+      CLI::Doctor::HugePages.new({}, modes:).finding
+    end
+  end
+end

@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/doctor/ruby_build"
+
+module Carat
+  class DoctorRubyBuildTest < Minitest::Test
+    Yjit = Struct.new(:enabled?)
+
+    def test_it_tells_whether_there_is_yjit_and_whether_it_is_on
+      kinds = [nil, Yjit.new(false), Yjit.new(true)]
+      sentences = kinds.map { |yjit| CLI::Doctor::RubyBuild.new({}, yjit:).finding.to_s }
+
+      assert_match(/\Aok       ruby: #{RUBY_VERSION} is built without YJIT/, sentences[0])
+      assert_match(/has YJIT, and it is off .*: RUBYOPT=--yjit/, sentences[1])
+      assert_match(/runs with YJIT/, sentences[2])
+    end
+  end
+end

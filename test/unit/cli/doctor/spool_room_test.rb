@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/doctor/spool_room"
+
+module Carat
+  class DoctorSpoolRoomTest < Minitest::Test
+    LIMITS = { spool_dir: "/var/tmp", max_body: 1 << 30, spool_limit: 8 << 30 }.freeze
+
+    def test_room_for_all_that_the_limits_allow_is_well
+      assert_equal "ok       spool_dir: /var/tmp has 8 GiB free", finding(8 << 30).to_s
+    end
+
+    def test_less_room_than_one_limit_allows_is_a_warning_that_names_it
+      assert_equal "warning  spool_dir: /var/tmp has 7.5 GiB free, and spool_limit allows 8 GiB", finding(15 << 29).to_s
+      assert_equal "warning  spool_dir: /var/tmp has 0 B free, and max_body allows 1 GiB", finding(0).to_s
+    end
+
+    def test_df_is_asked
+      sentence = CLI::Doctor::SpoolRoom.new({ spool_dir: "/var/tmp", max_body: 1, spool_limit: 1 }).finding.sentence
+
+      assert_match(%r{\A/var/tmp has \d+(\.\d)? [KMGT]iB free\z}, sentence)
+    end
+
+    private
+
+    def finding(free)
+      CLI::Doctor::SpoolRoom.new(LIMITS, free:).finding
+    end
+  end
+end

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/doctor"
+
+module Carat
+  class DoctorTest < Minitest::Test
+    # A check that has found what the configuration says.
+    class Parrot
+      def initialize(configuration)
+        @level = configuration[:level]
+      end
+
+      def finding
+        CLI::Doctor::Finding.new(@level, "parrot", "has spoken")
+      end
+    end
+
+    def test_each_check_has_its_line
+      doctor = CLI::Doctor.new({ level: :warning }, checks: [Parrot, Parrot])
+
+      assert_equal ["warning  parrot: has spoken"] * 2, doctor.findings.map(&:to_s)
+    end
+
+    def test_only_a_problem_is_not_healthy
+      healthy = %i[ok warning problem].map { |level| CLI::Doctor.new({ level: }, checks: [Parrot]).healthy? }
+
+      assert_equal [true, true, false], healthy
+    end
+
+    def test_every_file_of_a_check_is_in_the_table
+      files = Dir.children(File.expand_path("../../../lib/carat/cli/doctor", __dir__)) - ["finding.rb"]
+
+      assert_equal files.sort, CLI::Doctor::CHECKS.map { |check| file_of(check) }.sort
+    end
+
+    private
+
+    def file_of(check)
+      "#{check.name.split("::").last.gsub(/(?<=[a-z])[A-Z]/) { |letter| "_#{letter}" }.downcase}.rb"
+    end
+  end
+end

@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "open3"
+require "rbconfig"
+require "stringio"
+require "carat/cli/program"
+require_relative "../../support/workplace"
+
+module Carat
+  class ProgramTest < Minitest::Test
+    include Support::Workplace
+
+    COMMAND = [RbConfig.ruby, File.expand_path("../../../exe/carat", __dir__)].freeze
+
+    # Stands where the launcher is, and remembers what it was given instead of becoming the edge.
+    class LauncherDouble
+      attr_reader :configuration, :argv
+
+      def initialize(problem = nil)
+        @problem = problem
+      end
+
+      def new(configuration, argv)
+        @configuration = configuration
+        @argv = argv
+        self
+      end
+
+      def launch
+        raise @problem if @problem
+      end
+    end
+
+    def test_the_server_is_launched_with_the_configuration_and_the_words
+      launcher = LauncherDouble.new
+
+      assert_equal 0, run_cli("-w2", launcher:)
+      assert_equal 2..2, launcher.configuration[:workers]
+      assert_equal ["-w2"], launcher.argv
+    end
+
+    def test_a_launch_that_fails_is_one_line_and_status_1
+      assert_equal 1, run_cli(launcher: LauncherDouble.new(Launch::LaunchError.new("carat: not built")))
+      assert_equal "carat: not built\n", @err.string
+    end
+
+    WORKERS = 'a number of workers up to 10000, such as 2, 1..8 or "auto"'
+
+    def test_a_bad_flag_variable_or_file_is_one_line_and_status_78
+      write("bad.rb", "\n\n\nworkers 'many'\n")
+      write("broken.rb", "workers (\n")
+
+      assert_equal [78, "--workers: \"many\" is not #{WORKERS}\n"], outcome("--workers=many")
+      assert_equal [78, "WEB_CONCURRENCY: \"x\" is not #{WORKERS}\n"],
+                   outcome(env: { "WEB_CONCURRENCY" => "x" })
+      assert_equal [78, "bad.rb:4: workers: \"many\" is not #{WORKERS}\n"], outcome("-Cbad.rb")
+      status, text = outcome("-Cbroken.rb")
+
+      assert_equal [78, 1], [status, text.lines.size]
+    end
+
+    def test_check_says_in_one_line_what_would_run
+      assert_equal 0, run_cli("check", "-w2", "-b", "tcp://127.0.0.1:0")
+      assert_equal "carat: the configuration is valid: #{path("config.ru")}, workers 2, threads 3, tcp://127.0.0.1:0\n",
+                   @out.string
+      assert_equal 0, run_cli("check", "-f256", "-b", "tcp://127.0.0.1:0")
+      assert_includes @out.string, "workers 1, fibers 256, tcp"
+    end
+
+    def test_check_finds_what_is_wrong
+      assert_equal [78, "-b: \"9292\" is not an address; write #{Config::Type::Address::FORMS}\n"],
+                   outcome("check", "-b", "9292")
+    end
+
+    def test_doctor_prints_a_line_for_each_check
+      assert_equal 0, run_cli("doctor", "--spool-dir", @workplace)
+      assert_equal 1 + CLI::Doctor::CHECKS.size, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size
+    end
+
+    def test_doctor_fails_when_there_is_a_problem_and_when_the_configuration_is_wrong
+      assert_equal 1, run_cli("doctor", "--spool-dir", "/proc/self/task")
+      assert_match(/^problem  spool_dir: no file can be made/, @out.string)
+      assert_equal [78, "--workers: needs a value\n"], outcome("doctor", "--workers")
+    end
+
+    def test_help_and_version_need_no_application
+      File.delete("config.ru")
+
+      assert_equal 0, run_cli("--help")
+      assert_equal CLI::Help.new.to_s, @out.string
+      assert_equal 0, run_cli("--version")
+      assert_equal "carat #{VERSION}\n", @out.string
+    end
+
+    def test_memory_says_in_one_line_that_no_server_runs
+      File.delete("config.ru")
+
+      assert_equal [1, "carat: no server of yours has a control socket in #{@workplace}; " \
+                       "name the socket with --control-socket\n"], outcome("memory", "--spool-dir", @workplace)
+      assert_equal [1, "carat: #{path("carat.sock")}: no server listens there\n"],
+                   outcome("memory", "--control-socket", "carat.sock")
+    end
+
+    def test_memory_looks_where_the_configuration_says
+      write("carat.rb", "control_socket \"here.sock\"\n")
+
+      assert_equal [1, "carat: #{path("here.sock")}: no server listens there\n"], outcome("memory")
+    end
+
+    def test_help_for_one_command
+      assert_equal 0, run_cli("memory", "--help")
+      assert_equal CLI::MemoryHelp.new.to_s, @out.string
+    end
+
+    def test_the_command_exits_with_the_status
+      assert_equal ["carat #{VERSION}\n", "", 0], command("--version")
+      File.delete("config.ru")
+      problem = "rackup: there is no file #{path("config.ru")}; start carat beside it, or name one: " \
+                "carat path/to/config.ru\n"
+
+      assert_equal ["", problem, 78], command("check")
+    end
+
+    private
+
+    def outcome(...)
+      [run_cli(...), @err.string]
+    end
+
+    def run_cli(*words, env: {}, launcher: LauncherDouble.new)
+      @out = StringIO.new
+      @err = StringIO.new
+      CLI::Program.new(words, env:, out: @out, err: @err, launcher:).run
+    end
+
+    def command(*words)
+      out, err, status = Open3.capture3({ "PORT" => nil, "WEB_CONCURRENCY" => nil }, *COMMAND, *words)
+      [out, err, status.exitstatus]
+    end
+  end
+end

@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/config/options"
+
+module Carat
+  class OptionsTest < Minitest::Test
+    ROOT = File.expand_path("../../..", __dir__)
+
+    def test_the_page_of_options_is_the_one_that_the_table_makes
+      page = File.read(File.join(ROOT, "docs/options.md"))
+
+      assert_equal Config::Options.to_markdown, page,
+                   "run: ruby -Ilib -rcarat/config/options " \
+                   "-e 'module Carat; puts Config::Options.to_markdown; end' > docs/options.md"
+    end
+
+    def test_the_edge_reads_exactly_the_options_that_the_table_marks
+      settings = File.read(File.join(ROOT, "crates/carat-edge/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
+      fields = settings.scan(/^ +pub\S* (\w+):/).flatten.map(&:to_sym)
+
+      beside = %i[version directory mold_command mold_environment]
+
+      assert_equal Config::Options.for_edge.map(&:name).sort, (fields - beside).sort
+    end
+
+    def test_names_flags_and_variables_are_unique
+      %i[name flag short].each do |part|
+        values = Config::Options.filter_map(&part)
+        assert_equal values.uniq, values
+      end
+      variables = Config::Options.flat_map(&:variables)
+      assert_equal variables.uniq, variables
+    end
+
+    def test_each_option_is_documented_in_one_sentence
+      Config::Options.each do |option|
+        assert_match(/\A[A-Z][^.]+\.\z/, option.doc, option.name)
+      end
+    end
+
+    def test_each_default_is_a_value_of_its_type
+      Config::Options.reject { |option| option.type == :file }.each do |option|
+        option.parse(option.default)
+      end
+    end
+
+    def test_variables_of_our_own_are_stronger_than_common_ones
+      assert_equal %w[CARAT_WORKERS WEB_CONCURRENCY], Config::Options.fetch(:workers).variables
+      assert_equal %w[CARAT_ENVIRONMENT RACK_ENV RAILS_ENV], Config::Options.fetch(:environment).variables
+    end
+
+    def test_the_config_file_and_the_ready_descriptor_are_not_for_the_config_file
+      assert_equal %i[config ready_fd], (Config::Options.to_a - Config::Options.from(:file)).map(&:name)
+      assert_empty Config::Options.fetch(:ready_fd).variables
+    end
+
+    def test_an_option_that_does_not_exist_raises_key_error
+      assert_raises(KeyError) { Config::Options.fetch(:wokers) }
+    end
+  end
+end

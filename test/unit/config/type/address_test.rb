@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/config/type"
+require_relative "../../../support/workplace"
+
+module Carat
+  class AddressTest < Minitest::Test
+    include Support::Workplace
+
+    def test_tcp_addresses_have_a_host_and_a_port
+      %w[tcp://0.0.0.0:9292 tcp://localhost:0 tcp://[::1]:80 tcp://[fe80::1%eth0]:65535].each do |text|
+        assert_equal text, parse(text)
+      end
+    end
+
+    def test_unix_addresses_are_made_absolute_and_keep_their_mode
+      assert_equal "unix:///tmp/carat.sock", parse("unix:///tmp/carat.sock")
+      assert_equal "unix:///tmp/carat.sock?mode=0660", parse("unix:///tmp/carat.sock?mode=660")
+      assert_equal "unix://#{path("carat.sock")}", parse("unix://carat.sock")
+    end
+
+    def test_descriptors_begin_after_the_standard_streams
+      assert_equal "fd://3", parse("fd://3")
+      assert_refused '"fd://2" has no number of 3 or more', "fd://2"
+    end
+
+    def test_what_has_no_form_is_shown_the_forms
+      texts = %w[9292 localhost:9292 tcp://localhost tcp://:9292 tcp://::1:80 http://x:1 unix:// unix:///a?mode=9
+fd://x]
+      texts.each do |text|
+        assert_refused "#{text.inspect} is not an address; write #{Config::Type::Address::FORMS}", text
+      end
+      assert_raises(Config::InvalidValue) { parse("tcp://localhost:1\n") }
+      assert_raises(Config::InvalidValue) { parse(9292) }
+    end
+
+    def test_wrong_parts_are_named
+      assert_refused '"tcp://x:65536" has no port from 0 to 65535', "tcp://x:65536"
+      assert_refused '"tcp://[:::]:80" has a host that is not an IPv6 address', "tcp://[:::]:80"
+      assert_refused '"unix:///no/such/x.sock" is in a directory that is not there', "unix:///no/such/x.sock"
+      assert_refused '"unix:///tmp" is a directory', "unix:///tmp"
+      write("taken", "")
+      assert_refused '"unix://taken" is a file and no socket', "unix://taken"
+      long = "unix:///#{"x" * 107}"
+      assert_refused "#{long.inspect} is longer than 107 bytes", long
+    end
+
+    private
+
+    def parse(text)
+      Config::Type::Address.parse(text)
+    end
+
+    def assert_refused(message, text)
+      assert_equal message, assert_raises(Config::InvalidValue, text) { parse(text) }.message
+    end
+  end
+end

@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/launch/rackup_handler"
+
+module Carat
+  class RackupHandlerTest < Minitest::Test
+    # Stands where the command is.
+    class CLIDouble
+      attr_reader :argv
+
+      def new(argv, env:)
+        @argv = argv
+        @env = env
+        self
+      end
+
+      def run
+        7
+      end
+    end
+
+    def setup
+      @handler = Module.new.extend(Launch::RackupHandler)
+      @cli = CLIDouble.new
+    end
+
+    def test_the_command_gets_the_words_and_its_status_is_the_exit_status
+      error = assert_raises(SystemExit) { run_handler({}, config: "config.ru", Host: "::", Port: "80") }
+
+      assert_equal 7, error.status
+      assert_equal ["--bind=tcp://[::]:80", "--", "config.ru"], @cli.argv
+    end
+
+    def test_variables_that_are_set_stay_as_they_are
+      [{ "CARAT_BIND" => "fd://3" }, { "PORT" => "80" }, { "RACK_ENV" => "test", "PORT" => "1" }].each do |env|
+        before = env.dup
+        assert_raises(SystemExit) { run_handler(env, config: "config.ru", Host: "localhost", Port: 9292) }
+        assert_equal before, env
+      end
+    end
+
+    def test_variables_that_are_not_set_are_filled
+      env = { "PORT" => "" }
+      options = { config: "config.ru", Host: "localhost", Port: 9292, environment: "test" }
+      assert_raises(SystemExit) { run_handler(env, **options) }
+
+      assert_equal %w[tcp://localhost:9292 test], env.values_at("CARAT_BIND", "RACK_ENV")
+    end
+
+    def test_an_application_without_a_file_ends_with_one_line
+      message = "carat: needs the application in a rackup file: run carat path/to/config.ru\n"
+
+      assert_output("", message) do
+        assert_equal 1, assert_raises(SystemExit) { run_handler({}) }.status
+      end
+    end
+
+    private
+
+    def run_handler(env, **options)
+      @handler.run(nil, cli: @cli, env:, **options)
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat/native_path"
+require "carat/native"
+require "carat/processes/stats_report"
+require "json"
+
+module Carat
+  class StatsReportTest < Minitest::Test
+    def test_they_tell_of_the_heap_and_the_collector
+      figures = Processes::StatsReport.new.to_h
+
+      assert_equal RUBY_VERSION, figures[:ruby]
+      assert_operator figures[:heap][:live_slots], :>, 1000
+      assert_operator figures[:heap][:bytes], :>, 1_000_000
+      assert_equal figures[:gc][:count], figures[:gc][:minor] + figures[:gc][:major]
+      assert_equal Thread.list.size, figures[:threads]
+    end
+
+    def test_a_workers_stats_are_part_of_them
+      stats = { worker: 1, lanes: [{ served: 2 }], gc_share: 0.25 }
+      figures = Processes::StatsReport.new(stats).to_h
+
+      assert_equal stats, figures[:stats]
+      assert_in_delta 0.25, figures[:gc][:time_share]
+    end
+
+    def test_without_stats_the_share_of_collecting_is_not_known
+      assert_nil Processes::StatsReport.new.to_h[:gc][:time_share]
+    end
+
+    def test_they_are_short_json
+      json = Processes::StatsReport.new({ lanes: Array.new(100) {
+ { capacity: 1, running: 0, served: 10**9 } } }).to_json
+
+      assert_equal RUBY_VERSION, JSON.parse(json)["ruby"]
+      assert_operator json.bytesize, :<, 64 * 1024
+    end
+
+    def test_they_need_no_library_whose_version_the_application_chooses
+      library = File.expand_path("../../../lib", __dir__)
+      words = ["-r", "carat/processes/stats_report", "-e",
+"module Carat::Native; end; Carat::Processes::StatsReport.new.to_json; p defined?(JSON)"]
+
+      assert_equal "nil\n", IO.popen([RbConfig.ruby, "--disable-gems", "-I", library, *words], &:read)
+    end
+  end
+end

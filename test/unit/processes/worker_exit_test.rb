@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require "carat/processes/worker_exit"
+require "tempfile"
+require "test_helper"
+require "tmpdir"
+
+module Carat
+  class WorkerExitTest < Minitest::Test
+    def test_blocks_of_the_parent_do_not_run
+      assert_equal ["child's second", "child's first"], lines(<<~RUBY)
+        at_exit { puts "parent's" if Process.pid != PARENT }
+        PARENT = Process.pid
+        fork do
+          Carat::Processes::WorkerExit.arrange
+          at_exit { puts "child's first" }
+          at_exit { puts "child's second" }
+        end
+        Process.wait
+      RUBY
+    end
+
+    def test_each_generation_runs_its_own_blocks_only
+      assert_equal %w[grandchild child parent], lines(<<~RUBY)
+        at_exit { puts "parent" }
+        fork do
+          Carat::Processes::WorkerExit.arrange
+          at_exit { puts "child" }
+          fork do
+            Carat::Processes::WorkerExit.arrange
+            at_exit { puts "grandchild" }
+          end
+          Process.wait
+        end
+        Process.wait
+      RUBY
+    end
+
+    def test_the_status_is_that_of_ruby
+      { "nil" => [0, nil], "exit(3)" => [3, nil], "at_exit { exit(4) }" => [4, nil], "abort" => [1, nil],
+        "raise 'no'" => [1, nil], "exit!(5)" => [5, nil] }.each do |code, expected|
+        status = child { eval(code) } # rubocop:disable Security/Eval -- the table above
+        assert_equal expected, [status.exitstatus, status.termsig], code
+      end
+    end
+
+    def test_what_was_raised_is_told
+      reader, writer = IO.pipe
+      child(log: writer) { raise NotImplementedError, "out of order" }
+      writer.close
+      assert_match(/out of order \(NotImplementedError\)/, reader.read)
+    end
+
+    def test_what_was_written_arrives
+      assert_equal ["kept", "of a thread"], lines(<<~RUBY)
+        fork do
+          Carat::Processes::WorkerExit.arrange
+          KEPT = IO.for_fd(IO.sysopen("/proc/self/fd/1", "a"), "a")
+          KEPT.puts "kept"
+          ready = Queue.new
+          Thread.new do
+            ready << 1 and sleep
+          ensure
+            KEPT.puts("of a thread")
+          end
+          ready.pop
+        end
+        Process.wait
+      RUBY
+    end
+
+    def test_temporary_files_of_the_worker_are_removed_and_no_others
+      Dir.mktmpdir do |directory|
+        theirs = Tempfile.new("theirs", directory)
+        child { @kept = [Tempfile.new("mine", directory), Tempfile.new(%w[mine .txt], directory)] }
+        assert_equal [File.basename(theirs.path)], Dir.children(directory)
+        theirs.close!
+      end
+    end
+
+    private
+
+    # The status of a child that has run the block; what Minitest registers with at_exit is the parent's.
+    def child(log: File.open(File::NULL, "w"))
+      pid = fork do
+        Processes::WorkerExit.arrange(log: log)
+        yield
+      end
+      Process.wait2(pid).last
+    end
+
+    # What a program of its own prints.
+    def lines(program)
+      load_path = $LOAD_PATH.flat_map { |directory| ["-I", directory] }
+      command = [RbConfig.ruby, *load_path, "-r", "carat/processes/worker_exit", "-e", "$stdout.sync = true", "-e",
+program]
+      IO.popen(command, &:read).lines(chomp: true)
+    end
+  end
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat/response/response_head"
+
+module Carat
+  class ResponseHeadTest < Minitest::Test
+    def test_it_is_offered_as_it_is_and_then_plain
+      offers = []
+      Response::ResponseHead.new("201", { a: 1 }).offer do |*head|
+        offers << head
+        offers.size == 2
+      end
+      assert_equal [["201", { a: 1 }], [201, %w[a 1]]], offers
+    end
+
+    def test_one_that_is_refused_in_both_forms_is_invalid
+      assert_raises(Native::InvalidResponse) { Response::ResponseHead.new(200, {}).offer { false } }
+    end
+
+    def test_the_declared_length
+      lengths = [{ "Content-Length" => "12" }, { "content-length" => 12 }, [["CONTENT-LENGTH", "12"]],
+                 { "content-length" => "many" }, { "x" => "1" }, nil].map do |headers|
+        Response::ResponseHead.new(200, headers).content_length
+      end
+      assert_equal [12, 12, 12, nil, nil, nil], lengths
+    end
+
+    def test_statuses_without_a_body
+      bodiless = [200, 204, "204", 304, 404].map { |status| Response::ResponseHead.new(status, {}).bodiless? }
+      assert_equal [false, true, true, true, false], bodiless
+    end
+  end
+end

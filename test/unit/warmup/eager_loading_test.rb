@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require "carat/warmup/eager_loading"
+require "stringio"
+require "test_helper"
+
+module Carat
+  class EagerLoadingTest < Minitest::Test
+    Config = Struct.new(:cache_classes, :eager_load, :eager_load_namespaces, keyword_init: true)
+    Application = Struct.new(:initialized, :config) do
+      alias_method :initialized?, :initialized
+    end
+
+    def test_an_application_that_does_not_reload_is_loaded_once
+      assert_equal [true, false, false], [[true, false], [true, true], [false, false]].map { |cache_classes, eager_load|
+        loaded?(cache_classes:, eager_load:)
+      }
+    end
+
+    def test_an_application_that_has_not_booted_is_left_alone
+      refute loaded?(initialized: false, cache_classes: true, eager_load: false)
+    end
+
+    def test_without_rails_nothing_happens
+      assert_nil Warmup::EagerLoading.run(log: nil)
+    end
+
+    def test_what_does_not_load_is_told
+      log = StringIO.new
+      broken = Object.new
+      def broken.eager_load! = raise(LoadError, "no such file")
+      with_rails(true, cache_classes: true, eager_load: false, eager_load_namespaces: [broken]) do
+        Warmup::EagerLoading.run(log: log)
+      end
+      assert_match(/\Acarat: mold: not all of the application can be loaded ahead: .*no such file/, log.string)
+    end
+
+    private
+
+    def loaded?(initialized: true, **config)
+      loads = 0
+      namespace = Object.new
+      namespace.define_singleton_method(:eager_load!) { loads += 1 }
+      with_rails(initialized, **config, eager_load_namespaces: [namespace]) { Warmup::EagerLoading.run }
+      loads == 1
+    end
+
+    def with_rails(initialized, **config)
+      skip "Rails is loaded" if defined?(::Rails)
+
+      application = Application.new(initialized, Config.new(**config))
+      Object.const_set(:Rails, Module.new.tap { |rails| rails.define_singleton_method(:application) { application } })
+      yield
+    ensure
+      Object.send(:remove_const, :Rails) if application
+    end
+  end
+end

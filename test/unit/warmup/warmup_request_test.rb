@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require "carat/request/env_template"
+require "carat/warmup/warmup_request"
+require "rack"
+require "rack/lint"
+require "stringio"
+require "test_helper"
+
+module Carat
+  class WarmupRequestTest < Minitest::Test
+    def test_the_environment_is_one_that_rack_accepts
+      assert_empty warm(Rack::Lint.new(->(env) { answer(@env = env) }), "/login?next=%2F")
+      assert_equal ["GET", "/login", "next=%2F", "/login?next=%2F", "localhost", ""],
+                   @env.values_at("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "REQUEST_URI", "HTTP_HOST",
+                                  "SCRIPT_NAME")
+      assert_equal Encoding::BINARY, @env["PATH_INFO"].encoding
+    end
+
+    def test_a_streaming_body_is_called
+      stream = nil
+      assert_empty warm(->(_env) { [200, {}, ->(io) { (stream = io) << "a" and io.write("b", "c") and io.close }] })
+      assert_predicate stream, :closed?
+    end
+
+    def test_a_body_that_raises_is_closed_and_told
+      body = Object.new
+      def body.each = raise("broken")
+      def body.close = @closed = true
+      assert_match(/\Acarat: mold: warm_up \/: .*broken/, warm(->(_env) { [200, {}, body] }))
+      assert body.instance_variable_get(:@closed)
+    end
+
+    def test_a_redirection_is_as_good_as_a_page_and_an_error_is_told
+      assert_empty warm(->(_env) { [302, { "location" => "/login" }, []] })
+      assert_equal "carat: mold: warm_up /: it answered 503\n", warm(->(_env) { [503, {}, []] })
+    end
+
+    def test_callables_are_given_what_was_answered_or_raised
+      skip "of Rack 3" if Rack.release < "3"
+      seen = []
+      warm(->(env) { env["rack.response_finished"] << ->(*all) { seen << all.drop(1) } and answer(env) })
+      warm(->(env) { env["rack.response_finished"] << ->(*all) { seen << all.drop(1) } and raise("no") })
+      assert_equal [[200, nil], [nil, "no"]], seen.map { |status, _headers, error| [status, error&.message] }
+    end
+
+    def test_whatever_ends_a_request_is_told_and_ends_nothing_else
+      { "exit" => ->(_env) { exit(3) }, "Exception" => ->(_env) { raise Exception }, # rubocop:disable Lint/RaiseException
+        "NoMemoryError" => ->(_env) { raise NoMemoryError },
+        "the application has ended its thread" => ->(_env) { Thread.current.kill } }.each do |words, app|
+        assert_match(/\Acarat: mold: warm_up \/: .*#{words}/, warm(app))
+      end
+    end
+
+    def test_a_request_that_hangs_is_ended_and_told_with_its_path
+      queue = Queue.new
+      hanging = lambda do |_env|
+        queue.pop
+      ensure
+        @ended = true
+      end
+      endless = ->(_env) { [200, {}, Enumerator.new { |parts| loop { parts << "a" } }] }
+      ends = [hanging, endless].map { |app| warm(app, "/hang", deadline: now + 0.5) }
+      ends.each { |words|
+ assert_match(%r{\Acarat: mold: warm_up /hang: it is not done in time \(boot_timeout\)}, words) }
+      assert @ended
+    end
+
+    private
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
+    def answer(_env)
+      [200, { "content-type" => "text/plain" }, ["warm"]]
+    end
+
+    # What is told.
+    def warm(app, target = "/", deadline: now + 60)
+      log = StringIO.new
+      template = Request::EnvTemplate.new(release: Rack.release, capacity: 1, several: true, spool_dir: "/var/tmp")
+      Warmup::WarmupRequest.new(app, template, target, log: log).run(deadline: deadline)
+      log.string
+    end
+  end
+end

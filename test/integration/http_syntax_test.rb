@@ -71,7 +71,7 @@ class HttpSyntaxTest < Support::Refusals
   refuses "a_version_that_is_none", "GET /smuggler HTTP/1.x\r\n#{HOST}\r\n"
   refuses "too_many_blank_lines", "\r\n\r\n\r\nGET /smuggler HTTP/1.1\r\n#{HOST}\r\n"
   refuses "a_line_feed_before_a_request", "\nGET /smuggler HTTP/1.1\r\n#{HOST}\r\n"
-  refuses "version_1_2", "GET /smuggler HTTP/1.2\r\n#{HOST}\r\n", status: 505
+  refuses "version_2_1", "GET /smuggler HTTP/2.1\r\n#{HOST}\r\n", status: 505
   refuses "version_2_0", "GET /smuggler HTTP/2.0\r\n#{HOST}\r\n", status: 505
   refuses "version_0_9", "GET /smuggler HTTP/0.9\r\n#{HOST}\r\n", status: 505
   refuses "the_preface_of_http_2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", status: 505

@@ -9,8 +9,11 @@ static CLASSES: [u8; 256] = classes();
 impl ByteClass {
     /// `tchar` of RFC 9110, section 5.6.2: methods and field names.
     pub(crate) const TOKEN: Self = Self(1);
-    /// Visible ASCII without `#`: a request target has no fragment, and hyper silently drops one.
-    pub(crate) const TARGET: Self = Self(2);
+    /// The path of a request target, up to its `?`: visible ASCII without `#`, since a target has no
+    /// fragment and hyper silently drops one, and without what the `http` crate refuses.
+    pub(crate) const PATH: Self = Self(2);
+    /// The query of a request target with its `?`; as `PATH`, but the `http` crate refuses other bytes.
+    pub(crate) const QUERY: Self = Self(16);
     /// Visible ASCII, space, tab and `obs-text`: a field value or a chunk extension.
     pub(crate) const TEXT: Self = Self(4);
     /// `reg-name` of RFC 3986 without its percent sign, and without the comma, which indicates two
@@ -79,14 +82,19 @@ const fn class(byte: u8) -> u8 {
         || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.')
         || matches!(byte, b'^'..=b'`' | b'|' | b'~');
     let visible = byte.is_ascii_graphic();
-    let target = visible && byte != b'#';
+    let path = visible && !matches!(byte, b'#' | b'<' | b'>' | b'?' | b'`');
+    let query = visible && !matches!(byte, b'"' | b'#' | b'<' | b'>');
     let text = visible || matches!(byte, b' ' | b'\t' | 0x80..);
     let host_name = alphanumeric
         || matches!(
             byte,
             b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'..=b'+' | b';' | b'='
         );
-    token as u8 | (target as u8) << 1 | (text as u8) << 2 | (host_name as u8) << 3
+    token as u8
+        | (path as u8) << 1
+        | (text as u8) << 2
+        | (host_name as u8) << 3
+        | (query as u8) << 4
 }
 
 #[cfg(test)]

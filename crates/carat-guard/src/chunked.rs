@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::byte_class::text_end;
+use crate::chunk_extension::ChunkExtension;
 use crate::fields::{Fields, FieldsStep};
 use crate::framing::LENGTH_LIMIT;
 use crate::{GuardError, HeaderLimits};
@@ -18,7 +18,7 @@ const SIZE_DIGITS_LIMIT: u8 = 16;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChunkedState {
     Size,
-    Extension,
+    Extension(ChunkExtension),
     SizeEnd,
     Data,
     DataEnd,
@@ -50,7 +50,7 @@ pub struct Chunked {
 
 impl Chunked {
     /// Starts at the first byte of a body. Its trailers have the limits of headers.
-    #[must_use] 
+    #[must_use]
     pub fn new(limits: &HeaderLimits) -> Self {
         Self {
             state: ChunkedState::Size,
@@ -79,7 +79,7 @@ impl Chunked {
         match self.state {
             ChunkedState::Data => return Ok(Some(self.data(piece, at))),
             ChunkedState::Trailers => return self.trailers(piece, at),
-            ChunkedState::Extension => self.extension(piece, at)?,
+            ChunkedState::Extension(state) => self.extension(state, byte)?,
             ChunkedState::Size => self.size(byte)?,
             ChunkedState::SizeEnd if byte == b'\n' => self.start_data(),
             ChunkedState::DataEnd if byte == b'\r' => self.state = ChunkedState::DataLineFeed,
@@ -108,7 +108,7 @@ impl Chunked {
             b'\r' => self.state = ChunkedState::SizeEnd,
             b';' => {
                 self.extension_bytes += 1;
-                self.state = ChunkedState::Extension;
+                self.state = ChunkedState::Extension(ChunkExtension::NameStart);
             }
             b'\n' => return Err(GuardError::BareLineEnd),
             _ => return Err(GuardError::ChunkSize),
@@ -116,22 +116,22 @@ impl Chunked {
         Ok(())
     }
 
-    fn extension(&mut self, piece: &[u8], at: &mut usize) -> Result<(), GuardError> {
-        let start = *at;
-        *at = text_end(piece, start);
-        self.extension_bytes += *at - start;
+    fn extension(&mut self, state: ChunkExtension, byte: u8) -> Result<(), GuardError> {
+        match byte {
+            b'\r' if state.may_end() => {
+                self.state = ChunkedState::SizeEnd;
+                return Ok(());
+            }
+            b'\n' => return Err(GuardError::BareLineEnd),
+            _ => {}
+        }
+        self.extension_bytes += 1;
         if self.extension_bytes > CHUNK_EXTENSIONS_LIMIT {
             return Err(GuardError::ChunkExtensionsTooLarge);
         }
-        match piece.get(*at) {
-            None => Ok(()),
-            Some(b'\r') => {
-                self.state = ChunkedState::SizeEnd;
-                Ok(())
-            }
-            Some(b'\n') => Err(GuardError::BareLineEnd),
-            Some(_) => Err(GuardError::ChunkExtension),
-        }
+        let next = state.next(byte).ok_or(GuardError::ChunkExtension)?;
+        self.state = ChunkedState::Extension(next);
+        Ok(())
     }
 
     fn start_data(&mut self) {

@@ -41,6 +41,7 @@ impl Framing {
     ) -> Result<(), GuardError> {
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(trim(value)),
+            10 if name.eq_ignore_ascii_case(b"connection") => connection(value),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.length(trim(value)),
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 self.coding(trim(value), version)
@@ -92,6 +93,14 @@ impl Framing {
         self.body = Some(BodyFraming::Chunked);
         Ok(())
     }
+}
+
+/// A list of tokens, some of which may be empty (RFC 9110, sections 5.6.1 and 7.6.1). hyper ignores
+/// all options, `close` included, in a value that is not ASCII.
+fn connection(value: &[u8]) -> Result<(), GuardError> {
+    let mut options = value.split(|&byte| byte == b',').map(trim);
+    let is_list = options.all(|option| option.is_empty() || is_token(option));
+    is_list.then_some(()).ok_or(GuardError::InvalidConnection)
 }
 
 /// Parses one or more decimal digits and nothing else.

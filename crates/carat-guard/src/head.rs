@@ -35,6 +35,11 @@ impl MessageHead {
         self.request_line.is_blank()
     }
 
+    /// The index of the minor version in a complete head, when it is higher than 1.
+    pub(crate) fn higher_minor(&self, bytes: &[u8]) -> Option<usize> {
+        self.request_line.higher_minor(bytes)
+    }
+
     /// Forgets the blank lines, if nothing else has arrived, and returns their length in bytes.
     pub(crate) fn take_blank_lines(&mut self) -> usize {
         if self.is_blank() {

@@ -22,6 +22,7 @@
 
 mod authority;
 mod byte_class;
+mod chunk_extension;
 mod chunked;
 mod error;
 mod fields;
@@ -71,16 +72,18 @@ pub struct Guard {
     limits: HeaderLimits,
     state: GuardState,
     refusal: Option<GuardError>,
+    higher_minor: Option<usize>,
 }
 
 impl Guard {
     /// Creates a guard for a new connection.
-    #[must_use] 
+    #[must_use]
     pub fn new(limits: HeaderLimits) -> Self {
         Self {
             limits,
             state: GuardState::Head(MessageHead::new()),
             refusal: None,
+            higher_minor: None,
         }
     }
 
@@ -96,7 +99,12 @@ impl Guard {
         }
         let passed = match &mut self.state {
             _ if bytes.is_empty() => return Ok(0),
-            GuardState::Head(head) => pass_head(head, bytes, &self.limits),
+            GuardState::Head(head) => {
+                let passed = pass_head(head, bytes, &self.limits);
+                let is_complete = matches!(passed, Ok((1.., _)));
+                self.higher_minor = head.higher_minor(bytes).filter(|_| is_complete);
+                passed
+            }
             GuardState::Length(left) => Ok(pass_length(left, bytes)),
             GuardState::Chunked(body) => pass_chunked(body, bytes),
         };
@@ -108,7 +116,7 @@ impl Guard {
     }
 
     /// Where the connection is after every byte offered so far, passed or not.
-    #[must_use] 
+    #[must_use]
     pub fn position(&self) -> MessagePosition {
         match &self.state {
             GuardState::Head(head) if head.is_blank() && self.refusal.is_none() => {
@@ -117,6 +125,13 @@ impl Guard {
             GuardState::Head(_) => MessagePosition::InHeaders,
             GuardState::Length(_) | GuardState::Chunked(_) => MessagePosition::InBody,
         }
+    }
+
+    /// After `pass` passed headers: the index of the minor version in these bytes, when it is higher
+    /// than 1. Such a message is HTTP/1.1 to this server (RFC 9110, section 2.5), but a parser that
+    /// knows only 1.0 and 1.1 must be given a `1` there.
+    pub fn take_higher_minor(&mut self) -> Option<usize> {
+        self.higher_minor.take()
     }
 
     /// After `pass` returned 0: how many leading bytes are blank lines between two messages (RFC

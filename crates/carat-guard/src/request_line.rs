@@ -9,10 +9,11 @@ pub(crate) const BLANK_LINES_LIMIT: usize = 2;
 /// Longest method in bytes. A longer one is unknown, so the response is 501 (RFC 9112, section 3).
 pub(crate) const METHOD_LIMIT: usize = 32;
 
-/// The supported versions.
+/// The versions that messages are framed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HttpVersion {
     Http10,
+    /// A higher minor version, too (RFC 9110, section 2.5).
     Http11,
 }
 
@@ -21,7 +22,8 @@ pub(crate) enum HttpVersion {
 enum RequestLineState {
     BlankLines,
     Method,
-    Target,
+    Path,
+    Query,
     Version,
 }
 
@@ -50,6 +52,12 @@ impl RequestLine {
         self.state == RequestLineState::BlankLines
     }
 
+    /// The index of the minor version, when it is higher than 1 and the line is complete.
+    pub(crate) fn higher_minor(&self, bytes: &[u8]) -> Option<usize> {
+        let index = self.version + 7;
+        matches!(bytes.get(index), Some(b'2'..=b'9')).then_some(index)
+    }
+
     /// Continues at `at` and advances it. Returns the version once the line is complete, `None` when
     /// more bytes are needed.
     pub(crate) fn scan(
@@ -62,7 +70,12 @@ impl RequestLine {
             let part_is_complete = match self.state {
                 RequestLineState::BlankLines => self.blank_lines(bytes, at)?,
                 RequestLineState::Method => self.method(bytes, at)?,
-                RequestLineState::Target => self.target(bytes, at, limits.max_uri)?,
+                RequestLineState::Path => {
+                    self.target(bytes, at, ByteClass::PATH, limits.max_uri)?
+                }
+                RequestLineState::Query => {
+                    self.target(bytes, at, ByteClass::QUERY, limits.max_uri)?
+                }
                 RequestLineState::Version => return self.version(bytes, at),
             };
             if !part_is_complete {
@@ -101,15 +114,21 @@ impl RequestLine {
             Some(b' ') if !method.is_empty() => {
                 *at += 1;
                 self.target = *at;
-                self.state = RequestLineState::Target;
+                self.state = RequestLineState::Path;
                 Ok(true)
             }
             Some(&byte) => Err(unexpected(byte)),
         }
     }
 
-    fn target(&mut self, bytes: &[u8], at: &mut usize, max_uri: usize) -> Result<bool, GuardError> {
-        *at = ByteClass::TARGET.run_end(bytes, *at);
+    fn target(
+        &mut self,
+        bytes: &[u8],
+        at: &mut usize,
+        allowed: ByteClass,
+        max_uri: usize,
+    ) -> Result<bool, GuardError> {
+        *at = allowed.run_end(bytes, *at);
         let length = *at - self.target;
         if length > max_uri {
             return Err(GuardError::UriTooLong);
@@ -122,7 +141,11 @@ impl RequestLine {
                 self.state = RequestLineState::Version;
                 Ok(true)
             }
-            Some(b'#') => Err(GuardError::Target),
+            Some(b'?') => {
+                self.state = RequestLineState::Query;
+                Ok(true)
+            }
+            Some(0x21..=0x7e) => Err(GuardError::Target),
             Some(&byte) => Err(unexpected(byte)),
         }
     }
@@ -131,8 +154,21 @@ impl RequestLine {
     fn version(&self, bytes: &[u8], at: &mut usize) -> Result<Option<HttpVersion>, GuardError> {
         let seen = bytes.get(self.version..).unwrap_or_default();
         let version = match seen.first_chunk() {
-            Some(b"HTTP/1.1\r\n") => HttpVersion::Http11,
             Some(b"HTTP/1.0\r\n") => HttpVersion::Http10,
+            Some(
+                [
+                    b'H',
+                    b'T',
+                    b'T',
+                    b'P',
+                    b'/',
+                    b'1',
+                    b'.',
+                    b'1'..=b'9',
+                    b'\r',
+                    b'\n',
+                ],
+            ) => HttpVersion::Http11,
             _ => return refuse_version(seen).map_or(Ok(None), Err),
         };
         if !self.has_target_form(bytes) {
@@ -160,8 +196,7 @@ fn refuse_version(seen: &[u8]) -> Option<GuardError> {
         let refusal = match (index, byte) {
             (0..=4, _) if byte == b"HTTP/"[index] => continue,
             (5 | 7, b'0'..=b'9') | (6, b'.') | (8, b'\r') | (9, b'\n') => {
-                let is_spoken = index != 7 || matches!(seen[5..8], [b'1', _, b'0' | b'1']);
-                if is_spoken {
+                if index != 7 || seen[5] == b'1' {
                     continue;
                 }
                 GuardError::Version

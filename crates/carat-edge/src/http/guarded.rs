@@ -78,9 +78,13 @@ impl Guarded {
 
     /// Like `pass`, and what has come of a body goes along with its head: hyper then needs no second
     /// read for a small one.
-    fn pass_message(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn pass_message(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let was_in_body = self.guard.position() == MessagePosition::InBody;
         let passed = self.pass(bytes)?;
+        if let Some(minor) = self.guard.take_higher_minor() {
+            // The version that this server speaks; hyper knows no higher one.
+            bytes[minor] = b'1';
+        }
         if was_in_body || self.guard.position() != MessagePosition::InBody {
             return Ok(passed);
         }
@@ -98,8 +102,8 @@ impl Guarded {
             && !self.must_hold()
             && self.watch.refusal().is_none()
         {
-            let carry = std::mem::take(&mut self.carry);
-            let passed = self.pass_message(&carry);
+            let mut carry = std::mem::take(&mut self.carry);
+            let passed = self.pass_message(&mut carry);
             self.carry = carry;
             self.passed = passed?;
             if self.passed == 0 {
@@ -132,7 +136,7 @@ impl Guarded {
         self.watch.hear();
         let may_pass = self.carry.is_empty() && !self.must_hold();
         let passed = if may_pass {
-            self.pass_message(&buf.filled()[before..])?
+            self.pass_message(&mut buf.filled_mut()[before..])?
         } else {
             0
         };

@@ -51,9 +51,34 @@ fn a_bare_line_end_behind_a_chunk_size_is_refused() {
 #[test]
 fn chunk_extensions_are_skipped() {
     assert_accepted(chunked(
-        "3;a\r\nabc\r\n3;a=\"b\tc\";\u{e9}\r\nabc\r\n0;z\r\n\r\n",
+        "3;a\r\nabc\r\n3;a=\"b\tc\u{e9}\\\"\" ; b = c\r\nabc\r\n0;z\r\n\r\n",
     ));
-    assert_refused(chunked("3;a\0"), GuardError::ChunkExtension);
+}
+
+#[test]
+fn a_malformed_chunk_extension_is_refused() {
+    for extension in [
+        ";\r",
+        ";;",
+        ";=a",
+        ";a=\r",
+        ";a=;",
+        ";a b",
+        ";a=b c",
+        ";bad[",
+        ";a=[",
+        ";a=\"b\r",
+        ";a=\"b\"c",
+        ";a=\"\\\r",
+        ";a\0",
+        ";a=\"\0",
+        ";\u{e9}",
+    ] {
+        assert_refused(
+            chunked(&format!("3{extension}")),
+            GuardError::ChunkExtension,
+        );
+    }
 }
 
 #[test]
@@ -66,7 +91,7 @@ fn chunk_extensions_are_bounded_over_all_chunks_cve_2024_21647() {
     let most = format!("3;{extension}\r\nabc\r\n").repeat(4);
     assert_accepted(chunked(&format!("{most}0\r\n\r\n")));
     assert_refused(
-        chunked(&format!("{most}0;\r\n\r\n")),
+        chunked(&format!("{most}0;a\r\n\r\n")),
         GuardError::ChunkExtensionsTooLarge,
     );
 }

@@ -48,6 +48,17 @@ fn a_control_character_is_refused_before_its_line_ends() {
 }
 
 #[test]
+fn a_connection_field_is_a_list_of_tokens() {
+    for value in ["", "close", "Keep-Alive ,,\tclose", ", upgrade"] {
+        assert_accepted(get(&format!("Connection: {value}\r\n")));
+    }
+    for value in ["close, \u{ff}", "close; x", "a b", "\"close\""] {
+        let headers = get(&format!("connection: {value}\r\n"));
+        assert_refused(headers, GuardError::InvalidConnection);
+    }
+}
+
+#[test]
 fn an_empty_value_is_a_value() {
     assert_accepted(get("A:\r\nB: \r\nC:\t \r\n"));
 }

@@ -86,7 +86,7 @@ fn a_request_line_has_exactly_three_parts() {
 #[test]
 fn a_target_is_visible_ascii() {
     assert_accepted(request_line(
-        "GET /!\"$%&'()*+,-./:;<=>?@[\\]^_`{|}~ HTTP/1.1",
+        "GET /!\"$%&'()*+,-./:;=@[\\]^_{|}~?!$%&'()*+,-./:;=?@[\\]^_`{|}~ HTTP/1.1",
     ));
     for byte in (0..=b' ').chain(0x7f..=0xff) {
         let refusal = match byte {
@@ -95,6 +95,20 @@ fn a_target_is_visible_ascii() {
             _ => GuardError::RequestLine,
         };
         assert_refused([b"GET /", &[byte][..]].concat(), refusal);
+    }
+}
+
+#[test]
+fn a_target_has_the_bytes_that_the_http_crate_accepts() {
+    for byte in (0x21..0x7f).filter(|byte| !b"#?".contains(byte)) {
+        let byte = char::from(byte);
+        for target in [format!("/a{byte}"), format!("/a?b{byte}")] {
+            let line = request_line(&format!("GET {target} HTTP/1.1"));
+            match target.parse::<http::Uri>() {
+                Ok(_) => assert_accepted(line),
+                Err(_) => assert_refused(line, GuardError::Target),
+            }
+        }
     }
 }
 
@@ -135,11 +149,24 @@ fn a_target_over_its_limit_is_refused_before_it_ends() {
 }
 
 #[test]
-fn only_two_versions_are_spoken() {
+fn only_major_version_1_is_served() {
     assert_accepted("GET / HTTP/1.0\r\n\r\n");
-    for version in ["HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/3.1"] {
+    for version in ["HTTP/2.0", "HTTP/0.9", "HTTP/3.1"] {
         assert_refused(format!("GET / {version}"), GuardError::Version);
     }
+}
+
+#[test]
+fn a_higher_minor_version_is_framed_and_reported_as_1_1() {
+    let mut guard = super::guard();
+    let request = b"\r\nGET /a HTTP/1.9\r\nHost: a\r\n\r\n";
+    assert_eq!(guard.pass(request), Ok(request.len()));
+    let minor = guard.take_higher_minor().map(|index| request[index]);
+    assert_eq!((minor, guard.take_higher_minor()), (Some(b'9'), None));
+    let request = super::get("");
+    assert_eq!(guard.pass(request.as_bytes()), Ok(request.len()));
+    assert_eq!(guard.take_higher_minor(), None);
+    assert_refused("GET / HTTP/1.2\r\n\r\n", GuardError::MissingHost);
 }
 
 #[test]

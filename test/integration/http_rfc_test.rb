@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/shared_server_test"
+
+# What RFC 9110 and RFC 9112 say of requests and responses that are rare, and therefore often wrong.
+class HttpRfcTest < Support::SharedServerTest
+  APP = <<~'RUBY'
+    Breaking = Struct.new(:pieces) do
+      def each
+        pieces.each { |piece| yield piece }
+        raise "broken off"
+      end
+    end
+    File.write("page.html", "0123456789")
+    Named = Struct.new(:to_path)
+    long = "x" * 2000
+    run(lambda do |env|
+      case env["PATH_INFO"]
+      when "/broken" then [200, {}, Breaking.new(["begun"])]
+      when "/stream" then [200, {}, Enumerator.new { |out| out << "one" << "two" }]
+      when "/array" then [200, {}, %w[one two]]
+      when "/file" then [200, { "vary" => "x-mine", "content-type" => "text/html" }, Named.new("page.html")]
+      when "/long" then [200, { "content-type" => "text/plain" }, [long]]
+      when "/reset" then [205, {}, ["content"]]
+      when "/coded" then [200, { "transfer-encoding" => "gzip" }, ["plain"]]
+      else
+        [200, {}, [env.values_at("HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "PATH_INFO", "SERVER_PROTOCOL").join(" ")]]
+      end
+    end)
+  RUBY
+
+  serves APP, threads: 2, args: ["--access-log", "--compress"]
+
+  def test_close_counts_beside_an_option_that_is_no_token
+    client = connect.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close, \xFF\r\n\r\n".b)
+    assert_includes [200, 400], client.read_response.status
+    assert_closed client
+  end
+
+  ["5;", "5;bad[=x", "5;a=\"open", "5;=x", "5;a=\"\x01\"", "5; a b"].each do |size|
+    define_method("test_the_chunk_extension_of_#{size.inspect}_is_refused") do
+      assert_equal 400, chunked(size).status
+    end
+  end
+
+  ["5;a", "5;a=b", "5;a=\"b;\\\"c\"", "5;a = b ;c", "5;a=b;c=\"\""].each do |size|
+    define_method("test_the_chunk_extension_of_#{size.inspect}_is_ignored") do
+      assert_equal 200, chunked(size).status
+    end
+  end
+
+  # RFC 9110, section 2.5.
+  def test_a_higher_minor_version_is_served_as_http11
+    response = connect.write("GET /v HTTP/1.2\r\nHost: a\r\n\r\n").read_response
+    assert_equal ["HTTP/1.1", 200, "HTTP/1.1"], [response.version, response.status, response.body.split.last]
+    assert_equal 505, connect.write("GET /v HTTP/2.0\r\nHost: a\r\n\r\n").read_response.status
+  end
+
+  private
+
+  # The response to a body whose first chunk has this size line.
+  def chunked(size)
+    head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    connect.write("#{head}#{size}\r\nhello\r\n0\r\n\r\n").read_response
+  end
+end

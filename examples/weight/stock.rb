@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-# About 40 MB of Ruby objects, mixed as in real applications, which workers share until one writes to them.
+# What an application keeps in memory once it is loaded: about 40 MB of Ruby objects in the mix of real ones, which the
+# workers share as long as nobody writes to them.
 module Stock
-  # Numbers of translations, articles, routes, and classes; each entry has a realistic size.
+  # Translations, articles, routes and classes; each entry weighs what real ones do.
   TRANSLATIONS = 60_000
   ARTICLES = 40_000
   ROUTES = 8_000
@@ -12,7 +13,7 @@ module Stock
 
   module_function
 
-  # Texts by language and key, most of them too long to fit in their slots.
+  # Texts by language and key, most of them too long to be embedded in their slots.
   def translations
     %w[en de fr].to_h do |language|
       [language, Array.new(TRANSLATIONS / 3) { |n| ["#{language}.page.#{n}.title", sentence(n)] }.to_h]
@@ -31,7 +32,7 @@ module Stock
     Array.new(ROUTES) { |n| [/\A\/section_#{n}\/(?<id>\d+)\z/, :"section_#{n}_path", { controller: "section_#{n}" }] }
   end
 
-  # Classes with constants and methods, like a library's.
+  # Classes with constants and methods, as a library defines them.
   def models
     Array.new(MODELS) do |n|
       const_set(:"Model#{n}", Class.new do

@@ -4,9 +4,9 @@ require "sinatra/base"
 require_relative "process_weight"
 require_relative "stock"
 
-# Keeps 40 MB, and creates garbage on request.
+# Keeps 40 MB, and makes garbage when it is asked to.
 class Weight < Sinatra::Base
-  # Makes some 5000 objects, like a page of a busy application.
+  # A page of a busy application makes and drops as much: some 5000 objects.
   ROWS = 500
 
   set :environment, :production
@@ -17,7 +17,7 @@ class Weight < Sinatra::Base
     "#{Stock::ALL.sum(&:size)} groups of objects\n"
   end
 
-  # With `?gc=100`, every hundredth request of this worker runs a full collection.
+  # With `?gc=100` every hundredth request of this worker runs a full collection.
   get "/garbage" do
     content_type :text
     bytes = make_garbage
@@ -31,7 +31,7 @@ class Weight < Sinatra::Base
     "#{GC.count}\n"
   end
 
-  # The private and shared memory of this worker.
+  # What this worker has of its own and shares with others.
   get "/weight" do
     content_type :text
     ProcessWeight.new.to_s
@@ -40,7 +40,7 @@ class Weight < Sinatra::Base
   @served = Hash.new(0)
 
   class << self
-    # Counts a request of this process, and returns their number.
+    # How many requests this process has served.
     def count_request
       @served[Process.pid] += 1
     end

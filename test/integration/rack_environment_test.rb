@@ -43,7 +43,7 @@ class RackEnvironmentTest < Support::SharedServerTest
                  "rack.multithread" => true, "rack.multiprocess" => false, "rack.run_once" => false,
                  "rack.hijack?" => false }
     assert_equal expected, env.slice(*expected.keys)
-    assert_equal rack3? ? %w[rack.after_reply rack.response_finished] : %w[rack.after_reply], env["lists"].sort
+    assert_equal %w[rack.after_reply rack.response_finished], env["lists"].sort
   end
 
   def test_the_target
@@ -104,10 +104,6 @@ class RackEnvironmentTest < Support::SharedServerTest
   def chunked(body)
     pieces = body.empty? ? [] : body.b.scan(/.{1,70000}/mn)
     pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n".b << piece << "\r\n" }.join << "0\r\n\r\n"
-  end
-
-  def rack3?
-    Gem::Version.new(Rack.release) >= Gem::Version.new("3")
   end
 
   def rack31?

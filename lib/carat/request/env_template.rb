@@ -40,14 +40,14 @@ module Carat
 
       def constants
         {
-          "SCRIPT_NAME" => "", "SERVER_SOFTWARE" => "carat/#{VERSION}", "GATEWAY_INTERFACE" => "CGI/1.2",
+          "SCRIPT_NAME" => "", "SERVER_SOFTWARE" => "carat/#{VERSION}".freeze, "GATEWAY_INTERFACE" => "CGI/1.2",
           "rack.url_scheme" => "http", "rack.errors" => @errors, "rack.multithread" => @capacity > 1,
           "rack.multiprocess" => @several, "rack.run_once" => false, "rack.hijack?" => false
         }.merge(rack?(3) ? {} : { "rack.version" => [1, 3].freeze })
       end
 
       def lists
-        rack?(3) ? ["rack.after_reply", "rack.response_finished"] : ["rack.after_reply"]
+        ["rack.after_reply", "rack.response_finished"]
       end
 
       def rack?(*version)

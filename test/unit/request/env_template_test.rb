@@ -10,6 +10,11 @@ module Carat
       assert_equal([false, true], [false, true].map { |several| constants(several:)["rack.multiprocess"] })
     end
 
+    def test_what_all_requests_share_is_frozen
+      shared = constants.reject { |name, _| name == "rack.errors" }.values
+      assert_empty shared.reject(&:frozen?)
+    end
+
     def test_each_release_of_rack_gets_what_it_knows
       assert_equal [[1, 3], nil], %w[2.2.4 3.1.0].map { |release| constants(release:)["rack.version"] }
       assert_equal([false, true], %w[3.0.8 3.1.0].map { |release| template(release:).fetch(:asterisk) })

@@ -8,8 +8,9 @@ Gem::Specification.new do |spec|
   spec.authors = ["The Carat authors"]
   spec.summary = "An application server for Ruby (Rack) that weighs every byte"
   spec.description = <<~TEXT
-    Carat serves Rack applications. A Rust process owns the client connections, reads requests and spools uploads to
-    disk; Ruby processes only run the application. Building it takes Ruby's headers, cargo and libclang.
+    Carat serves Rack applications. A Rust process owns the client connections, reads requests, and writes uploads to
+    unlinked files; Ruby processes only run the application. Carat compiles during installation, and needs Ruby's
+    headers, cargo, and libclang.
   TEXT
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.1"

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# The articles and their comments in the database. Every statement is prepared once for each connection, and what a
-# client sends is always a parameter of one.
+# The articles and their comments in the database. Each statement is prepared once per connection, and input from
+# clients is always a parameter.
 class Articles
-  # What one page shows at most.
+  # The most that one page shows.
   ARTICLES_LIMIT = 50
   COMMENTS_LIMIT = 200
 
@@ -17,7 +17,7 @@ class Articles
                                                                   written_at: :$written_at)
   end
 
-  # The newest articles first, each with its number of :comments.
+  # The articles, newest first, each with its number of :comments.
   # @return [Array<Hash>]
   def all
     @all.call
@@ -29,13 +29,13 @@ class Articles
     @find.call(slug: slug.encode(Encoding::UTF_8))
   end
 
-  # The last comments on the article, the oldest of them first.
+  # The latest comments on the article, oldest first.
   # @return [Array<Hash>]
   def comments(article)
     @comments.call(article_id: article[:id]).reverse
   end
 
-  # @return [Integer] the number of the new comment
+  # @return [Integer] id of the new comment
   def comment(article, form)
     @comment.call(article_id: article[:id], name: form.name, text: form.text, written_at: Time.now.to_i)
   end

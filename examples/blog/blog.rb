@@ -5,12 +5,12 @@ require_relative "articles"
 require_relative "comment_form"
 require_relative "page"
 
-# The application: which page a request gets.
+# The application: maps requests to pages.
 class Blog
   ROOT = __dir__
   ARTICLE = %r{\A/articles/([a-z0-9-]{1,80})\z}
   COMMENTS = %r{\A/articles/([a-z0-9-]{1,80})/comments\z}
-  # No script runs, whatever a comment says: escaping is the first wall, this is the second.
+  # Comments are escaped; this policy is the second line of defense against scripts in them.
   HTML = { "content-type" => "text/html; charset=utf-8", "x-content-type-options" => "nosniff",
            "content-security-policy" => "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; " \
                                         "base-uri 'none'; frame-ancestors 'none'" }.freeze
@@ -25,7 +25,7 @@ class Blog
     case env["REQUEST_METHOD"]
     when "GET", "HEAD" then show(env["PATH_INFO"], env)
     when "POST" then comment(env["PATH_INFO"], env)
-    else page(405, :problem, { title: "That cannot be done here" }, "allow" => "GET, HEAD, POST")
+    else page(405, :problem, { title: "This page does not support that method" }, "allow" => "GET, HEAD, POST")
     end
   end
 
@@ -56,7 +56,7 @@ class Blog
     number = @articles.comment(article, form)
     [303, { "location" => "/articles/#{article[:slug]}#comment-#{number}" }, []]
   rescue CommentForm::Malformed
-    page(400, :problem, { title: "That form was not understood" })
+    page(400, :problem, { title: "The form could not be read" })
   end
 
   def article_page(status, article, form, problems = {})

@@ -3,29 +3,28 @@
 require "fileutils"
 require "sequel"
 
-# The SQLite database of the blog: one file, opened by as many threads and processes as there are.
+# The blog's SQLite database: one file, shared by all threads and processes.
 module BlogDatabase
-  # Connections of one process, opened when they are needed. A query does not give way to another thread or fiber, so
-  # that few of them ever are.
+  # Connections per process, opened on demand. A query holds the GVL, so few are ever in use.
   CONNECTIONS = 32
   # How long a writer waits for another one.
   BUSY_MILLISECONDS = 5000
-  # Readers and a writer do not wait for each other; a committed comment survives the process, though perhaps not a
-  # power cut, which loses the last ones and breaks nothing.
+  # Readers and a writer do not wait for each other. A committed comment survives a crash of the process; a power cut
+  # may lose the last ones, but corrupts nothing.
   PRAGMAS = ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL"].freeze
 
-  # A connection then belongs to a fiber where it would belong to a thread; for threads it makes no difference.
+  # A connection belongs to a fiber instead of a thread; threads are unaffected.
   Sequel.extension :fiber_concurrency
 
-  # Opens blog.sqlite3 in the directory, which is made with its first articles when it is not there.
+  # Opens blog.sqlite3 in the directory, and creates it with its first articles when it is missing.
   # @return [Sequel::Database]
   def self.open(directory)
     FileUtils.mkdir_p(directory)
     database = Sequel.sqlite(File.join(directory, "blog.sqlite3"), max_connections: CONNECTIONS,
                                                                    timeout: BUSY_MILLISECONDS, connect_sqls: PRAGMAS)
-    # One process of several that start at once makes the tables; the others wait for it and find them.
+    # When several processes start at once, one creates the tables, and the others wait for it.
     database.transaction(mode: :immediate) { create(database) } unless database.table_exists?(:articles)
-    # A connection must not be carried over a fork.
+    # A connection must not survive a fork.
     database.disconnect
     database
   end

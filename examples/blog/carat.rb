@@ -2,5 +2,5 @@
 
 bind "tcp://127.0.0.1:9292"
 workers 2
-threads 5 # or `fibers 256`: the blog does not mind
+threads 5 # `fibers 256` works too
 max_body "64KB"

@@ -2,17 +2,17 @@
 
 require "uri"
 
-# A comment as a visitor filled it in.
+# A comment as submitted by a visitor.
 class CommentForm
-  # The body is no form, or larger than any that the page sends.
+  # The body is not a form, or is larger than any that the page sends.
   class Malformed < StandardError; end
 
   # Characters.
   NAME_LIMIT = 60
   TEXT_LIMIT = 4000
-  # Bytes: each of these characters takes twelve at most, four of UTF-8 and two digits with a percent sign for each.
+  # Bytes. A character takes at most twelve: four bytes of UTF-8, each percent-encoded in three.
   FORM_LIMIT = 64 * 1024
-  # All control characters but line feed and tab.
+  # All control characters except line feed and tab.
   CONTROL = "\u0000-\u0008\u000b-\u001f\u007f"
 
   # @return [String] valid UTF-8 without control characters
@@ -35,7 +35,7 @@ class CommentForm
     @text = clean(text)
   end
 
-  # What the visitor should mend, by field.
+  # Error messages by field.
   # @return [Hash{Symbol => String}]
   def problems
     { name: problem(@name, NAME_LIMIT, "Please say who you are."),

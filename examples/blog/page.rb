@@ -3,14 +3,14 @@
 require "tilt"
 require "tilt/erubi"
 
-# What the templates of views/ are rendered in. Erubi escapes whatever <%= prints; <%== is for what is HTML already.
+# Renders the templates of views/. Erubi escapes what <%= prints; <%== prints HTML as it is.
 class Page
   TEMPLATES = Dir[File.join(__dir__, "views", "*.erb")].to_h do |path|
     [File.basename(path, ".erb").to_sym, Tilt::ErubiTemplate.new(path, escape_html: true, freeze: true)]
   end.freeze
 
-  # The template of this name inside the layout.
-  # @param locals [Hash{Symbol => Object}] for both; title: nil for the blog's own
+  # Renders the template inside the layout.
+  # @param locals [Hash{Symbol => Object}] for both; `title: nil` stands for the blog's own title
   def self.render(name, locals)
     page = new
     page.partial(:layout, title: locals[:title], content: page.partial(name, locals))
@@ -29,7 +29,7 @@ class Page
     Time.at(seconds).utc.strftime("%FT%TZ")
   end
 
-  # Pieces of text that an empty line parts.
+  # Splits text at empty lines.
   def paragraphs(text)
     text.split(/\n{2,}/)
   end

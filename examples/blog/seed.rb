@@ -2,7 +2,7 @@
 
 require "yaml"
 
-# The articles and comments that a new blog begins with, from articles.yml.
+# The articles and comments of a new blog, from articles.yml.
 module Seed
   FILE = File.join(__dir__, "articles.yml")
 

@@ -2,11 +2,11 @@
 
 require "digest"
 
-# The SHA-256 of a stream, read in pieces through one buffer, so that its size does not matter to memory.
+# The SHA-256 of a stream, read through one buffer, so that memory does not depend on its size.
 class Checksum
   PIECE_BYTES = 64 * 1024
 
-  # @return [Integer] how many bytes were read
+  # @return [Integer] bytes read
   attr_reader :bytes
   # @return [String] 64 hexadecimal digits
   attr_reader :sha256

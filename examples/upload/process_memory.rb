@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-# The memory of Carat's processes, as seen from a worker: its parent is the edge, whose other children are the mold
-# and the other workers.
+# The memory of Carat's processes, seen from a worker: its parent is the edge, and the edge's other children are the
+# mold and the other workers.
 class ProcessMemory
-  # One process: name, pid and proportional set size in bytes (nil when the kernel does not tell).
+  # One process: name, pid, and proportional set size in bytes (nil when the kernel does not reveal it).
   Sample = Struct.new(:name, :pid, :pss_bytes)
 
   def initialize(edge: Process.ppid)
     @edge = edge
   end
 
-  # @return [Array<Sample>] the edge first, then the mold, then the workers in the order of their numbers
+  # @return [Array<Sample>] the edge, the mold, and the workers by number
   def samples
     all = [@edge, *children].map { |pid| Sample.new(name(pid), pid, pss_bytes(pid)) }
     all.sort_by { |sample| [sample.name[/\d+/].to_i, sample.name] }
@@ -30,7 +30,7 @@ class ProcessMemory
     number ? "worker #{number}" : "mold"
   end
 
-  # The title of a process; empty when it has just ended.
+  # The title of a process; empty when the process has just exited.
   def title(pid)
     File.read("/proc/#{pid}/cmdline")
   rescue Errno::ENOENT, Errno::ESRCH

@@ -3,8 +3,8 @@
 require "rack"
 require_relative "receipt"
 
-# Answers uploads whose body is the file itself, as `curl -T file URL` and `curl --data-binary @file URL` send them.
-# They pass Sinatra by, which would take some of them for forms and read them into memory.
+# Handles uploads whose body is the file itself, as `curl -T file URL` and `curl --data-binary @file URL` send them.
+# They bypass Sinatra, which would parse some of them as forms and read them into memory.
 class RawUpload
   FORM = "multipart/form-data"
 

@@ -3,7 +3,7 @@
 require "json"
 require_relative "checksum"
 
-# What an upload is answered with: its name, size, SHA-256 and how long the application took.
+# The response to an upload: its name, size, and SHA-256, and the time that the application took.
 class Receipt
   attr_reader :name, :bytes, :sha256, :seconds
 
@@ -14,7 +14,7 @@ class Receipt
 
   # @param name [String, nil] the file's name
   # @param stream [#read] its content
-  # @param begun [Float] when the application got the request, as Receipt.now tells it
+  # @param begun [Float] when the application got the request, by Receipt.now
   def initialize(name, stream, begun:)
     checksum = Checksum.new(stream)
     @name = name

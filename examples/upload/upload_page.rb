@@ -6,16 +6,16 @@ require "sinatra/base"
 require_relative "process_memory"
 require_relative "receipt"
 
-# A page that takes a file, answers with its SHA-256, size and time, and shows the memory of the server meanwhile.
+# A page that takes a file, responds with its SHA-256, size, and time, and charts the memory of the server.
 class UploadPage < Sinatra::Base
   BEGUN = "upload.begun"
 
   set :root, __dir__
-  # For Sinatra 4.1 and later: this example is for the machine it runs on.
+  # Sinatra 4.1 and later check the Host header; this example accepts local names and all addresses.
   set :host_authorization, permitted_hosts: ["localhost", ".localhost", IPAddr.new("0.0.0.0/0"), IPAddr.new("::/0")]
 
-  # Sinatra parses the form before any route: the time that takes belongs to the upload, and pieces of 64 KiB leave
-  # less garbage than Rack's 1 MiB.
+  # Sinatra parses the form before any route, so the clock starts here. Pieces of 64 KiB leave less garbage than
+  # Rack's 1 MiB.
   def call(env)
     env[BEGUN] = Receipt.now
     env[Rack::RACK_MULTIPART_BUFFER_SIZE] = Checksum::PIECE_BYTES
@@ -30,7 +30,7 @@ class UploadPage < Sinatra::Base
     file = params["file"]
     return refuse unless file.is_a?(Hash) && file[:tempfile]
 
-    answer Receipt.new(file[:filename], file[:tempfile], begun: env.fetch(BEGUN))
+    respond Receipt.new(file[:filename], file[:tempfile], begun: env.fetch(BEGUN))
   end
 
   get "/memory" do
@@ -40,7 +40,7 @@ class UploadPage < Sinatra::Base
   end
 
   helpers do
-    def answer(receipt)
+    def respond(receipt)
       return erb(:index, locals: { receipt: receipt, problem: nil }) if html?
 
       content_type :json

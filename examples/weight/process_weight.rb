@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What this process weighs, in KiB, as Linux counts it.
+# The memory of this process in KiB, as Linux reports it.
 class ProcessWeight
   FIELDS = %w[Rss Pss Private_Clean Private_Dirty Shared_Clean Shared_Dirty].freeze
 

@@ -1,9 +1,8 @@
 # frozen_string_literal: true
 
-# What an application keeps in memory once it is loaded: about 40 MB of Ruby objects in the mix of real ones, which the
-# workers share as long as nobody writes to them.
+# About 40 MB of Ruby objects, mixed as in real applications, which workers share until one writes to them.
 module Stock
-  # Translations, articles, routes and classes; each entry weighs what real ones do.
+  # Numbers of translations, articles, routes, and classes; each entry has a realistic size.
   TRANSLATIONS = 60_000
   ARTICLES = 40_000
   ROUTES = 8_000
@@ -13,7 +12,7 @@ module Stock
 
   module_function
 
-  # Texts by language and key, most of them too long to be embedded in their slots.
+  # Texts by language and key, most of them too long to fit in their slots.
   def translations
     %w[en de fr].to_h do |language|
       [language, Array.new(TRANSLATIONS / 3) { |n| ["#{language}.page.#{n}.title", sentence(n)] }.to_h]
@@ -32,7 +31,7 @@ module Stock
     Array.new(ROUTES) { |n| [/\A\/section_#{n}\/(?<id>\d+)\z/, :"section_#{n}_path", { controller: "section_#{n}" }] }
   end
 
-  # Classes with constants and methods, as a library defines them.
+  # Classes with constants and methods, like a library's.
   def models
     Array.new(MODELS) do |n|
       const_set(:"Model#{n}", Class.new do

@@ -4,9 +4,9 @@ require "sinatra/base"
 require_relative "process_weight"
 require_relative "stock"
 
-# Keeps 40 MB, and makes garbage when it is asked to.
+# Keeps 40 MB, and creates garbage on request.
 class Weight < Sinatra::Base
-  # A page of a busy application makes and drops as much: some 5000 objects.
+  # Makes some 5000 objects, like a page of a busy application.
   ROWS = 500
 
   set :environment, :production
@@ -17,7 +17,7 @@ class Weight < Sinatra::Base
     "#{Stock::ALL.sum(&:size)} groups of objects\n"
   end
 
-  # With `?gc=100` every hundredth request of this worker runs a full collection.
+  # With `?gc=100`, every hundredth request of this worker runs a full collection.
   get "/garbage" do
     content_type :text
     bytes = make_garbage
@@ -31,7 +31,7 @@ class Weight < Sinatra::Base
     "#{GC.count}\n"
   end
 
-  # What this worker has of its own and shares with others.
+  # The private and shared memory of this worker.
   get "/weight" do
     content_type :text
     ProcessWeight.new.to_s
@@ -40,7 +40,7 @@ class Weight < Sinatra::Base
   @served = Hash.new(0)
 
   class << self
-    # How many requests this process has served.
+    # Counts a request of this process, and returns their number.
     def count_request
       @served[Process.pid] += 1
     end

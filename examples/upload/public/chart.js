@@ -2,10 +2,10 @@
 const WINDOW_SECONDS = 60;
 const MB = 1024 * 1024;
 const MARGIN = { top: 28, right: 12, bottom: 30, left: 46 };
-const WORKER_COLOURS = 4;
+const WORKER_COLORS = 4;
 const SVG = "http://www.w3.org/2000/svg";
 
-// The distance between ticks so that about `count` of them reach `most`: 1, 2 or 5 times a power of ten.
+// The distance between ticks, 1, 2, or 5 times a power of ten, so that about `count` of them reach `most`.
 function tickStep(most, count) {
   const rough = most / count;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -19,12 +19,12 @@ function element(name, attributes, text) {
   return node;
 }
 
-// A worker's colour is that of its number, so that one which replaces another looks the same.
+// A worker's color follows its number, so a replacement looks like its predecessor.
 function newSeries(name, pid) {
   const worker = Number(name.match(/^worker (\d+)/)?.[1] ?? 0);
-  const colour = worker ? `var(--worker-${((worker - 1) % WORKER_COLOURS) + 1})` : `var(--${name})`;
-  const dash = name === "mold" ? "5 4" : worker > WORKER_COLOURS ? "2 4" : "none";
-  return { name, pid, colour, dash, points: [], most: 0 };
+  const color = worker ? `var(--worker-${((worker - 1) % WORKER_COLORS) + 1})` : `var(--${name})`;
+  const dash = name === "mold" ? "5 4" : worker > WORKER_COLORS ? "2 4" : "none";
+  return { name, pid, color, dash, points: [], most: 0 };
 }
 
 export class MemoryChart {
@@ -36,7 +36,7 @@ export class MemoryChart {
     new ResizeObserver(() => this.draw()).observe(svg);
   }
 
-  // Takes the answer of /memory: [{name, pid, pss_bytes}].
+  // Takes the response of /memory: [{name, pid, pss_bytes}].
   add(processes) {
     const now = performance.now() / 1000;
     for (const { name, pid, pss_bytes: bytes } of processes) {
@@ -51,7 +51,7 @@ export class MemoryChart {
     this.draw();
   }
 
-  // Marks the time of an upload; call the returned function at its end.
+  // Marks the start of an upload; call the returned function at its end.
   markUpload() {
     const upload = { from: performance.now() / 1000, to: null };
     this.uploads.push(upload);
@@ -124,7 +124,7 @@ export class MemoryChart {
       const seen = series.points.filter((point) => point.at >= now - WINDOW_SECONDS);
       const points = seen.map((point) => `${x(point.at).toFixed(1)},${y(point.megabytes).toFixed(1)}`).join(" ");
       return element("polyline", {
-        class: "series", points, style: `stroke: ${series.colour}`, "stroke-dasharray": series.dash,
+        class: "series", points, style: `stroke: ${series.color}`, "stroke-dasharray": series.dash,
       });
     });
   }
@@ -138,7 +138,7 @@ export class MemoryChart {
         row.append(Object.assign(document.createElement("td"), { textContent: text }));
       }
       const key = Object.assign(document.createElement("span"), { className: "key" });
-      key.style.borderTopColor = series.colour;
+      key.style.borderTopColor = series.color;
       if (series.dash !== "none") key.style.borderTopStyle = "dashed";
       row.firstChild.prepend(key);
       return row;

@@ -1,4 +1,4 @@
-// Sends the form by XMLHttpRequest, which tells how far it is, and feeds the chart.
+// Sends the form by XMLHttpRequest, which reports progress, and feeds the chart.
 import { MemoryChart } from "/chart.js";
 
 const CALM_MS = 1000;
@@ -15,10 +15,10 @@ let timer;
 async function sample() {
   clearTimeout(timer);
   try {
-    const answer = await fetch("/memory", { cache: "no-store" });
-    if (answer.ok) chart.add(await answer.json());
+    const response = await fetch("/memory", { cache: "no-store" });
+    if (response.ok) chart.add(await response.json());
   } catch {
-    chart.draw(); // The server is away for a moment: the lines stand still, time goes on.
+    chart.draw(); // The server is unreachable: keep the lines, move the time axis.
   }
   clearTimeout(timer);
   timer = setTimeout(sample, busy ? BUSY_MS : CALM_MS);
@@ -30,14 +30,14 @@ function showProgress(loaded, total, begun) {
   byId("bar").value = loaded / total;
   byId("sent").textContent = loaded < total
     ? `${(loaded / MB).toFixed(1)} of ${(total / MB).toFixed(1)} MB sent${rate}`
-    : "All sent; the application reads it.";
+    : "All sent; the application is reading it.";
 }
 
 function showReceipt(receipt, seconds) {
   byId("name").textContent = receipt.name ?? "";
   byId("size").textContent = `${receipt.bytes.toLocaleString()} bytes (${(receipt.bytes / MB).toFixed(1)} MB)`;
   byId("sha256").textContent = receipt.sha256;
-  byId("time").textContent = `${seconds.toFixed(2)} s in all, ${receipt.seconds.toFixed(2)} s of it in the application`;
+  byId("time").textContent = `${seconds.toFixed(2)} s, ${receipt.seconds.toFixed(2)} s of them in the application`;
   show(null);
 }
 
@@ -48,9 +48,9 @@ function show(problem) {
   byId("problem").textContent = problem ?? "";
 }
 
-function answered(request, begun) {
+function finished(request, begun) {
   if (request.status === 200) showReceipt(JSON.parse(request.responseText), (performance.now() - begun) / 1000);
-  else show(request.status ? `The server answered ${request.status} ${request.statusText}` : "The connection was lost.");
+  else show(request.status ? `The server responded ${request.status} ${request.statusText}` : "The connection was lost.");
 }
 
 function upload(event) {
@@ -65,7 +65,7 @@ function upload(event) {
   request.addEventListener("loadend", () => {
     unmark();
     setBusy(false);
-    answered(request, begun);
+    finished(request, begun);
   });
   request.open("POST", form.action);
   request.setRequestHeader("Accept", "application/json");

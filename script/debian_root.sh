@@ -1,16 +1,22 @@
-# Runs a command of this checkout in the root file system of another Debian, which is made on the first run.
-# Sourced by script/trixie and script/sid, which say which one:
+# Runs a command of this checkout in the root file system of another Debian, which the first run makes.
+# Sourced by script/trixie and script/sid, which set
 #
 #   suite        its name, such as trixie
 #   release      its number, as debian_packages takes it
-#   title        what messages call it
-#   root         where the root file system is
-#   apt_sources  prints apt's sources, from the mirrors of Debian and of its security updates
+#   title        its name in messages
+#   root         the directory of the root file system
+#   apt_sources  a function that prints apt's sources, given the mirrors of Debian and of its security updates
+#
+# The root uses the cargo that its Debian packages. Of this machine it sees the checkout and the crates that cargo has
+# downloaded, never the Ruby or Rust toolchain.
 . script/packages.sh
+. script/owned_directory.sh
+. script/apt_mirror.sh
 
 UNABLE=77
+REFUSED=2
 checkout=$PWD
-sysroot=$(rustc --print sysroot 2>/dev/null || true)
+maker=script/$suite
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 
 unable() {
@@ -18,54 +24,39 @@ unable() {
   exit "$UNABLE"
 }
 
-# The URIs of apt's sources on this machine, in both formats of its files.
-apt_uris() {
-  local lists=(/etc/apt/sources.list /etc/apt/sources.list.d/*.list) sources=(/etc/apt/sources.list.d/*.sources)
-  sed -nE 's/^URIs:[ \t]*//p' "${sources[@]}" 2>/dev/null | tr -s ' ' '\n'
-  sed -nE 's/^deb[ \t]+(\[[^]]*\][ \t]+)?([^ \t]+).*/\2/p' "${lists[@]}" 2>/dev/null
-}
-
-# Prints the first of apt's URIs that matches, or the default.
-mirror() {
-  local pattern=$1 default=$2 found
-  found=$(apt_uris | grep -E "$pattern" | head -n 1 || true)
-  printf '%s\n' "${found:-$default}"
-}
-
-# Debian's cargo is no tree that could be mounted: where that is used, the root has its own.
-rust_is_packaged() { [ "$sysroot" = /usr ] || [ -z "$sysroot" ]; }
-
+# Prints the names of the packages that the root needs.
 wanted_packages() {
-  debian_packages "$release"
-  if rust_is_packaged; then printf '%s\n' cargo rustfmt rust-clippy; fi
+  debian_packages "$release" serve test
+  debian_rust_packages serve test
 }
 
-# Runs a command in the root ($1). All mounts are in a name space of their own and end with it.
+# Runs a command in the root ($1). Its mounts live in a mount namespace of their own and end with it.
 enter() {
   local inside=$1; shift
-  root=$inside checkout=$checkout sysroot=$sysroot cargo_home=$cargo_home \
+  root=$inside checkout=$checkout crates=$cargo_home/registry \
     unshare --mount --propagation private bash -euc '
-      mount_at() { mkdir -p "$root$1"; mount --bind "$1" "$root$1"; }
+      mount --bind "$root" "$root" # so that / is a mount point, and the command can make namespaces of its own
       mount -t proc proc "$root/proc"
       mount --rbind /dev "$root/dev"
       mount --rbind /sys "$root/sys"
-      mount_at "$checkout"
-      if [ -n "$sysroot" ] && [ "$sysroot" != /usr ]; then
-        mkdir -p "$cargo_home"
-        mount_at "$cargo_home"
-        mount_at "$sysroot"
-      fi
+      mkdir -p "$root$checkout" "$crates" "$root/root/.cargo/registry"
+      mount --bind "$checkout" "$root$checkout"
+      mount --bind "$crates" "$root/root/.cargo/registry"
       exec chroot "$root" "$@"' _ "$@"
 }
 
-# What the root takes from this machine: names, certificates, and how apt reaches its mirror.
+# Copies what the root needs of this machine: name resolution, certificates, and how apt and cargo reach their mirrors.
 share_settings() {
   local inside=$1 certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
   cp -L /etc/resolv.conf /etc/hosts "$inside/etc/"
-  mkdir -p "$inside/etc/ssl/certs"
+  mkdir -p "$inside/etc/ssl/certs" "$inside/root/.cargo"
   if [ -f "$certificates" ]; then cp -L "$certificates" "$inside/etc/ssl/certs/ca-certificates.crt"; fi
   apt-config dump 2>/dev/null | grep -E '^Acquire::(https?::|Retries|Check-(Valid-Until|Date))' \
     >"$inside/etc/apt/apt.conf.d/90machine" || true
+  if [ -f "$cargo_home/config.toml" ]; then
+    awk '/^[ \t]*\[/ { keep = /\[(source|registry|registries|net|http)[].]/ } keep' "$cargo_home/config.toml" \
+      >"$inside/root/.cargo/config.toml"
+  fi
 }
 
 write_sources() {
@@ -77,11 +68,11 @@ write_sources() {
 
 make_base() {
   local inside=$1 debian security
-  debian=$(mirror '/debian/?$' http://deb.debian.org/debian)
-  security=$(mirror 'debian-security/?$' http://deb.debian.org/debian-security)
+  debian=$(apt_mirror '/debian/?$')
+  security=$(apt_mirror '/debian-security/?$')
+  [ -n "$debian" ] || unable "the apt sources of this machine name no mirror of Debian (a URI that ends in /debian)"
   echo "$suite: making $title in $root from $debian" >&2
-  rm -rf "$inside"
-  mkdir -p "$inside"
+  remove_owned "$inside" "$maker" && make_owned "$inside" "$maker" || exit "$REFUSED"
   unshare --mount --propagation private \
     debootstrap --variant=minbase --include=ca-certificates "$suite" "$inside" "$debian" >&2 || return
   write_sources "$inside" "$debian" "$security"
@@ -98,42 +89,50 @@ install_into() {
   echo "$packages" >"$inside/etc/carat-packages"
 }
 
-# Makes the root, or adds packages that have joined the list since; it appears under its name when it is complete.
+# Makes the root, or adds the packages that have joined the list since. It gets its name only when it is complete.
 prepare() {
   mkdir -p "$(dirname "$root")"
   exec 8>"$root.lock"
   flock 8
   if [ ! -f "$root/etc/carat-packages" ]; then
+    if [ -d "$root" ] && ! is_owned "$root" "$maker" && ! is_empty "$root"; then
+      refuse "$root was not made by $maker; name an empty directory or one that does not exist"
+      exit "$REFUSED"
+    fi
     make_base "$root.partial" && install_into "$root.partial" || return
-    rm -rf "$root"
-    mv "$root.partial" "$root"
+    if [ -d "$root" ] && is_empty "$root"; then rmdir "$root"; else remove_owned "$root" "$maker"; fi || exit "$REFUSED"
+    mv -T "$root.partial" "$root"
+  elif ! is_owned "$root" "$maker"; then
+    refuse "$root does not carry the mark of $maker; delete it yourself, or name another directory"
+    exit "$REFUSED"
   elif [ "$(cat "$root/etc/carat-packages")" != "$(wanted_packages | xargs)" ]; then
     install_into "$root" || return
   fi
   exec 8>&-
 }
 
-# The command sees a clean environment, so that nothing of this machine's Ruby or Rust gets in.
+# Runs the command in a clean environment.
 run() {
   local status=0 pass=() name
-  for name in CI TERM RUST_BACKTRACE CARGO_NET_OFFLINE http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
+  for name in CI TERM RUST_BACKTRACE "${!CARGO_NET_@}" "${!CARGO_HTTP_@}" "${!CARGO_REGISTRIES_@}" \
+    "${!CARGO_SOURCE_@}" http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
     if [ -n "${!name:-}" ]; then pass+=("$name=${!name}"); fi
   done
-  if ! rust_is_packaged; then pass+=("CARGO_HOME=$cargo_home"); fi
   share_settings "$root"
-  enter "$root" env -i HOME=/root LANG=C.UTF-8 PATH="$sysroot/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
+  enter "$root" env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt CARGO_TARGET_DIR="$checkout/target/$suite" "${pass[@]}" \
     sh -c 'cd "$1" && shift && exec "$@"' _ "$checkout" "$@" || status=$?
   if [ "$status" = "$UNABLE" ]; then status=1; fi
   return "$status"
 }
 
-# Runs the command, or exits with 77.
+# Runs the command. Exits with 77 when this machine cannot, and with 2 when the directory belongs to somebody else.
 run_in_debian_root() {
   [ $# -gt 0 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 2; }
-  [ "$(id -u)" = 0 ] || unable "chroot takes root (try: sudo --preserve-env=HOME,PATH $0 ...)"
+  [ "$(id -u)" = 0 ] || unable "chroot needs root (try: sudo --preserve-env=HOME,PATH $0 ...)"
   command -v debootstrap >/dev/null || unable "debootstrap is missing (script/setup installs it)"
   unshare --mount true 2>/dev/null || unable "mounting is not allowed here (a container without CAP_SYS_ADMIN?)"
+  root=$(realpath -ms -- "$root")
   prepare || unable "the root in $root could not be made; see above"
   enter "$root" true || unable "the root in $root cannot be entered"
   run "$@"

@@ -1,14 +1,35 @@
-# Debian's packages that building, running, testing and benchmarking Carat take. Sourced by script/setup,
-# script/trixie and script/sid.
+# Debian's packages that Carat needs. Sourced by script/setup, script/trixie and script/sid.
 
-# Prints the names for the given Debian release (12, 13, ...; sid is 14), one a line.
+# Prints the packages for a Debian release (12, 13, ...; sid is 14), one a line.
+#
+#   serve  what building Carat and serving examples/upload needs
+#   test   what the checks, the tests and the benchmarks need beside that
 debian_packages() {
+  local release=$1 purpose; shift
+  for purpose in "$@"; do "packages_to_$purpose" "$release"; done
+}
+
+packages_to_serve() {
+  printf '%s\n' build-essential libclang-dev ruby ruby-dev ruby-rack ruby-sinatra
+}
+
+packages_to_test() {
   local release=$1
-  printf '%s\n' build-essential libclang-dev ruby ruby-dev ruby-rack ruby-sinatra \
-    ruby-minitest ruby-rails rubocop puma wrk curl debootstrap brotli zstd \
+  printf '%s\n' ruby-minitest ruby-rails rubocop puma wrk curl debootstrap brotli zstd \
     ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server
   if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
   if [ "$release" -ge 14 ]; then printf '%s\n' ruby-async ruby-async-http strace; fi
+}
+
+# Prints the packages of Debian's own Rust for the same purposes; from Debian 13 on it is recent enough.
+debian_rust_packages() {
+  local purpose
+  for purpose in "$@"; do
+    case $purpose in
+      serve) printf '%s\n' cargo ;;
+      test) printf '%s\n' rustfmt rust-clippy ;;
+    esac
+  done
 }
 
 # Prints those of the given packages that are not installed.

@@ -5,7 +5,7 @@ require "rbconfig"
 module Carat
   # What must be on the machine before Carat can be compiled.
   class Prerequisites
-    CARGO = Gem::Version.new("1.85")
+    MANIFEST = File.expand_path("../../Cargo.toml", __dir__)
     RUSTUP = "curl https://sh.rustup.rs -sSf | sh"
     LIBCLANG_DIRECTORIES = %w[
       /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu* /usr/lib64 /usr/lib64/llvm*/lib /usr/lib /usr/local/lib /lib
@@ -27,13 +27,22 @@ module Carat
     private
 
     def cargo
-      version = `cargo --version`[/\d+\.\d+\.\d+/]
-      return if version && Gem::Version.new(version) >= CARGO
+      version = installed_cargo
+      return if version && Gem::Version.new(version) >= Gem::Version.new(oldest_rust)
 
       found = version ? "; found #{version}" : ""
-      Missing.new("cargo #{CARGO} or later#{found}", "Debian 13: apt-get install cargo; elsewhere: #{RUSTUP}")
+      Missing.new("cargo #{oldest_rust} or later#{found}", "Debian 13: apt-get install cargo; elsewhere: #{RUSTUP}")
+    end
+
+    # nil when there is none.
+    def installed_cargo
+      `cargo --version`[/\d+\.\d+\.\d+/]
     rescue Errno::ENOENT
-      Missing.new("cargo #{CARGO} or later", "Debian 13: apt-get install cargo; elsewhere: #{RUSTUP}")
+      nil
+    end
+
+    def oldest_rust
+      File.read(MANIFEST)[/^rust-version = "(.+)"$/, 1]
     end
 
     def libclang

@@ -6,7 +6,9 @@ require "test_helper"
 require "tmpdir"
 
 class ExtconfTest < Minitest::Test
-  EXTCONF = File.expand_path("../../../ext/carat/extconf.rb", __dir__)
+  ROOT = File.expand_path("../../..", __dir__)
+  EXTCONF = File.join(ROOT, "ext/carat/extconf.rb")
+  OLDEST_RUST = File.read(File.join(ROOT, "Cargo.toml"))[/^rust-version = "(.+)"/, 1]
 
   def setup
     @directory = File.realpath(Dir.mktmpdir)
@@ -21,14 +23,14 @@ class ExtconfTest < Minitest::Test
 
     assert_equal 1, status.exitstatus
     assert_equal 1, output.lines.size, output
-    assert_match(/missing: cargo 1\.85 or later .*, a C compiler .*build-essential/, output)
+    assert_match(/missing: cargo #{Regexp.escape(OLDEST_RUST)} or later .*, a C compiler .*build-essential/, output)
   end
 
   def test_cargo_that_is_too_old_is_named_with_its_version
     File.write(File.join(@directory, "cargo"), "#!/bin/sh\necho 'cargo 1.63.0 (abc 2022-01-01)'\n", perm: 0o755)
     output, = extconf("PATH" => @directory)
 
-    assert_includes output, "cargo 1.85 or later; found 1.63.0 (Debian 13: apt-get install cargo; elsewhere:"
+    assert_includes output, "cargo #{OLDEST_RUST} or later; found 1.63.0 (Debian 13: apt-get install cargo; elsewhere:"
   end
 
   def test_without_a_target_directory_the_compiled_crates_are_removed_after_the_installation

@@ -5,4 +5,9 @@ $LOAD_PATH.unshift File.expand_path("../lib", __dir__), __dir__
 # Plugins of other gems on the machine (Rails has one) would change what the run prints.
 ENV["MT_NO_PLUGINS"] ||= "1"
 require "minitest/autorun"
+require "support/default_signals"
 require "support/integration_test"
+require "support/watchdog"
+
+Support::DefaultSignals.restore
+Support::Watchdog.install

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "rbconfig"
+require_relative "../../test/support/default_signals"
 require_relative "step"
 
 # Everything that must pass, in the order in which it runs.
@@ -8,13 +9,15 @@ module Suite
   RUBY = RbConfig.ruby
   EACH_FILE = "ARGV.each { |path| require File.expand_path(path) }"
 
-  # What does not depend on how many requests a worker takes at once, and is to work in fibers as in threads.
+  # Tests that do not depend on how many requests a worker takes at once, and must pass in fibers as in threads.
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
               "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
-  # The benchmark's programs are a workspace of their own. They share what both have compiled.
+  # The benchmark's programs are a workspace of their own. It shares the compiled crates.
   BENCH = %w[--manifest-path bench/Cargo.toml].freeze
-  SHARED = %w[--workspace --target-dir target].freeze
+  SHARED = ["--workspace", "--target-dir", ENV.fetch("CARGO_TARGET_DIR", "target")].freeze
+
+  LINTS = %w[--all-targets --locked -- -D warnings].freeze
 
   # The line above what failed; .ci/run looks for it.
   FAILED = "== what failed"
@@ -30,8 +33,8 @@ module Suite
       Step.new("RuboCop", "rubocop", "--format", "quiet"),
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
-      Step.new("clippy", *%w[cargo clippy --workspace --all-targets --locked -- -D warnings]),
-      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *%w[--all-targets --locked -- -D warnings])
+      Step.new("clippy", "cargo", "clippy", "--workspace", *LINTS),
+      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS)
     ]
   end
 
@@ -55,8 +58,19 @@ module Suite
   end
 end
 
-options = ARGV - ["--suite-only"]
-abort "usage: script/test [--suite-only]" if options.any?
+steps = case ARGV
+        in [] then Suite.checks + Suite.tests
+        in ["--suite-only"] then Suite.tests
+        in ["--checks-only"] then Suite.checks
+        else abort "usage: script/test [--suite-only | --checks-only]"
+        end
 
 $stdout.sync = true
-exit Suite.run(ARGV.include?("--suite-only") ? Suite.tests : Suite.checks + Suite.tests)
+Support::DefaultSignals.restore
+begin
+  exit Suite.run(steps)
+rescue Interrupt
+  abort "\ninterrupted"
+rescue SignalException => e
+  abort "\nended by #{e.message}"
+end

@@ -8,22 +8,29 @@ module Suite
   # One command of the suite. Its output is shown as it comes, and read for the counts.
   class Step
     DEADLINE_SECONDS = 20 * 60
+    SILENCE_SECONDS = 90
+    END_SECONDS = 15
     READ_BYTES = 64 * 1024
 
     attr_reader :name, :tally
 
     # @param reader [Symbol] how its output is counted: :check, :cargo or :minitest
-    def initialize(name, *command, reader: :check, within: DEADLINE_SECONDS)
+    # @param within [Numeric] how many seconds it may take
+    # @param silence [Numeric] after how many seconds without output the step says that it still runs
+    def initialize(name, *command, reader: :check, within: DEADLINE_SECONDS, silence: SILENCE_SECONDS)
       @name = name
       @command = command
       @reader = reader
       @within = within
+      @silence = silence
       @output = +""
     end
 
-    # Runs the command and returns the Tally; a command that cannot run or gives no counts has failed.
+    # Runs the command and returns the Tally. A command that cannot run or prints no counts has failed.
+    # @raise [SignalException] when the suite is interrupted; the command has ended then
     def run(out: $stdout)
       out.puts "", "== #{name}"
+      @started = now
       finished = execute(out)
       counted = Tally.public_send(:"from_#{@reader}", output)
       @tally = finished && counted ? counted : (counted || Tally.zero).failing
@@ -44,10 +51,13 @@ module Suite
       @output.scrub
     end
 
-    # Whether the command ended in time and well.
+    # Whether the command ended in time and with status 0.
     def execute(out)
       IO.popen(@command, err: %i[child out], pgroup: true) do |pipe|
-        copy(pipe, out) || stop(pipe.pid, out)
+        copy(pipe, out, @within) || stop(pipe.pid, out)
+      rescue SignalException
+        interrupt(pipe, out)
+        raise
       end
       Process.last_status.success?
     rescue Errno::ENOENT => e
@@ -55,24 +65,47 @@ module Suite
       false
     end
 
-    # Copies until the end; false when time is up.
-    def copy(pipe, out)
-      deadline = now + @within
+    # Copies the output until its end; returns false when the time is up.
+    def copy(pipe, out, seconds)
+      deadline = now + seconds
       loop do
-        return false unless pipe.wait_readable([deadline - now, 0].max)
+        left = deadline - now
+        return false unless left.positive?
 
-        piece = pipe.readpartial(READ_BYTES)
-        @output << piece
-        out.write(piece)
-        out.flush
+        pipe.wait_readable([left, @silence].min) ? copy_piece(pipe, out) : say_that_it_runs(out)
       end
     rescue EOFError
       true
     end
 
+    def copy_piece(pipe, out)
+      piece = pipe.readpartial(READ_BYTES)
+      @output << piece
+      out.write(piece)
+      out.flush
+    end
+
+    def say_that_it_runs(out)
+      out.puts if @output.match?(/[^\n]\z/)
+      out.puts "(#{name}: still running after #{(now - @started).to_i} s)"
+    end
+
+    # Ends the command as Ctrl-C in its own terminal would, so that the tests can stop their servers.
+    def interrupt(pipe, out)
+      signal(:INT, pipe.pid)
+      copy(pipe, out, END_SECONDS) || signal(:KILL, pipe.pid)
+    end
+
     def stop(pid, out)
       out.puts "stopped: not finished after #{@within} s"
-      Process.kill(:KILL, -pid)
+      signal(:KILL, pid)
+    end
+
+    # Signals the whole process group of the command.
+    def signal(name, pid)
+      Process.kill(name, -pid)
+    rescue Errno::ESRCH
+      nil # It has ended by itself.
     end
 
     def now

@@ -9,6 +9,14 @@ module Support
   class IntegrationTest < Minitest::Test
     include Eventually
 
+    # Ends the servers of an interrupted run too, which has no teardown.
+    def run
+      super
+    rescue *PASSTHROUGH_EXCEPTIONS
+      @servers&.each(&:destroy)
+      raise
+    end
+
     def setup
       @servers = []
     end

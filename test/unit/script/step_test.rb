@@ -22,9 +22,32 @@ class StepTest < Minitest::Test
   end
 
   def test_command_that_does_not_end_is_stopped
-    step = Suite::Step.new("x", RbConfig.ruby, "-e", "$stdin.close; Thread.stop", within: 0.2)
+    step = Suite::Step.new("x", RbConfig.ruby, "-e", "sleep", within: 0.2)
 
     assert_equal Suite::Tally.new(0, 1, 0), quietly(step)
+  end
+
+  def test_command_that_is_silent_is_said_to_run
+    out = StringIO.new
+    Suite::Step.new("slow", RbConfig.ruby, "-e", "print 'x'; $stdout.flush; sleep", within: 2, silence: 0.1)
+               .run(out: out)
+
+    assert_match(/\(slow: still running after \d s\)\n/, out.string)
+  end
+
+  def test_interrupted_step_interrupts_its_command_and_waits_for_its_end
+    program = 'trap("INT") { exit }; at_exit { puts "cleaned up" }; puts "ready"; $stdout.flush; sleep'
+    reader, out = IO.pipe
+    step = Thread.new { Suite::Step.new("x", RbConfig.ruby, "-e", program).run(out: out) }
+    step.report_on_exception = false
+    nil until reader.gets.include?("ready")
+    step.raise(Interrupt)
+
+    assert_raises(Interrupt) { step.join }
+    out.close
+    assert_equal "cleaned up\n", reader.read
+  ensure
+    [reader, out].each(&:close)
   end
 
   private

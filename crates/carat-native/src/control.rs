@@ -1,12 +1,11 @@
 //! `Carat::Native::Control`: a mold's or a worker's end of its control socket.
 
 use std::cell::RefCell;
-use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 
-use carat_link::{Fill, Flush, Inbox, Outbox};
+use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
-    AskStack, ForkWorker, Stack, decode_promote, encode_boot_failed, encode_figures,
-    encode_not_fork_safe, encode_signal,
+    ForkWorker, Stack, encode_boot_failed, encode_figures, encode_not_fork_safe, encode_signal,
 };
 use carat_wire::{Hello, Kind, Peer};
 use magnus::{
@@ -14,35 +13,14 @@ use magnus::{
     Symbol, TypedData, function, gc, method,
 };
 
-use crate::failure::Failure;
-use crate::io::{Io, Readiness, Step, borrow};
+use crate::io::{Io, borrow};
 
 /// The socket on which a process and the edge talk about the process itself.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Control", free_immediately, mark, size)]
 pub(crate) struct Control {
     io: Io,
-    state: RefCell<State>,
-}
-
-#[derive(Default)]
-struct State {
-    inbox: Inbox,
-    outbox: Outbox,
-}
-
-/// What the edge asks for.
-enum Message {
-    Drain,
-    /// The server ends.
-    Bye,
-    AskStack(AskStack),
-    AskFigures,
-    ForkWorker(ForkWorker, Vec<OwnedFd>),
-    /// Become the mold of this generation.
-    Promote(u32),
-    /// The edge has closed the socket.
-    End,
+    session: RefCell<ControlSession>,
 }
 
 impl DataTypeFunctions for Control {
@@ -72,7 +50,7 @@ impl Control {
     fn new(ruby: &Ruby, socket: RawFd) -> Result<Control, Error> {
         Ok(Control {
             io: Io::new(ruby, socket)?,
-            state: RefCell::default(),
+            session: RefCell::default(),
         })
     }
 
@@ -96,21 +74,27 @@ impl Control {
     /// `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when
     /// the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
-        let message = control.io.drive(ruby, &control.state, State::receive)?;
+        let message = control
+            .io
+            .drive(ruby, &control.session, ControlSession::receive)?;
         Ok(match message {
-            Message::End => None,
-            Message::Drain => Some(ruby.ary_new_from_values(&[ruby.to_symbol("drain")])),
-            Message::Bye => Some(ruby.ary_new_from_values(&[ruby.to_symbol("bye")])),
-            Message::AskFigures => Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_figures")])),
-            Message::AskStack(ask) => {
+            ControlMessage::End => None,
+            ControlMessage::Drain => Some(ruby.ary_new_from_values(&[ruby.to_symbol("drain")])),
+            ControlMessage::Bye => Some(ruby.ary_new_from_values(&[ruby.to_symbol("bye")])),
+            ControlMessage::AskFigures => {
+                Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_figures")]))
+            }
+            ControlMessage::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
                 RArray::from_value(message.into_value_with(ruby))
             }
-            Message::Promote(generation) => {
+            ControlMessage::Promote(generation) => {
                 let message = (ruby.to_symbol("promote"), generation);
                 RArray::from_value(message.into_value_with(ruby))
             }
-            Message::ForkWorker(fork, descriptors) => Some(fork_message(ruby, fork, descriptors)?),
+            ControlMessage::ForkWorker(fork, descriptors) => {
+                Some(fork_message(ruby, fork, descriptors)?)
+            }
         })
     }
 
@@ -155,60 +139,13 @@ impl Control {
     /// Closes the socket, and what came through it and was not asked for yet: in a new worker, the sockets of
     /// those that are to be forked next.
     fn close(ruby: &Ruby, control: &Control) -> Result<(), Error> {
-        borrow(ruby, &control.state)?.inbox = Inbox::default();
+        borrow(ruby, &control.session)?.discard();
         control.io.close(ruby)
     }
 
     fn send(&self, ruby: &Ruby, encode: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
-        encode(borrow(ruby, &self.state)?.outbox.buffer());
-        self.io.drive(ruby, &self.state, State::flush)
-    }
-}
-
-impl State {
-    fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Step<()>, Failure> {
-        Ok(match self.outbox.flush(socket) {
-            Ok(Flush::Done) => Step::Done(()),
-            Ok(Flush::Blocked) => Step::Wait(Readiness::Writable),
-            // The edge is gone; `receive` tells, and there is nobody left to talk to.
-            Err(error) if Failure::is_gone(&error) => Step::Done(()),
-            Err(error) => return Err(error.into()),
-        })
-    }
-
-    fn receive(&mut self, socket: BorrowedFd<'_>) -> Result<Step<Message>, Failure> {
-        loop {
-            if let Some(message) = self.message()? {
-                return Ok(Step::Done(message));
-            }
-            match self.inbox.fill(socket)? {
-                Fill::Bytes { .. } => {}
-                Fill::Blocked => return Ok(Step::Wait(Readiness::Readable)),
-                Fill::Closed => return Ok(Step::Done(Message::End)),
-            }
-        }
-    }
-
-    fn message(&mut self) -> Result<Option<Message>, Failure> {
-        let Some(frame) = self.inbox.frames.next()? else {
-            return Ok(None);
-        };
-        Ok(Some(match frame.kind {
-            Kind::Drain => Message::Drain,
-            Kind::Bye => Message::Bye,
-            Kind::AskFigures => Message::AskFigures,
-            Kind::AskStack => Message::AskStack(AskStack::decode(frame.payload)?),
-            Kind::Promote => Message::Promote(decode_promote(frame.payload)?),
-            Kind::ForkWorker => {
-                let fork = ForkWorker::decode(frame.payload)?;
-                if self.inbox.descriptors.len() < fork.descriptors() {
-                    return Err(Failure::NoDescriptor);
-                }
-                let descriptors = self.inbox.descriptors.drain(..fork.descriptors()).collect();
-                Message::ForkWorker(fork, descriptors)
-            }
-            kind => return Err(Failure::Unexpected(kind)),
-        }))
+        encode(borrow(ruby, &self.session)?.buffer());
+        self.io.drive(ruby, &self.session, ControlSession::flush)
     }
 }
 

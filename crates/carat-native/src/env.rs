@@ -2,6 +2,7 @@
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 
+use carat_lane::{DIGITS, decimal, with_env_key};
 use carat_wire::{Name, Request, RequestBody, RequestHead};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::{Opaque, ReprValue};
@@ -11,14 +12,13 @@ use rb_sys::{
 };
 use rustix::fs::{SeekFrom, seek};
 
-use crate::env_key::with_env_key;
 use crate::error;
 use crate::input::Input;
 use crate::roots::{Roots, roots};
 use crate::text;
 
 /// What every environment of a lane begins with, and what its input is made of.
-pub(crate) struct Template {
+pub(crate) struct EnvTemplate {
     /// A frozen Hash of what is always the same.
     constants: Opaque<RHash>,
     /// Keys that get a new Array in each environment.
@@ -37,11 +37,11 @@ pub(crate) struct Template {
     stream_input: Opaque<RClass>,
 }
 
-impl Template {
+impl EnvTemplate {
     /// Reads the template from the options of `Lane.new`.
-    pub(crate) fn from_options(ruby: &Ruby, options: RHash) -> Result<Template, Error> {
+    pub(crate) fn from_options(ruby: &Ruby, options: RHash) -> Result<EnvTemplate, Error> {
         let option = |name: &str| ruby.to_symbol(name);
-        Ok(Template {
+        Ok(EnvTemplate {
             constants: options.fetch::<_, RHash>(option("constants"))?.into(),
             lists: options.fetch::<_, RArray>(option("lists"))?.into(),
             asterisk: options.fetch(option("asterisk"))?,
@@ -165,8 +165,8 @@ impl Env<'_> {
         } else {
             head.path
         };
-        let mut digits = [0; text::DIGITS];
-        let port = text::decimal(head.server_port.into(), &mut digits);
+        let mut digits = [0; DIGITS];
+        let port = decimal(head.server_port.into(), &mut digits);
         self.put(roots.request_method, roots.verb(self.ruby, head.method));
         self.put_bytes(roots.path_info, path);
         self.put_bytes(roots.request_path, head.path);
@@ -208,8 +208,8 @@ impl Env<'_> {
                 length: Some(length),
             } => length,
         };
-        let mut digits = [0; text::DIGITS];
-        self.put_bytes(roots.content_length, text::decimal(length, &mut digits));
+        let mut digits = [0; DIGITS];
+        self.put_bytes(roots.content_length, decimal(length, &mut digits));
     }
 
     fn put_lists(&self, keys: VALUE) {

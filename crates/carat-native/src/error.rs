@@ -3,13 +3,10 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use carat_lane::InvalidHead;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Class, Error, Exception, ExceptionClass, Module, RModule, Ruby};
 use rustix::io::Errno;
-
-/// Why an answer cannot be sent as the application gave it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Invalid(pub(crate) &'static str);
 
 struct Classes {
     link: Opaque<ExceptionClass>,
@@ -53,8 +50,11 @@ pub(crate) fn link(ruby: &Ruby, cause: impl std::fmt::Display) -> Error {
 }
 
 /// A response that cannot be sent.
-pub(crate) fn invalid_response(ruby: &Ruby, Invalid(reason): Invalid) -> Error {
-    made(class(ruby, |classes| classes.invalid_response), reason)
+pub(crate) fn invalid_response(ruby: &Ruby, reason: InvalidHead) -> Error {
+    made(
+        class(ruby, |classes| classes.invalid_response),
+        &reason.to_string(),
+    )
 }
 
 /// Nobody is left who would read the rest of this response.

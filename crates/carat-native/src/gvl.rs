@@ -6,12 +6,12 @@ use std::ptr;
 
 use rb_sys::{rb_thread_call_without_gvl2, rb_unblock_function_t};
 
-use crate::bell;
+use crate::waker;
 
 /// How a thread that has left the lock is called back by a signal, `Thread#raise` or `Thread#kill`.
 pub(crate) enum Callback<'a> {
-    /// What it waits for watches this bell.
-    Bell(BorrowedFd<'a>),
+    /// It watches this waker.
+    Waker(BorrowedFd<'a>),
     /// A signal ends its system call with `EINTR`.
     Signal,
 }
@@ -28,10 +28,10 @@ where
         result: None,
     };
     let (unblock, data) = match callback {
-        Callback::Bell(bell) => (Some(ring as _), ring_data(bell.as_raw_fd())),
+        Callback::Waker(waker) => (Some(notify as _), notify_data(waker.as_raw_fd())),
         Callback::Signal => (by_signal(), ptr::null_mut()),
     };
-    // SAFETY: `task` outlives the call, and the borrow in `callback` keeps the bell open for as long.
+    // SAFETY: `task` outlives the call, and the borrow in `callback` keeps the waker open for as long.
     unsafe {
         rb_thread_call_without_gvl2(
             Some(run::<F, R>),
@@ -58,16 +58,16 @@ unsafe extern "C" fn run<F: FnOnce() -> R, R>(task: *mut c_void) -> *mut c_void 
 }
 
 /// A descriptor travels as the pointer that Ruby keeps for the callback.
-fn ring_data(bell: RawFd) -> *mut c_void {
-    ptr::without_provenance_mut(usize::try_from(bell).unwrap_or_default())
+fn notify_data(waker: RawFd) -> *mut c_void {
+    ptr::without_provenance_mut(usize::try_from(waker).unwrap_or_default())
 }
 
 /// # Safety
-/// `bell` is what `ring_data` has made of a bell that stays open meanwhile.
-unsafe extern "C" fn ring(bell: *mut c_void) {
-    if let Ok(bell) = RawFd::try_from(bell.addr()) {
-        // SAFETY: Ruby calls this only while `leave` waits, whose caller keeps the bell open.
-        bell::ring(unsafe { BorrowedFd::borrow_raw(bell) });
+/// `waker` is what `notify_data` has made of a waker that stays open meanwhile.
+unsafe extern "C" fn notify(waker: *mut c_void) {
+    if let Ok(waker) = RawFd::try_from(waker.addr()) {
+        // SAFETY: Ruby calls this only while `leave` waits, whose caller keeps the waker open.
+        waker::notify(unsafe { BorrowedFd::borrow_raw(waker) });
     }
 }
 

@@ -1,6 +1,6 @@
 //! `Carat::Native::Input`: the body of one request, read while it arrives.
 
-use carat_wire::stream::STREAM_WINDOW;
+use carat_lane::{BodyStatus, Cut, Portion, WaitFor};
 use magnus::rb_sys::{AsRawValue, protect};
 use magnus::typed_data::Obj;
 use magnus::value::Opaque;
@@ -9,11 +9,9 @@ use magnus::{
 };
 
 use crate::error;
-use crate::intake::Arrived;
 use crate::io::borrow;
 use crate::lane::Lane;
 use crate::text;
-use crate::turns::Want;
 
 /// What `rack.input` consists of when it is read while it arrives.
 #[derive(TypedData)]
@@ -28,18 +26,6 @@ impl DataTypeFunctions for Input {
     fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.lane);
     }
-}
-
-/// How much of the body is read in one go.
-#[derive(Clone, Copy)]
-enum Portion {
-    /// So many bytes, fewer at the end.
-    Bytes(usize),
-    /// What is there, but no more than so many bytes.
-    Some(usize),
-    /// Everything up to and including a line feed.
-    Line,
-    All,
 }
 
 /// Defines the class.
@@ -80,7 +66,7 @@ impl Input {
         buffer: RString,
         length: usize,
     ) -> Result<usize, Error> {
-        input.read(ruby, buffer, Portion::Some(length))
+        input.read(ruby, buffer, Portion::Arrived(length))
     }
 
     /// As `fill`, but with the next line.
@@ -112,12 +98,12 @@ impl Input {
     /// Whether there is something to read; not at the end.
     fn wait(&self, ruby: &Ruby) -> Result<bool, Error> {
         let lane = ruby.get_inner(self.lane);
-        let arrived = lane.drive(ruby, Want::News(self.id), |state, socket| {
-            state.session.await_body(socket, self.id)
+        let arrived = lane.drive(ruby, WaitFor::Update(self.id), |session, socket| {
+            session.await_body(socket, self.id)
         })?;
         match arrived {
-            Some(Arrived::End) => Ok(false),
-            Some(Arrived::Broken) => Err(error::incomplete_body(ruby)),
+            Some(BodyStatus::Complete) => Ok(false),
+            Some(BodyStatus::Broken) => Err(error::incomplete_body(ruby)),
             Some(_) => Ok(true),
             None => Err(error::request_over(ruby)),
         }
@@ -131,63 +117,22 @@ impl Input {
         cut: impl FnOnce(&[u8]) -> Cut<'_>,
     ) -> Result<Taken, Error> {
         let lane = ruby.get_inner(self.lane);
-        let mut state = borrow(ruby, &lane.state)?;
-        let intake = state.session.talks.intake(self.id);
-        let intake = intake.ok_or_else(|| error::request_over(ruby))?;
-        let Cut { piece, is_last } = cut(intake.peek());
+        let mut session = borrow(ruby, &lane.session)?;
+        let body = session
+            .body(self.id)
+            .ok_or_else(|| error::request_over(ruby))?;
+        let Cut { piece, is_last } = cut(body.peek());
         protect(|| {
             text::append(ruby, buffer.as_raw(), piece);
             buffer.as_raw()
         })?;
         let bytes = piece.len();
-        intake.consume(bytes);
+        body.consume(bytes);
         Ok(Taken { bytes, is_last })
     }
-}
-
-/// A part of what has arrived.
-struct Cut<'a> {
-    piece: &'a [u8],
-    /// Whether the portion is complete with it, whatever follows.
-    is_last: bool,
 }
 
 struct Taken {
     bytes: usize,
     is_last: bool,
-}
-
-impl Portion {
-    /// How many bytes to make room for: what the client has announced has not come yet.
-    fn room(self) -> usize {
-        match self {
-            Portion::Bytes(length) | Portion::Some(length) => length.min(STREAM_WINDOW as usize),
-            Portion::Line | Portion::All => 0,
-        }
-    }
-
-    /// Whether more is to be read after `count` bytes.
-    fn is_wanted(self, count: usize) -> bool {
-        match self {
-            Portion::Bytes(length) | Portion::Some(length) => count < length,
-            Portion::Line | Portion::All => true,
-        }
-    }
-
-    /// What to take of `piece` after `count` bytes.
-    fn cut(self, count: usize, piece: &[u8]) -> Cut<'_> {
-        let (length, is_last) = match self {
-            Portion::Bytes(length) => (length - count, false),
-            Portion::Some(length) => (length, true),
-            Portion::Line => match piece.iter().position(|byte| *byte == b'\n') {
-                Some(place) => (place + 1, true),
-                None => (piece.len(), false),
-            },
-            Portion::All => (piece.len(), false),
-        };
-        Cut {
-            piece: &piece[..length.min(piece.len())],
-            is_last,
-        }
-    }
 }

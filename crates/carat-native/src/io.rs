@@ -3,30 +3,14 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::os::fd::{BorrowedFd, RawFd};
 
+use carat_lane::{LinkError, Readiness, Step};
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, Ruby, Value, gc, rb_sys::AsRawValue};
 use rb_sys::{rb_io_close, rb_io_wait};
 
 use crate::error;
-use crate::failure::Failure;
 
-/// What to wait for, as `rb_io_wait` numbers it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readiness {
-    Readable = 1,
-    Writable = 4,
-}
-
-/// How far something came without waiting.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Step<T> {
-    Done(T),
-    Wait(Readiness),
-    /// The other fibers of this thread, or the other threads, have their turn first.
-    Pause,
-}
-
-/// A socket in the hands of Ruby.
+/// A socket that belongs to a Ruby IO.
 pub(crate) struct Io {
     value: Opaque<Value>,
     descriptor: RawFd,
@@ -60,24 +44,24 @@ impl Io {
         Ok(unsafe { BorrowedFd::borrow_raw(self.descriptor) })
     }
 
-    /// Lets other threads, or fibers, run until the socket is ready. Raises what is raised into this thread.
+    /// Lets other threads, or fibers, run until the socket is ready. Raises what others raise into this thread.
     pub(crate) fn wait(&self, ruby: &Ruby, readiness: Readiness) -> Result<(), Error> {
         self.socket(ruby)?;
         let io = ruby.get_inner(self.value).as_raw();
-        let events = ruby.integer_from_i64(readiness as i64).as_raw();
+        let events = ruby.integer_from_i64(events(readiness)).as_raw();
         let forever = ruby.qnil().as_raw();
         // SAFETY: the arguments are live Ruby objects, and `protect` catches what is raised.
         magnus::rb_sys::protect(|| unsafe { rb_io_wait(io, events, forever) })?;
         Ok(())
     }
 
-    /// Repeats `step` on the state until it is done. The state is not borrowed while this waits, so that signal
-    /// handlers and other threads may use it.
+    /// Repeats `step` on the state until it is done. The state is not borrowed while this waits, so signal handlers and
+    /// other threads may use it.
     pub(crate) fn drive<S, T>(
         &self,
         ruby: &Ruby,
         state: &RefCell<S>,
-        mut step: impl FnMut(&mut S, BorrowedFd<'_>) -> Result<Step<T>, Failure>,
+        mut step: impl FnMut(&mut S, BorrowedFd<'_>) -> Result<Step<T>, LinkError>,
     ) -> Result<T, Error> {
         loop {
             let reached = {
@@ -88,7 +72,7 @@ impl Io {
             match reached {
                 Step::Done(result) => return Ok(result),
                 Step::Wait(readiness) => self.wait(ruby, readiness)?,
-                Step::Pause => pause(ruby)?,
+                Step::Yield => yield_to_others(ruby)?,
             }
         }
     }
@@ -108,13 +92,21 @@ impl Io {
     }
 }
 
-/// Lets others have their turn, without waiting for anything.
-pub(crate) fn pause(ruby: &Ruby) -> Result<(), Error> {
+/// As `rb_io_wait` numbers it.
+fn events(readiness: Readiness) -> i64 {
+    match readiness {
+        Readiness::Readable => 1,
+        Readiness::Writable => 4,
+    }
+}
+
+/// Lets other fibers, or threads, run without waiting for anything.
+pub(crate) fn yield_to_others(ruby: &Ruby) -> Result<(), Error> {
     ruby.module_kernel().funcall::<_, _, Value>("sleep", (0,))?;
     Ok(())
 }
 
-/// The state behind an object, or a `LinkError` when two threads use the object at once.
+/// The state of an object; a `LinkError` when two threads use the object at once.
 pub(crate) fn borrow<'a, S>(ruby: &Ruby, state: &'a RefCell<S>) -> Result<RefMut<'a, S>, Error> {
     let busy = |_| error::link(ruby, "the socket is in use by another thread");
     state.try_borrow_mut().map_err(busy)

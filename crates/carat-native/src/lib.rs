@@ -1,39 +1,32 @@
 //! Carat's Ruby extension: the worker's ends of the sockets that lead to the edge.
 //!
-//! [`lane`] and its [`place`]s turn frames into Rack environments and answers into frames, [`control`] is how a mold or a worker
-//! talks with the edge about itself, and [`process`] holds what Ruby cannot ask of the kernel. [`scheduler`] has
-//! nothing to do with these: it runs the fibers of a thread.
+//! Only what touches Ruby is here; the rest is in `carat-lane` and `carat-fibers`. [`lane`] and its [`slot`]s turn frames
+//! into Rack environments and responses into frames, [`control`] is the control socket of a mold or a worker, and
+//! [`process`] calls what Ruby does not offer of the kernel. [`scheduler`] is independent of these: it runs the fibers of
+//! a thread.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_native`")]
 
 mod allocator;
-mod answer;
-mod bell;
-mod body;
 mod control;
 mod env;
-mod env_key;
 mod error;
-mod failure;
-mod fairness;
 mod fork;
 mod gvl;
-mod head;
+mod inline_body;
 mod input;
-mod intake;
 mod io;
 mod lane;
 mod page;
-mod patience;
-mod place;
 mod process;
+mod respond;
+mod response_head;
 mod roots;
 mod scheduler;
-mod session;
-mod stream;
-mod talks;
+mod slot;
 mod text;
 mod turns;
+mod waker;
 
 use magnus::{Error, Module, Ruby};
 
@@ -44,7 +37,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     roots::load(ruby)?;
     control::define(ruby, native)?;
     lane::define(ruby, native)?;
-    place::define(ruby, native)?;
+    slot::define(ruby, native)?;
     input::define(ruby, native)?;
     scheduler::define(ruby, native)?;
     allocator::define(native)?;

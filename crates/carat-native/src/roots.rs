@@ -4,12 +4,12 @@
 
 use std::sync::OnceLock;
 
+use carat_lane::with_env_key;
 use carat_wire::NAMES;
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, Module, RClass, Ruby, Value};
 use rb_sys::{VALUE, rb_gc_register_mark_object};
 
-use crate::env_key::with_env_key;
 use crate::text;
 
 /// The verbs whose Strings are made once; any other is a new String each time.
@@ -89,7 +89,7 @@ impl Roots {
     /// The String of a verb.
     pub(crate) fn verb(&self, ruby: &Ruby, verb: &[u8]) -> VALUE {
         let known = VERBS.iter().position(|known| known.as_bytes() == verb);
-        known.map_or_else(|| text::binary(ruby, verb), |place| self.verbs[place])
+        known.map_or_else(|| text::binary(ruby, verb), |index| self.verbs[index])
     }
 }
 

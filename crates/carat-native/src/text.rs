@@ -49,22 +49,6 @@ pub(crate) fn append(_: &Ruby, string: VALUE, bytes: &[u8]) {
     unsafe { rb_str_cat(string, start, length) };
 }
 
-/// Room for the digits of any `u64`.
-pub(crate) const DIGITS: usize = 20;
-
-/// `number` in decimal digits.
-pub(crate) fn decimal(mut number: u64, digits: &mut [u8; DIGITS]) -> &[u8] {
-    let mut start = DIGITS;
-    loop {
-        start -= 1;
-        digits[start] = b'0' + u8::try_from(number % 10).expect("a digit");
-        number /= 10;
-        if number == 0 {
-            return &digits[start..];
-        }
-    }
-}
-
 /// A slice as C wants it. An empty slice's own pointer dangles, and Ruby 3.1 reads it.
 fn parts(bytes: &[u8]) -> (*const c_char, c_long) {
     let readable = if bytes.is_empty() { b"\0" } else { bytes };

@@ -158,7 +158,7 @@ impl Core {
     /// Called when something has changed that the loop may not have seen; from any thread.
     pub(crate) fn notify(&self) {
         if self.is_asleep.replace(false) {
-            self.state().ring();
+            self.state().notify();
         }
     }
 

@@ -12,10 +12,10 @@ use rustix::io::Errno;
 
 use super::batch::Batch;
 use super::waits::Ticket;
-use crate::bell;
+use crate::waker;
 
-/// The data of the bell's events; those of descriptors have the number in the lower half.
-const BELL: u64 = u64::MAX;
+/// The data of the waker's events; those of descriptors have the number in the lower half.
+const WAKER: u64 = u64::MAX;
 
 /// `IO::PRIORITY`, as `poll` and epoll number it too.
 pub(crate) const PRIORITY: u16 = 2;
@@ -39,38 +39,38 @@ struct Interest {
     waiters: Vec<(Ticket, u16)>,
 }
 
-/// The epoll instance, its bell and the interests.
+/// The epoll instance, its waker and the interests.
 #[derive(Debug)]
 pub(crate) struct Selector {
     epoll: Arc<OwnedFd>,
-    bell: Arc<OwnedFd>,
+    waker: Arc<OwnedFd>,
     interests: Vec<Interest>,
     waiters: usize,
 }
 
 impl Selector {
     pub(crate) fn open() -> Result<Selector, Errno> {
-        let (epoll, bell) = (epoll::create(CreateFlags::CLOEXEC)?, bell::cast()?);
+        let (epoll, waker) = (epoll::create(CreateFlags::CLOEXEC)?, waker::new()?);
         let edges = EventFlags::IN | EventFlags::ET;
-        epoll::add(&epoll, &bell, EventData::new_u64(BELL), edges)?;
+        epoll::add(&epoll, &waker, EventData::new_u64(WAKER), edges)?;
         Ok(Selector {
             epoll: Arc::new(epoll),
-            bell: Arc::new(bell),
+            waker: Arc::new(waker),
             interests: Vec::new(),
             waiters: 0,
         })
     }
 
-    pub(crate) fn bell(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+    pub(crate) fn waker(&self) -> BorrowedFd<'_> {
+        self.waker.as_fd()
     }
 
-    /// The epoll instance and the bell, for a wait during which others may use the selector.
+    /// The epoll instance and the waker, for a wait during which others may use the selector.
     pub(crate) fn descriptors(&self) -> (Arc<OwnedFd>, Arc<OwnedFd>) {
-        (self.epoll.clone(), self.bell.clone())
+        (self.epoll.clone(), self.waker.clone())
     }
 
-    /// Whether anything but the bell can be heard.
+    /// Whether anything but the waker can be heard.
     pub(crate) fn is_idle(&self) -> bool {
         self.waiters == 0
     }
@@ -138,7 +138,7 @@ impl Selector {
     pub(crate) fn deal(&mut self, batch: &Batch, mut wake: impl FnMut(Ticket, u16)) {
         for event in batch.events() {
             let (data, flags) = (event.data.u64(), event.flags);
-            if data != BELL {
+            if data != WAKER {
                 self.deal_one(data, flags, &mut wake);
             }
         }

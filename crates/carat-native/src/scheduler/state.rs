@@ -165,9 +165,9 @@ impl State {
         Ok(self.selector.as_mut().expect("it was just opened"))
     }
 
-    pub(crate) fn ring(&self) {
+    pub(crate) fn notify(&self) {
         if let Some(selector) = &self.selector {
-            crate::bell::ring(selector.bell());
+            crate::waker::notify(selector.waker());
         }
     }
 

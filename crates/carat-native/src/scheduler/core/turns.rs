@@ -135,9 +135,9 @@ impl Core {
         let limit = self.state().next_in(self.stretches.now());
         let is_idle = !is_busy && batch.is_empty() && limit != Some(Duration::ZERO);
         if is_idle {
-            let (epoll, bell) = self.descriptors(ruby)?;
+            let (epoll, waker) = self.descriptors(ruby)?;
             self.is_asleep.set(true);
-            gvl::leave(&Callback::Bell(bell.as_fd()), || {
+            gvl::leave(&Callback::Waker(waker.as_fd()), || {
                 batch.fill(epoll.as_fd(), limit);
             });
             self.is_asleep.set(false);

@@ -1,5 +1,6 @@
 //! A response body that fits into one frame.
 
+use carat_lane::BodyPieces;
 use magnus::rb_sys::AsRawValue;
 use magnus::{Ruby, Value};
 use rb_sys::{RARRAY_LEN, RB_TYPE_P, RBasic, VALUE, rb_ary_entry, rb_cArray, ruby_value_type};
@@ -11,22 +12,22 @@ pub(crate) const INLINE_LIMIT: usize = 64 * 1024;
 
 /// An Array of Strings, small enough for one frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Pieces {
+pub(crate) struct InlineBody {
     array: VALUE,
-    pub(crate) bytes: u32,
+    bytes: u32,
 }
 
-impl Pieces {
+impl InlineBody {
     /// The pieces of `body`, or `None` if it is anything but a small, plain Array of Strings.
-    pub(crate) fn of(_: &Ruby, body: Value) -> Option<Pieces> {
+    pub(crate) fn of(_: &Ruby, body: Value) -> Option<InlineBody> {
         let array = body.as_raw();
         if !is_plain_array(array) {
             return None;
         }
         let mut bytes = 0;
-        for place in 0..length(array) {
+        for index in 0..length(array) {
             // SAFETY: `array` is a live Array; its members are live.
-            let piece = unsafe { rb_ary_entry(array, place) };
+            let piece = unsafe { rb_ary_entry(array, index) };
             // SAFETY: `piece` is live, and a String where its bytes are asked for.
             bytes += unsafe { is_string(piece).then(|| bytes_of(piece).len()) }?;
             if bytes > INLINE_LIMIT {
@@ -34,14 +35,20 @@ impl Pieces {
             }
         }
         let bytes = u32::try_from(bytes).expect("INLINE_LIMIT is a u32");
-        Some(Pieces { array, bytes })
+        Some(InlineBody { array, bytes })
+    }
+}
+
+impl BodyPieces for InlineBody {
+    fn bytes(&self) -> u32 {
+        self.bytes
     }
 
-    /// The bytes of each piece. No Ruby code may run since `of`.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..length(self.array)).map(|place| {
+    /// No Ruby code may have run since `of`.
+    fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        (0..length(self.array)).map(|index| {
             // SAFETY: `of` has seen a live Array of Strings, and no Ruby code has run since.
-            unsafe { bytes_of(rb_ary_entry(self.array, place)) }
+            unsafe { bytes_of(rb_ary_entry(self.array, index)) }
         })
     }
 }

@@ -1,10 +1,10 @@
-//! `Carat::Native::Place`: where a lane works on one request at a time. `answer.rs` has the methods that answer it.
+//! `Carat::Native::Place`: one request of a lane at a time. `respond.rs` has the methods that respond to it.
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use carat_wire::stream::encode_abort;
+use carat_lane::{CurrentRequest, WaitFor};
 use carat_wire::{Request, RequestBody};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
@@ -17,16 +17,15 @@ use crate::error;
 use crate::input::Input;
 use crate::io::borrow;
 use crate::lane::Lane;
-use crate::turns::Want;
 
 /// One of the requests that a lane works on at once.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Place", free_immediately, mark, size)]
-pub(crate) struct Place {
+pub(crate) struct Slot {
     lane: Opaque<Obj<Lane>>,
-    /// The request that waits for its answer.
-    pub(crate) current: Cell<Option<Current>>,
-    /// The request whose answer is being streamed.
+    /// The request that waits for its response.
+    pub(crate) current: Cell<Option<CurrentRequest>>,
+    /// The request whose response is being streamed.
     pub(crate) streaming: Cell<Option<u32>>,
     /// `rack.input` of the last request, when it is a file.
     input: Cell<Option<Opaque<Value>>>,
@@ -35,15 +34,7 @@ pub(crate) struct Place {
     is_closed: Cell<bool>,
 }
 
-/// A request that the application works on.
-#[derive(Clone, Copy)]
-pub(crate) struct Current {
-    pub(crate) id: u32,
-    pub(crate) is_head: bool,
-    pub(crate) started: Instant,
-}
-
-impl DataTypeFunctions for Place {
+impl DataTypeFunctions for Slot {
     fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.lane);
         for owned in [&self.input, &self.form_files] {
@@ -58,27 +49,27 @@ impl DataTypeFunctions for Place {
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Place", ruby.class_object())?;
     class.undef_default_alloc_func();
-    class.define_singleton_method("new", function!(Place::new, 1))?;
-    class.define_method("take", method!(Place::take, 0))?;
-    class.define_method("id", method!(Place::id, 0))?;
-    class.define_method("answer", method!(Place::answer, 3))?;
-    class.define_method("answer_empty", method!(Place::answer_empty, 2))?;
-    class.define_method("answer_file", method!(Place::answer_file, 3))?;
-    class.define_method("head?", method!(Place::is_head, 0))?;
-    class.define_method("pending?", method!(Place::is_pending, 0))?;
-    class.define_method("open_stream", method!(Place::open_stream, 2))?;
-    class.define_method("write", method!(Place::write, 1))?;
-    class.define_method("close_stream", method!(Place::close_stream, 0))?;
-    class.define_method("abort_stream", method!(Place::abort_stream, 0))?;
-    class.define_method("flush", method!(Place::flush, 0))?;
-    class.define_method("close", method!(Place::close, 0))?;
+    class.define_singleton_method("new", function!(Slot::new, 1))?;
+    class.define_method("take", method!(Slot::take, 0))?;
+    class.define_method("id", method!(Slot::id, 0))?;
+    class.define_method("answer", method!(Slot::respond_inline, 3))?;
+    class.define_method("answer_empty", method!(Slot::respond_empty, 2))?;
+    class.define_method("answer_file", method!(Slot::respond_file, 3))?;
+    class.define_method("head?", method!(Slot::is_head, 0))?;
+    class.define_method("pending?", method!(Slot::is_pending, 0))?;
+    class.define_method("open_stream", method!(Slot::open_stream, 2))?;
+    class.define_method("write", method!(Slot::write, 1))?;
+    class.define_method("close_stream", method!(Slot::close_stream, 0))?;
+    class.define_method("abort_stream", method!(Slot::abort_stream, 0))?;
+    class.define_method("flush", method!(Slot::flush, 0))?;
+    class.define_method("close", method!(Slot::close, 0))?;
     Ok(())
 }
 
-impl Place {
-    fn new(lane: Obj<Lane>) -> Place {
-        lane.add_place();
-        Place {
+impl Slot {
+    fn new(lane: Obj<Lane>) -> Slot {
+        lane.add_slot();
+        Slot {
             lane: lane.into(),
             current: Cell::new(None),
             streaming: Cell::new(None),
@@ -88,17 +79,17 @@ impl Place {
         }
     }
 
-    /// The lane that it is a part of.
+    /// The lane that the slot belongs to.
     pub(crate) fn lane(&self, ruby: &Ruby) -> Obj<Lane> {
         ruby.get_inner(self.lane)
     }
 
-    /// Waits for the next request and returns its environment; nil when none follows.
-    fn take(ruby: &Ruby, place: &Place) -> Result<Option<RHash>, Error> {
-        place.close_files(ruby)?;
-        let lane = place.lane(ruby);
+    /// Waits for the next request and returns its environment; nil when no request follows.
+    fn take(ruby: &Ruby, slot: &Slot) -> Result<Option<RHash>, Error> {
+        slot.close_files(ruby)?;
+        let lane = slot.lane(ruby);
         while let Some(started) = wait(ruby, &lane)? {
-            if let Some(env) = place.take_arrived(ruby, lane, started)? {
+            if let Some(env) = slot.take_arrived(ruby, lane, started)? {
                 return Ok(Some(env));
             }
         }
@@ -112,13 +103,13 @@ impl Place {
         lane: Obj<Lane>,
         started: Instant,
     ) -> Result<Option<RHash>, Error> {
-        let mut state = borrow(ruby, &lane.state)?;
-        let taken = state.session.take(|request, descriptors| {
+        let mut session = borrow(ruby, &lane.session)?;
+        let taken = session.take(|request, descriptors| {
             let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
             let begins = lane.page.begin(id);
             let is_streamed = matches!(request.body, RequestBody::Stream { .. });
             let env = begins.then(|| self.env(ruby, lane, request, descriptors.body));
-            let current = Current {
+            let current = CurrentRequest {
                 id,
                 is_head,
                 started,
@@ -128,12 +119,12 @@ impl Place {
         let (current, env, is_streamed, files) =
             taken.map_err(|failure| error::link(ruby, failure))?;
         let Some(env) = env? else {
-            encode_abort(state.session.outbox.buffer(), current.id);
+            session.skip(current.id);
             return Ok(None);
         };
-        state.session.talks.begin(current.id, is_streamed);
+        session.begin(current.id, is_streamed);
         self.current.set(Some(current));
-        drop(state); // other threads may run in what follows
+        drop(session); // other threads may run in what follows
         self.add_form_files(ruby, &lane, env, files)?;
         Ok(Some(env))
     }
@@ -175,42 +166,42 @@ impl Place {
         Ok(())
     }
 
-    /// The number by which the edge knows the request that is worked on; nil between two of them.
+    /// The id by which the edge knows the current request; nil between two requests.
     fn id(&self) -> Option<u32> {
         let waiting = self.current.get().map(|current| current.id);
         waiting.or(self.streaming.get())
     }
 
-    /// Whether the request that waits for its answer is a HEAD.
+    /// Whether the request that waits for its response is a HEAD.
     fn is_head(&self) -> bool {
         self.current.get().is_some_and(|current| current.is_head)
     }
 
-    /// Whether a request waits for its answer.
+    /// Whether a request waits for its response.
     fn is_pending(&self) -> bool {
         self.current.get().is_some()
     }
 
-    /// Sends what waits.
-    fn flush(ruby: &Ruby, place: &Place) -> Result<(), Error> {
-        Lane::flush(ruby, &place.lane(ruby))
+    /// Sends the lane's outbox.
+    fn flush(ruby: &Ruby, slot: &Slot) -> Result<(), Error> {
+        Lane::flush(ruby, &slot.lane(ruby))
     }
 
     /// Takes no more requests; a second call does nothing.
-    fn close(ruby: &Ruby, place: &Place) -> Result<(), Error> {
-        if place.is_closed.replace(true) {
+    fn close(ruby: &Ruby, slot: &Slot) -> Result<(), Error> {
+        if slot.is_closed.replace(true) {
             return Ok(());
         }
-        place.close_files(ruby)?;
-        let lane = place.lane(ruby);
+        slot.close_files(ruby)?;
+        let lane = slot.lane(ruby);
         if lane.turns.is_read() {
-            // Whoever reads next sends what waits, but this one has begun to wait already.
+            // The next reader would flush, but the present one waits already.
             Lane::flush(ruby, &lane)?;
         }
-        lane.remove_place(ruby)
+        lane.remove_slot(ruby)
     }
 
-    /// Closes what the last request had open.
+    /// Closes the files of the last request.
     fn close_files(&self, ruby: &Ruby) -> Result<(), Error> {
         let open = [self.input.take(), self.form_files.take()];
         for owned in open.into_iter().flatten() {
@@ -220,12 +211,12 @@ impl Place {
     }
 }
 
-/// Waits until a request is at the front; returns when, or `None` when none follows.
+/// Waits until a request is at the front. Returns when that was, or `None` when no request follows.
 fn wait(ruby: &Ruby, lane: &Lane) -> Result<Option<Instant>, Error> {
     let mut now = Instant::now();
-    let arrived = lane.drive(ruby, Want::Request, |state, socket| {
+    let arrived = lane.drive(ruby, WaitFor::Request, |session, socket| {
         now = Instant::now();
-        state.session.next(socket, now)
+        session.next(socket, now)
     })?;
     Ok(arrived.then_some(now))
 }

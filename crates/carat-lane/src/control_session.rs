@@ -1,0 +1,175 @@
+//! The control socket of a mold or a worker: messages in, messages out.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use carat_link::{Fill, Flush, Inbox, Outbox};
+use carat_wire::Kind;
+use carat_wire::control::{AskStack, ForkWorker, decode_promote};
+
+use crate::link_error::{self, LinkError};
+use crate::step::{Readiness, Step};
+
+/// What the edge asks for.
+#[derive(Debug)]
+pub enum ControlMessage {
+    /// Finish the requests that were taken, and end.
+    Drain,
+    /// The server ends.
+    Bye,
+    /// Report where a request stands.
+    AskStack(AskStack),
+    /// Report statistics.
+    AskFigures,
+    /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.
+    ForkWorker(ForkWorker, Vec<OwnedFd>),
+    /// Become the mold of this generation.
+    Promote(u32),
+    /// The edge has closed the socket.
+    End,
+}
+
+/// The state of one control socket.
+#[derive(Debug, Default)]
+pub struct ControlSession {
+    inbox: Inbox,
+    outbox: Outbox,
+}
+
+impl ControlSession {
+    /// The buffer to append messages to.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        self.outbox.buffer()
+    }
+
+    /// Sends the messages. A socket whose other end is closed takes everything: `receive` reports that.
+    pub fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Step<()>, LinkError> {
+        match self.outbox.flush(socket) {
+            Ok(Flush::Done) => Ok(Step::Done(())),
+            Ok(Flush::Blocked) => Ok(Step::Wait(Readiness::Writable)),
+            Err(error) if link_error::is_closed(&error) => Ok(Step::Done(())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Receives the next message.
+    pub fn receive(&mut self, socket: BorrowedFd<'_>) -> Result<Step<ControlMessage>, LinkError> {
+        loop {
+            if let Some(message) = self.message()? {
+                return Ok(Step::Done(message));
+            }
+            match self.inbox.fill(socket)? {
+                Fill::Bytes { .. } => {}
+                Fill::Blocked => return Ok(Step::Wait(Readiness::Readable)),
+                Fill::Closed => return Ok(Step::Done(ControlMessage::End)),
+            }
+        }
+    }
+
+    /// Drops what has arrived and was not received, and closes its descriptors.
+    pub fn discard(&mut self) {
+        self.inbox = Inbox::default();
+    }
+
+    fn message(&mut self) -> Result<Option<ControlMessage>, LinkError> {
+        let Some(frame) = self.inbox.frames.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(match frame.kind {
+            Kind::Drain => ControlMessage::Drain,
+            Kind::Bye => ControlMessage::Bye,
+            Kind::AskFigures => ControlMessage::AskFigures,
+            Kind::AskStack => ControlMessage::AskStack(AskStack::decode(frame.payload)?),
+            Kind::Promote => ControlMessage::Promote(decode_promote(frame.payload)?),
+            Kind::ForkWorker => {
+                let fork = ForkWorker::decode(frame.payload)?;
+                if self.inbox.descriptors.len() < fork.descriptors() {
+                    return Err(LinkError::MissingDescriptor);
+                }
+                let descriptors = self.inbox.descriptors.drain(..fork.descriptors()).collect();
+                ControlMessage::ForkWorker(fork, descriptors)
+            }
+            kind => return Err(LinkError::Unexpected(kind)),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    use carat_wire::control::{encode_promote, encode_signal};
+
+    use super::*;
+
+    /// A session whose edge has sent this, and the worker's end of its socket.
+    fn session(send: impl FnOnce(&mut Outbox)) -> (ControlSession, UnixStream, UnixStream) {
+        let (socket, edge) = UnixStream::pair().expect("a socket pair");
+        let mut outbox = Outbox::default();
+        send(&mut outbox);
+        assert_eq!(outbox.flush(&edge).expect("open"), Flush::Done);
+        (ControlSession::default(), socket, edge)
+    }
+
+    fn fork() -> ForkWorker {
+        ForkWorker {
+            worker: 1,
+            generation: 1,
+            lanes: 2,
+        }
+    }
+
+    #[test]
+    fn messages_are_received_in_order_and_then_waited_for() {
+        let (mut session, socket, edge) = session(|outbox| {
+            encode_promote(outbox.buffer(), 7);
+            encode_signal(outbox.buffer(), Kind::Drain);
+        });
+        let mut receive = || session.receive(socket.as_fd()).expect("well formed");
+        assert!(matches!(receive(), Step::Done(ControlMessage::Promote(7))));
+        assert!(matches!(receive(), Step::Done(ControlMessage::Drain)));
+        assert!(matches!(receive(), Step::Wait(Readiness::Readable)));
+        drop(edge);
+        assert!(matches!(receive(), Step::Done(ControlMessage::End)));
+    }
+
+    #[test]
+    fn a_fork_brings_the_descriptors_of_the_worker() {
+        let (mut session, socket, _edge) = session(|outbox| {
+            for _ in 0..fork().descriptors() {
+                let (end, _) = UnixStream::pair().expect("a socket pair");
+                outbox.attach(end.into());
+            }
+            fork().encode(outbox.buffer());
+        });
+        let received = session.receive(socket.as_fd()).expect("well formed");
+        let Step::Done(ControlMessage::ForkWorker(received, descriptors)) = received else {
+            panic!("no fork: {received:?}");
+        };
+        assert_eq!((received, descriptors.len()), (fork(), 5));
+    }
+
+    #[test]
+    fn a_fork_without_its_descriptors_is_an_error() {
+        let (mut session, socket, _edge) = session(|outbox| fork().encode(outbox.buffer()));
+        let received = session.receive(socket.as_fd());
+        assert!(matches!(received, Err(LinkError::MissingDescriptor)));
+    }
+
+    #[test]
+    fn a_frame_of_a_lane_is_an_error() {
+        let (mut session, socket, _edge) =
+            session(|outbox| carat_wire::stream::encode_end(outbox.buffer(), 1));
+        let received = session.receive(socket.as_fd());
+        assert!(matches!(received, Err(LinkError::Unexpected(Kind::End))));
+    }
+
+    #[test]
+    fn a_socket_whose_edge_is_gone_takes_everything() {
+        let (mut session, socket, edge) = session(|_| {});
+        drop(edge);
+        encode_signal(session.buffer(), Kind::Ready);
+        let flushed = session.flush(socket.as_fd()).expect("no error");
+        assert_eq!(flushed, Step::Done(()));
+    }
+}

@@ -1,0 +1,182 @@
+//! The status and the headers of a response, checked and encoded.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use carat_wire::push_header;
+
+/// Most bytes that the headers of one response take.
+const HEADERS_LIMIT: usize = 1024 * 1024;
+
+/// Longest name of a header, in bytes.
+const NAME_LIMIT: usize = 1024;
+
+/// Final statuses; the edge alone sends 1xx.
+const STATUSES: RangeInclusive<u16> = 200..=599;
+
+/// The names of headers that are meant for the server, and not for the client, begin with this.
+const PRIVATE_PREFIX: &[u8] = b"rack.";
+
+/// Why a status or a header cannot be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidHead(&'static str);
+
+impl fmt::Display for InvalidHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for InvalidHead {}
+
+/// The encoded status and headers of one response. Its memory is reused for the next.
+#[derive(Debug, Default)]
+pub struct HeadEncoder {
+    status: u16,
+    headers: Vec<u8>,
+    count: u16,
+    name: String,
+    splits_lines: bool,
+}
+
+impl HeadEncoder {
+    /// `splits_lines` says whether a line break in a value separates two headers, as in Rack 2.
+    #[must_use]
+    pub fn new(splits_lines: bool) -> HeadEncoder {
+        HeadEncoder {
+            splits_lines,
+            ..HeadEncoder::default()
+        }
+    }
+
+    /// Begins a response.
+    pub fn start(&mut self, status: u16) -> Result<(), InvalidHead> {
+        self.headers.clear();
+        self.count = 0;
+        self.status = status;
+        if STATUSES.contains(&status) {
+            return Ok(());
+        }
+        Err(InvalidHead("the status is not from 200 to 599"))
+    }
+
+    /// Whether a header of this name is meant for the server alone.
+    #[must_use]
+    pub fn is_private(name: &[u8]) -> bool {
+        name.starts_with(PRIVATE_PREFIX)
+    }
+
+    /// Adds a header; its name is made lower-case.
+    pub fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHead> {
+        if self.splits_lines && value.contains(&b'\n') {
+            return value
+                .split(|byte| *byte == b'\n')
+                .try_for_each(|line| self.push(name, line));
+        }
+        self.push(name, value)
+    }
+
+    /// The status.
+    pub(crate) fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// How many headers there are, and their encoding.
+    pub(crate) fn headers(&self) -> (u16, &[u8]) {
+        (self.count, &self.headers)
+    }
+
+    /// Whether the status allows no body.
+    pub(crate) fn is_bodiless(&self) -> bool {
+        matches!(self.status, 204 | 304)
+    }
+
+    fn push(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHead> {
+        if name.is_empty() || name.len() > NAME_LIMIT || !name.is_ascii() {
+            return Err(InvalidHead(
+                "a header's name is empty, too long or not ASCII",
+            ));
+        }
+        if self.headers.len() + name.len() + value.len() > HEADERS_LIMIT || self.count == u16::MAX {
+            return Err(InvalidHead("the headers are too large"));
+        }
+        self.name.clear();
+        self.name.extend(
+            name.iter()
+                .map(|byte| char::from(byte.to_ascii_lowercase())),
+        );
+        push_header(&mut self.headers, &self.name, value);
+        self.count += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoder(splits_lines: bool) -> HeadEncoder {
+        let mut encoder = HeadEncoder::new(splits_lines);
+        encoder.start(200).expect("a final status");
+        encoder
+    }
+
+    #[test]
+    fn only_a_final_status_is_sent() {
+        for (status, is_valid) in [
+            (0, false),
+            (199, false),
+            (200, true),
+            (599, true),
+            (600, false),
+        ] {
+            assert_eq!(HeadEncoder::default().start(status).is_ok(), is_valid);
+        }
+    }
+
+    #[test]
+    fn names_are_made_lower_case() {
+        let mut encoder = encoder(false);
+        encoder.add(b"X-Odd", b"1").expect("valid");
+        let mut expected = Vec::new();
+        push_header(&mut expected, "x-odd", b"1");
+        assert_eq!(encoder.headers(), (1, &expected[..]));
+    }
+
+    #[test]
+    fn a_line_break_separates_two_headers_for_rack_2_alone() {
+        for (splits_lines, count) in [(true, 2), (false, 1)] {
+            let mut encoder = encoder(splits_lines);
+            encoder.add(b"set-cookie", b"a=1\nb=2").expect("valid");
+            assert_eq!(encoder.headers().0, count);
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_header_can_have_is_refused() {
+        let mut encoder = encoder(false);
+        for name in ["", "größe", &"x".repeat(NAME_LIMIT + 1)] {
+            assert!(encoder.add(name.as_bytes(), b"").is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn headers_have_a_limit_in_bytes_and_in_number() {
+        let mut large = encoder(false);
+        assert!(large.add(b"x", &vec![b'x'; HEADERS_LIMIT]).is_err());
+        let mut many = encoder(false);
+        for _ in 0..u16::MAX {
+            many.add(b"a", b"").expect("room");
+        }
+        assert!(many.add(b"a", b"").is_err());
+    }
+
+    #[test]
+    fn a_new_response_has_no_headers_of_the_last() {
+        let mut encoder = encoder(false);
+        encoder.add(b"etag", b"1").expect("valid");
+        encoder.start(304).expect("a final status");
+        assert_eq!(encoder.headers(), (0, &b""[..]));
+        assert!(encoder.is_bodiless());
+    }
+}

@@ -1,0 +1,48 @@
+//! The worker's side of a lane, and of a control socket, without Ruby.
+//!
+//! A [`LaneSession`] takes requests from the edge and sends responses. It never blocks: where it would, it returns a
+//! [`Step`] that says what to wait for, and the caller waits as its runtime does.
+//!
+//! ```
+//! use std::os::fd::AsFd;
+//! use std::os::unix::net::UnixStream;
+//! use std::time::Instant;
+//!
+//! use carat_lane::{LaneSession, Readiness, Step};
+//!
+//! let (socket, _edge) = UnixStream::pair()?;
+//! let mut session = LaneSession::default();
+//! let next = session.next(socket.as_fd(), Instant::now())?;
+//! assert_eq!(next, Step::Wait(Readiness::Readable));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod body_receiver;
+mod control_session;
+mod decimal;
+mod env_key;
+mod fairness;
+mod flush_policy;
+mod head_encoder;
+mod in_flight;
+mod link_error;
+mod portion;
+mod response;
+mod response_stream;
+mod session;
+mod step;
+mod waiters;
+
+pub use body_receiver::{BodyReceiver, BodyStatus};
+pub use control_session::{ControlMessage, ControlSession};
+pub use decimal::{DIGITS, decimal};
+pub use env_key::with_env_key;
+pub use head_encoder::{HeadEncoder, InvalidHead};
+pub use link_error::LinkError;
+pub use portion::{Cut, Portion};
+pub use response::{BodyPieces, CurrentRequest, OutgoingBody, StreamEnd};
+pub use session::{Descriptors, LaneSession, Progress};
+pub use step::{Readiness, Step};
+pub use waiters::{WaitFor, Waiters};

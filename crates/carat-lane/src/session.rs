@@ -1,0 +1,337 @@
+//! One lane: frames in, frames out, and what to do next.
+
+use std::collections::VecDeque;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use carat_link::{Fill, Flush, Inbox, Outbox};
+use carat_wire::control::encode_signal;
+use carat_wire::stream::{encode_abort, encode_chunk, encode_window};
+use carat_wire::{Hello, Kind, Peer, Request, RequestBody};
+
+use crate::body_receiver::{BodyReceiver, BodyStatus};
+use crate::fairness::Fairness;
+use crate::flush_policy::FlushPolicy;
+use crate::in_flight::InFlight;
+use crate::link_error::{self, LinkError};
+use crate::step::{Readiness, Step};
+
+/// Responses are sent at the latest when the outbox holds this many bytes.
+const OUTBOX_LIMIT: usize = 64 * 1024;
+
+/// Most bytes of requests that are kept while the one who reads waits for something else. The edge sends few ahead.
+const HELD_LIMIT: usize = 16 * 1024 * 1024;
+
+/// The state of one lane.
+#[derive(Debug, Default)]
+pub struct LaneSession {
+    inbox: Inbox,
+    pub(crate) outbox: Outbox,
+    pub(crate) flush_policy: FlushPolicy,
+    pub(crate) in_flight: InFlight,
+    /// Requests that arrived while the one who read waited for something else.
+    held: VecDeque<Vec<u8>>,
+    fairness: Fairness,
+    /// Whether somebody waits for the socket, and so is the one to read it.
+    pub is_read: bool,
+    /// Whether the one who takes requests has let others run, and goes on after that.
+    pub is_paused: bool,
+    /// The edge has closed the socket.
+    is_gone: bool,
+}
+
+/// The descriptors that travelled beside a request.
+#[derive(Debug)]
+pub struct Descriptors {
+    /// The body, when it is in a file.
+    pub body: Option<OwnedFd>,
+    /// The files of a form; `None` for one whose content is in the body.
+    pub files: Vec<Option<OwnedFd>>,
+}
+
+/// What became of a piece of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// This many bytes are on their way.
+    Sent(usize),
+    /// The client is gone.
+    Gone,
+}
+
+impl LaneSession {
+    /// Appends the greeting. `capacity` is how many requests the lane takes at once, `is_shared` whether fibers of one
+    /// thread serve them, and have to take turns.
+    pub fn greet(&mut self, capacity: u16, is_shared: bool) {
+        if is_shared {
+            self.fairness.share();
+        }
+        let hello = Hello::new(Peer::Lane, std::process::id(), capacity);
+        hello.encode(self.outbox.buffer());
+    }
+
+    /// Appends that the lane closes.
+    pub fn say_bye(&mut self) {
+        encode_signal(self.outbox.buffer(), Kind::Bye);
+    }
+
+    /// Brings the next request to the front: `Done(false)` when no request follows.
+    pub fn next(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, LinkError> {
+        while !self.is_gone {
+            if self.has_held() || self.is_request_next()? {
+                return self.make_way(socket, now);
+            }
+            if self.in_flight.is_draining() {
+                return Ok(Step::Done(false));
+            }
+            if let Some(readiness) = self.fetch(socket)? {
+                return Ok(Step::Wait(readiness));
+            }
+        }
+        Ok(Step::Done(false))
+    }
+
+    /// Takes the request at the front and hands it to `with`, together with its descriptors.
+    pub fn take<T>(
+        &mut self,
+        with: impl FnOnce(&Request<'_>, Descriptors) -> T,
+    ) -> Result<T, LinkError> {
+        let held = self.held.pop_front();
+        let payload = match &held {
+            Some(payload) => payload,
+            None => self
+                .inbox
+                .frames
+                .next()?
+                .map_or(&[][..], |frame| frame.payload),
+        };
+        let request = Request::decode(payload)?;
+        let arrived = &mut self.inbox.descriptors;
+        let mut due = |travels: bool| {
+            let descriptor =
+                travels.then(|| arrived.pop_front().ok_or(LinkError::MissingDescriptor));
+            descriptor.transpose()
+        };
+        let descriptors = Descriptors {
+            body: due(matches!(request.body, RequestBody::File { .. }))?,
+            files: request.files.iter().map(due).collect::<Result<_, _>>()?,
+        };
+        Ok(with(&request, descriptors))
+    }
+
+    /// The application begins request `id`; `is_streamed` when its body follows in chunks.
+    pub fn begin(&mut self, id: u32, is_streamed: bool) {
+        self.in_flight.begin(id, is_streamed);
+    }
+
+    /// Appends that request `id` was recalled, and is skipped.
+    pub fn skip(&mut self, id: u32) {
+        encode_abort(self.outbox.buffer(), id);
+    }
+
+    /// Sends a part of `data` as a piece of the response to request `id`.
+    pub fn send_piece(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        id: u32,
+        data: &[u8],
+    ) -> Result<Step<Progress>, LinkError> {
+        self.listen(socket)?;
+        let is_blocked = self.send(socket)? == Flush::Blocked;
+        let is_gone = self.is_gone;
+        let stream = self.in_flight.stream(id);
+        let Some(stream) = stream.filter(|stream| !stream.is_aborted && !is_gone) else {
+            return Ok(Step::Done(Progress::Gone));
+        };
+        if is_blocked {
+            return Ok(Step::Wait(Readiness::Writable));
+        }
+        let piece = stream.admit(data);
+        if piece.is_empty() {
+            return Ok(Step::Wait(Readiness::Readable));
+        }
+        encode_chunk(self.outbox.buffer(), id, piece);
+        self.send(socket)?;
+        Ok(Step::Done(Progress::Sent(piece.len())))
+    }
+
+    /// Waits until the body of request `id` has something to read. `None` when that request is over.
+    pub fn await_body(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        id: u32,
+    ) -> Result<Step<Option<BodyStatus>>, LinkError> {
+        loop {
+            self.hold_requests()?;
+            let Some(body) = self.in_flight.body(id) else {
+                return Ok(Step::Done(None));
+            };
+            if let Some(bytes) = body.grant() {
+                encode_window(self.outbox.buffer(), id, bytes);
+            }
+            let status = body.status();
+            if status != BodyStatus::Pending {
+                self.send(socket)?;
+                return Ok(Step::Done(Some(status)));
+            }
+            if let Some(readiness) = self.fetch(socket)? {
+                return Ok(Step::Wait(readiness));
+            }
+        }
+    }
+
+    /// The streamed body of request `id`, while that is in flight.
+    pub fn body(&mut self, id: u32) -> Option<&mut BodyReceiver> {
+        self.in_flight.body(id)
+    }
+
+    /// Sends the outbox. A socket whose other end is closed takes everything.
+    pub fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Step<()>, LinkError> {
+        Ok(match self.send(socket)? {
+            Flush::Done => Step::Done(()),
+            Flush::Blocked => Step::Wait(Readiness::Writable),
+        })
+    }
+
+    /// Sends the outbox if it is too large to go on.
+    pub fn relieve(&mut self, socket: BorrowedFd<'_>) -> Result<(), LinkError> {
+        if self.outbox.len() > OUTBOX_LIMIT {
+            self.send(socket)?;
+        }
+        Ok(())
+    }
+
+    /// The lane takes no further request.
+    pub fn drain(&mut self) {
+        self.in_flight.drain();
+    }
+
+    /// Other fibers have to run before the next request.
+    pub fn owe_others(&mut self) {
+        self.fairness.owe();
+    }
+
+    /// Whoever waited goes on: others have run meanwhile.
+    pub fn resumed(&mut self) {
+        self.fairness.resumed(Instant::now());
+    }
+
+    /// Whether a request waits that was read by somebody who waited for something else.
+    #[must_use]
+    pub fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// What has arrived for others since the last call: the requests that are affected, and whether a new one waits.
+    pub fn take_updates(&mut self) -> (Vec<u32>, bool) {
+        (self.in_flight.take_updated(), self.has_held())
+    }
+
+    /// Whether no further request is taken.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_gone || self.in_flight.is_draining()
+    }
+
+    /// Whether the lane drains, nothing is in flight, and so the edge has nothing more to send.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        !self.is_gone && self.in_flight.is_drained()
+    }
+
+    /// Before the next request, responses are sent and other fibers run when they are due.
+    fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, LinkError> {
+        let must_yield = self.fairness.is_due(now);
+        let is_full = self.outbox.len() > OUTBOX_LIMIT;
+        let must_flush = must_yield || is_full || self.flush_policy.is_due(now);
+        if must_flush && self.send(socket)? == Flush::Blocked {
+            return Ok(Step::Wait(Readiness::Writable));
+        }
+        Ok(if must_yield {
+            Step::Yield
+        } else {
+            Step::Done(true)
+        })
+    }
+
+    /// Whether the next frame is a request; handles the frames in front of it.
+    fn is_request_next(&mut self) -> Result<bool, LinkError> {
+        while let Some(frame) = self.inbox.frames.peek()? {
+            if frame.kind == Kind::Request {
+                return Ok(true);
+            }
+            if let Some(frame) = self.inbox.frames.next()? {
+                self.in_flight.handle(frame)?;
+            }
+        }
+        Ok(false)
+    }
+
+    fn send(&mut self, socket: BorrowedFd<'_>) -> Result<Flush, LinkError> {
+        if self.is_gone || self.outbox.is_empty() {
+            return Ok(Flush::Done);
+        }
+        let flush = match self.outbox.flush(socket) {
+            Ok(flush) => flush,
+            Err(error) if link_error::is_closed(&error) => {
+                self.is_gone = true;
+                Flush::Done
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if flush == Flush::Done {
+            self.flush_policy.sent();
+        }
+        Ok(flush)
+    }
+
+    /// Sends the outbox and reads what is there, or says what to wait for.
+    fn fetch(&mut self, socket: BorrowedFd<'_>) -> Result<Option<Readiness>, LinkError> {
+        if self.send(socket)? == Flush::Blocked {
+            return Ok(Some(Readiness::Writable));
+        }
+        if self.is_read || !self.fairness.may_read() {
+            return Ok(Some(Readiness::Readable));
+        }
+        match self.inbox.fill(socket)? {
+            Fill::Bytes { .. } => Ok(None),
+            Fill::Blocked => Ok(Some(Readiness::Readable)),
+            Fill::Closed => {
+                // A lane that drains closes this direction itself; the edge may still read what is sent.
+                self.is_gone = !self.in_flight.is_draining();
+                self.in_flight.cut();
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads what is there, unless somebody else reads, and keeps the requests for later.
+    fn listen(&mut self, socket: BorrowedFd<'_>) -> Result<(), LinkError> {
+        loop {
+            self.hold_requests()?;
+            if self.is_read {
+                return Ok(());
+            }
+            match self.inbox.fill(socket)? {
+                Fill::Bytes { .. } => {}
+                Fill::Blocked => return Ok(()),
+                Fill::Closed => {
+                    self.is_gone = true;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn hold_requests(&mut self) -> Result<(), LinkError> {
+        while self.is_request_next()? {
+            if let Some(frame) = self.inbox.frames.next()? {
+                self.held.push_back(frame.payload.to_vec());
+            }
+            let held_bytes: usize = self.held.iter().map(Vec::len).sum();
+            if held_bytes > HELD_LIMIT {
+                return Err(LinkError::TooFarAhead);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! What a step on a socket came to.
+
+/// What a socket has to be ready for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// The edge has sent something, or closed the socket.
+    Readable,
+    /// The socket takes more bytes.
+    Writable,
+}
+
+/// How far a step came without blocking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<T> {
+    /// The step is complete.
+    Done(T),
+    /// Repeat the step when the socket is ready.
+    Wait(Readiness),
+    /// Repeat the step after the other fibers of this thread, or the other threads, have run.
+    Yield,
+}

@@ -1,0 +1,142 @@
+//! Who waits for what on a lane that several fibers, or threads, share.
+
+use std::collections::HashMap;
+
+/// What somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitFor {
+    /// The next request.
+    Request,
+    /// Something about this request: its body, or room in the window of its response.
+    Update(u32),
+    /// That all slots are busy, and another one is needed.
+    SlotDemand,
+}
+
+/// Those who wait without reading the socket; `W` is how one of them is woken.
+#[derive(Debug)]
+pub struct Waiters<W> {
+    /// The last to come is woken first: its stack is warm.
+    takers: Vec<W>,
+    updates: HashMap<u32, Vec<W>>,
+    openers: Vec<W>,
+}
+
+impl<W> Default for Waiters<W> {
+    fn default() -> Self {
+        Waiters {
+            takers: Vec::new(),
+            updates: HashMap::new(),
+            openers: Vec::new(),
+        }
+    }
+}
+
+impl<W> Waiters<W> {
+    /// Adds one who waits.
+    pub fn add(&mut self, wanted: WaitFor, waiter: W) {
+        self.at(wanted).push(waiter);
+    }
+
+    /// Removes the one that `is_it` finds. Returns whether it was still waiting.
+    pub fn remove(&mut self, wanted: WaitFor, is_it: impl Fn(&W) -> bool) -> bool {
+        let waiters = self.at(wanted);
+        let before = waiters.len();
+        waiters.retain(|waiter| !is_it(waiter));
+        let after = waiters.len();
+        match wanted {
+            WaitFor::Update(id) if after == 0 => drop(self.updates.remove(&id)),
+            _ => {}
+        }
+        after < before
+    }
+
+    /// How many wait for a request.
+    #[must_use]
+    pub fn idle(&self) -> usize {
+        self.takers.len()
+    }
+
+    /// Takes those who wait for something about request `id`.
+    pub fn take_updated(&mut self, id: u32) -> Vec<W> {
+        self.updates.remove(&id).unwrap_or_default()
+    }
+
+    /// Takes the one that gets the next request: an idle slot, or else the fiber that opens slots.
+    pub fn take_taker(&mut self) -> Option<W> {
+        self.takers.pop().or_else(|| self.openers.pop())
+    }
+
+    /// Takes the one that reads the socket next. The fiber that opens slots does not read, but a slot that it opens does:
+    /// it is chosen last, and only when the lane `may_open` a slot.
+    pub fn take_reader(&mut self, may_open: bool) -> Option<W> {
+        let taker = self.takers.pop();
+        let reader = taker.or_else(|| self.updates.values_mut().find_map(Vec::pop));
+        match reader {
+            None if may_open => self.openers.pop(),
+            reader => reader,
+        }
+    }
+
+    /// Everybody who waits.
+    pub fn iter(&self) -> impl Iterator<Item = &W> {
+        let updates = self.updates.values().flatten();
+        self.takers.iter().chain(updates).chain(&self.openers)
+    }
+
+    fn at(&mut self, wanted: WaitFor) -> &mut Vec<W> {
+        match wanted {
+            WaitFor::Request => &mut self.takers,
+            WaitFor::Update(id) => self.updates.entry(id).or_default(),
+            WaitFor::SlotDemand => &mut self.openers,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_idle_slot_takes_the_next_request() {
+        let mut waiters = Waiters::default();
+        waiters.add(WaitFor::SlotDemand, "opener");
+        waiters.add(WaitFor::Request, "first");
+        waiters.add(WaitFor::Request, "last");
+        assert_eq!(waiters.idle(), 2);
+        assert_eq!(waiters.take_taker(), Some("last"));
+        assert_eq!(waiters.take_taker(), Some("first"));
+        assert_eq!(waiters.take_taker(), Some("opener"));
+        assert_eq!(waiters.take_taker(), None);
+    }
+
+    #[test]
+    fn a_new_slot_reads_only_when_nobody_else_does_and_there_may_be_one() {
+        let mut waiters = Waiters::default();
+        waiters.add(WaitFor::SlotDemand, "opener");
+        waiters.add(WaitFor::Update(7), "body");
+        assert_eq!(waiters.take_reader(true), Some("body"));
+        assert_eq!(waiters.take_reader(false), None);
+        assert_eq!(waiters.take_reader(true), Some("opener"));
+    }
+
+    #[test]
+    fn an_update_wakes_everybody_who_waits_for_that_request() {
+        let mut waiters = Waiters::default();
+        for waiter in ["reader", "writer"] {
+            waiters.add(WaitFor::Update(7), waiter);
+        }
+        waiters.add(WaitFor::Update(8), "other");
+        assert_eq!(waiters.take_updated(7), ["reader", "writer"]);
+        assert_eq!(waiters.iter().collect::<Vec<_>>(), [&"other"]);
+    }
+
+    #[test]
+    fn one_that_was_woken_waits_no_longer() {
+        let mut waiters = Waiters::default();
+        waiters.add(WaitFor::Update(7), "body");
+        assert!(waiters.remove(WaitFor::Update(7), |waiter| *waiter == "body"));
+        assert!(!waiters.remove(WaitFor::Update(7), |waiter| *waiter == "body"));
+        assert!(waiters.updates.is_empty());
+    }
+}

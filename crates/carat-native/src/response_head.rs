@@ -1,0 +1,150 @@
+//! Reads the status and the headers that an application returned.
+
+use std::ffi::c_int;
+
+use carat_lane::{HeadEncoder, InvalidHead};
+use magnus::rb_sys::{AsRawValue, protect};
+use magnus::{Error, Ruby, Value};
+use rb_sys::{
+    FIX2LONG, FIXNUM_P, RARRAY_LEN, RB_TYPE_P, VALUE, rb_ary_entry, rb_hash_foreach,
+    ruby_value_type, st_retval,
+};
+
+use crate::error;
+use crate::text::{bytes_of, is_string};
+
+/// What an application returned as its status and headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Only objects that the extension reads itself.
+    Plain,
+    /// Something that Ruby code has to convert first.
+    Other,
+}
+
+/// Why reading stopped before the end.
+#[derive(Debug, Clone, Copy)]
+enum Stop {
+    Other,
+    Invalid(InvalidHead),
+}
+
+impl From<InvalidHead> for Stop {
+    fn from(reason: InvalidHead) -> Stop {
+        Stop::Invalid(reason)
+    }
+}
+
+/// Reads a status and headers, a Hash or an Array of names and values in turn, into `head`.
+pub(crate) fn read(
+    ruby: &Ruby,
+    head: &mut HeadEncoder,
+    status: Value,
+    headers: Value,
+) -> Result<Shape, Error> {
+    let read = match read_status(head, status.as_raw()) {
+        Ok(()) => read_headers(head, headers.as_raw())?,
+        stopped => stopped,
+    };
+    match read {
+        Ok(()) => Ok(Shape::Plain),
+        Err(Stop::Other) => Ok(Shape::Other),
+        Err(Stop::Invalid(reason)) => Err(error::invalid_response(ruby, reason)),
+    }
+}
+
+fn read_status(head: &mut HeadEncoder, status: VALUE) -> Result<(), Stop> {
+    if !FIXNUM_P(status) {
+        return Err(Stop::Other);
+    }
+    // SAFETY: `status` is a Fixnum.
+    let number = unsafe { FIX2LONG(status) };
+    Ok(head.start(u16::try_from(number).unwrap_or(0))?)
+}
+
+fn read_headers(head: &mut HeadEncoder, headers: VALUE) -> Result<Result<(), Stop>, Error> {
+    // SAFETY: `headers` is live, being an argument of the method that runs.
+    if unsafe { RB_TYPE_P(headers, ruby_value_type::RUBY_T_HASH) } {
+        return read_hash(head, headers);
+    }
+    // SAFETY: as above.
+    if unsafe { RB_TYPE_P(headers, ruby_value_type::RUBY_T_ARRAY) } {
+        return Ok(read_list(head, headers));
+    }
+    Ok(Err(Stop::Other))
+}
+
+/// A Hash that is read, and how far that came.
+struct HashReader<'a> {
+    head: &'a mut HeadEncoder,
+    read: Result<(), Stop>,
+}
+
+fn read_hash(head: &mut HeadEncoder, hash: VALUE) -> Result<Result<(), Stop>, Error> {
+    let mut reader = HashReader { head, read: Ok(()) };
+    let data = std::ptr::from_mut(&mut reader) as VALUE;
+    protect(|| {
+        // SAFETY: a live Hash; `add_pair` gets `reader` back, which nobody else uses meanwhile.
+        unsafe { rb_hash_foreach(hash, Some(add_pair), data) };
+        hash
+    })?;
+    Ok(reader.read)
+}
+
+fn read_list(head: &mut HeadEncoder, list: VALUE) -> Result<(), Stop> {
+    // SAFETY: `list` is a live Array, and no Ruby code runs while it is read.
+    let length = unsafe { RARRAY_LEN(list) };
+    for index in (0..length).step_by(2) {
+        // SAFETY: as above; beyond the end there is nil.
+        let (name, value) = unsafe { (rb_ary_entry(list, index), rb_ary_entry(list, index + 1)) };
+        add(head, name, value)?;
+    }
+    Ok(())
+}
+
+fn add(head: &mut HeadEncoder, name: VALUE, value: VALUE) -> Result<(), Stop> {
+    // SAFETY: both are live, being in the application's headers, and no Ruby code runs here.
+    unsafe {
+        if !is_string(name) {
+            return Err(Stop::Other);
+        }
+        let name = bytes_of(name);
+        if HeadEncoder::is_private(name) {
+            Ok(())
+        } else if is_string(value) {
+            Ok(head.add(name, bytes_of(value))?)
+        } else if RB_TYPE_P(value, ruby_value_type::RUBY_T_ARRAY) {
+            add_each(head, name, value)
+        } else {
+            Err(Stop::Other)
+        }
+    }
+}
+
+fn add_each(head: &mut HeadEncoder, name: &[u8], values: VALUE) -> Result<(), Stop> {
+    // SAFETY: `values` is a live Array, its members are live, and no Ruby code runs here.
+    unsafe {
+        for index in 0..RARRAY_LEN(values) {
+            let value = rb_ary_entry(values, index);
+            if !is_string(value) {
+                return Err(Stop::Other);
+            }
+            head.add(name, bytes_of(value))?;
+        }
+    }
+    Ok(())
+}
+
+/// Called by `rb_hash_foreach` for each header.
+///
+/// # Safety
+/// `reader` is the pointer to the `HashReader` that asked for it, and nobody else uses that meanwhile.
+unsafe extern "C" fn add_pair(name: VALUE, value: VALUE, reader: VALUE) -> c_int {
+    // SAFETY: `read_hash` passes a pointer to its own `HashReader`, which it does not touch meanwhile.
+    let reader = unsafe { &mut *(reader as *mut HashReader<'_>) };
+    reader.read = add(reader.head, name, value);
+    match reader.read {
+        Ok(()) => st_retval::ST_CONTINUE as c_int,
+        Err(_) => st_retval::ST_STOP as c_int,
+    }
+}

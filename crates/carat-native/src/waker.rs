@@ -1,0 +1,17 @@
+//! An eventfd that interrupts a wait.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::{Errno, write};
+
+/// A new waker. Whoever waits watches it for edges and never reads it, so being woken costs no system call.
+pub(crate) fn new() -> Result<OwnedFd, Errno> {
+    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+}
+
+/// Ends the wait of whoever watches the waker. Any thread may call it, with or without the GVL.
+pub(crate) fn notify(waker: BorrowedFd<'_>) {
+    // It fails only after 2^64 - 2 notifications that nobody has seen.
+    let _ = write(waker, &1_u64.to_ne_bytes());
+}

@@ -3,12 +3,15 @@
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::io;
+use std::mem;
+use std::panic;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
+use crate::log_writer::LogWriter;
 use crate::settings::{LogFormat, Settings};
 use crate::timestamp::Timestamp;
 
@@ -33,12 +36,12 @@ impl Level {
     }
 }
 
-/// Writes the log to standard error or to a file.
+/// Writes the log to standard error or to a file, and never waits for either.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: Option<PathBuf>,
     format: LogFormat,
-    file: RefCell<Option<File>>,
+    writer: LogWriter,
     buffer: RefCell<Vec<u8>>,
 }
 
@@ -48,22 +51,23 @@ pub(crate) type Field<'a> = (&'static str, &'a dyn std::fmt::Display);
 impl Log {
     /// Opens the log that the settings name.
     pub(crate) fn open(settings: &Settings) -> io::Result<Log> {
-        let log = Log {
+        let writer = match &settings.log {
+            Some(path) => LogWriter::start(append_to(path)?)?,
+            None => LogWriter::to_stderr()?,
+        };
+        Ok(Log {
             path: settings.log.clone(),
             format: settings.log_format,
-            file: RefCell::new(None),
+            writer,
             buffer: RefCell::default(),
-        };
-        log.reopen()?;
-        Ok(log)
+        })
     }
 
-    /// Opens the file anew, after it has been rotated away.
+    /// Opens the file again, after it has been rotated away.
     pub(crate) fn reopen(&self) -> io::Result<()> {
         if let Some(path) = &self.path {
             self.flush();
-            let file = OpenOptions::new().create(true).append(true).open(path)?;
-            self.file.replace(Some(file));
+            self.writer.switch_to(append_to(path)?);
         }
         Ok(())
     }
@@ -75,13 +79,22 @@ impl Log {
 
     /// Writes the line of one event at once.
     pub(crate) fn event(&self, level: Level, message: &str, fields: &[Field<'_>]) {
-        let now = Timestamp::from(SystemTime::now());
-        let line = match self.format {
-            LogFormat::Text => text_line(now, level, message, fields),
-            LogFormat::Json => json_line(now, level, message, fields),
-        };
+        let line = self.line(level, message, fields);
         self.buffer.borrow_mut().extend_from_slice(line.as_bytes());
         self.flush();
+    }
+
+    fn line(&self, level: Level, message: &str, fields: &[Field<'_>]) -> String {
+        line(self.format, level, message, fields)
+    }
+
+    /// Logs the panics of all threads from now on.
+    pub(crate) fn report_panics(&self) {
+        let (writer, format) = (self.writer.clone(), self.format);
+        panic::set_hook(Box::new(move |panic| {
+            let line = line(format, Level::Error, "panic", &[("cause", panic)]);
+            writer.write(line.as_bytes());
+        }));
     }
 
     /// An [`event`](Log::event) that is nobody's fault.
@@ -111,18 +124,34 @@ impl Log {
         }
     }
 
-    /// Writes what has been gathered.
+    /// Writes what has been gathered, and logs how many lines were dropped before.
     pub(crate) fn flush(&self) {
-        let mut buffer = self.buffer.borrow_mut();
-        if buffer.is_empty() {
-            return;
+        if let Some(dropped) = self.writer.take_dropped() {
+            let line = self.line(Level::Warn, "log lines dropped", &[("count", &dropped)]);
+            self.writer.write(line.as_bytes());
         }
-        // A log that cannot be written has nowhere to say so; the server goes on.
-        let _ = match self.file.borrow_mut().as_mut() {
-            Some(file) => file.write_all(&buffer),
-            None => io::stderr().lock().write_all(&buffer),
-        };
-        buffer.clear();
+        let lines = mem::take(&mut *self.buffer.borrow_mut());
+        if !lines.is_empty() {
+            self.writer.write(&lines);
+        }
+    }
+
+    /// Writes the last lines before the process ends.
+    pub(crate) fn finish(&self) {
+        self.flush();
+        self.writer.finish();
+    }
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+fn line(format: LogFormat, level: Level, message: &str, fields: &[Field<'_>]) -> String {
+    let now = Timestamp::from(SystemTime::now());
+    match format {
+        LogFormat::Text => text_line(now, level, message, fields),
+        LogFormat::Json => json_line(now, level, message, fields),
     }
 }
 

@@ -14,12 +14,12 @@ mod frames;
 mod http;
 mod listen;
 mod log;
+mod log_writer;
 mod server;
 mod settings;
 mod supervise;
 mod timestamp;
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::rc::Rc;
 
@@ -30,6 +30,7 @@ use crate::body::encoding_threads;
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::listen::{accept, bind_all};
 use crate::log::Log;
+use crate::log_writer::LogWriter;
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::supervise::{Ending, Events, Fatal, Ready, Signals, Supervisor, reap};
@@ -69,6 +70,7 @@ async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
     let log = Rc::new(
         Log::open(&settings).map_err(|error| Fatal(format!("cannot open the log: {error}")))?,
     );
+    log.report_panics();
     let listeners = bind_all(&settings.bind, settings.backlog).map_err(Fatal)?;
     let urls = listeners.iter().map(listen::Listener::url).collect();
     let ready = Ready::new(urls, settings.ready_fd)
@@ -80,13 +82,15 @@ async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
     let dispatcher = Dispatcher::new(&settings, &log, lanes);
     let server = Server::new(&settings, &log, dispatcher);
     spawn_local(reap(events.clone()));
-    spawn_local(administer(settings, log, events.clone()));
+    spawn_local(administer(settings, Rc::clone(&log), events.clone()));
     for listener in listeners {
         spawn_local(accept(listener, Rc::clone(&server)));
     }
-    Supervisor::new(server, (events, received), lane_events, ready)
+    let ending = Supervisor::new(server, (events, received), lane_events, ready)
         .run(signals)
-        .await
+        .await;
+    log.finish();
+    ending
 }
 
 /// Workers are forked by the mold, and become children of the edge when the process between has
@@ -101,6 +105,9 @@ fn adopt_orphans() -> Result<(), Fatal> {
 
 fn complain(error: &str, status: u8) -> ExitCode {
     // Without a standard error there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "carat: {}", error.trim_end());
+    if let Ok(stderr) = LogWriter::to_stderr() {
+        stderr.write(format!("carat: {}\n", error.trim_end()).as_bytes());
+        stderr.finish();
+    }
     ExitCode::from(status)
 }

@@ -1,0 +1,189 @@
+//! Writes log lines on a thread of its own, so that a pipe that nobody reads, or a disk that hangs,
+//! does not stop the server.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem;
+use std::os::fd::AsFd as _;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long the end of the process waits for the last lines to be written.
+const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Most bytes that wait to be written, beside as many that are being written. Further lines are dropped
+/// and counted.
+const QUEUE_LIMIT: usize = 1024 * 1024;
+
+/// Hands lines to a thread that writes them. Clones share the thread and the queue.
+#[derive(Debug, Clone)]
+pub(crate) struct LogWriter(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<LogQueue>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct LogQueue {
+    bytes: Vec<u8>,
+    /// The file that the lines to come go to, when it is another one.
+    next_file: Option<File>,
+    is_writing: bool,
+    dropped_lines: u64,
+}
+
+impl LogWriter {
+    /// Starts the thread, which writes to `file`.
+    pub(crate) fn start(file: File) -> io::Result<LogWriter> {
+        let shared = Arc::new(Shared::default());
+        let writer = LogWriter(Arc::clone(&shared));
+        thread::Builder::new()
+            .name("carat log".to_owned())
+            .spawn(move || shared.write_forever(file))?;
+        Ok(writer)
+    }
+
+    /// Starts a thread that writes to standard error, and not through `io::stderr`, whose lock it
+    /// would keep while it hangs.
+    pub(crate) fn to_stderr() -> io::Result<LogWriter> {
+        LogWriter::start(io::stderr().as_fd().try_clone_to_owned()?.into())
+    }
+
+    /// Queues whole lines. When the queue has no room for them, they are dropped and counted.
+    pub(crate) fn write(&self, lines: &[u8]) {
+        let mut queue = self.0.lock();
+        if queue.bytes.len() + lines.len() > QUEUE_LIMIT {
+            let dropped = lines.iter().filter(|&&byte| byte == b'\n').count();
+            queue.dropped_lines += dropped as u64;
+            return;
+        }
+        queue.bytes.extend_from_slice(lines);
+        drop(queue);
+        self.0.changed.notify_all();
+    }
+
+    /// Writes further lines to another file. Lines that wait go there, too.
+    pub(crate) fn switch_to(&self, file: File) {
+        self.0.lock().next_file = Some(file);
+        self.0.changed.notify_all();
+    }
+
+    /// How many lines were dropped since the last call, once there is room for a line that says so.
+    pub(crate) fn take_dropped(&self) -> Option<u64> {
+        let mut queue = self.0.lock();
+        let has_room = queue.bytes.len() < QUEUE_LIMIT / 2;
+        (has_room && queue.dropped_lines > 0).then(|| mem::take(&mut queue.dropped_lines))
+    }
+
+    /// Waits for the last lines to be written, at most `LAST_LINES_TIMEOUT`.
+    pub(crate) fn finish(&self) {
+        self.finish_within(LAST_LINES_TIMEOUT);
+    }
+
+    fn finish_within(&self, within: Duration) {
+        let queue = self.0.lock();
+        let waited = self.0.changed.wait_timeout_while(queue, within, |queue| {
+            queue.is_writing || !queue.bytes.is_empty()
+        });
+        // Whether it was enough or not, the process ends now.
+        drop(waited);
+    }
+}
+
+impl Shared {
+    /// No code panics while it holds the lock, and a log goes on in any case.
+    fn lock(&self) -> MutexGuard<'_, LogQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_forever(&self, mut file: File) {
+        loop {
+            let (lines, next_file) = self.next();
+            if let Some(next_file) = next_file {
+                file = next_file;
+            }
+            // A log that cannot be written has nowhere to say so; the server goes on.
+            let _ = file.write_all(&lines);
+            self.lock().is_writing = false;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for lines or another file.
+    fn next(&self) -> (Vec<u8>, Option<File>) {
+        let mut queue = self.lock();
+        while queue.bytes.is_empty() && queue.next_file.is_none() {
+            queue = self
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.is_writing = true;
+        (mem::take(&mut queue.bytes), queue.next_file.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use rustix::pipe::pipe;
+
+    use super::*;
+
+    const WITHIN: Duration = Duration::from_secs(60);
+
+    fn ends() -> (File, File) {
+        let (reader, writer) = pipe().expect("a pipe");
+        (reader.into(), writer.into())
+    }
+
+    fn writer() -> (LogWriter, File) {
+        let (reader, file) = ends();
+        (LogWriter::start(file).expect("a thread"), reader)
+    }
+
+    #[test]
+    fn lines_are_written_in_order() {
+        let (writer, mut reader) = writer();
+        writer.write(b"one\n");
+        writer.write(b"two\n");
+        let mut lines = [0; 8];
+        reader.read_exact(&mut lines).expect("written");
+        assert_eq!(&lines, b"one\ntwo\n");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_blocks_nobody_and_what_is_dropped_is_counted() {
+        let (writer, mut reader) = writer();
+        let line = [&[b'x'; 1023][..], b"\n"].concat();
+        for _ in 0..4096 {
+            writer.write(&line);
+        }
+        writer.finish_within(Duration::from_millis(1));
+        assert_eq!(writer.take_dropped(), None, "there is no room to say so");
+        thread::spawn(move || io::copy(&mut reader, &mut io::sink()));
+        writer.finish_within(WITHIN);
+        let dropped = writer.take_dropped().expect("some are dropped");
+        // One queue is being written while the next one fills.
+        assert!((2048..=3072).contains(&dropped), "{dropped}");
+        assert_eq!(writer.take_dropped(), None);
+    }
+
+    #[test]
+    fn a_switch_is_obeyed_before_the_lines_that_follow() {
+        let (writer, mut first) = writer();
+        writer.write(b"a\n");
+        writer.finish_within(WITHIN);
+        let (mut second, file) = ends();
+        writer.switch_to(file);
+        writer.write(b"b\n");
+        let mut lines = [[0; 2]; 2];
+        first.read_exact(&mut lines[0]).expect("written");
+        second.read_exact(&mut lines[1]).expect("written");
+        assert_eq!(lines, [*b"a\n", *b"b\n"]);
+    }
+}

@@ -2,6 +2,7 @@
 
 require_relative "application_errors"
 require_relative "fiber_pool/places"
+require_relative "scheduler"
 
 module Carat
   # Bounds how many fibers run at once.

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "tempfile"
+require_relative "native"
 require_relative "response/spool"
 
 module Carat

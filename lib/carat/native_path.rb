@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
+require "rbconfig"
+
 module Carat
   # Where the compiled parts are: `carat/native.so` and, beside it, `carat/carat-edge` and `carat/malloc.so`. A checkout
-  # has them in build/<Ruby's ABI>, an installed gem in a directory of the load path. Requiring this file makes
-  # `require "carat/native"` find them.
+  # has them in build/<Ruby's ABI>, an installed gem in a directory of the load path.
   module NativePath
     ROOT = File.expand_path("../..", __dir__)
     ABI = RbConfig::CONFIG.values_at("ruby_version", "arch").join("-").freeze

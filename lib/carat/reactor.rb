@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "io/wait"
+require_relative "native"
 require_relative "reactor/attachment"
 require_relative "reactor/round"
 require_relative "reactor/task"

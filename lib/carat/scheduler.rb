@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "application_errors"
-require_relative "native_path"
-require "carat/native"
+require_relative "native"
 require_relative "scheduler/async_tasks"
 require_relative "scheduler/closing_io"
 require_relative "scheduler/joining"

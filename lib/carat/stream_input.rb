@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "native_path"
-require "carat/native"
+require_relative "native"
 
 module Carat
   # `rack.input` of a request whose body is read while it arrives. It cannot be rewound, and it ends with its request:

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "minitest"
-require "carat/native_path"
 require "carat/native"
 require_relative "lane_harness"
 

@@ -10,7 +10,6 @@ module Support
     LIBRARY = File.expand_path("../../lib", __dir__)
     PRELUDE = <<~RUBY
       require "fiddle"
-      require "carat/native_path"
       require "carat/native"
 
       # C's function of this name.

@@ -3,7 +3,6 @@
 require "fileutils"
 require "test_helper"
 require "tmpdir"
-require "carat/native_path"
 require "carat/native"
 require "carat/form_file"
 
@@ -114,7 +113,6 @@ class FormFileTest < Minitest::Test
 
   def test_the_name_goes_with_the_object_and_not_with_a_fork_of_it
     finished = <<~RUBY
-      require "carat/native_path"
       require "carat/native"
       require "carat/form_file"
       io = File.open(ARGV.first, File::RDWR | File::TMPFILE)

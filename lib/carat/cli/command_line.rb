@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "command_flags"
+require_relative "../config/config_error"
 require_relative "../config/options"
 require_relative "../config/settings"
 require_relative "../config/spelling"
+require_relative "command_flags"
 
 module Carat
   module CLI

@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
-require_relative "command_line"
+require_relative "../config/config_error"
 require_relative "../config/configuration"
+require_relative "../config/options"
+require_relative "../launch/launch_error"
+require_relative "../launch/launcher"
+require_relative "command_line"
 require_relative "control_error"
 require_relative "doctor"
 require_relative "help"
-require_relative "../launch/launcher"
 
 module Carat
   module CLI

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "config_error"
 require_relative "dsl"
 
 module Carat

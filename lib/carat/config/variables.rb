@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
+require_relative "config_error"
+require_relative "invalid_value"
 require_relative "options"
 require_relative "settings"
+require_relative "type/whole_number"
 
 module Carat
   module Config

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../cli/program"
+require_relative "launch_error"
 require_relative "rackup_arguments"
 
 module Carat

@@ -1,15 +1,19 @@
 # frozen_string_literal: true
 
+require_relative "../native"
 require_relative "boot_failure"
-require_relative "stats_report"
 require_relative "double_fork"
 require_relative "oom_score"
 require_relative "output"
+require_relative "stats_report"
 require_relative "worker_exit"
 require_relative "worker_order"
 
 module Carat
   module Processes
+    # The roles form a circle: a worker may become a forker again.
+    autoload :Worker, File.join(__dir__, "worker.rb")
+
     # What a mold does once it is ready, be it the first or one that has been a worker: it forks workers as the edge
     # says.
     class Forker

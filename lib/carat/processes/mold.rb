@@ -1,18 +1,20 @@
 # frozen_string_literal: true
 
 require_relative "../../carat"
+require_relative "../config/config_error"
+require_relative "../config/configuration"
+require_relative "../launch/mold_environment"
+require_relative "../native"
+require_relative "../request/env_template"
+require_relative "../warmup"
 require_relative "../warmup/application"
+require_relative "../warmup/fiber_isolation"
+require_relative "app_context"
 require_relative "arenas"
 require_relative "boot_failure"
-require_relative "../config/configuration"
-require_relative "../request/env_template"
-require_relative "../warmup/fiber_isolation"
 require_relative "forker"
-require_relative "app_context"
-require_relative "../launch/mold_environment"
 require_relative "oom_score"
 require_relative "signals"
-require_relative "../warmup"
 require_relative "worker"
 
 module Carat

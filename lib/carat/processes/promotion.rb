@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "boot_failure"
-require_relative "../warmup/fork_safety"
-require_relative "forker"
-require_relative "signals"
 require_relative "../warmup"
+require_relative "../warmup/fork_safety"
+require_relative "boot_failure"
+require_relative "forker"
+require_relative "oom_score"
+require_relative "signals"
 
 module Carat
   module Processes

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../native"
 require_relative "plain_json"
 
 module Carat
@@ -43,9 +44,8 @@ module Carat
           time_share: @stats && @stats[:gc_share] }
       end
 
-      # nil where the extension cannot tell.
       def allocator
-        Native.allocator if Native.respond_to?(:allocator)
+        Native.allocator
       end
     end
   end

@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+require_relative "../request/lane"
+require_relative "../response/error_report"
 require_relative "boot_failure"
 require_relative "collector_clock"
-require_relative "../response/error_report"
-require_relative "stats_report"
-require_relative "../request/lane"
 require_relative "promotion"
 require_relative "signals"
+require_relative "stats_report"
 require_relative "worker_exit"
 
 module Carat
@@ -68,6 +69,7 @@ module Carat
         options = { spool_dir: @configuration[:spool_dir] }
         return Request::Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
 
+        require_relative "../request/fiber_lane"
         options.update(capacity: @configuration[:fibers], stall_warning: @configuration[:stall_warning])
         Request::FiberLane.new(@app, native, say: method(:say), **options) { @control.leaving }
       end

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "../stream_input"
+require_relative "../version"
 require_relative "file_input"
 require_relative "form_files"
 require_relative "memory_input"
 require_relative "rack2_stream_input"
-require_relative "../version"
 
 module Carat
   module Request

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+require_relative "../scheduler"
 require_relative "fiber_place"
 require_relative "lane_scheduler"
 

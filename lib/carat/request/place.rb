@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../response/delivery"
 require_relative "../application_errors"
+require_relative "../native"
 require_relative "../response/callbacks"
+require_relative "../response/delivery"
 require_relative "../response/error_log"
 
 module Carat

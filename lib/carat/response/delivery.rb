@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../native"
 require_relative "body_writer"
 require_relative "response_head"
 require_relative "response_stream"

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # What the tasks of the `async` gem (2.x) ask of the scheduler that they find: its own has these methods too.

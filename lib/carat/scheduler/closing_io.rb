@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # Rubies before 4.0 do not tell a scheduler that an IO is closed for which a fiber waits: it would wait forever.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # Threads that do what would block a scheduler's thread. Ruby 3.4 asks that for each `File.stat`: in a new thread it

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # Ruby 3.1 tells the scheduler for how long a fiber joins a thread, but joins anew when that time is over.

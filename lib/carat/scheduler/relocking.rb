@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # `Mutex#sleep`, and so `ConditionVariable#wait`: they return nil when the time is over, which Ruby does not ask a

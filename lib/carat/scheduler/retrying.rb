@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # `IO#sysread` and `IO#syswrite`: with a scheduler Ruby makes one attempt, and raises what that comes to. They wait

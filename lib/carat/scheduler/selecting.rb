@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # `IO.select`: Ruby itself says which of the IOs are ready, their buffers included; waiting is the scheduler's part.

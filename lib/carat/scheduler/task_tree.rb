@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     module AsyncTasks

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   class Scheduler < Native::Scheduler
     # Makes visible what computes: a fiber that runs for long without giving way holds up all others of its thread. Such

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "carat/native_path"
 require "carat/native"
 require "support/control_harness"
 

@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "socket"
-require "carat/native_path"
 require "carat/native"
 
 module Native

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "carat/native_path"
 require "carat/native"
 require "carat/processes/stats_report"
 require "json"
@@ -40,8 +39,8 @@ module Carat
 
     def test_they_need_no_library_whose_version_the_application_chooses
       library = File.expand_path("../../../lib", __dir__)
-      words = ["-r", "carat/processes/stats_report", "-e",
-"module Carat::Native; end; Carat::Processes::StatsReport.new.to_json; p defined?(JSON)"]
+      program = "module Carat; Processes::StatsReport.new.to_json; end; p defined?(JSON)"
+      words = ["-r", "carat/processes/stats_report", "-e", program]
 
       assert_equal "nil\n", IO.popen([RbConfig.ruby, "--disable-gems", "-I", library, *words], &:read)
     end

@@ -12,7 +12,7 @@ module Carat
       # Who would give the mold and its workers their memory.
       class Allocator
         LIBRARY = File.expand_path("../../..", __dir__)
-        TELL = 'require "carat/native_path"; require "carat/native"; print Carat::Native.allocator[:name]'
+        TELL = 'require "carat/native"; print Carat::Native.allocator[:name]'
 
         # The block is given the variables that a mold gets, and returns the allocator's name in such a process.
         def initialize(configuration, environment: ENV, library: NativePath.malloc, &probe)

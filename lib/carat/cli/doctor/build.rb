@@ -11,7 +11,7 @@ module Carat
         # `directory` is where they are, or nil; the block loads the extension.
         def initialize(_configuration, directory: NativePath.directory, &load)
           @directory = directory
-          @load = load || -> { require "carat/native" }
+          @load = load || -> { require_relative "../../native" }
         end
 
         def finding

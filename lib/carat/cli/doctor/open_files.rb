@@ -2,6 +2,7 @@
 
 require "etc"
 require_relative "../../config/type"
+require_relative "../../config/type/worker_count"
 require_relative "finding"
 
 module Carat

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../invalid_value"
+
 module Carat
   module Config
     module Type

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require "ripper"
+
+module Support
+  # The constants that a Ruby file names, and the files of lib/carat that define them: `carat/config/option` is
+  # Carat::Config::Option.
+  class NamedConstants
+    CAPITALS = { "cli" => "CLI", "dsl" => "DSL", "io" => "IO", "json" => "JSON" }.freeze
+    ELSEWHERE = { "SchedulerError" => "scheduler", "IncompleteBody" => "native" }.freeze
+    IGNORED = %i[on_sp on_nl on_ignored_nl on_comment].freeze
+
+    # `root` is the directory of lib/carat.
+    def initialize(root)
+      @root = root
+      @files = Dir["**/*.rb", base: root].to_h { |path| [constant(path.delete_suffix(".rb")), path] }
+    end
+
+    # Paths relative to the root of the files that `path` needs and does not require itself; those of a folder come
+    # with the file that has the folder's name.
+    def missing(path)
+      text = File.read(File.join(@root, path))
+      own = required(text, path)
+      needed(text, path).reject { |file| own.any? { |other| covers?(other, file) } }
+    end
+
+    private
+
+    def covers?(file, other)
+      file == other || other.start_with?("#{file.delete_suffix(".rb")}/")
+    end
+
+    def constant(stem)
+      stem.split("/").map { |part| part.split("_").map { |word| CAPITALS.fetch(word) { word.capitalize } }.join }
+    end
+
+    def required(text, path)
+      relative = text.scan(/^\s*require_relative "([^"]+)"/).flatten
+      autoloaded = text.scan(/^\s*autoload :\w+, File\.join\(__dir__, "([^"]+)"\)/).flatten
+      [path, *[*relative, *autoloaded].map { |name| expand("#{name.delete_suffix(".rb")}.rb", path) }]
+    end
+
+    def expand(name, from)
+      File.expand_path(name, File.join("/", File.dirname(from))).delete_prefix("/")
+    end
+
+    def needed(text, path)
+      scopes = constant(path.delete_suffix(".rb"))
+      chains(text).filter_map { |names| definition(names, scopes) }.uniq.reject { |file| covers?(file, path) }
+    end
+
+    # The file of what Ruby finds under these names in the modules around, the innermost first.
+    def definition(names, scopes)
+      scopes.size.downto(0) do |depth|
+        names.size.downto(1) do |size|
+          file = @files[scopes.first(depth) + names.first(size)]
+          return file if file
+        end
+      end
+      ELSEWHERE.key?(names.first) ? "#{ELSEWHERE.fetch(names.first)}.rb" : nil
+    end
+
+    # Names such as ["Config", "Option"], without those that a file defines.
+    def chains(text)
+      tokens = Ripper.lex(text).reject { |token| IGNORED.include?(token[1]) }.map { |token| token[1..2] }
+      tokens.each_index.filter_map { |index| chain(tokens, index) if begins_chain?(tokens, index) }.uniq
+    end
+
+    def begins_chain?(tokens, index)
+      tokens[index][0] == :on_const && !["::", "class", "module"].include?(tokens[index - 1][1])
+    end
+
+    def chain(tokens, index)
+      names = [tokens[index][1]]
+      while tokens.dig(index + 1, 1) == "::" && tokens.dig(index + 2, 0) == :on_const
+        index += 2
+        names << tokens[index][1]
+      end
+      names
+    end
+  end
+end

@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "support/needs"
-require_relative "../../bench/lib/cgroup"
+require_relative "../../bench/lib/bench"
 
 # A server whose processes may have 256 MB together, as in a small container.
 class MemoryCgroupTest < Support::IntegrationTest

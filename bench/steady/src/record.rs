@@ -66,10 +66,10 @@ impl Record {
 
     pub(crate) fn to_json(&self) -> Value {
         let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        let begun = since.saturating_sub(self.begun.elapsed());
+        let started = since.saturating_sub(self.begun.elapsed());
         let windows: Vec<Value> = self.windows.iter().map(Window::to_json).collect();
         json!({
-            "begun": begun.as_secs_f64(),
+            "started": started.as_secs_f64(),
             "window_seconds": WINDOW.as_secs_f64(),
             "statuses": self.statuses,
             "workers": self.workers,

@@ -1,0 +1,18 @@
+# frozen_string_literal: true
+
+module Bench
+  # The table of cases.
+  module Cases
+    ALL = [Load, Boot, Idle, Sleepers, Burst, NetHttp, Uploads, Form, TinyPost, Decode, SlowReaders, BigResponse,
+           Compression, Weight, Refork, LoadStep, Leak, Chaos, MemoryLimit, ForkTime]
+          .flat_map { |kind| kind::CASES }.freeze
+
+    # The cases with these names, all for nil; raises Failure for an unknown name.
+    def self.named(names)
+      unknown = names.to_a - ALL.map(&:name)
+      raise Failure, "no case #{unknown.first.inspect}; there are #{ALL.map(&:name).join(", ")}" if unknown.any?
+
+      names ? ALL.select { |kase| names.include?(kase.name) } : ALL
+    end
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+module Bench
+  # An application that keeps a little of each request, at a steady rate, and workers with a memory limit.
+  module Leak
+    REQUESTS = 20_000
+    # Requests a second.
+    RATE = 100
+    CONNECTIONS = 16
+    SPARE_SECONDS = 30
+
+    # A quick run leaks faster, for a shorter time.
+    def self.call(spec, options)
+      requests, rate = options.quick ? [REQUESTS / 5, RATE * 4] : [REQUESTS, RATE]
+      Server.run(spec, File.join(APPS, "leak.ru")) do |server|
+        (bytes, readings), report = WorkerPeak.watch(server, spec.worker_role) do
+          SteadyLoad.run(server, "/leak", connections: CONNECTIONS, requests: requests, rate: rate,
+                                          seconds: (requests / rate) + SPARE_SECONDS)
+        end
+        sleep(options.settle)
+        { requests: report.requests, failed: report.failed, p99_ms: report.p99_ms || 0, max_ms: report.max_ms || 0,
+          private_mb: Number.mb(bytes), readings: readings, replaced: server.log.count(/is to be replaced/),
+          workers: server.workers.size }
+      end
+    end
+
+    CASES = [
+      Case.new(
+        name: "leak", title: "100 KB kept of each request, 10 MB/s", servers: %w[carat-leak], measure: method(:call),
+        needs: SteadyLoad.method(:obstacle),
+        columns: [
+          Column.new("requests", :requests, over: :sum),
+          Column.new("failed", :failed, over: :sum, target: Target.at_most(0)),
+          Column.new("p99 ms", :p99_ms, places: 1), Column.new("slowest ms", :max_ms, over: :max, places: 1),
+          Column.new("highest private MB of a worker", :private_mb, over: :max, places: 1, target: Target.at_most(165)),
+          Column.new("readings", :readings, over: :sum), Column.new("replaced", :replaced, over: :sum),
+          Column.new("workers in the end", :workers, over: :min, target: ->(row) { Target.at_least(row.spec.workers) })
+        ]
+      )
+    ].freeze
+  end
+end

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Bench
+  # Bodies for an application that responds with their SHA-256.
+  class Uploads
+    # `number` uploads at once of `megabytes` each; rate: bytes a second of each, or nil.
+    Variant = Struct.new(:megabytes, :number, :chunked, :rate) do
+      def to_s
+        speed = rate ? "#{rate / 1_000_000} MB/s" : "full speed"
+        "#{number} x, #{chunked ? "chunked" : "Content-Length"}, #{speed}"
+      end
+    end
+
+    def initialize(variants)
+      @variants = variants
+    end
+
+    # Each has a server of its own, since the next one would not show what an upload leaves behind.
+    def call(spec, options)
+      @variants.to_h { |variant| [variant, measure(spec, options, variant)] }
+    end
+
+    private
+
+    def measure(spec, options, variant)
+      body = TestFile.random((variant.megabytes << 20) / (options.quick ? 10 : 1))
+      seen = ClientProcess.beside(spec, File.join(APPS, "digest.ru"), "UploadClients") do |server, clients|
+        Observation.of(spec, server, settle: options.settle) do
+          clients.call(:upload, number: variant.number, path: "/", file: body.path, chunked: variant.chunked,
+                                rate: variant.rate)
+        end
+      end
+      right = seen.value.count { |upload| upload[:status] == 200 && upload[:body] == body.sha256 }
+      { uploads: variant.number, seconds: seen.seconds, right: right, **seen.growth,
+        **cpu(seen, (body.bytes * variant.number).fdiv(1 << 30)) }
+    end
+
+    # Seconds a GB.
+    def cpu(seen, gigabytes)
+      { edge_cpu: seen.spec.alone? ? nil : seen.front_cpu / gigabytes, all_cpu: seen.cpu.values.sum / gigabytes }
+    end
+
+    # edge_mb: a callable that takes a Row and returns a Target.
+    def self.kase(name, title, variants, edge_mb)
+      Case.new(
+        name: name, title: title, servers: %w[carat carat-stream puma], variants: "uploads", measure: new(variants),
+        columns: [
+          Column.new("seconds", :seconds, places: 2),
+          Column.new("edge +MB", :edge_mb, over: :max, places: 2, target: edge_mb),
+          Column.new("worker +MB", :worker_mb, over: :max, places: 2, target: Target.at_most(1)),
+          Column.new("digests right", :right, over: :min, target: ->(row) { Target.at_least(row[:uploads]) }),
+          Column.new("edge CPU s/GB", :edge_cpu, places: 2), Column.new("all CPU s/GB", :all_cpu, places: 2),
+          Column.new("samples", :memory_samples, over: :min)
+        ]
+      )
+    end
+    private_class_method :kase
+
+    CASES = [
+      kase("upload", "Uploads of 115 MB",
+           [1, 3].product([false, true], [nil, 10_000_000]).map { |variant| Variant.new(115, *variant) },
+           ->(row) { Target.at_most(1 + (0.25 * row[:uploads])) }),
+      kase("uploads50", "Fifty uploads of 20 MB at once",
+           [false, true].map { |chunked| Variant.new(20, 50, chunked, nil) }, Target.at_most(16))
+    ].freeze
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Bench
+  # What workers weigh after boot, and after each has served requests that create garbage and collect it.
+  class Weight
+    # Every hundredth request of a worker runs a full collection.
+    PATH = "/garbage?gc=100"
+    # How many requests each worker serves at least.
+    EACH = 2000
+    QUICK = 20
+    SECONDS = 900
+    # How often the load runs until every worker has served enough.
+    LOADS = 3
+
+    def initialize(app)
+      @app = File.join(APPS, app)
+    end
+
+    def call(spec, options)
+      Server.run(spec, @app) do |server|
+        boot = Footprint.of(server, settle: options.settle)
+        served, failed = load(spec, server, options.quick ? EACH / QUICK : EACH)
+        loaded = Footprint.of(server, settle: options.settle)
+        { boot_mb: boot.pss_mb, loaded_mb: loaded.pss_mb, roles: loaded.roles, boot_private_mb: boot.worker_private_mb,
+          loaded_private_mb: loaded.worker_private_mb, served: served.minmax, failed: failed, **origin(spec, server) }
+      end
+    end
+
+    private
+
+    # [how many requests each worker has served, how many failed]. Every request has a connection of its own, because a
+    # kept one would stay with one of Puma's workers, and Carat prefers the worker that was used last.
+    def load(spec, server, each)
+      reports = []
+      served = []
+      while reports.size < LOADS && (served.empty? || served.min < each)
+        reports << SteadyLoad.run(server, PATH, connections: spec.workers, seconds: SECONDS,
+                                                requests: each * spec.workers, kept: false)
+        served = server.workers.map { |pid| reports.sum { |report| report.workers.fetch(pid, 0) } }
+      end
+      [served, reports.sum(&:failed)]
+    end
+
+    # MB, of the first worker beside the process from which workers are forked: the role before theirs.
+    def origin(spec, server)
+      parents, workers = server.pids_by_role.values_at(*spec.roles.keys.last(2))
+      return {} unless parents && workers
+
+      PageOrigin.of(workers.first, parents.last).to_h.to_h { |part, bytes| [:"#{part}_mb", Number.mb(bytes)] }
+    rescue Errno::ENOENT, Errno::ESRCH, Errno::EACCES
+      # One of them has just been replaced, or belongs to another user.
+      {}
+    end
+
+    RAILS = lambda do
+      missing = %w[activerecord sqlite3].find { |name| Gem::Specification.find_all_by_name(name).empty? }
+      "#{missing} is not installed (apt install ruby-rails ruby-sqlite3)" if missing
+    end
+
+    COLUMNS = [
+      Column.text("workers") { |row| row.spec.workers }, Column.new("PSS MB after boot", :boot_mb, places: 1),
+      Column.new("after the load", :loaded_mb, places: 1), Column.roles("of that", :roles, over: :last),
+      Column.new("private MB of a worker after boot", :boot_private_mb, places: 1),
+      Column.new("after the load", :loaded_private_mb, places: 1),
+      Column.text("requests of a worker") do |row|
+        row.values(:served).flatten.minmax.uniq.map { |count| Number.count(count) }.join("-")
+      end,
+      Column.new("failed", :failed, over: :sum, target: Target.at_most(0))
+    ].freeze
+
+    def self.kase(name, title, app, servers, needs: -> {})
+      Case.new(name: name, title: title, servers: servers, measure: new(app), columns: COLUMNS,
+               further: ->(rows) { WeightFit.new(rows).tables }, needs: -> { needs.call || SteadyLoad.obstacle })
+    end
+
+    # "carat-warm-w1", "carat-warm-w2" ...
+    def self.scale(*lines, workers) = lines.product(workers).map { |line, number| "#{line}-w#{number}" }
+
+    private_class_method :kase, :scale
+
+    CASES = [
+      kase("weight", "What workers weigh after 2000 requests each: 40 MB of objects", "weight.ru",
+           [*scale("carat-warm", "carat-plain", "puma", Servers::SCALE), *scale("carat-bare", [1, 4])]),
+      kase("rails_weight", "What workers weigh after 2000 requests each: Rails with 20 models", "rails_weight.ru",
+           scale("carat-warm", "carat-plain", "puma", [1, 2, 4, 8]), needs: RAILS)
+    ].freeze
+  end
+end

@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Bench
+  # Load by bench/steady, which runs beside the benchmark.
+  class SteadyLoad
+    CLIENT = RustProgram.new("steady")
+
+    # started: Unix time; windows: Latencies for each window_seconds; statuses: number of responses by status, "lost"
+    # for none; workers: number of responses by process id, where responses name it.
+    Report = Struct.new(:started, :window_seconds, :windows, :statuses, :workers, keyword_init: true) do
+      def self.parse(text)
+        fields = JSON.parse(text, symbolize_names: true)
+        new(**fields, windows: fields.fetch(:windows).map { |window| Latencies.new(**window) },
+                      statuses: fields.fetch(:statuses).transform_keys(&:to_s),
+                      workers: fields.fetch(:workers).transform_keys { |pid| Integer(pid.to_s, 10) })
+      end
+
+      def requests = statuses.values.sum
+
+      def failed = requests - statuses.fetch("200", 0)
+
+      def seconds = windows.size * window_seconds
+
+      def ended = started + seconds
+
+      # Of all requests, or of those that ended in windows that touch a Range of Unix times; nil when there are none.
+      def p99_ms(times = started..ended) = within(times).percentile(99)
+
+      def max_ms = Latencies.sum(windows).percentile(100)
+
+      def within(times)
+        Latencies.sum(windows.select.with_index do |_, index|
+          from = started + (index * window_seconds)
+          from + window_seconds > times.begin && from < times.end
+        end)
+      end
+    end
+
+    # Runs the load and returns its Report. options: see start.
+    def self.run(server, path, **options) = start(server, path, **options).finish
+
+    # seconds: the most that the load may take; requests: how many, or as many as there is time for; rate: requests to
+    # start a second, or as many as get a response; kept: whether connections are used again.
+    def self.start(server, path, connections:, seconds:, requests: nil, rate: nil, kept: true)
+      raise Failure, CLIENT.obstacle if CLIENT.obstacle
+
+      options = { requests: requests, rate: rate, connections: kept ? nil : "close" }.compact
+      new("127.0.0.1:#{server.port}", connections.to_s, path, seconds.to_s, *options.map { |pair| pair.join("=") })
+    end
+
+    def self.obstacle = CLIENT.obstacle
+
+    def initialize(*words)
+      @pipe = IO.popen([CLIENT.path, *words])
+    end
+
+    # Waits for the end of the load and returns its Report.
+    def finish
+      output = @pipe.read
+      @pipe.close
+      raise Failure, "steady failed" unless Process.last_status.success?
+
+      Report.parse(output)
+    end
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+module Bench
+  # One run of bench/run: the cases in turn, the servers of each interleaved round by round.
+  class Run
+    # Returns the exit status.
+    def self.start(argv)
+      options = Options.parse(argv)
+      run = new(options)
+      options.list ? run.list : run.measure(argv)
+      0
+    rescue Failure => e
+      warn("bench: #{e.message}")
+      1
+    rescue Interrupt
+      130
+    end
+
+    def initialize(options)
+      @options = options
+      @cases = Cases.named(options.cases)
+      @servers = Servers.checked(options.servers)
+      @obstacles = {}
+    end
+
+    def list = Cases::ALL.each { |kase| puts "#{kase.name}: #{kase.servers.join(", ")}" }
+
+    def measure(argv)
+      raise Failure, Wrk.obstacle if Wrk.obstacle
+
+      $stdout.sync = true
+      specs = @cases.to_h { |kase| [kase, able?(kase.name) { kase.obstacle } ? able_specs(kase) : []] }
+      specs.reject! { |_, list| list.empty? }
+      raise Failure, "no server can run here" if specs.empty?
+
+      results = open_results(argv, specs.values.flatten)
+      specs.each { |kase, list| report(kase, kase.rows(rounds(kase, list)), results) }
+    end
+
+    private
+
+    def able_specs(kase)
+      kase.specs.select do |spec|
+        (@servers.nil? || @servers.intersect?([spec.name, spec.family])) && able?(spec.family) { spec.obstacle.call }
+      end
+    end
+
+    # Says once why a case or a family of servers is left out.
+    def able?(name)
+      @obstacles.fetch(name) do
+        @obstacles[name] = yield
+        warn("#{name} is left out: #{@obstacles[name]}") if @obstacles[name]
+      end
+      @obstacles[name].nil?
+    end
+
+    def open_results(argv, specs)
+      head = { command: ["bench/run", *argv].join(" "), machine: Machine.description,
+               versions: specs.uniq(&:family).map { |spec| spec.version.call } }
+      puts "`#{head[:command]}`", "", head[:machine], "", head[:versions].join("; ")
+      Results.new(**head)
+    end
+
+    # ServerSpec => its rounds. Every round starts with another server.
+    def rounds(kase, specs)
+      collected = specs.to_h { |spec| [spec, []] }
+      @options.rounds.times do |round|
+        specs.rotate(round).each do |spec|
+          warn("#{kase.name}: round #{round + 1} of #{@options.rounds}: #{spec.name}")
+          collected.fetch(spec) << BusyLoops.beside(kase.busy ? @options.beside : 0) { kase.sample(spec, @options) }
+        end
+      end
+      collected
+    end
+
+    def report(kase, rows, results)
+      puts "", "### #{kase.title} (`#{kase.name}`)", "", kase.table(rows)
+      results.add(kase, rows)
+      results.write(@options.json) if @options.json
+    end
+  end
+end

@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+
+module Bench
+  # The table of servers.
+  module Servers
+    CARAT = File.expand_path("../../../exe/carat", __dir__)
+    HYPER = RustProgram.new("bare-hyper")
+    ADDRESS = "tcp://127.0.0.1:%<port>d"
+    APP = "%<app>s"
+    # /tmp may be in memory, and bodies must go to a disk with every server.
+    PUMA_ENV = { "TMPDIR" => "/var/tmp" }.freeze
+
+    def self.puma(name, threads, workers = 0, config: "-", env: {})
+      cluster = { "master" => /\Apuma \d/, "worker" => /\Apuma: cluster worker/ }
+      size = ["-t", threads, "-w", workers.to_s, *("--preload" if workers.positive?)]
+      ServerSpec.new(name: name, env: PUMA_ENV.merge(env), workers: [workers, 1].max,
+                     roles: workers.positive? ? cluster : { "puma" => // },
+                     version: -> { Executable.first_line("puma", "--version") },
+                     command: ["puma", "-C", config, "-e", "production", *size, "-b", ADDRESS, APP],
+                     obstacle: -> { Executable.obstacle("puma", "apt install puma") })
+    end
+
+    # workers: a number, a range of them, or "auto"; app: a rackup file in place of the case's.
+    def self.carat(name, workers, *options, threads: 1, fibers: nil, env: {}, app: APP)
+      size = fibers ? ["-f", fibers.to_s] : ["-t", threads.to_s]
+      ServerSpec.new(name: name, workers: workers.is_a?(Integer) ? workers : 1, env: env,
+                     roles: { "edge" => /carat-edge/, "mold" => /\Acarat: mold/, "worker" => /\Acarat: worker/ },
+                     version: -> { Executable.first_line(RbConfig.ruby, CARAT, "--version") },
+                     command: [RbConfig.ruby, CARAT, "-e", "production", *size, "-w", workers.to_s, *options, "-b",
+                               ADDRESS, app],
+                     obstacle: -> { "exe/carat is missing" unless File.exist?(CARAT) })
+    end
+
+    def self.hyper
+      ServerSpec.new(name: "hyper", roles: { "hyper" => // }, workers: 1, obstacle: -> { HYPER.obstacle },
+                     version: -> { "hyper #{RustProgram.version("hyper")}" },
+                     command: [HYPER.path, "127.0.0.1:%<port>d"])
+    end
+
+    # No server: a way to make many requests in one program.
+    def self.client(name, *version, obstacle: -> {})
+      ServerSpec.new(name: name, roles: { "client" => // }, workers: 1, command: [], obstacle: obstacle,
+                     version: -> { Executable.first_line(RbConfig.ruby, *version) })
+    end
+
+    ASYNC = ["-e", 'gem "async", ">= 2"; puts "async #{Gem.loaded_specs["async"].version}"'].freeze
+    ASYNC_OBSTACLE = lambda do
+      "the async gem 2 is not installed" unless system(RbConfig.ruby, *ASYNC, out: File::NULL, err: File::NULL)
+    end
+
+    # Carat respects the variable when it is set, and glibc reads 0 as its own default: eight arenas a core.
+    STOCK_ARENAS = { "MALLOC_ARENA_MAX" => "0" }.freeze
+    DEFLATER = { "BENCH_DEFLATER" => "1" }.freeze
+
+    SPEED = [
+      carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
+      carat("carat-t5", 1, threads: 5), carat("carat-f256", 1, fibers: 256), carat("carat-f10000", 1, fibers: 10_000),
+      carat("carat-t5-glibc", 1, "--allocator", "system", threads: 5, env: STOCK_ARENAS),
+      carat("carat-t5-one-arena", 1, "--allocator", "system", threads: 5),
+      carat("carat-stream", 1, "--request-body", "stream"), carat("carat-decode", 1, "--decode-requests"),
+      carat("carat-form", 1, "--multipart", "edge", threads: 3), carat("carat-compress", 1, "--compress"),
+      carat("carat-deflater", 1, env: DEFLATER), puma("puma-deflater", "1:1", env: DEFLATER),
+      puma("puma-t5-deflater", "5:5", env: DEFLATER), puma("puma-t3", "3:3"),
+      puma("puma", "1:1"), puma("puma-t5", "5:5"), puma("puma-t10", "10:10"), puma("puma-t200", "200:200"),
+      puma("puma-t10000", "0:10000"), puma("puma-idle", "1:1", config: File.join(APPS, "puma_idle.rb")), hyper,
+      client("carat-run", CARAT, "--version"), client("async", *ASYNC, obstacle: ASYNC_OBSTACLE),
+      client("ruby-threads", "--version"), client("ruby-blocking", "--version")
+    ].freeze
+
+    SCALE = [1, 2, 4, 8, 10].freeze
+    JSON_LOG = %w[--log-format json].freeze
+    WARM = [*JSON_LOG, *%w[--warm-up / --warm-up /garbage]].freeze
+    PLAIN = [*JSON_LOG, *%w[--gc ruby --allocator system --refork off]].freeze
+    # Once, when there has been time to measure what was before; or again and again.
+    REFORK = [*WARM, "--refork", "20000,1000000000"].freeze
+    REFORKS = [*WARM, "--refork", "500"].freeze
+
+    MEMORY = [
+      *SCALE.map { |workers| carat("carat-warm-w#{workers}", workers, *WARM) },
+      *SCALE.map { |workers| carat("carat-plain-w#{workers}", workers, *PLAIN) },
+      *SCALE.map { |workers| puma("puma-w#{workers}", "1:1", workers) },
+      *[1, 4].map { |workers| carat("carat-bare-w#{workers}", workers, *JSON_LOG, app: File.join(APPS, "bare.ru")) },
+      carat("carat-refork-t3", 4, *REFORK, threads: 3), carat("carat-refork-f16", 4, *REFORK, fibers: 16),
+      carat("carat-elastic", 1..8, *WARM, "--worker-idle-timeout", "5"),
+      carat("carat-leak", 2, *JSON_LOG, "--worker-memory", "150MB", threads: 3),
+      carat("carat-kill-t3", 4, *WARM, threads: 3), carat("carat-kill-f16", 4, *WARM, fibers: 16),
+      carat("carat-kill-refork-t3", 4, *REFORKS, threads: 3), carat("carat-kill-refork-f16", 4, *REFORKS, fibers: 16),
+      carat("carat-auto", "auto", *WARM), carat("carat-fork", 1, *WARM, threads: 3)
+    ].freeze
+
+    ALL = [*SPEED, *MEMORY].to_h { |spec| [spec.name, spec] }.freeze
+
+    # The servers with these names, in this order.
+    def self.named(names) = ALL.fetch_values(*names)
+
+    # Names of servers or families, or nil for all; raises Failure for an unknown one.
+    def self.checked(names)
+      known = ALL.values.flat_map { |spec| [spec.name, spec.family] }.uniq
+      unknown = names.to_a - known
+      raise Failure, "no server #{unknown.first.inspect}; there are #{known.join(", ")}" if unknown.any?
+
+      names
+    end
+  end
+end

@@ -23,6 +23,7 @@ class HttpRfcTest < Support::SharedServerTest
       when "/file" then [200, { "vary" => "x-mine", "content-type" => "text/html" }, Named.new("page.html")]
       when "/long" then [200, { "content-type" => "text/plain" }, [long]]
       when "/reset" then [205, {}, ["content"]]
+      when "/many" then [200, Array.new(30_000) { |number| ["x-#{number}", "1"] }.to_h, ["many"]]
       when "/coded" then [200, { "transfer-encoding" => "gzip" }, ["plain"]]
       else
         [200, {}, [env.values_at("HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "PATH_INFO", "SERVER_PROTOCOL").join(" ")]]
@@ -55,6 +56,27 @@ class HttpRfcTest < Support::SharedServerTest
     response = connect.write("GET /v HTTP/1.2\r\nHost: a\r\n\r\n").read_response
     assert_equal ["HTTP/1.1", 200, "HTTP/1.1"], [response.version, response.status, response.body.split.last]
     assert_equal 505, connect.write("GET /v HTTP/2.0\r\nHost: a\r\n\r\n").read_response.status
+  end
+
+  # RFC 9110, section 9.3.2: as the GET has it.
+  def test_the_response_to_head_has_the_length_of_an_array
+    response = connect.request("HEAD", "/array").read_response(head: true)
+    assert_equal ["6", ""], [response["content-length"], response.body]
+  end
+
+  # RFC 9110, section 15.3.6.
+  def test_a_reset_content_response_has_no_content
+    client = connect
+    response = client.get("/reset")
+    assert_equal [205, ""], [response.status, response.body]
+    assert_equal "onetwo", client.get("/array").body
+  end
+
+  def test_more_headers_than_a_response_may_have_are_an_error_and_the_lane_goes_on
+    client = connect
+    2.times { assert_equal 500, client.get("/many").status }
+    eventually { assert_includes log, "more than 1024 headers" }
+    assert_equal "onetwo", client.get("/array").body
   end
 
   private

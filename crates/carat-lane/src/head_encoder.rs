@@ -6,7 +6,10 @@ use std::ops::RangeInclusive;
 use carat_wire::push_header;
 
 /// Most bytes that the headers of one response take.
-const HEADERS_LIMIT: usize = 1024 * 1024;
+const HEADERS_LIMIT: usize = 256 * 1024;
+
+/// Most headers of one response. The edge's header map takes at most 24 575.
+const HEADER_COUNT_LIMIT: u16 = 1024;
 
 /// Longest name of a header, in bytes.
 const NAME_LIMIT: usize = 1024;
@@ -16,6 +19,8 @@ const STATUSES: RangeInclusive<u16> = 200..=599;
 
 /// The names of headers that are meant for the server, and not for the client, begin with this.
 const PRIVATE_PREFIX: &[u8] = b"rack.";
+
+const CONTENT_LENGTH: &[u8] = b"content-length";
 
 /// Why a status or a header cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,7 @@ pub struct HeadEncoder {
     headers: Vec<u8>,
     count: u16,
     name: String,
+    has_length: bool,
     splits_lines: bool,
 }
 
@@ -53,6 +59,7 @@ impl HeadEncoder {
     pub fn start(&mut self, status: u16) -> Result<(), InvalidHead> {
         self.headers.clear();
         self.count = 0;
+        self.has_length = false;
         self.status = status;
         if STATUSES.contains(&status) {
             return Ok(());
@@ -76,6 +83,15 @@ impl HeadEncoder {
         self.push(name, value)
     }
 
+    /// Adds the length of the content that a GET would have, unless the application has declared it
+    /// (RFC 9110, section 9.3.2).
+    pub(crate) fn add_length(&mut self, bytes: u32) {
+        if !self.has_length && !self.is_bodiless() {
+            // Headers that are full to their limit keep their content.
+            let _ = self.push(CONTENT_LENGTH, bytes.to_string().as_bytes());
+        }
+    }
+
     /// The status.
     pub(crate) fn status(&self) -> u16 {
         self.status
@@ -86,9 +102,9 @@ impl HeadEncoder {
         (self.count, &self.headers)
     }
 
-    /// Whether the status allows no body.
+    /// Whether the status allows no body (RFC 9110, sections 6.4.1 and 15.3.6).
     pub(crate) fn is_bodiless(&self) -> bool {
-        matches!(self.status, 204 | 304)
+        matches!(self.status, 204 | 205 | 304)
     }
 
     fn push(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHead> {
@@ -97,8 +113,11 @@ impl HeadEncoder {
                 "a header's name is empty, too long or not ASCII",
             ));
         }
-        if self.headers.len() + name.len() + value.len() > HEADERS_LIMIT || self.count == u16::MAX {
-            return Err(InvalidHead("the headers are too large"));
+        if self.count == HEADER_COUNT_LIMIT {
+            return Err(InvalidHead("there are more than 1024 headers"));
+        }
+        if self.headers.len() + name.len() + value.len() > HEADERS_LIMIT {
+            return Err(InvalidHead("the headers are larger than 256 KiB"));
         }
         self.name.clear();
         self.name.extend(
@@ -106,6 +125,7 @@ impl HeadEncoder {
                 .map(|byte| char::from(byte.to_ascii_lowercase())),
         );
         push_header(&mut self.headers, &self.name, value);
+        self.has_length |= self.name.as_bytes() == CONTENT_LENGTH;
         self.count += 1;
         Ok(())
     }
@@ -165,10 +185,25 @@ mod tests {
         let mut large = encoder(false);
         assert!(large.add(b"x", &vec![b'x'; HEADERS_LIMIT]).is_err());
         let mut many = encoder(false);
-        for _ in 0..u16::MAX {
+        for _ in 0..HEADER_COUNT_LIMIT {
             many.add(b"a", b"").expect("room");
         }
         assert!(many.add(b"a", b"").is_err());
+        let lines = [b'\n'; HEADER_COUNT_LIMIT as usize];
+        assert!(encoder(true).add(b"a", &lines).is_err());
+    }
+
+    #[test]
+    fn the_length_of_a_body_that_is_not_sent_is_added_once() {
+        for (status, declared, count) in [(200, false, 1), (200, true, 1), (204, false, 0)] {
+            let mut encoder = HeadEncoder::default();
+            encoder.start(status).expect("a final status");
+            if declared {
+                encoder.add(b"Content-Length", b"7").expect("valid");
+            }
+            encoder.add_length(7);
+            assert_eq!(encoder.headers().0, count);
+        }
     }
 
     #[test]

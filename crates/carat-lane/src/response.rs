@@ -65,9 +65,12 @@ impl LaneSession {
     pub fn respond<P: BodyPieces>(
         &mut self,
         request: CurrentRequest,
-        head: &HeadEncoder,
+        head: &mut HeadEncoder,
         body: OutgoingBody<P>,
     ) -> bool {
+        if let (true, OutgoingBody::Inline(inline)) = (request.is_head, &body) {
+            head.add_length(inline.bytes());
+        }
         let allows_body = !request.is_head && !head.is_bodiless();
         let body = if allows_body {
             body

@@ -116,7 +116,7 @@ impl Worker {
     fn respond(&mut self, request: CurrentRequest, body: OutgoingBody<Inline>) -> bool {
         let mut head = HeadEncoder::new(false);
         head.start(200).expect("a final status");
-        self.session.respond(request, &head, body)
+        self.session.respond(request, &mut head, body)
     }
 
     fn send_piece(&mut self, id: u32, data: &[u8]) -> Step<Progress> {

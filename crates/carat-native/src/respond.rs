@@ -136,7 +136,7 @@ impl Slot {
         let Some(request) = self.current.take() else {
             return Err(error::link(ruby, "no request waits for a response"));
         };
-        let is_streamed = LaneSession::respond(&mut session, request, &head, body);
+        let is_streamed = LaneSession::respond(&mut session, request, &mut head, body);
         self.streaming.set(is_streamed.then_some(request.id));
         let relieved = session.relieve(socket);
         drop((session, head));

@@ -25,15 +25,18 @@ module Carat
       # Raises what the body raises, and Native::InvalidResponse or Native::ClientGone.
       def deliver(env, status, headers, body)
         head = ResponseHead.new(status, headers)
-        # Not even begun: RFC 9110, 9.3.2 and 6.4.1.
-        return head.offer { |*plain| @native.answer_empty(*plain) } if head.bodiless? || @native.head?
-
-        send_body(env, head, body)
+        head.bodiless? || @native.head? ? send_head(head, body) : send_body(env, head, body)
       ensure
         body.close if body.respond_to?(:close) && !closed?(body)
       end
 
       private
+
+      # The body is not even begun. A HEAD has the length of an Array, as GET does: RFC 9110, section 9.3.2.
+      def send_head(head, body)
+        head = head.with_length(body.sum(&:bytesize)) if body.is_a?(Array) && !head.bodiless? && !head.content_length
+        head.offer { |*plain| @native.answer_empty(*plain) }
+      end
 
       def send_body(env, head, body)
         if (path = file_of(body)) then send_file(head, path)

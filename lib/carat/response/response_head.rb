@@ -19,9 +19,14 @@ module Carat
           raise(Native::InvalidResponse, "the headers have a name without a value")
       end
 
-      # Whether this status comes without a body: RFC 9110, 6.4.1.
+      # Whether this status comes without a body: RFC 9110, sections 6.4.1 and 15.3.6.
       def bodiless?
-        [204, 304].include?(status)
+        [204, 205, 304].include?(status)
+      end
+
+      # Returns the same with a Content-Length in bytes.
+      def with_length(bytes)
+        ResponseHead.new(@status, [*HeaderList.flatten(@headers), "content-length", bytes.to_s])
       end
 
       # Returns the declared length of the body in bytes, or nil.

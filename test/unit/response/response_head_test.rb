@@ -27,8 +27,8 @@ module Carat
     end
 
     def test_statuses_without_a_body
-      bodiless = [200, 204, "204", 304, 404].map { |status| Response::ResponseHead.new(status, {}).bodiless? }
-      assert_equal [false, true, true, true, false], bodiless
+      bodiless = [200, 204, "204", 205, 304, 404].map { |status| Response::ResponseHead.new(status, {}).bodiless? }
+      assert_equal [false, true, true, true, true, false], bodiless
     end
   end
 end

@@ -29,6 +29,7 @@ pub(crate) enum BadAnswer {
     Value(String),
     Length,
     MissingFile,
+    TooManyHeaders,
 }
 
 impl fmt::Display for BadAnswer {
@@ -41,6 +42,9 @@ impl fmt::Display for BadAnswer {
                 "the value of the header {name:?} has a line end or a control character"
             ),
             BadAnswer::Length => write!(f, "the content-length is not one number"),
+            BadAnswer::TooManyHeaders => {
+                write!(f, "there are more headers than a response may have")
+            }
             BadAnswer::MissingFile => write!(f, "the file of the body did not arrive"),
         }
     }
@@ -92,7 +96,8 @@ pub(super) fn response(
 }
 
 fn headers(sent: carat_wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, BadAnswer> {
-    let mut headers = HeaderMap::with_capacity(sent.len());
+    let too_many = |_| BadAnswer::TooManyHeaders;
+    let mut headers = HeaderMap::try_with_capacity(sent.len()).map_err(too_many)?;
     for (name, value) in sent {
         let name = match name {
             Name::Known(code) => NAMES[usize::from(code) - 1].clone(),
@@ -101,7 +106,7 @@ fn headers(sent: carat_wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, 
         };
         let value = HeaderValue::from_maybe_shared(payload.slice_ref(value))
             .map_err(|_| BadAnswer::Value(name.to_string()))?;
-        headers.append(name, value);
+        headers.try_append(name, value).map_err(too_many)?;
     }
     Ok(headers)
 }
@@ -214,6 +219,14 @@ mod tests {
         )
         .expect("valid");
         assert_eq!(response.headers().get_all("set-cookie").iter().count(), 2);
+    }
+
+    #[test]
+    fn more_headers_than_the_map_holds_are_refused() {
+        let names: Vec<String> = (0..30_000).map(|number| format!("x-{number}")).collect();
+        let headers: Vec<(&str, &[u8])> = names.iter().map(|name| (&name[..], &b"1"[..])).collect();
+        let response = respond(&Method::GET, &headers, b"");
+        assert_eq!(response.expect_err("refused"), BadAnswer::TooManyHeaders);
     }
 
     #[test]

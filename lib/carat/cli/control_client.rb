@@ -11,7 +11,9 @@ module Carat
       # The server gives its processes a second to answer.
       DEADLINE_SECONDS = 10
       CHUNK = 65_536
-      private_constant :CHUNK
+      # Most bytes of a response: far more than a server with a thousand workers sends.
+      RESPONSE_LIMIT = 16 * 1024 * 1024
+      private_constant :CHUNK, :RESPONSE_LIMIT
 
       # `path` is that of the socket.
       def initialize(path, deadline: DEADLINE_SECONDS)
@@ -24,13 +26,14 @@ module Carat
         head, body = ask("GET #{target} HTTP/1.1\r\nHost: carat\r\nConnection: close\r\n\r\n").split("\r\n\r\n", 2)
         return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
 
-        fail_with(head ? "it answers #{head.lines.first.to_s.strip.inspect}" : "it does not answer")
+        fail_with(head ? "it responds with #{head[0, 100].lines.first.to_s.strip.dump}" : "it does not respond")
       end
 
       private
 
       def ask(request)
         UNIXSocket.open(@path) do |socket|
+          check_peer(socket)
           socket.write(request)
           read(socket, now + @deadline)
         end
@@ -42,13 +45,23 @@ module Carat
         fail_with(e.message)
       end
 
+      # Anybody can listen on a socket of his own and send what he likes: only the user's own servers and root's are
+      # trusted. Root asks everybody's.
+      def check_peer(socket)
+        uid, = socket.getpeereid
+        return if [uid, Process.euid].include?(0) || uid == Process.euid
+
+        fail_with("a process of another user (uid #{uid}) listens there")
+      end
+
       def read(socket, deadline)
-        answer = String.new
+        response = String.new
         while socket.wait_readable([deadline - now, 0].max)
-          chunk = socket.read_nonblock(CHUNK, exception: false) or return answer
-          answer << chunk unless chunk == :wait_readable
+          chunk = socket.read_nonblock(CHUNK, exception: false) or return response
+          response << chunk unless chunk == :wait_readable
+          fail_with("it sends more than #{RESPONSE_LIMIT} bytes") if response.bytesize > RESPONSE_LIMIT
         end
-        fail_with("no answer within #{@deadline} s")
+        fail_with("no response within #{@deadline} s")
       end
 
       def now

@@ -18,8 +18,10 @@ module Carat
 
       # Returns what is to be printed. Raises ControlError when no server can be asked, ConfigError.
       def to_s
-        json = ControlClient.new(path).get("/memory")
-        @line.flags[:json] ? json : MemoryTable.new(JSON.parse(json)).to_s
+        report = JSON.parse(ControlClient.new(path).get("/memory"))
+        @line.flags[:json] ? JSON.generate(report, ascii_only: true) : MemoryTable.new(report).to_s
+      rescue JSON::ParserError, KeyError, NoMethodError, TypeError
+        raise ControlError, "carat: #{path}: it does not send a memory report"
       end
 
       private

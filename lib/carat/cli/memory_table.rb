@@ -46,8 +46,9 @@ module Carat
         @processes = report.fetch("processes")
       end
 
+      # What a terminal would obey is escaped.
       def to_s
-        [heading, *lines, "", *summary].join("\n")
+        [heading, *lines, "", *summary].join("\n").gsub(/[^[:print:]\n]/) { |character| character.dump[1..-2] }
       end
 
       private

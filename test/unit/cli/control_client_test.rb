@@ -23,9 +23,9 @@ module Carat
 
     def test_another_status_is_one_line
       answering("HTTP/1.1 503 Service Unavailable\r\n\r\n") do
-        assert_refused "carat: #{socket}: it answers \"HTTP/1.1 503 Service Unavailable\""
+        assert_refused "carat: #{socket}: it responds with \"HTTP/1.1 503 Service Unavailable\""
       end
-      answering("") { assert_refused "carat: #{socket}: it does not answer" }
+      answering("") { assert_refused "carat: #{socket}: it does not respond" }
     end
 
     def test_a_server_that_is_gone_is_one_line
@@ -38,9 +38,31 @@ module Carat
     def test_a_server_that_says_nothing_is_not_waited_for_long
       server = UNIXServer.new(socket)
 
-      assert_refused "carat: #{socket}: no answer within 0.01 s", deadline: 0.01
+      assert_refused "carat: #{socket}: no response within 0.01 s", deadline: 0.01
     ensure
       server.close
+    end
+
+    def test_a_server_that_sends_without_end_is_not_read_to_the_end
+      server = UNIXServer.new(socket)
+      flood = Thread.new { send_without_end(server.accept) }
+
+      assert_refused "carat: #{socket}: it sends more than 16777216 bytes"
+      assert_kind_of SystemCallError, flood.value
+    ensure
+      server.close
+    end
+
+    def test_the_server_of_another_user_is_refused
+      skip "takes root, to be two other users" unless Process.euid.zero?
+      File.chmod(0o777, File.dirname(socket))
+      server = as_user(65_533) { UNIXServer.new(socket).tap { File.chmod(0o666, socket) } }
+
+      assert_equal "carat: #{socket}: a process of another user (uid 65533) listens there", as_user(65_534) { refusal }
+      assert_equal "carat: #{socket}: no response within 0.01 s", as_user(65_533) { refusal }
+      assert_equal "carat: #{socket}: no response within 0.01 s", refusal
+    ensure
+      server&.close
     end
 
     def test_a_path_that_is_too_long_is_one_line
@@ -76,6 +98,27 @@ module Carat
       request
     ensure
       client.close
+    end
+
+    def send_without_end(client)
+      client.gets("\r\n\r\n")
+      loop { client.write("x" * 65_536) }
+    rescue SystemCallError => e
+      e
+    ensure
+      client.close
+    end
+
+    # Runs the block with the effective user id `uid`, and returns its value.
+    def as_user(uid)
+      Process::Sys.seteuid(uid)
+      yield
+    ensure
+      Process::Sys.seteuid(0)
+    end
+
+    def refusal
+      assert_raises(CLI::ControlError) { get(deadline: 0.01) }.message
     end
 
     def assert_refused(message, **options)

@@ -27,6 +27,13 @@ module Carat
       "fit" => { "workers" => 2, "base" => 20 * MIB, "per_worker" => 5 * MIB }, "without_sharing" => 50 * MIB
     }.freeze
 
+    def test_what_a_terminal_would_obey_is_escaped
+      text = CLI::MemoryTable.new(REPORT.merge("version" => "\e]0;x\a\u009B2J\r")).to_s
+
+      assert_includes text, 'carat \\e]0;x\\a\\u009B2J\\r, pid'
+      refute_match(/[^[:print:]\n]/, text)
+    end
+
     def test_each_process_has_a_line_under_one_head
       lines = text.lines(chomp: true)
 

@@ -7,15 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod admin;
-mod board;
 mod body;
 mod dispatch;
-mod frames;
+mod exchange;
 mod http;
-mod listen;
 mod log;
 mod log_writer;
-mod server;
 mod settings;
 mod supervise;
 mod timestamp;
@@ -26,12 +23,11 @@ use std::rc::Rc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
-use crate::body::encoding_threads;
+use crate::body::response::encoding_threads;
 use crate::dispatch::{Dispatcher, LaneEvents};
-use crate::listen::{accept, bind_all};
+use crate::http::{Listener, Server, accept, bind_all};
 use crate::log::Log;
 use crate::log_writer::LogWriter;
-use crate::server::Server;
 use crate::settings::Settings;
 use crate::supervise::{Ending, Events, Fatal, Ready, Signals, Supervisor, reap};
 
@@ -72,7 +68,7 @@ async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
     );
     log.report_panics();
     let listeners = bind_all(&settings.bind, settings.backlog).map_err(Fatal)?;
-    let urls = listeners.iter().map(listen::Listener::url).collect();
+    let urls = listeners.iter().map(Listener::url).collect();
     let ready = Ready::new(urls, settings.ready_fd)
         .map_err(|error| Fatal(format!("cannot write to --ready-fd: {error}")))?;
     let signals =

@@ -12,7 +12,7 @@ use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
 use super::event::{Event, Events, Who};
-use crate::frames::FrameSocket;
+use crate::dispatch::FrameSocket;
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
 #[derive(Debug)]

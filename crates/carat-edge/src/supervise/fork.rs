@@ -7,9 +7,9 @@ use std::rc::Rc;
 use carat_wire::Page;
 use rustix::fs::MemfdFlags;
 
+use crate::dispatch::FrameSocket;
 use crate::dispatch::WorkerId;
 use crate::dispatch::{Lane, LaneTag};
-use crate::frames::FrameSocket;
 
 /// The edge's ends of a new worker's sockets, and what travels to the mold for the other ends.
 #[derive(Debug)]

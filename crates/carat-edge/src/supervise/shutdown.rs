@@ -8,7 +8,7 @@ use super::roster::Boot;
 use super::signals::{Request, Signals, signal_process};
 use super::supervisor::{Fatal, Supervisor};
 use super::workers::KILL_AFTER;
-use crate::board::TICK;
+use crate::http::TICK;
 
 /// Wrappers such as `timeout` send a signal twice, to the process and to its group: what comes this
 /// soon after the first is not a second one.
@@ -99,7 +99,7 @@ impl Supervisor {
     }
 
     fn tick(&self) {
-        self.server.board.tick();
+        self.server.deadlines.tick();
         self.server.dispatcher.tick();
         self.server.report();
         self.server.log.flush();

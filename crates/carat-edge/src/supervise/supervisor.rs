@@ -15,7 +15,7 @@ use super::ready::Ready;
 use super::reap::{Ended, Strangers};
 use super::roster::Roster;
 use crate::dispatch::LaneEvent;
-use crate::server::Server;
+use crate::http::Server;
 use crate::settings::Workers;
 
 /// Keeps as many workers as there should be.

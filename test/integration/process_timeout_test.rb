@@ -10,9 +10,9 @@ class ProcessTimeoutTest < Support::IntegrationTest
       File.write("arrivals", "GET /stuck \#{Process.pid}\\n", mode: "a")
       sleep
     end
-    HOG = lambda do
-      File.write("arrivals", "GET /hog \#{Process.pid}\\n", mode: "a")
-      #{Support::Gate::HOG}
+    GVL_HOLDER = lambda do
+      File.write("arrivals", "GET /hold \#{Process.pid}\\n", mode: "a")
+      #{Support::Gate::GVL_HOLDER}
     end
     LOOP = lambda do
       File.write("arrivals", "GET /loop \#{Process.pid}\\n", mode: "a")
@@ -22,7 +22,7 @@ class ProcessTimeoutTest < Support::IntegrationTest
       File.write("arrivals", "GET /stream \#{Process.pid}\\n", mode: "a")
       [200, {}, Enumerator.new { |out| out << "one"; sleep 0.005 until File.exist?("gate"); out << "two" }]
     end
-    ACTIONS = { "/stuck" => STUCK, "/hog" => HOG, "/loop" => LOOP, "/stream" => STREAM }
+    ACTIONS = { "/stuck" => STUCK, "/hold" => GVL_HOLDER, "/loop" => LOOP, "/stream" => STREAM }
     GATED = #{Support::Gate::APP.sub("run(", "").strip.delete_suffix(")")}
     run ->(env) { ACTIONS.fetch(env["PATH_INFO"], -> { GATED.call(env) }).call }
   RUBY
@@ -97,7 +97,7 @@ class ProcessTimeoutTest < Support::IntegrationTest
 
   def test_worker_that_never_lets_go_of_the_lock_is_killed
     server = start(threads: 2)
-    assert_equal 504, server.get("/hog").status
+    assert_equal 504, server.get("/hold").status
 
     await_death(server.gate.arrivals.first.pid)
     assert_equal 200, server.get("/").status

@@ -3,7 +3,7 @@
 require "test_helper"
 
 # Processes that are killed at every step from one generation to the next, while clients are served.
-class ReforkMassacreTest < Support::IntegrationTest
+class ReforkChaosTest < Support::IntegrationTest
   APP = <<~'RUBY'
     run(lambda do |env|
       sleep 0.01 if env["PATH_INFO"].end_with?("7")

@@ -3,7 +3,7 @@
 require "test_helper"
 
 # Workers and molds that are killed all the time while clients are served.
-class ProcessMassacreTest < Support::IntegrationTest
+class ProcessChaosTest < Support::IntegrationTest
   SECONDS = 3
   PAUSE_SECONDS = 0.2
   # Every eighth request is slow, so that what was sent ahead to its worker has to wait or is taken back.
@@ -16,7 +16,7 @@ class ProcessMassacreTest < Support::IntegrationTest
   RUBY
 
   def test_every_get_is_answered
-    server, outcomes, kills = massacre("GET")
+    server, outcomes, kills = chaos("GET")
 
     assert_equal [200], outcomes.values.uniq
     assert_equal kills, server.log.scan("worker died").size
@@ -24,7 +24,7 @@ class ProcessMassacreTest < Support::IntegrationTest
   end
 
   def test_no_post_runs_twice_and_those_that_were_answered_ran_once
-    server, outcomes, = massacre("POST")
+    server, outcomes, = chaos("POST")
     runs = server.gate.arrivals.map(&:path).tally
 
     assert_empty outcomes.values.uniq - [200, 502]
@@ -36,7 +36,7 @@ class ProcessMassacreTest < Support::IntegrationTest
 
   # Workers of the second generation on are killed as well, and so is their mold.
   def test_every_get_is_answered_while_molds_are_killed_too
-    server, outcomes, kills = massacre("GET") { |stop, running| kill_anybody_until(stop, running) }
+    server, outcomes, kills = chaos("GET") { |stop, running| kill_anybody_until(stop, running) }
 
     assert_equal [200], outcomes.values.uniq
     assert_operator kills[:mold], :>, 0
@@ -49,7 +49,7 @@ class ProcessMassacreTest < Support::IntegrationTest
   private
 
   # Returns the server, each request's status by its path, and what the block, or else kill_until, gave.
-  def massacre(verb)
+  def chaos(verb)
     server = serve(APP, workers: 3, threads: 2)
     await_workers(server, 3)
     stop = Support::Eventually.now + SECONDS

@@ -1,4 +1,4 @@
-//! The events that one call of `epoll_pwait2` tells.
+//! The events that one call of `epoll_pwait2` returns.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
@@ -9,21 +9,23 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event};
 use rustix::io::Errno;
 
-/// Most events that are fetched at once.
+use super::epoll::WAKER;
+
+/// Most events that are fetched in one call.
 const EVENTS_LIMIT: usize = 256;
 
-/// Whether the kernel, or what filters its calls, lacks `epoll_pwait2` (Linux 5.11): times are then rounded up to
+/// Whether the kernel, or a filter of system calls, lacks `epoll_pwait2` (Linux 5.11): limits are then rounded up to
 /// milliseconds.
 static IS_COARSE: AtomicBool = AtomicBool::new(false);
 
-/// Events as they come from the kernel, in memory that is used again.
+/// Events from the kernel, in memory that is reused.
 #[derive(Default)]
-pub(crate) struct Batch(Vec<Event>);
+pub(crate) struct EventBatch(Vec<Event>);
 
-// SAFETY: an event is two numbers; the pointer that it could be is never used.
-unsafe impl Send for Batch {}
+// SAFETY: an event is two numbers; the pointer that one of them could be is never used.
+unsafe impl Send for EventBatch {}
 
-impl Batch {
+impl EventBatch {
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -32,11 +34,17 @@ impl Batch {
         self.0.is_empty()
     }
 
-    pub(crate) fn events(&self) -> &[Event] {
-        &self.0
+    /// The token and the flags of each event, without those of the waker.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (u64, u16)> {
+        let events = self.0.iter().map(|event| {
+            let (data, flags) = (event.data, event.flags);
+            let flags = u16::try_from(flags.bits() & 0xFFFF).unwrap_or_default();
+            (data.u64(), flags)
+        });
+        events.filter(|(token, _)| *token != WAKER)
     }
 
-    /// Waits until something happens or the time is over.
+    /// Waits until something happens, or for `limit`.
     pub(crate) fn fill(&mut self, epoll: BorrowedFd<'_>, limit: Option<Duration>) {
         self.0.clear();
         self.0.reserve(EVENTS_LIMIT);
@@ -47,12 +55,12 @@ impl Batch {
         };
         if !is_exact {
             let room = rustix::buffer::spare_capacity(&mut self.0);
-            // EINTR, the only error that a valid instance knows, is no event either.
+            // The only error of a valid instance is EINTR, which is no event either.
             let _ = epoll::wait(epoll, room, limit.as_ref());
         }
     }
 
-    /// Returns false when the kernel does not know the call. The C library has no name for it before glibc 2.35.
+    /// Returns false when the kernel lacks the call. glibc has no function for it before 2.35.
     fn fill_exactly(&mut self, epoll: BorrowedFd<'_>, limit: &Timespec) -> bool {
         if IS_COARSE.load(Ordering::Relaxed) {
             return false;
@@ -74,7 +82,7 @@ impl Batch {
             )
         };
         if let Ok(count) = usize::try_from(count) {
-            // SAFETY: so many have been written.
+            // SAFETY: the kernel has written this many.
             unsafe { self.0.set_len(count) };
         } else if Errno::from_io_error(&std::io::Error::last_os_error()) != Some(Errno::INTR) {
             IS_COARSE.store(true, Ordering::Relaxed);

@@ -11,10 +11,9 @@ use magnus::{Error, Ruby, Value};
 use rb_sys::{VALUE, rb_fiber_alive_p, rb_fiber_transfer};
 
 use super::interrupts::check_interrupts;
-use super::{Core, NOBODY, current};
+use super::{Core, NOBODY, State, current};
 use crate::error;
 use crate::gvl::{self, Callback};
-use crate::scheduler::state::State;
 
 impl Core {
     /// Runs the loop in this fiber.
@@ -25,7 +24,7 @@ impl Core {
     ) -> Result<(), Error> {
         let me = current();
         let before = self.home.get();
-        self.stretches.rest();
+        self.runs.rest();
         let mut passed = Ok(());
         loop {
             self.home.set(me);
@@ -43,10 +42,10 @@ impl Core {
     /// Sees what has happened, and lets each fiber that may go on do so once.
     fn turn(&self, ruby: &Ruby, me: VALUE) -> Result<(), Error> {
         self.look(ruby)?;
-        let elsewhere = self.state().expire(self.stretches.now());
+        let elsewhere = self.state().expire(self.runs.now());
         for number in elsewhere {
             self.interrupt_elsewhere(ruby, number)?;
-            self.stretches.read();
+            self.runs.read();
         }
         self.state().begin_round();
         while let Some(next) = self.next_of_round() {
@@ -72,7 +71,7 @@ impl Core {
 
     /// Whom a fiber that waits hands control to: nobody, but the loop, when there is something to report.
     pub(super) fn next_in_line(&self) -> Option<VALUE> {
-        if self.stretches.watcher().is_some() {
+        if self.runs.watcher().is_some() {
             return None;
         }
         self.next_of_round()
@@ -87,8 +86,8 @@ impl Core {
         let last = self.running.get();
         if last != me {
             // It has ended, and the next stretch begins here; unless it has given control, which was measured then.
-            self.stretches.read();
-            self.stretches.end(last);
+            self.runs.read();
+            self.runs.end(last);
             self.hand_over(me);
         }
         let home = self.home.get();
@@ -101,18 +100,18 @@ impl Core {
     fn hand_over(&self, target: VALUE) {
         self.running.set(target);
         if target == self.home.get() {
-            self.stretches.rest();
+            self.runs.rest();
         } else {
-            self.stretches.begin();
+            self.runs.begin();
         }
     }
 
     /// Has stretches reported that were too long, by a fiber of its own.
     fn report(&self) -> Result<(), Error> {
-        let Some(watcher) = self.stretches.watcher() else {
+        let Some(watcher) = self.runs.watcher() else {
             return Ok(());
         };
-        if self.is_cancelled.get() || is_alive(self.stretches.reporter()) {
+        if self.is_cancelled.get() || self.runs.reporter().is_some_and(is_alive) {
             return Ok(());
         }
         // SAFETY: it is marked as long as it is the watcher.
@@ -132,7 +131,7 @@ impl Core {
             let (epoll, _) = self.descriptors(ruby)?;
             batch.fill(epoll.as_fd(), Some(Duration::ZERO));
         }
-        let limit = self.state().next_in(self.stretches.now());
+        let limit = self.state().next_in(self.runs.now());
         let is_idle = !is_busy && batch.is_empty() && limit != Some(Duration::ZERO);
         if is_idle {
             let (epoll, waker) = self.descriptors(ruby)?;
@@ -141,10 +140,10 @@ impl Core {
                 batch.fill(epoll.as_fd(), limit);
             });
             self.is_asleep.set(false);
-            self.stretches.read();
+            self.runs.read();
         }
         // Each event is told once: those that came with a signal have to be kept before that is raised.
-        self.state().deal(&batch);
+        self.state().deliver(batch.events());
         self.batch.set(batch);
         if is_idle { check_interrupts() } else { Ok(()) }
     }
@@ -153,7 +152,7 @@ impl Core {
         let opened = self
             .state()
             .selector()
-            .map(|selector| selector.descriptors());
+            .map(|selector| selector.poller().descriptors());
         opened.map_err(|errno| error::system_call(ruby, errno))
     }
 }

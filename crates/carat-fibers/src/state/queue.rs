@@ -1,17 +1,17 @@
-//! Whose turn it is.
+//! Which fiber runs next.
 
-use rb_sys::VALUE;
+use super::SchedulerState;
+use crate::handle::Handle;
+use crate::poller::Poller;
+use crate::ready_queue::Ready;
+use crate::waits::Outcome;
 
-use super::State;
-use crate::scheduler::line::Ready;
-use crate::scheduler::waits::Outcome;
-
-impl State {
-    /// Wakes a fiber that blocks; one that does not, but is about to, when its turn comes. What it is given (a lock, an
-    /// element) nobody else is, so this counts more than a time that has run out before it could go on.
-    pub(crate) fn unblock(&mut self, fiber: VALUE) {
+impl<H: Handle, P: Poller> SchedulerState<H, P> {
+    /// Wakes a fiber that blocks, or is about to. It alone is given what it waited for (a lock, an element), so this counts
+    /// more than a limit that was reached before it could run.
+    pub fn unblock(&mut self, fiber: H) {
         let Some(ticket) = self.waits.of_fiber(fiber) else {
-            self.line.join(Ready::Early(fiber));
+            self.queue.push(Ready::Early(fiber));
             return;
         };
         let Some(wait) = self.waits.get_mut(ticket).filter(|wait| wait.is_block) else {
@@ -20,7 +20,7 @@ impl State {
         match wait.outcome {
             None => {
                 wait.outcome = Some(Outcome::Unblocked);
-                self.line.join_first(Ready::Ticket(ticket));
+                self.queue.push_first(Ready::Ticket(ticket));
             }
             Some(Outcome::TimedOut) => wait.outcome = Some(Outcome::Unblocked),
             Some(Outcome::Expired(number)) => {
@@ -31,8 +31,8 @@ impl State {
         }
     }
 
-    /// Has `exception` raised in a fiber that waits. False when it does not.
-    pub(crate) fn interrupt(&mut self, fiber: VALUE, exception: VALUE) -> bool {
+    /// Raises `exception` in a fiber that waits. Returns whether it waits.
+    pub fn interrupt(&mut self, fiber: H, exception: H) -> bool {
         let Some(ticket) = self.waits.of_fiber(fiber) else {
             return false;
         };
@@ -40,20 +40,20 @@ impl State {
         true
     }
 
-    /// A fiber that switched to another by itself goes on when its turn comes.
-    pub(crate) fn strand(&mut self, fiber: VALUE) {
-        self.line.join(Ready::Stranded(fiber));
+    /// Queues a fiber that switched to another by itself.
+    pub fn strand(&mut self, fiber: H) {
+        self.queue.push(Ready::Stranded(fiber));
     }
 
-    /// Lets a fiber go on when its turn comes. One that does not wait here has not begun yet.
-    pub(crate) fn push(&mut self, fiber: VALUE) {
+    /// Queues a fiber: one that blocks, or one that has not begun, which does not wait here.
+    pub fn push(&mut self, fiber: H) {
         if !self.rouse(fiber) {
             self.strand(fiber);
         }
     }
 
-    /// Wakes a fiber that blocks. False when it does not wait here.
-    pub(crate) fn rouse(&mut self, fiber: VALUE) -> bool {
+    /// Wakes a fiber that blocks. Returns whether it waits here.
+    pub fn rouse(&mut self, fiber: H) -> bool {
         let is_waiting = self.waits.of_fiber(fiber).is_some();
         if is_waiting {
             self.unblock(fiber);
@@ -61,9 +61,9 @@ impl State {
         is_waiting
     }
 
-    /// The next fiber of the present round, and whether it is one that waits here.
-    pub(crate) fn pop(&mut self) -> Option<(VALUE, bool)> {
-        while let Some(ready) = self.line.take() {
+    /// The next fiber of the present round, and whether it waits here.
+    pub fn pop(&mut self) -> Option<(H, bool)> {
+        while let Some(ready) = self.queue.pop() {
             let ticket = match ready {
                 Ready::Stranded(fiber) => return Some((fiber, false)),
                 Ready::Ticket(ticket) => Some(ticket),
@@ -81,18 +81,18 @@ impl State {
         None
     }
 
-    /// Lets each fiber go on that may go on by now.
-    pub(crate) fn begin_round(&mut self) {
-        self.line.begin_round();
+    /// Begins a round with the fibers that may run now.
+    pub fn begin_round(&mut self) {
+        self.queue.begin_round();
     }
 
-    /// How many fibers that others have woken are next in line.
-    pub(crate) fn woken(&self) -> usize {
-        self.line.first()
+    /// How many fibers that others have unblocked run next.
+    pub fn woken(&self) -> usize {
+        self.queue.jumped()
     }
 
-    /// Whether a fiber may go on.
-    pub(crate) fn is_busy(&self) -> bool {
-        !self.line.is_empty()
+    /// Whether a fiber may run.
+    pub fn is_busy(&self) -> bool {
+        !self.queue.is_empty()
     }
 }

@@ -8,7 +8,7 @@ require "carat/cli/control_client"
 module Carat
   class ControlSocketTest < Support::IntegrationTest
     NAME = "control.sock"
-    # /hold holds the GVL forever.
+    # /hold never releases the GVL.
     APP = <<~RUBY
       run(lambda do |env|
         File.write("arrivals", "GET \#{env["PATH_INFO"]} \#{Process.pid}\\n", mode: "a")
@@ -154,7 +154,7 @@ module Carat
       server
     end
 
-    # Has a worker keep Ruby's lock, and returns its process id.
+    # Lets a worker hold the GVL, and returns its pid.
     def hold_lock(server)
       ask(server, "GET", "/hold")
       await_arrivals(server, 1).first.pid

@@ -2,10 +2,11 @@
 
 require "test_helper"
 
-# Workers and molds that are killed all the time while clients are served.
+# Workers and molds are killed again and again while clients are served.
 class ProcessChaosTest < Support::IntegrationTest
-  SECONDS = 3
+  KILLS = 15
   PAUSE_SECONDS = 0.2
+  REQUESTS = 200
   # Every eighth request is slow, so that what was sent ahead to its worker has to wait or is taken back.
   APP = <<~'RUBY'
     run(lambda do |env|
@@ -36,11 +37,9 @@ class ProcessChaosTest < Support::IntegrationTest
 
   # Workers of the second generation on are killed as well, and so is their mold.
   def test_every_get_is_answered_while_molds_are_killed_too
-    server, outcomes, kills = chaos("GET") { |stop, running| kill_anybody_until(stop, running) }
+    server, outcomes, kills = chaos("GET") { |running| kill_anybody(running) }
 
     assert_equal [200], outcomes.values.uniq
-    assert_operator kills[:mold], :>, 0
-    assert_operator kills[:worker], :>, 5
     # A mold that finds all workers there has forked none, and does not call itself by its generation yet.
     eventually(message: "a mold") { server.log.scan("mold ready").size == kills[:mold] + 1 }
     eventually(message: "three workers") { server.workers.size == 3 }
@@ -48,47 +47,51 @@ class ProcessChaosTest < Support::IntegrationTest
 
   private
 
-  # Returns the server, each request's status by its path, and what the block, or else kill_until, gave.
+  # Returns the server, each request's status by its path, and what the block or kill_workers returned.
   def chaos(verb)
     server = serve(APP, workers: 3, threads: 2)
     await_workers(server, 3)
-    stop = Support::Eventually.now + SECONDS
-    clients = Array.new(6) { |number| Thread.new { outcomes_until(stop, server, verb, "/#{number}-") } }
-    kills = block_given? ? yield(stop, server) : kill_until(stop, server)
-    outcomes = clients.map(&:value).reduce(:merge)
-    assert_operator outcomes.size, :>, 200
-    [server, outcomes, kills]
+    done = false
+    outcomes = Array.new(6) { {} }
+    clients = outcomes.map.with_index do |own, number|
+      Thread.new { ask_in_pairs(server, verb, "/#{number}-", own) { done } }
+    end
+    kills = block_given? ? yield(server) : kill_workers(server)
+    eventually(message: "#{REQUESTS} requests") { outcomes.sum(&:size) > REQUESTS }
+    done = true
+    clients.each(&:join)
+    [server, outcomes.reduce(:merge), kills]
+  ensure
+    done = true
   end
 
-  # Asks in pairs on two connections, one request after the other without a pause.
-  def outcomes_until(stop, server, verb, prefix)
+  # Sends pairs of requests on two connections, without a pause, until the block is true, and notes each status.
+  def ask_in_pairs(server, verb, prefix, outcomes)
     clients = Array.new(2) { server.connect }
-    outcomes = {}
-    while Support::Eventually.now < stop
+    until yield
       paths = clients.map { |client| "#{prefix}#{outcomes.size + clients.index(client)}" }
       clients.zip(paths) { |client, path| client.request(verb, path, body: ("x" if verb == "POST")) }
       clients.zip(paths) { |client, path| outcomes[path] = client.read_response.status }
     end
-    outcomes
   end
 
-  # Kills a worker, waits for its replacement and for the next time, and again; returns how often.
-  def kill_until(stop, server)
-    times = (Support::Eventually.now..stop).step(PAUSE_SECONDS)
-    times.each.with_index(1) do |time, kills|
-      eventually { Support::Eventually.now > time }
+  # Kills a worker and waits for its replacement, again and again; returns how often.
+  def kill_workers(server)
+    KILLS.times do |kills|
+      pause
       Process.kill(:KILL, server.workers.values.sample)
-      await_workers(server, 3 + kills)
+      await_workers(server, 3 + kills + 1)
     end
-    times.count
+    KILLS
   end
 
-  # Kills a worker at each of the times, and each fifth time the mold, if it is ready: one that is killed whenever it
-  # boots would never come to fork. Returns how many of each.
-  def kill_anybody_until(stop, server)
-    times = (Support::Eventually.now..stop).step(PAUSE_SECONDS)
-    times.with_index(1).each_with_object(Hash.new(0)) do |(time, turn), kills|
-      eventually { Support::Eventually.now > time }
+  # Kills a worker at each turn, and at each fifth turn the mold if it is ready: a mold that is killed whenever it boots
+  # would never fork. Returns how many of each.
+  def kill_anybody(server)
+    (1..).each_with_object(Hash.new(0)) do |turn, kills|
+      break kills if kills[:mold] > 1 && kills.values.sum >= KILLS
+
+      pause
       mold = (server.mold if (turn % 5).zero?)
       victim = mold || server.workers.values.sample
       next unless victim
@@ -96,5 +99,10 @@ class ProcessChaosTest < Support::IntegrationTest
       Process.kill(:KILL, victim)
       kills[mold ? :mold : :worker] += 1
     end
+  end
+
+  def pause
+    started = Support::Eventually.now
+    eventually { Support::Eventually.now > started + PAUSE_SECONDS }
   end
 end

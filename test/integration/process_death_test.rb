@@ -69,7 +69,7 @@ class ProcessDeathTest < Support::IntegrationTest
     assert_equal 200, server.get("/").status
   end
 
-  def test_edge_buries_what_a_worker_leaves_behind
+  def test_edge_reaps_what_a_worker_leaves_behind
     server = serve("run ->(_env) { fork { sleep } && Process.kill(:KILL, Process.pid) }", threads: 1)
     server.request("POST", "/", body: "x")
     await_workers(server, 2)

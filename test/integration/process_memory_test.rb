@@ -34,7 +34,7 @@ class ProcessMemoryTest < Support::IntegrationTest
     RUBY
     held = ask(server, "GET", "/held", fields: { "Connection" => "close" })
     held.read_exactly("HTTP/1.1 200".bytesize)
-    eventually(within: 60, message: "two that are too heavy") do
+    eventually(message: "two that are too heavy") do
       server.get("/500000?slowly")
       server.log.scan("is to be replaced").size == 2
     end

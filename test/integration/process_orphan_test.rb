@@ -56,6 +56,6 @@ class ProcessOrphanTest < Support::IntegrationTest
     refute_empty server.children
     server.kill(:KILL)
     server.wait
-    eventually(within: 15, message: "the end of all processes") { server.processes.empty? }
+    eventually(message: "the end of all processes") { server.processes.empty? }
   end
 end

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Processes that are killed at every step from one generation to the next, while clients are served.
+# Processes are killed at every step from one generation to the next while clients are served.
 class ReforkChaosTest < Support::IntegrationTest
   APP = <<~'RUBY'
     run(lambda do |env|
@@ -33,7 +33,7 @@ class ReforkChaosTest < Support::IntegrationTest
     done = true
 
     assert_equal [200], clients.flat_map { |client| client.value.values }.uniq
-    eventually(within: 30, message: "a mold and its workers") { whole?(server) }
+    eventually(message: "a mold and its workers") { whole?(server) }
     assert_equal 0, server.stop.exitstatus
     await_emptiness(server)
   ensure
@@ -56,7 +56,7 @@ class ReforkChaosTest < Support::IntegrationTest
   def kill_at_every_step(server)
     seen = server.log.size
     STEPS.each do |line, victim|
-      found = eventually(within: 30, message: line.inspect) { server.log.match(line, seen) }
+      found = eventually(message: line.inspect) { server.log.match(line, seen) }
       seen = found.end(0)
       mold = found.pre_match.scan(/mold ready gen=\d+ pid=(\d+)/).flatten.last
       victims = { named: found[1], mold: mold, none: nil }

@@ -12,7 +12,7 @@ module Support
       end)
     RUBY
 
-    # Never ends and holds the GVL: no other thread runs, and only SIGKILL is handled.
+    # Holds the GVL for longer than any test: no other thread runs, and no signal but SIGKILL works.
     GVL_HOLDER = '"x".crypt("$6$rounds=999999999$carat$")'
 
     # One request that the application has begun.

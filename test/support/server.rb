@@ -20,19 +20,6 @@ module Support
     # The server ended instead of becoming ready; the message carries its log.
     class BootFailed < StandardError; end
 
-    # A boot_timeout that every healthy boot keeps to, however busy the machine is: ten times what one takes.
-    # @return [Integer] seconds
-    def self.ample_boot_seconds
-      @ample_boot_seconds ||= begin
-        started = Eventually.now
-        server = new.start
-        [10 * (Eventually.now - started), 2].max.ceil
-      end
-    ensure
-      server&.destroy
-      server&.directory&.remove
-    end
-
     # @return [ServerDirectory]
     attr_reader :directory
     # @return [Array<String>] where the server listens, in the order of its binds
@@ -51,7 +38,7 @@ module Support
 
     # Starts the server and returns self when its first worker is ready.
     # @raise [BootFailed] when it ends first; [Eventually::TooLate] when it is not ready in time
-    def start(within: Eventually::DEADLINE_SECONDS)
+    def start(within: 30)
       ready = launch
       @urls = @options.flags? ? announced(ready, within) : logged(within)
       raise BootFailed, "carat ended: #{wait(within: within).inspect}; its log:\n#{log}" if @urls.empty?
@@ -73,7 +60,7 @@ module Support
     end
 
     # Runs the server to its end, for boots that are meant to fail; returns its Process::Status.
-    def run(within: Eventually::DEADLINE_SECONDS)
+    def run(within: 30)
       launch.close
       wait(within: within)
     end
@@ -145,13 +132,13 @@ module Support
     end
 
     # Stops the server and returns its Process::Status.
-    def stop(signal: :TERM, within: Eventually::DEADLINE_SECONDS)
+    def stop(signal: :TERM, within: 40)
       kill(signal) if running?
       wait(within: within)
     end
 
     # Waits until the edge has ended, and returns its Process::Status.
-    def wait(within: Eventually::DEADLINE_SECONDS)
+    def wait(within: 40)
       Eventually.eventually(within: within, message: "the end of the server") { !running? }
       @status
     end

@@ -1,12 +1,12 @@
-/// A stage in the life of a lane.
+/// Where a lane stands in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LaneState {
-    /// The worker has not sent HELLO.
+pub(crate) enum State {
+    /// The worker has not said hello yet.
     Opening,
     /// Takes requests.
     Open,
-    /// Finishes the requests that it holds.
+    /// Finishes what it holds.
     Draining,
-    /// The worker is gone.
+    /// Its worker is gone.
     Closed,
 }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::worker_id::WorkerId;
 
-/// Names one lane of one worker.
+/// Which lane of which worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneTag {
     pub(crate) worker: WorkerId,

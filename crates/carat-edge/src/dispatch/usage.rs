@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Counts the requests of a lane.
+/// How much a lane is used.
 #[derive(Debug)]
 pub(super) struct Usage {
     begun: Cell<u64>,
@@ -18,23 +18,23 @@ impl Default for Usage {
 }
 
 impl Usage {
-    /// A request was sent.
+    /// The lane was given a request.
     pub(super) fn begin(&self, now: Instant) {
         self.begun.set(self.begun.get() + 1);
         self.last.set(now);
     }
 
-    /// A request is over.
+    /// One of its requests is over.
     pub(super) fn end(&self, now: Instant) {
         self.last.set(now);
     }
 
-    /// How many requests were sent.
+    /// How many requests it was given.
     pub(super) fn begun(&self) -> u64 {
         self.begun.get()
     }
 
-    /// How long ago a request last began or ended.
+    /// Since when nothing has begun or ended.
     pub(super) fn quiet(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.last.get())
     }

@@ -5,26 +5,26 @@ use std::time::{Duration, Instant, SystemTime};
 use http::{Request, StatusCode, Version};
 use serde_json::json;
 
-use crate::exchange::Peer;
+use super::peer::Peer;
 use crate::log::Log;
 use crate::settings::LogFormat;
 use crate::timestamp::Timestamp;
 
-/// The status of a request whose client closed the connection before the response, as in nginx.
+/// What the log says of a client that went before it was answered, as nginx does.
 const CLIENT_GONE: u16 = 499;
 
-/// Writes a line for each request when the `access_log` option is on.
+/// Writes a line for each request, if the `access_log` option says so.
 #[derive(Debug)]
-pub(super) struct AccessLog {
+pub(crate) struct AccessLog {
     log: Option<Rc<Log>>,
 }
 
-/// The line of one request, written when it is dropped. `None` when the access log is off.
+/// The line of one request, written when it is dropped; nothing when the access log is off.
 #[derive(Debug)]
-pub(super) struct AccessEntry(Option<Box<AccessLine>>);
+pub(crate) struct AccessEntry(Option<Box<Line>>);
 
 #[derive(Debug)]
-struct AccessLine {
+struct Line {
     log: Rc<Log>,
     start: Instant,
     remote: String,
@@ -38,16 +38,16 @@ struct AccessLine {
 }
 
 impl AccessLog {
-    pub(super) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
+    pub(crate) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
         AccessLog {
             log: enabled.then(|| Rc::clone(log)),
         }
     }
 
-    /// Starts the line of a request.
-    pub(super) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
+    /// Begins the line of a request.
+    pub(crate) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
         AccessEntry(self.log.as_ref().map(|log| {
-            Box::new(AccessLine {
+            Box::new(Line {
                 log: Rc::clone(log),
                 start: Instant::now(),
                 remote: peer.remote.clone(),
@@ -64,23 +64,23 @@ impl AccessLog {
 }
 
 impl AccessEntry {
-    /// Records how long the request waited for a worker, and how long the application took.
-    pub(super) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
+    /// Notes how long the request waited for a worker and how long the application took.
+    pub(crate) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
         if let Some(line) = &mut self.0 {
             line.queue_time = queue_time;
             line.app_time = app_time;
         }
     }
 
-    /// Records the status of the response.
-    pub(super) fn responded(&mut self, status: StatusCode) {
+    /// Notes the status of the answer.
+    pub(crate) fn answered(&mut self, status: StatusCode) {
         if let Some(line) = &mut self.0 {
             line.status = status.as_u16();
         }
     }
 
-    /// Counts bytes of the response body.
-    pub(super) fn count(&mut self, bytes: usize) {
+    /// Counts bytes of the answer's body.
+    pub(crate) fn count(&mut self, bytes: usize) {
         if let Some(line) = &mut self.0 {
             line.bytes += bytes;
         }
@@ -100,8 +100,8 @@ impl Drop for AccessEntry {
     }
 }
 
-impl AccessLine {
-    /// The common log format, followed by times in milliseconds.
+impl Line {
+    /// The common log format, then the times in milliseconds.
     fn common(&self, now: Timestamp) -> String {
         format!(
             "{} - - [{}] \"{} {} {:?}\" {} {} queue={:.3} app={:.3} total={:.3}\n",
@@ -135,7 +135,7 @@ impl AccessLine {
     }
 }
 
-/// Escapes a text for use in quotes.
+/// A text that does not end the quotes in which it stands.
 fn escaped(text: &str) -> Cow<'_, str> {
     if text.contains(['"', '\\']) {
         Cow::Owned(text.replace('\\', r"\\").replace('"', r#"\""#))
@@ -145,6 +145,6 @@ fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 fn milliseconds(duration: Duration) -> f64 {
-    // Measured in microseconds: further digits are noise.
+    // Microseconds are what is measured; more digits would be noise.
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }

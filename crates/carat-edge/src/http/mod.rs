@@ -1,20 +1,19 @@
-//! Client connections over HTTP/1.1: listeners, the guard in front of hyper, timeouts, access log.
+//! Client connections and what HTTP/1.1 asks of them.
 
-mod accept;
 mod access;
-mod address;
 mod connection;
-mod deadlines;
 mod guarded;
-mod listener;
-mod phase_timeouts;
+mod peer;
+mod refusal;
 mod serve;
-mod server;
 mod slow_reader;
-mod stream;
-mod tracked_body;
+mod target;
+mod watch;
 
-pub(crate) use accept::accept;
-pub(crate) use deadlines::TICK;
-pub(crate) use listener::{Listener, bind_all};
-pub(crate) use server::Server;
+pub(crate) use access::AccessLog;
+pub(crate) use connection::{drive, http1};
+pub(crate) use peer::Peer;
+pub(crate) use refusal::Refusal;
+pub(crate) use serve::Finish;
+pub(crate) use target::Target;
+pub(crate) use watch::Watch;

@@ -6,7 +6,6 @@
 
 use std::ptr;
 
-use carat_fibers::{Outcome, WaitRequest};
 use magnus::rb_sys::{AsRawValue, protect};
 use magnus::scan_args::scan_args;
 use magnus::{Error, Module, RClass, Ruby, Value, method};
@@ -19,6 +18,8 @@ use rustix::io::{Errno, ReadWriteFlags};
 use super::core::check_interrupts;
 use super::readiness::{descriptor, own_timeout};
 use super::span::{Direction, File, HERE, Span, is_file, ready_call};
+use super::state::Wish;
+use super::waits::Outcome;
 use super::{Scheduler, limit};
 use crate::error;
 use crate::gvl::{self, Callback};
@@ -183,9 +184,9 @@ impl Job {
         if done.is_none() {
             check_interrupts()?;
         }
-        let pause = WaitRequest {
-            is_yield: true,
-            ..WaitRequest::default()
+        let pause = Wish {
+            is_pause: true,
+            ..Wish::default()
         };
         scheduler.core.wait(ruby, &pause)?;
         Ok(done.unwrap_or(Err(Errno::INTR)))
@@ -197,12 +198,12 @@ impl Job {
             Direction::Read => 1,
             Direction::Write => 4,
         };
-        let request = WaitRequest {
+        let wish = Wish {
             limit: limit(own_timeout(ruby, self.io)?)?,
             descriptors: &[(descriptor(self.io)?, events)],
-            ..WaitRequest::default()
+            ..Wish::default()
         };
-        match scheduler.core.wait(ruby, &request)? {
+        match scheduler.core.wait(ruby, &wish)? {
             Outcome::TimedOut => Err(error::io_timeout(ruby)),
             _ => Ok(()),
         }

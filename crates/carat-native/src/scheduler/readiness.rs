@@ -3,7 +3,6 @@
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use carat_fibers::{Outcome, WaitRequest};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
 use magnus::{
@@ -15,6 +14,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::core::check_interrupts;
+use super::state::Wish;
+use super::waits::Outcome;
 use super::{Scheduler, interval, registry};
 use crate::error;
 use crate::gvl::{self, Callback};
@@ -105,12 +106,12 @@ impl Scheduler {
         } else {
             timeout
         };
-        let request = WaitRequest {
+        let wish = Wish {
             limit: interval(ruby, timeout)?,
             descriptors: &[(descriptor(io)?, events)],
-            ..WaitRequest::default()
+            ..Wish::default()
         };
-        match scheduler.core.wait(ruby, &request)? {
+        match scheduler.core.wait(ruby, &wish)? {
             Outcome::Ready(events) => Ok(events.into_value_with(ruby)),
             _ if is_own => Err(error::io_timeout(ruby)),
             _ => Ok(ruby.qfalse().as_value()),
@@ -141,12 +142,12 @@ impl Scheduler {
             let (io, events) = <(Value, u16)>::try_convert(pair)?;
             descriptors.push((descriptor(io)?, events));
         }
-        let request = WaitRequest {
+        let wish = Wish {
             limit: interval(ruby, timeout)?,
             descriptors: &descriptors,
-            ..WaitRequest::default()
+            ..Wish::default()
         };
-        let outcome = scheduler.core.wait(ruby, &request)?;
+        let outcome = scheduler.core.wait(ruby, &wish)?;
         Ok(matches!(outcome, Outcome::Ready(_)))
     }
 
@@ -157,11 +158,11 @@ impl Scheduler {
             return Ok(false);
         };
         let number = process.as_fd().as_raw_fd();
-        let request = WaitRequest {
+        let wish = Wish {
             descriptors: &[(number, READABLE)],
-            ..WaitRequest::default()
+            ..Wish::default()
         };
-        let ended = scheduler.core.wait(ruby, &request);
+        let ended = scheduler.core.wait(ruby, &wish);
         scheduler.core.state().close(number);
         ended.map(|_| true)
     }

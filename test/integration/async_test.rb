@@ -50,7 +50,7 @@ class AsyncTest < Support::IntegrationTest
     server = serve(APP, fibers: 16)
     seen(server, "/left")
 
-    assert_equal 0, server.stop(within: 10).exitstatus
+    assert_equal 0, server.stop.exitstatus
     assert_equal "ended", server.directory.read("left")
   end
 

@@ -8,11 +8,11 @@ require "carat/cli/control_client"
 module Carat
   class ControlSocketTest < Support::IntegrationTest
     NAME = "control.sock"
-    # /hog keeps Ruby's lock for ever.
+    # /hold never releases the GVL.
     APP = <<~RUBY
       run(lambda do |env|
         File.write("arrivals", "GET \#{env["PATH_INFO"]} \#{Process.pid}\\n", mode: "a")
-        #{Support::Gate::HOG} if env["PATH_INFO"] == "/hog"
+        #{Support::Gate::GVL_HOLDER} if env["PATH_INFO"] == "/hold"
         [200, {}, ["done"]]
       end)
     RUBY
@@ -61,24 +61,24 @@ module Carat
 
     def test_a_worker_that_does_not_answer_has_null_and_keeps_nobody_waiting
       server = start
-      hog = hold_lock(server)
+      holder = hold_lock(server)
       reports = Array.new(3) { Thread.new { ask_for_memory(server) } }.map(&:value)
       reports << ask_for_memory(server)
 
       reports.each do |report|
         silent = report["processes"].reject { |row| row["figures"] }
-        assert_equal([hog], silent.map { |row| row["pid"] })
+        assert_equal([holder], silent.map { |row| row["pid"] })
         assert_operator silent.first["memory"]["pss"], :>, 0
       end
     end
 
     def test_a_worker_that_dies_in_between_is_left_out
       server = start
-      hog = hold_lock(server)
+      holder = hold_lock(server)
       report = Thread.new { ask_for_memory(server) }
-      Process.kill(:KILL, hog)
+      Process.kill(:KILL, holder)
 
-      refute_includes(report.value["processes"].map { |row| row["pid"] }, hog)
+      refute_includes(report.value["processes"].map { |row| row["pid"] }, holder)
     end
 
     def test_what_is_no_route_is_refused
@@ -154,9 +154,9 @@ module Carat
       server
     end
 
-    # Has a worker keep Ruby's lock, and returns its process id.
+    # Lets a worker hold the GVL, and returns its pid.
     def hold_lock(server)
-      ask(server, "GET", "/hog")
+      ask(server, "GET", "/hold")
       await_arrivals(server, 1).first.pid
     end
 

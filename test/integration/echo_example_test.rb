@@ -6,7 +6,7 @@ require "socket"
 
 class EchoExampleTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
-  DEADLINE_SECONDS = 10
+  DEADLINE_SECONDS = 60
 
   def test_clients_get_back_what_they_send
     IO.popen([RbConfig.ruby, "-Ilib", "examples/echo/echo.rb", "0"], chdir: ROOT) do |server|

@@ -74,7 +74,7 @@ class FibersTest < Support::IntegrationTest
     server.gate.open
 
     assert_equal 200, client.read_response.status
-    assert_equal 0, server.wait(within: 10).exitstatus
+    assert_equal 0, server.wait.exitstatus
   end
 
   private

@@ -5,7 +5,7 @@ require "support/refusals"
 
 # A client that is too slow loses its connection, and hears why if it has begun a request.
 class HttpTimeoutsTest < Support::Refusals
-  TIMEOUT = 0.3
+  TIMEOUT = 1
 
   serves Support::Probe::APP, args: %W[--header-timeout #{TIMEOUT} --idle-timeout #{TIMEOUT} --access-log]
 
@@ -47,7 +47,7 @@ class HttpTimeoutsTest < Support::Refusals
 
   def test_an_application_may_take_longer_than_a_client
     client = connect
-    client.request("GET", "/sleep?0.8")
+    client.request("GET", "/sleep?#{TIMEOUT + 0.5}")
 
     assert_equal "slept", client.read_response.body
   end

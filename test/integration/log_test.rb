@@ -50,8 +50,7 @@ class LogTest < Support::IntegrationTest
     assert_match(%r{"HEAD / HTTP/1\.1" 200 0 }, head)
     queue, app, total = get.match(TIMES).captures.map(&:to_f)
     assert_operator app, :>=, 50
-    assert_operator total, :>=, app
-    assert_operator queue, :<, 50
+    assert_operator total + 0.002, :>=, queue + app # each is rounded
   end
 
   def test_access_line_of_a_request_that_waited_tells_for_how_long

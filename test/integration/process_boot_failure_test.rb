@@ -64,7 +64,8 @@ class ProcessBootFailureTest < Support::IntegrationTest
     ready = server.launch
     await_log(server, /retry_in=/)
     server.directory.write("repaired", "")
-    url = Support::DeadlineReader.new(ready).read_to_end(Support::Eventually.now + 10)
+    deadline = Support::Eventually.now + Support::Eventually::DEADLINE_SECONDS
+    url = Support::DeadlineReader.new(ready).read_to_end(deadline)
 
     assert_equal "hello", server.connect(url.chomp).get.body
     Process.kill(:KILL, server.workers.fetch(1))
@@ -83,15 +84,15 @@ class ProcessBootFailureTest < Support::IntegrationTest
   end
 
   def test_worker_that_is_not_ready_within_boot_timeout_is_replaced
-    server = boot("on_worker_boot { #{NOTE}; sleep }", args: %w[--boot-timeout 500ms])
-    await_log(server, /error worker failed to boot worker=1 gen=1 pid=\d+ retry_in=\S+ cause="not ready within 500ms/)
+    server = boot("on_worker_boot { #{NOTE}; sleep }", args: boot_timeout)
+    await_log(server, /error worker failed to boot worker=1 gen=1 pid=\d+ retry_in=\S+ cause="not ready within \d+s/)
     eventually { server.directory.read("boots").lines.size >= 2 }
 
     assert_stops(server)
   end
 
   def test_mold_that_stands_still_in_a_hook_is_replaced_after_boot_timeout
-    server = boot("before_fork { sleep }", args: %w[--boot-timeout 500ms])
+    server = boot("before_fork { sleep }", args: boot_timeout)
     await_log(server, /mold died gen=1/)
     await_log(server, /mold ready gen=2/)
 
@@ -100,7 +101,11 @@ class ProcessBootFailureTest < Support::IntegrationTest
 
   private
 
-  # A server that has started; its workers need not ever be ready.
+  def boot_timeout
+    ["--boot-timeout", Support::Server.ample_boot_seconds.to_s]
+  end
+
+  # A server that has started. Its workers need not become ready.
   def boot(config, **options)
     server(app: HELLO, config: config, **options).tap { |server| server.launch.close }
   end
@@ -118,7 +123,7 @@ class ProcessBootFailureTest < Support::IntegrationTest
   end
 
   def assert_stops(server)
-    assert_equal 0, server.stop(within: 15).exitstatus
+    assert_equal 0, server.stop.exitstatus
     await_emptiness(server)
   end
 end

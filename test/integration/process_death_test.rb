@@ -4,7 +4,7 @@ require "test_helper"
 
 class ProcessDeathTest < Support::IntegrationTest
   GATED = Support::Gate::APP
-  SUICIDE = <<~'RUBY'
+  SELF_KILL = <<~'RUBY'
     run(lambda do |env|
       File.write("arrivals", "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]} #{Process.pid}\n", mode: "a")
       Process.kill(:KILL, Process.pid) if env["PATH_INFO"] == "/die"
@@ -69,7 +69,7 @@ class ProcessDeathTest < Support::IntegrationTest
     assert_equal 200, server.get("/").status
   end
 
-  def test_edge_buries_what_a_worker_leaves_behind
+  def test_edge_reaps_what_a_worker_leaves_behind
     server = serve("run ->(_env) { fork { sleep } && Process.kill(:KILL, Process.pid) }", threads: 1)
     server.request("POST", "/", body: "x")
     await_workers(server, 2)
@@ -103,7 +103,7 @@ class ProcessDeathTest < Support::IntegrationTest
   end
 
   def test_get_that_kills_its_worker_is_asked_twice_and_no_more
-    server = serve(SUICIDE, workers: 2, threads: 1)
+    server = serve(SELF_KILL, workers: 2, threads: 1)
 
     assert_equal 502, server.get("/die").status
     assert_equal 2, server.gate.arrivals.size
@@ -111,7 +111,7 @@ class ProcessDeathTest < Support::IntegrationTest
   end
 
   def test_post_that_kills_its_worker_is_asked_once
-    server = serve(SUICIDE, threads: 1)
+    server = serve(SELF_KILL, threads: 1)
 
     assert_equal 502, server.request("POST", "/die", body: "x").status
     assert_equal 1, server.gate.arrivals.size

@@ -20,7 +20,7 @@ class ProcessOrphanTest < Support::IntegrationTest
   end
 
   def test_worker_that_never_lets_go_of_the_lock_dies_with_the_edge
-    server = serve("run ->(_env) { File.write(\"arrivals\", \"GET / 0\\n\"); #{Support::Gate::HOG} }")
+    server = serve("run ->(_env) { File.write(\"arrivals\", \"GET / 0\\n\"); #{Support::Gate::GVL_HOLDER} }")
     ask(server, "GET", "/")
     await_arrivals(server, 1)
 
@@ -56,6 +56,6 @@ class ProcessOrphanTest < Support::IntegrationTest
     refute_empty server.children
     server.kill(:KILL)
     server.wait
-    eventually(within: 15, message: "the end of all processes") { server.processes.empty? }
+    eventually(message: "the end of all processes") { server.processes.empty? }
   end
 end

@@ -29,7 +29,7 @@ class ProcessQueueTest < Support::IntegrationTest
   end
 
   def test_request_that_waits_longer_than_queue_timeout_gets_503
-    server = fill(args: %w[--queue-timeout 300ms])
+    server = fill(args: %w[--queue-timeout 2])
     client = ask(server, "GET", "/waits")
     response = client.read_response
 

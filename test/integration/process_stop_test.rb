@@ -55,7 +55,7 @@ class ProcessStopTest < Support::IntegrationTest
     idle = server.connect
     idle.get
 
-    assert_equal 0, server.stop(within: 15).exitstatus
+    assert_equal 0, server.stop.exitstatus
     assert_predicate idle, :closed_by_peer?
     await_emptiness(server)
   end
@@ -122,7 +122,7 @@ class ProcessStopTest < Support::IntegrationTest
   def test_requests_that_do_not_end_within_shutdown_timeout_are_cut_off
     server = serve(GATED, threads: 1, args: %w[--shutdown-timeout 500ms])
     clients = three_requests(server)
-    status = server.stop(within: 15)
+    status = server.stop
 
     assert_equal 0, status.exitstatus
     assert_equal [503] * 3, (clients.map { |client| client.read_response.status })
@@ -134,7 +134,7 @@ class ProcessStopTest < Support::IntegrationTest
     server = serve(STREAM, args: %w[--shutdown-timeout 500ms])
     client = ask(server, "GET", "/")
     client.read_exactly("HTTP/1.1 200".bytesize)
-    status = server.stop(within: 15)
+    status = server.stop
 
     assert_equal 0, status.exitstatus
     assert client.read_to_end.end_with?("\r\n5\r\nfirst\r\n"), "no end of the body"
@@ -144,7 +144,7 @@ class ProcessStopTest < Support::IntegrationTest
   def test_worker_that_does_not_let_go_is_killed_at_shutdown_timeout
     server = serve('trap("TERM") { nil }; at_exit { sleep }; run ->(_env) { [200, {}, []] }',
                    args: %w[--shutdown-timeout 500ms])
-    status = server.stop(within: 15)
+    status = server.stop
 
     assert_equal 0, status.exitstatus
     await_emptiness(server)
@@ -156,7 +156,7 @@ class ProcessStopTest < Support::IntegrationTest
     await_arrivals(server, 1)
     Process.kill(:INT, -server.pid)
 
-    assert_equal 0, server.wait(within: 15).exitstatus
+    assert_equal 0, server.wait.exitstatus
     await_emptiness(server)
   end
 

@@ -15,7 +15,11 @@ class RandomTest < Support::IntegrationTest
     draw = ->(_ = nil) { {"pid" => Process.pid, #{DRAWS.map { |code| "#{code.dump} => (#{code}).inspect" }.join(", ")}} }
     draw.call
     require "json"
-    run ->(_env) { sleep 0.05; [200, {}, [JSON.generate(draw.call)]] }
+    meet = lambda do
+      File.write("asked-\#{Process.pid}", "")
+      sleep 0.005 until Dir["asked-*"].size == 2
+    end
+    run ->(_env) { meet.call; [200, {}, [JSON.generate(draw.call)]] }
   RUBY
 
   def test_two_workers_draw_different_numbers

@@ -47,7 +47,7 @@ class ReforkConnectionsTest < Support::IntegrationTest
   def assert_own_connections(app, **options)
     server = serve(app, workers: 2, args: %w[--refork 10,1000000], env: environment, **options)
     old = answers(server)
-    renewed = eventually(within: 40, message: "two workers of the second generation") do
+    renewed = eventually(message: "two workers of the second generation") do
       answers(server).then { |all| all if all.map { |_, generation| generation } == [2] * 8 && pids(all).size == 2 }
     end
 

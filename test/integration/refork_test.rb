@@ -64,7 +64,7 @@ class ReforkTest < Support::IntegrationTest
     while_renewed(server, 3) { server.get }
     server.kill(:KILL)
     server.wait
-    eventually(within: 15, message: "the end of all processes") { server.processes.empty? }
+    eventually(message: "the end of all processes") { server.processes.empty? }
   end
 
   def test_a_mold_that_was_a_worker_has_nothing_open_of_one
@@ -115,7 +115,7 @@ class ReforkTest < Support::IntegrationTest
   # has returned.
   def while_renewed(server, generation)
     answers = []
-    eventually(within: 60, message: "generation #{generation}") do
+    eventually(message: "generation #{generation}") do
       answers << yield
       generations = titles(server).map { |title| title[/gen=(\d+)/, 1].to_i }
       generations.size > 1 && generations.min >= generation && server.workers.any?

@@ -6,7 +6,7 @@ require_relative "wire"
 module Support
   # The edge's end of a control socket.
   class ControlHarness
-    DEADLINE_SECONDS = 20
+    DEADLINE_SECONDS = 60
 
     # The other end, for a process that is started or a Native::Control.
     attr_reader :far

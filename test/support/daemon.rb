@@ -16,7 +16,7 @@ module Support
 
     # Whom root runs the program as: the first of these that there is.
     USERS = %w[postgres nobody].freeze
-    READY_SECONDS = 30
+    READY_SECONDS = 60
     LOG = "server.log"
     STARTING = Mutex.new
     private_constant :STARTING

@@ -5,6 +5,8 @@ require "minitest"
 module Support
   # Waiting with a deadline: the only place of the test suite that pauses.
   module Eventually
+    # What is to happen at once may take this long on a busy machine. Only tests that fail wait for it.
+    DEADLINE_SECONDS = 60
     PAUSE_SECONDS = 0.01
 
     # Something did not happen in time. No Minitest::Assertion: minitest counts none of its subclasses as a failure.
@@ -15,7 +17,7 @@ module Support
     # Repeats the block until it is truthy, and returns its value; assertions in it may fail until the deadline.
     # @param within [Numeric] seconds
     # @raise [TooLate, Minitest::Assertion] when the deadline passes; the block's own last assertion if it had one
-    def eventually(within: 30, message: "the condition")
+    def eventually(within: DEADLINE_SECONDS, message: "the condition")
       deadline = Eventually.now + within
       loop do
         outcome, failure = Eventually.attempt { yield }

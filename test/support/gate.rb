@@ -12,8 +12,8 @@ module Support
       end)
     RUBY
 
-    # Never ends, for tests, and keeps the Ruby lock: no other thread runs, no signal is handled but SIGKILL.
-    HOG = '"x".crypt("$6$rounds=999999999$carat$")'
+    # Holds the GVL for longer than any test: no other thread runs, and no signal but SIGKILL works.
+    GVL_HOLDER = '"x".crypt("$6$rounds=999999999$carat$")'
 
     # One request that the application has begun.
     Arrival = Struct.new(:verb, :path, :pid)

@@ -7,7 +7,7 @@ require_relative "raw_response"
 module Support
   # A client that sends exactly the bytes it is given and reads what comes; every step has a deadline in seconds.
   class RawClient
-    WITHIN = 10
+    WITHIN = Eventually::DEADLINE_SECONDS
     # Linux, asm-generic/ioctls.h: how many sent bytes the peer has not read.
     TIOCOUTQ = 0x5411
 

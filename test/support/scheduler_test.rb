@@ -8,7 +8,7 @@ require "tmpdir"
 module Support
   # A test of what fibers do under Carat::Scheduler. What would block the thread never ends, and so misses the deadline.
   class SchedulerTest < Minitest::Test
-    DEADLINE_SECONDS = 20
+    DEADLINE_SECONDS = 60
     # Each allocation marks the whole heap then, and that of the suite is large.
     STRESS_DEADLINE_SECONDS = 200
 

@@ -20,6 +20,19 @@ module Support
     # The server ended instead of becoming ready; the message carries its log.
     class BootFailed < StandardError; end
 
+    # A boot_timeout that every healthy boot keeps to, however busy the machine is: ten times what one takes.
+    # @return [Integer] seconds
+    def self.ample_boot_seconds
+      @ample_boot_seconds ||= begin
+        started = Eventually.now
+        server = new.start
+        [10 * (Eventually.now - started), 2].max.ceil
+      end
+    ensure
+      server&.destroy
+      server&.directory&.remove
+    end
+
     # @return [ServerDirectory]
     attr_reader :directory
     # @return [Array<String>] where the server listens, in the order of its binds
@@ -38,7 +51,7 @@ module Support
 
     # Starts the server and returns self when its first worker is ready.
     # @raise [BootFailed] when it ends first; [Eventually::TooLate] when it is not ready in time
-    def start(within: 30)
+    def start(within: Eventually::DEADLINE_SECONDS)
       ready = launch
       @urls = @options.flags? ? announced(ready, within) : logged(within)
       raise BootFailed, "carat ended: #{wait(within: within).inspect}; its log:\n#{log}" if @urls.empty?
@@ -60,7 +73,7 @@ module Support
     end
 
     # Runs the server to its end, for boots that are meant to fail; returns its Process::Status.
-    def run(within: 30)
+    def run(within: Eventually::DEADLINE_SECONDS)
       launch.close
       wait(within: within)
     end
@@ -132,13 +145,13 @@ module Support
     end
 
     # Stops the server and returns its Process::Status.
-    def stop(signal: :TERM, within: 40)
+    def stop(signal: :TERM, within: Eventually::DEADLINE_SECONDS)
       kill(signal) if running?
       wait(within: within)
     end
 
     # Waits until the edge has ended, and returns its Process::Status.
-    def wait(within: 40)
+    def wait(within: Eventually::DEADLINE_SECONDS)
       Eventually.eventually(within: within, message: "the end of the server") { !running? }
       @status
     end

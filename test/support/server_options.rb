@@ -11,6 +11,8 @@ module Support
     # What the surrounding shell or CI sets must not change a test.
     NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID]
                   .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
+    # Encoding.default_external and default_internal of the servers' Ruby. Rails sets both to UTF-8.
+    ENCODING_ENV = ENV.values_at("CARAT_TEST_ENCODING").compact.to_h { |name| ["RUBYOPT", "-E#{name}:#{name}"] }.freeze
     DEFAULTS = {
       app: "run ->(_env) { [200, {}, []] }",                 # the content of config.ru
       config: nil,                                           # the content of a config file, passed with -C
@@ -53,7 +55,7 @@ module Support
     end
 
     def env
-      NEUTRAL_ENV.merge(@values[:env])
+      NEUTRAL_ENV.merge(ENCODING_ENV, @values[:env])
     end
 
     # Keyword arguments for Process.spawn.

@@ -1,23 +1,17 @@
 //! `Carat::Native::Scheduler`: the hooks that Ruby calls in place of blocking.
 
-mod batch;
 mod bytes;
 mod core;
-mod fibers;
-mod line;
+mod epoll;
+mod event_batch;
 mod readiness;
 mod registry;
-mod selector;
 mod span;
-mod state;
-mod stretches;
-mod timeouts;
-mod timers;
-mod waits;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use carat_fibers::{Outcome, Timeout, WaitRequest, fiber_limit};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::scan_args::scan_args;
 use magnus::typed_data::Obj;
@@ -28,9 +22,6 @@ use magnus::{
 };
 
 use self::registry::Guarded;
-use self::state::Wish;
-use self::timeouts::Timeout;
-use self::waits::Outcome;
 use crate::{error, fork};
 
 /// Longer than any timeout lasts, and short enough for the clock: a century.
@@ -62,7 +53,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     fork::watch();
     let class = native.define_class("Scheduler", ruby.class_object())?;
     class.define_alloc_func::<Scheduler>();
-    class.define_singleton_method("ended", function!(fibers::ended, 0))?;
+    class.define_singleton_method("ended", function!(fiber_limit::ended, 0))?;
     class.define_method("admit", method!(Scheduler::admit, 0))?;
     class.define_method("start", method!(Scheduler::start, 1))?;
     class.define_method("push", method!(Scheduler::push, 1))?;
@@ -91,7 +82,7 @@ impl Scheduler {
     /// Counts a new fiber; raises when the kernel has no room for its stack, and when it could not wait.
     fn admit(ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
         scheduler.core.admit(ruby)?;
-        fibers::admit().map_err(|reason| error::scheduler(ruby, reason))
+        fiber_limit::admit().map_err(|reason| error::scheduler(ruby, reason))
     }
 
     /// Starts a fiber; returns when it waits for the first time, or ends.
@@ -133,33 +124,33 @@ impl Scheduler {
     fn kernel_sleep(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<bool, Error> {
         let duration = args.first().copied();
         let limit = duration.map_or(Ok(None), |value| interval(ruby, value))?;
-        let wish = Wish {
+        let request = WaitRequest {
             limit,
             is_block: true,
-            is_pause: limit == Some(Duration::ZERO),
-            ..Wish::default()
+            is_yield: limit == Some(Duration::ZERO),
+            ..WaitRequest::default()
         };
-        let outcome = scheduler.core.wait(ruby, &wish)?;
-        Ok(matches!(outcome, Outcome::Unblocked) && !wish.is_pause)
+        let outcome = scheduler.core.wait(ruby, &request)?;
+        Ok(matches!(outcome, Outcome::Unblocked) && !request.is_yield)
     }
 
     /// Lets the others have their turn.
     fn pause(ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
-        let wish = Wish {
-            is_pause: true,
-            ..Wish::default()
+        let request = WaitRequest {
+            is_yield: true,
+            ..WaitRequest::default()
         };
-        scheduler.core.wait(ruby, &wish).map(|_| ())
+        scheduler.core.wait(ruby, &request).map(|_| ())
     }
 
     /// The hook of whatever is woken by `unblock`: whether it was.
     fn block(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<bool, Error> {
-        let wish = Wish {
+        let request = WaitRequest {
             limit: args.get(1).copied().map_or(Ok(None), limit)?,
             is_block: true,
-            ..Wish::default()
+            ..WaitRequest::default()
         };
-        let outcome = scheduler.core.wait(ruby, &wish)?;
+        let outcome = scheduler.core.wait(ruby, &request)?;
         Ok(matches!(outcome, Outcome::Unblocked))
     }
 
@@ -205,7 +196,7 @@ impl Scheduler {
 
     /// How many seconds a fiber has run at most without giving way; any thread may ask.
     fn longest_stretch(&self) -> f64 {
-        self.core.stretches().longest().as_secs_f64()
+        self.core.runs().longest().as_secs_f64()
     }
 
     /// How many fibers that others have woken are next in line.
@@ -216,7 +207,7 @@ impl Scheduler {
     /// Ends the stretch of the fiber that runs and begins another; reports it if it was too long.
     fn close_stretch(scheduler: Obj<Scheduler>) -> Result<(), Error> {
         let fiber = core::current();
-        let Some(stretch) = scheduler.core.stretches().close(fiber) else {
+        let Some(stretch) = scheduler.core.runs().split(fiber) else {
             return Ok(());
         };
         // SAFETY: this is the fiber that runs.
@@ -230,13 +221,13 @@ impl Scheduler {
     fn limit_stretches(scheduler: Obj<Scheduler>, seconds: Value) -> Result<(), Error> {
         let limit = limit(seconds)?.unwrap_or(Duration::MAX);
         let watcher = scheduler.as_value().as_raw();
-        scheduler.core.stretches().watch(limit, watcher);
+        scheduler.core.runs().watch(limit, watcher);
         Ok(())
     }
 
     /// The next stretch that was too long, for the fiber that reports them: its fiber and seconds.
     fn next_stretch(&self) -> Option<(Value, f64)> {
-        let (fiber, stretch) = self.core.stretches().next_unreported(core::current())?;
+        let (fiber, stretch) = self.core.runs().next_unreported(core::current())?;
         // SAFETY: it was marked until now, and this call's stack keeps it.
         Some((unsafe { Value::from_raw(fiber) }, stretch.as_secs_f64()))
     }

@@ -6,6 +6,7 @@ require_relative "inherited_descriptors"
 require_relative "launch_error"
 require_relative "mold_environment"
 require_relative "../native_path"
+require_relative "open_file_limit"
 require_relative "preload"
 require_relative "../version"
 
@@ -33,6 +34,7 @@ module Carat
         @descriptors.check
         obstacle = Preload.new(@configuration, ENV).obstacle
         log.write("carat: #{obstacle}\n") if obstacle
+        OpenFileLimit.raise_soft
         Process.exec(environment, [@edge, "carat-edge"], **@descriptors.redirections)
       rescue SystemCallError => e
         raise LaunchError, "carat: #{@edge} cannot be executed: #{e.message}"

@@ -1,5 +1,4 @@
 use std::convert::Infallible;
-use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,11 +19,11 @@ use tokio::time::{sleep, timeout};
 
 use super::door::Door;
 use super::litter::sweep;
-use super::memory::MemoryReader;
+use super::memory::Scales;
 use super::route::Route;
 use crate::log::Log;
 use crate::settings::Settings;
-use crate::supervise::Mailbox;
+use crate::supervise::Events;
 
 /// Clients that are served at once; further ones wait.
 const CLIENT_LIMIT: usize = 8;
@@ -36,22 +35,17 @@ const CLIENT_TIME: Duration = Duration::from_secs(10);
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers on the control socket until the server ends. Without one the server goes on as well.
-pub(crate) async fn administer(
-    settings: Rc<Settings>,
-    log: Rc<Log>,
-    mailbox: Mailbox,
-) -> io::Result<()> {
+pub(crate) async fn administer(settings: Rc<Settings>, log: Rc<Log>, events: Events) {
     let path = path(&settings);
     let directory = settings.spool_dir.clone();
     spawn_blocking(move || sweep(&directory));
     match Door::open(&path) {
-        Ok(door) => welcome(door, Rc::new(MemoryReader::new(settings, mailbox))).await,
+        Ok(door) => welcome(door, Rc::new(Scales::new(settings, events))).await,
         Err(error) => log.warn(
             "no control socket: `carat memory` will not find this server",
             &[("path", &path.display()), ("cause", &error)],
         ),
     }
-    Ok(())
 }
 
 /// Where the socket is: `carat memory` looks there as well.
@@ -63,15 +57,15 @@ fn path(settings: &Settings) -> PathBuf {
     settings.control_socket.clone().unwrap_or_else(by_default)
 }
 
-async fn welcome(door: Door, reader: Rc<MemoryReader>) {
+async fn welcome(door: Door, scales: Rc<Scales>) {
     let seats = Arc::new(Semaphore::new(CLIENT_LIMIT));
     while let Ok(seat) = Arc::clone(&seats).acquire_owned().await {
         match door.next().await {
             Ok(stream) => {
-                let reader = Rc::clone(&reader);
+                let scales = Rc::clone(&scales);
                 spawn_local(async move {
                     // Whoever is slower than that starts again.
-                    let _ = timeout(CLIENT_TIME, converse(stream, reader)).await;
+                    let _ = timeout(CLIENT_TIME, converse(stream, scales)).await;
                     drop(seat);
                 });
             }
@@ -81,10 +75,10 @@ async fn welcome(door: Door, reader: Rc<MemoryReader>) {
 }
 
 /// Serves one request.
-async fn converse(stream: UnixStream, reader: Rc<MemoryReader>) {
+async fn converse(stream: UnixStream, scales: Rc<Scales>) {
     let service = service_fn(|request| {
-        let reader = Rc::clone(&reader);
-        async move { Ok::<_, Infallible>(answer(&request, &reader).await) }
+        let scales = Rc::clone(&scales);
+        async move { Ok::<_, Infallible>(answer(&request, &scales).await) }
     });
     let served = http1::Builder::new()
         .keep_alive(false)
@@ -95,9 +89,9 @@ async fn converse(stream: UnixStream, reader: Rc<MemoryReader>) {
     let _ = served.await;
 }
 
-async fn answer(request: &Request<Incoming>, reader: &MemoryReader) -> Response<Full<Bytes>> {
+async fn answer(request: &Request<Incoming>, scales: &Scales) -> Response<Full<Bytes>> {
     let answer = match Route::find(request.method(), request.uri().path()) {
-        Ok(Route::Memory) => reader.read().await,
+        Ok(Route::Memory) => scales.weigh().await,
         Err(status) => Err(status),
     };
     match answer {

@@ -6,8 +6,7 @@ use carat_wire::request::{self, RequestBody, RequestHead};
 use http::HeaderName;
 use http::header::{CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
 
-use super::{Call, CallBody};
-use crate::http::Target;
+use crate::exchange::{Call, CallBody, RequestTarget};
 
 /// Appends a request to a lane's outbox.
 pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()> {
@@ -17,14 +16,14 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
         CallBody::Spooled(spool) => RequestBody::File {
             length: spool.length(),
         },
-        CallBody::Stream(intake) => RequestBody::Stream {
-            length: intake.length(),
+        CallBody::Stream(stream) => RequestBody::Stream {
+            length: stream.length(),
         },
     };
     for descriptor in descriptors(call)? {
         outbox.attach(descriptor);
     }
-    let target = Target::of(&call.parts, &call.peer);
+    let target = RequestTarget::of(&call.parts, &call.peer);
     let head = RequestHead {
         id,
         method: call.parts.method.as_str().as_bytes(),
@@ -46,29 +45,29 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
     Ok(())
 }
 
-/// The descriptors that travel: the body, and the files that were taken out of it. All of them or, when
-/// too many are open, none: what is attached goes with the next frame, whosever it is.
+/// The descriptors of the body and of the files that were taken out of it. Returns all of them or, when
+/// too many are open, an error: an attached descriptor would go with the next frame, whichever it is.
 fn descriptors(call: &Call) -> io::Result<Vec<OwnedFd>> {
     let body = match &call.body {
         CallBody::Spooled(spool) => Some(spool),
         CallBody::None | CallBody::Inline(_) | CallBody::Stream(_) => None,
     };
-    let travelling = body.into_iter().chain(call.files.iter().flatten());
-    travelling
+    let spools = body.into_iter().chain(call.files.iter().flatten());
+    spools
         .map(|spool| Ok(spool.file().try_clone()?.into()))
         .collect()
 }
 
-/// Appends the headers that the application sees, each name once, and counts them.
+/// Appends the headers that the application sees, each name once, and returns their number.
 ///
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
-/// a proxy may have set. The body's length is what has been received, in whatever coding it came; one
-/// whose end is not known yet is chunked.
+/// a proxy may have set. Content-Length is the number of bytes received and decoded. A body of unknown
+/// length is declared as chunked.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
     let mut has_body = false;
-    let mut joined = Joined::default();
-    // The values of a repeated name come one behind the other.
+    let mut joined = JoinedHeaders::default();
+    // HeaderMap yields the values of a repeated name one after the other.
     for (name, value) in &call.parts.headers {
         if *name == CONTENT_LENGTH || *name == TRANSFER_ENCODING {
             has_body = true;
@@ -82,26 +81,25 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     if has_body {
         count += match call.body_length() {
             Some(length) => joined.push(out, &CONTENT_LENGTH, length.to_string().as_bytes()),
-            // Without either header, an application takes it that there is no body.
+            // Without either header, an application assumes that there is no body.
             None => joined.push(out, &TRANSFER_ENCODING, b"chunked"),
         };
     }
     count
 }
 
-/// Appends headers, and joins the values of a repeated name to one (RFC 9110 5.3; cookies by RFC
-/// 6265 5.4).
+/// Appends headers and joins the values of a repeated name (RFC 9110 5.3; cookies by RFC 6265 5.4).
 #[derive(Default)]
-struct Joined<'a> {
+struct JoinedHeaders<'a> {
     last: Option<(&'a HeaderName, usize)>,
 }
 
-impl<'a> Joined<'a> {
-    /// Appends a value; returns 1 for a new header, 0 for one more value of the last.
+impl<'a> JoinedHeaders<'a> {
+    /// Appends a value. Returns 1 for a new header, 0 for a further value of the last one.
     fn push(&mut self, out: &mut Vec<u8>, name: &'a HeaderName, value: &[u8]) -> u16 {
-        if let Some((_, place)) = self.last.filter(|(last, _)| *last == name) {
+        if let Some((_, offset)) = self.last.filter(|(last, _)| *last == name) {
             let separator: &[u8] = if *name == COOKIE { b"; " } else { b", " };
-            carat_wire::extend_header(out, place, &[separator, value]);
+            carat_wire::extend_header(out, offset, &[separator, value]);
             return 0;
         }
         self.last = Some((name, carat_wire::push_header(out, name.as_str(), value)));
@@ -117,14 +115,13 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::http::Peer;
-    use crate::listen::Local;
+    use crate::exchange::Peer;
 
     fn headers_seen(request: http::request::Builder, body: CallBody) -> Vec<(String, String)> {
         let (parts, ()) = request.body(()).expect("a valid request").into_parts();
         let peer = Rc::new(Peer {
             remote: "127.0.0.1".to_owned(),
-            local: Local { port: 80 },
+            local_port: 80,
         });
         let mut outbox = Outbox::default();
         let mut call = Call::new(parts, peer);

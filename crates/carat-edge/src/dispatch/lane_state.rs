@@ -1,12 +1,12 @@
-/// Where a lane stands in its life.
+/// A stage in the life of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// The worker has not said hello yet.
+pub(crate) enum LaneState {
+    /// The worker has not sent HELLO.
     Opening,
     /// Takes requests.
     Open,
-    /// Finishes what it holds.
+    /// Finishes the requests that it holds.
     Draining,
-    /// Its worker is gone.
+    /// The worker is gone.
     Closed,
 }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::worker_id::WorkerId;
 
-/// Which lane of which worker.
+/// Names one lane of one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneTag {
     pub(crate) worker: WorkerId,

@@ -1,30 +1,31 @@
-//! From a received request to the application's answer: one queue, and lanes to the workers.
+//! From a received request to the application's reply: one queue, and lanes to the workers.
 
-mod answer;
-mod call;
+mod decode;
 mod dispatcher;
 mod encode;
 mod exchange;
-mod feed;
-mod holding;
+mod failover;
+#[cfg(test)]
+mod fixture;
+mod frame_socket;
+mod in_flight;
 mod lane;
 mod lane_event;
 mod lane_state;
 mod lane_tag;
-mod losses;
 mod pace;
-mod page;
 mod queue_time;
+mod rebalance;
+mod shared_page;
 mod stall;
+mod timeouts;
 mod traffic;
 mod usage;
 mod worker_id;
 
-pub(crate) use answer::Answer;
-pub(crate) use call::{Call, CallBody};
 pub(crate) use dispatcher::Dispatcher;
-pub(crate) use exchange::Asking;
-pub(crate) use feed::{Feed, Intake, Readers, feed};
+pub(crate) use exchange::PendingReply;
+pub(crate) use frame_socket::FrameSocket;
 pub(crate) use lane::Lane;
 pub(crate) use lane_event::{LaneEvent, LaneEvents};
 pub(crate) use lane_tag::LaneTag;

@@ -1,12 +1,12 @@
-//! How many requests a lane may hold: a plain policy over plain numbers.
+//! How many requests a lane may hold: a function of numbers.
 
 use std::time::Duration;
 
-/// A request kept ahead in a lane of capacity 1 may be expected to wait this long at most.
+/// Longest expected wait of a request that is prefetched to a lane of capacity 1.
 pub(super) const PREFETCH_WAIT: Duration = Duration::from_millis(1);
-/// However quick the application is, no more are kept ahead.
+/// Most requests in a lane, however fast the application is.
 const PREFETCH_LIMIT: usize = 128;
-/// The weight of the newest time in the moving average: one slow request is remembered for a while.
+/// The weight of the newest time in the moving average: a slow request has an effect for a while.
 const WEIGHT: f64 = 1.0 / 16.0;
 
 /// The moving average of the time that the application takes on one lane.
@@ -16,7 +16,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Takes note of one more answer.
+    /// Records the time of one reply.
     pub(crate) fn note(&mut self, app_time: Duration) {
         let seconds = app_time.as_secs_f64();
         self.average = Some(match self.average {
@@ -25,8 +25,8 @@ impl Pace {
         });
     }
 
-    /// Whether a lane that holds `held` requests takes another one. `running` is how long the
-    /// request at its front has been with it.
+    /// Whether a lane that holds `held` requests takes another one. `running` is how long it has had
+    /// the oldest.
     pub(crate) fn has_room(&self, capacity: usize, held: usize, running: Duration) -> bool {
         if held < capacity {
             return true;

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How long requests have waited for a lane since somebody asked last.
+/// How long requests waited for a lane since the last call of `take`.
 #[derive(Debug, Default)]
 pub(super) struct QueueTime {
     total: Cell<Duration>,
@@ -9,13 +9,13 @@ pub(super) struct QueueTime {
 }
 
 impl QueueTime {
-    /// A request has found a lane after `wait`.
+    /// A request waited this long for a lane.
     pub(super) fn note(&self, wait: Duration) {
         self.total.set(self.total.get() + wait);
         self.count.set(self.count.get().saturating_add(1));
     }
 
-    /// The mean since the last call; where no request has found a lane, how long the one at the `front` of the
+    /// The mean since the last call. When no request got a lane, `front`: how long the first in the
     /// queue has waited.
     pub(super) fn take(&self, front: Option<Duration>) -> Duration {
         let (total, count) = (self.total.take(), self.count.take());
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_mean_of_those_that_have_found_a_lane() {
+    fn it_is_the_mean_over_requests_that_got_a_lane() {
         let time = QueueTime::default();
         for wait in [0, 10, 20] {
             time.note(ms(wait));
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn where_none_has_found_a_lane_the_first_that_waits_counts() {
+    fn without_any_the_first_in_the_queue_counts() {
         let time = QueueTime::default();
         time.note(ms(10));
         time.take(None);

@@ -1,5 +1,3 @@
-//! What travels on a lane, and what it means.
-
 use std::cell::Cell;
 use std::fs::File;
 use std::future::poll_fn;
@@ -13,14 +11,15 @@ use carat_link::Inbox;
 use carat_wire::stream::{self, Chunk, STREAM_WINDOW, Window};
 use carat_wire::{Frame, Hello, Kind, Malformed, Response, ResponseBody};
 
-use super::Answer;
-use super::answer::response;
+use super::decode::reply_response;
 use super::dispatcher::Dispatcher;
-use super::holding::Stage;
+use super::exchange::LoggedRequest;
+use super::frame_socket::FrameSocket;
+use super::in_flight::RequestStage;
 use super::lane::Lane;
-use crate::body::{ReplyBody, StreamSender, Upstream, partial};
-use crate::frames::FrameSocket;
-use crate::http::Refusal;
+use crate::exchange::{
+    Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource, reply_stream,
+};
 
 /// Carries frames between the dispatcher and a worker until the worker closes the lane.
 pub(crate) async fn carry(lane: Rc<Lane>, socket: FrameSocket, dispatcher: Rc<Dispatcher>) {
@@ -29,7 +28,7 @@ pub(crate) async fn carry(lane: Rc<Lane>, socket: FrameSocket, dispatcher: Rc<Di
     dispatcher.lane_lost(&lane, over.err());
 }
 
-/// Reads and sends until both directions must wait; ready when the lane is over.
+/// Reads and sends until both would block. Ready when the lane is over.
 fn poll_traffic(
     cx: &mut Context<'_>,
     lane: &Rc<Lane>,
@@ -53,7 +52,7 @@ fn poll_traffic(
     }
     lane.set_waker(cx.waker());
     match flushed {
-        // A worker that reads no more may still have sent something; the end of that is the end of the lane.
+        // A worker that does not read any more may still have sent something, which ends the lane.
         Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
             Poll::Ready(Err(error))
         }
@@ -61,14 +60,14 @@ fn poll_traffic(
     }
 }
 
-/// Takes the frames of one read.
+/// Processes the frames of one read.
 fn take_frames(
     lane: &Rc<Lane>,
     inbox: &mut Inbox,
     dispatcher: &Rc<Dispatcher>,
 ) -> Result<(), Malformed> {
     let now = Instant::now();
-    let batch = Batch {
+    let batch = FrameBatch {
         lane,
         dispatcher,
         now,
@@ -80,27 +79,27 @@ fn take_frames(
     while let Some(frame) = frames.next()? {
         batch.take(frame, || descriptors.pop_front().map(File::from))?;
     }
-    lane.heard();
+    lane.note_received();
     dispatcher.refill(lane, now);
     dispatcher.rebalance_soon();
     Ok(())
 }
 
-/// What came with one read, at one time.
-struct Batch<'a> {
+/// The frames of one read, which share a time.
+struct FrameBatch<'a> {
     lane: &'a Rc<Lane>,
     dispatcher: &'a Rc<Dispatcher>,
     now: Instant,
 }
 
-impl Batch<'_> {
+impl FrameBatch<'_> {
     fn take(
         &self,
         frame: Frame<'_>,
         descriptor: impl FnOnce() -> Option<File>,
     ) -> Result<(), Malformed> {
         match frame.kind {
-            Kind::Response => self.answered(&Bytes::copy_from_slice(frame.payload), descriptor)?,
+            Kind::Response => self.replied(&Bytes::copy_from_slice(frame.payload), descriptor)?,
             Kind::Chunk => {
                 let chunk = Chunk::decode(frame.payload)?;
                 self.with_stream(chunk.id, |sender| {
@@ -111,10 +110,10 @@ impl Batch<'_> {
                 let window = Window::decode(frame.payload)?;
                 self.lane.grant(window.id, window.bytes);
             }
-            Kind::End => self.streamed(stream::decode_id(frame.payload)?, StreamSender::finish),
-            Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, StreamSender::fail),
+            Kind::End => self.streamed(stream::decode_id(frame.payload)?, ReplySender::finish),
+            Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, ReplySender::abort),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
-            // The worker ends the lane next.
+            // The worker closes the lane next.
             Kind::Bye => {}
             _ => return Err(Malformed::BadValue("kind of frame on a lane")),
         }
@@ -130,112 +129,113 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// The application has answered.
-    fn answered(
+    /// The application replied.
+    fn replied(
         &self,
         payload: &Bytes,
         descriptor: impl FnOnce() -> Option<File>,
     ) -> Result<(), Malformed> {
-        let answer = Response::decode(payload)?;
-        let is_file = matches!(answer.body, ResponseBody::File { .. });
+        let reply = Response::decode(payload)?;
+        let is_file = matches!(reply.body, ResponseBody::File { .. });
         let file = if is_file { descriptor() } else { None };
-        let Some(exchange) = self.lane.waiting(answer.id) else {
-            // Nobody asked, or it was asked on behalf of somebody who got another answer.
-            self.decline(&answer);
+        let Some(exchange) = self.lane.waiting(reply.id) else {
+            // The request is unknown, or already has a reply.
+            self.decline(&reply);
             return Ok(());
         };
-        let app_time = Duration::from_micros(u64::from(answer.app_micros));
+        let app_time = Duration::from_micros(u64::from(reply.app_micros));
         self.lane.note_pace(app_time);
-        let made = response(&answer, payload, &exchange.call.parts, file, || {
-            self.stream(answer.id)
-        })
-        .map(|whole| {
-            let is_coded = self.dispatcher.settings.compress;
-            partial(whole, &exchange.call.parts, is_coded)
+        let made = reply_response(&reply, payload, &exchange.call.parts, file, || {
+            self.stream(reply.id)
         });
-        if answer.body != ResponseBody::Stream || made.is_err() {
-            self.lane.release(answer.id, self.now);
-            exchange.call.leave_unread();
+        if reply.body != ResponseBody::Stream || made.is_err() {
+            self.lane.release(reply.id, self.now);
+            exchange.call.discard_body();
         }
         let queue_time = self
             .now
             .saturating_duration_since(exchange.arrived + app_time);
         exchange.settle(match made {
-            Ok(response) => Ok(Answer {
+            Ok(response) => Ok(Reply {
                 response,
                 queue_time,
                 app_time,
             }),
-            Err(bad) => {
-                self.decline(&answer);
-                self.dispatcher.refused_answer(&exchange, &bad);
-                Err(Refusal::BadAnswer)
+            Err(invalid) => {
+                self.decline(&reply);
+                self.dispatcher.log.error(
+                    "invalid response refused",
+                    &[("request", &LoggedRequest(&exchange)), ("cause", &invalid)],
+                );
+                Err(Refusal::InvalidResponse)
             }
         });
         Ok(())
     }
 
-    /// Nobody takes the pieces of this answer, and nothing may wait for that.
-    fn decline(&self, answer: &Response<'_>) {
-        if answer.body == ResponseBody::Stream {
-            self.lane.push(|out| stream::encode_abort(out, answer.id));
+    /// Aborts a stream that is not read, so that the worker does not wait for it.
+    fn decline(&self, reply: &Response<'_>) {
+        if reply.body == ResponseBody::Stream {
+            self.lane.push(|out| stream::encode_abort(out, reply.id));
         }
     }
 
-    /// A body whose pieces follow on the lane.
+    /// A body whose chunks follow on the lane.
     fn stream(&self, id: u32) -> ReplyBody {
         let lane = Rc::clone(self.lane);
-        let upstream = LaneUpstream {
+        let source = LaneReplySource {
             lane,
             id,
-            taken: Cell::new(0),
+            consumed: Cell::new(0),
         };
-        let (sender, body) = crate::body::stream(Box::new(upstream));
+        let (sender, stream) = reply_stream(Box::new(source));
         self.lane.keep_streaming(id, sender, self.now);
-        ReplyBody::stream(body)
+        ReplyContent::Stream(stream).into()
     }
 
-    fn with_stream(&self, id: u32, act: impl FnOnce(&StreamSender)) {
-        let held = self.lane.held();
-        if let Some(Stage::Streaming(sender, _)) = held.get(id).map(|held| &held.stage) {
+    fn with_stream(&self, id: u32, act: impl FnOnce(&ReplySender)) {
+        let in_flight = self.lane.in_flight();
+        if let Some(RequestStage::Streaming(sender, _)) =
+            in_flight.get(id).map(|found| &found.stage)
+        {
             act(sender);
         }
     }
 
-    /// A streamed answer has ended.
-    fn streamed(&self, id: u32, end: impl FnOnce(&StreamSender)) {
-        let Some(held) = self.lane.release(id, self.now) else {
+    /// A streamed reply ended.
+    fn streamed(&self, id: u32, end: impl FnOnce(&ReplySender)) {
+        let Some(request) = self.lane.release(id, self.now) else {
             return;
         };
-        match held.stage {
-            Stage::Streaming(sender, _) => {
-                let lasted = self.now.saturating_duration_since(held.since);
+        match request.stage {
+            RequestStage::Streaming(sender, _) => {
+                let lasted = self.now.saturating_duration_since(request.since);
                 self.lane.note_pace(lasted);
                 end(&sender);
             }
-            // The worker has skipped what was recalled while it took it.
-            Stage::Waiting(exchange) => self.dispatcher.requeue(vec![exchange]),
+            // The request was recalled while the worker took it, and the worker skipped it.
+            RequestStage::Waiting(exchange) => self.dispatcher.requeue(vec![exchange]),
         }
     }
 }
 
-/// Tells a worker how its streamed answer is read.
-struct LaneUpstream {
+/// Reports to a worker how its streamed reply is read.
+struct LaneReplySource {
     lane: Rc<Lane>,
     id: u32,
-    /// Bytes that the client has taken and the worker has not been told of.
-    taken: Cell<u32>,
+    /// Bytes that the client has consumed and the worker has not been told of.
+    consumed: Cell<u32>,
 }
 
-impl Upstream for LaneUpstream {
-    fn taken(&self, bytes: u32) {
-        let taken = self.taken.get() + bytes;
-        if taken < STREAM_WINDOW / 2 {
-            self.taken.set(taken);
+impl ReplySource for LaneReplySource {
+    fn consumed(&self, bytes: u32) {
+        let consumed = self.consumed.get() + bytes;
+        if consumed < STREAM_WINDOW / 2 {
+            self.consumed.set(consumed);
         } else {
-            self.taken.set(0);
+            self.consumed.set(0);
             self.lane
-                .push(|out| stream::encode_window(out, self.id, taken));
+                .push(|out| stream::encode_window(out, self.id, consumed));
         }
     }
 

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How much a lane is used.
+/// Counts the requests of a lane.
 #[derive(Debug)]
 pub(super) struct Usage {
     begun: Cell<u64>,
@@ -18,23 +18,23 @@ impl Default for Usage {
 }
 
 impl Usage {
-    /// The lane was given a request.
+    /// A request was sent.
     pub(super) fn begin(&self, now: Instant) {
         self.begun.set(self.begun.get() + 1);
         self.last.set(now);
     }
 
-    /// One of its requests is over.
+    /// A request is over.
     pub(super) fn end(&self, now: Instant) {
         self.last.set(now);
     }
 
-    /// How many requests it was given.
+    /// How many requests were sent.
     pub(super) fn begun(&self) -> u64 {
         self.begun.get()
     }
 
-    /// Since when nothing has begun or ended.
+    /// How long ago a request last began or ended.
     pub(super) fn quiet(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.last.get())
     }

@@ -5,26 +5,26 @@ use std::time::{Duration, Instant, SystemTime};
 use http::{Request, StatusCode, Version};
 use serde_json::json;
 
-use super::peer::Peer;
+use crate::exchange::Peer;
 use crate::log::Log;
 use crate::settings::LogFormat;
 use crate::timestamp::Timestamp;
 
-/// What the log says of a client that went before it was answered, as nginx does.
+/// The status of a request whose client closed the connection before the response, as in nginx.
 const CLIENT_GONE: u16 = 499;
 
-/// Writes a line for each request, if the `access_log` option says so.
+/// Writes a line for each request when the `access_log` option is on.
 #[derive(Debug)]
-pub(crate) struct AccessLog {
+pub(super) struct AccessLog {
     log: Option<Rc<Log>>,
 }
 
-/// The line of one request, written when it is dropped; nothing when the access log is off.
+/// The line of one request, written when it is dropped. `None` when the access log is off.
 #[derive(Debug)]
-pub(crate) struct AccessEntry(Option<Box<Line>>);
+pub(super) struct AccessEntry(Option<Box<AccessLine>>);
 
 #[derive(Debug)]
-struct Line {
+struct AccessLine {
     log: Rc<Log>,
     start: Instant,
     remote: String,
@@ -38,16 +38,16 @@ struct Line {
 }
 
 impl AccessLog {
-    pub(crate) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
+    pub(super) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
         AccessLog {
             log: enabled.then(|| Rc::clone(log)),
         }
     }
 
-    /// Begins the line of a request.
-    pub(crate) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
+    /// Starts the line of a request.
+    pub(super) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
         AccessEntry(self.log.as_ref().map(|log| {
-            Box::new(Line {
+            Box::new(AccessLine {
                 log: Rc::clone(log),
                 start: Instant::now(),
                 remote: peer.remote.clone(),
@@ -64,23 +64,23 @@ impl AccessLog {
 }
 
 impl AccessEntry {
-    /// Notes how long the request waited for a worker and how long the application took.
-    pub(crate) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
+    /// Records how long the request waited for a worker, and how long the application took.
+    pub(super) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
         if let Some(line) = &mut self.0 {
             line.queue_time = queue_time;
             line.app_time = app_time;
         }
     }
 
-    /// Notes the status of the answer.
-    pub(crate) fn answered(&mut self, status: StatusCode) {
+    /// Records the status of the response.
+    pub(super) fn responded(&mut self, status: StatusCode) {
         if let Some(line) = &mut self.0 {
             line.status = status.as_u16();
         }
     }
 
-    /// Counts bytes of the answer's body.
-    pub(crate) fn count(&mut self, bytes: usize) {
+    /// Counts bytes of the response body.
+    pub(super) fn count(&mut self, bytes: usize) {
         if let Some(line) = &mut self.0 {
             line.bytes += bytes;
         }
@@ -100,8 +100,8 @@ impl Drop for AccessEntry {
     }
 }
 
-impl Line {
-    /// The common log format, then the times in milliseconds.
+impl AccessLine {
+    /// The common log format, followed by times in milliseconds.
     fn common(&self, now: Timestamp) -> String {
         format!(
             "{} - - [{}] \"{} {} {:?}\" {} {} queue={:.3} app={:.3} total={:.3}\n",
@@ -135,7 +135,7 @@ impl Line {
     }
 }
 
-/// A text that does not end the quotes in which it stands.
+/// Escapes a text for use in quotes.
 fn escaped(text: &str) -> Cow<'_, str> {
     if text.contains(['"', '\\']) {
         Cow::Owned(text.replace('\\', r"\\").replace('"', r#"\""#))
@@ -145,6 +145,6 @@ fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 fn milliseconds(duration: Duration) -> f64 {
-    // Microseconds are what is measured; more digits would be noise.
+    // Measured in microseconds: further digits are noise.
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -7,66 +7,69 @@ use bytes::{Buf, BytesMut};
 use carat_guard::{Guard, MessagePosition};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
-use super::refusal::Refusal;
-use super::watch::Watch;
-use crate::listen::Stream;
-use crate::server::Server;
+use super::server::Server;
+use super::stream::ClientStream;
+use crate::exchange::{ConnectionState, Refusal};
 
-/// Bytes of further messages that are read ahead while an answer is under way.
+/// Bytes of further messages that are read while a request is served.
 const AHEAD_LIMIT: usize = 16 * 1024;
 
-/// A client's connection as hyper sees it: only messages that the guard has checked, one at a time.
-pub(crate) struct Guarded {
-    stream: Take<Stream>,
-    /// Bytes that are read at once; hyper's buffer grows only as long as reads fill it.
+/// A client's connection as hyper sees it: messages that the guard has checked, one at a time.
+pub(crate) struct GuardedStream {
+    stream: Take<ClientStream>,
+    /// Bytes that are read at once; hyper grows its buffer only while reads fill it.
     read_limit: u64,
     guard: Guard,
-    watch: Rc<Watch>,
-    /// Bytes that were read and not handed on, at most a head and `AHEAD_LIMIT`.
+    state: Rc<ConnectionState>,
+    /// Bytes that were read and not passed on: at most the headers of a message and `AHEAD_LIMIT`.
     carry: BytesMut,
     /// How many bytes of `carry` the guard has passed.
     passed: usize,
 }
 
-impl Guarded {
-    pub(crate) fn new(stream: Stream, server: &Server, watch: Rc<Watch>) -> Guarded {
-        Guarded {
+impl GuardedStream {
+    pub(crate) fn new(
+        stream: ClientStream,
+        server: &Server,
+        state: Rc<ConnectionState>,
+    ) -> GuardedStream {
+        GuardedStream {
             stream: stream.take(0),
             read_limit: server.settings.body_buffer as u64,
             guard: Guard::new(server.header_limits()),
-            watch,
+            state,
             carry: BytesMut::new(),
             passed: 0,
         }
     }
 
     /// The bare connection.
-    pub(crate) fn into_stream(self) -> Stream {
+    pub(crate) fn into_stream(self) -> ClientStream {
         self.stream.into_inner()
     }
 
-    /// Whether the next bytes begin a message that must wait for the answer to the one before.
+    /// Whether the next bytes begin a message that must wait for the response to the one before.
     fn must_hold(&self) -> bool {
-        self.watch.is_answering() && self.guard.position() != MessagePosition::InBody
+        self.state.is_responding() && self.guard.position() != MessagePosition::InBody
     }
 
-    /// Asks the guard about `bytes`, and keeps the watch informed.
+    /// Checks `bytes` with the guard and updates the state of the connection.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let was_in_body = self.guard.position() == MessagePosition::InBody;
         let passed = self.guard.pass(bytes);
-        self.watch.set_position(self.guard.position());
+        self.state.set_position(self.guard.position());
         match passed {
             Ok(0) => Ok(0),
             Ok(count) if was_in_body => {
-                self.watch.count_body(count);
+                self.state.count_body(count);
                 Ok(count)
             }
             Ok(count) => {
-                self.watch.begin_message();
+                self.state.begin_message();
                 Ok(count)
             }
-            Err(refusal) => {
-                self.watch.refuse(Refusal::Malformed(refusal));
+            Err(error) => {
+                self.state.refuse(Refusal::Malformed(error));
                 if was_in_body {
                     Err(io::Error::from(io::ErrorKind::InvalidData))
                 } else {
@@ -76,8 +79,8 @@ impl Guarded {
         }
     }
 
-    /// Like `pass`, and what has come of a body goes along with its head: hyper then needs no second
-    /// read for a small one.
+    /// Like `pass`, but passes the part of the body at hand together with the headers. That saves
+    /// hyper a second read for a small body.
     fn pass_message(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let was_in_body = self.guard.position() == MessagePosition::InBody;
         let passed = self.pass(bytes)?;
@@ -88,30 +91,30 @@ impl Guarded {
         if was_in_body || self.guard.position() != MessagePosition::InBody {
             return Ok(passed);
         }
-        // A refusal comes again when the rest is offered again, behind the head.
+        // The same error is returned again when the rest is offered again.
         let body = self.guard.pass(&bytes[passed..]).unwrap_or(0);
-        self.watch.count_body(body);
-        self.watch.set_position(self.guard.position());
+        self.state.count_body(body);
+        self.state.set_position(self.guard.position());
         Ok(passed + body)
     }
 
-    /// Hands on what was read before and may go now; whether there was any.
-    fn hand_on(&mut self, buf: &mut ReadBuf<'_>) -> io::Result<bool> {
+    /// Passes on bytes that were read before and are allowed now. Returns whether there were any.
+    fn pass_on(&mut self, buf: &mut ReadBuf<'_>) -> io::Result<bool> {
         if self.passed == 0
             && !self.carry.is_empty()
             && !self.must_hold()
-            && self.watch.refusal().is_none()
+            && self.state.refusal().is_none()
         {
             let mut carry = std::mem::take(&mut self.carry);
             let passed = self.pass_message(&mut carry);
             self.carry = carry;
             self.passed = passed?;
             if self.passed == 0 {
-                // A stray line end after a message is nothing: a parked connection forgets it, but
-                // not half of one.
+                // A stray blank line after a message is dropped, so the connection can be parked. Half
+                // of one is kept.
                 self.carry.advance(self.guard.take_blank_lines());
                 if !self.carry.is_empty() {
-                    self.watch.set_position(MessagePosition::InHeaders);
+                    self.state.set_position(MessagePosition::InHeaders);
                 }
             }
         }
@@ -125,7 +128,8 @@ impl Guarded {
         Ok(count > 0)
     }
 
-    /// Reads once into `buf` and leaves there what may be handed on; `true` at the end of the stream.
+    /// Reads once into `buf` and keeps there what is passed on. Returns `true` at the end of the
+    /// stream.
     fn read_once(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let before = buf.filled().len();
         self.stream.set_limit(self.read_limit);
@@ -133,7 +137,7 @@ impl Guarded {
         if buf.filled().len() == before {
             return Poll::Ready(Ok(true));
         }
-        self.watch.hear();
+        self.state.note_received();
         let may_pass = self.carry.is_empty() && !self.must_hold();
         let passed = if may_pass {
             self.pass_message(&mut buf.filled_mut()[before..])?
@@ -147,7 +151,7 @@ impl Guarded {
     }
 }
 
-impl AsyncRead for Guarded {
+impl AsyncRead for GuardedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -156,25 +160,25 @@ impl AsyncRead for Guarded {
         let this = self.get_mut();
         let before = buf.filled().len();
         loop {
-            if this.hand_on(buf)? {
+            if this.pass_on(buf)? {
                 return Poll::Ready(Ok(()));
             }
-            if this.watch.refusal().is_some() {
+            if this.state.refusal().is_some() {
                 if this.must_hold() {
-                    this.watch.hold(cx.waker());
+                    this.state.hold(cx.waker());
                     return Poll::Pending;
                 }
-                // The end of the stream, for hyper: it finishes what it has to write.
+                // To hyper this is the end of the stream: it finishes writing.
                 return Poll::Ready(Ok(()));
             }
             if this.must_hold() && this.carry.len() >= AHEAD_LIMIT {
-                this.watch.hold(cx.waker());
+                this.state.hold(cx.waker());
                 return Poll::Pending;
             }
             match this.read_once(cx, buf) {
                 Poll::Pending => {
                     if this.must_hold() && !this.carry.is_empty() {
-                        this.watch.hold(cx.waker());
+                        this.state.hold(cx.waker());
                     }
                     return Poll::Pending;
                 }
@@ -188,17 +192,17 @@ impl AsyncRead for Guarded {
     }
 }
 
-impl Guarded {
-    fn note_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        self.watch.set_write_blocked(written.is_pending());
+impl GuardedStream {
+    fn note_written(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.state.set_write_blocked(written.is_pending());
         if let Poll::Ready(Ok(bytes)) = written {
-            self.watch.count_written(bytes);
+            self.state.count_written(bytes);
         }
         written
     }
 }
 
-impl AsyncWrite for Guarded {
+impl AsyncWrite for GuardedStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -206,7 +210,7 @@ impl AsyncWrite for Guarded {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(this.stream.get_mut()).poll_write(cx, bytes);
-        this.note_write(written)
+        this.note_written(written)
     }
 
     fn poll_write_vectored(
@@ -216,7 +220,7 @@ impl AsyncWrite for Guarded {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(this.stream.get_mut()).poll_write_vectored(cx, slices);
-        this.note_write(written)
+        this.note_written(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -227,8 +231,8 @@ impl AsyncWrite for Guarded {
         Poll::Ready(Ok(()))
     }
 
-    /// hyper ends a connection with this. The connection is closed by [`drive`](super::drive),
-    /// which may still have a refusal to write.
+    /// hyper ends a connection with this. `serve_connection` closes it, and may have a refusal to
+    /// write before.
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

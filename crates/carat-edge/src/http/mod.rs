@@ -1,19 +1,20 @@
-//! Client connections and what HTTP/1.1 asks of them.
+//! Client connections over HTTP/1.1: listeners, the guard in front of hyper, timeouts, access log.
 
+mod accept;
 mod access;
+mod address;
 mod connection;
+mod deadlines;
 mod guarded;
-mod peer;
-mod refusal;
+mod listener;
+mod phase_timeouts;
 mod serve;
+mod server;
 mod slow_reader;
-mod target;
-mod watch;
+mod stream;
+mod tracked_body;
 
-pub(crate) use access::AccessLog;
-pub(crate) use connection::{drive, http1};
-pub(crate) use peer::Peer;
-pub(crate) use refusal::Refusal;
-pub(crate) use serve::Finish;
-pub(crate) use target::Target;
-pub(crate) use watch::Watch;
+pub(crate) use accept::accept;
+pub(crate) use deadlines::TICK;
+pub(crate) use listener::{Listener, bind_all};
+pub(crate) use server::Server;

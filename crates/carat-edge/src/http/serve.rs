@@ -6,149 +6,151 @@ use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 
 use super::access::AccessEntry;
-use super::peer::Peer;
-use super::refusal::Refusal;
-use super::watch::Watch;
-use crate::body::{Encode, Progress, ReplyBody, receive, receive_nothing};
-use crate::dispatch::{Answer, Asking, Call};
-use crate::server::Server;
+use super::server::Server;
+use super::tracked_body::TrackedBody;
+use crate::body::request::{UploadProgress, receive, receive_empty};
+use crate::body::response::{OutgoingBody, RangeRequest, ResponseEncoding};
+use crate::dispatch::PendingReply;
+use crate::exchange::{Call, ConnectionState, Peer, Refusal, Reply};
 
-/// Serves one request: the order of these steps is the behaviour of the server.
+/// Serves one request: the order of these steps is the behavior of the server.
 ///
-/// A request without a body is with a worker before this returns: what is left to await is small,
-/// and hyper moves it about.
-pub(crate) fn serve(
+/// A request without a body is dispatched before this returns. hyper moves the future around, so what
+/// remains to be awaited is small.
+pub(super) fn serve(
     request: Request<Incoming>,
     peer: &Rc<Peer>,
-    watch: &Rc<Watch>,
+    state: &Rc<ConnectionState>,
     server: &Rc<Server>,
-) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + use<> {
+) -> impl Future<Output = Result<Response<TrackedBody>, Infallible>> + use<> {
     let entry = server.access_log.start(&request, peer);
-    let encode = Encode::negotiate(&request, server);
+    let representation = Representation::negotiate(&request, server);
     let (parts, body) = request.into_parts();
     let mut call = Call::new(parts, Rc::clone(peer));
-    let asked = if body.is_end_stream() {
-        receive_nothing(&mut call, server);
-        Asked::Already(server.dispatcher.ask(call))
+    let dispatched = if body.is_end_stream() {
+        receive_empty(&mut call, &server.request_bodies);
+        Dispatched::Now(server.dispatcher.dispatch(call))
     } else {
-        let (watch, server) = (Rc::clone(watch), Rc::clone(server));
-        Asked::AfterBody(Box::pin(receive_and_ask(call, body, watch, server)))
+        let (state, server) = (Rc::clone(state), Rc::clone(server));
+        Dispatched::AfterBody(Box::pin(receive_and_dispatch(call, body, state, server)))
     };
-    let watch = Rc::clone(watch);
+    let state = Rc::clone(state);
     async move {
-        let answer = match asked.answer().await {
-            Ok(answer) => encoded(answer, encode).await,
-            refused => refused,
-        };
-        Ok(respond(answer, entry, watch))
+        let reply = dispatched.reply().await;
+        Ok(respond(reply, representation, entry, state).await)
     }
 }
 
-/// How far a request has come when it is served.
-enum Asked {
-    Already(Result<Asking, Refusal>),
-    AfterBody(Pin<Box<dyn Future<Output = Result<Answer, Refusal>>>>),
+/// When a request is dispatched.
+enum Dispatched {
+    Now(Result<PendingReply, Refusal>),
+    AfterBody(Pin<Box<dyn Future<Output = Result<Reply, Refusal>>>>),
 }
 
-impl Asked {
-    async fn answer(self) -> Result<Answer, Refusal> {
+impl Dispatched {
+    async fn reply(self) -> Result<Reply, Refusal> {
         match self {
-            Asked::Already(asking) => asking?.await,
-            Asked::AfterBody(answer) => answer.await,
+            Dispatched::Now(pending) => pending?.await,
+            Dispatched::AfterBody(reply) => reply.await,
         }
     }
 }
 
 #[expect(clippy::manual_async_fn, reason = "that holds each argument twice")]
-fn receive_and_ask(
+fn receive_and_dispatch(
     mut call: Call,
     body: Incoming,
-    watch: Rc<Watch>,
+    state: Rc<ConnectionState>,
     server: Rc<Server>,
-) -> impl Future<Output = Result<Answer, Refusal>> {
+) -> impl Future<Output = Result<Reply, Refusal>> {
     async move {
-        let received = receive(&mut call, body, &watch, &server).await;
-        let progress = received.map_err(|refusal| refuse(refusal, &watch))?;
-        let asking = server.dispatcher.ask(call)?;
+        let received = receive(&mut call, body, &state, &server.request_bodies).await;
+        let progress = received.map_err(|refusal| refuse(refusal, &state))?;
+        let pending = server.dispatcher.dispatch(call)?;
         match progress {
-            None => asking.await,
-            Some(progress) => unless_broken(asking, progress, &watch).await,
+            None => pending.await,
+            Some(progress) => reply_unless_broken(pending, progress, &state).await,
         }
     }
 }
 
-/// The answer to a request whose body is still arriving, or why the rest of that does not come.
-async fn unless_broken(
-    asking: Asking,
-    mut progress: Progress,
-    watch: &Watch,
-) -> Result<Answer, Refusal> {
-    let mut asking = pin!(asking);
+/// The reply to a request whose body is still arriving, or why the body broke off.
+async fn reply_unless_broken(
+    pending: PendingReply,
+    mut progress: UploadProgress,
+    state: &ConnectionState,
+) -> Result<Reply, Refusal> {
+    let mut pending = pin!(pending);
     tokio::select! {
         biased;
-        answer = &mut asking => {
+        reply = &mut pending => {
             progress.settled().await;
-            answer
+            reply
         }
-        over = progress.over() => match over {
-            Ok(()) => asking.await,
-            Err(refusal) => Err(refuse(refusal, watch)),
+        finished = progress.finished() => match finished {
+            Ok(()) => pending.await,
+            Err(refusal) => Err(refuse(refusal, state)),
         },
     }
 }
 
-/// Boxed: most answers are sent as they are, and need not carry the room for this about.
-async fn encoded(mut answer: Answer, encode: Option<Encode>) -> Result<Answer, Refusal> {
-    if let Some(encode) = encode {
-        answer.response = Box::pin(encode.apply(answer.response)).await?;
-    }
-    Ok(answer)
+/// The representation of a response that the client prefers: its ranges and its content coding.
+struct Representation {
+    ranges: RangeRequest,
+    encoding: Option<ResponseEncoding>,
 }
 
-fn respond(
-    answer: Result<Answer, Refusal>,
-    mut entry: AccessEntry,
-    watch: Rc<Watch>,
-) -> Response<ReplyBody> {
-    let mut response = match answer {
-        Ok(answer) => {
-            entry.timed(answer.queue_time, answer.app_time);
-            answer.response
+impl Representation {
+    fn negotiate<B>(request: &Request<B>, server: &Server) -> Representation {
+        let encoders = server.encoders.as_ref();
+        Representation {
+            ranges: RangeRequest::of(request),
+            encoding: encoders.map(|encoders| ResponseEncoding::negotiate(request, encoders)),
         }
-        Err(refusal) => refusal.into_response(),
+    }
+
+    async fn apply(
+        self,
+        response: Response<OutgoingBody>,
+    ) -> Result<Response<OutgoingBody>, Refusal> {
+        let response = self.ranges.apply(response, self.encoding.is_some());
+        match self.encoding {
+            // Boxed: most responses are not encoded, and need not carry the room for it around.
+            Some(encoding) => Box::pin(encoding.apply(response)).await,
+            None => Ok(response),
+        }
+    }
+}
+
+async fn respond(
+    reply: Result<Reply, Refusal>,
+    representation: Representation,
+    mut entry: AccessEntry,
+    state: Rc<ConnectionState>,
+) -> Response<TrackedBody> {
+    let response = match reply {
+        Ok(reply) => {
+            let response = reply.response.map(OutgoingBody::from);
+            let prepared = representation.apply(response).await;
+            prepared.inspect(|_| entry.timed(reply.queue_time, reply.app_time))
+        }
+        Err(refusal) => Err(refusal),
     };
-    entry.answered(response.status());
-    watch.begin_answer();
-    response.body_mut().finish_with(Finish { entry, watch });
-    response
+    let response = response.unwrap_or_else(|refusal| {
+        let response = refusal.into_response();
+        response.map(OutgoingBody::from)
+    });
+    entry.responded(response.status());
+    state.begin_response();
+    response.map(|body| TrackedBody::new(body, entry, state))
 }
 
-/// A request that was not received to its end: what is still to come is drained when the
-/// connection closes.
-fn refuse(refusal: Refusal, watch: &Watch) -> Refusal {
-    watch.linger();
-    watch
+/// Refuses a request that was not received completely. What still arrives is drained when the
+/// connection is closed.
+fn refuse(refusal: Refusal, state: &ConnectionState) -> Refusal {
+    state.linger();
+    state
         .refusal()
-        .inspect(|_| watch.refusal_answered())
+        .inspect(|_| state.refusal_sent())
         .unwrap_or(refusal)
-}
-
-/// What happens when the answer is out, or the client is gone.
-#[derive(Debug)]
-pub(crate) struct Finish {
-    entry: AccessEntry,
-    watch: Rc<Watch>,
-}
-
-impl Finish {
-    /// Counts bytes of the answer's body.
-    pub(crate) fn count(&mut self, bytes: usize) {
-        self.entry.count(bytes);
-    }
-}
-
-impl Drop for Finish {
-    fn drop(&mut self) {
-        self.watch.end_message();
-    }
 }

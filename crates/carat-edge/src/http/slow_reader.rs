@@ -1,37 +1,36 @@
 use std::time::{Duration, Instant};
 
-/// How far a client may be behind its rate, in the time that the rate takes to send it.
+/// How far a client may fall behind its rate, as the time that the missing bytes take at that rate.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often the rate is looked at.
+/// How often the rate is checked.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// How much a client can be ahead of its rate. The kernel takes bytes in steps and empties its
-/// buffers in steps, up to 160 KiB on a Unix socket: between two of them a steady client seems to
-/// take nothing.
+/// How many bytes a client can be ahead of its rate. The kernel accepts bytes and empties its buffers in
+/// steps of up to 160 KiB on a Unix socket; between two steps a steady client seems to read nothing.
 const CREDIT_LIMIT: u64 = 256 * 1024;
 
-/// Decides when a client that does not take its answer has had enough time.
+/// Decides when a client that does not read its response has had enough time.
 ///
-/// Only time in which bytes wait for it counts: against `timeout` since it took the last of them,
-/// and as time that it is behind its rate, which each byte makes up for. So a pause is paid for with
-/// what was taken before or after it, and an answer that is made slowly costs its client nothing.
+/// Only time in which bytes wait for the client counts: against `timeout` since it last read some, and
+/// against its rate, where each byte makes up for some time. So a client may pause if it reads faster
+/// before or after, and a response that is produced slowly does not count against its client.
 #[derive(Debug)]
 pub(super) struct SlowReader {
     timeout: Duration,
     /// Bytes per second; 0 for none.
     min_rate: u64,
-    /// Bytes that had been written when they were looked at last.
+    /// Bytes written by the last check.
     written: u64,
-    /// When it was seen to take something, or began to be waited for.
+    /// When the client last read something, or bytes began to wait for it.
     moved: Instant,
-    /// Up to when the time of waiting is counted; `None` while nothing waits.
+    /// Until when waiting time is counted; `None` while nothing waits.
     counted: Option<Instant>,
-    /// How far it is behind its rate, in microseconds; below zero, ahead of it.
+    /// How far the client is behind its rate in microseconds; negative when it is ahead.
     behind: i64,
 }
 
 impl SlowReader {
-    /// A client that has been sent nothing; `min_rate` in bytes per second, 0 for none.
+    /// A client that was sent nothing; `min_rate` in bytes per second, 0 for none.
     pub(super) fn new(timeout: Duration, min_rate: u64, now: Instant) -> SlowReader {
         SlowReader {
             timeout,
@@ -43,9 +42,9 @@ impl SlowReader {
         }
     }
 
-    /// From now on bytes wait for the client, which has been sent `written` so far. When to look
-    /// again, or `None` when it has had enough time before: a quick client may begin and end to wait
-    /// more often than there are looks.
+    /// Bytes begin to wait for the client, which was sent `written` so far. Returns when to check
+    /// again, or `None` when it has had enough time: a fast client may block more often than checks
+    /// happen.
     pub(super) fn begin(&mut self, now: Instant, written: u64) -> Option<Duration> {
         self.end(now, written);
         self.counted = Some(now);
@@ -53,13 +52,13 @@ impl SlowReader {
         self.look(now, written)
     }
 
-    /// Nothing waits for the client any more.
+    /// No bytes wait for the client any more.
     pub(super) fn end(&mut self, now: Instant, written: u64) {
         self.settle(now, written);
         self.counted = None;
     }
 
-    /// Whether to go on waiting: when to look again, or `None` when the client has had enough time.
+    /// Returns when to check again, or `None` when the client has had enough time.
     pub(super) fn look(&mut self, now: Instant, written: u64) -> Option<Duration> {
         self.settle(now, written);
         let is_stuck = now.saturating_duration_since(self.moved) >= self.timeout;
@@ -68,7 +67,7 @@ impl SlowReader {
         (!is_stuck && !is_slow).then(|| CHECK.min(left))
     }
 
-    /// Takes account of the time and the bytes since the last look.
+    /// Accounts for the time and the bytes since the last check.
     fn settle(&mut self, now: Instant, written: u64) {
         if let Some(counted) = &mut self.counted {
             if self.min_rate > 0 {
@@ -86,7 +85,7 @@ impl SlowReader {
         self.behind = self.behind.max(-self.worth(CREDIT_LIMIT));
     }
 
-    /// How long so many bytes may take, in microseconds.
+    /// How long this many bytes may take, in microseconds.
     fn worth(&self, bytes: u64) -> i64 {
         let micros = bytes.saturating_mul(1_000_000) / self.min_rate.max(1);
         i64::try_from(micros).unwrap_or(i64::MAX)

@@ -1,35 +1,35 @@
-//! The Ruby processes: [`State`](state::State) decides, the executor carries out.
-//!
-//! Whatever happens (a process is ready, a child exits, a tick, a signal) becomes an [`Event`](event::Event). The state
-//! replies with [`Command`](command::Command)s. Both are plain data, so every sequence of events can be tested without a
-//! process. A new feature is a new row of events and commands.
+//! The Ruby processes: who runs, who comes next, and who has to go.
 
+mod backoff;
+mod boot_errors;
+mod census;
 mod channel;
-mod command;
+mod elastic;
 mod event;
-mod executor;
-mod exit_status;
-mod limits;
-mod log_line;
-mod mailbox;
+mod fork;
 mod memory;
-mod mold_process;
+mod mold;
+mod molds;
+mod promotion;
 mod ready;
-mod reaper;
-mod ruby_process;
+mod reap;
+mod recycle;
+mod refork;
+mod retiring;
+mod roster;
+mod shutdown;
 mod signals;
-mod state;
-mod stats_collector;
-mod stats_query;
-mod stats_report;
+mod stuck;
+mod succession;
 mod supervisor;
-mod worker_sockets;
+mod weighing;
+mod workers;
 
-pub(crate) use command::Outcome;
-pub(crate) use mailbox::{Mailbox, Message, StatsMessage};
+pub(crate) use census::{Allowance, Process, Role, Survey};
+pub(crate) use event::{Event, Events};
 pub(crate) use memory::Rollup;
 pub(crate) use ready::Ready;
-pub(crate) use reaper::reap;
+pub(crate) use reap::reap;
+pub(crate) use shutdown::Ending;
 pub(crate) use signals::Signals;
-pub(crate) use stats_report::{MemoryAllowance, ProcessStats, Role, StatsReport};
-pub(crate) use supervisor::Supervisor;
+pub(crate) use supervisor::{Fatal, Supervisor};

@@ -6,6 +6,7 @@
 
 use std::ptr;
 
+use carat_fibers::{Outcome, WaitRequest};
 use magnus::rb_sys::{AsRawValue, protect};
 use magnus::scan_args::scan_args;
 use magnus::{Error, Module, RClass, Ruby, Value, method};
@@ -18,8 +19,6 @@ use rustix::io::{Errno, ReadWriteFlags};
 use super::core::check_interrupts;
 use super::readiness::{descriptor, own_timeout};
 use super::span::{Direction, File, HERE, Span, is_file, ready_call};
-use super::state::Wish;
-use super::waits::Outcome;
 use super::{Scheduler, limit};
 use crate::error;
 use crate::gvl::{self, Callback};
@@ -184,9 +183,9 @@ impl Job {
         if done.is_none() {
             check_interrupts()?;
         }
-        let pause = Wish {
-            is_pause: true,
-            ..Wish::default()
+        let pause = WaitRequest {
+            is_yield: true,
+            ..WaitRequest::default()
         };
         scheduler.core.wait(ruby, &pause)?;
         Ok(done.unwrap_or(Err(Errno::INTR)))
@@ -198,12 +197,12 @@ impl Job {
             Direction::Read => 1,
             Direction::Write => 4,
         };
-        let wish = Wish {
+        let request = WaitRequest {
             limit: limit(own_timeout(ruby, self.io)?)?,
             descriptors: &[(descriptor(self.io)?, events)],
-            ..Wish::default()
+            ..WaitRequest::default()
         };
-        match scheduler.core.wait(ruby, &wish)? {
+        match scheduler.core.wait(ruby, &request)? {
             Outcome::TimedOut => Err(error::io_timeout(ruby)),
             _ => Ok(()),
         }

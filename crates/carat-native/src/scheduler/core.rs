@@ -5,27 +5,29 @@
 //! Ruby 3.3 blocks its thread instead) may wait too. Whoever waits while nobody runs the loop runs it until its own wait
 //! is over.
 
-mod end;
+mod cancellation;
+mod event_loop;
 mod interrupts;
-mod turns;
 
 use std::cell::{Cell, RefCell, RefMut};
 
+use carat_fibers::{Outcome, RunClock, SchedulerState, Ticket, WaitRequest};
 use magnus::rb_sys::FromRawValue;
 use magnus::{Error, Ruby, Value, gc};
 use rb_sys::{VALUE, rb_fiber_current};
 
-use self::end::Refusals;
+use self::cancellation::Refusals;
 pub(crate) use self::interrupts::check_interrupts;
 use self::interrupts::raised;
-use super::batch::Batch;
-use super::state::{State, Wish};
-use super::stretches::Stretches;
-use super::waits::{Outcome, Ticket};
+use super::epoll::Epoll;
+use super::event_batch::EventBatch;
 use crate::{error, fork};
 
 /// No fiber, or no thread: a value that no object has.
 pub(crate) const NOBODY: VALUE = 0;
+
+/// What the scheduler of one thread knows.
+pub(crate) type State = SchedulerState<VALUE, Epoll>;
 
 /// A scheduler's inner life. Only threads that hold Ruby's lock come here, and no borrow of `state` outlives a call
 /// into Ruby.
@@ -40,8 +42,8 @@ pub(crate) struct Core {
     is_asleep: Cell<bool>,
     /// The fiber that forked may end this process, and is then the one that waits for all others.
     is_forked: Cell<bool>,
-    batch: Cell<Batch>,
-    stretches: Stretches,
+    batch: Cell<EventBatch>,
+    runs: RunClock<VALUE>,
     is_cancelled: Cell<bool>,
     refusals: RefCell<Refusals>,
 }
@@ -68,14 +70,14 @@ impl Core {
         // Which fiber runs is asked first: that may make an object, and so mark what `state` holds.
         let me = current();
         self.state.borrow_mut().start_over(me);
-        self.stretches.start_over();
+        self.runs.start_over();
         self.generation.set(fork::generation());
         self.is_asleep.set(false);
         self.is_forked.set(true);
     }
 
-    pub(crate) fn stretches(&self) -> &Stretches {
-        &self.stretches
+    pub(crate) fn runs(&self) -> &RunClock<VALUE> {
+        &self.runs
     }
 
     /// Whether this fiber is one of those that the loop runs, and so cannot end it.
@@ -90,14 +92,18 @@ impl Core {
         home != NOBODY && home != current()
     }
 
-    /// Suspends this fiber until its wish comes true.
-    pub(crate) fn wait(&self, ruby: &Ruby, wish: &Wish<'_>) -> Result<Outcome, Error> {
+    /// Suspends this fiber until what it waits for has happened.
+    pub(crate) fn wait(
+        &self,
+        ruby: &Ruby,
+        request: &WaitRequest<'_>,
+    ) -> Result<Outcome<VALUE>, Error> {
         self.admit(ruby)?;
         let me = current();
         if let Some(number) = self.take_due(me) {
             return Err(self.expired(number));
         }
-        let ticket = self.enter(ruby, me, wish)?;
+        let ticket = self.enter(ruby, me, request)?;
         let passed = self.give_way(ruby, me, ticket);
         let outcome = self.state().leave(ticket);
         passed?;
@@ -116,16 +122,16 @@ impl Core {
         self.state().rouse(fiber);
         let me = current();
         if self.is_run_by_other() {
-            let pause = Wish {
-                is_pause: true,
-                ..Wish::default()
+            let pause = WaitRequest {
+                is_yield: true,
+                ..WaitRequest::default()
             };
             let ticket = self.enter(ruby, me, &pause)?;
             let passed = self.switch(me, fiber);
             self.state().leave(ticket);
             return passed;
         }
-        self.stretches.read();
+        self.runs.read();
         let before = self.home.replace(me);
         let passed = self.switch(me, fiber);
         self.home.set(before);
@@ -133,20 +139,20 @@ impl Core {
     }
 
     /// Begins a wait, and with it ends a stretch.
-    fn enter(&self, ruby: &Ruby, me: VALUE, wish: &Wish<'_>) -> Result<Ticket, Error> {
-        let now = self.stretches.read();
-        let entered = self.state().enter(me, wish, now);
-        self.stretches.end(me);
+    fn enter(&self, ruby: &Ruby, me: VALUE, request: &WaitRequest<'_>) -> Result<Ticket, Error> {
+        let now = self.runs.read();
+        let entered = self.state().enter(me, request, now);
+        self.runs.end(me);
         entered.map_err(|errno| error::system_call(ruby, errno))
     }
 
     /// Runs the loop until nobody waits any more.
     pub(crate) fn run(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
-        self.stretches.read();
+        self.runs.read();
         if self.is_run_by_other() {
             let me = current();
-            self.stretches.end(me);
+            self.runs.end(me);
             let ticket = self.state().enter_last(me);
             let passed = self.give_way(ruby, me, ticket);
             self.state().leave(ticket);
@@ -168,7 +174,7 @@ impl Core {
             let home = self.home.get();
             if home == NOBODY || home == me {
                 self.run_until(ruby, |state| state.is_woken(ticket))?;
-                self.stretches.begin();
+                self.runs.begin();
             } else if let Some(next) = self.next_in_line() {
                 if next == me {
                     return Ok(());
@@ -194,8 +200,11 @@ impl Core {
         for cell in [&self.owner, &self.home, &self.running] {
             mark(cell.get());
         }
-        self.stretches.each_object(mark);
-        self.state.borrow().each_object(mark);
+        self.runs.each_handle(mark);
+        // A panic here aborts the process: objects that are not marked would be freed under their fibers.
+        let state = self.state.try_borrow();
+        let state = state.expect("no borrow of the state outlives a call into Ruby");
+        state.each_handle(mark);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
+use carat_fibers::{Outcome, WaitRequest};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
 use magnus::{
@@ -14,8 +15,6 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::core::check_interrupts;
-use super::state::Wish;
-use super::waits::Outcome;
 use super::{Scheduler, interval, registry};
 use crate::error;
 use crate::gvl::{self, Callback};
@@ -106,12 +105,12 @@ impl Scheduler {
         } else {
             timeout
         };
-        let wish = Wish {
+        let request = WaitRequest {
             limit: interval(ruby, timeout)?,
             descriptors: &[(descriptor(io)?, events)],
-            ..Wish::default()
+            ..WaitRequest::default()
         };
-        match scheduler.core.wait(ruby, &wish)? {
+        match scheduler.core.wait(ruby, &request)? {
             Outcome::Ready(events) => Ok(events.into_value_with(ruby)),
             _ if is_own => Err(error::io_timeout(ruby)),
             _ => Ok(ruby.qfalse().as_value()),
@@ -142,12 +141,12 @@ impl Scheduler {
             let (io, events) = <(Value, u16)>::try_convert(pair)?;
             descriptors.push((descriptor(io)?, events));
         }
-        let wish = Wish {
+        let request = WaitRequest {
             limit: interval(ruby, timeout)?,
             descriptors: &descriptors,
-            ..Wish::default()
+            ..WaitRequest::default()
         };
-        let outcome = scheduler.core.wait(ruby, &wish)?;
+        let outcome = scheduler.core.wait(ruby, &request)?;
         Ok(matches!(outcome, Outcome::Ready(_)))
     }
 
@@ -158,11 +157,11 @@ impl Scheduler {
             return Ok(false);
         };
         let number = process.as_fd().as_raw_fd();
-        let wish = Wish {
+        let request = WaitRequest {
             descriptors: &[(number, READABLE)],
-            ..Wish::default()
+            ..WaitRequest::default()
         };
-        let ended = scheduler.core.wait(ruby, &wish);
+        let ended = scheduler.core.wait(ruby, &request);
         scheduler.core.state().close(number);
         ended.map(|_| true)
     }

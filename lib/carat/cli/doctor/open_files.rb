@@ -3,6 +3,7 @@
 require "etc"
 require_relative "../../config/type"
 require_relative "../../config/type/worker_count"
+require_relative "../../launch/open_file_limit"
 require_relative "finding"
 
 module Carat
@@ -16,7 +17,7 @@ module Carat
         LANE = 2
 
         # `allowed` is RLIMIT_NOFILE as the edge will inherit it.
-        def initialize(configuration, allowed: Process.getrlimit(:NOFILE).first)
+        def initialize(configuration, allowed: Launch::OpenFileLimit.reachable)
           @configuration = configuration
           @allowed = allowed
         end
@@ -25,7 +26,7 @@ module Carat
           return Finding.ok("open files", "#{@allowed} are allowed, #{needed} are needed") if needed <= @allowed
 
           Finding.warning("open files", "#{@allowed} are allowed, and max_connections #{clients} needs #{needed}: " \
-                                        "raise `ulimit -n` or LimitNOFILE, or lower max_connections")
+                                        "raise `ulimit -Hn` or LimitNOFILE, or lower max_connections")
         end
 
         private

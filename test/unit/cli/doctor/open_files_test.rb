@@ -14,7 +14,7 @@ module Carat
 
     def test_one_less_is_a_warning
       assert_equal "warning  open files: 177 are allowed, and max_connections 100 needs 178: " \
-                   "raise `ulimit -n` or LimitNOFILE, or lower max_connections", finding(NEEDED - 1).to_s
+                   "raise `ulimit -Hn` or LimitNOFILE, or lower max_connections", finding(NEEDED - 1).to_s
     end
 
     def test_all_fibers_of_a_worker_share_what_one_thread_needs

@@ -1,12 +1,12 @@
 //! What is raised in fibers, by timeouts and by other threads.
 
+use carat_fibers::Timeout;
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
 use magnus::{Error, Exception, Module, RClass, Ruby, Value};
 use rb_sys::{VALUE, rb_fiber_raise, rb_thread_check_ints};
 
 use super::{Core, NOBODY};
-use crate::scheduler::timeouts::Timeout;
 
 impl Core {
     /// Raises in a fiber that does not wait here, for instance because it has resumed another one that does. Ruby
@@ -55,7 +55,7 @@ pub(crate) fn check_interrupts() -> Result<(), Error> {
 }
 
 /// The exception that ends a block which took too long.
-fn exception_of(timeout: &Timeout) -> Result<VALUE, Error> {
+fn exception_of(timeout: &Timeout<VALUE>) -> Result<VALUE, Error> {
     // SAFETY: both are marked as long as the block runs.
     let (class, message) = unsafe {
         (

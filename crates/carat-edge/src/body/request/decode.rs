@@ -1,0 +1,157 @@
+use bytes::{Buf, Bytes};
+use carat_coding::{Codings, DecodeError, DecodeLimits, Decoder};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue};
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::task::spawn_blocking;
+use tokio::try_join;
+
+use super::arriving::ArrivingBody;
+use super::decoded_piece::DecodedPiece;
+use super::sink::RequestSink;
+use crate::exchange::Refusal;
+use crate::settings::Settings;
+
+/// How many steps of a decoder a piece takes at most: what is made of tiny parts may need many.
+const STEPS_LIMIT: usize = 32;
+
+/// How many pieces are decoded before another body gets the thread.
+const RUN_LIMIT: usize = 16;
+
+/// How many such pieces a body has at most: while some are passed on, the next is decoded.
+const PIECES: usize = 8;
+
+/// The decoder that a body with these headers takes, which then are those of a plain body whose length is
+/// not known yet; `None` for one that stays as it is.
+pub(super) fn decoder(
+    headers: &mut HeaderMap,
+    settings: &Settings,
+) -> Result<Option<Box<Decoder>>, Refusal> {
+    if !settings.decode_requests {
+        return Ok(None);
+    }
+    let lines = headers.get_all(CONTENT_ENCODING);
+    let codings = Codings::of(lines.iter().map(HeaderValue::as_bytes));
+    let limits = DecodeLimits {
+        size: settings.max_decoded_body,
+        ratio: settings.max_decode_ratio,
+    };
+    let decoder = Decoder::new(&codings.map_err(|_| Refusal::UnknownCoding)?, limits);
+    headers.remove(CONTENT_ENCODING);
+    if decoder.is_some() {
+        headers.remove(CONTENT_LENGTH);
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    Ok(decoder.map(Box::new))
+}
+
+/// Passes a body on to `sink`, decoded off the thread that serves the connections.
+pub(super) async fn decode(
+    decoder: Box<Decoder>,
+    arriving: &mut ArrivingBody,
+    sink: &mut RequestSink<'_>,
+) -> Result<(), Refusal> {
+    let (full, filled) = mpsc::channel(PIECES);
+    let (empty, emptied) = mpsc::channel(PIECES);
+    for _ in 0..PIECES {
+        give(&empty, DecodedPiece::default());
+    }
+    try_join!(
+        fill(decoder, arriving, (emptied, full)),
+        drain(filled, empty, sink)
+    )?;
+    Ok(())
+}
+
+/// Decodes what arrives, piece by piece.
+async fn fill(
+    decoder: Box<Decoder>,
+    arriving: &mut ArrivingBody,
+    (emptied, full): (Receiver<DecodedPiece>, Sender<DecodedPiece>),
+) -> Result<(), Refusal> {
+    let mut work = DecodeTask {
+        decoder,
+        input: Bytes::new(),
+        more: false,
+        emptied,
+        full,
+    };
+    while let Some(data) = arriving.next().await? {
+        work.input = data;
+        work.more = true;
+        while work.more {
+            let piece = work.emptied.recv().await;
+            let piece = piece.expect("the other end lives as long as this one");
+            let done = spawn_blocking(|| work.run(piece)).await;
+            // A decoder that panics has met bytes that no encoder writes.
+            let rest = done.unwrap_or(Err(DecodeError::Corrupt));
+            work = rest.map_err(Refusal::Undecodable)?;
+        }
+    }
+    work.decoder.finish().map_err(Refusal::Undecodable)
+}
+
+/// Passes the pieces on, together those that are there: each turn on another thread costs time.
+async fn drain(
+    mut filled: Receiver<DecodedPiece>,
+    empty: Sender<DecodedPiece>,
+    sink: &mut RequestSink<'_>,
+) -> Result<(), Refusal> {
+    while let Some(piece) = filled.recv().await {
+        let mut pieces = vec![piece];
+        while let Ok(piece) = filled.try_recv() {
+            pieces.push(piece);
+        }
+        for piece in sink.take_all(pieces).await? {
+            give(&empty, piece);
+        }
+    }
+    Ok(())
+}
+
+/// There is room for all pieces.
+fn give(to: &Sender<DecodedPiece>, piece: DecodedPiece) {
+    // At the end of the body nobody takes an empty one any more.
+    let _ = to.try_send(piece);
+}
+
+/// A decoder on its way to a thread that may take its time, and back.
+#[derive(Debug)]
+struct DecodeTask {
+    decoder: Box<Decoder>,
+    input: Bytes,
+    /// Whether there is more to decode before more has to arrive.
+    more: bool,
+    emptied: Receiver<DecodedPiece>,
+    full: Sender<DecodedPiece>,
+}
+
+impl DecodeTask {
+    /// Fills this piece, and those that are empty by then: the way to this thread and back takes about as
+    /// long as a piece.
+    fn run(mut self, piece: DecodedPiece) -> Result<DecodeTask, DecodeError> {
+        let mut next = Some(piece);
+        for left in (0..RUN_LIMIT).rev() {
+            let Some(mut piece) = next else { break };
+            self.step(&mut piece)?;
+            give(&self.full, piece);
+            let goes_on = self.more && left > 0;
+            next = goes_on.then(|| self.emptied.try_recv().ok()).flatten();
+        }
+        Ok(self)
+    }
+
+    fn step(&mut self, piece: &mut DecodedPiece) -> Result<(), DecodeError> {
+        piece.clear();
+        for _ in 0..STEPS_LIMIT {
+            let step = self.decoder.step(&self.input, piece.room())?;
+            piece.fill(step.written);
+            self.input.advance(step.read);
+            self.more = step.more;
+            if !self.more || piece.is_full() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

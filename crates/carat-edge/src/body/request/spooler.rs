@@ -1,0 +1,131 @@
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use super::bodies::RequestBodies;
+use super::decoded_piece::DecodedPiece;
+use crate::exchange::{Refusal, Spool, SpoolReservation};
+
+/// A [`Spool`] that is being written: pieces gather in one buffer of `body_buffer` bytes, which goes
+/// to the file when it is full, off the thread that serves the connections: a disk may be slow.
+pub(super) struct Spooler<'a> {
+    bodies: &'a RequestBodies,
+    file: Arc<File>,
+    reservation: SpoolReservation,
+    gathered: Vec<u8>,
+}
+
+impl<'a> Spooler<'a> {
+    /// Makes the file in `spool_dir`.
+    pub(super) async fn create(bodies: &'a RequestBodies) -> Result<Spooler<'a>, Refusal> {
+        let directory = bodies.settings.spool_dir.clone();
+        let file = blocking(move || tempfile::tempfile_in(directory)).await;
+        Ok(Spooler {
+            bodies,
+            file: Arc::new(file.map_err(|error| refuse(&error, bodies))?),
+            reservation: SpoolReservation::of(&bodies.quota),
+            gathered: Vec::new(),
+        })
+    }
+
+    /// Appends `data`. Refuses what `spool_limit` or the disk has no room for.
+    pub(super) async fn write(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
+        if !self.reservation.grow(data.len() as u64) {
+            return Err(Refusal::SpoolLimit);
+        }
+        let limit = self.bodies.settings.body_buffer;
+        while !data.is_empty() {
+            if self.gathered.capacity() == 0 {
+                self.gathered.reserve_exact(limit);
+            }
+            let (now, later) = data.split_at(data.len().min(limit - self.gathered.len()));
+            self.gathered.extend_from_slice(now);
+            if self.gathered.len() == limit {
+                self.flush().await?;
+            }
+            data = later;
+        }
+        Ok(())
+    }
+
+    /// Appends pieces as they are, behind what has gathered; they come back.
+    pub(super) async fn write_all(
+        &mut self,
+        pieces: Vec<DecodedPiece>,
+    ) -> Result<Vec<DecodedPiece>, Refusal> {
+        let bytes: usize = pieces.iter().map(|piece| piece.bytes().len()).sum();
+        if !self.reservation.grow(bytes as u64) {
+            return Err(Refusal::SpoolLimit);
+        }
+        if !self.gathered.is_empty() {
+            self.flush().await?;
+        }
+        let file = Arc::clone(&self.file);
+        let written = blocking(move || {
+            for piece in &pieces {
+                (&*file).write_all(piece.bytes())?;
+            }
+            Ok(pieces)
+        });
+        written.await.map_err(|error| refuse(&error, self.bodies))
+    }
+
+    /// The body is complete.
+    pub(super) async fn finish(mut self) -> Result<Spool, Refusal> {
+        if !self.gathered.is_empty() {
+            self.flush().await?;
+        }
+        Ok(Spool::new(self.file, self.reservation))
+    }
+
+    /// Writes what has gathered; the buffer comes back for what follows.
+    async fn flush(&mut self) -> Result<(), Refusal> {
+        let file = Arc::clone(&self.file);
+        let mut gathered = mem::take(&mut self.gathered);
+        let written = blocking(move || {
+            (&*file).write_all(&gathered)?;
+            gathered.clear();
+            Ok(gathered)
+        });
+        self.gathered = written.await.map_err(|error| refuse(&error, self.bodies))?;
+        Ok(())
+    }
+}
+
+/// Logs why a body cannot be stored, and says it to the client.
+fn refuse(error: &io::Error, bodies: &RequestBodies) -> Refusal {
+    let directory = bodies.settings.spool_dir.display();
+    bodies.log.error(
+        "cannot spool a request body",
+        &[("spool_dir", &directory), ("cause", error)],
+    );
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Refusal::SpoolFull
+        }
+        _ => Refusal::SpoolFailed,
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    /// procfs has no `O_TMPFILE`, as overlayfs before Linux 6.1: its answer is then that of `O_CREAT`.
+    #[test]
+    fn a_file_system_without_nameless_files_is_asked_for_one_with_a_name() {
+        let error = tempfile::tempfile_in("/proc").expect_err("procfs takes no file");
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,65 @@
+use std::io;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use super::encoded::EncodedBody;
+use super::parts::PartsBody;
+use super::plain::{FullBody, PlainBody, PlainContent};
+use crate::exchange::{FileRange, ReplyBody};
+
+/// The body of a response as the client gets it.
+pub(crate) struct OutgoingBody {
+    plain: PlainBody,
+    encoded: Option<Box<EncodedBody>>,
+}
+
+impl From<ReplyBody> for OutgoingBody {
+    fn from(body: ReplyBody) -> OutgoingBody {
+        OutgoingBody::plain(body.into())
+    }
+}
+
+impl OutgoingBody {
+    fn plain(plain: PlainBody) -> OutgoingBody {
+        OutgoingBody {
+            plain,
+            encoded: None,
+        }
+    }
+
+    /// Several ranges of a file.
+    pub(super) fn parts(parts: PartsBody) -> OutgoingBody {
+        OutgoingBody::plain(PlainBody::new(PlainContent::Parts(Box::new(parts))))
+    }
+
+    /// Applies a content coding.
+    pub(super) fn encoded(mut self, encoded: EncodedBody) -> OutgoingBody {
+        self.encoded = Some(Box::new(encoded));
+        self
+    }
+
+    /// The file that makes up the body, if a client may request ranges of it.
+    pub(super) fn ranged_file(&self) -> Option<&FileRange> {
+        self.plain.file().filter(|file| file.allows_ranges)
+    }
+
+    /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
+    /// unchanged.
+    pub(super) fn into_full(self, limit: u64) -> Result<FullBody, OutgoingBody> {
+        self.plain.into_full(limit).map_err(OutgoingBody::plain)
+    }
+
+    /// Bytes still to come, if their number is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.plain.length().filter(|_| self.encoded.is_none())
+    }
+
+    /// The next piece.
+    pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        match &mut self.encoded {
+            Some(encoded) => encoded.poll_piece(&mut self.plain, cx),
+            None => self.plain.poll_piece(cx),
+        }
+    }
+}

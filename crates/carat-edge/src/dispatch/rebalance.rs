@@ -1,0 +1,123 @@
+use std::rc::Rc;
+use std::time::Instant;
+
+use tokio::task::spawn_local;
+
+use super::dispatcher::Dispatcher;
+use super::lane::Lane;
+use super::pace::PREFETCH_WAIT;
+
+/// Requests that wait in one lane while another lane would begin them.
+impl Dispatcher {
+    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them.
+    pub(super) fn rebalance(&self, now: Instant) {
+        // First, because this also records what each lane has begun.
+        let surplus = self.lanes_with_surplus(now);
+        if self.has_taker(now) {
+            for lane in surplus {
+                self.recall(&lane);
+            }
+        }
+    }
+
+    /// Schedules a rebalance, if one may have an effect.
+    pub(super) fn rebalance_soon(self: &Rc<Self>) {
+        if self.may_rebalance() && !self.rebalancing.replace(true) {
+            let dispatcher = Rc::clone(self);
+            spawn_local(async move {
+                tokio::time::sleep(PREFETCH_WAIT * 2).await;
+                dispatcher.rebalancing.set(false);
+                dispatcher.rebalance(Instant::now());
+                if dispatcher.has_several_concurrent() {
+                    // Only the difference between two looks shows that such a lane is stalled.
+                    dispatcher.rebalance_soon();
+                }
+            });
+        }
+    }
+
+    /// Returns the requests that a lane has not begun to the queue.
+    pub(super) fn recall(&self, lane: &Rc<Lane>) {
+        match lane.recall() {
+            Ok(back) => self.requeue(back),
+            Err(error) => {
+                self.log.error(
+                    "cannot recall requests",
+                    &[("lane", &lane.tag), ("cause", &error)],
+                );
+            }
+        }
+    }
+
+    fn may_rebalance(&self) -> bool {
+        (self.has_idle_lane() || self.has_several_concurrent())
+            && self.lanes.borrow().iter().any(|lane| lane.is_ahead())
+    }
+
+    fn has_several_concurrent(&self) -> bool {
+        let lanes = self.lanes.borrow();
+        lanes.len() > 1 && lanes.iter().any(|lane| lane.is_concurrent())
+    }
+
+    /// Whether some lane would begin at once what waits in another.
+    fn has_taker(&self, now: Instant) -> bool {
+        let is_free =
+            |lane: &Rc<Lane>| lane.is_concurrent() && lane.is_prompt() && lane.has_room(now);
+        self.has_idle_lane() || self.lanes.borrow().iter().any(is_free)
+    }
+
+    fn lanes_with_surplus(&self, now: Instant) -> Vec<Rc<Lane>> {
+        let lanes = self.lanes.borrow();
+        lanes
+            .iter()
+            .filter(|lane| lane.has_surplus(now))
+            .cloned()
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::fixture::{Fixture, locally};
+
+    #[test]
+    fn what_a_computing_worker_has_not_begun_goes_to_one_that_works() {
+        locally(|| {
+            let fixture = Fixture::new(&[256, 256]);
+            let pending: Vec<_> = (0..6).map(|_| fixture.dispatch("POST", "/")).collect();
+            let now = Instant::now();
+            let (computing, working) = (&fixture.lanes[0], &fixture.lanes[1]);
+            computing.worker_begins(1);
+            working.worker_begins(3);
+            for look in 1..=4 {
+                fixture.dispatcher.rebalance(now + PREFETCH_WAIT * 2 * look);
+            }
+            assert_eq!(fixture.load(), [1, 5]);
+
+            let more = fixture.dispatch("GET", "/");
+            assert_eq!(fixture.load(), [1, 6]);
+            computing.note_received();
+            let last = fixture.dispatch("GET", "/");
+            assert_eq!(fixture.load(), [2, 6]);
+            drop((pending, more, last));
+        });
+    }
+
+    #[test]
+    fn nothing_is_moved_between_workers_that_both_compute() {
+        locally(|| {
+            let fixture = Fixture::new(&[256, 256]);
+            let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("POST", "/")).collect();
+            let now = Instant::now();
+            for lane in &fixture.lanes {
+                lane.worker_begins(1);
+            }
+            for look in 1..=9 {
+                fixture.dispatcher.rebalance(now + PREFETCH_WAIT * 2 * look);
+            }
+            assert_eq!((fixture.load(), pending.len()), (vec![2, 2], 4));
+            assert_eq!(fixture.lanes[0].ids(), fixture.lanes[1].ids());
+        });
+    }
+}

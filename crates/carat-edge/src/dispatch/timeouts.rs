@@ -1,0 +1,168 @@
+use std::rc::Rc;
+use std::time::Instant;
+
+use carat_wire::stream::encode_abort;
+
+use super::dispatcher::Dispatcher;
+use super::exchange::LoggedRequest;
+use super::in_flight::RequestStage;
+use super::lane::Lane;
+use super::lane_event::LaneEvent;
+use super::lane_state::LaneState;
+use crate::exchange::Refusal;
+
+/// Requests that wait or run too long.
+impl Dispatcher {
+    /// Enforces the timeouts of requests. Called once a tick.
+    pub(crate) fn tick(&self) {
+        self.expire_waiting();
+        self.rebalance(Instant::now());
+        self.expire_running();
+        let refused = self.refused.take();
+        if refused > 0 {
+            self.log.warn(
+                "queue full",
+                &[
+                    ("refused", &refused),
+                    ("queue_limit", &self.settings.queue_limit),
+                ],
+            );
+        }
+    }
+
+    fn expire_waiting(&self) {
+        let limit = self.settings.queue_timeout;
+        let mut expired = Vec::new();
+        let mut queue = self.queue.borrow_mut();
+        while queue
+            .front()
+            .is_some_and(|front| front.is_cancelled() || front.arrived.elapsed() > limit)
+        {
+            expired.extend(queue.pop_front());
+        }
+        drop(queue);
+        for exchange in expired.iter().filter(|exchange| !exchange.is_cancelled()) {
+            self.log.warn(
+                "request waited too long",
+                &[("request", &LoggedRequest(exchange))],
+            );
+            exchange.settle(Err(Refusal::QueueTimeout));
+        }
+    }
+
+    fn expire_running(&self) {
+        let (now, limit) = (Instant::now(), self.settings.request_timeout);
+        let lanes = self.lanes.borrow().clone();
+        for lane in lanes {
+            let overdue = lane.overdue(now, limit);
+            if let Some(first) = overdue.first() {
+                self.give_up(&lane, &overdue, now);
+                // The stack of one request is enough.
+                self.events.send(LaneEvent::Stuck {
+                    tag: lane.tag,
+                    request: *first,
+                });
+            }
+        }
+    }
+
+    /// Refuses requests that the application did not begin to reply to in time, and drains the lane,
+    /// whose worker is to be replaced. Requests that it has not begun are recalled; others may
+    /// finish.
+    fn give_up(&self, lane: &Rc<Lane>, overdue: &[u32], now: Instant) {
+        self.forget_idle(lane);
+        lane.set_state(LaneState::Draining);
+        for id in overdue {
+            let stage = lane.release(*id, now).map(|request| request.stage);
+            if let Some(RequestStage::Waiting(exchange)) = stage {
+                self.report("request timed out", lane, &exchange);
+                exchange.settle(Err(Refusal::AppTimeout));
+            }
+        }
+        self.recall(lane);
+    }
+
+    /// Refuses every pending request: the server stops.
+    pub(crate) fn give_up_all(&self) {
+        let waiting = self.queue.take();
+        let lanes = self.lanes.take();
+        let in_flight = lanes.iter().flat_map(|lane| {
+            let requests = lane.take_in_flight();
+            requests.map(move |request| (lane, request))
+        });
+        let running = in_flight.filter_map(|(lane, request)| match request.stage {
+            RequestStage::Waiting(exchange) => Some(exchange),
+            RequestStage::Streaming(sender, _) => {
+                sender.abort();
+                lane.push(|out| encode_abort(out, request.id));
+                None
+            }
+        });
+        for exchange in waiting.into_iter().chain(running) {
+            self.log.warn(
+                "request cut off by the stop",
+                &[("request", &LoggedRequest(&exchange))],
+            );
+            exchange.settle(Err(Refusal::Stopping));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::dispatch::PendingReply;
+    use crate::dispatch::fixture::{Fixture, locally};
+    use crate::exchange::Reply;
+
+    fn outcome(pending: PendingReply) -> Poll<Result<Reply, Refusal>> {
+        pin!(pending).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn only_the_request_that_takes_too_long_is_given_up() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[256]);
+            let mut pending: Vec<_> = ["/1", "/2", "/3", "/4"]
+                .iter()
+                .map(|path| fixture.dispatch("POST", path))
+                .collect();
+            let lane = Rc::clone(&fixture.lanes[0]);
+            lane.worker_begins(3);
+            fixture.dispatcher.give_up(&lane, &[2], Instant::now());
+
+            assert!(matches!(
+                outcome(pending.remove(1)),
+                Poll::Ready(Err(Refusal::AppTimeout))
+            ));
+            assert_eq!(
+                (lane.ids(), fixture.queue()),
+                (vec![1, 3], vec!["/4".to_owned()])
+            );
+            assert!(!lane.has_room(Instant::now()));
+            assert!(!fixture.dispatcher.is_drained(lane.tag.worker));
+
+            lane.release(1, Instant::now());
+            lane.release(3, Instant::now());
+            fixture.dispatcher.refill(&lane, Instant::now());
+            assert!(fixture.dispatcher.is_drained(lane.tag.worker));
+            assert!(
+                matches!(fixture.events.try_recv(), Ok(LaneEvent::Drained(tag)) if tag == lane.tag)
+            );
+        });
+    }
+
+    #[test]
+    fn at_the_end_everybody_who_waits_is_told() {
+        locally(|| {
+            let fixture = Fixture::new(&[100]);
+            let pending: Vec<_> = (0..101).map(|_| fixture.dispatch("GET", "/")).collect();
+            fixture.dispatcher.give_up_all();
+            let told = |reply| matches!(outcome(reply), Poll::Ready(Err(Refusal::Stopping)));
+            assert!(pending.into_iter().all(told));
+        });
+    }
+}

@@ -1,0 +1,91 @@
+use std::rc::Rc;
+
+use http::Method;
+use http::request::Parts;
+
+use super::body_stream::BodyStream;
+use super::peer::Peer;
+use super::spool::Spool;
+
+/// A request as the application sees it, kept until the response: it may have to be sent twice.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) parts: Parts,
+    pub(crate) peer: Rc<Peer>,
+    pub(crate) body: CallBody,
+    /// The files that were taken out of the body; `None` for one that was put back.
+    pub(crate) files: Vec<Option<Spool>>,
+}
+
+/// The body of a received request.
+#[derive(Debug)]
+pub(crate) enum CallBody {
+    /// No body, or an empty one.
+    None,
+    Inline(Vec<u8>),
+    Spooled(Spool),
+    /// Forwarded while it arrives.
+    Stream(Rc<BodyStream>),
+}
+
+impl Call {
+    /// A request without a body.
+    pub(crate) fn new(parts: Parts, peer: Rc<Peer>) -> Call {
+        Call {
+            parts,
+            peer,
+            body: CallBody::None,
+            files: Vec::new(),
+        }
+    }
+
+    /// Whether the request may be repeated after the application began it (RFC 9110 9.2.1) and no
+    /// byte of its body is gone.
+    pub(crate) fn may_repeat(&self) -> bool {
+        let is_safe = matches!(
+            self.parts.method,
+            Method::GET | Method::HEAD | Method::OPTIONS
+        );
+        is_safe && self.body_stream().is_none_or(|stream| !stream.has_begun())
+    }
+
+    /// The body, when it is forwarded while it arrives.
+    pub(crate) fn body_stream(&self) -> Option<&Rc<BodyStream>> {
+        match &self.body {
+            CallBody::Stream(stream) => Some(stream),
+            CallBody::None | CallBody::Inline(_) | CallBody::Spooled(_) => None,
+        }
+    }
+
+    /// Drops the unread rest of the body: the request is over. Must be called before the reply is
+    /// passed on, because hyper then decides whether to keep the connection.
+    pub(crate) fn discard_body(&self) {
+        if let Some(stream) = self.body_stream() {
+            stream.close();
+        }
+    }
+
+    /// Bytes of the body as the application gets it; `None` while it is unknown.
+    pub(crate) fn body_length(&self) -> Option<u64> {
+        match &self.body {
+            CallBody::None => Some(0),
+            CallBody::Inline(bytes) => Some(bytes.len() as u64),
+            CallBody::Spooled(spool) => Some(spool.length()),
+            CallBody::Stream(stream) => stream.length(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Call {
+    /// A call without headers or a body.
+    pub(crate) fn plain(method: &str, path: &str) -> Call {
+        let request = http::Request::builder().method(method).uri(path).body(());
+        let (parts, ()) = request.expect("a valid request").into_parts();
+        let peer = Peer {
+            remote: "127.0.0.1".to_owned(),
+            local_port: 80,
+        };
+        Call::new(parts, Rc::new(peer))
+    }
+}

@@ -1,0 +1,191 @@
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use carat_guard::MessagePosition;
+
+use super::refusal::Refusal;
+
+/// What one connection is doing, shared by the parts that read, serve and write it.
+#[derive(Debug)]
+pub(crate) struct ConnectionState {
+    received: Cell<bool>,
+    position: Cell<MessagePosition>,
+    responding: Cell<bool>,
+    waiting_reader: RefCell<Option<Waker>>,
+    refusal: Cell<Option<Refusal>>,
+    body_bytes: Cell<u64>,
+    body_paused: Cell<bool>,
+    body_pauses: Cell<u32>,
+    response_begun: Cell<bool>,
+    write_blocked: Cell<bool>,
+    written_bytes: Cell<u64>,
+    linger: Cell<bool>,
+}
+
+/// What a connection waits for. Each phase has its own timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConnectionPhase {
+    /// The next request.
+    Idle,
+    /// The rest of a request's headers.
+    Headers,
+    /// The rest of a request's body.
+    Body,
+    /// The application.
+    Application,
+    /// The client, to read its response.
+    Writing,
+}
+
+impl ConnectionState {
+    pub(crate) fn new() -> ConnectionState {
+        ConnectionState {
+            received: Cell::new(false),
+            position: Cell::new(MessagePosition::BetweenMessages),
+            responding: Cell::new(false),
+            waiting_reader: RefCell::new(None),
+            refusal: Cell::new(None),
+            body_bytes: Cell::new(0),
+            body_paused: Cell::new(false),
+            body_pauses: Cell::new(0),
+            response_begun: Cell::new(false),
+            write_blocked: Cell::new(false),
+            written_bytes: Cell::new(0),
+            linger: Cell::new(false),
+        }
+    }
+
+    /// The client has sent something.
+    pub(crate) fn note_received(&self) {
+        self.received.set(true);
+    }
+
+    /// Whether the client has sent anything since hyper took the connection.
+    pub(crate) fn has_received(&self) -> bool {
+        self.received.get()
+    }
+
+    /// hyper has the headers of a request. No other message begins before the response is out.
+    pub(crate) fn begin_message(&self) {
+        self.responding.set(true);
+        self.body_bytes.set(0);
+        self.body_paused.set(false);
+        self.response_begun.set(false);
+    }
+
+    /// The response is on its way to the client.
+    pub(crate) fn begin_response(&self) {
+        self.response_begun.set(true);
+    }
+
+    /// Whether a refusal can be sent: not while the body of an already answered request arrives.
+    pub(crate) fn may_refuse(&self) -> bool {
+        !self.response_begun.get() || self.body_has_arrived()
+    }
+
+    /// hyper has the complete response body, or there will be none.
+    pub(crate) fn end_message(&self) {
+        self.responding.set(false);
+        if let Some(waker) = self.waiting_reader.take() {
+            waker.wake();
+        }
+    }
+
+    /// Whether a request is being served.
+    pub(crate) fn is_responding(&self) -> bool {
+        self.responding.get()
+    }
+
+    /// Holds back the next message; `waker` is woken when the response is out.
+    pub(crate) fn hold(&self, waker: &Waker) {
+        self.waiting_reader.replace(Some(waker.clone()));
+    }
+
+    /// Stops reading from this connection. Only the first refusal counts.
+    pub(crate) fn refuse(&self, refusal: Refusal) {
+        if self.refusal.get().is_none() {
+            self.refusal.set(Some(refusal));
+        }
+    }
+
+    /// Why reading stopped.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.refusal.get()
+    }
+
+    /// The response already reported the refusal.
+    pub(crate) fn refusal_sent(&self) {
+        self.refusal.set(None);
+    }
+
+    /// Counts bytes of the request body.
+    pub(crate) fn count_body(&self, bytes: usize) {
+        self.body_bytes.set(self.body_bytes.get() + bytes as u64);
+    }
+
+    /// Bytes of the request body so far, framing included.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.body_bytes.get()
+    }
+
+    /// Whether the client has sent the complete body.
+    pub(crate) fn body_has_arrived(&self) -> bool {
+        self.position.get() != MessagePosition::InBody
+    }
+
+    /// Sets whether the server currently does not read the rest of the body.
+    pub(crate) fn pause_body(&self, paused: bool) {
+        if self.body_paused.replace(paused) != paused {
+            self.body_pauses.set(self.body_pauses.get().wrapping_add(1));
+        }
+    }
+
+    /// Changes whenever the body is paused or resumed.
+    pub(crate) fn body_pauses(&self) -> u32 {
+        self.body_pauses.get()
+    }
+
+    /// Sets whether the client currently does not read what is written.
+    pub(crate) fn set_write_blocked(&self, blocked: bool) {
+        self.write_blocked.set(blocked);
+    }
+
+    /// Counts bytes that the kernel accepted for the client.
+    pub(crate) fn count_written(&self, bytes: usize) {
+        self.written_bytes
+            .set(self.written_bytes.get() + bytes as u64);
+    }
+
+    /// Bytes written since hyper took the connection.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes.get()
+    }
+
+    /// Makes the connection drain before it is closed. With unread bytes of the client the kernel
+    /// resets the connection instead, and the client loses its response.
+    pub(crate) fn linger(&self) {
+        self.linger.set(true);
+    }
+
+    /// Whether the connection must be drained after its last response.
+    pub(crate) fn must_linger(&self) -> bool {
+        self.linger.get()
+    }
+
+    /// Sets where the guard is in the stream of messages.
+    pub(crate) fn set_position(&self, position: MessagePosition) {
+        self.position.set(position);
+    }
+
+    /// What the connection waits for.
+    pub(crate) fn phase(&self) -> ConnectionPhase {
+        match self.position.get() {
+            _ if self.write_blocked.get() => ConnectionPhase::Writing,
+            MessagePosition::InBody if !self.body_paused.get() => ConnectionPhase::Body,
+            _ if self.responding.get() => ConnectionPhase::Application,
+            MessagePosition::InBody => ConnectionPhase::Body,
+            MessagePosition::InHeaders => ConnectionPhase::Headers,
+            MessagePosition::BetweenMessages => ConnectionPhase::Idle,
+        }
+    }
+}

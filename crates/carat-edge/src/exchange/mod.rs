@@ -1,0 +1,26 @@
+//! The vocabulary of one request, shared by every room above: the call, the reply, the bodies of
+//! both, the refusal, and the two ends of the connection.
+
+mod body_stream;
+mod call;
+mod connection_state;
+mod peer;
+mod refusal;
+mod reply;
+mod reply_body;
+mod reply_stream;
+mod request_target;
+mod spool;
+mod spool_quota;
+
+pub(crate) use body_stream::{BodyReaders, BodySender, BodySink, BodyStream, body_stream};
+pub(crate) use call::{Call, CallBody};
+pub(crate) use connection_state::{ConnectionPhase, ConnectionState};
+pub(crate) use peer::Peer;
+pub(crate) use refusal::Refusal;
+pub(crate) use reply::Reply;
+pub(crate) use reply_body::{FileRange, ReplyBody, ReplyContent};
+pub(crate) use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_stream};
+pub(crate) use request_target::RequestTarget;
+pub(crate) use spool::Spool;
+pub(crate) use spool_quota::{SpoolQuota, SpoolReservation};

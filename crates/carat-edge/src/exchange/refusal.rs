@@ -1,0 +1,166 @@
+use bytes::Bytes;
+use carat_coding::DecodeError;
+use carat_guard::GuardError;
+use carat_multipart::Exceeded;
+use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+
+use super::reply_body::ReplyBody;
+
+/// The codings of a 415 response: those that a request body may have (RFC 9110 15.5.16).
+const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
+
+/// Whose fault it is that the edge refuses a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Client,
+    App,
+    Server,
+}
+
+/// Why the edge responds to a request itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The bytes violate HTTP/1.1 or a limit of the guard.
+    Malformed(GuardError),
+    /// The body is larger than `max_body`.
+    BodyTooLarge,
+    /// The body has an unsupported content coding, or too many codings.
+    UnknownCoding,
+    /// The body does not match its content coding, or decodes to more than the limits allow.
+    Undecodable(DecodeError),
+    /// The form exceeds one of its limits.
+    Form(Exceeded),
+    /// The headers or the body arrived too slowly.
+    TooSlow,
+    /// More than `queue_limit` requests wait.
+    QueueFull,
+    /// The request waited longer than `queue_timeout`.
+    QueueTimeout,
+    /// The server is stopping, and the application did not respond in time.
+    Stopping,
+    /// The worker died after it began the request.
+    WorkerLost,
+    /// The application did not begin its response within `request_timeout`.
+    AppTimeout,
+    /// The application's response is not valid HTTP.
+    InvalidResponse,
+    /// Writing the body to `spool_dir` failed.
+    SpoolFailed,
+    /// The file system of `spool_dir` is full, or does not allow a file of this size.
+    SpoolFull,
+    /// All spooled bodies together would exceed `spool_limit`.
+    SpoolLimit,
+}
+
+impl Refusal {
+    /// The status of the response.
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Refusal::Malformed(refusal) => {
+                StatusCode::from_u16(refusal.status()).expect("every GuardError has a valid status")
+            }
+            Refusal::BodyTooLarge
+            | Refusal::Form(_)
+            | Refusal::Undecodable(DecodeError::TooLarge | DecodeError::TooDense) => {
+                StatusCode::PAYLOAD_TOO_LARGE
+            }
+            Refusal::UnknownCoding | Refusal::Undecodable(DecodeError::WindowTooLarge) => {
+                StatusCode::UNSUPPORTED_MEDIA_TYPE
+            }
+            Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
+                StatusCode::BAD_REQUEST
+            }
+            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Refusal::QueueFull
+            | Refusal::QueueTimeout
+            | Refusal::Stopping
+            | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::WorkerLost => StatusCode::BAD_GATEWAY,
+            Refusal::AppTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Refusal::InvalidResponse | Refusal::SpoolFailed => StatusCode::INTERNAL_SERVER_ERROR,
+            Refusal::SpoolFull => StatusCode::INSUFFICIENT_STORAGE,
+        }
+    }
+
+    /// One sentence for the client.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Refusal::Malformed(refusal) => refusal.reason(),
+            Refusal::BodyTooLarge => "the request body is too large",
+            Refusal::UnknownCoding => "the content coding of the request body is not supported",
+            Refusal::Undecodable(error) => error.reason(),
+            Refusal::Form(exceeded) => exceeded.reason(),
+            Refusal::TooSlow => "the request arrived too slowly",
+            Refusal::QueueFull => "too many requests are waiting",
+            Refusal::Stopping => "the server is stopping",
+            Refusal::QueueTimeout => "no worker became free in time",
+            Refusal::WorkerLost => "the application process died while it served this request",
+            Refusal::AppTimeout => "the application did not respond in time",
+            Refusal::InvalidResponse => "the application's response is not valid HTTP",
+            Refusal::SpoolFailed | Refusal::SpoolFull => "the request body could not be stored",
+            Refusal::SpoolLimit => "too many request bodies are stored at once",
+        }
+    }
+
+    /// Whose fault it is.
+    pub(crate) fn fault(self) -> Fault {
+        match self {
+            Refusal::Malformed(_)
+            | Refusal::BodyTooLarge
+            | Refusal::UnknownCoding
+            | Refusal::Undecodable(_)
+            | Refusal::Form(_)
+            | Refusal::TooSlow => Fault::Client,
+            Refusal::WorkerLost | Refusal::AppTimeout | Refusal::InvalidResponse => Fault::App,
+            Refusal::QueueFull
+            | Refusal::QueueTimeout
+            | Refusal::Stopping
+            | Refusal::SpoolFailed
+            | Refusal::SpoolFull
+            | Refusal::SpoolLimit => Fault::Server,
+        }
+    }
+
+    /// Whether the connection is closed after the response: the start of the next message is
+    /// unknown, or too expensive to reach.
+    pub(crate) fn ends_connection(self) -> bool {
+        matches!(self.fault(), Fault::Client)
+            || matches!(
+                self,
+                Refusal::SpoolFailed | Refusal::SpoolFull | Refusal::SpoolLimit
+            )
+    }
+
+    /// The refusal as a response.
+    pub(crate) fn into_response(self) -> Response<ReplyBody> {
+        let body = Bytes::from(format!("{}\n", self.reason()));
+        let mut response = Response::new(ReplyBody::full(body));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        if self.ends_connection() {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if self.status() == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(DECODED_CODINGS));
+        }
+        response
+    }
+
+    /// The refusal as bytes, for a connection that hyper does not serve any more.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let (status, reason) = (self.status(), self.reason());
+        let phrase = status.canonical_reason().unwrap_or("Refused");
+        format!(
+            "HTTP/1.1 {} {phrase}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
+             connection: close\r\n\r\n{reason}\n",
+            status.as_u16(),
+            reason.len() + 1,
+        )
+        .into_bytes()
+    }
+}

@@ -1,0 +1,15 @@
+use std::time::Duration;
+
+use http::Response;
+
+use super::reply_body::ReplyBody;
+
+/// The application's response to a call.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) response: Response<ReplyBody>,
+    /// How long the request waited for a worker.
+    pub(crate) queue_time: Duration,
+    /// How long the application took to begin its response.
+    pub(crate) app_time: Duration,
+}

@@ -1,0 +1,113 @@
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+/// The worker's side of a streamed response.
+pub(crate) trait ReplySource {
+    /// The client read this many bytes: the worker may send as many more.
+    fn consumed(&self, bytes: u32);
+    /// The rest is not read.
+    fn abandoned(&self);
+}
+
+/// A streamed response: the end that the client's connection reads.
+pub(crate) struct ReplyStream {
+    shared: Rc<RefCell<SharedReply>>,
+    source: Box<dyn ReplySource>,
+}
+
+/// A streamed response: the end that its lane fills.
+#[derive(Debug)]
+pub(crate) struct ReplySender(Weak<RefCell<SharedReply>>);
+
+#[derive(Debug, Default)]
+struct SharedReply {
+    /// At most `carat_wire::stream::STREAM_WINDOW` bytes, which the worker does not exceed.
+    pieces: VecDeque<Bytes>,
+    end: Option<ReplyEnd>,
+    waker: Option<Waker>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReplyEnd {
+    Complete,
+    Aborted,
+}
+
+/// The two ends of a streamed response.
+pub(crate) fn reply_stream(source: Box<dyn ReplySource>) -> (ReplySender, ReplyStream) {
+    let shared = Rc::new(RefCell::new(SharedReply::default()));
+    (
+        ReplySender(Rc::downgrade(&shared)),
+        ReplyStream { shared, source },
+    )
+}
+
+impl ReplySender {
+    /// Passes a piece on, or drops it when the response is not read any more.
+    pub(crate) fn send(&self, piece: Bytes) {
+        self.change(|shared| shared.pieces.push_back(piece));
+    }
+
+    /// The response is complete.
+    pub(crate) fn finish(&self) {
+        self.change(|shared| shared.end = Some(ReplyEnd::Complete));
+    }
+
+    /// The rest of the response will not arrive.
+    pub(crate) fn abort(&self) {
+        self.change(|shared| shared.end = Some(ReplyEnd::Aborted));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut SharedReply)) {
+        if let Some(shared) = self.0.upgrade() {
+            let mut shared = shared.borrow_mut();
+            change(&mut shared);
+            if let Some(waker) = shared.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl ReplyStream {
+    /// The next piece, `None` at the end, an error when the response was aborted.
+    pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let mut shared = self.shared.borrow_mut();
+        if let Some(piece) = shared.pieces.pop_front() {
+            drop(shared);
+            self.source
+                .consumed(u32::try_from(piece.len()).expect("a frame is smaller"));
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        match shared.end {
+            Some(ReplyEnd::Complete) => Poll::Ready(None),
+            Some(ReplyEnd::Aborted) => Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into()))),
+            None => {
+                shared.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for ReplyStream {
+    fn drop(&mut self) {
+        if self.shared.borrow().end.is_none() {
+            self.source.abandoned();
+        }
+    }
+}
+
+impl fmt::Debug for ReplyStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplyStream")
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
+    }
+}

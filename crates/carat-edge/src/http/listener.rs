@@ -1,0 +1,191 @@
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+use std::task::{Context, Poll};
+
+use listenfd::ListenFd;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use tokio::net::{TcpListener, UnixListener};
+
+use super::address::Address;
+use super::stream::ClientStream;
+
+/// Unsent bytes that the kernel buffers for each client. A slow client then takes little kernel memory,
+/// and its progress shows in steps of this size rather than of a send buffer of megabytes.
+const UNSENT_LIMIT: u32 = 64 * 1024;
+
+/// A socket that clients connect to. A Unix socket's file is removed with its listener.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Unix {
+        listener: UnixListener,
+        path: Option<PathBuf>,
+    },
+}
+
+/// Binds every address of the `bind` option. The error names the address and says what to do.
+pub(crate) fn bind_all(addresses: &[String], backlog: i32) -> Result<Vec<Listener>, String> {
+    let mut inherited = ListenFd::from_env();
+    let mut listeners = Vec::new();
+    for (text, index) in addresses.iter().zip(0..) {
+        let bound = match Address::parse(text)? {
+            Address::Tcp { host, port } => bind_tcp(&host, port, backlog),
+            Address::Unix { path, mode } => {
+                bind_unix(&path, mode, backlog).map(|bound| vec![bound])
+            }
+            Address::Inherited => {
+                let before = addresses[..index]
+                    .iter()
+                    .filter(|text| text.starts_with("fd://"));
+                adopt(&mut inherited, before.count()).map(|bound| vec![bound])
+            }
+        };
+        listeners.extend(bound.map_err(|error| format!("{text}: {}", advice(&error)))?);
+    }
+    Ok(listeners)
+}
+
+fn advice(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "the address is in use: stop the other server or choose another with --bind".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "permission denied: choose a port of 1024 or more, or a directory you may write"
+                .to_owned()
+        }
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Binds every address of the host: `localhost` has two.
+fn bind_tcp(host: &str, port: u16, backlog: i32) -> io::Result<Vec<Listener>> {
+    let mut addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
+    addresses.dedup();
+    let mut listeners = Vec::new();
+    let mut port = port;
+    for mut address in addresses {
+        address.set_port(port);
+        match bind_socket(address, backlog) {
+            Ok(listener) => {
+                // Port 0: all addresses of the host share the port that the first one got.
+                port = listener.local_addr()?.port();
+                listeners.push(Listener::Tcp(listener));
+            }
+            // A machine without IPv6 still resolves `localhost` to ::1.
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrNotAvailable && !listeners.is_empty() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(listeners)
+}
+
+fn bind_socket(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(address.ip().to_string() != "::")?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(backlog)?;
+    listen_on_tcp(socket.into())
+}
+
+/// Connections inherit what is set here.
+fn listen_on_tcp(listener: StdTcpListener) -> io::Result<TcpListener> {
+    listener.set_nonblocking(true)?;
+    SockRef::from(&listener).set_tcp_notsent_lowat(UNSENT_LIMIT)?;
+    TcpListener::from_std(listener)
+}
+
+fn bind_unix(path: &Path, mode: Option<u32>, backlog: i32) -> io::Result<Listener> {
+    remove_stale(path)?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.bind(&socket2::SockAddr::unix(path)?)?;
+    if let Some(mode) = mode {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    }
+    socket.listen(backlog)?;
+    socket.set_nonblocking(true)?;
+    let listener = UnixListener::from_std(socket.into())?;
+    Ok(Listener::Unix {
+        listener,
+        path: Some(path.to_owned()),
+    })
+}
+
+/// Removes the socket of a server that is gone; one that accepts connections is in use.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if is_socket && StdUnixStream::connect(path).is_err() {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// Takes over the listener that was passed in at this index.
+fn adopt(inherited: &mut ListenFd, index: usize) -> io::Result<Listener> {
+    if let Ok(Some(listener)) = inherited.take_tcp_listener(index) {
+        return listen_on_tcp(listener).map(Listener::Tcp);
+    }
+    let listener = inherited.take_unix_listener(index)?.ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, "no listening socket was passed in")
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(Listener::Unix {
+        listener: UnixListener::from_std(listener)?,
+        path: None,
+    })
+}
+
+impl Listener {
+    /// Waits for the next client.
+    pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<ClientStream>> {
+        match self {
+            Listener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
+                // Otherwise a response of two writes waits for the client's acknowledgement.
+                let _ = stream.set_nodelay(true);
+                ClientStream::Tcp(stream)
+            }),
+            Listener::Unix { listener, .. } => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, _)| ClientStream::Unix(stream)),
+        }
+    }
+
+    /// The address for the log and for `--ready-fd`: `http://127.0.0.1:9292` or `unix:///path`.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Listener::Tcp(listener) => listener
+                .local_addr()
+                .map_or_else(|_| "http://?".to_owned(), |at| format!("http://{at}")),
+            Listener::Unix { listener, .. } => {
+                let address = listener.local_addr().ok();
+                let path = address.as_ref().and_then(|address| address.as_pathname());
+                format!("unix://{}", path.unwrap_or(Path::new("?")).display())
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listener::Unix {
+            path: Some(path), ..
+        } = self
+        {
+            // It may be gone already.
+            let _ = fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+use std::time::{Duration, Instant};
+
+use super::deadlines::Deadline;
+use super::slow_reader::SlowReader;
+use crate::exchange::{ConnectionPhase, ConnectionState, Refusal};
+use crate::settings::Settings;
+
+/// A connection that has been idle for this long is parked as a bare socket: hyper's buffers take 7 to
+/// 11 KB a connection.
+pub(super) const PARK_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a body may be slow before its average rate counts.
+const BODY_GRACE: Duration = Duration::from_secs(10);
+/// How often the rate of a body is checked after that.
+const BODY_CHECK: Duration = Duration::from_secs(1);
+
+/// How the active phase of a connection ends.
+pub(super) enum ActiveEnd {
+    /// There was nothing to read: readiness has false positives, and tokio assumes that a new
+    /// connection is ready.
+    FalseAlarm,
+    /// Nothing happens, so the connection can be parked.
+    Idle,
+    /// The connection is over; the refusal has not been sent.
+    Over(Option<Refusal>),
+    /// The client does not read its response.
+    Stuck,
+}
+
+/// The timeout of each phase of a connection.
+pub(super) struct PhaseTimeouts<'a> {
+    phase: Option<ConnectionPhase>,
+    /// `ConnectionState::body_pauses` when the deadline was set.
+    pauses: u32,
+    since: Instant,
+    /// Bytes of the body that had arrived by then.
+    received: u64,
+    reader: SlowReader,
+    deadline: &'a Deadline,
+    settings: &'a Settings,
+}
+
+impl<'a> PhaseTimeouts<'a> {
+    pub(super) fn new(deadline: &'a Deadline, settings: &'a Settings) -> Self {
+        let now = Instant::now();
+        let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
+        PhaseTimeouts {
+            phase: None,
+            pauses: 0,
+            since: now,
+            received: 0,
+            reader: SlowReader::new(timeout, min_rate, now),
+            deadline,
+            settings,
+        }
+    }
+
+    /// Resets the deadline when the phase has changed. Returns how the connection ends, if it must.
+    pub(super) fn follow(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
+        let phase = state.phase();
+        // A body that was paused gets its full time again.
+        let resumed = phase == ConnectionPhase::Body && self.pauses != state.body_pauses();
+        if self.phase == Some(phase) && !resumed {
+            return None;
+        }
+        if self.phase == Some(ConnectionPhase::Writing) {
+            self.reader.end(Instant::now(), state.written_bytes());
+        }
+        self.phase = Some(phase);
+        match phase {
+            ConnectionPhase::Idle => self
+                .deadline
+                .set(PARK_AFTER.min(self.settings.idle_timeout)),
+            ConnectionPhase::Headers => self.deadline.set(self.settings.header_timeout),
+            ConnectionPhase::Body => {
+                self.since = Instant::now();
+                self.received = state.body_bytes();
+                self.pauses = state.body_pauses();
+                self.deadline.set(BODY_GRACE);
+            }
+            ConnectionPhase::Application => self.deadline.clear(),
+            ConnectionPhase::Writing => {
+                let verdict = self.reader.begin(Instant::now(), state.written_bytes());
+                return self.await_reader(verdict);
+            }
+        }
+        None
+    }
+
+    /// Continues to wait for the client to read its response, or gives up.
+    fn await_reader(&mut self, pause: Option<Duration>) -> Option<ActiveEnd> {
+        let Some(pause) = pause else {
+            return Some(ActiveEnd::Stuck);
+        };
+        self.deadline.set(pause);
+        None
+    }
+
+    /// The deadline has passed. Returns how the connection ends, or `None` after a new deadline is set.
+    pub(super) fn expired(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
+        match self.phase? {
+            ConnectionPhase::Idle => Some(ActiveEnd::Idle),
+            ConnectionPhase::Headers => Some(ActiveEnd::Over(Some(Refusal::TooSlow))),
+            ConnectionPhase::Application => Some(ActiveEnd::Over(None)),
+            ConnectionPhase::Writing => {
+                let verdict = self.reader.look(Instant::now(), state.written_bytes());
+                self.await_reader(verdict)
+            }
+            ConnectionPhase::Body => {
+                let floor = self
+                    .since
+                    .elapsed()
+                    .as_secs()
+                    .saturating_mul(self.settings.body_min_rate);
+                if state.body_bytes() - self.received < floor {
+                    return Some(ActiveEnd::Over(
+                        state.may_refuse().then_some(Refusal::TooSlow),
+                    ));
+                }
+                self.deadline.set(BODY_CHECK);
+                None
+            }
+        }
+    }
+}

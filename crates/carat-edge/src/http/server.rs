@@ -1,0 +1,112 @@
+use std::rc::Rc;
+use std::sync::Arc;
+
+use carat_guard::HeaderLimits;
+use hyper::server::conn::http1;
+use tokio::sync::{Semaphore, watch};
+
+use super::access::AccessLog;
+use super::connection::http1;
+use super::deadlines::Deadlines;
+use crate::body::request::RequestBodies;
+use crate::body::response::Encoders;
+use crate::dispatch::Dispatcher;
+use crate::log::Log;
+use crate::settings::Settings;
+
+/// What all connections share.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) settings: Rc<Settings>,
+    pub(crate) log: Rc<Log>,
+    pub(super) access_log: AccessLog,
+    pub(crate) deadlines: Rc<Deadlines>,
+    pub(crate) dispatcher: Rc<Dispatcher>,
+    pub(super) request_bodies: RequestBodies,
+    /// `None` when responses are not compressed.
+    pub(super) encoders: Option<Rc<Encoders>>,
+    pub(super) http1: http1::Builder,
+    /// One permit for each connection.
+    pub(super) connection_permits: Arc<Semaphore>,
+    pub(super) draining: Flag,
+}
+
+impl Server {
+    pub(crate) fn new(
+        settings: &Rc<Settings>,
+        log: &Rc<Log>,
+        dispatcher: Rc<Dispatcher>,
+    ) -> Rc<Server> {
+        Rc::new(Server {
+            settings: Rc::clone(settings),
+            log: Rc::clone(log),
+            access_log: AccessLog::new(log, settings.access_log),
+            deadlines: Deadlines::new(),
+            dispatcher,
+            request_bodies: RequestBodies::new(settings, log),
+            encoders: Encoders::new(settings, log),
+            http1: http1(settings),
+            connection_permits: Arc::new(Semaphore::new(settings.max_connections)),
+            draining: Flag::default(),
+        })
+    }
+
+    /// The limits on the headers of a request.
+    pub(super) fn header_limits(&self) -> HeaderLimits {
+        HeaderLimits {
+            max_header_bytes: self.settings.max_header_bytes,
+            max_headers: self.settings.max_headers,
+            max_uri: self.settings.max_uri,
+        }
+    }
+
+    /// Accepts no more connections, and closes each one after its current response.
+    pub(crate) fn drain(&self) {
+        self.draining.set();
+        self.deadlines.wake_all();
+    }
+
+    /// Logs once for many what was refused since the last call. Called once a tick.
+    pub(crate) fn report(&self) {
+        let refused = self.request_bodies.quota.take_refused();
+        if refused > 0 {
+            self.log.warn(
+                "spool full",
+                &[
+                    ("refused", &refused),
+                    ("spool_limit", &self.settings.spool_limit),
+                ],
+            );
+        }
+    }
+
+    /// Whether no client is connected.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.connection_permits.available_permits() == self.settings.max_connections
+    }
+}
+
+/// Something that happens once, and that many tasks wait for.
+#[derive(Debug)]
+pub(super) struct Flag(watch::Sender<bool>);
+
+impl Default for Flag {
+    fn default() -> Self {
+        Flag(watch::Sender::new(false))
+    }
+}
+
+impl Flag {
+    fn set(&self) {
+        self.0.send_replace(true);
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    pub(super) async fn wait(&self) {
+        // The sender lives as long as the flag, so this ends only when the flag is set.
+        let _ = self.0.subscribe().wait_for(|set| *set).await;
+    }
+}

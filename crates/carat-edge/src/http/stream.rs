@@ -1,0 +1,113 @@
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::exchange::Peer;
+
+/// One client's connection.
+#[derive(Debug)]
+pub(super) enum ClientStream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl ClientStream {
+    /// The two ends of the connection.
+    pub(super) fn peer(&self) -> Peer {
+        Peer {
+            remote: self.remote_address(),
+            local_port: self.local_port(),
+        }
+    }
+
+    /// The client's address; a client on a Unix socket is on this machine.
+    fn remote_address(&self) -> String {
+        let address = match self {
+            ClientStream::Tcp(stream) => stream
+                .peer_addr()
+                .ok()
+                .map(|address| address.ip().to_canonical()),
+            ClientStream::Unix(_) => None,
+        };
+        address.map_or_else(|| "127.0.0.1".to_owned(), |address| address.to_string())
+    }
+
+    fn local_port(&self) -> u16 {
+        let address = match self {
+            ClientStream::Tcp(stream) => stream.local_addr().ok(),
+            ClientStream::Unix(_) => None,
+        };
+        address.map_or(80, |address| address.port())
+    }
+
+    /// Closes the connection with a reset, so that the client does not mistake a part for the complete
+    /// response, and the kernel buffers nothing for it.
+    pub(super) fn reset(self) {
+        if let ClientStream::Tcp(stream) = &self {
+            // Without the option the connection is closed normally.
+            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+
+    /// Ready when there is something to read, or the client is gone.
+    pub(super) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            ClientStream::Tcp(stream) => stream.poll_read_ready(cx),
+            ClientStream::Unix(stream) => stream.poll_read_ready(cx),
+        }
+    }
+}
+
+macro_rules! either {
+    ($self:ident, $stream:ident => $call:expr) => {
+        match $self.get_mut() {
+            ClientStream::Tcp($stream) => $call,
+            ClientStream::Unix($stream) => $call,
+        }
+    };
+}
+
+impl AsyncRead for ClientStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        either!(self, stream => Pin::new(stream).poll_read(cx, buf))
+    }
+}
+
+impl AsyncWrite for ClientStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        either!(self, stream => Pin::new(stream).poll_write(cx, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        either!(self, stream => Pin::new(stream).poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self, stream => Pin::new(stream).poll_flush(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self, stream => Pin::new(stream).poll_shutdown(cx))
+    }
+}

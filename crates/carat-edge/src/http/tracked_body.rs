@@ -1,0 +1,61 @@
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+
+use super::access::AccessEntry;
+use crate::body::response::OutgoingBody;
+use crate::exchange::ConnectionState;
+
+/// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
+/// over.
+pub(super) struct TrackedBody {
+    body: OutgoingBody,
+    entry: AccessEntry,
+    state: Rc<ConnectionState>,
+}
+
+impl TrackedBody {
+    pub(super) fn new(
+        body: OutgoingBody,
+        entry: AccessEntry,
+        state: Rc<ConnectionState>,
+    ) -> TrackedBody {
+        TrackedBody { body, entry, state }
+    }
+}
+
+impl Body for TrackedBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let piece = ready!(self.body.poll_piece(cx));
+        if let Some(Ok(piece)) = &piece {
+            self.entry.count(piece.len());
+        }
+        Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.length() == Some(0)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body
+            .length()
+            .map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl Drop for TrackedBody {
+    fn drop(&mut self) {
+        self.state.end_message();
+    }
+}

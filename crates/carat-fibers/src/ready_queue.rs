@@ -1,0 +1,147 @@
+//! The fibers that may run, in the order in which they do: round by round. Between two rounds, descriptors and timers are
+//! checked.
+
+use std::collections::VecDeque;
+
+use crate::handle::Handle;
+use crate::waits::Ticket;
+
+/// How many fibers may jump the queue in a small round. Without a bound, two fibers that wake each other would starve the
+/// rest.
+const JUMP_LIMIT: usize = 64;
+
+/// A fiber that may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ready<H> {
+    /// Its wait has ended.
+    Ticket(Ticket),
+    /// It was unblocked before it blocked, which it is about to do.
+    Early(H),
+    /// It switched to another fiber by itself, with `Fiber#raise` or `Fiber#kill`.
+    Stranded(H),
+}
+
+/// The queue in which they wait.
+#[derive(Debug)]
+pub(crate) struct ReadyQueue<H> {
+    ready: VecDeque<Ready<H>>,
+    /// How many of the present round have not run yet; they are in front.
+    round: usize,
+    /// How many of those have jumped the queue; they are in front of the others.
+    jumped: usize,
+    /// How many may still jump.
+    jumps_left: usize,
+}
+
+impl<H> Default for ReadyQueue<H> {
+    fn default() -> Self {
+        ReadyQueue {
+            ready: VecDeque::new(),
+            round: 0,
+            jumped: 0,
+            jumps_left: 0,
+        }
+    }
+}
+
+impl<H: Handle> ReadyQueue<H> {
+    /// Begins a round. It consists of the fibers that are in the queue now; later ones run in the next.
+    pub(crate) fn begin_round(&mut self) {
+        self.round = self.ready.len();
+        self.jumped = 0;
+        self.jumps_left = self.round.max(JUMP_LIMIT);
+    }
+
+    pub(crate) fn push(&mut self, ready: Ready<H>) {
+        self.ready.push_back(ready);
+    }
+
+    /// For a fiber that another one has unblocked: it runs before the others of this round. They might take what it was
+    /// woken for (a lock, a connection of a pool), and it would have to wait anew.
+    pub(crate) fn push_first(&mut self, ready: Ready<H>) {
+        if self.jumps_left == 0 {
+            return self.push(ready);
+        }
+        self.jumps_left -= 1;
+        self.ready.insert(self.jumped, ready);
+        self.jumped += 1;
+        self.round += 1;
+    }
+
+    /// How many have jumped the queue and have not run yet.
+    pub(crate) fn jumped(&self) -> usize {
+        self.jumped
+    }
+
+    /// The next of this round.
+    pub(crate) fn pop(&mut self) -> Option<Ready<H>> {
+        self.round = self.round.checked_sub(1)?;
+        self.jumped = self.jumped.saturating_sub(1);
+        self.ready.pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// Calls `see` with every handle.
+    pub(crate) fn each_handle(&self, see: &mut impl FnMut(H)) {
+        for ready in &self.ready {
+            if let Ready::Early(fiber) | Ready::Stranded(fiber) = ready {
+                see(*fiber);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn popped(queue: &mut ReadyQueue<u32>) -> Vec<u32> {
+        let mut popped = Vec::new();
+        while let Some(Ready::Stranded(fiber)) = queue.pop() {
+            popped.push(fiber);
+        }
+        popped
+    }
+
+    #[test]
+    fn who_joins_during_a_round_runs_in_the_next() {
+        let mut queue = ReadyQueue::default();
+        queue.push(Ready::Stranded(1));
+        queue.begin_round();
+        queue.push(Ready::Stranded(2));
+        assert_eq!(popped(&mut queue), [1]);
+        queue.begin_round();
+        assert_eq!(popped(&mut queue), [2]);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn unblocked_fibers_run_first_and_in_their_own_order() {
+        let mut queue = ReadyQueue::default();
+        for fiber in [1, 2] {
+            queue.push(Ready::Stranded(fiber));
+        }
+        queue.begin_round();
+        queue.push_first(Ready::Stranded(8));
+        queue.push_first(Ready::Stranded(9));
+        assert_eq!(queue.jumped(), 2);
+        assert_eq!(popped(&mut queue), [8, 9, 1, 2]);
+    }
+
+    #[test]
+    fn fibers_that_wake_each_other_starve_nobody() {
+        let mut queue = ReadyQueue::default();
+        queue.push(Ready::Stranded(0));
+        queue.begin_round();
+        let mut runs = 0;
+        queue.push_first(Ready::Stranded(1));
+        while queue.pop() != Some(Ready::Stranded(0)) {
+            runs += 1;
+            queue.push_first(Ready::Stranded(1));
+        }
+        assert_eq!(runs, JUMP_LIMIT);
+    }
+}

@@ -1,0 +1,247 @@
+//! What a scheduler knows: who waits for what, and who may run.
+
+mod expiry;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+
+use crate::handle::Handle;
+use crate::poller::{Armed, PRIORITY, Poller};
+use crate::ready_queue::{Ready, ReadyQueue};
+use crate::selector::Selector;
+use crate::timeouts::Timeouts;
+use crate::timers::{Purpose, Timers};
+use crate::waits::{Outcome, Ticket, Wait, Waits};
+
+/// What a fiber waits for.
+#[derive(Debug, Default)]
+pub struct WaitRequest<'a> {
+    /// How long it waits at most; `None` for ever.
+    pub limit: Option<Duration>,
+    /// Whether [`SchedulerState::unblock`] ends the wait.
+    pub is_block: bool,
+    /// Descriptors, each with the events that end the wait, as `poll` numbers them.
+    pub descriptors: &'a [(RawFd, u16)],
+    /// Whether the wait ends as soon as the other fibers have run.
+    pub is_yield: bool,
+}
+
+/// One thread's waits, timers and queue.
+#[derive(Debug)]
+pub struct SchedulerState<H, P> {
+    waits: Waits<H>,
+    timers: Timers,
+    timeouts: Timeouts<H>,
+    queue: ReadyQueue<H>,
+    selector: Option<Selector<P>>,
+    /// The fiber that waits until it is the only one.
+    last: Option<Ticket>,
+}
+
+impl<H, P> Default for SchedulerState<H, P> {
+    fn default() -> Self {
+        SchedulerState {
+            waits: Waits::default(),
+            timers: Timers::default(),
+            timeouts: Timeouts::default(),
+            queue: ReadyQueue::default(),
+            selector: None,
+            last: None,
+        }
+    }
+}
+
+impl<H: Handle, P: Poller> SchedulerState<H, P> {
+    /// Begins a wait.
+    pub fn enter(
+        &mut self,
+        fiber: H,
+        request: &WaitRequest<'_>,
+        now: Instant,
+    ) -> Result<Ticket, P::Error> {
+        let mut wait = Wait::new(fiber);
+        wait.is_block = request.is_block;
+        wait.deadline = request.limit.and_then(|limit| now.checked_add(limit));
+        let deadline = wait.deadline;
+        let ticket = self.waits.add(wait);
+        for &(number, events) in request.descriptors {
+            if let Err(error) = self.watch(ticket, number, events) {
+                self.leave(ticket);
+                return Err(error);
+            }
+        }
+        if let Some(deadline) = deadline {
+            self.timers.add(deadline, Purpose::Wait(ticket));
+        }
+        if request.is_yield {
+            self.wake(ticket, Outcome::Unblocked);
+        }
+        Ok(ticket)
+    }
+
+    /// Begins a wait for the end of all others.
+    pub fn enter_last(&mut self, fiber: H) -> Ticket {
+        let ticket = self.waits.add(Wait::new(fiber));
+        self.last = Some(ticket);
+        ticket
+    }
+
+    /// Wakes the fiber that waits for the end of all others, if they have ended.
+    pub fn wake_last(&mut self) {
+        if self.waits.len() != 1 || !self.queue.is_empty() {
+            return;
+        }
+        if let Some(ticket) = self.last.take() {
+            self.wake(ticket, Outcome::Unblocked);
+        }
+    }
+
+    fn watch(&mut self, ticket: Ticket, number: RawFd, events: u16) -> Result<(), P::Error> {
+        if self.selector()?.watch(number, ticket, events)? == Armed::AlwaysReady {
+            let ready = events & !PRIORITY;
+            if ready != 0 {
+                self.wake(ticket, Outcome::Ready(ready));
+            }
+        } else if let Some(wait) = self.waits.get_mut(ticket) {
+            match wait.descriptor {
+                None => wait.descriptor = Some(number),
+                Some(_) => wait.others.push(number),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a wait, and returns why it has ended; `None` when nothing has woken the fiber.
+    pub fn leave(&mut self, ticket: Ticket) -> Option<Outcome<H>> {
+        let wait = self.waits.remove(ticket)?;
+        if let Some(deadline) = wait.deadline {
+            self.timers.cancel(deadline, Purpose::Wait(ticket));
+        }
+        if let Some(selector) = &mut self.selector {
+            for number in wait.descriptor.into_iter().chain(wait.others) {
+                selector.unwatch(number, ticket);
+            }
+        }
+        wait.outcome
+    }
+
+    /// Wakes a fiber that waits; the first reason counts.
+    fn wake(&mut self, ticket: Ticket, outcome: Outcome<H>) {
+        let Some(wait) = self.waits.get_mut(ticket) else {
+            return;
+        };
+        if wait.outcome.is_none() {
+            wait.outcome = Some(outcome);
+            self.queue.push(Ready::Ticket(ticket));
+        }
+    }
+
+    /// Whether something has ended this wait.
+    pub fn is_woken(&self, ticket: Ticket) -> bool {
+        let wait = self.waits.get(ticket);
+        wait.is_some_and(|wait| wait.outcome.is_some())
+    }
+
+    /// Wakes the fibers that wait for this descriptor, which is about to be closed. Returns whether there were any.
+    pub fn close(&mut self, number: RawFd) -> bool {
+        let selector = self.selector.as_mut();
+        let waiters = selector.map_or_else(Vec::new, |selector| selector.forget(number));
+        for ticket in &waiters {
+            self.wake(*ticket, Outcome::Closed);
+        }
+        !waiters.is_empty()
+    }
+
+    /// Ends all waits.
+    pub fn cancel(&mut self) {
+        for ticket in self.waits.tickets() {
+            self.wake(ticket, Outcome::Cancelled);
+        }
+    }
+
+    /// Whether no fiber waits and none may run.
+    pub fn is_over(&self) -> bool {
+        self.waits.len() == 0 && self.queue.is_empty()
+    }
+
+    /// How many fibers wait.
+    pub fn wait_count(&self) -> usize {
+        self.waits.len()
+    }
+
+    /// The selector, opened when it is first needed.
+    pub fn selector(&mut self) -> Result<&mut Selector<P>, P::Error> {
+        let selector = match self.selector.take() {
+            Some(selector) => selector,
+            None => Selector::new(P::open()?),
+        };
+        Ok(self.selector.insert(selector))
+    }
+
+    /// Ends the wait of whoever waits for events.
+    pub fn notify(&self) {
+        if let Some(selector) = &self.selector {
+            selector.poller().notify();
+        }
+    }
+
+    /// Whether the poller has this descriptor, or had its number.
+    pub fn watches(&self, number: RawFd) -> bool {
+        let selector = self.selector.as_ref();
+        selector.is_some_and(|selector| selector.is_registered(number))
+    }
+
+    /// Whether no fiber waits for a descriptor.
+    pub fn watches_nothing(&self) -> bool {
+        self.selector.as_ref().is_none_or(Selector::is_idle)
+    }
+
+    /// Wakes the fibers that wait for these events, each with the token of its descriptor.
+    pub fn deliver(&mut self, events: impl Iterator<Item = (u64, u16)>) {
+        let Some(mut selector) = self.selector.take() else {
+            return;
+        };
+        for (token, flags) in events {
+            selector.deliver(token, flags, |ticket, ready| {
+                self.wake(ticket, Outcome::Ready(ready));
+            });
+        }
+        self.selector = Some(selector);
+    }
+
+    /// Closes the poller.
+    pub fn close_selector(&mut self) {
+        self.selector = None;
+    }
+
+    /// In a forked process only the fiber that forked goes on. The others belong to the parent, and so do the kernel's
+    /// objects, of which this process closes its copies.
+    pub fn start_over(&mut self, fiber: H) {
+        self.timeouts.retain(fiber);
+        let timeouts = std::mem::take(&mut self.timeouts);
+        *self = SchedulerState::default();
+        for (number, timeout) in timeouts.iter() {
+            self.timers.add(timeout.deadline, Purpose::Timeout(number));
+        }
+        self.timeouts = timeouts;
+    }
+
+    /// Calls `see` with every handle that is known here.
+    pub fn each_handle(&self, mut see: impl FnMut(H)) {
+        for wait in self.waits.iter() {
+            see(wait.fiber);
+            if let Some(Outcome::Raised(exception)) = wait.outcome {
+                see(exception);
+            }
+        }
+        self.queue.each_handle(&mut see);
+        for (_, timeout) in self.timeouts.iter() {
+            for handle in [timeout.fiber, timeout.exception, timeout.message] {
+                see(handle);
+            }
+        }
+    }
+}

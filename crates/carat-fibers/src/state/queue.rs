@@ -1,0 +1,98 @@
+//! Which fiber runs next.
+
+use super::SchedulerState;
+use crate::handle::Handle;
+use crate::poller::Poller;
+use crate::ready_queue::Ready;
+use crate::waits::Outcome;
+
+impl<H: Handle, P: Poller> SchedulerState<H, P> {
+    /// Wakes a fiber that blocks, or is about to. It alone is given what it waited for (a lock, an element), so this counts
+    /// more than a limit that was reached before it could run.
+    pub fn unblock(&mut self, fiber: H) {
+        let Some(ticket) = self.waits.of_fiber(fiber) else {
+            self.queue.push(Ready::Early(fiber));
+            return;
+        };
+        let Some(wait) = self.waits.get_mut(ticket).filter(|wait| wait.is_block) else {
+            return;
+        };
+        match wait.outcome {
+            None => {
+                wait.outcome = Some(Outcome::Unblocked);
+                self.queue.push_first(Ready::Ticket(ticket));
+            }
+            Some(Outcome::TimedOut) => wait.outcome = Some(Outcome::Unblocked),
+            Some(Outcome::Expired(number)) => {
+                wait.outcome = Some(Outcome::Unblocked);
+                self.timeouts.postpone(number);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Raises `exception` in a fiber that waits. Returns whether it waits.
+    pub fn interrupt(&mut self, fiber: H, exception: H) -> bool {
+        let Some(ticket) = self.waits.of_fiber(fiber) else {
+            return false;
+        };
+        self.wake(ticket, Outcome::Raised(exception));
+        true
+    }
+
+    /// Queues a fiber that switched to another by itself.
+    pub fn strand(&mut self, fiber: H) {
+        self.queue.push(Ready::Stranded(fiber));
+    }
+
+    /// Queues a fiber: one that blocks, or one that has not begun, which does not wait here.
+    pub fn push(&mut self, fiber: H) {
+        if !self.rouse(fiber) {
+            self.strand(fiber);
+        }
+    }
+
+    /// Wakes a fiber that blocks. Returns whether it waits here.
+    pub fn rouse(&mut self, fiber: H) -> bool {
+        let is_waiting = self.waits.of_fiber(fiber).is_some();
+        if is_waiting {
+            self.unblock(fiber);
+        }
+        is_waiting
+    }
+
+    /// The next fiber of the present round, and whether it waits here.
+    pub fn pop(&mut self) -> Option<(H, bool)> {
+        while let Some(ready) = self.queue.pop() {
+            let ticket = match ready {
+                Ready::Stranded(fiber) => return Some((fiber, false)),
+                Ready::Ticket(ticket) => Some(ticket),
+                Ready::Early(fiber) => self.waits.of_fiber(fiber),
+            };
+            let Some(wait) = ticket.and_then(|ticket| self.waits.get_mut(ticket)) else {
+                continue;
+            };
+            let is_woken = wait.outcome.is_some();
+            if is_woken == matches!(ready, Ready::Ticket(_)) && (is_woken || wait.is_block) {
+                wait.outcome.get_or_insert(Outcome::Unblocked);
+                return Some((wait.fiber, true));
+            }
+        }
+        None
+    }
+
+    /// Begins a round with the fibers that may run now.
+    pub fn begin_round(&mut self) {
+        self.queue.begin_round();
+    }
+
+    /// How many fibers that others have unblocked run next.
+    pub fn woken(&self) -> usize {
+        self.queue.jumped()
+    }
+
+    /// Whether a fiber may run.
+    pub fn is_busy(&self) -> bool {
+        !self.queue.is_empty()
+    }
+}

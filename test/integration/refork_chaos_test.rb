@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Processes are killed at every step from one generation to the next while clients are served.
+class ReforkChaosTest < Support::IntegrationTest
+  APP = <<~'RUBY'
+    run(lambda do |env|
+      sleep 0.01 if env["PATH_INFO"].end_with?("7")
+      [200, {}, [env["PATH_INFO"]]]
+    end)
+  RUBY
+  # Each step takes long enough that somebody can be killed in it.
+  CONFIG = "on_worker_boot { sleep 0.3 }\nbefore_refork { sleep 0.3 }\n"
+  # The lines of a refork, in their order, and who is killed when each is written: whom it names, or the mold.
+  STEPS = [
+    [/is to be replaced .* pid=(\d+) reason="it becomes the next mold/, :named],
+    [/is to be the next mold .* pid=(\d+) /, :mold],
+    [/mold ready gen=\d+ pid=(\d+) /, :none], # the one that was on its way takes over
+    [/is to be replaced .* pid=(\d+) reason="there is a newer mold/, :named],
+    [/is to be the next mold .* pid=(\d+) /, :none],
+    [/mold ready gen=\d+ pid=(\d+) /, :named], # the other workers are not replaced yet
+    [/mold ready gen=\d+ pid=(\d+) /, :none],
+    [/is to be the next mold .* pid=(\d+) /, :named]
+  ].freeze
+
+  def test_every_get_is_answered_whoever_is_killed
+    server = serve(APP, workers: 3, threads: 2, args: %w[--refork 100], config: CONFIG)
+    await_workers(server, 3)
+    done = false
+    clients = Array.new(3) { |number| Thread.new { outcomes_until(server, "/#{number}-") { done } } }
+    kill_at_every_step(server)
+    done = true
+
+    assert_equal [200], clients.flat_map { |client| client.value.values }.uniq
+    eventually(message: "a mold and its workers") { whole?(server) }
+    assert_equal 0, server.stop.exitstatus
+    await_emptiness(server)
+  ensure
+    done = true
+  end
+
+  private
+
+  def outcomes_until(server, prefix)
+    client = server.connect
+    outcomes = {}
+    until yield
+      path = "#{prefix}#{outcomes.size}"
+      client.request("GET", path)
+      outcomes[path] = client.read_response.status
+    end
+    outcomes
+  end
+
+  def kill_at_every_step(server)
+    seen = server.log.size
+    STEPS.each do |line, victim|
+      found = eventually(message: line.inspect) { server.log.match(line, seen) }
+      seen = found.end(0)
+      mold = found.pre_match.scan(/mold ready gen=\d+ pid=(\d+)/).flatten.last
+      victims = { named: found[1], mold: mold, none: nil }
+      Support::ProcessTree.kill([*victims.fetch(victim)].map(&:to_i))
+    end
+  end
+
+  def whole?(server)
+    titles = server.children.map { |pid| Support::ProcessTree.title(pid) }
+    titles.grep(/worker=/).size == 3 && titles.grep(/mold gen=/).size == 1
+  end
+end

@@ -55,7 +55,7 @@ class BootTest < Support::IntegrationTest
   WORKERS = 'a number of workers up to 10000, such as 2, 1..8 or "auto"'
 
   def test_wrong_values_are_told_with_their_place
-    assert_boot_fails 78, "-w: \"many\" is not #{WORKERS}\n", args: %w[-w many]
+    assert_boot_fails 78, "--workers: \"many\" is not #{WORKERS}\n", args: %w[-w many]
     assert_boot_fails 78, "WEB_CONCURRENCY: \"many\" is not #{WORKERS}\n",
                       env: { "WEB_CONCURRENCY" => "many" }
     assert_boot_fails 78, "carat.rb:2: workers: \"many\" is not #{WORKERS}\n",

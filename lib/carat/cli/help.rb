@@ -1,71 +1,64 @@
 # frozen_string_literal: true
 
-require_relative "../config/options"
+require_relative "../config/config_error"
+require_relative "../config/spelling"
+require_relative "subcommand"
+require_relative "subcommands"
 
 module Carat
   module CLI
-    # The text of `carat --help`.
+    # `carat help`.
     class Help
-      WIDTH = 80
-      INDENT = 38
-      HEAD = <<~TEXT
-        Usage: carat [options] [config.ru]
-               carat check [options] [config.ru]    validate the configuration and exit
-               carat doctor [options] [config.ru]   look at the machine as well and exit
-               carat memory [--json]                show what a running server weighs
-                                                    (carat memory --help says more)
-      TEXT
+      include Subcommand
+
+      USAGE = "help [subcommand]"
+      SUMMARY = "Shows this text, or the help of a subcommand."
       FOOT = <<~TEXT
-        An option may also stand in carat.rb (or config/carat.rb), such as `workers 2`,
-        or in the environment, such as CARAT_WORKERS=2. A flag wins over the file, the
+        carat.rb (or config/carat.rb) may set the same options, such as `workers 2`, and
+        so may the environment, such as CARAT_WORKERS=2. A flag wins over the file, the
         file over the environment. Sizes are bytes or "64KB", "1GB" (powers of 1024);
         times are seconds or "500ms", "5m". ADDRESS is tcp://HOST:PORT,
         unix:///PATH?mode=0660 or fd://NUMBER.
       TEXT
-      HARD_SPACE = "\u00a0"
-      private_constant :HEAD, :FOOT, :HARD_SPACE
+      private_constant :FOOT
 
-      # Returns the text, in lines of at most WIDTH columns.
-      def to_s
-        [HEAD, *groups, general, FOOT].join("\n")
+      class << self
+        # Returns the text of `carat --help`; `flags` are the Flags of all options.
+        def overview(flags)
+          <<~TEXT
+            Usage: carat [options] [config.ru]
+                   carat SUBCOMMAND [options]
+
+            Subcommands (carat help SUBCOMMAND says more):
+            #{subcommands}
+
+            #{flags}
+
+            #{FOOT}
+          TEXT
+            .chomp
+        end
+
+        private
+
+        def subcommands
+          width = Subcommands::NAMES.map(&:length).max
+          Subcommands::NAMES.map { |name| "  #{name.ljust(width)}  #{Subcommands.fetch(name)::SUMMARY}" }.join("\n")
+        end
+      end
+
+      # Prints the help of the subcommand that is the argument. Raises ConfigError when there is no such subcommand.
+      def run
+        name = single_argument("subcommand") || Subcommands::DEFAULT
+        say(subcommand(name).new([], env: @env, out: @out).help)
       end
 
       private
 
-      def groups
-        Config::Options.from(:flag).group_by(&:group).map do |group, options|
-          entries = options.map { |option| entry(flags(option), description(option)) }
-          "#{group}:\n#{entries.join}"
-        end
-      end
+      def subcommand(name)
+        return Subcommands.fetch(name) if Subcommands::NAMES.include?(name)
 
-      def general
-        "General:\n#{entry("-h, --help", "Show this text.")}#{entry("-v, --version", "Show the version.")}"
-      end
-
-      def flags(option)
-        long = option.boolean? ? "--[no-]#{option.flag[2..]}" : "#{option.flag} #{option.metavar}"
-        option.short ? "#{option.short}, #{long}" : "    #{long}"
-      end
-
-      def description(option)
-        variables = option.env&.join(", ")
-        extra = " (#{variables})" if variables
-        "#{option.doc[..-2]}#{extra} #{unbroken("[#{option.default_words}]")}"
-      end
-
-      def entry(flags, text)
-        first, *others = wrap(text)
-        lines = ["  #{flags}".ljust(INDENT) + first, *others.map { |line| (" " * INDENT) + line }]
-        "#{lines.join("\n")}\n"
-      end
-
-      def wrap(text)
-        text.scan(/\S.{0,#{WIDTH - INDENT - 1}}(?=\s|\z)/).map { |line| line.tr(HARD_SPACE, " ") }
-      end
-
-      def unbroken(text)
-        text.tr(" ", HARD_SPACE)
+        raise Config::ConfigError, "#{name}: no such subcommand#{Config::Spelling.hint(name, Subcommands::NAMES)}"
       end
     end
   end

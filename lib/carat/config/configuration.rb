@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../cli/command_line"
 require_relative "config_file"
 require_relative "hooks"
 require_relative "options"
@@ -17,9 +16,10 @@ module Carat
       # Absolute path of the config file that was read, or nil.
       attr_reader :config_path
 
-      # Reads flags, the config file and `env`; see #initialize. Raises ConfigError.
-      def self.from_argv(argv, env: ENV)
-        new(CLI::CommandLine.new(argv).settings, env)
+      # Reads the words of a command line that Flags#words returned, the config file and `env`; see #initialize. Raises
+      # ConfigError.
+      def self.from_words(words, env: ENV)
+        new(Settings.from_words(words), env)
       end
 
       # `flags` are Settings; `env` is ENV or a Hash, in which RACK_ENV (and RAILS_ENV, where Carat was told which

@@ -2,17 +2,26 @@
 
 require_relative "config_error"
 require_relative "invalid_value"
+require_relative "options"
 
 module Carat
   module Config
     # The options that one source has set, already parsed.
     class Settings
+      # Returns the settings of words such as `workers=2`. Raises KeyError for an unknown name, and ConfigError.
+      def self.from_words(words)
+        words.each_with_object(new) do |word, settings|
+          name, value = word.split("=", 2)
+          settings.set(Options.fetch(name.to_sym), value, name)
+        end
+      end
+
       def initialize
         @values = {}
       end
 
-      # Sets `option`; a list grows instead. Raises ConfigError whose message begins with `place`, also when the
-      # settings are frozen.
+      # Sets `option`; adds to it when it is a list. Raises ConfigError, whose message begins with `place`, for a wrong
+      # value, and when the settings are frozen.
       def set(option, value, place)
         raise ConfigError, "#{place}: comes too late, the configuration has been read" if frozen?
 
@@ -22,6 +31,7 @@ module Carat
         raise ConfigError, "#{place}: #{e.message}"
       end
 
+      # Whether this source has set the option called `name`.
       def key?(name)
         @values.key?(name)
       end

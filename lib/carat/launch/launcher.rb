@@ -17,11 +17,11 @@ module Carat
       LIBRARY = File.expand_path("../..", __dir__)
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
 
-      # `configuration` is a Configuration; `argv` are the words from which the mold reads it again; `edge` is the path
+      # `configuration` is a Configuration; `words` are the words from which the mold reads it again; `edge` is the path
       # of the edge program, or nil when it is not built.
-      def initialize(configuration, argv, edge: NativePath.edge)
+      def initialize(configuration, words, edge: NativePath.edge)
         @configuration = configuration
-        @argv = argv
+        @words = words
         @edge = edge
         @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
       end
@@ -57,7 +57,7 @@ module Carat
 
       def mold_command
         paths = [LIBRARY, NativePath.directory].compact.uniq.flat_map { |path| ["-I", path] }
-        [RbConfig.ruby, *paths, "-r", "carat/processes/mold", "-e", BOOT, "--", *@argv]
+        [RbConfig.ruby, *paths, "-r", "carat/processes/mold", "-e", BOOT, "--", *@words]
       end
     end
   end

@@ -29,17 +29,17 @@ module Carat
 
       # Runs the mold, and in each process that is forked of it what that is: a Worker, and after a Promotion a Forker
       # again. Each begins where the last one has returned, so that nothing piles up however many generations there are.
-      # `argv` are the words after `carat`.
-      def self.start(argv)
+      # `words` are those of Flags#words.
+      def self.start(words)
         Launch::MoldEnvironment.restore(ENV)
-        role = new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), argv)
+        role = new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), words)
         role = role.run while role
       end
 
       # `control` is a Native::Control.
-      def initialize(control, argv)
+      def initialize(control, words)
         @control = control
-        @argv = argv
+        @words = words
         @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
@@ -68,7 +68,7 @@ module Carat
       end
 
       def load
-        @configuration = Config::Configuration.from_argv(@argv)
+        @configuration = Config::Configuration.from_words(@words)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         app = Warmup::Application.load(@configuration[:rackup])
         Warmup::FiberIsolation.establish(@configuration[:fibers]) if @configuration[:fibers]

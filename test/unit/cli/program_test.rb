@@ -15,15 +15,15 @@ module Carat
 
     # Stands where the launcher is, and remembers what it was given instead of becoming the edge.
     class LauncherDouble
-      attr_reader :configuration, :argv
+      attr_reader :configuration, :words
 
       def initialize(problem = nil)
         @problem = problem
       end
 
-      def new(configuration, argv)
+      def new(configuration, words)
         @configuration = configuration
-        @argv = argv
+        @words = words
         self
       end
 
@@ -37,7 +37,7 @@ module Carat
 
       assert_equal 0, run_cli("-w2", launcher:)
       assert_equal 2..2, launcher.configuration[:workers]
-      assert_equal ["-w2"], launcher.argv
+      assert_equal ["workers=2"], launcher.words
     end
 
     def test_a_launch_that_fails_is_one_line_and_status_1
@@ -68,14 +68,36 @@ module Carat
       assert_includes @out.string, "workers 1, fibers 256, tcp"
     end
 
+    def test_the_argument_is_the_rackup_file
+      write("other.ru", "")
+
+      [%w[other.ru -w2], %w[-- other.ru], %w[serve other.ru]].each do |words|
+        launcher = LauncherDouble.new
+        run_cli(*words, launcher:)
+        assert_equal path("other.ru"), launcher.configuration[:rackup]
+        assert_includes launcher.words, "rackup=other.ru"
+      end
+    end
+
+    def test_an_argument_that_is_no_file_is_refused
+      assert_equal [78, "carat: there is no file #{path("b.ru")}; " \
+                        "start carat beside it, or name one: carat path/to/config.ru\n"], outcome("b.ru")
+      assert_equal [78, "b.ru: one rackup file is enough\n"], outcome("config.ru", "b.ru")
+    end
+
+    def test_a_mistyped_subcommand_gets_a_hint
+      assert_equal [78, "chekc: no such subcommand or file; did you mean check?\n"], outcome("chekc")
+      assert_equal [78, "memroy: no such subcommand or file; did you mean memory?\n"], outcome("memroy", "-w2")
+    end
+
     def test_check_finds_what_is_wrong
-      assert_equal [78, "-b: \"9292\" is not an address; write #{Config::Type::Address::FORMS}\n"],
+      assert_equal [78, "--bind: \"9292\" is not an address; write #{Config::Type::Address::FORMS}\n"],
                    outcome("check", "-b", "9292")
     end
 
     def test_doctor_prints_a_line_for_each_check
       assert_equal 0, run_cli("doctor", "--spool-dir", @workplace)
-      assert_equal 1 + CLI::Doctor::CHECKS.size, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size
+      assert_equal 1 + CLI::Doctor::Examination::CHECKS.size, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size
     end
 
     def test_doctor_fails_when_there_is_a_problem_and_when_the_configuration_is_wrong
@@ -88,29 +110,9 @@ module Carat
       File.delete("config.ru")
 
       assert_equal 0, run_cli("--help")
-      assert_equal CLI::Help.new.to_s, @out.string
+      assert_match(/\AUsage: carat /, @out.string)
       assert_equal 0, run_cli("--version")
       assert_equal "carat #{VERSION}\n", @out.string
-    end
-
-    def test_memory_says_in_one_line_that_no_server_runs
-      File.delete("config.ru")
-
-      assert_equal [1, "carat: no server of yours has a control socket in #{@workplace}; " \
-                       "name the socket with --control-socket\n"], outcome("memory", "--spool-dir", @workplace)
-      assert_equal [1, "carat: #{path("carat.sock")}: no server listens there\n"],
-                   outcome("memory", "--control-socket", "carat.sock")
-    end
-
-    def test_memory_looks_where_the_configuration_says
-      write("carat.rb", "control_socket \"here.sock\"\n")
-
-      assert_equal [1, "carat: #{path("here.sock")}: no server listens there\n"], outcome("memory")
-    end
-
-    def test_help_for_one_command
-      assert_equal 0, run_cli("memory", "--help")
-      assert_equal CLI::MemoryHelp.new.to_s, @out.string
     end
 
     def test_the_command_exits_with_the_status
@@ -128,10 +130,10 @@ module Carat
       [run_cli(...), @err.string]
     end
 
-    def run_cli(*words, env: {}, launcher: LauncherDouble.new)
+    def run_cli(*words, env: {}, **options)
       @out = StringIO.new
       @err = StringIO.new
-      CLI::Program.new(words, env:, out: @out, err: @err, launcher:).run
+      CLI::Program.new(words, env:, out: @out, err: @err, **options).run
     end
 
     def command(*words)

@@ -3,6 +3,7 @@
 require "json"
 require "minitest/autorun"
 require "carat/config/configuration"
+require "carat/config/flags"
 require_relative "../../support/workplace"
 
 module Carat
@@ -54,7 +55,7 @@ module Carat
       write("carat.rb", "workers ENV['RACK_ENV'] == 'test' ? 4 : 1\n")
       rack_env = ENV.fetch("RACK_ENV", nil)
 
-      assert_equal 4..4, Config::Configuration.from_argv(%w[-e test])[:workers]
+      assert_equal 4..4, Config::Configuration.from_words(%w[environment=test])[:workers]
     ensure
       ENV["RACK_ENV"] = rack_env
       ENV.delete("RAILS_ENV")
@@ -111,7 +112,7 @@ module Carat
 
       assert_refused "rackup: there is no file #{path("config.ru")}; " \
                      "start carat beside it, or name one: carat path/to/config.ru"
-      assert_refused "-C: there is no file #{path("no.rb")}", "-C", "no.rb"
+      assert_refused "--config: there is no file #{path("no.rb")}", "-C", "no.rb"
       assert_refused "CARAT_CONFIG: there is no file #{path("no.rb")}", env: { "CARAT_CONFIG" => "no.rb" }
     end
 
@@ -122,7 +123,9 @@ module Carat
     private
 
     def configure(*words, env: {})
-      Config::Configuration.from_argv(words, env:)
+      flags = Config::Flags.new
+      flags.parse(words)
+      Config::Configuration.new(flags.settings, env)
     end
 
     def values(settings, *names)

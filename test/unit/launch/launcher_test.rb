@@ -28,12 +28,12 @@ module Carat
       require "carat/config/configuration"
       require "carat/launch/launcher"
       module Carat
-        Launch::Launcher.new(Config::Configuration.from_argv(ARGV), ARGV, edge: File.expand_path("edge")).launch
+        Launch::Launcher.new(Config::Configuration.from_words(ARGV), ARGV, edge: File.expand_path("edge")).launch
       end
     RUBY
 
     def test_the_edge_gets_its_options_the_mold_command_the_version_and_the_directory
-      settings = launcher("-w2", "-t5").edge_settings
+      settings = launcher("workers=2", "threads=5").edge_settings
 
       beside = %i[mold_command mold_environment version directory]
 
@@ -42,11 +42,11 @@ module Carat
     end
 
     def test_the_mold_is_started_with_the_same_words
-      command = launcher("-w2", "--", "config.ru").edge_settings[:mold_command]
+      command = launcher("workers=2", "rackup=config.ru").edge_settings[:mold_command]
 
       assert_equal [RbConfig.ruby, "-I", LIBRARY], command.first(3)
-      assert_equal ["-r", "carat/processes/mold", "-e", Launch::Launcher::BOOT, "--", "-w2", "--", "config.ru"],
-                   command.last(8)
+      assert_equal ["-r", "carat/processes/mold", "-e", Launch::Launcher::BOOT, "--", "workers=2", "rackup=config.ru"],
+                   command.last(7)
     end
 
     def test_an_edge_that_is_missing_is_one_line
@@ -62,7 +62,7 @@ module Carat
     end
 
     def test_the_edge_takes_over_the_process
-      report, pid = launch("-w2")
+      report, pid = launch("workers=2")
 
       assert_equal pid.to_s, report["pid"]
       assert_equal "2..2", JSON.parse(report["settings"])["workers"]
@@ -72,7 +72,7 @@ module Carat
     def test_inherited_sockets_are_renumbered_and_the_ready_descriptor_is_open_once
       TCPServer.open("127.0.0.1", 0) do |server|
         IO.pipe do |_reader, writer|
-          report, pid = launch("--ready-fd", "3", "-b", "fd://9", "-b", "tcp://127.0.0.1:0", 9 => server, 3 => writer)
+          report, pid = launch("ready_fd=3", "bind=fd://9", "bind=tcp://127.0.0.1:0", 9 => server, 3 => writer)
           settings = JSON.parse(report["settings"])
 
           assert_equal [["fd://3", "tcp://127.0.0.1:0"], 4], settings.values_at("bind", "ready_fd")
@@ -87,7 +87,7 @@ module Carat
     private
 
     def launcher(*words, edge: "carat-edge")
-      Launch::Launcher.new(Config::Configuration.from_argv(words, env: {}), words, edge:)
+      Launch::Launcher.new(Config::Configuration.from_words(words, env: {}), words, edge:)
     end
 
     # Returns what the edge told, by the first word (two for descriptors), and the process id it was started as.

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "carat/cli/doctor"
+require "carat/cli/doctor/examination"
+require "carat/cli/doctor/finding"
 
 module Carat
-  class DoctorTest < Minitest::Test
+  class ExaminationTest < Minitest::Test
     # A check that has found what the configuration says.
     class Parrot
       def initialize(configuration)
@@ -17,21 +18,24 @@ module Carat
     end
 
     def test_each_check_has_its_line
-      doctor = CLI::Doctor.new({ level: :warning }, checks: [Parrot, Parrot])
+      examination = CLI::Doctor::Examination.new({ level: :warning }, checks: [Parrot, Parrot])
 
-      assert_equal ["warning  parrot: has spoken"] * 2, doctor.findings.map(&:to_s)
+      assert_equal ["warning  parrot: has spoken"] * 2, examination.findings.map(&:to_s)
     end
 
     def test_only_a_problem_is_not_healthy
-      healthy = %i[ok warning problem].map { |level| CLI::Doctor.new({ level: }, checks: [Parrot]).healthy? }
+      healthy = %i[ok warning problem].map do |level|
+        CLI::Doctor::Examination.new({ level: }, checks: [Parrot]).healthy?
+      end
 
       assert_equal [true, true, false], healthy
     end
 
     def test_every_file_of_a_check_is_in_the_table
-      files = Dir.children(File.expand_path("../../../lib/carat/cli/doctor", __dir__)) - ["finding.rb"]
+      directory = File.expand_path("../../../../lib/carat/cli/doctor", __dir__)
+      files = Dir.children(directory) - %w[examination.rb finding.rb]
 
-      assert_equal files.sort, CLI::Doctor::CHECKS.map { |check| file_of(check) }.sort
+      assert_equal files.sort, CLI::Doctor::Examination::CHECKS.map { |check| file_of(check) }.sort
     end
 
     private

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "carat/cli/memory_table"
+require "carat/cli/memory/table"
 
 module Carat
-  class MemoryTableTest < Minitest::Test
+  class TableTest < Minitest::Test
     MIB = 1024 * 1024
 
     def self.process(role, number, figures: nil, sizes: [20, 10, 5])
@@ -28,7 +28,7 @@ module Carat
     }.freeze
 
     def test_what_a_terminal_would_obey_is_escaped
-      text = CLI::MemoryTable.new(REPORT.merge("version" => "\e]0;x\a\u009B2J\r")).to_s
+      text = CLI::Memory::Table.new(REPORT.merge("version" => "\e]0;x\a\u009B2J\r")).to_s
 
       assert_includes text, 'carat \\e]0;x\\a\\u009B2J\\r, pid'
       refute_match(/[^[:print:]\n]/, text)
@@ -81,7 +81,7 @@ module Carat
     private
 
     def text(report = REPORT)
-      "#{CLI::MemoryTable.new(report)}\n"
+      "#{CLI::Memory::Table.new(report)}\n"
     end
   end
 end

@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+module Carat
+  module CLI
+    class Memory
+      # What `carat memory` prints: the server's report as a table.
+      class Table
+        MIB = 1024.0 * 1024
+        NOTHING = "-"
+        # The head of each column, and how its cell is read from a process of the report.
+        COLUMNS = {
+          "process" => ->(row) { [row["role"], row["number"]].compact.join(" ") },
+          "gen" => ->(row) { row["generation"] },
+          "pid" => ->(row) { row["pid"] },
+          "PSS" => ->(row) { mib(row.dig("memory", "pss")) },
+          "private" => ->(row) { mib(row.dig("memory", "private")) },
+          "shared" => ->(row) { mib(row.dig("memory", "shared")) },
+          "swap" => ->(row) { mib(row.dig("memory", "swap")) },
+          "sharing" => ->(row) { percent(row.dig("memory", "sharing_percent")) },
+          "heap" => ->(row) { mib(row.dig("figures", "heap", "bytes")) },
+          "live" => ->(row) { row.dig("figures", "heap", "live_slots") },
+          "free" => ->(row) { row.dig("figures", "heap", "free_slots") },
+          "malloc" => ->(row) { mib(row.dig("figures", "allocator", "allocated")) },
+          "allocator" => ->(row) { row.dig("figures", "allocator", "name") },
+          "GC" => ->(row) { percent(share(row.dig("figures", "gc", "time_share"))) },
+          "requests" => ->(row) { row["requests"] }
+        }.freeze
+        private_constant :MIB, :NOTHING
+
+        class << self
+          def mib(bytes)
+            format("%.1f", bytes / MIB) if bytes
+          end
+
+          def percent(number)
+            format("%.1f%%", number) if number
+          end
+
+          def share(fraction)
+            fraction * 100 if fraction
+          end
+        end
+
+        # `report` is what GET /memory answers, parsed.
+        def initialize(report)
+          @report = report
+          @processes = report.fetch("processes")
+        end
+
+        # What a terminal would obey is escaped.
+        def to_s
+          [heading, *lines, "", *summary].join("\n").gsub(/[^[:print:]\n]/) { |character| character.dump[1..-2] }
+        end
+
+        private
+
+        def heading
+          "carat #{@report["version"]}, pid #{@report["pid"]}; sizes in MiB, slots in numbers"
+        end
+
+        def lines
+          rows = [COLUMNS.keys, *@processes.map { |process| COLUMNS.values.map { |cell| cell.call(process) } }, total]
+          rows = rows.map { |row| row.map { |cell| (cell || NOTHING).to_s } }
+          widths = rows.transpose.map { |column| column.map(&:length).max }
+          rows.map { |row| aligned(row, widths) }
+        end
+
+        # The first column begins on the left, numbers end on the right.
+        def aligned((first, *others), (width, *widths))
+          [first.ljust(width), *others.zip(widths).map { |cell, size| cell.rjust(size) }].join("  ").rstrip
+        end
+
+        def total
+          cells = { "process" => "total", "requests" => @processes.sum { |process| process["requests"].to_i } }
+          { "PSS" => "pss", "private" => "private", "shared" => "shared", "swap" => "swap" }.each do |column, name|
+            cells[column] = mib(@report.dig("totals", name))
+          end
+          COLUMNS.keys.map { |column| cells.fetch(column, "") }
+        end
+
+        def summary
+          [fit, without_sharing, budget, *silence].compact
+        end
+
+        def fit
+          workers, base, each = @report["fit"]&.values_at("workers", "base", "per_worker")
+          "n workers weigh #{mib(base)} + #{mib(each)} n; n is #{workers}" if workers
+        end
+
+        def without_sharing
+          alone = @report["without_sharing"] or return
+          saved = alone - @report.dig("totals", "pss")
+          "without sharing they would weigh #{mib(alone)}: #{mib(saved.abs)} #{saved.negative? ? "less" : "more"}"
+        end
+
+        def budget
+          limit, used, whole, source = @report["budget"]&.values_at("limit", "used", "whole", "source")
+          "#{mib(used)} of a budget of #{mib(limit)} are used; the #{source} has #{mib(whole)}" if limit && whole
+        end
+
+        # Who runs, and did not say anything of itself.
+        def silence
+          silent = @processes.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))
+          return if silent.empty?
+
+          "no figures from: #{silent.join(", ")} (booting, leaving, or a thread keeps Ruby's lock)"
+        end
+
+        def mib(bytes)
+          self.class.mib(bytes)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require_relative "../launch/launcher"
+require_relative "help"
+require_relative "subcommand"
+
+module Carat
+  module CLI
+    # `carat serve`, and `carat` alone: starts the server in place of this process.
+    class Serve
+      include Subcommand
+
+      USAGE = "[serve] [options] [config.ru]"
+      SUMMARY = "Serves the application; the default."
+
+      # `launcher` answers `new(configuration, words)`.
+      def initialize(words, launcher: Launch::Launcher, **options)
+        super(words, **options)
+        @launcher = launcher
+      end
+
+      # Does not return when the server starts. Raises ConfigError and LaunchError.
+      def run
+        @launcher.new(configuration, @flags.words).launch
+        SUCCESS
+      end
+
+      # Returns the text of `carat --help`.
+      def help
+        Help.overview(@flags)
+      end
+    end
+  end
+end

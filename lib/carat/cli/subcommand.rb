@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+require_relative "../config/config_error"
+require_relative "../config/configuration"
+require_relative "../config/flags"
+require_relative "../config/options"
+require_relative "../config/spelling"
+require_relative "../version"
+require_relative "subcommands"
+
+module Carat
+  module CLI
+    # What subcommands have in common. The class of one has a USAGE, the line that follows `Usage: carat`, and a
+    # SUMMARY, one sentence; its `run` returns the exit status. If it has flags of its own it overrides `flags`, and if
+    # there is more to say, `help`.
+    module Subcommand
+      SUCCESS = 0
+      FAILURE = 1
+
+      # `words` are those after `carat`, without the subcommand's name; `env` is ENV or a Hash. Raises ConfigError.
+      def initialize(words, env:, out:)
+        @env = env
+        @out = out
+        @flags = flags
+        @arguments = @flags.parse(words)
+      end
+
+      # Runs the subcommand, or prints what `--help` and `--version` ask for. Returns the exit status.
+      def call
+        case @flags.request
+        when :help then say(help)
+        when :version then say("carat #{VERSION}")
+        else run
+        end
+      end
+
+      # Returns the text of `--help`.
+      def help
+        <<~TEXT
+          Usage: carat #{self.class::USAGE}
+
+          #{self.class::SUMMARY}
+
+          #{@flags}
+        TEXT
+      end
+
+      private
+
+      # Returns the Flags that this subcommand takes: the options, unless it says otherwise.
+      def flags
+        Config::Flags.new
+      end
+
+      # The Configuration for the rackup file that is the argument.
+      def configuration
+        @configuration ||= begin
+          name_rackup
+          Config::Configuration.new(@flags.settings, @env)
+        end
+      end
+
+      def name_rackup
+        path = single_argument("rackup file") or return
+        hint = Config::Spelling.hint(path, Subcommands::NAMES)
+        raise Config::ConfigError, "#{path}: no such subcommand or file#{hint}" unless hint.empty? || File.exist?(path)
+
+        @flags.set(Config::Options.fetch(:rackup), path, "carat")
+      end
+
+      # Returns the argument, which is called `name` in messages, or nil. Raises ConfigError when there are more.
+      def single_argument(name)
+        raise Config::ConfigError, "#{@arguments[1]}: one #{name} is enough" if @arguments.size > 1
+
+        @arguments.first
+      end
+
+      def refuse_arguments
+        raise Config::ConfigError, "#{@arguments.first}: no argument is expected here" if @arguments.any?
+      end
+
+      # One line about what the configuration would run.
+      def configuration_summary
+        processes = [:workers, configuration[:fibers] ? :fibers : :threads].map do |name|
+          "#{name} #{Config::Options.fetch(name).text(configuration[name])}"
+        end
+        [configuration[:rackup], configuration.config_path, *processes, *configuration[:bind]].compact.join(", ")
+      end
+
+      # Prints the lines and returns SUCCESS.
+      def say(*lines)
+        lines.each { |line| @out.puts line.to_s }
+        SUCCESS
+      end
+    end
+  end
+end

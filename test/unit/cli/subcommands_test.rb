@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/subcommand"
+require "carat/cli/subcommands"
+
+module Carat
+  class SubcommandsTest < Minitest::Test
+    def test_each_subcommand_has_a_class_a_usage_and_a_summary
+      CLI::Subcommands::NAMES.each do |name|
+        subcommand = CLI::Subcommands.fetch(name)
+
+        assert_includes subcommand.ancestors, CLI::Subcommand
+        assert_includes subcommand::USAGE, name
+        assert_match(/\A[A-Z].*\.\z/, subcommand::SUMMARY)
+      end
+    end
+
+    def test_every_file_with_a_subcommand_is_registered
+      directory = File.expand_path("../../../lib/carat/cli", __dir__)
+      files = Dir["*.rb", base: directory].select do |file|
+        File.foreach(File.join(directory, file)).include?("      include Subcommand\n")
+      end
+
+      assert_equal CLI::Subcommands::NAMES.sort, files.map { |file| File.basename(file, ".rb") }.sort
+    end
+
+    def test_a_word_chooses_the_subcommand
+      assert_equal ["check", %w[-w2 config.ru]], split("check", "-w2", "config.ru")
+      assert_equal ["memory", %w[--json]], split("memory", "--json")
+    end
+
+    def test_flags_may_come_before_the_subcommand
+      assert_equal ["check", %w[-w 2 config.ru]], split("-w", "2", "check", "config.ru")
+    end
+
+    def test_without_a_subcommand_the_server_is_started
+      [%w[], %w[-w2], %w[config.ru], %w[config.ru check], %w[--unknown check], %w[-- check]].each do |words|
+        assert_equal ["serve", words], split(*words)
+      end
+    end
+
+    private
+
+    def split(*words)
+      CLI::Subcommands.split(words)
+    end
+  end
+end

@@ -24,7 +24,7 @@ class HttpRfcTest < Support::SharedServerTest
       when "/long" then [200, { "content-type" => "text/plain" }, [long]]
       when "/reset" then [205, {}, ["content"]]
       when "/many" then [200, Array.new(30_000) { |number| ["x-#{number}", "1"] }.to_h, ["many"]]
-      when "/coded" then [200, { "transfer-encoding" => "gzip" }, ["plain"]]
+      when "/coded" then [200, { "transfer-encoding" => env["HTTP_X_CODING"] }, ["plain"]]
       else
         [200, {}, [env.values_at("HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "PATH_INFO", "SERVER_PROTOCOL").join(" ")]]
       end
@@ -77,6 +77,69 @@ class HttpRfcTest < Support::SharedServerTest
     2.times { assert_equal 500, client.get("/many").status }
     eventually { assert_includes log, "more than 1024 headers" }
     assert_equal "onetwo", client.get("/array").body
+  end
+
+  # RFC 9112, section 8: only the end of the connection says where such a body ends.
+  def test_a_body_that_breaks_off_does_not_look_complete_to_an_http10_client
+    5.times do
+      client = connect.write("GET /broken HTTP/1.0\r\nHost: a\r\n\r\n")
+      response = client.read_to_end
+      assert client.reset_by_peer? || response.start_with?("HTTP/1.1 500"), response
+    end
+  end
+
+  def test_a_streamed_response_to_an_http10_client_says_close_alone
+    client = connect.write("GET /stream HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n")
+    response = client.read_response
+    assert_equal [%w[close], "onetwo"], [response.values("connection"), response.body]
+  end
+
+  # RFC 9110, section 15.3.7.
+  def test_a_part_has_the_vary_of_the_whole
+    whole = connect.get("/file")
+    part = connect.get("/file", fields: { "Range" => "bytes=2-4" })
+    assert_equal [206, "234", whole.values("vary")], [part.status, part.body, part.values("vary")]
+  end
+
+  # RFC 9110, section 6.6.1.
+  def test_a_refusal_of_the_guard_has_a_date
+    response = connect.write("GET / HTTP/1.1\r\n\r\n").read_response
+    assert_equal 400, response.status
+    assert_match(/\A\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\z/, response["date"])
+  end
+
+  # RFC 9112, section 3.2.2.
+  def test_the_authority_of_an_absolute_target_wins_over_host_in_every_variable
+    body = connect.write("GET http://real:81/p HTTP/1.1\r\nHost: other:82\r\n\r\n").read_response.body
+    assert_equal "real:81 real 81 /p HTTP/1.1", body
+  end
+
+  def test_every_refusal_has_an_access_line_with_the_client_and_why
+    { "GET / HTTP/1.1\r\n\r\n" => 400, "GET /#{"a" * 20_000} HTTP/1.1\r\nHost: a\r\n\r\n" => 414,
+      "GET / HTTP/1.1\r\nHost: a\r\nX: #{"a" * 200_000}\r\n\r\n" => 431 }.each do |request, status|
+      assert_equal status, connect.write(request).read_response.status
+      eventually { assert_match(/^127\.0\.0\.1 .* #{status} .*reason="[^"]+"/, log) }
+    end
+  end
+
+  # Proxies copy the header with all others.
+  %w[chunked gzip].each do |coding|
+    define_method("test_a_plain_body_that_is_declared_as_#{coding}_is_framed_anew") do
+      2.times do
+        response = connect.get("/coded", fields: { "X-Coding" => coding })
+        assert_equal [200, "plain"], [response.status, response.body]
+        refute_includes response.values("transfer-encoding"), "gzip"
+      end
+    end
+  end
+
+  # hyper would answer these by itself, without a log line.
+  ["/`", "/\"", "/a\\b", "/<a>", "/{a}", "/a|b", "/^"].each do |target|
+    define_method("test_the_target_#{target}_is_answered_by_the_server") do
+      response = connect.write("GET #{target} HTTP/1.1\r\nHost: a\r\n\r\n").read_response
+      assert_includes [200, 400], response.status
+      eventually { assert_match(/ #{response.status} /, log) }
+    end
   end
 
   private

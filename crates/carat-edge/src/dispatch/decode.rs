@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use carat_wire::Name;
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use crate::exchange::{FileRange, ReplyBody, ReplyContent};
 
@@ -101,8 +101,8 @@ fn headers(sent: carat_wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, 
 }
 
 /// Frames the response. A known length takes precedence over the Content-Length of the application,
-/// except where there is no body (HEAD, 304). hyper chunks a body of unknown length, so one that the
-/// application chunked is marked to be made plain first.
+/// except where there is no body (HEAD, 304). hyper chunks a body of unknown length, so one whose
+/// application has declared a transfer coding is marked: what is chunked is made plain first.
 fn settle_framing(
     mut response: Response<ReplyBody>,
     request: &Parts,
@@ -120,10 +120,6 @@ fn settle_framing(
     } else if let Some(declared) = headers.get(CONTENT_LENGTH) {
         let length = length.map_or_else(|| declared_length(declared, headers), Ok)?;
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    } else if length.is_none() && !bodiless && request.version == Version::HTTP_10 {
-        // HTTP/1.0 has no chunks: closing the connection ends the body, but hyper sends "keep-alive"
-        // to a client that requested it.
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
 }

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use carat_link::Outbox;
 use carat_wire::request::{self, RequestBody, RequestHead};
 use http::HeaderName;
-use http::header::{CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
 
 use crate::exchange::{Call, CallBody, RequestTarget};
 
@@ -61,7 +61,7 @@ fn descriptors(call: &Call) -> io::Result<Vec<OwnedFd>> {
 /// Appends the headers that the application sees, each name once, and returns their number.
 ///
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
-/// a proxy may have set. Content-Length is the number of bytes received and decoded. A body of unknown
+/// a proxy may have set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number of bytes received and decoded. A body of unknown
 /// length is declared as chunked.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
@@ -76,7 +76,11 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
         if name.as_str().contains('_') {
             continue;
         }
-        count += joined.push(out, name, value.as_bytes());
+        let value = match call.parts.uri.authority() {
+            Some(authority) if *name == HOST => authority.as_str().as_bytes(),
+            _ => value.as_bytes(),
+        };
+        count += joined.push(out, name, value);
     }
     if has_body {
         count += match call.body_length() {
@@ -157,6 +161,15 @@ mod tests {
                 ("cookie".to_owned(), "a=1; b=2".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn the_authority_of_an_absolute_target_replaces_host() {
+        let request = Request::builder()
+            .uri("http://real:81/x")
+            .header("host", "other");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(seen, [("host".to_owned(), "real:81".to_owned())]);
     }
 
     #[test]

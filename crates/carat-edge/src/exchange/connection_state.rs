@@ -17,6 +17,8 @@ pub(crate) struct ConnectionState {
     body_paused: Cell<bool>,
     body_pauses: Cell<u32>,
     response_begun: Cell<bool>,
+    ends_by_close: Cell<bool>,
+    broken_off: Cell<bool>,
     write_blocked: Cell<bool>,
     written_bytes: Cell<u64>,
     linger: Cell<bool>,
@@ -49,6 +51,8 @@ impl ConnectionState {
             body_paused: Cell::new(false),
             body_pauses: Cell::new(0),
             response_begun: Cell::new(false),
+            ends_by_close: Cell::new(false),
+            broken_off: Cell::new(false),
             write_blocked: Cell::new(false),
             written_bytes: Cell::new(0),
             linger: Cell::new(false),
@@ -73,9 +77,22 @@ impl ConnectionState {
         self.response_begun.set(false);
     }
 
-    /// The response is on its way to the client.
-    pub(crate) fn begin_response(&self) {
+    /// The response is on its way to the client. `ends_by_close` says whether only the end of the
+    /// connection ends its body.
+    pub(crate) fn begin_response(&self, ends_by_close: bool) {
         self.response_begun.set(true);
+        self.ends_by_close.set(ends_by_close);
+    }
+
+    /// The body of the response broke off.
+    pub(crate) fn break_off(&self) {
+        self.broken_off.set(true);
+    }
+
+    /// Whether the connection must be reset, because an orderly end would make an incomplete response
+    /// look complete (RFC 9112, section 8).
+    pub(crate) fn must_reset(&self) -> bool {
+        self.broken_off.get() && self.ends_by_close.get()
     }
 
     /// Whether a refusal can be sent: not while the body of an already answered request arrives.

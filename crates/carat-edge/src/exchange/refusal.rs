@@ -1,3 +1,5 @@
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use carat_coding::DecodeError;
 use carat_guard::GuardError;
@@ -157,9 +159,10 @@ impl Refusal {
         let phrase = status.canonical_reason().unwrap_or("Refused");
         format!(
             "HTTP/1.1 {} {phrase}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
-             connection: close\r\n\r\n{reason}\n",
+             connection: close\r\ndate: {}\r\n\r\n{reason}\n",
             status.as_u16(),
             reason.len() + 1,
+            httpdate::fmt_http_date(SystemTime::now()),
         )
         .into_bytes()
     }

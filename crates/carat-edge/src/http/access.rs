@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use http::{Request, StatusCode, Version};
 use serde_json::json;
 
-use crate::exchange::Peer;
+use crate::exchange::{Peer, Refusal};
 use crate::log::Log;
 use crate::settings::LogFormat;
 use crate::timestamp::Timestamp;
@@ -28,13 +28,21 @@ struct AccessLine {
     log: Rc<Log>,
     start: Instant,
     remote: String,
-    method: String,
-    target: String,
-    version: Version,
+    /// `None` when the request was not understood.
+    request: Option<RequestLine>,
     status: u16,
+    /// Why the edge refused the request.
+    reason: Option<&'static str>,
     bytes: usize,
     queue_time: Duration,
     app_time: Duration,
+}
+
+#[derive(Debug)]
+struct RequestLine {
+    method: String,
+    target: String,
+    version: Version,
 }
 
 impl AccessLog {
@@ -46,15 +54,31 @@ impl AccessLog {
 
     /// Starts the line of a request.
     pub(super) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
+        self.entry(peer, || {
+            Some(RequestLine {
+                method: request.method().to_string(),
+                target: request.uri().to_string(),
+                version: request.version(),
+            })
+        })
+    }
+
+    /// Writes the line of a request that was refused before hyper saw it.
+    pub(super) fn refused(&self, peer: &Peer, refusal: Refusal) {
+        let mut entry = self.entry(peer, || None);
+        entry.responded(refusal.status());
+        entry.refused(refusal);
+    }
+
+    fn entry(&self, peer: &Peer, request: impl FnOnce() -> Option<RequestLine>) -> AccessEntry {
         AccessEntry(self.log.as_ref().map(|log| {
             Box::new(AccessLine {
                 log: Rc::clone(log),
                 start: Instant::now(),
                 remote: peer.remote.clone(),
-                method: request.method().to_string(),
-                target: request.uri().to_string(),
-                version: request.version(),
+                request: request(),
                 status: CLIENT_GONE,
+                reason: None,
                 bytes: 0,
                 queue_time: Duration::ZERO,
                 app_time: Duration::ZERO,
@@ -64,6 +88,13 @@ impl AccessLog {
 }
 
 impl AccessEntry {
+    /// Records that the edge refused the request.
+    pub(super) fn refused(&mut self, refusal: Refusal) {
+        if let Some(line) = &mut self.0 {
+            line.reason = Some(refusal.reason());
+        }
+    }
+
     /// Records how long the request waited for a worker, and how long the application took.
     pub(super) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
         if let Some(line) = &mut self.0 {
@@ -101,15 +132,26 @@ impl Drop for AccessEntry {
 }
 
 impl AccessLine {
-    /// The common log format, followed by times in milliseconds.
+    /// The common log format, followed by times in milliseconds and the reason of a refusal.
     fn common(&self, now: Timestamp) -> String {
+        let request = self.request.as_ref().map_or_else(
+            || "-".to_owned(),
+            |line| {
+                format!(
+                    "{} {} {:?}",
+                    line.method,
+                    escaped(&line.target),
+                    line.version
+                )
+            },
+        );
+        let reason = self
+            .reason
+            .map_or_else(String::new, |reason| format!(" reason=\"{reason}\""));
         format!(
-            "{} - - [{}] \"{} {} {:?}\" {} {} queue={:.3} app={:.3} total={:.3}\n",
+            "{} - - [{}] \"{request}\" {} {} queue={:.3} app={:.3} total={:.3}{reason}\n",
             self.remote,
             now.common(),
-            self.method,
-            escaped(&self.target),
-            self.version,
             self.status,
             self.bytes,
             milliseconds(self.queue_time),
@@ -119,18 +161,23 @@ impl AccessLine {
     }
 
     fn json(&self, now: Timestamp) -> String {
-        let line = json!({
+        let mut line = json!({
             "time": now.to_string(),
             "remote": self.remote,
-            "method": self.method,
-            "target": self.target,
-            "protocol": format!("{:?}", self.version),
             "status": self.status,
             "bytes": self.bytes,
             "queue_ms": milliseconds(self.queue_time),
             "app_ms": milliseconds(self.app_time),
             "total_ms": milliseconds(self.start.elapsed()),
         });
+        if let Some(request) = &self.request {
+            line["method"] = json!(request.method);
+            line["target"] = json!(request.target);
+            line["protocol"] = json!(format!("{:?}", request.version));
+        }
+        if let Some(reason) = self.reason {
+            line["reason"] = json!(reason);
+        }
         format!("{line}\n")
     }
 }

@@ -9,6 +9,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::yield_now;
+use tokio::time::timeout;
 
 use super::deadlines::Deadline;
 use super::guarded::GuardedStream;
@@ -16,7 +17,7 @@ use super::phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
 use super::serve::serve;
 use super::server::Server;
 use super::stream::ClientStream;
-use crate::exchange::{ConnectionState, Peer, Refusal};
+use crate::exchange::{ConnectionState, Peer};
 use crate::settings::Settings;
 
 /// How long the bytes of a client are drained after its last response, and how long it may pause. They
@@ -25,6 +26,9 @@ use crate::settings::Settings;
 const LINGER: Duration = Duration::from_secs(5);
 const LINGER_PAUSE: Duration = Duration::from_secs(1);
 const LINGER_READ: usize = 8 * 1024;
+
+/// How long a client may take to read a refusal, if `write_timeout` does not cut it off before.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The smallest buffer that hyper accepts.
 const HYPER_BUFFER_MIN: usize = 8 * 1024;
@@ -35,35 +39,43 @@ const HYPER_INLINE_HEADERS: usize = 100;
 pub(super) async fn serve_connection(mut stream: ClientStream, server: Rc<Server>) {
     let peer = Rc::new(stream.peer());
     let deadline = server.deadlines.deadline();
-    let mut timeout = server.settings.header_timeout;
+    let mut wait = server.settings.header_timeout;
     if server.draining.is_set() {
         // One of the last to be accepted: let its first bytes arrive.
         yield_now().await;
     }
     let (refusal, linger) = loop {
-        if !wait_readable(&stream, &deadline, timeout, &server).await {
+        if !wait_readable(&stream, &deadline, wait, &server).await {
             return;
         }
         let active = Box::pin(serve_active(stream, &peer, &deadline, &server)).await;
         stream = active.stream;
         match active.end {
             ActiveEnd::FalseAlarm => {}
-            ActiveEnd::Idle => timeout = server.settings.idle_timeout.saturating_sub(PARK_AFTER),
+            ActiveEnd::Idle => wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER),
             ActiveEnd::Over(refusal) => break (refusal, active.linger),
-            ActiveEnd::Stuck => return stream.reset(),
+            ActiveEnd::Stuck | ActiveEnd::BrokenOff => return stream.reset(),
         }
     };
-    close(stream, refusal, linger).await;
+    if let Some(refusal) = refusal {
+        server.access_log.refused(&peer, refusal);
+        let write_timeout = server.settings.write_timeout.min(REFUSAL_TIMEOUT);
+        let sent = timeout(write_timeout, stream.write_all(&refusal.into_bytes())).await;
+        if !matches!(sent, Ok(Ok(()))) {
+            return stream.reset();
+        }
+    }
+    close(stream, linger).await;
 }
 
 /// Waits, parked, until the client sends something. Returns `false` when the connection is over.
 async fn wait_readable(
     stream: &ClientStream,
     deadline: &Deadline,
-    timeout: Duration,
+    wait: Duration,
     server: &Server,
 ) -> bool {
-    deadline.set(timeout);
+    deadline.set(wait);
     poll_fn(|cx| {
         if let Poll::Ready(readable) = stream.poll_readable(cx) {
             return Poll::Ready(readable.is_ok());
@@ -108,9 +120,11 @@ async fn serve_active(
             is_over = Pin::new(&mut connection).poll(cx).is_ready();
         }
         if is_over {
-            return Poll::Ready(ActiveEnd::Over(
-                state.refusal().filter(|_| state.may_refuse()),
-            ));
+            return Poll::Ready(if state.must_reset() {
+                ActiveEnd::BrokenOff
+            } else {
+                ActiveEnd::Over(state.refusal().filter(|_| state.may_refuse()))
+            });
         }
         if !state.has_received() {
             return Poll::Ready(ActiveEnd::FalseAlarm);
@@ -149,22 +163,15 @@ pub(super) fn http1(settings: &Settings) -> http1::Builder {
     builder
 }
 
-/// Sends the refusal, if any, and closes the connection without a reset, which would take the response
-/// from the client.
-async fn close(mut stream: ClientStream, refusal: Option<Refusal>, linger: bool) {
-    if let Some(refusal) = refusal {
-        // When that fails, the client is gone.
-        let _ = stream.write_all(&refusal.into_bytes()).await;
-    }
+/// Closes the connection without a reset, which would take the response from the client.
+async fn close(mut stream: ClientStream, linger: bool) {
     if stream.shutdown().await.is_err() || !linger {
         return;
     }
     let drain = async {
         let mut discarded = vec![0; LINGER_READ];
-        while let Ok(Ok(1..)) =
-            tokio::time::timeout(LINGER_PAUSE, stream.read(&mut discarded)).await
-        {}
+        while let Ok(Ok(1..)) = timeout(LINGER_PAUSE, stream.read(&mut discarded)).await {}
     };
     // A client that still sends after LINGER is cut off.
-    let _ = tokio::time::timeout(LINGER, drain).await;
+    let _ = timeout(LINGER, drain).await;
 }

@@ -25,6 +25,8 @@ pub(super) enum ActiveEnd {
     Over(Option<Refusal>),
     /// The client does not read its response.
     Stuck,
+    /// The response is incomplete, which only a reset tells the client.
+    BrokenOff,
 }
 
 /// The timeout of each phase of a connection.

@@ -2,7 +2,8 @@ use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
-use http::{Request, Response};
+use http::header::{CONNECTION, CONTENT_LENGTH};
+use http::{HeaderValue, Request, Response, Version};
 use hyper::body::{Body, Incoming};
 
 use super::access::AccessEntry;
@@ -94,8 +95,9 @@ async fn reply_unless_broken(
     }
 }
 
-/// The representation of a response that the client prefers: its ranges and its content coding.
+/// The form of a response that the client prefers: its ranges, its content coding and its framing.
 struct Representation {
+    is_http10: bool,
     ranges: RangeRequest,
     encoding: Option<ResponseEncoding>,
 }
@@ -104,6 +106,7 @@ impl Representation {
     fn negotiate<B>(request: &Request<B>, server: &Server) -> Representation {
         let encoders = server.encoders.as_ref();
         Representation {
+            is_http10: request.version() == Version::HTTP_10,
             ranges: RangeRequest::of(request),
             encoding: encoders.map(|encoders| ResponseEncoding::negotiate(request, encoders)),
         }
@@ -111,15 +114,35 @@ impl Representation {
 
     async fn apply(
         self,
-        response: Response<OutgoingBody>,
+        mut response: Response<OutgoingBody>,
     ) -> Result<Response<OutgoingBody>, Refusal> {
-        let response = self.ranges.apply(response, self.encoding.is_some());
-        match self.encoding {
-            // Boxed: most responses are not encoded, and need not carry the room for it around.
-            Some(encoding) => Box::pin(encoding.apply(response)).await,
-            None => Ok(response),
+        if let (Some(encoding), true) = (&self.encoding, self.ranges.is_wanted()) {
+            encoding.declare(&mut response);
         }
+        let response = self.ranges.apply(response, self.encoding.is_some());
+        let response = match self.encoding {
+            // Boxed: most responses are not encoded, and need not carry the room for it around.
+            Some(encoding) => Box::pin(encoding.apply(response)).await?,
+            None => response,
+        };
+        Ok(if self.is_http10 {
+            delimited_by_close(response)
+        } else {
+            response
+        })
     }
+}
+
+/// Frames a body of unknown length for a client of HTTP/1.0, which knows no chunks: the end of the
+/// connection ends the body. In a response of that version, hyper adds no `keep-alive` for a client that
+/// asked for it.
+fn delimited_by_close(mut response: Response<OutgoingBody>) -> Response<OutgoingBody> {
+    if response.body().length().is_none() && !response.headers().contains_key(CONTENT_LENGTH) {
+        *response.version_mut() = Version::HTTP_10;
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
+    response
 }
 
 async fn respond(
@@ -137,11 +160,12 @@ async fn respond(
         Err(refusal) => Err(refusal),
     };
     let response = response.unwrap_or_else(|refusal| {
+        entry.refused(refusal);
         let response = refusal.into_response();
         response.map(OutgoingBody::from)
     });
     entry.responded(response.status());
-    state.begin_response();
+    state.begin_response(response.version() == Version::HTTP_10);
     response.map(|body| TrackedBody::new(body, entry, state))
 }
 

@@ -37,8 +37,10 @@ impl Body for TrackedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let piece = ready!(self.body.poll_piece(cx));
-        if let Some(Ok(piece)) = &piece {
-            self.entry.count(piece.len());
+        match &piece {
+            Some(Ok(piece)) => self.entry.count(piece.len()),
+            Some(Err(_)) => self.state.break_off(),
+            None => {}
         }
         Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
     }

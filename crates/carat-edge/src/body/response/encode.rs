@@ -1,10 +1,8 @@
 use std::rc::Rc;
 
 use carat_coding::{Coding, negotiate};
-use http::header::{
-    ACCEPT_ENCODING, ACCEPT_RANGES, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY,
-};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Version};
+use http::header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
 
 use super::compressible::{Compressible, declared_length, lists};
 use super::encoded::EncodedBody;
@@ -19,7 +17,6 @@ const FULL_LIMIT: u64 = 128 * 1024;
 pub(crate) struct ResponseEncoding {
     coding: Option<Coding>,
     is_head: bool,
-    version: Version,
     encoders: Rc<Encoders>,
 }
 
@@ -30,8 +27,16 @@ impl ResponseEncoding {
         ResponseEncoding {
             coding: negotiate(lines.iter().map(HeaderValue::as_bytes)),
             is_head: request.method() == Method::HEAD,
-            version: request.version(),
             encoders: Rc::clone(encoders),
+        }
+    }
+
+    /// Declares that a response depends on Accept-Encoding, if it does. A part of it declares the same as
+    /// the complete response (RFC 9110, section 15.3.7).
+    pub(crate) fn declare(&self, response: &mut Response<OutgoingBody>) {
+        let min_bytes = self.encoders.min_bytes();
+        if Compressible::of(response, self.is_head, min_bytes) != Compressible::No {
+            vary(response.headers_mut());
         }
     }
 
@@ -81,20 +86,12 @@ impl ResponseEncoding {
                 Some(encoder) => {
                     let declared = declared_length(&head.headers);
                     describe(&mut head.headers, coding);
-                    self.frame(&mut head.headers);
                     body.encoded(EncodedBody::new(encoder, declared))
                 }
                 None => body,
             },
         };
         Ok(Response::from_parts(head, body))
-    }
-
-    /// Frames a body of unknown length. HTTP/1.0 has no chunks: closing the connection ends the body.
-    fn frame(&self, headers: &mut HeaderMap) {
-        if self.version == Version::HTTP_10 {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
     }
 }
 

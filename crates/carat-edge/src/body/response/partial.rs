@@ -53,6 +53,11 @@ impl RangeRequest {
         }
     }
 
+    /// Whether the client wants ranges.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.is_some()
+    }
+
     /// Cuts the requested ranges out of a file that the application named. Every other response
     /// stays as it is. `compresses` says whether the server may apply a content coding to it.
     pub(crate) fn apply(

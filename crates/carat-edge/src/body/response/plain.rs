@@ -83,10 +83,13 @@ impl PlainBody {
             };
             match content {
                 Some(Ok(sent)) => dechunk.feed(&sent)?,
-                None if !dechunk.has_ended() => {
-                    return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
+                None => {
+                    let last = dechunk.finish()?;
+                    self.content = PlainContent::Full(Bytes::new());
+                    self.dechunk = None;
+                    return Poll::Ready(last.map(Ok));
                 }
-                other => return Poll::Ready(other),
+                error => return Poll::Ready(error),
             }
         }
     }

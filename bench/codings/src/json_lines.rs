@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-/// What is made at once.
+/// Bytes that are generated at once.
 const PIECE_BYTES: usize = 64 * 1024;
 const PATHS: [&str; 8] = [
     "/",
@@ -19,7 +19,7 @@ const AGENTS: [&str; 4] = [
     "okhttp/4.12",
 ];
 
-/// So many bytes of JSON lines such as a log shipper sends, the same every time.
+/// JSON lines such as a log shipper sends, the same in every run.
 pub(crate) struct JsonLines {
     left: u64,
     state: u64,
@@ -35,7 +35,7 @@ impl JsonLines {
         }
     }
 
-    /// Writes all of them.
+    /// Writes all lines.
     pub(crate) fn write_to(&mut self, sink: &mut impl Write) -> io::Result<()> {
         let mut piece = Vec::with_capacity(PIECE_BYTES + 1024);
         while self.left > 0 {
@@ -66,7 +66,7 @@ impl JsonLines {
         )
     }
 
-    /// Xorshift: quick, and good enough for data that is only to be compressed.
+    /// Xorshift: fast, and good enough for data that is only compressed.
     fn random(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;

@@ -1,8 +1,8 @@
 //! The decoder crates alone, on the data that the benchmark sends as request bodies.
 //!
-//! `bare-codings write gzip 0 10485760 FILE` writes so many bytes of JSON lines in a content coding, with a
-//! window of so many bits (`br` and `zstd`); `bare-codings read gzip FILE` decodes them through one buffer,
-//! and prints how many bytes they were and how many nanoseconds it took.
+//! `bare-codings write gzip 0 10485760 FILE` writes 10 MiB of JSON lines in a content coding; 0 is log2 of the window (`br`
+//! and `zstd`). `bare-codings read gzip FILE` decodes them through one buffer and prints the number of bytes and of
+//! nanoseconds.
 
 mod json_lines;
 
@@ -16,7 +16,7 @@ use flate2::{Compression, bufread::MultiGzDecoder, write::GzEncoder};
 use json_lines::JsonLines;
 use zstd::zstd_safe::CParameter;
 
-/// What is read and decoded at once.
+/// Bytes that are read and decoded at once.
 const BUFFER_BYTES: usize = 64 * 1024;
 const GZIP_LEVEL: u32 = 6;
 const BROTLI_LEVEL: u32 = 4;
@@ -68,19 +68,19 @@ fn write(coding: &str, window: u32, mut lines: JsonLines, file: BufWriter<File>)
 
 fn read(coding: &str, path: &str) -> Outcome {
     let file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
-    let begun = Instant::now();
+    let started = Instant::now();
     let bytes = match coding {
         "gzip" => drain(MultiGzDecoder::new(file)),
         "br" => drain(Decompressor::new(file, BUFFER_BYTES)),
         "zstd" => drain(zstd::Decoder::with_buffer(file)?),
         _ => return Err(USAGE.into()),
     }?;
-    let nanoseconds = begun.elapsed().as_nanos();
+    let nanoseconds = started.elapsed().as_nanos();
     writeln!(io::stdout(), "bytes={bytes} nanoseconds={nanoseconds}")?;
     Ok(())
 }
 
-/// Reads to the end through one buffer; the number of bytes.
+/// Reads to the end through one buffer and returns the number of bytes.
 fn drain(mut source: impl Read) -> io::Result<u64> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut bytes = 0;

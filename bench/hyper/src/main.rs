@@ -1,7 +1,7 @@
 //! A bare hyper server on one thread: the limit for a server that is built on hyper.
 //!
-//! `bare-hyper 127.0.0.1:9292` answers `/` and `/10k` with the bytes of the programs in
-//! `bench/apps`, `/delay/100` as `/` after 100 ms, and everything else with 404.
+//! `bare-hyper 127.0.0.1:9292` responds to `/` and `/10k` with the bytes of the applications in `bench/apps`, to
+//! `/delay/100` as to `/` after 100 ms, and to everything else with 404.
 
 use std::{convert::Infallible, env, io, net::SocketAddr, time::Duration};
 
@@ -26,7 +26,7 @@ async fn main() -> io::Result<()> {
     socket.bind(address()?)?;
     let listener = socket.listen(BACKLOG)?;
     loop {
-        // A failed accept is the client's (reset) or the machine's (out of descriptors): try again.
+        // The client reset the connection, or the machine is out of descriptors: try again.
         if let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(serve(stream));
         } else {
@@ -44,26 +44,26 @@ fn address() -> io::Result<SocketAddr> {
 }
 
 async fn serve(stream: TcpStream) {
-    // Without TCP_NODELAY the answer is only later, not wrong.
+    // Without TCP_NODELAY the response is late, not wrong.
     let _ = stream.set_nodelay(true);
     let service = service_fn(async |request| {
         if let Some(delay) = delay(&request) {
             tokio::time::sleep(delay).await;
         }
-        Ok::<_, Infallible>(answer(&request))
+        Ok::<_, Infallible>(respond(&request))
     });
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-    // The client is gone; there is nobody left to tell.
+    // The client has gone, and nobody is left to notify.
     let _ = connection.await;
 }
 
-/// How long the path asks to wait.
+/// The delay in the path.
 fn delay(request: &Request<Incoming>) -> Option<Duration> {
     let milliseconds = request.uri().path().strip_prefix("/delay/")?.parse().ok()?;
     Some(Duration::from_millis(milliseconds)).filter(|delay| !delay.is_zero())
 }
 
-fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
+fn respond(request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let (status, body) = match request.uri().path() {
         "/" => (StatusCode::OK, HELLO),
         "/10k" => (StatusCode::OK, TEN_KILOBYTES.as_slice()),

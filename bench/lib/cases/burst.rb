@@ -7,7 +7,7 @@ module Bench
     Size = Struct.new(:requests, :at_once, :every) do
       def to_s = every.zero? ? "#{requests}, #{at_once} at once" : "1 in #{every}"
     end
-    CLIENT = RustProgram.new("burst")
+    SECONDS = 900
     # Opens every worker's connections and lets Rails do what it does once.
     WARMUP = Size.new(400, 50, 0)
 
@@ -24,13 +24,14 @@ module Bench
       end
     end
 
-    def self.obstacle = Database.obstacle || CLIENT.obstacle
+    def self.obstacle = Database.obstacle || SteadyLoad.obstacle
 
     private
 
     def run(server, size, quick, slow)
-      output = CLIENT.run("127.0.0.1:#{server.port}", size.requests, size.at_once, quick, size.every, slow)
-      { requests: size.requests, seconds: Float(output[/seconds=(\S+)/, 1]), ok: Integer(output[/ok=(\d+)/, 1], 10) }
+      report = SteadyLoad.run(server, quick, connections: size.at_once, seconds: SECONDS, requests: size.requests,
+                                             every: size.every, other: slow, kept: false)
+      { requests: size.requests, seconds: report.seconds, ok: report.ok }
     end
 
     def self.kase(name, title, servers, burst, *ratio, seconds: nil)

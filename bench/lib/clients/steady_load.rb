@@ -7,9 +7,9 @@ module Bench
   class SteadyLoad
     CLIENT = RustProgram.new("steady")
 
-    # started: Unix time; windows: Latencies for each window_seconds; statuses: number of responses by status, "lost"
-    # for none; workers: number of responses by process id, where responses name it.
-    Report = Struct.new(:started, :window_seconds, :windows, :statuses, :workers, keyword_init: true) do
+    # started: Unix time; seconds: until the last response; windows: Latencies for each window_seconds; statuses: number
+    # of responses by status, "lost" for none; workers: number of responses by process id, where responses name it.
+    Report = Struct.new(:started, :seconds, :window_seconds, :windows, :statuses, :workers, keyword_init: true) do
       def self.parse(text)
         fields = JSON.parse(text, symbolize_names: true)
         new(**fields, windows: fields.fetch(:windows).map { |window| Latencies.new(**window) },
@@ -19,9 +19,9 @@ module Bench
 
       def requests = statuses.values.sum
 
-      def failed = requests - statuses.fetch("200", 0)
+      def ok = statuses.fetch("200", 0)
 
-      def seconds = windows.size * window_seconds
+      def failed = requests - ok
 
       def ended = started + seconds
 
@@ -42,11 +42,12 @@ module Bench
     def self.run(server, path, **options) = start(server, path, **options).finish
 
     # seconds: the most that the load may take; requests: how many, or as many as there is time for; rate: requests to
-    # start a second, or as many as get a response; kept: whether connections are used again.
-    def self.start(server, path, connections:, seconds:, requests: nil, rate: nil, kept: true)
+    # start a second, or as many as get a response; every, other: each such request is for the other path; kept: whether
+    # connections are used again.
+    def self.start(server, path, connections:, seconds:, kept: true, **options)
       raise Failure, CLIENT.obstacle if CLIENT.obstacle
 
-      options = { requests: requests, rate: rate, connections: kept ? nil : "close" }.compact
+      options = options.merge(connections: kept ? nil : "close").compact
       new("127.0.0.1:#{server.port}", connections.to_s, path, seconds.to_s, *options.map { |pair| pair.join("=") })
     end
 

@@ -7,33 +7,36 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::answer::{self, Answer};
 use crate::record::Record;
+use crate::response::{self, Response};
 
-/// No answer takes that long: a server that forgets one must not hold up the benchmark for ever.
-const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// Pause before a server that accepts nothing is tried again.
+/// Longer than any response takes. A server that loses a request must not stop the benchmark.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
+/// Pause after a request without a response.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(5);
-const USAGE: &str =
-    "usage: steady ADDRESS CONNECTIONS PATH SECONDS [requests=N] [rate=N] [connections=close]";
+const USAGE: &str = "usage: steady ADDRESS CONNECTIONS PATH SECONDS \
+    [requests=N] [rate=N] [every=N other=PATH] [connections=close]";
 
-/// What is to be asked for, and how much of it has been.
+/// What to request, and how much of it has been requested.
 #[derive(Debug)]
 pub(crate) struct Load {
     address: SocketAddr,
     connections: usize,
-    head: String,
+    path: String,
+    /// Requested in place of `path` every so many times; 0 for never.
+    other: String,
+    every: u32,
     is_kept: bool,
     time: Duration,
     requests: u32,
-    /// Time from the beginning of a request to that of the next one; none for as many as are answered.
+    /// Time between the starts of two requests; none to send the next request after a response.
     pace: Option<Duration>,
-    begun: Instant,
+    started: Instant,
     taken: AtomicU32,
 }
 
 impl Load {
-    /// Reads the command line's words.
+    /// Parses the command line.
     pub(crate) fn parse(words: &[String]) -> Result<Load, Box<dyn Error>> {
         let [address, connections, path, seconds, options @ ..] = words else {
             return Err(USAGE.into());
@@ -41,12 +44,14 @@ impl Load {
         let mut load = Load {
             address: address.parse()?,
             connections: connections.parse()?,
-            head: String::new(),
+            path: path.clone(),
+            other: String::new(),
+            every: 0,
             is_kept: true,
             time: Duration::from_secs_f64(seconds.parse()?),
             requests: u32::MAX,
             pace: None,
-            begun: Instant::now(),
+            started: Instant::now(),
             taken: AtomicU32::new(0),
         };
         for option in options {
@@ -55,24 +60,25 @@ impl Load {
                 Some(("rate", number)) => {
                     load.pace = Some(Duration::from_secs(1).div_f64(number.parse()?));
                 }
+                Some(("every", number)) => load.every = number.parse()?,
+                Some(("other", path)) => path.clone_into(&mut load.other),
                 Some(("connections", "close")) => load.is_kept = false,
                 _ => return Err(USAGE.into()),
             }
         }
-        load.head = load.head_for(path);
         Ok(load)
     }
 
-    /// Makes the requests and gives what came of them.
+    /// Sends the requests and returns what happened.
     pub(crate) fn run(mut self) -> Record {
-        self.begun = Instant::now();
-        let mut record = Record::new(self.begun);
+        self.started = Instant::now();
+        let mut record = Record::new(self.started);
         thread::scope(|scope| {
             let clients: Vec<_> = (0..self.connections)
                 .map(|_| scope.spawn(|| self.work()))
                 .collect();
             for client in clients {
-                // A client that panicked has been reported, and its requests are missing from the answers.
+                // A client that panicked has been reported, and its requests are missing from the record.
                 if let Ok(seen) = client.join() {
                     record.merge(seen);
                 }
@@ -81,52 +87,59 @@ impl Load {
         record
     }
 
-    fn head_for(&self, path: &str) -> String {
+    /// The request line and headers of the request with this number.
+    fn head(&self, number: u32) -> String {
+        let is_other = self.every != 0 && (number + 1) % self.every == 0;
+        let path = if is_other { &self.other } else { &self.path };
         let host = self.address;
         let connection = if self.is_kept { "keep-alive" } else { "close" };
         format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: {connection}\r\n\r\n")
     }
 
-    /// Makes one request after the other until all are made or the time is up.
+    /// Sends one request after the other until all are sent or the time is up.
     fn work(&self) -> Record {
-        let mut record = Record::new(self.begun);
+        let mut record = Record::new(self.started);
         let mut connection = None;
-        while let Some(due) = self.next() {
+        while let Some((number, due)) = self.next() {
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            let answer = self.ask(&mut connection);
-            record.add(due.elapsed(), answer.as_ref().ok());
-            if answer.is_err() {
+            let response = self.request(&self.head(number), &mut connection);
+            record.add(due.elapsed(), response.as_ref().ok());
+            if response.is_err() {
                 connection = None;
                 thread::sleep(RECONNECT_PAUSE);
-            } else if answer.is_ok_and(|answer| !answer.is_kept) {
+            } else if response.is_ok_and(|response| !response.is_kept) {
                 connection = None;
             }
         }
         record
     }
 
-    /// When the next request is due; none when there is none left.
-    fn next(&self) -> Option<Instant> {
+    /// The number of the next request and when it is due; none when no request is left.
+    fn next(&self) -> Option<(u32, Instant)> {
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
-        let due = self.pace.map_or(now, |pace| self.begun + pace * number);
-        let is_left = number < self.requests && due.max(now) < self.begun + self.time;
-        is_left.then_some(due)
+        let due = self.pace.map_or(now, |pace| self.started + pace * number);
+        let is_left = number < self.requests && due.max(now) < self.started + self.time;
+        is_left.then_some((number, due))
     }
 
-    fn ask(&self, connection: &mut Option<BufReader<TcpStream>>) -> io::Result<Answer> {
+    fn request(
+        &self,
+        head: &str,
+        connection: &mut Option<BufReader<TcpStream>>,
+    ) -> io::Result<Response> {
         let reader = match connection {
             Some(reader) => reader,
             None => connection.insert(self.connect()?),
         };
-        reader.get_mut().write_all(self.head.as_bytes())?;
-        answer::read(reader)
+        reader.get_mut().write_all(head.as_bytes())?;
+        response::read(reader)
     }
 
     fn connect(&self) -> io::Result<BufReader<TcpStream>> {
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(ANSWER_LIMIT))?;
+        stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
         Ok(BufReader::new(stream))
     }
 }
@@ -141,22 +154,29 @@ mod tests {
     }
 
     #[test]
-    fn as_many_requests_are_made_as_are_asked_for() {
+    fn no_more_requests_are_sent_than_the_option_allows() {
         let load = load("127.0.0.1:1 2 / 60 requests=2").expect("valid words");
         assert!(load.next().is_some() && load.next().is_some());
         assert!(load.next().is_none());
     }
 
     #[test]
-    fn requests_begin_at_the_rate_until_the_time_is_up() {
+    fn requests_start_at_the_rate_until_the_time_is_up() {
         let load = load("127.0.0.1:1 2 / 1 rate=2").expect("valid words");
         let due = [load.next(), load.next(), load.next()];
-        let half = Duration::from_millis(500);
-        assert_eq!(due, [Some(load.begun), Some(load.begun + half), None]);
+        let half = load.started + Duration::from_millis(500);
+        assert_eq!(due, [Some((0, load.started)), Some((1, half)), None]);
     }
 
     #[test]
-    fn a_word_that_is_not_known_is_an_error() {
+    fn every_nth_request_is_for_the_other_path() {
+        let load = load("127.0.0.1:1 2 / 1 every=2 other=/sleep").expect("valid words");
+        let lines = [0, 1, 2, 3].map(|number| load.head(number)[..6].to_owned());
+        assert_eq!(lines, ["GET / ", "GET /s", "GET / ", "GET /s"]);
+    }
+
+    #[test]
+    fn an_unknown_word_is_an_error() {
         assert!(load("127.0.0.1:1 2 / 1 speed=2").is_err());
         assert!(load("127.0.0.1:1 2 /").is_err());
     }

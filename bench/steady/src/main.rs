@@ -1,15 +1,21 @@
-//! Asks for one path over some connections for a time, and says how long answers took in each tenth of a second.
+//! Requests a path over some connections for a time, and reports latencies by tenths of a second.
 //!
-//! `steady 127.0.0.1:9292 64 / 10` asks for `/` over 64 kept connections for 10 s, the next request when the last is
-//! answered. `requests=4000` makes so many requests and then ends (the seconds remain the most it may take), `rate=100` begins so
-//! many a second, `connections=close` opens a connection for each request. A line of JSON says when the first window began (`begun`, Unix time),
-//! what the answers were (`statuses`: 200 is a whole answer with that status, `lost` none at all), how many came from
-//! which worker (`workers`, where answers have a field `x-worker`), and `windows`: for each the requests that ended in it,
-//! those of them that failed, and the latencies as pairs of microseconds and number.
+//! `steady 127.0.0.1:9292 64 / 10` requests `/` over 64 kept connections for 10 s, and sends the next request after the
+//! last response. Options follow:
+//!
+//! * `requests=4000` stops after that many requests; the seconds remain the limit.
+//! * `rate=100` starts that many requests a second.
+//! * `every=50 other=/sleep` requests `/sleep` every 50th time.
+//! * `connections=close` opens a connection for each request.
+//!
+//! The output is a line of JSON: `started` (Unix time), `seconds` until the last response, `statuses` (number of
+//! responses by status; `lost` for no complete response), `workers` (number of responses by the value of `x-worker`),
+//! and `windows`: for each tenth of a second the requests that ended in it, how many of them failed, and the latencies as
+//! pairs of microseconds and number.
 
-mod answer;
 mod load;
 mod record;
+mod response;
 
 use std::{
     env,

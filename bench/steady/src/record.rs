@@ -3,17 +3,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::response::Response;
 
 /// How long a window is.
 const WINDOW: Duration = Duration::from_millis(100);
-/// Neighbouring latencies that are told apart differ by at least 2 %.
+/// Latencies are counted in buckets 2 % wide.
 const RATIO: f64 = 1.02;
 
-/// What one connection, or all of them, have seen.
+/// What happened on one connection, or on all of them.
 #[derive(Debug)]
 pub(crate) struct Record {
-    begun: Instant,
+    started: Instant,
+    /// When the last request ended.
+    elapsed: Duration,
     windows: Vec<Window>,
     statuses: BTreeMap<String, u64>,
     workers: BTreeMap<String, u64>,
@@ -23,37 +25,40 @@ pub(crate) struct Record {
 struct Window {
     requests: u64,
     failed: u64,
-    /// The number of latencies by their [`bucket`].
+    /// The number of latencies in each [`bucket`].
     latencies: BTreeMap<u64, u64>,
 }
 
 impl Record {
-    pub(crate) fn new(begun: Instant) -> Record {
+    pub(crate) fn new(started: Instant) -> Record {
         Record {
-            begun,
+            started,
+            elapsed: Duration::ZERO,
             windows: Vec::new(),
             statuses: BTreeMap::new(),
             workers: BTreeMap::new(),
         }
     }
 
-    /// A request has ended now, with this answer or with none.
-    pub(crate) fn add(&mut self, latency: Duration, answer: Option<&Answer>) {
-        let status = answer.map_or_else(|| "lost".to_owned(), |answer| answer.status.to_string());
+    /// Counts a request that has ended now, with this response or with none.
+    pub(crate) fn add(&mut self, latency: Duration, response: Option<&Response>) {
+        let status = response.map_or_else(|| "lost".to_owned(), |one| one.status.to_string());
         let is_good = status == "200";
         *self.statuses.entry(status).or_default() += 1;
-        if let Some(worker) = answer.and_then(|answer| answer.worker.clone()) {
+        if let Some(worker) = response.and_then(|one| one.worker.clone()) {
             *self.workers.entry(worker).or_default() += 1;
         }
-        let number = self.begun.elapsed().as_millis() / WINDOW.as_millis();
+        self.elapsed = self.started.elapsed();
+        let number = self.elapsed.as_millis() / WINDOW.as_millis();
         let window = self.window(usize::try_from(number).unwrap_or(usize::MAX));
         window.requests += 1;
         window.failed += u64::from(!is_good);
         *window.latencies.entry(bucket(latency)).or_default() += 1;
     }
 
-    /// Adds what another connection has seen since the same moment.
+    /// Adds what happened on another connection since the same moment.
     pub(crate) fn merge(&mut self, other: Record) {
+        self.elapsed = self.elapsed.max(other.elapsed);
         merge_counts(&mut self.statuses, other.statuses);
         merge_counts(&mut self.workers, other.workers);
         for (number, theirs) in other.windows.into_iter().enumerate() {
@@ -66,10 +71,11 @@ impl Record {
 
     pub(crate) fn to_json(&self) -> Value {
         let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        let started = since.saturating_sub(self.begun.elapsed());
+        let started = since.saturating_sub(self.started.elapsed());
         let windows: Vec<Value> = self.windows.iter().map(Window::to_json).collect();
         json!({
             "started": started.as_secs_f64(),
+            "seconds": self.elapsed.as_secs_f64(),
             "window_seconds": WINDOW.as_secs_f64(),
             "statuses": self.statuses,
             "workers": self.workers,
@@ -102,14 +108,14 @@ fn merge_counts<Key: Ord>(mine: &mut BTreeMap<Key, u64>, theirs: BTreeMap<Key, u
     }
 }
 
-/// The number of a latency on a logarithmic scale.
+/// The bucket of a latency, on a logarithmic scale.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Between 0 and 1400 for what a Duration can hold.
 fn bucket(latency: Duration) -> u64 {
     let microseconds = (latency.as_secs_f64() * 1e6).max(1.0);
     microseconds.log(RATIO).floor() as u64
 }
 
-/// The least latency that is not in the bucket any more.
+/// The lowest latency above the bucket.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -125,8 +131,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn good() -> Answer {
-        Answer {
+    fn good() -> Response {
+        Response {
             status: 200,
             worker: Some("42".to_owned()),
             is_kept: true,
@@ -134,23 +140,24 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_is_told_within_two_percent() {
+    fn a_latency_is_reported_within_two_percent() {
         for latency in [1, 10, 999, 12_345, 30_000_000] {
-            let told = microseconds(bucket(Duration::from_micros(latency)));
+            let reported = microseconds(bucket(Duration::from_micros(latency)));
             assert!(
-                told >= latency && told <= latency + latency / 49 + 2,
-                "{told}"
+                reported >= latency && reported <= latency + latency / 49 + 2,
+                "{reported}"
             );
         }
     }
 
     #[test]
     fn requests_are_counted_in_the_window_in_which_they_end() {
-        let begun = Instant::now().checked_sub(SECOND).expect("a time ago");
-        let mut record = Record::new(begun);
+        let started = Instant::now().checked_sub(SECOND).expect("an earlier time");
+        let mut record = Record::new(started);
         record.add(SECOND, Some(&good()));
         record.add(SECOND, None);
         let json = record.to_json();
+        assert!(json["seconds"].as_f64() >= Some(1.0));
         let last = json["windows"].as_array().and_then(|all| all.last());
         let last = last.expect("a window");
         assert_eq!((&last["requests"], &last["failed"]), (&json!(2), &json!(1)));
@@ -160,8 +167,8 @@ mod tests {
 
     #[test]
     fn records_of_connections_add_up() {
-        let begun = Instant::now();
-        let [mut mine, mut theirs] = [Record::new(begun), Record::new(begun)];
+        let started = Instant::now();
+        let [mut mine, mut theirs] = [Record::new(started), Record::new(started)];
         mine.add(SECOND, Some(&good()));
         theirs.add(SECOND, Some(&good()));
         mine.merge(theirs);

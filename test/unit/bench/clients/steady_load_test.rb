@@ -5,7 +5,7 @@ require_relative "../../../../bench/lib/bench"
 
 class BenchSteadyLoadTest < Minitest::Test
   REPORT = Bench::SteadyLoad::Report.parse(<<~JSON)
-    {"started": 1000.0, "window_seconds": 0.1, "statuses": {"200": 5, "502": 1, "lost": 2}, "workers": {"42": 6},
+    {"started": 1000.0, "seconds": 0.3, "window_seconds": 0.1, "statuses": {"200": 5, "502": 1, "lost": 2}, "workers": {"42": 6},
      "windows": [{"requests": 1, "failed": 0, "latencies": [[1000, 1]]},
                  {"requests": 3, "failed": 2, "latencies": [[2000, 3]]},
                  {"requests": 4, "failed": 1, "latencies": [[3000, 4]]}]}

@@ -1,21 +1,21 @@
 use std::io::{self, BufRead, Read};
 
-/// The largest body that is read; an application of the benchmark sends less.
+/// The largest body that is read. The benchmark's applications send less.
 const BODY_LIMIT: u64 = 16 << 20;
 
-/// What a server has answered.
+/// What the benchmark keeps of a response.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
-    /// Which process it came from, where it says so.
+    /// The process that sent it, if the response names one.
     pub(crate) worker: Option<String>,
-    /// Whether the connection can be used again.
+    /// Whether the connection can be reused.
     pub(crate) is_kept: bool,
 }
 
-/// Reads one whole answer. An answer without a length ends with its connection.
-pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Answer> {
-    let mut answer = Answer {
+/// Reads one complete response. A response without a length ends with its connection.
+pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Response> {
+    let mut response = Response {
         status: status(&line(input)?)?,
         worker: None,
         is_kept: true,
@@ -30,14 +30,14 @@ pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Answer> {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => body = Body::Bytes(number(value, 10)?),
             "transfer-encoding" => body = Body::Chunks,
-            "connection" => answer.is_kept = !value.eq_ignore_ascii_case("close"),
-            "x-worker" => answer.worker = Some(value.to_owned()),
+            "connection" => response.is_kept = !value.eq_ignore_ascii_case("close"),
+            "x-worker" => response.worker = Some(value.to_owned()),
             _ => {}
         }
     }
-    answer.is_kept &= body != Body::UntilClosed;
+    response.is_kept &= body != Body::UntilClosed;
     body.skip(input)?;
-    Ok(answer)
+    Ok(response)
 }
 
 #[derive(PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn skip(input: &mut impl BufRead, length: u64) -> io::Result<()> {
     }
 }
 
-/// A line without its end.
+/// A line without its line end.
 fn line(input: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
     if input.read_line(&mut line)? == 0 {
@@ -95,25 +95,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_with_a_length_leaves_the_next_one_alone() {
+    fn a_response_with_a_length_leaves_the_next_one_alone() {
         let mut input: &[u8] =
             b"HTTP/1.1 200 OK\r\nX-Worker: 42\r\nContent-Length: 3\r\n\r\noneHTTP/1.1 502 No\r\n";
-        let answer = read(&mut input).expect("an answer");
-        assert_eq!((answer.status, answer.is_kept), (200, true));
-        assert_eq!(answer.worker.as_deref(), Some("42"));
+        let response = read(&mut input).expect("a response");
+        assert_eq!((response.status, response.is_kept), (200, true));
+        assert_eq!(response.worker.as_deref(), Some("42"));
         assert_eq!(input, b"HTTP/1.1 502 No\r\n");
     }
 
     #[test]
-    fn an_answer_in_chunks_ends_with_the_last_one() {
+    fn a_chunked_response_ends_with_its_last_chunk() {
         let mut input: &[u8] =
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n0\r\n\r\nnext";
-        assert!(read(&mut input).expect("an answer").is_kept);
+        assert!(read(&mut input).expect("a response").is_kept);
         assert_eq!(input, b"next");
     }
 
     #[test]
-    fn an_answer_that_is_cut_off_is_none() {
+    fn a_truncated_response_is_an_error() {
         for mut input in [
             &b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\non"[..],
             b"HTTP/1.1 200 OK\r\n",
@@ -124,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_closed_is_not_used_again() {
+    fn a_closed_connection_is_not_reused() {
         let mut input: &[u8] =
             b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-        let answer = read(&mut input).expect("an answer");
-        assert_eq!((answer.status, answer.is_kept), (503, false));
+        let response = read(&mut input).expect("a response");
+        assert_eq!((response.status, response.is_kept), (503, false));
     }
 }

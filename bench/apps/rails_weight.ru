@@ -9,6 +9,7 @@ require "action_view/railtie"
 require "tmpdir"
 require_relative "worker_field"
 
+# bench/run sets it. Started by hand, the application has a directory of its own.
 ENV["DATABASE_URL"] ||= "sqlite3:#{File.join(Dir.mktmpdir("rails-weight-"), "shop.sqlite3")}"
 
 class Shop < Rails::Application

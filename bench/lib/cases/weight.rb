@@ -12,12 +12,14 @@ module Bench
     # How often the load runs until every worker has served enough.
     LOADS = 3
 
-    def initialize(app)
+    # env: a callable that returns the application's variables.
+    def initialize(app, env: -> { {} })
       @app = File.join(APPS, app)
+      @env = env
     end
 
     def call(spec, options)
-      Server.run(spec, @app) do |server|
+      Server.run(spec.with_env(@env.call), @app) do |server|
         boot = Footprint.of(server, settle: options.settle)
         served, failed = load(spec, server, options.quick ? EACH / QUICK : EACH)
         loaded = Footprint.of(server, settle: options.settle)
@@ -52,6 +54,7 @@ module Bench
       {}
     end
 
+    DATABASE = -> { { "DATABASE_URL" => "sqlite3:#{TestFile.path("shop.sqlite3")}" } }
     RAILS = lambda do
       missing = %w[activerecord sqlite3].find { |name| Gem::Specification.find_all_by_name(name).empty? }
       "#{missing} is not installed (apt install ruby-rails ruby-sqlite3)" if missing
@@ -68,8 +71,8 @@ module Bench
       Column.new("failed", :failed, over: :sum, target: Target.at_most(0))
     ].freeze
 
-    def self.kase(name, title, app, servers, needs: -> {})
-      Case.new(name: name, title: title, servers: servers, measure: new(app), columns: COLUMNS,
+    def self.kase(name, title, weight, servers, needs: -> {})
+      Case.new(name: name, title: title, servers: servers, measure: weight, columns: COLUMNS,
                further: ->(rows) { WeightFit.new(rows).tables }, needs: -> { needs.call || SteadyLoad.obstacle })
     end
 
@@ -79,10 +82,11 @@ module Bench
     private_class_method :kase, :scale
 
     CASES = [
-      kase("weight", "What workers weigh after 2000 requests each: 40 MB of objects", "weight.ru",
+      kase("weight", "What workers weigh after 2000 requests each: 40 MB of objects", new("weight.ru"),
            [*scale("carat-warm", "carat-plain", "puma", Servers::SCALE), *scale("carat-bare", [1, 4])]),
-      kase("rails_weight", "What workers weigh after 2000 requests each: Rails with 20 models", "rails_weight.ru",
-           scale("carat-warm", "carat-plain", "puma", [1, 2, 4, 8]), needs: RAILS)
+      kase("rails_weight", "What workers weigh after 2000 requests each: Rails with 20 models",
+           new("rails_weight.ru", env: DATABASE), scale("carat-warm", "carat-plain", "puma", [1, 2, 4, 8]),
+           needs: RAILS)
     ].freeze
   end
 end

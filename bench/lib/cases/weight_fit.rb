@@ -16,7 +16,11 @@ module Bench
       @series = rows.group_by { |row| row.spec.name.delete_suffix("-w#{row.spec.workers}") }
     end
 
-    def tables = [Table.new(FIT_HEADINGS, fits), Table.new(ORIGIN_HEADINGS, origins)]
+    def tables
+      [[FIT_HEADINGS, fits], [ORIGIN_HEADINGS, origins]].filter_map do |headings, cells|
+        Table.new(headings, cells) if cells.any?
+      end
+    end
 
     private
 

@@ -49,7 +49,7 @@ class MemoryCgroupTest < Support::IntegrationTest
 
     assert_equal 502, eaten
     assert_equal [200], others.value.uniq
-    await_log(server, /warn\S* +worker was taken by the OOM killer worker=\d gen=1 pid=\d+ cause="signal 9"/i)
+    await_log(server, /warn\S* +worker was killed by the OOM killer worker=\d gen=1 pid=\d+ cause="signal 9"/i)
     eventually(message: "two workers") { server.workers.size == 2 }
     refute_match(/worker died/, server.log)
   end

@@ -30,7 +30,7 @@ class ProcessElasticTest < Support::IntegrationTest
     await_log(server, / info fewer workers wanted=1$/)
 
     assert_equal last.to_s, server.get("/").body
-    refute_match(/nothing to do/, server.log)
+    refute_match(/idle worker ends/, server.log)
   end
 
   def test_workers_do_not_grow_beyond_what_waits
@@ -47,7 +47,7 @@ class ProcessElasticTest < Support::IntegrationTest
     server = serve("run ->(_env) { [200, {}, [Process.pid.to_s]] }", workers: 1, threads: 1,
                                                                      args: %w[--worker-requests 20])
     pids = Array.new(100) { server.get("/").then { |response| [response.status, response.body] } }
-    await_log(server, /worker is to be replaced worker=1 .* reason="\d+ requests \(worker_requests\)"/)
+    await_log(server, /worker will be replaced worker=1 .* reason="\d+ requests \(worker_requests\)"/)
 
     assert_equal [200], pids.map(&:first).uniq
     eventually(message: "a second worker") { server.get("/").body != pids.first.last }
@@ -59,7 +59,7 @@ class ProcessElasticTest < Support::IntegrationTest
     await_workers(server, 6)
 
     assert_operator server.workers.size, :<=, 3
-    old = await_log(server, /is to be replaced worker=\d gen=1 pid=(\d+)/)
+    old = await_log(server, /will be replaced worker=\d gen=1 pid=(\d+)/)
     until_its_end = await_log(server, /pid=#{old[1]} .*\n(?<between>(.*\n)*?).* worker ended .*pid=#{old[1]} /)
     assert_includes until_its_end[:between], "worker ready"
   end

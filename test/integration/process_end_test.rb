@@ -51,7 +51,7 @@ class ProcessEndTest < Support::IntegrationTest
     server = serve("at_exit { sleep }; #{OK}", args: %w[--shutdown-timeout 500ms])
 
     assert_equal 0, server.stop.exitstatus
-    assert_match(/ warn mold is killed: it has not run its at_exit blocks in time gen=1 pid=\d+$/, server.log)
+    assert_match(/ warn mold killed: its at_exit blocks did not finish in time gen=1 pid=\d+$/, server.log)
     await_emptiness(server)
   end
 
@@ -59,7 +59,7 @@ class ProcessEndTest < Support::IntegrationTest
     server = serve(OK)
     %w[USR1 USR2].each do |name|
       server.kill(name)
-      await_log(server, / warn signal ignored: TERM ends the server, HUP opens the log file again signal=#{name}$/)
+      await_log(server, / warn signal ignored: TERM stops the server, HUP reopens the log file signal=#{name}$/)
     end
 
     assert_equal 200, server.get.status

@@ -23,7 +23,7 @@ class ProcessMemoryTest < Support::IntegrationTest
     most = Array.new(900) { leak(server, client) }.max
 
     assert_operator most, :<=, LIMIT + TOLERANCE
-    assert_match(/is to be replaced worker=1 gen=1 .*reason="too heavy.*" private="\d+ MiB" limit="48 MiB"/, server.log)
+    assert_match(/will be replaced worker=1 gen=1 .*reason="private memory exceeds.*" private="\d+ MiB" limit="48 MiB"/, server.log)
     refute_match(/worker died|ERROR/i, server.log)
   end
 
@@ -36,7 +36,7 @@ class ProcessMemoryTest < Support::IntegrationTest
     held.read_exactly("HTTP/1.1 200".bytesize)
     eventually(message: "two that are too heavy") do
       server.get("/500000?slowly")
-      server.log.scan("is to be replaced").size == 2
+      server.log.scan("will be replaced").size == 2
     end
 
     refute_includes server.log, "worker ended worker=1 "
@@ -46,26 +46,26 @@ class ProcessMemoryTest < Support::IntegrationTest
 
   def test_a_limit_below_what_a_new_worker_weighs_is_told_and_not_tried_over_and_over
     server = serve(APP, workers: 1, threads: 1, args: %w[--worker-memory 1MB])
-    await_log(server, /warn.*workers are soon above worker_memory: it is too small private=/i)
+    await_log(server, /warn.*workers soon exceed worker_memory: it is too small private=/i)
 
-    assert_equal 1, server.log.scan("is to be replaced").size
+    assert_equal 1, server.log.scan("will be replaced").size
     assert_equal 200, server.get("/1").status
   end
 
   def test_one_worker_runs_whatever_the_budget_and_the_log_says_what_is_missing
     server = serve(APP, workers: 3, threads: 1, args: %w[--memory 1MB])
     await_log(server, /no memory for more workers \(memory\) workers=1 wanted=3 used="\d+ MiB" limit="1 MiB"/)
-    await_log(server, /one worker is more than the memory there is/)
+    await_log(server, /one worker alone exceeds the memory budget/)
 
     assert_equal 200, server.get("/1").status
-    assert_equal 1, server.log.scan("is to be replaced").size
+    assert_equal 1, server.log.scan("will be replaced").size
   end
 
   def test_above_the_budget_the_heaviest_goes_and_comes_back_when_there_is_room
     server = serve(APP, workers: 2, threads: 1, args: %w[--memory 400MB])
     await_workers(server, 2)
     heavy = server.get("/#{500 * MIB}").body.to_i
-    await_log(server, /is to be replaced worker=\d gen=1 pid=#{heavy} reason="all together.*" used="\d+ MiB" limit=/)
+    await_log(server, /will be replaced worker=\d gen=1 pid=#{heavy} reason="all processes together.*" used="\d+ MiB" limit=/)
     await_workers(server, 3)
 
     refute_includes server.workers.values, heavy

@@ -14,14 +14,14 @@ class ReforkChaosTest < Support::IntegrationTest
   CONFIG = "on_worker_boot { sleep 0.3 }\nbefore_refork { sleep 0.3 }\n"
   # The lines of a refork, in their order, and who is killed when each is written: whom it names, or the mold.
   STEPS = [
-    [/is to be replaced .* pid=(\d+) reason="it becomes the next mold/, :named],
-    [/is to be the next mold .* pid=(\d+) /, :mold],
+    [/will be replaced .* pid=(\d+) reason="promotion to mold/, :named],
+    [/becomes the next mold .* pid=(\d+) /, :mold],
     [/mold ready gen=\d+ pid=(\d+) /, :none], # the one that was on its way takes over
-    [/is to be replaced .* pid=(\d+) reason="there is a newer mold/, :named],
-    [/is to be the next mold .* pid=(\d+) /, :none],
+    [/will be replaced .* pid=(\d+) reason="older than the mold/, :named],
+    [/becomes the next mold .* pid=(\d+) /, :none],
     [/mold ready gen=\d+ pid=(\d+) /, :named], # the other workers are not replaced yet
     [/mold ready gen=\d+ pid=(\d+) /, :none],
-    [/is to be the next mold .* pid=(\d+) /, :named]
+    [/becomes the next mold .* pid=(\d+) /, :named]
   ].freeze
 
   def test_every_get_is_answered_whoever_is_killed

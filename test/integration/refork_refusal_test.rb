@@ -28,7 +28,7 @@ class ReforkRefusalTest < Support::IntegrationTest
         [200, {}, [Process.pid.to_s]]
       end)
     RUBY
-    await_log(server, /does not become the mold .*cause="Ruby threads are left running: #<Thread:.*config\.ru:2/)
+    await_log(server, /did not become the mold .*cause="Ruby threads are left running: #<Thread:.*config\.ru:2/)
 
     assert_nothing_lost(server)
   end
@@ -56,14 +56,14 @@ class ReforkRefusalTest < Support::IntegrationTest
 
   def test_what_is_declared_not_fork_safe_is_never_asked_again
     server = refork("Carat.not_fork_safe!(\"librdkafka\")\n#{PID}")
-    await_log(server, /does not become the mold worker=1 gen=1 pid=\d+ next_gen=2 cause=librdkafka$/)
+    await_log(server, /did not become the mold worker=1 gen=1 pid=\d+ next_gen=2 cause=librdkafka$/)
 
     assert_nothing_lost(server)
   end
 
   def test_a_hook_that_raises_is_told_and_the_mold_stays
     server = refork(PID, config: "before_refork { raise \"broken\" }")
-    await_log(server, /does not become the mold .*cause="carat\.rb:1: broken \(RuntimeError\)"$/)
+    await_log(server, /did not become the mold .*cause="carat\.rb:1: broken \(RuntimeError\)"$/)
 
     assert_nothing_lost(server)
   end
@@ -72,7 +72,7 @@ class ReforkRefusalTest < Support::IntegrationTest
     { "before_refork { exit }" => "exit (SystemExit)", "before_refork { raise Exception, %(odd) }" => "odd (Exception)",
       "on_worker_shutdown { raise %(late) }" => "late (RuntimeError)" }.each do |hook, cause|
       server = refork(PID, config: hook)
-      await_log(server, /does not become the mold .*cause=\S*\s*"?carat\.rb:1: #{Regexp.escape(cause)}/)
+      await_log(server, /did not become the mold .*cause=\S*\s*"?carat\.rb:1: #{Regexp.escape(cause)}/)
 
       assert_equal 200, server.get.status
     end
@@ -88,7 +88,7 @@ class ReforkRefusalTest < Support::IntegrationTest
   def test_a_worker_that_is_not_ready_in_time_is_killed_and_the_mold_stays
     server = refork(PID, config: "before_refork { sleep }",
                          args: ["--boot-timeout", Support::Server.ample_boot_seconds.to_s])
-    await_log(server, /does not become the mold .*cause="not ready within \d+s \(boot_timeout\)"$/)
+    await_log(server, /did not become the mold .*cause="not ready within \d+s \(boot_timeout\)"$/)
     await_log(server, /worker ended worker=1 gen=1 .*cause="signal 9"$/)
 
     assert_nothing_lost(server)
@@ -97,14 +97,14 @@ class ReforkRefusalTest < Support::IntegrationTest
   def test_a_worker_that_dies_on_its_way_is_told_and_the_mold_stays
     server = refork(PID, config: 'before_refork { File.write("way", Process.pid); sleep }')
     Process.kill(:KILL, eventually { server.directory.read("way")[/\A\d+/] }.to_i)
-    await_log(server, /does not become the mold .*cause="it/)
+    await_log(server, /did not become the mold .*cause="it/)
 
     assert_nothing_lost(server)
   end
 
   def test_when_the_old_mold_dies_meanwhile_the_new_one_takes_over
     server = refork(PID, config: 'before_refork { sleep 0.01 until File.exist?("go") }')
-    await_log(server, /is to be the next mold/)
+    await_log(server, /becomes the next mold/)
     Process.kill(:KILL, server.log[/mold ready gen=1 pid=(\d+)/, 1].to_i)
     await_log(server, /mold died gen=1/)
     server.directory.write("go", "")
@@ -124,7 +124,7 @@ class ReforkRefusalTest < Support::IntegrationTest
 
   def test_a_server_that_stops_meanwhile_ends
     server = refork(PID, config: "before_refork { sleep }")
-    await_log(server, /is to be the next mold/)
+    await_log(server, /becomes the next mold/)
 
     assert_equal 0, server.stop.exitstatus
     await_emptiness(server)
@@ -139,7 +139,7 @@ class ReforkRefusalTest < Support::IntegrationTest
     server.gate.open
     await_log(server, /worker ended worker=1 gen=1/)
 
-    refute_match(/is to be the next mold/, server.log)
+    refute_match(/becomes the next mold/, server.log)
   end
 
   def test_a_candidate_that_does_not_finish_what_it_holds_is_told_and_no_error
@@ -147,7 +147,7 @@ class ReforkRefusalTest < Support::IntegrationTest
       run ->(_env) { [200, {}, Enumerator.new { |out| out << "first"; sleep }] }
     RUBY
     ask(server, "GET", "/").read_exactly("HTTP/1.1 200".bytesize)
-    await_log(server, /does not become the mold worker=1 gen=1 pid=\d+ cause="it has not finished in time/)
+    await_log(server, /did not become the mold worker=1 gen=1 pid=\d+ cause="its requests did not finish in time/)
     await_log(server, / info worker ended worker=1 gen=1 .*cause="signal 9"$/)
 
     refute_match(/ error /, server.log)
@@ -155,7 +155,7 @@ class ReforkRefusalTest < Support::IntegrationTest
 
   def test_without_memory_for_a_successor_no_worker_is_chosen
     server = refork(PID, args: %w[--memory 1MB])
-    await_log(server, /one worker is more than the memory there is/)
+    await_log(server, /one worker alone exceeds the memory budget/)
 
     refute_match(/next mold/, server.log)
   end
@@ -173,7 +173,7 @@ class ReforkRefusalTest < Support::IntegrationTest
   def assert_nothing_lost(server)
     statuses = Array.new(20) { server.get.status }
     assert_equal [200], statuses.uniq
-    assert_equal 1, server.log.scan("is to be the next mold").size
+    assert_equal 1, server.log.scan("becomes the next mold").size
     assert_equal 1, server.log.scan("mold ready").size
     assert_equal 0, server.stop.exitstatus
     await_emptiness(server)

@@ -19,7 +19,7 @@ module Bench
         end
         sleep(options.settle)
         { requests: report.requests, failed: report.failed, p99_ms: report.p99_ms || 0, max_ms: report.max_ms || 0,
-          private_mb: Number.mb(bytes), readings: readings, replaced: server.log.count(/is to be replaced/),
+          private_mb: Number.mb(bytes), readings: readings, replaced: server.log.count(/will be replaced/),
           workers: server.workers.size }
       end
     end

@@ -1,8 +1,8 @@
-//! `carat-edge`: owns the client connections, and supervises the Ruby processes that answer them.
+//! `carat-edge` owns the client connections and supervises the Ruby processes that serve them.
 //!
-//! It is started by the `carat` command, which hands it the settings as JSON in the environment
-//! variable `CARAT_EDGE_SETTINGS`. Exit status 0 after a stop, 1 when it cannot boot or a second
-//! signal cuts the stop short, 78 for settings that it does not understand.
+//! The `carat` command starts it, with the settings as JSON in the environment variable `CARAT_EDGE_SETTINGS`. It exits
+//! with status 0 after a stop, with 1 if it cannot boot or a second signal cuts the stop short, and with 78 for settings
+//! that it does not understand.
 
 #![forbid(unsafe_code)]
 
@@ -15,12 +15,13 @@ mod log;
 mod log_writer;
 mod settings;
 mod supervise;
+mod tasks;
 mod timestamp;
 
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::LocalSet;
 
 use crate::admin::administer;
 use crate::body::response::encoding_threads;
@@ -29,12 +30,13 @@ use crate::http::{Listener, Server, accept, bind_all};
 use crate::log::Log;
 use crate::log_writer::LogWriter;
 use crate::settings::Settings;
-use crate::supervise::{Ending, Events, Fatal, Ready, Signals, Supervisor, reap};
+use crate::supervise::{Mailbox, Outcome, Ready, Signals, Supervisor, reap};
+use crate::tasks::ServerTasks;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Threads that wait for disks; the connections have one thread for all of them.
+/// Threads that wait for disks. One thread serves all connections.
 const DISK_THREADS: usize = 4;
 
 fn main() -> ExitCode {
@@ -42,65 +44,64 @@ fn main() -> ExitCode {
         Ok(settings) => settings,
         Err(error) => return complain(&error, 78),
     };
-    match serve(settings) {
-        Ok(Ending::Finished) => ExitCode::SUCCESS,
-        Ok(Ending::Cut) => ExitCode::FAILURE,
-        Err(Fatal(error)) => complain(&error, 1),
+    match serve(settings).unwrap_or_else(Outcome::Failed) {
+        Outcome::Finished => ExitCode::SUCCESS,
+        Outcome::Cut => ExitCode::FAILURE,
+        Outcome::Failed(error) => complain(&error, 1),
     }
 }
 
-fn serve(settings: Settings) -> Result<Ending, Fatal> {
+fn serve(settings: Settings) -> Result<Outcome, String> {
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(DISK_THREADS + encoding_threads())
         .build()
-        .map_err(|error| Fatal(format!("cannot start: {error}")))?;
-    let ending = LocalSet::new().block_on(&runtime, run(Rc::new(settings)));
+        .map_err(|error| format!("cannot start: {error}"))?;
+    let outcome = LocalSet::new().block_on(&runtime, run(Rc::new(settings)));
     runtime.shutdown_background();
-    ending
+    outcome
 }
 
 /// The server from its first socket to its last worker.
-async fn run(settings: Rc<Settings>) -> Result<Ending, Fatal> {
-    let log = Rc::new(
-        Log::open(&settings).map_err(|error| Fatal(format!("cannot open the log: {error}")))?,
-    );
+async fn run(settings: Rc<Settings>) -> Result<Outcome, String> {
+    let log = Log::open(&settings).map_err(|error| format!("cannot open the log: {error}"))?;
+    let log = Rc::new(log);
     log.report_panics();
-    let listeners = bind_all(&settings.bind, settings.backlog).map_err(Fatal)?;
+    let listeners = bind_all(&settings.bind, settings.backlog)?;
     let urls = listeners.iter().map(Listener::url).collect();
     let ready = Ready::new(urls, settings.ready_fd)
-        .map_err(|error| Fatal(format!("cannot write to --ready-fd: {error}")))?;
-    let signals =
-        Signals::new().map_err(|error| Fatal(format!("cannot handle signals: {error}")))?;
-    let (events, received) = Events::channel();
+        .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
+    let signals = Signals::new().map_err(|error| format!("cannot handle signals: {error}"))?;
+    let (mailbox, messages) = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();
     let dispatcher = Dispatcher::new(&settings, &log, lanes);
     let server = Server::new(&settings, &log, dispatcher);
-    spawn_local(reap(events.clone()));
-    spawn_local(administer(settings, Rc::clone(&log), events.clone()));
+    let mut tasks = ServerTasks::default();
+    tasks.spawn("reap", reap(mailbox.clone()));
+    let control = administer(settings, Rc::clone(&log), mailbox.clone());
+    tasks.spawn("control socket", control);
     for listener in listeners {
-        spawn_local(accept(listener, Rc::clone(&server)));
+        tasks.spawn("accept", accept(listener, Rc::clone(&server)));
     }
-    let ending = Supervisor::new(server, (events, received), lane_events, ready)
-        .run(signals)
-        .await;
+    let supervisor = Supervisor::new(server, (mailbox, messages), lane_events, ready);
+    let outcome = tokio::select! {
+        outcome = supervisor.run(signals) => outcome,
+        failure = tasks.failure() => Outcome::Failed(failure),
+    };
     log.finish();
-    ending
+    Ok(outcome)
 }
 
-/// Workers are forked by the mold, and become children of the edge when the process between has
-/// ended: so they are reaped here, and die with the edge.
-fn adopt_orphans() -> Result<(), Fatal> {
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| {
-        Fatal(format!(
-            "cannot become the subreaper of the workers: {error}"
-        ))
-    })
+/// The mold forks the workers, and the process between ends: so they become children of the edge, which reaps them, and
+/// they die with it.
+fn adopt_orphans() -> Result<(), String> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| format!("cannot become the subreaper of the workers: {error}"))
 }
 
 fn complain(error: &str, status: u8) -> ExitCode {
-    // Without a standard error there is nobody to tell.
+    // Without a standard error there is nowhere to write.
     if let Ok(stderr) = LogWriter::to_stderr() {
         stderr.write(format!("carat: {}\n", error.trim_end()).as_bytes());
         stderr.finish();

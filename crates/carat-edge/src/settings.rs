@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
 use serde::{Deserialize, Deserializer};
 
 /// The environment variable that carries the settings.
@@ -22,7 +23,7 @@ pub(crate) struct Settings {
     pub(crate) backlog: i32,
     pub(crate) ready_fd: Option<i32>,
     #[serde(deserialize_with = "workers")]
-    pub(crate) workers: Workers,
+    pub(crate) workers: WorkerCount,
     pub(crate) threads: u16,
     pub(crate) fibers: Option<u16>,
     #[serde(deserialize_with = "seconds")]
@@ -32,9 +33,11 @@ pub(crate) struct Settings {
     pub(crate) worker_requests: Option<u64>,
     #[serde(deserialize_with = "optional_seconds")]
     pub(crate) worker_age: Option<Duration>,
-    pub(crate) memory: MemoryBudget,
+    #[serde(deserialize_with = "memory")]
+    pub(crate) memory: MemoryLimit,
     pub(crate) worker_memory: Option<u64>,
-    pub(crate) refork: Refork,
+    #[serde(deserialize_with = "refork")]
+    pub(crate) refork: ReforkRule,
     pub(crate) control_socket: Option<PathBuf>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
@@ -81,36 +84,6 @@ pub(crate) struct Settings {
     pub(crate) boot_timeout: Duration,
 }
 
-/// How many workers there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Workers {
-    /// From `min` to `max`, as the load needs.
-    Between { min: u32, max: u32 },
-    /// What fits the machine.
-    Auto,
-}
-
-/// Memory for the whole server.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum MemoryBudget {
-    Bytes(u64),
-    /// Of what the container or the machine has, up to 1; written as `80%`.
-    Share(#[serde(deserialize_with = "share")] f64),
-}
-
-/// When a worker becomes the next mold.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Refork {
-    /// When measuring says that it pays.
-    Auto,
-    Off,
-    /// After so many requests of a worker; the last number counts for all further times.
-    #[serde(untagged)]
-    After(Vec<u64>),
-}
-
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -142,7 +115,7 @@ impl Settings {
     }
 
     /// How many requests one worker runs at once.
-    pub(crate) fn places(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         usize::from(self.fibers.unwrap_or(self.threads))
     }
 
@@ -156,25 +129,53 @@ impl Settings {
 }
 
 /// Reads what the option table writes: `2..2`, `1..8` or `auto`.
-fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workers, D::Error> {
+fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text == "auto" {
-        return Ok(Workers::Auto);
+        return Ok(WorkerCount::Auto);
     }
     let range = text
         .split_once("..")
         .and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
     let (min, max) = range.ok_or_else(|| serde::de::Error::custom("workers is not a range"))?;
-    Ok(Workers::Between { min, max })
+    Ok(WorkerCount::Between { min, max })
 }
 
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let percent = text
-        .strip_suffix('%')
-        .and_then(|number| number.parse().ok());
-    let percent: f64 = percent.ok_or_else(|| serde::de::Error::custom("no share of memory"))?;
-    Ok(percent / 100.0)
+/// Reads a number of bytes, or a share such as `80%`.
+fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryLimit, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Bytes(u64),
+        Share(String),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Bytes(bytes) => Ok(MemoryLimit::Bytes(bytes)),
+        Written::Share(text) => {
+            let percent = text.strip_suffix('%');
+            let percent: Option<f64> = percent.and_then(|number| number.parse().ok());
+            let percent =
+                percent.ok_or_else(|| serde::de::Error::custom("memory is not a share"))?;
+            Ok(MemoryLimit::Share(percent / 100.0))
+        }
+    }
+}
+
+/// Reads `auto`, `off` or a list of request counts.
+fn refork<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReforkRule, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Written {
+        Auto,
+        Off,
+        #[serde(untagged)]
+        After(Vec<u64>),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Auto => ReforkRule::Auto,
+        Written::Off => ReforkRule::Off,
+        Written::After(counts) => ReforkRule::After(counts),
+    })
 }
 
 fn optional_seconds<'de, D: Deserializer<'de>>(

@@ -4,57 +4,59 @@ use http::StatusCode;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
-use super::own;
+use super::edge_stats::edge_stats;
 use super::report::{Budget, Report, Server, Weight};
 use crate::settings::Settings;
-use crate::supervise::{Allowance, Event, Events, Process, Role, Rollup, Survey};
+use crate::supervise::{
+    Mailbox, MemoryAllowance, Message, ProcessStats, Role, Rollup, StatsMessage, StatsReport,
+};
 
-/// Weighs the processes of the server.
+/// Reads the memory of all processes for those who ask.
 #[derive(Debug)]
-pub(super) struct Scales {
+pub(super) struct MemoryReader {
     settings: Rc<Settings>,
-    events: Events,
-    /// Whoever asks meanwhile waits: the disks' threads are not all taken for this.
-    turn: Semaphore,
+    mailbox: Mailbox,
+    /// One reading at a time, so that readings do not occupy all threads that wait for disks.
+    permit: Semaphore,
 }
 
-impl Scales {
-    pub(super) fn new(settings: Rc<Settings>, events: Events) -> Scales {
-        Scales {
+impl MemoryReader {
+    pub(super) fn new(settings: Rc<Settings>, mailbox: Mailbox) -> MemoryReader {
+        MemoryReader {
             settings,
-            events,
-            turn: Semaphore::new(1),
+            mailbox,
+            permit: Semaphore::new(1),
         }
     }
 
-    /// What each process weighs, as JSON.
-    pub(super) async fn weigh(&self) -> Result<String, StatusCode> {
-        let (asker, answer) = oneshot::channel();
-        self.events.send(Event::Census(asker));
-        // The supervisor is gone when the server is about to end.
-        let survey = answer.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
-        let _turn = self.turn.acquire().await;
+    /// The memory and the stats of each process, as JSON.
+    pub(super) async fn read(&self) -> Result<String, StatusCode> {
+        let (asker, reply) = oneshot::channel();
+        self.mailbox.send(Message::Stats(StatsMessage::Ask(asker)));
+        // Without a supervisor the server is about to exit.
+        let stats = reply.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
+        let _permit = self.permit.acquire().await;
         let server = Server {
             version: self.settings.version.clone(),
             pid: std::process::id(),
         };
-        spawn_blocking(move || report(server, survey))
+        spawn_blocking(move || report(server, stats))
             .await
             .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
-/// Reads what the kernel knows of the processes. Those that have ended meanwhile weigh nothing, and are left out.
-fn report(server: Server, survey: Survey) -> String {
-    let edge = Process {
+/// Reads the memory of the processes. Those that ended meanwhile are omitted.
+fn report(server: Server, stats: StatsReport) -> String {
+    let edge = ProcessStats {
         role: Role::Edge,
         number: None,
         generation: None,
         pid: server.pid,
         requests: None,
-        figures: Some(own::figures().to_string()),
+        json: Some(edge_stats().to_string()),
     };
-    let all = std::iter::once(edge).chain(survey.processes);
+    let all = std::iter::once(edge).chain(stats.processes);
     let weights = all.filter_map(|process| match Rollup::of(process.pid) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         rollup => Some(Weight {
@@ -62,13 +64,13 @@ fn report(server: Server, survey: Survey) -> String {
             rollup: rollup.ok(),
         }),
     });
-    let budget = survey.allowance.as_ref().map(budget);
+    let budget = stats.allowance.as_ref().map(budget);
     let report = Report::new(server, weights.collect(), budget);
     serde_json::to_string(&report).expect("a report has no keys but strings")
 }
 
-fn budget(allowance: &Allowance) -> Budget {
-    let container = allowance.container.filling().limit;
+fn budget(allowance: &MemoryAllowance) -> Budget {
+    let container = allowance.container.memory().limit;
     Budget::new(
         allowance.limit,
         allowance.used,

@@ -5,9 +5,9 @@
 //! ```
 
 mod door;
+mod edge_stats;
 mod litter;
 mod memory;
-mod own;
 mod report;
 mod route;
 mod serve;

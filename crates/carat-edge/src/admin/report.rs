@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::supervise::{Process, Role, Rollup};
+use crate::supervise::{ProcessStats, Role, Rollup};
 
 /// Who reports.
 #[derive(Debug, Serialize)]
@@ -15,7 +15,7 @@ pub(super) struct Server {
 /// A process on the scales.
 #[derive(Debug)]
 pub(super) struct Weight {
-    pub(super) process: Process,
+    pub(super) process: ProcessStats,
     /// `None` when the kernel does not let it be read.
     pub(super) rollup: Option<Rollup>,
 }
@@ -134,7 +134,7 @@ impl Budget {
 
 impl From<Weight> for Row {
     fn from(Weight { process, rollup }: Weight) -> Row {
-        let figures = process.figures.as_deref();
+        let json = process.json.as_deref();
         Row {
             role: process.role,
             number: process.number,
@@ -142,7 +142,7 @@ impl From<Weight> for Row {
             pid: process.pid,
             requests: process.requests,
             memory: rollup.as_ref().map(Memory::from),
-            figures: figures.and_then(|json| serde_json::from_str(json).ok()),
+            figures: json.and_then(|json| serde_json::from_str(json).ok()),
         }
     }
 }
@@ -233,13 +233,13 @@ mod tests {
             anonymous_pss: pss - 2,
             swap: 1,
         };
-        let process = Process {
+        let process = ProcessStats {
             role,
             number: (role == Role::Worker).then_some(1),
             generation: Some(1),
             pid: 42,
             requests: None,
-            figures: None,
+            json: None,
         };
         Weight {
             process,
@@ -331,9 +331,9 @@ mod tests {
         let mut silent = weight(Role::Worker, [110, 50, 20]);
         silent.rollup = None;
         let mut garbled = weight(Role::Worker, [110, 50, 20]);
-        garbled.process.figures = Some("{".to_owned());
+        garbled.process.json = Some("{".to_owned());
         let mut telling = weight(Role::Mold, [100, 40, 10]);
-        telling.process.figures = Some(r#"{"ruby":"3.3.8"}"#.to_owned());
+        telling.process.json = Some(r#"{"ruby":"3.3.8"}"#.to_owned());
 
         let report = Report::new(server(), vec![silent, garbled, telling], None);
         let json = serde_json::to_value(&report).expect("JSON");

@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,11 +20,11 @@ use tokio::time::{sleep, timeout};
 
 use super::door::Door;
 use super::litter::sweep;
-use super::memory::Scales;
+use super::memory::MemoryReader;
 use super::route::Route;
 use crate::log::Log;
 use crate::settings::Settings;
-use crate::supervise::Events;
+use crate::supervise::Mailbox;
 
 /// Clients that are served at once; further ones wait.
 const CLIENT_LIMIT: usize = 8;
@@ -35,17 +36,22 @@ const CLIENT_TIME: Duration = Duration::from_secs(10);
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers on the control socket until the server ends. Without one the server goes on as well.
-pub(crate) async fn administer(settings: Rc<Settings>, log: Rc<Log>, events: Events) {
+pub(crate) async fn administer(
+    settings: Rc<Settings>,
+    log: Rc<Log>,
+    mailbox: Mailbox,
+) -> io::Result<()> {
     let path = path(&settings);
     let directory = settings.spool_dir.clone();
     spawn_blocking(move || sweep(&directory));
     match Door::open(&path) {
-        Ok(door) => welcome(door, Rc::new(Scales::new(settings, events))).await,
+        Ok(door) => welcome(door, Rc::new(MemoryReader::new(settings, mailbox))).await,
         Err(error) => log.warn(
             "no control socket: `carat memory` will not find this server",
             &[("path", &path.display()), ("cause", &error)],
         ),
     }
+    Ok(())
 }
 
 /// Where the socket is: `carat memory` looks there as well.
@@ -57,15 +63,15 @@ fn path(settings: &Settings) -> PathBuf {
     settings.control_socket.clone().unwrap_or_else(by_default)
 }
 
-async fn welcome(door: Door, scales: Rc<Scales>) {
+async fn welcome(door: Door, reader: Rc<MemoryReader>) {
     let seats = Arc::new(Semaphore::new(CLIENT_LIMIT));
     while let Ok(seat) = Arc::clone(&seats).acquire_owned().await {
         match door.next().await {
             Ok(stream) => {
-                let scales = Rc::clone(&scales);
+                let reader = Rc::clone(&reader);
                 spawn_local(async move {
                     // Whoever is slower than that starts again.
-                    let _ = timeout(CLIENT_TIME, converse(stream, scales)).await;
+                    let _ = timeout(CLIENT_TIME, converse(stream, reader)).await;
                     drop(seat);
                 });
             }
@@ -75,10 +81,10 @@ async fn welcome(door: Door, scales: Rc<Scales>) {
 }
 
 /// Serves one request.
-async fn converse(stream: UnixStream, scales: Rc<Scales>) {
+async fn converse(stream: UnixStream, reader: Rc<MemoryReader>) {
     let service = service_fn(|request| {
-        let scales = Rc::clone(&scales);
-        async move { Ok::<_, Infallible>(answer(&request, &scales).await) }
+        let reader = Rc::clone(&reader);
+        async move { Ok::<_, Infallible>(answer(&request, &reader).await) }
     });
     let served = http1::Builder::new()
         .keep_alive(false)
@@ -89,9 +95,9 @@ async fn converse(stream: UnixStream, scales: Rc<Scales>) {
     let _ = served.await;
 }
 
-async fn answer(request: &Request<Incoming>, scales: &Scales) -> Response<Full<Bytes>> {
+async fn answer(request: &Request<Incoming>, reader: &MemoryReader) -> Response<Full<Bytes>> {
     let answer = match Route::find(request.method(), request.uri().path()) {
-        Ok(Route::Memory) => scales.weigh().await,
+        Ok(Route::Memory) => reader.read().await,
         Err(status) => Err(status),
     };
     match answer {

@@ -66,8 +66,16 @@ impl Server {
         self.deadlines.wake_all();
     }
 
-    /// Logs once for many what was refused since the last call. Called once a tick.
-    pub(crate) fn report(&self) {
+    /// Ends what is overdue and writes what was gathered. Called once a tick.
+    pub(crate) fn tick(&self) {
+        self.deadlines.tick();
+        self.dispatcher.tick();
+        self.report();
+        self.log.flush();
+    }
+
+    /// Logs once a tick how many requests were refused.
+    fn report(&self) {
         let refused = self.request_bodies.quota.take_refused();
         if refused > 0 {
             self.log.warn(

@@ -11,14 +11,16 @@ use carat_wire::control::Stack;
 use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
-use super::event::{Event, Events, Who};
+use super::event::Event;
+use super::mailbox::{Mailbox, Message, StatsMessage};
+use super::ruby_process::RubyProcess;
 use crate::dispatch::FrameSocket;
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
 #[derive(Debug)]
 pub(crate) struct Channel {
     outgoing: Rc<RefCell<Outgoing>>,
-    who: Rc<Cell<Who>>,
+    process: Rc<Cell<RubyProcess>>,
 }
 
 #[derive(Debug, Default)]
@@ -28,35 +30,31 @@ struct Outgoing {
 }
 
 impl Channel {
-    /// Serves the socket until either side closes it; what comes is told as events.
-    pub(crate) fn open(socket: UnixStream, who: Who, events: Events) -> io::Result<Channel> {
+    /// Serves the socket until either side closes it. Messages go to the supervisor.
+    pub(crate) fn open(
+        socket: UnixStream,
+        process: RubyProcess,
+        mailbox: Mailbox,
+    ) -> io::Result<Channel> {
         let socket = FrameSocket::new(socket)?;
         let outgoing = Rc::new(RefCell::new(Outgoing::default()));
         let weak = Rc::downgrade(&outgoing);
-        let who = Rc::new(Cell::new(who));
-        let name = Rc::clone(&who);
+        let process = Rc::new(Cell::new(process));
+        let current = Rc::clone(&process);
         spawn_local(async move {
             let mut inbox = Inbox::default();
-            let tell =
-                |frame: Frame<'_>| event_of(name.get(), frame).map(|event| events.send(event));
-            poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, tell)).await;
-            events.send(Event::Closed(name.get()));
+            let deliver = |frame: Frame<'_>| {
+                message_of(current.get(), frame).map(|message| mailbox.send(message))
+            };
+            poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, deliver)).await;
+            mailbox.event(Event::Closed(current.get()));
         });
-        Ok(Channel { outgoing, who })
+        Ok(Channel { outgoing, process })
     }
 
-    /// A channel to nobody.
-    #[cfg(test)]
-    pub(crate) fn unconnected() -> Channel {
-        Channel {
-            outgoing: Rc::default(),
-            who: Rc::new(Cell::new(Who::Mold(0))),
-        }
-    }
-
-    /// The process is somebody else from now on, and so are its events.
-    pub(crate) fn rename(&self, who: Who) {
-        self.who.set(who);
+    /// The process plays this part from now on, and its messages carry that name.
+    pub(crate) fn rename(&self, process: RubyProcess) {
+        self.process.set(process);
     }
 
     /// Sends what `encode` appends, with descriptors beside it.
@@ -81,20 +79,20 @@ impl Drop for Channel {
     }
 }
 
-/// Reads and sends; ready when the socket is over, whatever the reason: the process is then replaced.
+/// Reads and sends. Ready when the socket is closed or broken: either way the process is replaced.
 fn poll(
     cx: &mut Context<'_>,
     outgoing: &Weak<RefCell<Outgoing>>,
     socket: &FrameSocket,
     inbox: &mut Inbox,
-    tell: impl Fn(Frame<'_>) -> Result<(), Malformed>,
+    deliver: impl Fn(Frame<'_>) -> Result<(), Malformed>,
 ) -> Poll<()> {
     let Some(outgoing) = outgoing.upgrade() else {
         return Poll::Ready(());
     };
     while let Poll::Ready(open) = socket.poll_fill(cx, inbox) {
-        let told = open.is_ok_and(|open| open) && tell_all(inbox, &tell).is_ok();
-        if !told {
+        let is_open = open.is_ok_and(|open| open) && deliver_all(inbox, &deliver).is_ok();
+        if !is_open {
             return Poll::Ready(());
         }
     }
@@ -107,46 +105,44 @@ fn poll(
     }
 }
 
-fn tell_all(
+fn deliver_all(
     inbox: &mut Inbox,
-    tell: impl Fn(Frame<'_>) -> Result<(), Malformed>,
+    deliver: impl Fn(Frame<'_>) -> Result<(), Malformed>,
 ) -> Result<(), Malformed> {
     while let Some(frame) = inbox.frames.next()? {
-        tell(frame)?;
+        deliver(frame)?;
     }
     Ok(())
 }
 
-fn event_of(who: Who, frame: Frame<'_>) -> Result<Event, Malformed> {
+fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malformed> {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    Ok(match (frame.kind, who) {
+    let event = match (frame.kind, process) {
         (Kind::Hello, _) => {
             let hello = Hello::decode(frame.payload)?;
             if hello.version != carat_wire::VERSION {
                 return Err(Malformed::BadValue("version"));
             }
-            Event::Greeted {
-                who,
-                pid: hello.pid,
-            }
+            let pid = hello.pid;
+            Event::Hello { process, pid }
         }
-        (Kind::Ready, _) => Event::Ready(who),
+        (Kind::Ready, _) => Event::Ready(process),
         (Kind::BootFailed, _) => Event::BootFailed {
-            who,
-            text: text(frame.payload),
+            process,
+            cause: text(frame.payload),
         },
-        (Kind::Figures, _) => Event::Figures {
-            who,
-            json: text(frame.payload),
-        },
-        (Kind::NotForkSafe, Who::Mold(generation)) => Event::NotForkSafe {
+        (Kind::Figures, _) => {
+            let json = text(frame.payload);
+            return Ok(Message::Stats(StatsMessage::Reply { process, json }));
+        }
+        (Kind::NotForkSafe, RubyProcess::Mold(generation)) => Event::NotForkSafe {
             generation,
-            text: text(frame.payload),
+            cause: text(frame.payload),
         },
-        (Kind::Leaving, Who::Worker(worker)) => Event::Leaving(worker),
-        // A worker that is to be the mold was told to end by somebody else.
-        (Kind::Leaving, Who::Mold(_)) => Event::Closed(who),
-        (Kind::Stack, Who::Worker(worker)) => {
+        (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Leaving(worker),
+        // Somebody else told a worker to end that is to be the mold.
+        (Kind::Leaving, RubyProcess::Mold(_)) => Event::Closed(process),
+        (Kind::Stack, RubyProcess::Worker(worker)) => {
             let stack = Stack::decode(frame.payload)?;
             Event::Stack {
                 worker,
@@ -155,5 +151,6 @@ fn event_of(who: Who, frame: Frame<'_>) -> Result<Event, Malformed> {
             }
         }
         _ => return Err(Malformed::BadValue("kind of frame on a control socket")),
-    })
+    };
+    Ok(Message::Event(event))
 }

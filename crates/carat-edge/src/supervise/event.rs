@@ -1,67 +1,109 @@
-use rustix::process::WaitStatus;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use std::time::{Duration, Instant};
 
-use super::census::Survey;
-use super::memory::Sample;
-use crate::dispatch::LaneEvent;
-use crate::dispatch::WorkerId;
+use carat_policy::ContainerMemory;
 
-/// Who is at the other end of a control socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
-    /// The mold of this generation.
-    Mold(u32),
-    Worker(WorkerId),
-}
+use super::command::MemorySubject;
+use super::exit_status::ExitStatus;
+use super::ruby_process::RubyProcess;
+use crate::dispatch::{LaneTag, WorkerId};
 
-/// What has happened to a Ruby process or one of its lanes.
+/// What happened to the server or one of its processes, as plain data.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// It has said hello.
-    Greeted { who: Who, pid: u32 },
-    /// It is ready for work.
-    Ready(Who),
-    /// It could not boot, for this reason.
-    BootFailed { who: Who, text: String },
-    /// The worker that was to be the mold of this generation cannot be one, nor can any other of its own.
-    NotForkSafe { generation: u32, text: String },
-    /// A thread of the worker stands here.
+    /// The command that loads the application runs.
+    MoldStarted {
+        generation: u32,
+        pid: u32,
+    },
+    /// The command that loads the application cannot be run.
+    MoldStartFailed {
+        cause: String,
+    },
+    /// The sockets of a new worker cannot be made.
+    ForkFailed {
+        worker: WorkerId,
+        cause: String,
+    },
+    /// A process sent its first message.
+    Hello {
+        process: RubyProcess,
+        pid: u32,
+    },
+    Ready(RubyProcess),
+    BootFailed {
+        process: RubyProcess,
+        cause: String,
+    },
+    /// The worker that was promoted to this generation cannot be a mold, nor can any other worker of its own.
+    NotForkSafe {
+        generation: u32,
+        cause: String,
+    },
+    /// Where a thread of a worker is, on request.
     Stack {
         worker: WorkerId,
         lane: u16,
         text: String,
     },
-    /// It has told its figures, a JSON object.
-    Figures { who: Who, json: String },
-    /// Somebody wants to know of all processes.
-    Census(oneshot::Sender<Survey>),
-    /// The time for answers to the question with this number is over.
-    CensusDue(u64),
-    /// The worker was told to end by somebody else.
+    /// A worker got a signal to end from somebody else, or cannot go on.
     Leaving(WorkerId),
-    /// It has closed its control socket.
-    Closed(Who),
-    /// Something happened to a lane.
-    Lane(LaneEvent),
-    /// All processes have been weighed.
-    Measured(Sample),
-    /// A child process is dead.
-    Reaped { pid: u32, status: WaitStatus },
+    /// A process closed its control socket.
+    Closed(RubyProcess),
+    /// A worker closed a lane.
+    LaneLost(WorkerId),
+    /// All lanes of a draining worker are empty.
+    Drained(WorkerId),
+    /// A request exceeded `request_timeout`.
+    LaneStuck {
+        tag: LaneTag,
+        request: u32,
+    },
+    /// What the workers did so far; sent before each tick and each memory reading.
+    Traffic(Vec<WorkerTraffic>),
+    MemoryRead(MemoryReading),
+    /// A child process ended.
+    Exited {
+        pid: u32,
+        status: ExitStatus,
+    },
+    /// Sent every 100 ms, and more often during a stop.
+    Tick(Tick),
+    /// SIGTERM or SIGINT.
+    StopRequested,
 }
 
-/// Where events are sent to; there are never more than a few for each process.
+/// The state of the server at a tick.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tick {
+    /// How long requests waited for a lane since the last tick.
+    pub(crate) queue_time: Duration,
+    /// How many requests are waiting.
+    pub(crate) waiting: usize,
+    /// Whether a client is connected.
+    pub(crate) has_clients: bool,
+}
+
+/// The work of one worker.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkerTraffic {
+    pub(crate) worker: WorkerId,
+    /// How many requests it was given.
+    pub(crate) requests: u64,
+    /// How long it has had no request.
+    pub(crate) idle: Duration,
+}
+
+/// The memory of all processes at one time. Processes that ended, or cannot be read, are missing.
 #[derive(Debug, Clone)]
-pub(crate) struct Events(UnboundedSender<Event>);
-
-impl Events {
-    pub(crate) fn channel() -> (Events, UnboundedReceiver<Event>) {
-        let (sender, receiver) = unbounded_channel();
-        (Events(sender), receiver)
-    }
-
-    pub(crate) fn send(&self, event: Event) {
-        // Without a supervisor the edge is about to exit.
-        let _ = self.0.send(event);
-    }
+pub(crate) struct MemoryReading {
+    pub(crate) at: Instant,
+    /// How long the reading took.
+    pub(crate) took: Duration,
+    /// Proportional set size of all processes together, swapped out or not.
+    pub(crate) total: u64,
+    /// Generation and anonymous memory of the mold.
+    pub(crate) mold: Option<(u32, u64)>,
+    /// Private memory of each worker.
+    pub(crate) workers: Vec<(MemorySubject, u64)>,
+    pub(crate) container: ContainerMemory,
 }

@@ -1,35 +1,35 @@
-//! The Ruby processes: who runs, who comes next, and who has to go.
+//! The Ruby processes: [`State`](state::State) decides, the executor carries out.
+//!
+//! Whatever happens (a process is ready, a child exits, a tick, a signal) becomes an [`Event`](event::Event). The state
+//! replies with [`Command`](command::Command)s. Both are plain data, so every sequence of events can be tested without a
+//! process. A new feature is a new row of events and commands.
 
-mod backoff;
-mod boot_errors;
-mod census;
 mod channel;
-mod elastic;
+mod command;
 mod event;
-mod fork;
+mod executor;
+mod exit_status;
+mod limits;
+mod log_line;
+mod mailbox;
 mod memory;
-mod mold;
-mod molds;
-mod promotion;
+mod mold_process;
 mod ready;
-mod reap;
-mod recycle;
-mod refork;
-mod retiring;
-mod roster;
-mod shutdown;
+mod reaper;
+mod ruby_process;
 mod signals;
-mod stuck;
-mod succession;
+mod state;
+mod stats_collector;
+mod stats_query;
+mod stats_report;
 mod supervisor;
-mod weighing;
-mod workers;
+mod worker_sockets;
 
-pub(crate) use census::{Allowance, Process, Role, Survey};
-pub(crate) use event::{Event, Events};
+pub(crate) use command::Outcome;
+pub(crate) use mailbox::{Mailbox, Message, StatsMessage};
 pub(crate) use memory::Rollup;
 pub(crate) use ready::Ready;
-pub(crate) use reap::reap;
-pub(crate) use shutdown::Ending;
+pub(crate) use reaper::reap;
 pub(crate) use signals::Signals;
-pub(crate) use supervisor::{Fatal, Supervisor};
+pub(crate) use stats_report::{MemoryAllowance, ProcessStats, Role, StatsReport};
+pub(crate) use supervisor::Supervisor;

@@ -1,10 +1,12 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
+use crate::log::Log;
+
 /// Descriptors below this are the standard streams, which stay open.
 const FIRST_DESCRIPTOR: i32 = 3;
 
-/// Where the server listens, for whoever started it and waits until it is ready.
+/// Reports that the server is ready: in the log, and on the descriptor of `--ready-fd`.
 #[derive(Debug)]
 pub(crate) struct Ready {
     urls: Vec<String>,
@@ -12,20 +14,32 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Takes over descriptor `fd`, if there is one: whoever reads it sees its end only when neither the
-    /// edge nor a process that it starts keeps it open.
+    /// Takes over descriptor `fd`. Its reader sees the end of file only when neither the edge nor a process that it
+    /// starts keeps it open.
     pub(crate) fn new(urls: Vec<String>, fd: Option<i32>) -> io::Result<Ready> {
         let file = fd.map(take).transpose()?;
         Ok(Ready { urls, file })
     }
 
-    /// The addresses of all listeners.
-    pub(crate) fn urls(&self) -> &[String] {
-        &self.urls
+    /// Logs where the server listens, and writes it to the descriptor.
+    pub(crate) fn announce(&mut self, version: &str, log: &Log) {
+        for url in &self.urls {
+            log.info(
+                "listening",
+                &[
+                    ("url", url),
+                    ("version", &version),
+                    ("pid", &std::process::id()),
+                ],
+            );
+        }
+        if let Err(error) = self.write_urls() {
+            log.warn("cannot write to --ready-fd", &[("cause", &error)]);
+        }
     }
 
     /// Writes a line for each listener, and closes the descriptor.
-    pub(crate) fn announce(&mut self) -> io::Result<()> {
+    fn write_urls(&mut self) -> io::Result<()> {
         if let Some(mut file) = self.file.take() {
             file.write_all((self.urls.join("\n") + "\n").as_bytes())?;
         }

@@ -1,21 +1,19 @@
 use std::io;
 
-use rustix::process::{Pid, Signal as Number, kill_process};
-
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What a signal asks of the server.
+/// What a signal asks the server to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// SIGTERM, SIGINT: finish and end.
+    /// SIGTERM, SIGINT.
     Stop,
-    /// SIGHUP: open the logs anew.
+    /// SIGHUP.
     ReopenLogs,
-    /// SIGUSR1, SIGUSR2, which other servers know: nothing. Its name.
+    /// SIGUSR1 and SIGUSR2 mean something to other servers, but not to this one. The signal's name.
     Nothing(&'static str),
 }
 
-/// The signals that people send.
+/// The signals that the server handles.
 #[derive(Debug)]
 pub(crate) struct Signals {
     terminate: Signal,
@@ -45,14 +43,5 @@ impl Signals {
             _ = self.user1.recv() => Request::Nothing("USR1"),
             _ = self.user2.recv() => Request::Nothing("USR2"),
         }
-    }
-}
-
-/// Sends a signal to a child that has not been reaped, so that its number is still its own.
-pub(super) fn signal_process(pid: u32, signal: Number) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        // It may be dead already; then its end is reaped next.
-        let _ = kill_process(pid, signal);
     }
 }

@@ -1,200 +1,180 @@
+use std::collections::VecDeque;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
-use rustix::process::WaitStatus;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Interval, interval};
 
-use super::backoff::Backoff;
-use super::boot_errors::BootErrors;
-use super::census::Census;
-use super::event::{Event, Events, Who};
-use super::memory::Scales;
-use super::mold::Mold;
-use super::promotion::Promotion;
+use super::command::{Command, Outcome};
+use super::event::{Event, Tick};
+use super::executor::Executor;
+use super::limits::Limits;
+use super::mailbox::{Mailbox, Message};
+use super::memory::Machine;
 use super::ready::Ready;
-use super::reap::{Ended, Strangers};
-use super::roster::Roster;
+use super::ruby_process::RubyProcess;
+use super::signals::{Request, Signals};
+use super::state::State;
+use super::stats_collector::StatsCollector;
+
 use crate::dispatch::LaneEvent;
-use crate::http::Server;
-use crate::settings::Workers;
+use crate::http::{Server, TICK};
+use crate::log::Field;
 
-/// Keeps as many workers as there should be.
+/// Connects the world with the state: whatever happens becomes an event, and each command is carried out.
 pub(crate) struct Supervisor {
-    pub(super) server: Rc<Server>,
-    pub(super) events: Events,
-    pub(super) received: UnboundedReceiver<Event>,
-    pub(super) lane_events: UnboundedReceiver<LaneEvent>,
-    pub(super) roster: Roster,
-    pub(super) mold: Option<Mold>,
-    pub(super) promotion: Promotion,
-    ready: Ready,
-    pub(super) generation: u32,
-    pub(super) announced: bool,
-    /// How many workers there should be.
-    pub(super) wanted: u32,
-    pub(super) mold_backoff: Backoff,
-    pub(super) worker_backoff: Backoff,
-    pub(super) boot_errors: BootErrors,
-    pub(super) strangers: Strangers,
-    pub(super) census: Census,
-    pub(super) scales: Scales,
+    server: Rc<Server>,
+    messages: UnboundedReceiver<Message>,
+    lane_events: UnboundedReceiver<LaneEvent>,
+    state: State,
+    executor: Executor,
+    stats: StatsCollector,
+    ticks: Interval,
 }
-
-/// Why the server cannot go on.
-#[derive(Debug)]
-pub(crate) struct Fatal(pub(crate) String);
 
 impl Supervisor {
     pub(crate) fn new(
         server: Rc<Server>,
-        (events, received): (Events, UnboundedReceiver<Event>),
+        (mailbox, messages): (Mailbox, UnboundedReceiver<Message>),
         lane_events: UnboundedReceiver<LaneEvent>,
         ready: Ready,
     ) -> Supervisor {
-        let wanted = match server.settings.workers {
-            Workers::Between { min, .. } => min,
-            Workers::Auto => 1,
-        };
-        let promotion = Promotion::new(&server.settings.refork);
-        let scales = Scales::new(server.settings.memory, Instant::now());
+        let settings = &server.settings;
+        let machine = Machine::read(Path::new("/"));
+        let limits = Limits::new(settings, machine.processors, machine.memory);
+        let executor = Executor::new(Rc::clone(&server), mailbox.clone(), ready);
+        let oom_kills = executor.container().oom_kills();
+        let refork = settings.refork.clone();
         Supervisor {
-            scales,
+            state: State::new(limits, refork, oom_kills, Instant::now()),
             server,
-            events,
-            received,
+            messages,
             lane_events,
-            roster: Roster::default(),
-            mold: None,
-            promotion,
-            ready,
-            generation: 0,
-            announced: false,
-            wanted,
-            mold_backoff: Backoff::default(),
-            worker_backoff: Backoff::default(),
-            boot_errors: BootErrors::default(),
-            strangers: Strangers::default(),
-            census: Census::default(),
+            executor,
+            stats: StatsCollector::new(mailbox, machine.memory),
+            ticks: interval(TICK),
         }
     }
 
-    /// Handles one event.
-    pub(super) fn handle(&mut self, event: Event) -> Result<(), Fatal> {
-        match event {
-            Event::Greeted {
-                who: Who::Worker(id),
-                pid,
-            } => self.worker_greeted(id, pid),
-            Event::Greeted { .. } => {}
-            Event::Ready(Who::Mold(generation)) => self.mold_ready(generation),
-            Event::Ready(Who::Worker(id)) => self.worker_ready(id),
-            Event::BootFailed { who, text } => self.boot_failed(who, &text)?,
-            Event::Stack { worker, lane, text } => self.log_stack(worker, lane, &text),
-            Event::NotForkSafe { generation, text } => self.not_fork_safe(generation, &text),
-            Event::Leaving(id) => self.leave(id),
-            Event::Figures { who, json } => self.figures_heard(who, Some(json)),
-            Event::Census(asker) => self.take_census(asker),
-            Event::CensusDue(number) => self.census_due(number),
-            Event::Closed(who) => self.closed(who),
-            Event::Lane(LaneEvent::Lost(tag)) => self.lane_lost(tag.worker),
-            Event::Lane(LaneEvent::Drained(tag)) => self.lane_drained(tag.worker),
-            Event::Lane(LaneEvent::Stuck { tag, request }) => self.lane_stuck(tag, request),
-            Event::Measured(sample) => self.measured(&sample),
-            Event::Reaped { pid, status } => self.reaped(pid, status)?,
-        }
-        Ok(())
-    }
-
-    /// Starts what is missing and ends what is overdue. Called once a tick.
-    pub(super) fn keep_up(&mut self) -> Result<(), Fatal> {
-        let now = Instant::now();
-        self.strangers.forget(now);
-        self.keep_mold(now)?;
-        self.fail_late_boots(now);
-        self.end_overdue(now);
-        self.weigh(now);
-        self.succeed();
-        self.fork_missing(now);
-        Ok(())
-    }
-
-    fn fork_missing(&mut self, now: Instant) {
-        let is_ready = self.mold.as_ref().is_some_and(|mold| mold.is_ready);
-        if !is_ready || !self.worker_backoff.allows(now) {
-            return;
-        }
-        for _ in 0..self.affordable(self.roster.missing(self.wanted)) {
-            if let Err(error) = self.fork_worker() {
-                self.worker_backoff.fail(now);
-                self.server
-                    .log
-                    .error("cannot fork a worker", &[("cause", &error)]);
-                break;
-            }
-        }
-    }
-
-    pub(super) fn announce(&mut self) {
-        let pid = std::process::id();
-        let version = &self.server.settings.version;
-        for url in self.ready.urls() {
-            self.server.log.info(
-                "listening",
-                &[("url", url), ("version", version), ("pid", &pid)],
-            );
-        }
-        if let Err(error) = self.ready.announce() {
-            self.server
-                .log
-                .warn("cannot write to --ready-fd", &[("cause", &error)]);
-        }
-    }
-
-    fn closed(&mut self, who: Who) {
-        match who {
-            Who::Mold(generation) => self.mold_closed(generation),
-            Who::Worker(id) => self.worker_closed(id),
-        }
-        self.figures_heard(who, None);
-    }
-
-    fn boot_failed(&mut self, who: Who, text: &str) -> Result<(), Fatal> {
-        match who {
-            Who::Mold(generation)
-                if self
-                    .mold
-                    .as_ref()
-                    .is_some_and(|mold| mold.generation == generation) =>
-            {
-                self.mold_failed(text)
-            }
-            Who::Mold(generation) => {
-                if self.promotion.is_heir(generation) {
-                    self.heir_failed(text, false);
+    /// Supervises until the server is over.
+    pub(crate) async fn run(mut self, mut signals: Signals) -> Outcome {
+        loop {
+            let outcome = tokio::select! {
+                Some(message) = self.messages.recv() => self.receive(message),
+                Some(event) = self.lane_events.recv() => self.lane_event(event),
+                request = signals.next() => self.obey(request).await,
+                _ = self.ticks.tick() => self.tick(),
+            };
+            if let Some(outcome) = outcome {
+                if !matches!(outcome, Outcome::Failed(_)) {
+                    self.log_with_pid("stopped");
                 }
-                Ok(())
-            }
-            Who::Worker(id) => {
-                self.worker_boot_failed(id, text);
-                Ok(())
+                return outcome;
             }
         }
     }
 
-    fn not_fork_safe(&mut self, generation: u32, text: &str) {
-        if self.promotion.is_heir(generation) {
-            self.heir_failed(text, true);
+    /// Hands events to the state, carries out its commands, and goes on with what they cause at once.
+    fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
+        let mut events = events.into();
+        while let Some(event) = events.pop_front() {
+            for command in self.state.on(event, Instant::now()) {
+                match &command {
+                    Command::Exit(outcome) => return Some(outcome.clone()),
+                    Command::StopAccepting => self.begin_stop(),
+                    Command::Promote { worker, .. } => {
+                        let worker = RubyProcess::Worker(*worker);
+                        self.stats
+                            .receive(worker, None, &self.state, &self.executor);
+                    }
+                    _ => {}
+                }
+                events.extend(self.executor.carry_out(command));
+            }
+        }
+        None
+    }
+
+    fn receive(&mut self, message: Message) -> Option<Outcome> {
+        match message {
+            Message::Event(event @ Event::MemoryRead(_)) => self.handle([self.traffic(), event]),
+            Message::Event(event) => {
+                if let Event::Closed(process) = event {
+                    self.stats
+                        .receive(process, None, &self.state, &self.executor);
+                }
+                self.handle([event])
+            }
+            Message::Stats(message) => {
+                self.stats.handle(message, &self.state, &self.executor);
+                None
+            }
         }
     }
 
-    fn reaped(&mut self, pid: u32, status: WaitStatus) -> Result<(), Fatal> {
-        if let Some(id) = self.roster.with_pid(pid) {
-            self.worker_died(id, &Ended(Some(status)));
-        } else if self.mold.as_ref().is_some_and(|mold| mold.pid == pid) {
-            return self.mold_died(&Ended(Some(status)));
-        } else if !self.promoted_died(pid, &Ended(Some(status))) {
-            self.strangers.note(Instant::now(), pid, status);
+    fn lane_event(&mut self, event: LaneEvent) -> Option<Outcome> {
+        let tag = match event {
+            LaneEvent::Stuck { tag, request } => {
+                return self.handle([Event::LaneStuck { tag, request }]);
+            }
+            LaneEvent::Drained(tag) | LaneEvent::Lost(tag) => tag,
+        };
+        let is_lost = matches!(event, LaneEvent::Lost(_));
+        let lost = is_lost.then_some(Event::LaneLost(tag.worker));
+        let is_drained = self.server.dispatcher.is_drained(tag.worker);
+        let drained = is_drained.then_some(Event::Drained(tag.worker));
+        self.handle(lost.into_iter().chain(drained).collect::<VecDeque<_>>())
+    }
+
+    async fn obey(&mut self, request: Request) -> Option<Outcome> {
+        match request {
+            Request::Stop => {
+                // Requests that clients sent before the signal are still served: let them be seen.
+                tokio::task::yield_now().await;
+                return self.handle([Event::StopRequested]);
+            }
+            Request::ReopenLogs => self.reopen_logs(),
+            Request::Nothing(name) => {
+                let message = "signal ignored: TERM stops the server, HUP reopens the log file";
+                self.server.log.warn(message, &[("signal", &name)]);
+            }
         }
-        Ok(())
+        None
+    }
+
+    fn tick(&mut self) -> Option<Outcome> {
+        self.server.tick();
+        let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
+        let tick = Event::Tick(Tick {
+            queue_time,
+            waiting,
+            has_clients: !self.server.is_idle(),
+        });
+        self.handle([self.traffic(), tick])
+    }
+
+    fn traffic(&self) -> Event {
+        Event::Traffic(self.executor.traffic(Instant::now()))
+    }
+
+    fn begin_stop(&mut self) {
+        self.log_with_pid("stopping");
+        self.ticks = interval(TICK / 4);
+    }
+
+    fn log_with_pid(&self, message: &str) {
+        let pid: [Field<'_>; 1] = [("pid", &std::process::id())];
+        self.server.log.info(message, &pid);
+    }
+
+    fn reopen_logs(&self) {
+        match self.server.log.reopen() {
+            Ok(()) => self.server.log.info("log reopened", &[]),
+            Err(error) => {
+                let cause: [Field<'_>; 1] = [("cause", &error)];
+                self.server.log.error("cannot reopen the log", &cause);
+            }
+        }
     }
 }

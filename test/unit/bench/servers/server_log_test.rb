@@ -7,7 +7,7 @@ class BenchServerLogTest < Minitest::Test
   EVENTS = [
     [1, "mold ready", { "gen" => 1, "pid" => 10, "boot_ms" => 900 }],
     [2, "worker ready", { "gen" => 1, "pid" => 11, "boot_ms" => 16 }],
-    [5, "worker is to be replaced", { "gen" => 1 }], [6, "mold ready", { "gen" => 2, "pid" => 12 }],
+    [5, "worker will be replaced", { "gen" => 1 }], [6, "mold ready", { "gen" => 2, "pid" => 12 }],
     [7, "worker ready", { "gen" => 2, "pid" => 13, "boot_ms" => 9 }], [8, "worker ended", { "gen" => 1 }],
     [9, "more workers", { "workers" => 2 }]
   ].freeze
@@ -34,7 +34,7 @@ class BenchServerLogTest < Minitest::Test
 
   def test_times_and_counts_are_those_of_their_lines
     assert_equal [[2, 7], [8], [16, 9]], [LOG.ready_times, LOG.end_times, LOG.boot_times]
-    assert_equal [1, 1], [LOG.count(/is to be replaced/), LOG.later_generations]
+    assert_equal [1, 1], [LOG.count(/will be replaced/), LOG.later_generations]
     assert_equal [10, 11, 12, 13], LOG.ready_pids
   end
 end

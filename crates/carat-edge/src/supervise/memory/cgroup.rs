@@ -2,17 +2,17 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
-/// The two hierarchies of control groups have different files (cgroups(7)).
+/// The version of a hierarchy, which decides its files (cgroups(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum CgroupVersion {
     One,
     Two,
 }
 
-/// The control group of this process, as far as it can be seen from here.
+/// The control group of this process, as far as it is visible from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cgroup {
-    pub(super) version: Version,
+    pub(super) version: CgroupVersion,
     /// Where the hierarchy is mounted.
     top: PathBuf,
     /// Its own directory, at or below `top`.
@@ -20,11 +20,11 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Finds the one that a controller (`memory`, `cpu`) looks at, or `None` where there is none. `root` is `/`.
+    /// Finds the group of a controller (`memory`, `cpu`), or `None` where there is none. `root` is `/`.
     pub(super) fn find(root: &Path, controller: &str) -> Option<Cgroup> {
         let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
         let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
-        let (version, path) = place(&groups, controller)?;
+        let (version, path) = membership(&groups, controller)?;
         let mut mounts = mounts.lines().filter_map(Mount::parse);
         let mount = mounts.find(|mount| mount.carries(version, controller))?;
         let top = root.join(mount.point.trim_start_matches('/'));
@@ -32,7 +32,7 @@ impl Cgroup {
         Some(Cgroup { version, top, own })
     }
 
-    /// Its own directory, and those above it whose limits hold for it too.
+    /// Its own directory, and those above it, whose limits apply too.
     pub(super) fn levels(&self) -> impl Iterator<Item = &Path> {
         let levels = self.own.ancestors();
         levels.take_while(|level| level.starts_with(&self.top))
@@ -44,7 +44,7 @@ impl Cgroup {
     }
 }
 
-/// A number that a file holds alone, if it does.
+/// The number in a file that holds nothing else.
 pub(super) fn read_number<T: FromStr>(path: &Path) -> Option<T> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
@@ -57,8 +57,8 @@ pub(super) fn read_entry(path: &Path, name: &str) -> Option<u64> {
     number.trim().parse().ok()
 }
 
-/// Which hierarchy has the controller, and the path there: `4:memory:/docker/42`, else `0::/system.slice/x.service`.
-fn place<'a>(groups: &'a str, controller: &str) -> Option<(Version, &'a str)> {
+/// The hierarchy that has the controller, and the path in it: `4:memory:/docker/42`, else `0::/system.slice/x.service`.
+fn membership<'a>(groups: &'a str, controller: &str) -> Option<(CgroupVersion, &'a str)> {
     let fields = |line: &'a str| {
         let mut fields = line.splitn(3, ':').skip(1);
         Some((fields.next()?, fields.next()?))
@@ -67,8 +67,8 @@ fn place<'a>(groups: &'a str, controller: &str) -> Option<(Version, &'a str)> {
     let first = lines().find(|(names, _)| names.split(',').any(|name| name == controller));
     let second = || lines().find(|(names, _)| names.is_empty());
     first
-        .map(|(_, path)| (Version::One, path))
-        .or_else(|| second().map(|(_, path)| (Version::Two, path)))
+        .map(|(_, path)| (CgroupVersion::One, path))
+        .or_else(|| second().map(|(_, path)| (CgroupVersion::Two, path)))
 }
 
 /// A line of `/proc/self/mountinfo`, see `proc_pid_mountinfo(5)`.
@@ -94,17 +94,17 @@ impl<'a> Mount<'a> {
         })
     }
 
-    fn carries(&self, version: Version, controller: &str) -> bool {
+    fn carries(&self, version: CgroupVersion, controller: &str) -> bool {
         match version {
-            Version::One => {
+            CgroupVersion::One => {
                 self.kind == "cgroup" && self.options.split(',').any(|name| name == controller)
             }
-            Version::Two => self.kind == "cgroup2",
+            CgroupVersion::Two => self.kind == "cgroup2",
         }
     }
 
-    /// What is left of a path when the mounted directory is its beginning. A container often sees the path that the
-    /// host has for it, and its own directory as the top.
+    /// A path relative to the mounted directory. A container often sees the path that the host has for it, and its own
+    /// directory at the top.
     fn below(&self, path: &str) -> PathBuf {
         let path = Path::new(path);
         let inner = path.strip_prefix(self.root).unwrap_or(path);
@@ -117,7 +117,7 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// The directory with this path below `top`, or the nearest one above that is there.
+/// The directory with this path below `top`, or the nearest one above it that exists.
 fn existing(top: &Path, path: &Path) -> PathBuf {
     let found = path.ancestors().map(|part| top.join(part));
     let mut found = found.filter(|directory| directory.is_dir());
@@ -133,7 +133,7 @@ mod tests {
     use super::super::recording::Recording;
     use super::*;
 
-    fn own(recording: &Recording, controller: &str) -> Option<(Version, String)> {
+    fn own(recording: &Recording, controller: &str) -> Option<(CgroupVersion, String)> {
         let group = Cgroup::find(recording.root(), controller)?;
         let own = group.own().strip_prefix(recording.root());
         let own = own.expect("below the root").display().to_string();
@@ -143,7 +143,10 @@ mod tests {
     #[test]
     fn a_container_that_sees_the_hosts_path_is_at_the_top() {
         let found = own(&Recording::docker_v1(), "memory");
-        assert_eq!(found, Some((Version::One, "sys/fs/cgroup/memory".into())));
+        assert_eq!(
+            found,
+            Some((CgroupVersion::One, "sys/fs/cgroup/memory".into()))
+        );
     }
 
     #[test]
@@ -151,14 +154,14 @@ mod tests {
         let found = own(&Recording::docker_v1(), "cpu");
         assert_eq!(
             found,
-            Some((Version::One, "sys/fs/cgroup/cpu,cpuacct".into()))
+            Some((CgroupVersion::One, "sys/fs/cgroup/cpu,cpuacct".into()))
         );
     }
 
     #[test]
     fn a_container_with_a_namespace_is_at_the_top() {
         let found = own(&Recording::docker_v2(), "memory");
-        assert_eq!(found, Some((Version::Two, "sys/fs/cgroup".into())));
+        assert_eq!(found, Some((CgroupVersion::Two, "sys/fs/cgroup".into())));
     }
 
     #[test]
@@ -176,21 +179,21 @@ mod tests {
     fn a_hybrid_hierarchy_has_memory_in_the_first_version() {
         let found = own(&Recording::hybrid(), "memory");
         let own = "sys/fs/cgroup/memory/system.slice/shop.service";
-        assert_eq!(found, Some((Version::One, own.into())));
+        assert_eq!(found, Some((CgroupVersion::One, own.into())));
     }
 
     #[test]
-    fn a_path_that_is_not_there_is_taken_for_the_nearest_above() {
+    fn a_missing_path_means_the_nearest_one_above() {
         let recording = Recording::systemd_v2();
         recording.write("proc/self/cgroup", "0::/shop.slice/gone.service/inner\n");
         let found = own(&recording, "memory");
         assert_eq!(
             found,
-            Some((Version::Two, "sys/fs/cgroup/shop.slice".into()))
+            Some((CgroupVersion::Two, "sys/fs/cgroup/shop.slice".into()))
         );
         recording.write("proc/self/cgroup", "0::/../outside\n");
         let found = own(&recording, "memory");
-        assert_eq!(found, Some((Version::Two, "sys/fs/cgroup".into())));
+        assert_eq!(found, Some((CgroupVersion::Two, "sys/fs/cgroup".into())));
     }
 
     #[test]

@@ -1,20 +1,20 @@
 use std::fs;
 use std::path::Path;
 
-use super::cgroup::{Cgroup, Version, read_number};
+use super::cgroup::{Cgroup, CgroupVersion, read_number};
 
-/// What this process may use of the machine.
+/// The part of the machine that this process may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Machine {
     /// How many processors; at least one.
     pub(crate) processors: u32,
-    /// Its memory; `None` where the kernel does not tell.
+    /// Its memory in bytes; `None` where the kernel does not say.
     pub(crate) memory: Option<u64>,
 }
 
 impl Machine {
-    /// Looks at the machine; `root` is `/`.
-    pub(crate) fn look(root: &Path) -> Machine {
+    /// Reads the files of the kernel. `root` is `/`.
+    pub(crate) fn read(root: &Path) -> Machine {
         Machine {
             processors: processors(affine(), quota(root)),
             memory: memory(root),
@@ -22,7 +22,7 @@ impl Machine {
     }
 }
 
-/// A share of a processor counts as one: a worker that waits in between can use it.
+/// A part of a processor counts as one, for a worker that often waits.
 fn processors(affine: u32, quota: Option<f64>) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -35,20 +35,20 @@ fn processors(affine: u32, quota: Option<f64>) -> u32 {
         .max(1)
 }
 
-/// On how many processors this process may run.
+/// How many processors this process may run on.
 fn affine() -> u32 {
     rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count())
 }
 
-/// How many processors' time the control group may have.
+/// How many processors' time the control group may use.
 fn quota(root: &Path) -> Option<f64> {
     let group = Cgroup::find(root, "cpu")?;
     let quotas = group.levels().filter_map(|level| match group.version {
-        Version::One => {
+        CgroupVersion::One => {
             let quota = read_number::<f64>(&level.join("cpu.cfs_quota_us"))?;
             ratio(quota, read_number(&level.join("cpu.cfs_period_us"))?)
         }
-        Version::Two => {
+        CgroupVersion::Two => {
             let text = fs::read_to_string(level.join("cpu.max")).ok()?;
             let (quota, period) = text.trim().split_once(' ')?;
             ratio(quota.parse().ok()?, period.parse().ok()?)
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_quota_above_counts() {
+    fn the_lowest_quota_above_counts() {
         let recording = Recording::systemd_v2();
         recording.write("sys/fs/cgroup/shop.slice/cpu.max", "200000 100000\n");
         let service = "sys/fs/cgroup/shop.slice/shop.service/cpu.max";
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_are_rounded_up_and_never_none() {
+    fn processors_are_rounded_up_and_at_least_one() {
         assert_eq!(processors(8, Some(1.5)), 2);
         assert_eq!(processors(8, Some(0.1)), 1);
         assert_eq!(processors(2, Some(6.0)), 2);
@@ -110,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_what_the_machine_has_in_all() {
+    fn memory_is_the_total_of_the_machine() {
         assert_eq!(memory(Recording::bare().root()), Some(2_048_000 * 1024));
-        let here = Machine::look(Path::new("/"));
+        let here = Machine::read(Path::new("/"));
         assert!(here.processors >= 1 && here.memory > Some(1 << 20));
     }
 }

@@ -3,23 +3,23 @@ use std::io;
 /// The memory of one process in bytes, as `/proc/PID/smaps_rollup` adds it up (`proc_pid_smaps(5)`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rollup {
-    /// All that is resident.
+    /// Resident.
     pub(crate) rss: u64,
-    /// The same, with each shared page divided by the number of processes that have it.
+    /// Resident, with each shared page divided by the number of processes that share it.
     pub(crate) pss: u64,
-    /// Resident pages that no other process has.
+    /// Resident in no other process.
     pub(crate) private: u64,
-    /// Resident pages that no file backs.
+    /// Resident and not backed by a file.
     pub(crate) anonymous: u64,
-    /// The part of `pss` that no file backs.
+    /// The part of `pss` that is not backed by a file.
     pub(crate) anonymous_pss: u64,
-    /// What is swapped out, divided like `pss`.
+    /// Swapped out, divided like `pss`.
     pub(crate) swap: u64,
 }
 
 impl Rollup {
-    /// Reads that of a process. The kernel walks the whole process for it, which takes milliseconds: never on the
-    /// thread that serves the connections. A process that is dead, reaped or not, is `NotFound`.
+    /// Reads the memory of a process. The kernel walks the whole process, which takes milliseconds: never on the thread
+    /// that serves the connections. The error for a dead process, reaped or not, is `NotFound`.
     pub(crate) fn of(pid: u32) -> io::Result<Rollup> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).map_err(gone)?;
         Rollup::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -37,19 +37,19 @@ impl Rollup {
             pss,
             private: bytes("Private_Clean:")? + bytes("Private_Dirty:")?,
             anonymous: bytes("Anonymous:")?,
-            // Linux 5.9 and later tell it.
+            // From Linux 5.9 on.
             anonymous_pss: bytes("Pss_Anon:").unwrap_or(pss),
             swap: bytes("SwapPss:").unwrap_or(0),
         })
     }
 
-    /// Resident pages that other processes have as well.
+    /// Resident in other processes as well.
     pub(crate) fn shared(&self) -> u64 {
         self.rss.saturating_sub(self.private)
     }
 }
 
-/// A process that ends while it is read is as gone as one that was gone before.
+/// A process that ends during the reading is `NotFound`, like one that ended before.
 fn gone(error: io::Error) -> io::Error {
     if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) {
         io::ErrorKind::NotFound.into()

@@ -1,0 +1,73 @@
+use super::log_line::LogLine;
+use super::ruby_process::RubyProcess;
+use crate::dispatch::{LaneTag, WorkerId};
+
+/// What the executor does next, as plain data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Run the command that loads the application.
+    BootMold { generation: u32 },
+    /// Ask the mold of this generation to fork a worker.
+    Fork { worker: WorkerId, generation: u32 },
+    /// Give a worker no more requests, and report when its lanes are empty.
+    Drain(WorkerId),
+    /// Tell a process to end.
+    End(RubyProcess),
+    /// Tell the mold to end with the server, and so to run its `at_exit` blocks.
+    EndWithServer { generation: u32 },
+    /// Tell a worker to be the mold of this generation.
+    Promote { worker: WorkerId, generation: u32 },
+    /// Ask a worker where the thread of this request is.
+    AskStack { tag: LaneTag, request: u32 },
+    /// Send SIGTERM.
+    Terminate { pid: u32 },
+    /// Send SIGKILL.
+    Kill { pid: u32 },
+    /// Close the lanes of a worker, once what it sent is read.
+    CloseLanes(WorkerId),
+    /// Close the control socket of a process.
+    CloseControl(RubyProcess),
+    /// Read the memory of these processes.
+    ReadMemory(MemorySubjects),
+    /// Write a line to the log.
+    Log(LogLine),
+    /// The server is ready: tell the log and `--ready-fd`.
+    Announce,
+    /// The server stops: accept no client, and close each connection after its response.
+    StopAccepting,
+    /// Refuse all requests that are not answered yet.
+    CutOffClients,
+    /// The server is over.
+    Exit(Outcome),
+}
+
+/// How the server ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All requests were finished, or `shutdown_timeout` passed.
+    Finished,
+    /// A second signal cut the stop short.
+    Cut,
+    /// The server cannot go on, for this reason.
+    Failed(String),
+}
+
+/// The processes whose memory is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemorySubjects {
+    /// Generation and process id.
+    pub(crate) mold: Option<(u32, u32)>,
+    pub(crate) workers: Vec<MemorySubject>,
+    /// Process ids of molds that are starting or ending.
+    pub(crate) others: Vec<u32>,
+}
+
+/// A worker whose memory is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MemorySubject {
+    pub(crate) worker: WorkerId,
+    pub(crate) pid: u32,
+    pub(crate) is_ready: bool,
+    /// Whether it served enough requests that it will hardly grow.
+    pub(crate) is_grown: bool,
+}

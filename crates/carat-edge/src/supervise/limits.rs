@@ -1,0 +1,43 @@
+use std::time::Duration;
+
+use carat_policy::{Elastic, MemoryLimit, WearLimits};
+
+use crate::settings::Settings;
+
+/// What the options and the machine allow, as far as the processes are concerned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) elastic: Elastic,
+    pub(crate) wear: WearLimits,
+    /// How many requests one worker runs at once.
+    pub(crate) slots: usize,
+    pub(crate) memory: MemoryLimit,
+    /// The machine's memory in bytes; `None` when the kernel does not say.
+    pub(crate) machine_memory: Option<u64>,
+    pub(crate) worker_memory: Option<u64>,
+    pub(crate) worker_idle_timeout: Duration,
+    pub(crate) boot_timeout: Duration,
+    pub(crate) request_timeout: Duration,
+    pub(crate) shutdown_timeout: Duration,
+}
+
+impl Limits {
+    /// Reads the limits from the options of a server on a machine with these processors and this memory.
+    pub(crate) fn new(settings: &Settings, processors: u32, machine_memory: Option<u64>) -> Limits {
+        Limits {
+            elastic: Elastic::new(settings.workers, settings.queue_time_target, processors),
+            wear: WearLimits {
+                requests: settings.worker_requests,
+                age: settings.worker_age,
+            },
+            slots: settings.slots(),
+            memory: settings.memory,
+            machine_memory,
+            worker_memory: settings.worker_memory,
+            worker_idle_timeout: settings.worker_idle_timeout,
+            boot_timeout: settings.boot_timeout,
+            request_timeout: settings.request_timeout,
+            shutdown_timeout: settings.shutdown_timeout,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+use super::event::Event;
+use super::ruby_process::RubyProcess;
+use super::stats_report::StatsReport;
+
+/// A message to the supervisor.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Event(Event),
+    Stats(StatsMessage),
+}
+
+/// A message about the stats of the processes.
+#[derive(Debug)]
+pub(crate) enum StatsMessage {
+    /// Somebody asks for the stats of all processes.
+    Ask(oneshot::Sender<StatsReport>),
+    /// A process replied with its stats, a JSON object.
+    Reply { process: RubyProcess, json: String },
+    /// Replies to the query with this number are late from now on.
+    Timeout(u64),
+}
+
+/// Sends messages to the supervisor. There are never more than a few for each process.
+#[derive(Debug, Clone)]
+pub(crate) struct Mailbox(UnboundedSender<Message>);
+
+impl Mailbox {
+    pub(crate) fn channel() -> (Mailbox, UnboundedReceiver<Message>) {
+        let (sender, receiver) = unbounded_channel();
+        (Mailbox(sender), receiver)
+    }
+
+    pub(crate) fn send(&self, message: Message) {
+        // Without a supervisor the edge is about to exit.
+        let _ = self.0.send(message);
+    }
+
+    pub(crate) fn event(&self, event: Event) {
+        self.send(Message::Event(event));
+    }
+}

@@ -1,0 +1,176 @@
+//! The supervisor's decisions: plain state, events in, commands out. Nothing here does I/O or reads a clock.
+
+mod boot_errors;
+mod boots;
+mod exits;
+mod memory_monitor;
+mod memory_pressure;
+mod mold;
+mod mold_life;
+mod molds;
+mod phase;
+mod reaction;
+mod refork;
+mod retiring;
+mod running_process;
+mod scaling;
+mod stopping;
+#[cfg(test)]
+mod tests;
+mod unclaimed_exits;
+mod worker;
+mod worker_stage;
+mod workers;
+
+use std::time::Instant;
+
+use carat_policy::{Backoff, ReforkRule};
+
+pub(crate) use self::memory_monitor::MemoryTotals;
+pub(crate) use self::running_process::RunningProcess;
+
+use self::boot_errors::BootErrors;
+use self::memory_monitor::MemoryMonitor;
+use self::molds::Molds;
+use self::phase::Phase;
+use self::reaction::Reaction;
+use self::refork::Refork;
+use self::unclaimed_exits::UnclaimedExits;
+use self::workers::Workers;
+use super::command::{Command, Outcome};
+use super::event::{Event, Tick};
+use super::limits::Limits;
+
+/// The Ruby processes as the supervisor knows them, and what it wants of them.
+#[derive(Debug)]
+pub(crate) struct State {
+    limits: Limits,
+    phase: Phase,
+    workers: Workers,
+    /// How many workers should run.
+    wanted: u32,
+    worker_backoff: Backoff,
+    molds: Molds,
+    refork: Refork,
+    memory: MemoryMonitor,
+    boot_errors: BootErrors,
+    unclaimed_exits: UnclaimedExits,
+    is_announced: bool,
+}
+
+impl State {
+    /// Starts without a process. `oom_kills` is the kernel's current count.
+    pub(crate) fn new(limits: Limits, refork: ReforkRule, oom_kills: u64, now: Instant) -> State {
+        State {
+            limits,
+            phase: Phase::Serving,
+            workers: Workers::default(),
+            wanted: limits.elastic.min,
+            worker_backoff: Backoff::default(),
+            molds: Molds::default(),
+            refork: Refork::new(refork, now),
+            memory: MemoryMonitor::new(now, oom_kills),
+            boot_errors: BootErrors::default(),
+            unclaimed_exits: UnclaimedExits::default(),
+            is_announced: false,
+        }
+    }
+
+    /// Handles one event, and returns what to do, in this order.
+    pub(crate) fn on(&mut self, event: Event, now: Instant) -> Vec<Command> {
+        let mut reaction = Reaction {
+            now,
+            limits: self.limits,
+            commands: Vec::new(),
+        };
+        if !self.phase.is_over() {
+            self.apply(event, &mut reaction);
+            self.advance(&mut reaction);
+        }
+        reaction.commands
+    }
+
+    /// The processes whose ids are known, molds first.
+    pub(crate) fn processes(&self) -> Vec<RunningProcess> {
+        let current = self.molds.current.iter();
+        let current = current.filter_map(|mold| RunningProcess::of_mold(mold, true));
+        let others = self.molds.others();
+        let others = others.filter_map(|mold| RunningProcess::of_mold(mold, false));
+        let workers = self.workers.iter().filter_map(RunningProcess::of_worker);
+        current.chain(others).chain(workers).collect()
+    }
+
+    /// The memory of all processes together, when it was last read.
+    pub(crate) fn memory_totals(&self) -> Option<MemoryTotals> {
+        self.memory.totals
+    }
+
+    /// The table of events.
+    fn apply(&mut self, event: Event, reaction: &mut Reaction) {
+        match event {
+            Event::MoldStarted { generation, pid } => self.mold_started(generation, pid),
+            Event::MoldStartFailed { cause } => {
+                self.fail(format!("cannot start the mold: {cause}"), reaction);
+            }
+            Event::ForkFailed { worker, cause } => self.fork_failed(worker, &cause, reaction),
+            Event::Hello { process, pid } => self.hello(process, pid, reaction),
+            Event::Ready(process) => self.ready(process, reaction),
+            Event::BootFailed { process, cause } => self.boot_failed(process, &cause, reaction),
+            Event::NotForkSafe { generation, cause } => {
+                self.not_fork_safe(generation, &cause, reaction);
+            }
+            Event::Stack { worker, lane, text } => self.log_stack(worker, lane, &text, reaction),
+            Event::Leaving(worker) => self.leave(worker, reaction),
+            Event::Closed(process) => self.control_closed(process, reaction),
+            Event::LaneLost(worker) => self.lane_lost(worker, reaction),
+            Event::Drained(worker) => self.drained(worker, reaction),
+            Event::LaneStuck { tag, request } => self.lane_stuck(tag, request, reaction),
+            Event::Traffic(traffic) => self.workers.update_traffic(&traffic),
+            Event::MemoryRead(reading) => self.memory_read(&reading, reaction),
+            Event::Exited { pid, status } => self.exited(pid, status, reaction),
+            Event::Tick(tick) => self.tick(&tick, reaction),
+            Event::StopRequested => self.stop_requested(reaction),
+        }
+    }
+
+    /// What follows every event.
+    fn advance(&mut self, reaction: &mut Reaction) {
+        match self.phase {
+            Phase::Serving => self.keep_up(reaction),
+            Phase::Stopping(_) => self.advance_stop(reaction),
+            Phase::Over => {}
+        }
+    }
+
+    fn tick(&mut self, tick: &Tick, reaction: &mut Reaction) {
+        match &mut self.phase {
+            Phase::Serving => self.follow_load(tick, reaction),
+            Phase::Stopping(stop) => stop.has_clients = tick.has_clients,
+            Phase::Over => {}
+        }
+    }
+
+    /// Starts what is missing and ends what is overdue.
+    fn keep_up(&mut self, reaction: &mut Reaction) {
+        self.unclaimed_exits.forget_old(reaction.now);
+        self.keep_mold(reaction);
+        if self.phase.is_over() {
+            return;
+        }
+        self.fail_late_boots(reaction);
+        self.end_overdue(reaction);
+        self.read_memory(reaction);
+        self.succeed(reaction);
+        self.fork_missing(reaction);
+    }
+
+    /// The server cannot go on.
+    fn fail(&mut self, cause: String, reaction: &mut Reaction) {
+        self.exit(Outcome::Failed(cause), reaction);
+    }
+
+    fn exit(&mut self, outcome: Outcome, reaction: &mut Reaction) {
+        self.phase = Phase::Over;
+        reaction.push(Command::Exit(outcome));
+    }
+}

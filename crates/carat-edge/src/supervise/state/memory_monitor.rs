@@ -1,0 +1,198 @@
+use std::time::{Duration, Instant};
+
+use carat_policy::{
+    MemoryApproach, MemoryBudget, MemoryTrend, OomKills, ReplacementBackoff, WorkerLoad,
+    reading_pause, worker_cost,
+};
+
+use super::reaction::Reaction;
+use crate::supervise::event::MemoryReading;
+use crate::supervise::log_line::LogLine;
+
+/// A reading that is under way sets its own due time when it ends.
+const READING: Duration = Duration::from_secs(3600);
+
+/// What is known of the memory of all processes, and when to read it again.
+#[derive(Debug)]
+pub(super) struct MemoryMonitor {
+    due: Instant,
+    is_reading: bool,
+    oom_kills: OomKills,
+    /// When the last reading began.
+    read_at: Option<Instant>,
+    /// `None` until the first reading.
+    pub(super) totals: Option<MemoryTotals>,
+    /// For a worker that exceeds `worker_memory`.
+    pub(super) worker_backoff: ReplacementBackoff,
+    /// For a single worker that exceeds the budget.
+    pub(super) budget_backoff: ReplacementBackoff,
+    has_warned_of_shortage: bool,
+}
+
+/// All processes together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct MemoryTotals {
+    pub(crate) budget: MemoryBudget,
+    pub(crate) used: MemoryTrend,
+}
+
+impl MemoryMonitor {
+    pub(super) fn new(now: Instant, oom_kills: u64) -> MemoryMonitor {
+        MemoryMonitor {
+            due: now,
+            is_reading: false,
+            oom_kills: OomKills::since(oom_kills),
+            read_at: None,
+            totals: None,
+            worker_backoff: ReplacementBackoff::default(),
+            budget_backoff: ReplacementBackoff::default(),
+            has_warned_of_shortage: false,
+        }
+    }
+
+    /// Whether memory should be read; never during a reading.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        !self.is_reading && now >= self.due
+    }
+
+    /// Whether no process started or ended since the last reading.
+    pub(super) fn is_current(&self, now: Instant) -> bool {
+        !self.is_reading && now < self.due
+    }
+
+    /// A process started or ended: memory is read as soon as possible.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        self.due = now;
+    }
+
+    /// A reading begins.
+    pub(super) fn begin_reading(&mut self) {
+        self.is_reading = true;
+        self.due += READING;
+    }
+
+    /// Records the totals of a reading.
+    pub(super) fn record(&mut self, reading: &MemoryReading, reaction: &Reaction) {
+        self.oom_kills.note(reading.container.oom_kills, reading.at);
+        let limits = &reaction.limits;
+        let budget = MemoryBudget::new(limits.memory, &reading.container, limits.machine_memory);
+        let used = budget.used(reading.total, &reading.container);
+        let before = self.totals.map(|totals| totals.used);
+        let used = MemoryTrend::after(before, used, budget.limit, reading.at);
+        if !budget.is_over(used.bytes) {
+            self.budget_backoff.recover(reading.at);
+        }
+        self.totals = Some(MemoryTotals { budget, used });
+        self.read_at = Some(reading.at);
+    }
+
+    /// Ends a reading. The next one is due when a worker, or the total, may reach its limit.
+    pub(super) fn end_reading(
+        &mut self,
+        reading: &MemoryReading,
+        workers: impl Iterator<Item = MemoryApproach>,
+    ) {
+        let total = self
+            .totals
+            .map(|totals| totals.used.approach(totals.budget.limit));
+        let pause = reading_pause(workers.chain(total), reading.took);
+        self.is_reading = false;
+        self.due = self.due.min(reading.at + reading.took + pause);
+    }
+
+    /// Whether the last reading includes a mold that can fork since then.
+    pub(super) fn includes(&self, ready_since: Option<Instant>) -> bool {
+        ready_since.is_none_or(|since| self.read_at >= Some(since))
+    }
+
+    /// How many more workers fit beside these: none before the first reading, any number where the kernel does not say.
+    pub(super) fn room(&self, workers: &[WorkerLoad], mold_anonymous: Option<u64>) -> u32 {
+        let Some(totals) = self.totals else {
+            return 0;
+        };
+        worker_cost(workers, mold_anonymous).map_or(u32::MAX, |cost| {
+            totals.budget.room(totals.used.bytes, cost, workers)
+        })
+    }
+
+    /// The total was acted upon: it takes further readings to act again.
+    pub(super) fn restart_trend(&mut self) {
+        if let Some(totals) = &mut self.totals {
+            totals.used = totals.used.restarted();
+        }
+    }
+
+    /// Whether the OOM killer explains that a process was killed, given the kernel's count at its exit.
+    pub(super) fn explains_kill(&mut self, oom_kills: u64, now: Instant) -> bool {
+        self.oom_kills.explains(oom_kills, now)
+    }
+
+    /// Logs once that there is no memory for the workers that are wanted.
+    pub(super) fn warn_of_shortage(&mut self, workers: u32, wanted: u32, reaction: &mut Reaction) {
+        let Some(totals) = self.totals.filter(|_| !self.has_warned_of_shortage) else {
+            return;
+        };
+        self.has_warned_of_shortage = true;
+        let line = LogLine::warn("no memory for more workers (memory)");
+        let line = line.number("workers", workers).number("wanted", wanted);
+        reaction.log(totals.describe(line));
+    }
+
+    /// All workers that are wanted run: the next shortage is logged again.
+    pub(super) fn end_shortage(&mut self) {
+        self.has_warned_of_shortage = false;
+    }
+}
+
+impl MemoryTotals {
+    /// Adds what is used, and what may be.
+    pub(super) fn describe(&self, line: LogLine) -> LogLine {
+        use carat_policy::ByteSize;
+        line.text("used", ByteSize(self.used.bytes))
+            .text("limit", ByteSize(self.budget.limit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carat_policy::ContainerMemory;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn reading(at: Instant) -> MemoryReading {
+        MemoryReading {
+            at,
+            took: Duration::ZERO,
+            total: 0,
+            mold: None,
+            workers: Vec::new(),
+            container: ContainerMemory::default(),
+        }
+    }
+
+    #[test]
+    fn one_reading_runs_at_a_time_and_the_next_after_the_pause() {
+        let now = Instant::now();
+        let mut monitor = MemoryMonitor::new(now, 0);
+        assert!(monitor.is_due(now));
+        monitor.begin_reading();
+        assert!(!monitor.is_due(now + SECOND));
+        assert!(!monitor.is_current(now));
+        monitor.end_reading(&reading(now), std::iter::empty());
+        assert!(!monitor.is_due(now + SECOND));
+        assert!(monitor.is_current(now + SECOND));
+        assert!(monitor.is_due(now + SECOND * 5));
+    }
+
+    #[test]
+    fn a_change_during_a_reading_makes_the_next_one_due_at_once() {
+        let now = Instant::now();
+        let mut monitor = MemoryMonitor::new(now, 0);
+        monitor.begin_reading();
+        monitor.hurry(now);
+        monitor.end_reading(&reading(now), std::iter::empty());
+        assert!(monitor.is_due(now));
+    }
+}

@@ -1,0 +1,56 @@
+use std::time::{Duration, Instant};
+
+/// Where the server is in its life.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Phase {
+    Serving,
+    Stopping(Stop),
+    /// The executor was told to exit; further events have no effect.
+    Over,
+}
+
+/// A stop under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop {
+    pub(super) begun: Instant,
+    /// When `shutdown_timeout` is over.
+    pub(super) deadline: Instant,
+    /// At the last tick.
+    pub(super) has_clients: bool,
+    pub(super) step: StopStep,
+}
+
+/// The steps of a stop, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StopStep {
+    FinishRequests,
+    /// The last responses are sent.
+    CutOff {
+        until: Instant,
+    },
+    EndWorkers {
+        until: Instant,
+        /// The mold has not forked a worker that it was told to fork: it may be blocked in a hook.
+        is_forking: bool,
+    },
+    EndMold {
+        until: Instant,
+    },
+}
+
+impl Phase {
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self, Phase::Over)
+    }
+}
+
+impl Stop {
+    pub(super) fn begin(now: Instant, timeout: Duration) -> Stop {
+        Stop {
+            begun: now,
+            deadline: now + timeout,
+            has_clients: true,
+            step: StopStep::FinishRequests,
+        }
+    }
+}

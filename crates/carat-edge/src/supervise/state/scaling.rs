@@ -1,0 +1,111 @@
+//! How the number of workers follows the load, and how one worker replaces another.
+
+use carat_policy::{Demand, ReplacementReason};
+
+use super::State;
+use super::reaction::Reaction;
+use crate::dispatch::WorkerId;
+use crate::supervise::event::Tick;
+use crate::supervise::log_line::LogLine;
+
+impl State {
+    /// Asks for more workers, or fewer, and finds those to replace. Called once a tick.
+    pub(super) fn follow_load(&mut self, tick: &Tick, reaction: &mut Reaction) {
+        self.grow(tick, reaction);
+        self.shrink(reaction);
+        self.replace_worn(reaction);
+        self.keep_reforking(reaction);
+    }
+
+    /// Marks a worker for replacement: it serves until as many others serve as are wanted. False if the worker does not
+    /// serve, or has to wait for others that are being replaced.
+    pub(super) fn replace(
+        &mut self,
+        id: WorkerId,
+        reason: ReplacementReason,
+        reaction: &mut Reaction,
+    ) -> bool {
+        if !self.workers.retirements().allow(&reason, self.wanted) {
+            return false;
+        }
+        let Some(worker) = self.workers.get_mut(id).filter(|worker| worker.is_ready()) else {
+            return false;
+        };
+        worker.replacement = Some(reason);
+        let line = worker.identify(LogLine::info("worker will be replaced"));
+        let line = line.text("reason", reason);
+        let sizes = reason.sizes().into_iter();
+        reaction.log(sizes.fold(line, |line, (name, size)| line.text(name, size)));
+        true
+    }
+
+    /// Drains the worker that is to be replaced: when its successor serves, or at once if there is no memory for a
+    /// successor beside it. A worker does not become the mold in that case, because for a moment one would be missing.
+    pub(super) fn succeed(&mut self, reaction: &mut Reaction) {
+        let is_short = self.workers.serving() < self.wanted;
+        if is_short && !self.is_full() {
+            return;
+        }
+        let mut workers = self.workers.iter_mut();
+        let leaver = workers.find(|worker| worker.replacement.is_some() && worker.is_ready());
+        let Some(worker) = leaver else { return };
+        let id = worker.id;
+        if is_short && worker.is_promoted() {
+            worker.forgo_promotion();
+            let cause = "no memory for its successor (memory)";
+            self.refork.candidate_fails(worker, cause, reaction);
+            return;
+        }
+        drop(workers);
+        self.retire(id, "worker is replaced", reaction);
+    }
+
+    fn grow(&mut self, tick: &Tick, reaction: &mut Reaction) {
+        let demand = Demand {
+            queue_time: tick.queue_time,
+            waiting: tick.waiting,
+            slots: reaction.limits.slots,
+            booting: self.workers.booting() + self.workers.missing(self.wanted),
+        };
+        let affordable = self.workers.staying().saturating_add(self.room());
+        let asked = reaction.limits.elastic.grown(self.wanted, &demand);
+        let wanted = asked.min(affordable.max(self.wanted));
+        if wanted > self.wanted {
+            self.wanted = wanted;
+            let line = LogLine::info("more workers").number("workers", wanted);
+            let line = line.number("waiting", tick.waiting as u64);
+            reaction.log(line.milliseconds("queue_ms", tick.queue_time));
+        }
+    }
+
+    /// Wants one worker less when one is idle for long. It ends, unless fewer than that run anyway.
+    fn shrink(&mut self, reaction: &mut Reaction) {
+        // A worker that boots cannot stand in yet for the one that would end.
+        if !reaction.limits.elastic.may_shrink(self.wanted) || self.workers.booting() > 0 {
+            return;
+        }
+        let limit = reaction.limits.worker_idle_timeout;
+        let coldest = self.workers.coldest();
+        let Some((id, _)) = coldest.filter(|(_, idle)| *idle >= limit) else {
+            return;
+        };
+        self.wanted -= 1;
+        if self.workers.staying() > self.wanted {
+            self.retire(id, "idle worker ends", reaction);
+        } else {
+            reaction.log(LogLine::info("fewer workers").number("wanted", self.wanted));
+        }
+    }
+
+    fn replace_worn(&mut self, reaction: &mut Reaction) {
+        let wear = reaction.limits.wear;
+        let worn = self.workers.ready().find_map(|worker| {
+            let age = worker.age(reaction.now);
+            let reason = wear.reason(worker.id.serial, worker.requests, age)?;
+            Some((worker.id, reason))
+        });
+        if let Some((id, reason)) = worn {
+            self.replace(id, reason, reaction);
+        }
+    }
+}

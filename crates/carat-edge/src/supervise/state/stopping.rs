@@ -1,0 +1,144 @@
+//! How the server stops: the requests finish, then the workers end, then the mold, all within `shutdown_timeout`.
+//! Processes that are told to end have `KILL_AFTER` at least.
+
+use std::time::{Duration, Instant};
+
+use super::State;
+use super::molds::LeavingKind;
+use super::phase::{Phase, Stop, StopStep};
+use super::reaction::Reaction;
+use super::retiring::KILL_AFTER;
+use super::worker::{Worker, WorkerBoot};
+use crate::supervise::command::{Command, Outcome};
+use crate::supervise::log_line::LogLine;
+
+/// Wrappers such as `timeout` send a signal twice, to the process and to its group. A second signal this soon after the
+/// first is the same one.
+const SAME_SIGNAL: Duration = Duration::from_millis(250);
+
+/// How long the last responses may take to send.
+const LAST_RESPONSES: Duration = Duration::from_millis(250);
+
+impl State {
+    /// SIGTERM or SIGINT: the first begins the stop, the second cuts it short.
+    pub(super) fn stop_requested(&mut self, reaction: &mut Reaction) {
+        match &self.phase {
+            Phase::Serving => {
+                reaction.push(Command::StopAccepting);
+                self.workers.iter_mut().for_each(Worker::forgo_promotion);
+                let timeout = reaction.limits.shutdown_timeout;
+                self.phase = Phase::Stopping(Stop::begin(reaction.now, timeout));
+            }
+            Phase::Stopping(stop) if reaction.now > stop.begun + SAME_SIGNAL => {
+                self.finish(Outcome::Cut, reaction);
+            }
+            Phase::Stopping(_) | Phase::Over => {}
+        }
+    }
+
+    /// Takes as many steps of the stop as can be taken now.
+    pub(super) fn advance_stop(&mut self, reaction: &mut Reaction) {
+        while let Phase::Stopping(stop) = self.phase {
+            let Some(next) = self.next_step(&stop, reaction) else {
+                return;
+            };
+            if let Phase::Stopping(stop) = &mut self.phase {
+                stop.step = next;
+            }
+        }
+    }
+
+    /// The step that follows now, if the current one is over.
+    fn next_step(&mut self, stop: &Stop, reaction: &mut Reaction) -> Option<StopStep> {
+        match stop.step {
+            StopStep::FinishRequests => self.finish_requests(stop, reaction),
+            StopStep::CutOff { until } => {
+                let is_over = !stop.has_clients || reaction.now >= until;
+                is_over.then(|| self.begin_ending_workers(stop, reaction))
+            }
+            StopStep::EndWorkers { until, is_forking } => {
+                let is_over = self.workers.is_empty() || reaction.now >= until;
+                if !is_over {
+                    self.end_overdue(reaction);
+                    return None;
+                }
+                self.kill_workers(reaction);
+                Some(self.begin_ending_mold(stop, is_forking, reaction))
+            }
+            StopStep::EndMold { until } => {
+                if !self.molds.is_anyone_leaving() || reaction.now >= until {
+                    self.molds.warn_unfinished(reaction);
+                    self.finish(Outcome::Finished, reaction);
+                }
+                None
+            }
+        }
+    }
+
+    /// While a client waits, a worker that ends is replaced: a service manager may signal all processes of the server.
+    fn finish_requests(&mut self, stop: &Stop, reaction: &mut Reaction) -> Option<StopStep> {
+        if reaction.now >= stop.deadline {
+            let message = "requests were still running after shutdown_timeout";
+            reaction.log(LogLine::warn(message));
+            reaction.push(Command::CutOffClients);
+            let until = reaction.now + LAST_RESPONSES;
+            return Some(StopStep::CutOff { until });
+        }
+        if !stop.has_clients {
+            return Some(self.begin_ending_workers(stop, reaction));
+        }
+        self.keep_up(reaction);
+        None
+    }
+
+    fn begin_ending_workers(&mut self, stop: &Stop, reaction: &mut Reaction) -> StopStep {
+        let is_forking = self.workers.iter().any(|worker| worker.pid.is_none());
+        for id in self.workers.ids() {
+            let worker = self.workers.get(id);
+            if worker.is_some_and(|worker| worker.boot == WorkerBoot::Done) {
+                self.retire(id, "worker ends with the server", reaction);
+                // One that was draining before may have been cut off, and be empty now.
+                reaction.push(Command::Drain(id));
+            } else {
+                self.abandon(id, reaction);
+            }
+        }
+        StopStep::EndWorkers {
+            until: last_deadline(stop, reaction),
+            is_forking,
+        }
+    }
+
+    /// The mold runs its `at_exit` blocks when no worker needs any more what they remove.
+    fn begin_ending_mold(
+        &mut self,
+        stop: &Stop,
+        is_forking: bool,
+        reaction: &mut Reaction,
+    ) -> StopStep {
+        let until = if is_forking {
+            reaction.now + KILL_AFTER
+        } else {
+            last_deadline(stop, reaction)
+        };
+        if let Some(mold) = self.molds.current.take_if(|mold| mold.is_ready()) {
+            let generation = mold.generation;
+            reaction.push(Command::EndWithServer { generation });
+            self.molds.leave(mold, LeavingKind::Retired, until);
+        }
+        StopStep::EndMold { until }
+    }
+
+    /// Kills every process that is left, and exits.
+    fn finish(&mut self, outcome: Outcome, reaction: &mut Reaction) {
+        for process in self.processes() {
+            reaction.push(Command::Kill { pid: process.pid });
+        }
+        self.exit(outcome, reaction);
+    }
+}
+
+/// When processes that are told to end now are killed.
+fn last_deadline(stop: &Stop, reaction: &Reaction) -> Instant {
+    stop.deadline.max(reaction.now + KILL_AFTER)
+}

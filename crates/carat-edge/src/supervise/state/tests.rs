@@ -1,0 +1,38 @@
+use std::time::{Duration, Instant};
+
+use carat_policy::{Elastic, MemoryLimit, WearLimits};
+
+use super::reaction::Reaction;
+use crate::supervise::limits::Limits;
+
+/// Limits that have no effect.
+pub(super) fn limits() -> Limits {
+    const HOUR: Duration = Duration::from_secs(3600);
+    Limits {
+        elastic: Elastic {
+            min: 1,
+            max: 1,
+            queue_time_target: HOUR,
+        },
+        wear: WearLimits {
+            requests: None,
+            age: None,
+        },
+        slots: 1,
+        memory: MemoryLimit::Bytes(u64::MAX),
+        machine_memory: None,
+        worker_memory: None,
+        worker_idle_timeout: HOUR,
+        boot_timeout: Duration::from_secs(60),
+        request_timeout: Duration::from_secs(60),
+        shutdown_timeout: Duration::from_secs(30),
+    }
+}
+
+pub(super) fn reaction() -> Reaction {
+    Reaction {
+        now: Instant::now(),
+        limits: limits(),
+        commands: Vec::new(),
+    }
+}

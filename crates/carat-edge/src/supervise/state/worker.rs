@@ -1,0 +1,147 @@
+use std::time::{Duration, Instant};
+
+use carat_policy::{MemoryTrend, ReplacementReason, WorkerLoad};
+
+use super::reaction::Reaction;
+use super::worker_stage::WorkerStage;
+use crate::dispatch::WorkerId;
+use crate::supervise::command::Command;
+use crate::supervise::log_line::LogLine;
+use crate::supervise::ruby_process::RubyProcess;
+
+/// A worker as the supervisor knows it.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(super) id: WorkerId,
+    pub(super) generation: u32,
+    /// Known once the worker said hello.
+    pub(super) pid: Option<u32>,
+    pub(super) boot: WorkerBoot,
+    pub(super) stage: WorkerStage,
+    pub(super) forked: Instant,
+    pub(super) ready_since: Option<Instant>,
+    /// How many requests it was given.
+    pub(super) requests: u64,
+    /// How many of them before the current mold took over.
+    pub(super) requests_before: u64,
+    /// How long it has had no request.
+    pub(super) idle: Duration,
+    /// Why it ends once its successor serves.
+    pub(super) replacement: Option<ReplacementReason>,
+    /// `None` until its memory was read after it became ready.
+    pub(super) memory: Option<WorkerMemory>,
+}
+
+/// How far a worker's boot has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkerBoot {
+    Pending,
+    /// The log says why.
+    Failed,
+    Done,
+}
+
+/// The memory of a worker that is ready.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct WorkerMemory {
+    pub(super) private: MemoryTrend,
+    /// Whether it had served enough requests that it will hardly grow.
+    pub(super) is_grown: bool,
+}
+
+impl Worker {
+    pub(super) fn forked(id: WorkerId, generation: u32, reaction: &Reaction) -> Worker {
+        Worker {
+            id,
+            generation,
+            pid: None,
+            boot: WorkerBoot::Pending,
+            stage: WorkerStage::Booting {
+                deadline: reaction.now + reaction.limits.boot_timeout,
+            },
+            forked: reaction.now,
+            ready_since: None,
+            requests: 0,
+            requests_before: 0,
+            idle: Duration::ZERO,
+            replacement: None,
+            memory: None,
+        }
+    }
+
+    /// Adds what identifies the worker to a log line.
+    pub(super) fn identify(&self, line: LogLine) -> LogLine {
+        let line = line
+            .number("worker", self.id.number)
+            .number("gen", self.generation);
+        match self.pid {
+            Some(pid) => line.number("pid", pid),
+            None => line,
+        }
+    }
+
+    /// How many requests it was given since the current mold took over.
+    pub(super) fn requests_since_takeover(&self) -> u64 {
+        self.requests.saturating_sub(self.requests_before)
+    }
+
+    /// Whether it ends to become the mold.
+    pub(super) fn is_promoted(&self) -> bool {
+        self.replacement == Some(ReplacementReason::Promotion)
+    }
+
+    /// It does not become the mold. It still ends if it is draining already.
+    pub(super) fn forgo_promotion(&mut self) {
+        if self.is_promoted() {
+            self.replacement = None;
+        }
+    }
+
+    /// Private memory in bytes; 0 when unknown.
+    pub(super) fn private(&self) -> u64 {
+        self.memory.map_or(0, |memory| memory.private.bytes)
+    }
+
+    pub(super) fn load(&self) -> WorkerLoad {
+        WorkerLoad {
+            private: self.memory.map(|memory| memory.private.bytes),
+            is_grown: self.memory.is_some_and(|memory| memory.is_grown),
+        }
+    }
+
+    /// How long it has served.
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        let since = self.ready_since.unwrap_or(now);
+        now.saturating_duration_since(since)
+    }
+
+    pub(super) fn is_booting(&self) -> bool {
+        matches!(self.stage, WorkerStage::Booting { .. })
+    }
+
+    /// Whether it takes requests.
+    pub(super) fn is_ready(&self) -> bool {
+        self.stage == WorkerStage::Ready
+    }
+
+    /// Whether it serves, or is about to, and is not being replaced.
+    pub(super) fn stays(&self) -> bool {
+        (self.is_booting() || self.is_ready()) && self.replacement.is_none()
+    }
+
+    /// Whether its main thread reads its control socket.
+    pub(super) fn listens(&self) -> bool {
+        self.boot == WorkerBoot::Done && !self.stage.is_last()
+    }
+
+    /// Gives it no more requests; it ends when its lanes are empty, or at the deadline.
+    pub(super) fn drain(&mut self, deadline: Instant, reaction: &mut Reaction) {
+        self.stage = WorkerStage::Retiring { deadline };
+        reaction.push(Command::Drain(self.id));
+    }
+
+    /// Tells it to end.
+    pub(super) fn end(&self, reaction: &mut Reaction) {
+        reaction.push(Command::End(RubyProcess::Worker(self.id)));
+    }
+}

@@ -1,0 +1,227 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use carat_policy::Retirements;
+
+use super::worker::{Worker, WorkerBoot};
+use crate::dispatch::WorkerId;
+use crate::supervise::event::WorkerTraffic;
+
+/// All workers, by number.
+#[derive(Debug, Default)]
+pub(super) struct Workers {
+    by_number: BTreeMap<u32, Worker>,
+    next_serial: u64,
+}
+
+impl Workers {
+    /// Names the next worker by the smallest free number.
+    pub(super) fn next_id(&mut self) -> WorkerId {
+        let taken = self.by_number.keys().copied();
+        let number = (1..)
+            .zip(taken)
+            .find(|(free, number)| free != number)
+            .map_or_else(
+                || self.by_number.keys().next_back().map_or(1, |last| last + 1),
+                |(free, _)| free,
+            );
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        WorkerId { number, serial }
+    }
+
+    pub(super) fn insert(&mut self, worker: Worker) {
+        self.by_number.insert(worker.id.number, worker);
+    }
+
+    pub(super) fn get(&self, id: WorkerId) -> Option<&Worker> {
+        let worker = self.by_number.get(&id.number);
+        worker.filter(|worker| worker.id == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
+        let worker = self.by_number.get_mut(&id.number);
+        worker.filter(|worker| worker.id == id)
+    }
+
+    pub(super) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
+        self.get(id)?;
+        self.by_number.remove(&id.number)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Worker> {
+        self.by_number.values()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
+        self.by_number.values_mut()
+    }
+
+    /// The workers that take requests, those that are being replaced included.
+    pub(super) fn ready(&self) -> impl Iterator<Item = &Worker> {
+        self.iter().filter(|worker| worker.is_ready())
+    }
+
+    pub(super) fn ids(&self) -> Vec<WorkerId> {
+        self.iter().map(|worker| worker.id).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_number.is_empty()
+    }
+
+    /// The worker with this process id.
+    pub(super) fn with_pid(&self, pid: u32) -> Option<WorkerId> {
+        let mut workers = self.iter();
+        let worker = workers.find(|worker| worker.pid == Some(pid));
+        worker.map(|worker| worker.id)
+    }
+
+    /// Updates what the workers did so far.
+    pub(super) fn update_traffic(&mut self, traffic: &[WorkerTraffic]) {
+        for known in traffic {
+            if let Some(worker) = self.get_mut(known.worker) {
+                worker.requests = known.requests;
+                worker.idle = known.idle;
+            }
+        }
+    }
+
+    /// How many workers must be forked to have `wanted`.
+    pub(super) fn missing(&self, wanted: u32) -> u32 {
+        wanted.saturating_sub(self.staying())
+    }
+
+    /// How many workers serve, or are about to, and are not being replaced.
+    pub(super) fn staying(&self) -> u32 {
+        self.count(Worker::stays)
+    }
+
+    /// How many workers serve and are not being replaced.
+    pub(super) fn serving(&self) -> u32 {
+        self.count(|worker| worker.is_ready() && worker.stays())
+    }
+
+    /// How many workers do not serve yet.
+    pub(super) fn booting(&self) -> u32 {
+        self.count(Worker::is_booting)
+    }
+
+    /// How many workers are being replaced.
+    pub(super) fn retirements(&self) -> Retirements {
+        let retires = |worker: &Worker| worker.replacement.is_some();
+        Retirements {
+            serving: self.count(|worker| retires(worker) && worker.is_ready()),
+            draining: self.count(|worker| retires(worker) && !worker.is_ready()),
+        }
+    }
+
+    /// Private memory of the workers that take no more requests, in bytes: free when they end.
+    pub(super) fn leaving_bytes(&self) -> u64 {
+        let leaves = |worker: &&Worker| !worker.is_booting() && !worker.is_ready();
+        self.iter().filter(leaves).map(Worker::private).sum()
+    }
+
+    /// The worker that has been idle for longest, and for how long.
+    pub(super) fn coldest(&self) -> Option<(WorkerId, Duration)> {
+        let staying = self.ready().filter(|worker| worker.stays());
+        let idle = staying.map(|worker| (worker.id, worker.idle));
+        idle.max_by_key(|(_, idle)| *idle)
+    }
+
+    /// The worker with the most private memory among those that take requests.
+    pub(super) fn largest(&self) -> Option<&Worker> {
+        let known = self.ready().filter(|worker| worker.memory.is_some());
+        known.max_by_key(|worker| worker.private())
+    }
+
+    /// The workers that are not ready in time, except those whose failure is logged.
+    pub(super) fn late_boots(&self, now: Instant) -> Vec<WorkerId> {
+        let late = self.iter().filter(|worker| {
+            let is_pending = worker.is_booting() && worker.boot == WorkerBoot::Pending;
+            is_pending && worker.stage.is_over(now)
+        });
+        late.map(|worker| worker.id).collect()
+    }
+
+    fn count(&self, matches: impl Fn(&Worker) -> bool) -> u32 {
+        let count = self.iter().filter(|worker| matches(worker)).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carat_policy::ReplacementReason;
+
+    use super::*;
+    use crate::supervise::state::tests::reaction;
+    use crate::supervise::state::worker_stage::WorkerStage;
+
+    #[test]
+    fn a_worker_gets_the_smallest_free_number() {
+        let next_number = |taken: &[u32]| {
+            let mut workers = Workers::default();
+            for &number in taken {
+                workers.insert(ready_worker(WorkerId { number, serial: 0 }));
+            }
+            workers.next_id().number
+        };
+        assert_eq!(next_number(&[]), 1);
+        assert_eq!(next_number(&[1, 2]), 3);
+        assert_eq!(next_number(&[2, 3]), 1);
+        assert_eq!(next_number(&[1, 3]), 2);
+    }
+
+    #[test]
+    fn a_worker_is_not_mistaken_for_the_previous_one_with_its_number() {
+        let mut workers = Workers::default();
+        let old = add(&mut workers);
+        workers.remove(old);
+        let new = add(&mut workers);
+        assert_eq!(old.number, new.number);
+        assert!(workers.get_mut(old).is_none());
+        assert!(workers.remove(old).is_none());
+        assert!(workers.get_mut(new).is_some());
+    }
+
+    #[test]
+    fn a_retiring_worker_is_replaced_before_it_has_ended() {
+        let mut workers = Workers::default();
+        let id = add(&mut workers);
+        assert_eq!(workers.missing(1), 0);
+        retire(&mut workers, id);
+        assert_eq!(workers.missing(1), 1);
+    }
+
+    #[test]
+    fn a_replaced_worker_counts_as_serving_until_it_drains() {
+        let mut workers = Workers::default();
+        let id = add(&mut workers);
+        let worker = workers.get_mut(id).expect("just inserted");
+        worker.replacement = Some(ReplacementReason::Promotion);
+        let retirements = |serving, draining| Retirements { serving, draining };
+        assert_eq!(workers.retirements(), retirements(1, 0));
+        retire(&mut workers, id);
+        assert_eq!(workers.retirements(), retirements(0, 1));
+    }
+
+    fn add(workers: &mut Workers) -> WorkerId {
+        let id = workers.next_id();
+        workers.insert(ready_worker(id));
+        id
+    }
+
+    fn retire(workers: &mut Workers, id: WorkerId) {
+        let deadline = Instant::now();
+        workers.get_mut(id).expect("known").stage = WorkerStage::Retiring { deadline };
+    }
+
+    fn ready_worker(id: WorkerId) -> Worker {
+        let mut worker = Worker::forked(id, 1, &reaction());
+        worker.pid = Some(42);
+        worker.boot = WorkerBoot::Done;
+        worker.stage = WorkerStage::Ready;
+        worker
+    }
+}

@@ -1,0 +1,123 @@
+use std::time::Duration;
+
+use carat_wire::Kind;
+use tokio::sync::oneshot;
+use tokio::task::spawn_local;
+use tokio::time::sleep;
+
+use super::executor::Executor;
+use super::mailbox::{Mailbox, Message, StatsMessage};
+use super::ruby_process::RubyProcess;
+use super::state::{RunningProcess, State};
+use super::stats_query::StatsQuery;
+use super::stats_report::{MemoryAllowance, ProcessStats, Role, StatsReport};
+
+/// How long a process has to reply with its stats. A process whose threads keep Ruby's lock does not reply.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Collects the stats of all processes for those who ask.
+pub(super) struct StatsCollector {
+    mailbox: Mailbox,
+    query: StatsQuery,
+    /// The machine's memory.
+    machine: Option<u64>,
+}
+
+impl StatsCollector {
+    pub(super) fn new(mailbox: Mailbox, machine: Option<u64>) -> StatsCollector {
+        StatsCollector {
+            mailbox,
+            query: StatsQuery::default(),
+            machine,
+        }
+    }
+
+    pub(super) fn handle(&mut self, message: StatsMessage, state: &State, executor: &Executor) {
+        match message {
+            StatsMessage::Ask(asker) => self.ask(asker, state, executor),
+            StatsMessage::Reply { process, json } => {
+                self.receive(process, Some(json), state, executor);
+            }
+            StatsMessage::Timeout(number) if self.query.is_open(number) => {
+                self.report(state, executor);
+            }
+            StatsMessage::Timeout(_) => {}
+        }
+    }
+
+    /// A process replied, or is gone.
+    pub(super) fn receive(
+        &mut self,
+        process: RubyProcess,
+        json: Option<String>,
+        state: &State,
+        executor: &Executor,
+    ) {
+        self.query.receive(process, json);
+        self.report_if_complete(state, executor);
+    }
+
+    fn ask(&mut self, asker: oneshot::Sender<StatsReport>, state: &State, executor: &Executor) {
+        let Some(number) = self.query.join(asker) else {
+            return;
+        };
+        for running in state.processes() {
+            if running.listens && self.query.expect(running.process) {
+                executor.send_signal(running.process, Kind::AskFigures);
+            }
+        }
+        let mailbox = self.mailbox.clone();
+        spawn_local(async move {
+            sleep(REPLY_TIMEOUT).await;
+            mailbox.send(Message::Stats(StatsMessage::Timeout(number)));
+        });
+        self.report_if_complete(state, executor);
+    }
+
+    fn report_if_complete(&mut self, state: &State, executor: &Executor) {
+        if self.query.is_complete() {
+            self.report(state, executor);
+        }
+    }
+
+    fn report(&mut self, state: &State, executor: &Executor) {
+        let mut processes = Vec::new();
+        for running in state.processes() {
+            let json = self.query.take_reply(running.process);
+            processes.push(process_stats(running, json, executor));
+        }
+        let allowance = state.memory_totals().map(|totals| MemoryAllowance {
+            limit: totals.budget.limit,
+            used: totals.used.bytes,
+            container: executor.container().clone(),
+            machine: self.machine,
+        });
+        let report = StatsReport {
+            processes,
+            allowance,
+        };
+        for asker in self.query.close() {
+            // Whoever asked may be gone.
+            let _ = asker.send(report.clone());
+        }
+    }
+}
+
+fn process_stats(
+    running: RunningProcess,
+    json: Option<String>,
+    executor: &Executor,
+) -> ProcessStats {
+    let (role, worker) = match running.process {
+        RubyProcess::Mold(_) => (Role::Mold, None),
+        RubyProcess::Worker(worker) => (Role::Worker, Some(worker)),
+    };
+    ProcessStats {
+        role,
+        number: worker.map(|worker| worker.number),
+        generation: Some(running.generation),
+        pid: running.pid,
+        requests: worker.map(|worker| executor.requests(worker)),
+        json,
+    }
+}

@@ -1,0 +1,254 @@
+//! How much memory the server may use, and how many workers fit.
+
+/// A worker is expected to need at least this many bytes.
+const LEAST_COST: u64 = 1 << 20;
+
+/// The option `memory`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MemoryLimit {
+    /// A number of bytes.
+    Bytes(u64),
+    /// A share, up to 1, of what the container or the machine has.
+    Share(f64),
+}
+
+/// The memory of the control group that the server runs in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContainerMemory {
+    /// The lowest limit in bytes; `None` without a limit.
+    pub limit: Option<u64>,
+    /// Bytes that no file backs, resident or swapped out, of every process under the limit. The page cache does not
+    /// count: the kernel drops it before it kills.
+    pub anonymous: Option<u64>,
+    /// How many processes the OOM killer has killed.
+    pub oom_kills: u64,
+}
+
+/// The memory of a worker, as the budget counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerLoad {
+    /// Private memory in bytes; `None` until it was read.
+    pub private: Option<u64>,
+    /// Whether it served enough requests that it will hardly grow.
+    pub is_grown: bool,
+}
+
+/// The memory that all processes together may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryBudget {
+    /// In bytes.
+    pub limit: u64,
+    /// Whether the limit is the container's, which other processes may share.
+    is_shared: bool,
+}
+
+impl MemoryBudget {
+    /// The budget that the option `memory` sets in this container, on a machine with this many bytes. It never exceeds
+    /// either.
+    #[must_use]
+    pub fn new(
+        memory: MemoryLimit,
+        container: &ContainerMemory,
+        machine: Option<u64>,
+    ) -> MemoryBudget {
+        let (whole, is_container) = match (container.limit, machine) {
+            (Some(limit), Some(memory)) if limit > memory => (memory, false),
+            (Some(limit), _) => (limit, true),
+            (None, memory) => (memory.unwrap_or(u64::MAX), false),
+        };
+        match memory {
+            MemoryLimit::Share(share) => MemoryBudget {
+                limit: share_of(whole, share),
+                is_shared: is_container,
+            },
+            MemoryLimit::Bytes(bytes) => MemoryBudget {
+                limit: bytes.min(whole),
+                is_shared: is_container && bytes >= whole,
+            },
+        }
+    }
+
+    /// How much of it is used when the server's own processes use `own` bytes.
+    #[must_use]
+    pub fn used(&self, own: u64, container: &ContainerMemory) -> u64 {
+        let others = container.anonymous.filter(|_| self.is_shared);
+        others.map_or(own, |anonymous| anonymous.max(own))
+    }
+
+    /// How many workers fit if each needs `cost` bytes and the `staying` ones may still grow to that size.
+    #[must_use]
+    pub fn room(&self, used: u64, cost: u64, staying: &[WorkerLoad]) -> u32 {
+        let cost = cost.max(LEAST_COST);
+        let growing = staying.iter().filter(|load| !load.is_grown);
+        let reserved: u64 = growing
+            .map(|load| cost.saturating_sub(load.private.unwrap_or(0)))
+            .sum();
+        let left = self.limit.saturating_sub(used.saturating_add(reserved));
+        u32::try_from(left / cost).unwrap_or(u32::MAX)
+    }
+
+    /// Whether this many bytes exceed the budget.
+    #[must_use]
+    pub fn is_over(&self, used: u64) -> bool {
+        used > self.limit
+    }
+}
+
+/// The expected private memory of one more worker: as much as that of the largest. While no worker has grown, at least
+/// half of the mold's anonymous memory, which is what garbage collections write to over time.
+#[must_use]
+pub fn worker_cost(staying: &[WorkerLoad], mold_anonymous: Option<u64>) -> Option<u64> {
+    let heaviest = staying.iter().filter_map(|load| load.private).max();
+    if staying.iter().any(|load| load.is_grown) {
+        heaviest
+    } else {
+        heaviest.max(mold_anonymous.map(|bytes| bytes / 2))
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of bytes is approximate"
+)]
+fn share_of(whole: u64, share: f64) -> u64 {
+    (whole as f64 * share) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+
+    fn container_of(limit: Option<u64>, anonymous: u64) -> ContainerMemory {
+        ContainerMemory {
+            limit,
+            anonymous: Some(anonymous),
+            oom_kills: 0,
+        }
+    }
+
+    fn limit(memory: MemoryLimit, container: Option<u64>, machine: Option<u64>) -> u64 {
+        MemoryBudget::new(memory, &container_of(container, 0), machine).limit
+    }
+
+    #[test]
+    fn a_share_is_of_the_smaller_of_container_and_machine() {
+        let half = MemoryLimit::Share(0.5);
+        assert_eq!(limit(half, Some(256 * MIB), Some(GIB)), 128 * MIB);
+        assert_eq!(limit(half, Some(4 * GIB), Some(GIB)), GIB / 2);
+        assert_eq!(limit(half, None, Some(GIB)), GIB / 2);
+    }
+
+    #[test]
+    fn bytes_are_capped_by_what_there_is() {
+        let bytes = MemoryLimit::Bytes(512 * MIB);
+        assert_eq!(limit(bytes, None, Some(GIB)), 512 * MIB);
+        assert_eq!(limit(bytes, Some(256 * MIB), Some(GIB)), 256 * MIB);
+        assert_eq!(limit(bytes, None, None), 512 * MIB);
+    }
+
+    #[test]
+    fn in_a_container_all_of_its_processes_count() {
+        let container = container_of(Some(256 * MIB), 150 * MIB);
+        let budget = MemoryBudget::new(MemoryLimit::Share(0.8), &container, Some(GIB));
+        assert_eq!(budget.used(100 * MIB, &container), 150 * MIB);
+        assert_eq!(budget.used(160 * MIB, &container), 160 * MIB);
+    }
+
+    #[test]
+    fn other_processes_count_only_against_a_share_of_the_container() {
+        let container = container_of(Some(GIB), 700 * MIB);
+        for memory in [MemoryLimit::Bytes(200 * MIB), MemoryLimit::Share(0.5)] {
+            let machine = if memory == MemoryLimit::Share(0.5) {
+                GIB / 2
+            } else {
+                2 * GIB
+            };
+            let budget = MemoryBudget::new(memory, &container, Some(machine));
+            assert_eq!(budget.used(100 * MIB, &container), 100 * MIB);
+        }
+    }
+
+    fn grown(private: u64) -> WorkerLoad {
+        WorkerLoad {
+            private: Some(private),
+            is_grown: true,
+        }
+    }
+
+    fn young(private: u64) -> WorkerLoad {
+        WorkerLoad {
+            is_grown: false,
+            ..grown(private)
+        }
+    }
+
+    const NOT_READ: WorkerLoad = WorkerLoad {
+        private: None,
+        is_grown: false,
+    };
+
+    #[test]
+    fn workers_that_were_not_read_yet_reserve_their_cost() {
+        let budget = MemoryBudget::new(
+            MemoryLimit::Bytes(256 * MIB),
+            &ContainerMemory::default(),
+            None,
+        );
+        let room = |used, coming| budget.room(used, 20 * MIB, &[NOT_READ; 9][..coming]);
+        assert_eq!(room(100 * MIB, 0), 7);
+        assert_eq!(room(100 * MIB, 3), 4);
+        assert_eq!(room(100 * MIB, 9), 0);
+        assert_eq!(room(250 * MIB, 0), 0);
+        assert_eq!(room(300 * MIB, 0), 0);
+    }
+
+    #[test]
+    fn young_workers_reserve_what_they_may_still_grow() {
+        let budget = MemoryBudget::new(
+            MemoryLimit::Bytes(256 * MIB),
+            &ContainerMemory::default(),
+            None,
+        );
+        let room = |staying: &[WorkerLoad]| budget.room(100 * MIB, 20 * MIB, staying);
+        assert_eq!(room(&[grown(2 * MIB); 4]), 7);
+        assert_eq!(room(&[young(2 * MIB); 4]), 4);
+        assert_eq!(room(&[young(30 * MIB), young(20 * MIB)]), 7);
+    }
+
+    #[test]
+    fn a_worker_has_a_minimum_cost() {
+        let budget = MemoryBudget::new(
+            MemoryLimit::Bytes(8 * MIB),
+            &ContainerMemory::default(),
+            None,
+        );
+        assert_eq!(budget.room(0, 0, &[]), 8);
+    }
+
+    #[test]
+    fn using_the_whole_budget_does_not_exceed_it() {
+        let budget = MemoryBudget::new(MemoryLimit::Bytes(MIB), &ContainerMemory::default(), None);
+        assert!(!budget.is_over(MIB));
+        assert!(budget.is_over(MIB + 1));
+    }
+
+    #[test]
+    fn one_more_costs_as_much_as_the_largest() {
+        let staying = [grown(3 * MIB), young(30 * MIB), NOT_READ];
+        assert_eq!(worker_cost(&staying, Some(90 * MIB)), Some(30 * MIB));
+    }
+
+    #[test]
+    fn before_any_has_grown_one_more_costs_at_least_half_of_the_mold() {
+        let mold = Some(90 * MIB);
+        assert_eq!(worker_cost(&[], mold), Some(45 * MIB));
+        assert_eq!(worker_cost(&[young(3 * MIB)], mold), Some(45 * MIB));
+        assert_eq!(worker_cost(&[young(60 * MIB)], mold), Some(60 * MIB));
+        assert_eq!(worker_cost(&[NOT_READ], None), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! When to replace a worker, and how many at once.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::ByteSize;
+
+/// Why a worker is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplacementReason {
+    /// It reached `worker_requests`; how many requests it was given.
+    Requests(u64),
+    /// It reached `worker_age`; how long it served.
+    Age(Duration),
+    /// It becomes the next mold.
+    Promotion,
+    /// A worker of its generation became the mold.
+    Outdated,
+    /// Its private memory exceeds `worker_memory`.
+    Memory {
+        /// Its private memory.
+        private: ByteSize,
+        /// The option `worker_memory`.
+        limit: ByteSize,
+    },
+    /// All processes together exceed `memory`, and this worker has the most private memory.
+    Budget {
+        /// What all processes use.
+        used: ByteSize,
+        /// What the option `memory` allows.
+        limit: ByteSize,
+    },
+}
+
+impl ReplacementReason {
+    /// The sizes to log with it, by name.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<(&'static str, ByteSize)> {
+        match *self {
+            Self::Memory { private, limit } => vec![("private", private), ("limit", limit)],
+            Self::Budget { used, limit } => vec![("used", used), ("limit", limit)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// How many workers are being replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retirements {
+    /// Still serving, because their successors are not ready.
+    pub serving: u32,
+    /// Finishing their requests.
+    pub draining: u32,
+}
+
+impl Retirements {
+    /// Whether no worker is being replaced.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.serving + self.draining == 0
+    }
+
+    /// Whether another worker may be replaced because of its memory when `wanted` workers should run. One at a time
+    /// waits for its successor; no more than `wanted` drain, because draining can take long.
+    #[must_use]
+    pub fn allow_heavy(self, wanted: u32) -> bool {
+        self.serving == 0 && self.draining <= wanted
+    }
+
+    /// Whether another worker may be replaced for this reason. A worn worker waits until no other is being replaced.
+    #[must_use]
+    pub fn allow(self, reason: &ReplacementReason, wanted: u32) -> bool {
+        match reason {
+            ReplacementReason::Memory { .. } | ReplacementReason::Budget { .. } => {
+                self.allow_heavy(wanted)
+            }
+            _ => self.is_empty(),
+        }
+    }
+}
+
+impl fmt::Display for ReplacementReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplacementReason::Requests(served) => write!(f, "{served} requests (worker_requests)"),
+            ReplacementReason::Memory { .. } => write!(f, "private memory exceeds worker_memory"),
+            ReplacementReason::Budget { .. } => write!(f, "all processes together exceed memory"),
+            ReplacementReason::Age(age) => write!(f, "{} s old (worker_age)", age.as_secs()),
+            ReplacementReason::Promotion => write!(f, "promotion to mold (refork)"),
+            ReplacementReason::Outdated => write!(f, "older than the mold (refork)"),
+        }
+    }
+}
+
+/// The options `worker_requests` and `worker_age`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WearLimits {
+    /// How many requests a worker is given.
+    pub requests: Option<u64>,
+    /// How long it serves.
+    pub age: Option<Duration>,
+}
+
+impl WearLimits {
+    /// Why to replace the worker with this serial number, if it is worn. Limits differ by up to 10 % from worker to
+    /// worker, so that workers that started together do not end together.
+    #[must_use]
+    pub fn reason(&self, serial: u64, served: u64, age: Duration) -> Option<ReplacementReason> {
+        let share = jitter(serial);
+        #[expect(clippy::cast_precision_loss, reason = "the limit is approximate")]
+        let is_worn = |limit: u64| served as f64 >= limit as f64 * share;
+        if self.requests.is_some_and(is_worn) {
+            return Some(ReplacementReason::Requests(served));
+        }
+        let is_old = |limit: Duration| age >= limit.mul_f64(share);
+        self.age
+            .is_some_and(is_old)
+            .then_some(ReplacementReason::Age(age))
+    }
+}
+
+/// From 0.9 to 1.1. Multiples of the golden ratio spread evenly over any few consecutive numbers.
+fn jitter(serial: u64) -> f64 {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    #[expect(clippy::cast_precision_loss, reason = "the first bits are enough")]
+    let fraction = serial.wrapping_add(1).wrapping_mul(GOLDEN) as f64 / u64::MAX as f64;
+    0.9 + 0.2 * fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn a_worker_is_worn_within_a_tenth_of_its_limit() {
+        let wear = WearLimits {
+            requests: Some(1000),
+            age: Some(HOUR),
+        };
+        for serial in 0..100 {
+            assert_eq!(wear.reason(serial, 899, HOUR / 2), None);
+            let worn = wear.reason(serial, 1101, HOUR / 2);
+            assert_eq!(worn, Some(ReplacementReason::Requests(1101)));
+            assert_eq!(
+                wear.reason(serial, 0, HOUR * 2),
+                Some(ReplacementReason::Age(HOUR * 2))
+            );
+        }
+    }
+
+    #[test]
+    fn workers_that_started_together_do_not_end_together() {
+        let wear = WearLimits {
+            requests: Some(10_000),
+            age: None,
+        };
+        let ends =
+            |serial| (9_000..=11_000).find(|served| wear.reason(serial, *served, HOUR).is_some());
+        let mut limits: Vec<_> = (0..4).map(ends).collect();
+        limits.sort_unstable();
+        let apart = limits
+            .windows(2)
+            .map(|pair| pair[1].expect("an end") - pair[0].expect("an end"));
+        assert!(apart.min() >= Some(200), "{limits:?}");
+    }
+
+    #[test]
+    fn one_is_replaced_at_a_time_but_heavy_ones_do_not_wait_for_drains() {
+        let heavy = ReplacementReason::Memory {
+            private: ByteSize(2),
+            limit: ByteSize(1),
+        };
+        let allowed = |serving, draining| {
+            let retirements = Retirements { serving, draining };
+            [ReplacementReason::Promotion, heavy].map(|reason| retirements.allow(&reason, 2))
+        };
+        assert_eq!(allowed(0, 0), [true, true]);
+        assert_eq!(allowed(1, 0), [false, false]);
+        assert_eq!(allowed(0, 2), [false, true]);
+        assert_eq!(allowed(0, 3), [false, false]);
+    }
+
+    #[test]
+    fn without_limits_no_worker_is_worn() {
+        let wear = WearLimits {
+            requests: None,
+            age: None,
+        };
+        assert_eq!(wear.reason(0, u64::MAX, HOUR * 10_000), None);
+    }
+}

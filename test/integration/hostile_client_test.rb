@@ -29,6 +29,19 @@ class HostileClientTest < Support::IntegrationTest
     assert_equal 0, server.stop(within: 15).exitstatus
   end
 
+  # What it has sent ahead fills the buffer, so that the end of the connection is not read.
+  def test_the_queued_request_of_a_client_that_is_gone_does_not_run
+    server = serve(Support::Gate::APP, threads: 1, args: ["--access-log"])
+    busy = ask(server, "GET", "/gate")
+    await_arrivals(server, 1)
+    server.connect.write("POST /never HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n#{"x" * 20_000}").close
+    await_log(server, %r{POST /never HTTP/1.1" 499 })
+    server.gate.open
+
+    assert_equal [200, 200], [busy.read_response.status, server.get("/next").status]
+    assert_equal %w[/gate /next], server.gate.arrivals.map(&:path)
+  end
+
   private
 
   # A connection over which the kernel takes little.

@@ -168,8 +168,8 @@ mod tests {
         thread::spawn(move || io::copy(&mut reader, &mut io::sink()));
         writer.finish_within(WITHIN);
         let dropped = writer.take_dropped().expect("some are dropped");
-        // One queue is being written while the next one fills.
-        assert!((2048..=3072).contains(&dropped), "{dropped}");
+        // One queue is being written while the next one fills, and the pipe holds some lines.
+        assert!((1900..=3072).contains(&dropped), "{dropped}");
         assert_eq!(writer.take_dropped(), None);
     }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 use carat_wire::stream::encode_abort;
 
 use super::dispatcher::Dispatcher;
-use super::exchange::LoggedRequest;
+use super::exchange::{Exchange, LoggedRequest};
 use super::in_flight::RequestStage;
 use super::lane::Lane;
 use super::lane_event::LaneEvent;
@@ -82,29 +82,35 @@ impl Dispatcher {
         self.recall(lane);
     }
 
-    /// Refuses every pending request: the server stops.
+    /// Refuses every pending request: the server stops. Only a client whose request was never begun is
+    /// invited to repeat it.
     pub(crate) fn give_up_all(&self) {
-        let waiting = self.queue.take();
-        let lanes = self.lanes.take();
-        let in_flight = lanes.iter().flat_map(|lane| {
-            let requests = lane.take_in_flight();
-            requests.map(move |request| (lane, request))
-        });
-        let running = in_flight.filter_map(|(lane, request)| match request.stage {
-            RequestStage::Waiting(exchange) => Some(exchange),
-            RequestStage::Streaming(sender, _) => {
-                sender.abort();
-                lane.push(|out| encode_abort(out, request.id));
-                None
-            }
-        });
-        for exchange in waiting.into_iter().chain(running) {
-            self.log.warn(
-                "request cut off by the stop",
-                &[("request", &LoggedRequest(&exchange))],
-            );
-            exchange.settle(Err(Refusal::Stopping));
+        for exchange in self.queue.take() {
+            self.cut_off(&exchange, Refusal::Stopping);
         }
+        for lane in self.lanes.take() {
+            // Without the page, nobody knows what was begun.
+            for exchange in lane.recall().unwrap_or_default() {
+                self.cut_off(&exchange, Refusal::Stopping);
+            }
+            for request in lane.take_in_flight() {
+                match request.stage {
+                    RequestStage::Waiting(exchange) => self.cut_off(&exchange, Refusal::CutOff),
+                    RequestStage::Streaming(sender, _) => {
+                        sender.abort();
+                        lane.push(|out| encode_abort(out, request.id));
+                    }
+                }
+            }
+        }
+    }
+
+    fn cut_off(&self, exchange: &Exchange, refusal: Refusal) {
+        self.log.warn(
+            "request cut off by the stop",
+            &[("request", &LoggedRequest(exchange))],
+        );
+        exchange.settle(Err(refusal));
     }
 }
 
@@ -156,13 +162,22 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_everybody_who_waits_is_told() {
+    fn the_stop_invites_only_those_to_repeat_whose_request_was_not_begun() {
         locally(|| {
             let fixture = Fixture::new(&[100]);
-            let pending: Vec<_> = (0..101).map(|_| fixture.dispatch("GET", "/")).collect();
+            let pending: Vec<_> = (0..101).map(|_| fixture.dispatch("POST", "/")).collect();
+            fixture.lanes[0].worker_begins(40);
             fixture.dispatcher.give_up_all();
-            let told = |reply| matches!(outcome(reply), Poll::Ready(Err(Refusal::Stopping)));
-            assert!(pending.into_iter().all(told));
+            let mut begun = 0;
+            for reply in pending {
+                match outcome(reply) {
+                    Poll::Ready(Err(Refusal::CutOff)) => begun += 1,
+                    Poll::Ready(Err(Refusal::Stopping)) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(begun, 40);
+            assert!(!fixture.lanes[0].worker_begins(41));
         });
     }
 }

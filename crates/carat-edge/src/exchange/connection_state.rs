@@ -103,6 +103,11 @@ impl ConnectionState {
     /// hyper has the complete response body, or there will be none.
     pub(crate) fn end_message(&self) {
         self.responding.set(false);
+        self.wake_reader();
+    }
+
+    /// Lets a reader that was held back look again.
+    pub(crate) fn wake_reader(&self) {
         if let Some(waker) = self.waiting_reader.take() {
             waker.wake();
         }

@@ -39,8 +39,10 @@ pub(crate) enum Refusal {
     QueueFull,
     /// The request waited longer than `queue_timeout`.
     QueueTimeout,
-    /// The server is stopping, and the application did not respond in time.
+    /// The server stopped before the application began the request.
     Stopping,
+    /// The server stopped before the application responded to the request, which it had begun.
+    CutOff,
     /// The worker died after it began the request.
     WorkerLost,
     /// The application did not begin its response within `request_timeout`.
@@ -79,7 +81,7 @@ impl Refusal {
             | Refusal::Stopping
             | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::WorkerLost => StatusCode::BAD_GATEWAY,
-            Refusal::AppTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Refusal::AppTimeout | Refusal::CutOff => StatusCode::GATEWAY_TIMEOUT,
             Refusal::InvalidResponse | Refusal::SpoolFailed => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::SpoolFull => StatusCode::INSUFFICIENT_STORAGE,
         }
@@ -96,6 +98,7 @@ impl Refusal {
             Refusal::TooSlow => "the request arrived too slowly",
             Refusal::QueueFull => "too many requests are waiting",
             Refusal::Stopping => "the server is stopping",
+            Refusal::CutOff => "the server stopped before the application responded",
             Refusal::QueueTimeout => "no worker became free in time",
             Refusal::WorkerLost => "the application process died while it served this request",
             Refusal::AppTimeout => "the application did not respond in time",
@@ -118,6 +121,7 @@ impl Refusal {
             Refusal::QueueFull
             | Refusal::QueueTimeout
             | Refusal::Stopping
+            | Refusal::CutOff
             | Refusal::SpoolFailed
             | Refusal::SpoolFull
             | Refusal::SpoolLimit => Fault::Server,

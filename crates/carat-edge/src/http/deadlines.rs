@@ -110,11 +110,6 @@ impl Deadline {
         self.deadlines.entries.borrow_mut().deadlines[self.index] = at;
     }
 
-    /// Sets the deadline to never.
-    pub(crate) fn clear(&self) {
-        self.deadlines.entries.borrow_mut().deadlines[self.index] = NEVER;
-    }
-
     /// Whether it has passed. Otherwise `waker` is woken when it does.
     pub(crate) fn passed(&self, waker: &Waker) -> bool {
         let mut entries = self.deadlines.entries.borrow_mut();

@@ -172,6 +172,10 @@ impl AsyncRead for GuardedStream {
                 return Poll::Ready(Ok(()));
             }
             if this.must_hold() && this.carry.len() >= AHEAD_LIMIT {
+                // Reading would tell that the client is gone, but there is no room for what it sent.
+                if this.stream.get_ref().is_closed_by_client() {
+                    return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+                }
                 this.state.hold(cx.waker());
                 return Poll::Pending;
             }

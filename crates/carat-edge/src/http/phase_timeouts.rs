@@ -14,6 +14,9 @@ const BODY_GRACE: Duration = Duration::from_secs(10);
 /// How often the rate of a body is checked after that.
 const BODY_CHECK: Duration = Duration::from_secs(1);
 
+/// How often a connection whose reader is held back looks whether its client is still there.
+const CLIENT_CHECK: Duration = Duration::from_secs(1);
+
 /// How the active phase of a connection ends.
 pub(super) enum ActiveEnd {
     /// There was nothing to read: readiness has false positives, and tokio assumes that a new
@@ -80,7 +83,7 @@ impl<'a> PhaseTimeouts<'a> {
                 self.pauses = state.body_pauses();
                 self.deadline.set(BODY_GRACE);
             }
-            ConnectionPhase::Application => self.deadline.clear(),
+            ConnectionPhase::Application => self.deadline.set(CLIENT_CHECK),
             ConnectionPhase::Writing => {
                 let verdict = self.reader.begin(Instant::now(), state.written_bytes());
                 return self.await_reader(verdict);
@@ -103,7 +106,11 @@ impl<'a> PhaseTimeouts<'a> {
         match self.phase? {
             ConnectionPhase::Idle => Some(ActiveEnd::Idle),
             ConnectionPhase::Headers => Some(ActiveEnd::Over(Some(Refusal::TooSlow))),
-            ConnectionPhase::Application => Some(ActiveEnd::Over(None)),
+            ConnectionPhase::Application => {
+                state.wake_reader();
+                self.deadline.set(CLIENT_CHECK);
+                None
+            }
             ConnectionPhase::Writing => {
                 let verdict = self.reader.look(Instant::now(), state.written_bytes());
                 self.await_reader(verdict)

@@ -1,8 +1,10 @@
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -52,6 +54,18 @@ impl ClientStream {
             // Without the option the connection is closed normally.
             let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
         }
+    }
+
+    /// Whether the client has closed the connection, or half of it, even when bytes of it are unread.
+    pub(super) fn is_closed_by_client(&self) -> bool {
+        let descriptor = match self {
+            ClientStream::Tcp(stream) => stream.as_fd(),
+            ClientStream::Unix(stream) => stream.as_fd(),
+        };
+        let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::RDHUP)];
+        poll(&mut polled, Some(&Timespec::default())).is_ok()
+            && polled[0].revents().intersects(closed)
     }
 
     /// Ready when there is something to read, or the client is gone.

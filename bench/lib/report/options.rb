@@ -15,7 +15,7 @@ module Bench
       connections: [64, "connections that carry load"],
       wrk_threads: [2, "threads of wrk"],
       idle_connections: [10_000, "idle connections to hold (at most what the descriptor limit allows)"],
-      beside: [0, "busy loops that run beside each speed case"]
+      beside: [0, "busy loops that run beside each case that measures speed"]
     }.freeze
     QUICK = { rounds: 1, duration: 1, warmup: 0, settle: 1, idle_connections: 500 }.freeze
 

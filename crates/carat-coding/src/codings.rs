@@ -17,7 +17,7 @@ impl Codings {
     /// `identity` and empty elements of the list mean nothing (RFC 9110 8.4.1 and 5.6.1).
     ///
     /// ```
-    /// use coding::{Coding, Codings, Unsupported};
+    /// use carat_coding::{Coding, Codings, Unsupported};
     ///
     /// let codings = Codings::of([b"gzip, BR".as_slice()]).expect("known codings");
     /// assert_eq!(codings.applied(), [Coding::Gzip, Coding::Brotli]);

@@ -24,7 +24,7 @@ type Weight = u16;
 /// known here: a page that it may be able to read is worth more than a 406.
 ///
 /// ```
-/// use coding::{Coding, negotiate};
+/// use carat_coding::{Coding, negotiate};
 ///
 /// assert_eq!(negotiate([&b"gzip, deflate, br"[..]]), Some(Coding::Brotli));
 /// assert_eq!(negotiate([&b"gzip;q=1.0, *;q=0.5"[..]]), Some(Coding::Gzip));

@@ -6,9 +6,9 @@ use crate::Codings;
 /// Decodes a body, step by step: each takes some input and fills some output, both of the caller's.
 ///
 /// ```
-/// use coding::{Codings, DecodeLimits, Decoder};
+/// use carat_coding::{Codings, DecodeLimits, Decoder};
 ///
-/// # fn main() -> Result<(), coding::DecodeError> {
+/// # fn main() -> Result<(), carat_coding::DecodeError> {
 /// let body = b"\x0b\x02\x80hello\x03"; // br
 /// let limits = DecodeLimits { size: 1000, ratio: 100 };
 /// let codings = Codings::of([b"br".as_slice()]).expect("a known coding");

@@ -36,9 +36,9 @@ impl Error for EncodeError {}
 /// Encodes a body into a buffer of its own, which serves again for the next pieces and the next body.
 ///
 /// ```
-/// use coding::{Coding, Encoder, Levels, Then};
+/// use carat_coding::{Coding, Encoder, Levels, Then};
 ///
-/// # fn main() -> Result<(), coding::EncodeError> {
+/// # fn main() -> Result<(), carat_coding::EncodeError> {
 /// let levels = Levels { gzip: 6, brotli: 4, zstd: 3 };
 /// let mut encoder = Encoder::new(Coding::Gzip, levels);
 /// let mut body = encoder.encode(&["a first ", "piece, "], Then::Flush)?.to_vec();

@@ -1,10 +1,10 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::{Interval, interval};
 
 use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
@@ -31,8 +31,6 @@ pub(crate) struct Supervisor {
     executor: Executor,
     stats: StatsCollector,
     ticks: Interval,
-    /// For how long the server stood still. That time counts against no timeout.
-    lost: Duration,
 }
 
 impl Supervisor {
@@ -55,8 +53,7 @@ impl Supervisor {
             lane_events,
             executor,
             stats: StatsCollector::new(mailbox, machine.memory),
-            ticks: ticks(TICK),
-            lost: Duration::ZERO,
+            ticks: interval(TICK),
         }
     }
 
@@ -82,7 +79,7 @@ impl Supervisor {
     fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
         let mut events = events.into();
         while let Some(event) = events.pop_front() {
-            for command in self.state.on(event, Instant::now() - self.lost) {
+            for command in self.state.on(event, Instant::now()) {
                 match &command {
                     Command::Exit(outcome) => return Some(outcome.clone()),
                     Command::StopAccepting => self.begin_stop(),
@@ -147,10 +144,7 @@ impl Supervisor {
     }
 
     fn tick(&mut self) -> Option<Outcome> {
-        if let Some(pause) = self.server.tick() {
-            self.lost += pause;
-            return None;
-        }
+        self.server.tick();
         let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
         let tick = Event::Tick(Tick {
             queue_time,
@@ -166,7 +160,7 @@ impl Supervisor {
 
     fn begin_stop(&mut self) {
         self.log_with_pid("stopping");
-        self.ticks = ticks(TICK / 4);
+        self.ticks = interval(TICK / 4);
     }
 
     fn log_with_pid(&self, message: &str) {
@@ -183,11 +177,4 @@ impl Supervisor {
             }
         }
     }
-}
-
-/// Ticks that are not made up for after a pause.
-fn ticks(period: Duration) -> Interval {
-    let mut ticks = interval(period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
 }

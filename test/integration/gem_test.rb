@@ -24,6 +24,11 @@ class GemTest < Support::IntegrationTest
     FileUtils.rm_rf(HOME)
   end
 
+  # cargo compiles everything.
+  def watchdog_seconds
+    900
+  end
+
   def test_gem_compiles_in_an_empty_home_and_its_command_serves
     gem("build", "carat.gemspec", "--output", File.join(HOME, "carat.gem"))
     gem("install", "--local", "--no-document", File.join(HOME, "carat.gem"))

@@ -19,9 +19,9 @@ module Support
       children(pid).flat_map { |child| [child, *descendants(child)] }
     end
 
-    # Pids of all processes whose working directory this is, orphans included.
+    # Pids of all processes whose working directory this is, orphans and those of other mount namespaces included.
     def inside(directory)
-      Dir.glob("/proc/[0-9]*/cwd").select { |link| target(link) == directory }.map { |link| link[/\d+/].to_i }
+      Dir.glob("/proc/[0-9]*/cwd").select { |link| File.identical?(link, directory) }.map { |link| link[/\d+/].to_i }
     end
 
     # The command line, or the title that the process has given itself; empty when it is gone.

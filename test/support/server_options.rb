@@ -12,7 +12,8 @@ module Support
     NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID]
                   .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
     # Encoding.default_external and default_internal of the servers' Ruby. Rails sets both to UTF-8.
-    ENCODING_ENV = ENV.values_at("CARAT_TEST_ENCODING").compact.to_h { |name| ["RUBYOPT", "-E#{name}:#{name}"] }.freeze
+    ENCODING_ENV = ENV.values_at("CARAT_TEST_ENCODING").compact
+                      .to_h { |name| ["RUBYOPT", "#{ENV.fetch("RUBYOPT", "")} -E#{name}:#{name}"] }.freeze
     DEFAULTS = {
       app: "run ->(_env) { [200, {}, []] }",                 # the content of config.ru
       config: nil,                                           # the content of a config file, passed with -C

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# A Rails application whose actions run one query on PostgreSQL (DATABASE_URL): a fast one, or one that takes a second.
+# A Rails application whose actions ask PostgreSQL (DATABASE_URL) one question: a quick one, or one that takes a second.
 require "logger" # Rails 6.1 and 7.0 use it without saying so
 require "active_record/railtie"
 require "action_controller/railtie"
 
-class Queries < Rails::Application
+class Questions < Rails::Application
   config.load_defaults Rails::VERSION::STRING.to_f
   config.eager_load = true
   config.hosts = nil
@@ -14,26 +14,26 @@ class Queries < Rails::Application
   config.log_level = :error
   config.consider_all_requests_local = false
   routes.append do
-    root to: "queries#one"
-    get "sleep", to: "queries#sleep"
+    root to: "questions#one"
+    get "sleep", to: "questions#sleep"
   end
 end
 
-class QueriesController < ActionController::API
+class QuestionsController < ActionController::API
   def one
-    render plain: query("select 'one'")
+    render plain: ask("select 'one'")
   end
 
   def sleep
-    render plain: query("select 'slept' from pg_sleep(1)")
+    render plain: ask("select 'slept' from pg_sleep(1)")
   end
 
   private
 
-  def query(sql)
+  def ask(sql)
     ActiveRecord::Base.connection_pool.with_connection { |connection| connection.select_value(sql) }
   end
 end
 
-Queries.initialize!
-run Queries
+Questions.initialize!
+run Questions

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Adds a header with the id of the process to each response.
+# Says in each answer which process gave it.
 class WorkerField
   NAME = "x-worker"
 

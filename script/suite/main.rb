@@ -13,12 +13,13 @@ module Suite
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
               "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
+  # CARAT_TEST_ENCODING runs the integration tests with the encodings that Rails sets. The tests in fibers run the other
+  # way.
+  OTHER_ENCODING = { "CARAT_TEST_ENCODING" => ENV.key?("CARAT_TEST_ENCODING") ? nil : "UTF-8" }.freeze
+
   # The benchmark's programs are a workspace of their own. It shares the compiled crates.
   BENCH = %w[--manifest-path bench/Cargo.toml].freeze
   SHARED = ["--workspace", "--target-dir", ENV.fetch("CARGO_TARGET_DIR", "target")].freeze
-
-  # The fuzz targets are another.
-  FUZZ = %w[--manifest-path fuzz/Cargo.toml].freeze
 
   LINTS = %w[--all-targets --locked -- -D warnings].freeze
 
@@ -33,13 +34,12 @@ module Suite
     [
       Step.new("rustfmt", "cargo", "fmt", "--all", "--check"),
       Step.new("rustfmt of the benchmark", "cargo", "fmt", *BENCH, "--all", "--check"),
-      Step.new("rustfmt of the fuzz targets", "cargo", "fmt", *FUZZ, "--all", "--check"),
       Step.new("RuboCop", "rubocop", "--format", "quiet"),
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
+      Step.new("licenses and sources of crates", "script/deny"),
       Step.new("clippy", "cargo", "clippy", "--workspace", *LINTS),
-      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS),
-      Step.new("clippy of the fuzz targets", "cargo", "clippy", *FUZZ, *SHARED, *LINTS)
+      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS)
     ]
   end
 
@@ -49,13 +49,8 @@ module Suite
       Step.new("Rust tests of the benchmark", "cargo", "test", *BENCH, *SHARED, "--locked", reader: :cargo),
       ruby_tests("Ruby unit tests", "test/unit/**/*_test.rb"),
       ruby_tests("integration tests", "test/integration/**/*_test.rb"),
-      ruby_tests("integration tests in fibers", IN_FIBERS, env: { "CARAT_TEST_FIBERS" => "80" })
+      ruby_tests("integration tests in fibers", IN_FIBERS, env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })
     ]
-  end
-
-  # Costs too much for a second run on another Debian.
-  def self.fuzz
-    [Step.new("fuzz targets", RUBY, "script/suite/fuzz.rb", silence: 150)]
   end
 
   def self.run(steps)
@@ -69,7 +64,7 @@ module Suite
 end
 
 steps = case ARGV
-        in [] then Suite.checks + Suite.tests + Suite.fuzz
+        in [] then Suite.checks + Suite.tests
         in ["--suite-only"] then Suite.tests
         in ["--checks-only"] then Suite.checks
         else abort "usage: script/test [--suite-only | --checks-only]"

@@ -2,11 +2,10 @@
 
 module Carat
   module CLI
-    # Formats numbers of bytes for readers.
+    # An amount of bytes as people read it.
     module Bytes
       KIB = 1024
       UNITS = %w[B KiB MiB GiB TiB].freeze
-      private_constant :KIB, :UNITS
 
       module_function
 

@@ -7,9 +7,9 @@ require_relative "spelling"
 
 module Carat
   module Config
-    # The `self` of the config file: one method for each option and each hook.
+    # What `self` is in the config file: one method for each option and each hook.
     class DSL
-      # `settings` and `hooks` receive what the file declares; error messages name the file relative to `root`.
+      # `settings` and `hooks` take what the file declares; `root`, a directory, is left out of the places in errors.
       def initialize(settings, hooks, root)
         @settings = settings
         @hooks = hooks

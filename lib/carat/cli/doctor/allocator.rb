@@ -9,15 +9,12 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Which allocator the mold and its workers would use.
+      # Who would give the mold and its workers their memory.
       class Allocator
-        # The directory for `ruby -I`.
         LIBRARY = File.expand_path("../../..", __dir__)
         TELL = 'require "carat/native"; print Carat::Native.allocator[:name]'
-        private_constant :TELL
 
-        # The block receives the environment variables of a mold and returns the name of the allocator in such a
-        # process.
+        # The block is given the variables that a mold gets, and returns the allocator's name in such a process.
         def initialize(configuration, environment: ENV, library: NativePath.malloc, &probe)
           @asked = configuration[:allocator]
           @library = library
@@ -25,14 +22,13 @@ module Carat
           @probe = probe || method(:probe)
         end
 
-        # Returns the Finding.
         def finding
           return warning("carat/malloc.so is missing: #{NativePath.remedy}") unless @library
           return warning("#{name}, as #{@preload.obstacle}") if @preload.obstacle
           return Finding.ok("allocator", "#{name}, #{reason}") unless @preload.used?
           return Finding.ok("allocator", "#{name}, which Carat preloads") if name.start_with?("jemalloc")
 
-          warning("#{name}, though Carat preloads jemalloc: the dynamic loader rejects #{@library}; " \
+          warning("#{name}, though Carat preloads jemalloc: the dynamic loader does not take #{@library}; " \
                   "install Carat on a file system without noexec, or set allocator to \"system\"")
         end
 
@@ -41,7 +37,7 @@ module Carat
         def reason
           return "as #{@preload.theirs} is preloaded" if @asked == "jemalloc"
 
-          "as configured; \"jemalloc\" returns more of the memory that threads free"
+          "as allocator says; \"jemalloc\" keeps less of what threads have freed"
         end
 
         def name
@@ -50,7 +46,7 @@ module Carat
 
         def probe(variables)
           output, status = Open3.capture2(variables, RbConfig.ruby, "-I", LIBRARY, "-e", TELL, err: File::NULL)
-          status.success? ? output : "an unknown allocator"
+          status.success? ? output : "an allocator that cannot be told"
         end
 
         def warning(sentence)

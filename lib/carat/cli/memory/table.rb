@@ -3,11 +3,11 @@
 module Carat
   module CLI
     class Memory
-      # Formats the server's memory report as a table.
+      # What `carat memory` prints: the server's report as a table.
       class Table
         MIB = 1024.0 * 1024
         NOTHING = "-"
-        # The heading of each column, and how its cell is read from a process in the report.
+        # The head of each column, and how its cell is read from a process of the report.
         COLUMNS = {
           "process" => ->(row) { [row["role"], row["number"]].compact.join(" ") },
           "gen" => ->(row) { row["generation"] },
@@ -28,29 +28,26 @@ module Carat
         private_constant :MIB, :NOTHING
 
         class << self
-          # Returns a number of bytes in MiB, as text; nil for nil.
           def mib(bytes)
             format("%.1f", bytes / MIB) if bytes
           end
 
-          # Returns a percentage as text; nil for nil.
           def percent(number)
             format("%.1f%%", number) if number
           end
 
-          # Returns a fraction of 1 as a percentage; nil for nil.
           def share(fraction)
             fraction * 100 if fraction
           end
         end
 
-        # `report` is the parsed response to GET /memory.
+        # `report` is what GET /memory answers, parsed.
         def initialize(report)
           @report = report
           @processes = report.fetch("processes")
         end
 
-        # Returns the table; terminal control characters are escaped.
+        # What a terminal would obey is escaped.
         def to_s
           [heading, *lines, "", *summary].join("\n").gsub(/[^[:print:]\n]/) { |character| character.dump[1..-2] }
         end
@@ -68,7 +65,7 @@ module Carat
           rows.map { |row| aligned(row, widths) }
         end
 
-        # The first column is aligned left, the others right.
+        # The first column begins on the left, numbers end on the right.
         def aligned((first, *others), (width, *widths))
           [first.ljust(width), *others.zip(widths).map { |cell, size| cell.rjust(size) }].join("  ").rstrip
         end
@@ -98,15 +95,15 @@ module Carat
 
         def budget
           limit, used, whole, source = @report["budget"]&.values_at("limit", "used", "whole", "source")
-          "#{mib(used)} of a budget of #{mib(limit)} used; the #{source} has #{mib(whole)}" if limit && whole
+          "#{mib(used)} of a budget of #{mib(limit)} are used; the #{source} has #{mib(whole)}" if limit && whole
         end
 
-        # The processes that did not report their stats.
+        # Who runs, and did not say anything of itself.
         def silence
           silent = @processes.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))
           return if silent.empty?
 
-          "no stats from: #{silent.join(", ")} (booting, stopping, or a thread holds the GVL)"
+          "no figures from: #{silent.join(", ")} (booting, leaving, or a thread keeps Ruby's lock)"
         end
 
         def mib(bytes)

@@ -1,9 +1,9 @@
-/// A content coding that Carat speaks (RFC 9110 8.4.1; br: RFC 7932; zstd: RFC 8878).
+/// A supported content coding (RFC 9110 8.4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// RFC 1952, any number of members.
     Gzip,
-    /// RFC 1950, what HTTP calls deflate.
+    /// RFC 1950, which HTTP calls deflate.
     Deflate,
     /// RFC 7932.
     Brotli,
@@ -12,7 +12,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// The name that is sent.
+    /// The name in headers.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -23,7 +23,7 @@ impl Coding {
         }
     }
 
-    /// The coding of this name, in any case; `x-gzip` is gzip (RFC 9110 8.4.1.3).
+    /// The coding with this name, ignoring case; `x-gzip` is gzip (RFC 9110 8.4.1.3).
     #[must_use]
     pub fn named(name: &[u8]) -> Option<Coding> {
         const NAMES: [(&[u8], Coding); 5] = [

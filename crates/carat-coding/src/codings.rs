@@ -1,6 +1,6 @@
 use crate::Coding;
 
-/// How many codings may be stacked on one body: each has a window of its own while it is decoded.
+/// Most codings that may be applied to one body: each needs its own window to decode.
 pub const CODINGS_LIMIT: usize = 2;
 
 /// The codings of a body, in the order in which they were applied.
@@ -12,9 +12,9 @@ pub struct Codings(Vec<Coding>);
 pub struct Unsupported;
 
 impl Codings {
-    /// Reads the values of `Content-Encoding`, one for each line of the header (RFC 9110 8.4).
+    /// Parses `Content-Encoding`, one value for each line of the header (RFC 9110 8.4).
     ///
-    /// `identity` and empty elements of the list mean nothing (RFC 9110 8.4.1 and 5.6.1).
+    /// `identity` and empty list elements are ignored (RFC 9110 8.4.1 and 5.6.1).
     ///
     /// ```
     /// use carat_coding::{Coding, Codings, Unsupported};
@@ -40,14 +40,14 @@ impl Codings {
         Ok(Codings(applied))
     }
 
-    /// The codings, the first applied first; empty for a plain body.
+    /// The codings in the order in which they were applied; empty for a plain body.
     #[must_use]
     pub fn applied(&self) -> &[Coding] {
         &self.0
     }
 }
 
-/// Without the optional whitespace around (RFC 9110 5.6.3).
+/// Strips optional whitespace from both ends (RFC 9110 5.6.3).
 fn trim(element: &[u8]) -> &[u8] {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = element.iter().take_while(|byte| blank(byte)).count();

@@ -1,27 +1,27 @@
 use crate::Coding;
 
-/// A header longer than this, over all its lines, is not looked at: a browser sends 23 bytes, and
-/// 8 KB of `*;q=` cost Rack 170 ms (CVE-2026-34230).
+/// A header with more bytes than this in all its lines is ignored: a browser sends 23 bytes, and 8 KB of
+/// `*;q=` take Rack 170 ms (CVE-2026-34230).
 const BYTES_LIMIT: usize = 1024;
 
-/// A header with more entries than this is not looked at.
+/// A header with more entries than this is ignored.
 const ENTRIES_LIMIT: usize = 32;
 
-/// What a response can be sent in, the one that is preferred when the client does not care first:
-/// zstd is five times as fast as the others at about the same size, br smaller than gzip.
+/// The codings of a response, the server's favorite first: zstd is five times as fast as the others at
+/// about the same size, and br is smaller than gzip.
 const NAMED: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
 
-/// The same for a client that says `*` and may never have heard of the newer ones.
+/// The same for `*`, whose client may not support the newer codings.
 const UNNAMED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// How much a client wants something, in thousandths.
-type Weight = u16;
+/// A quality value (RFC 9110 12.4.2) in thousandths.
+type Quality = u16;
 
-/// The coding for the response to a request with these lines of `Accept-Encoding`; `None` is a
-/// response without one (RFC 9110 12.5.3).
+/// Chooses the coding of a response from the lines of `Accept-Encoding`; `None` for no coding (RFC 9110
+/// 12.5.3).
 ///
-/// That is also the answer to a client that refuses even this (`identity;q=0`) but takes no coding
-/// known here: a page that it may be able to read is worth more than a 406.
+/// A client that refuses an unencoded response (`identity;q=0`) and accepts no supported coding gets one
+/// anyway: it is probably more useful than a 406.
 ///
 /// ```
 /// use carat_coding::{Coding, negotiate};
@@ -32,38 +32,40 @@ type Weight = u16;
 /// ```
 #[must_use]
 pub fn negotiate<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Coding> {
-    let wishes = Wishes::read(lines)?;
-    let named = NAMED.iter().map(|&coding| (wishes.named(coding), coding));
+    let preferences = Preferences::read(lines)?;
+    let named = NAMED
+        .iter()
+        .map(|&coding| (preferences.named(coding), coding));
     let unnamed = UNNAMED
         .iter()
-        .map(|&coding| (wishes.unnamed(coding), coding));
-    let mut best: Option<(Weight, Coding)> = None;
-    for (weight, coding) in named.chain(unnamed) {
-        let weight = weight.unwrap_or(0);
-        if weight > best.map_or(0, |(best, _)| best) {
-            best = Some((weight, coding));
+        .map(|&coding| (preferences.unnamed(coding), coding));
+    let mut best: Option<(Quality, Coding)> = None;
+    for (quality, coding) in named.chain(unnamed) {
+        let quality = quality.unwrap_or(0);
+        if quality > best.map_or(0, |(best, _)| best) {
+            best = Some((quality, coding));
         }
     }
-    let plain = wishes.identity.unwrap_or(0);
-    best.filter(|&(weight, _)| weight >= plain)
+    let plain = preferences.identity.unwrap_or(0);
+    best.filter(|&(quality, _)| quality >= plain)
         .map(|(_, coding)| coding)
 }
 
-/// What a client has said of each coding; where it has said several things, the least of them.
+/// The quality of each coding. When a client repeats a coding, the lowest value counts.
 #[derive(Debug, Default)]
-struct Wishes {
-    gzip: Option<Weight>,
-    brotli: Option<Weight>,
-    zstd: Option<Weight>,
-    identity: Option<Weight>,
-    any: Option<Weight>,
+struct Preferences {
+    gzip: Option<Quality>,
+    brotli: Option<Quality>,
+    zstd: Option<Quality>,
+    identity: Option<Quality>,
+    any: Option<Quality>,
 }
 
-impl Wishes {
-    /// `None` when the header is longer than anybody's.
-    fn read<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Wishes> {
+impl Preferences {
+    /// `None` when the header exceeds a limit.
+    fn read<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Preferences> {
         let (mut bytes, mut entries) = (0, 0);
-        let mut wishes = Wishes::default();
+        let mut preferences = Preferences::default();
         for line in lines {
             bytes += line.len();
             if bytes > BYTES_LIMIT {
@@ -74,24 +76,24 @@ impl Wishes {
                 if entries > ENTRIES_LIMIT {
                     return None;
                 }
-                wishes.note(entry);
+                preferences.note(entry);
             }
         }
-        Some(wishes)
+        Some(preferences)
     }
 
-    /// Notes one entry; one that is malformed says nothing.
+    /// Takes one entry, unless it is malformed.
     fn note(&mut self, entry: &[u8]) {
         let mut parts = entry.splitn(2, |&byte| byte == b';');
         let name = parts.next().unwrap_or_default().trim_ascii();
-        let weight = parts.next().map_or(Some(1000), weight);
-        let (Some(slot), Some(weight)) = (self.slot(name), weight) else {
+        let quality = parts.next().map_or(Some(1000), quality);
+        let (Some(slot), Some(quality)) = (self.slot(name), quality) else {
             return;
         };
-        *slot = Some(slot.map_or(weight, |noted| noted.min(weight)));
+        *slot = Some(slot.map_or(quality, |noted| noted.min(quality)));
     }
 
-    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<Weight>> {
+    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<Quality>> {
         if name == b"*" {
             return Some(&mut self.any);
         }
@@ -102,12 +104,12 @@ impl Wishes {
             Coding::Gzip => Some(&mut self.gzip),
             Coding::Brotli => Some(&mut self.brotli),
             Coding::Zstd => Some(&mut self.zstd),
-            // Half of the clients mean zlib's format by it, the others a bare stream.
+            // Ambiguous: half of the clients expect the zlib format, the others a bare stream.
             Coding::Deflate => None,
         }
     }
 
-    fn named(&self, coding: Coding) -> Option<Weight> {
+    fn named(&self, coding: Coding) -> Option<Quality> {
         match coding {
             Coding::Gzip => self.gzip,
             Coding::Brotli => self.brotli,
@@ -116,14 +118,14 @@ impl Wishes {
         }
     }
 
-    /// What `*` says of a coding.
-    fn unnamed(&self, coding: Coding) -> Option<Weight> {
+    /// The quality of `*`, for a coding that is not named.
+    fn unnamed(&self, coding: Coding) -> Option<Quality> {
         self.any.filter(|_| self.named(coding).is_none())
     }
 }
 
-/// The weight in `q=0.5`; digits after the third are not looked at.
-fn weight(parameter: &[u8]) -> Option<Weight> {
+/// The value of `q=0.5`; digits after the third are ignored.
+fn quality(parameter: &[u8]) -> Option<Quality> {
     let (name, value) = parameter.trim_ascii().split_at_checked(2)?;
     if !name.eq_ignore_ascii_case(b"q=") {
         return None;
@@ -144,11 +146,11 @@ fn weight(parameter: &[u8]) -> Option<Weight> {
     }
 }
 
-fn thousandths(digits: &[u8]) -> Weight {
+fn thousandths(digits: &[u8]) -> Quality {
     let padded = digits.iter().copied().chain(std::iter::repeat(b'0'));
     padded
         .take(3)
-        .fold(0, |sum, digit| sum * 10 + Weight::from(digit - b'0'))
+        .fold(0, |sum, digit| sum * 10 + Quality::from(digit - b'0'))
 }
 
 #[cfg(test)]
@@ -259,15 +261,15 @@ mod tests {
     }
 
     /// Whether the header allows `name`, read with a hand as light as can be: some entry that is
-    /// this name or `*` has no weight of nothing but zeros.
+    /// this name or `*` has no quality of nothing but zeros.
     fn allowed(header: &[u8], name: &str) -> bool {
         let text = String::from_utf8_lossy(header).to_ascii_lowercase();
         let entries = text.split(',').map(|entry| entry.replace([' ', '\t'], ""));
         let takes = |wanted: &str| {
             entries.clone().any(|entry| {
-                let (name, weight) = entry.split_once(';').unwrap_or((&entry, "q=1"));
+                let (name, quality) = entry.split_once(';').unwrap_or((&entry, "q=1"));
                 name.trim_start_matches("x-") == wanted
-                    && weight.bytes().any(|b| (b'1'..=b'9').contains(&b))
+                    && quality.bytes().any(|b| (b'1'..=b'9').contains(&b))
             })
         };
         takes(name) || takes("*")
@@ -277,10 +279,10 @@ mod tests {
         let name = prop::sample::select(vec![
             "gzip", "x-gzip", "br", "zstd", "deflate", "identity", "*", "GZIP", "", "foo",
         ]);
-        let weight = prop::sample::select(vec![
+        let quality = prop::sample::select(vec![
             "", ";q=0", ";q=0.0", ";q=1", "; q=0.5", ";q=0.001", ";q=", ";x=1", ";q=9", " ;Q=0.25",
         ]);
-        (name, weight).prop_map(|(name, weight)| format!("{name}{weight}"))
+        (name, quality).prop_map(|(name, quality)| format!("{name}{quality}"))
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! A section of field lines up to its blank line: headers, or the trailers of a chunked body.
 
-use crate::GuardError;
 use crate::byte_class::{ByteClass, text_end};
+use crate::error::GuardError;
 
 /// What the next byte is part of.
 #[derive(Clone, Copy)]

@@ -1,9 +1,9 @@
 //! The body that follows the headers, from Content-Length and Transfer-Encoding, and the check for
 //! exactly one Host.
 
-use crate::GuardError;
 use crate::authority;
 use crate::byte_class::ByteClass;
+use crate::error::GuardError;
 use crate::request_line::HttpVersion;
 
 /// Longest body or chunk in bytes: a larger one exceeds a file offset, and sums of it overflow.

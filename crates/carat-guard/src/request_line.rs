@@ -1,7 +1,9 @@
 //! The first line of a message: `method SP target SP HTTP/1.x CRLF`.
 
+use crate::authority;
 use crate::byte_class::ByteClass;
-use crate::{GuardError, HeaderLimits, authority};
+use crate::error::GuardError;
+use crate::header_limits::HeaderLimits;
 
 /// Most blank lines before a request line; RFC 9112, section 2.2 asks a server to accept one.
 pub(crate) const BLANK_LINES_LIMIT: usize = 2;

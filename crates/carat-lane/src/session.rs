@@ -7,7 +7,7 @@ use std::time::Instant;
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::control::encode_signal;
 use carat_wire::stream::{encode_abort, encode_chunk, encode_window};
-use carat_wire::{Hello, Kind, Peer, Request, RequestBody};
+use carat_wire::{Hello, Kind, Request, RequestBody, SocketKind};
 
 use crate::body_receiver::{BodyReceiver, BodyStatus};
 use crate::fairness::Fairness;
@@ -65,7 +65,7 @@ impl LaneSession {
         if is_shared {
             self.fairness.share();
         }
-        let hello = Hello::new(Peer::Lane, std::process::id(), capacity);
+        let hello = Hello::new(SocketKind::Lane, std::process::id(), capacity);
         hello.encode(self.outbox.buffer());
     }
 

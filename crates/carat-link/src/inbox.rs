@@ -3,29 +3,28 @@ use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
-use carat_wire::{Frame, HEADER_BYTES, Malformed};
+use carat_wire::{FRAME_LIMIT, Frame, HEADER_BYTES, Malformed};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 
 use crate::DESCRIPTORS_LIMIT;
 
-/// How many bytes one read takes at most, and the size of an inbox that holds no large frame: the
-/// largest piece of a stream arrives by one read, whatever the few bytes of its frame are.
+/// Most bytes of one read, and the size of an inbox without a large frame: the largest piece of a stream
+/// and the few bytes of its frame arrive in one read.
 pub const READ_LIMIT: usize = carat_wire::stream::PIECE_LIMIT + 1024;
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// Bytes. `emptied` when the socket had no more of them, so that the next read is due only after
-    /// the next readiness event.
+    /// Bytes arrived.
     Bytes {
         /// How many.
         count: usize,
-        /// Whether the read took all that was there.
+        /// Whether the read emptied the socket, so that the next one waits for its readiness.
         emptied: bool,
     },
-    /// Nothing is there now.
+    /// Nothing has arrived.
     Blocked,
-    /// The other side has closed the socket.
+    /// The other side closed the socket.
     Closed,
 }
 
@@ -34,11 +33,11 @@ pub enum Fill {
 pub struct Inbox {
     /// The frames.
     pub frames: Frames,
-    /// Descriptors in the order of the frames that they belong to.
+    /// Descriptors, in the order of their frames.
     pub descriptors: VecDeque<OwnedFd>,
 }
 
-/// Bytes that have arrived and not been taken, at most one incomplete frame and one read.
+/// Bytes that arrived and were not taken: at most one incomplete frame and one read.
 #[derive(Debug, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
@@ -47,7 +46,7 @@ pub struct Frames {
 }
 
 impl Inbox {
-    /// Reads once. Call it when [`Frames::next`] has no complete frame left.
+    /// Reads once. Call it when [`Frames::next`] returned `None`.
     pub fn fill(&mut self, socket: impl AsFd) -> io::Result<Fill> {
         let room = self.frames.room();
         let wanted = room.len();
@@ -55,16 +54,18 @@ impl Inbox {
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         let received = match recvmsg(socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags) {
-            // Those of the frames that follow would be taken for the ones that are lost.
+            // Otherwise later frames would get the wrong descriptors.
             Ok(message) if message.flags.contains(ReturnFlags::CTRUNC) => {
-                return Err(io::Error::other("descriptors are lost: too many are open"));
+                return Err(io::Error::other(
+                    "descriptors were lost: too many files are open",
+                ));
             }
             Ok(message) => message.bytes,
             Err(rustix::io::Errno::AGAIN) => return Ok(Fill::Blocked),
             Err(rustix::io::Errno::CONNRESET) => return Ok(Fill::Closed),
             Err(error) => return Err(error.into()),
         };
-        // The kernel ends a read behind the bytes that descriptors came with: more may follow.
+        // The kernel ends a read after bytes that came with descriptors: more may follow.
         let mut emptied = received < wanted;
         for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(descriptors) = message {
@@ -84,7 +85,7 @@ impl Inbox {
 }
 
 impl Frames {
-    /// Takes the next whole frame; `None` until more is read.
+    /// Takes the next frame; `None` until it is complete.
     #[expect(
         clippy::should_implement_trait,
         reason = "the frame borrows from the buffer"
@@ -97,12 +98,12 @@ impl Frames {
         Ok(Some(frame))
     }
 
-    /// The next whole frame, which stays where it is; `None` until more is read.
+    /// The next frame, which stays in the inbox; `None` until it is complete.
     pub fn peek(&self) -> Result<Option<Frame<'_>>, Malformed> {
         Frame::first(&self.bytes[self.start..self.end])
     }
 
-    /// Where the next read goes: room for a read, or for the rest of a large frame.
+    /// Room for the next read, and for the rest of a large frame.
     fn room(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.start = 0;
@@ -117,7 +118,7 @@ impl Frames {
         }
         let wanted = READ_LIMIT.max(self.incomplete_frame());
         if self.bytes.is_empty() {
-            // Fresh zeroed pages, which weigh nothing until they are written.
+            // Zeroed pages take no memory until they are written.
             self.bytes = vec![0; wanted];
         } else if self.bytes.len() < wanted {
             self.bytes.resize(wanted, 0);
@@ -125,12 +126,11 @@ impl Frames {
         &mut self.bytes[self.end..]
     }
 
-    /// The size of the frame at the start, as far as it is known. `Frame::first` has refused
-    /// lengths over the limit before.
+    /// The size of the first frame, if it is known, and at most that of the largest frame.
     fn incomplete_frame(&self) -> usize {
         let held = &self.bytes[self.start..self.end];
         held.first_chunk::<HEADER_BYTES>().map_or(0, |length| {
-            HEADER_BYTES + u32::from_le_bytes(*length) as usize
+            HEADER_BYTES + (u32::from_le_bytes(*length) as usize).min(FRAME_LIMIT)
         })
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     fn a_frame_larger_than_a_read_arrives_whole_and_its_room_is_given_back() {
         let (near, far) = pair();
         let data: Vec<u8> = (0..READ_LIMIT * 5)
-            .map(|place| u8::try_from(place % 253).expect("small"))
+            .map(|index| u8::try_from(index % 253).expect("small"))
             .collect();
         let mut outbox = Outbox::default();
         carat_wire::stream::encode_chunk(outbox.buffer(), 1, &data);

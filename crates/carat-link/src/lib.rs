@@ -1,8 +1,8 @@
 //! Carries frames and file descriptors over a Unix stream socket without blocking.
 //!
-//! An [`Outbox`] gathers frames and sends as many as it can in one call; an [`Inbox`] reads what is
-//! there and hands out whole frames. Waiting until the socket is ready is the caller's: the edge
-//! waits in tokio, the Ruby extension in `rb_io_wait`.
+//! An [`Outbox`] gathers frames and sends as many as possible in one call. An [`Inbox`] reads what is
+//! there and returns complete frames. The caller waits until the socket is ready: the edge in tokio,
+//! the Ruby extension in `rb_io_wait`.
 //!
 //! ```
 //! use carat_link::{Inbox, Outbox};
@@ -27,5 +27,5 @@ mod outbox;
 pub use inbox::{Fill, Frames, Inbox, READ_LIMIT};
 pub use outbox::{Flush, Outbox};
 
-/// How many descriptors travel in one message: the kernel's own limit (`SCM_MAX_FD`).
+/// Most descriptors in one message: the kernel's limit (`SCM_MAX_FD`).
 pub const DESCRIPTORS_LIMIT: usize = 253;

@@ -7,24 +7,24 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 
 use crate::DESCRIPTORS_LIMIT;
 
-/// A buffer that has grown beyond this many bytes is given back when it is empty.
+/// An empty buffer with more capacity than this many bytes is freed.
 const KEEP_LIMIT: usize = 256 * 1024;
 
-/// How far a flush came.
+/// The result of a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
-    /// Everything has been sent.
+    /// Everything was sent.
     Done,
-    /// The socket takes no more now.
+    /// The socket is full.
     Blocked,
 }
 
-/// Frames on their way out, with the descriptors that belong to them.
+/// Frames to be sent, with their descriptors.
 #[derive(Debug, Default)]
 pub struct Outbox {
     bytes: Vec<u8>,
     sent: usize,
-    /// Descriptors, each with the place in `bytes` where its frame begins.
+    /// Descriptors, each with the offset of its frame in `bytes`.
     descriptors: VecDeque<(usize, OwnedFd)>,
 }
 
@@ -39,25 +39,25 @@ impl Outbox {
         self.descriptors.push_back((self.bytes.len(), descriptor));
     }
 
-    /// How many bytes wait.
+    /// Bytes to be sent.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
-    /// Whether nothing waits.
+    /// Whether there is nothing to send.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sends what waits until all is sent or the socket is full.
+    /// Sends until everything is sent or the socket is full.
     pub fn flush(&mut self, socket: impl AsFd) -> io::Result<Flush> {
         while !self.is_empty() {
             match self.send(socket.as_fd()) {
                 Ok(count) => self.sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.close_up();
+                    self.compact();
                     return Ok(Flush::Blocked);
                 }
                 Err(error) => return Err(error),
@@ -69,26 +69,27 @@ impl Outbox {
         Ok(Flush::Done)
     }
 
-    /// Gives up the room of what has been sent: a socket that is slow all the time never takes everything.
-    fn close_up(&mut self) {
+    /// Frees the room of the bytes that were sent: a slow socket may never accept everything.
+    fn compact(&mut self) {
         if self.sent < KEEP_LIMIT || self.sent < self.len() {
             return;
         }
         self.bytes.drain(..self.sent);
-        for (place, _) in &mut self.descriptors {
-            *place = place.saturating_sub(self.sent);
+        for (offset, _) in &mut self.descriptors {
+            *offset = offset.saturating_sub(self.sent);
         }
         self.sent = 0;
     }
 
-    /// Sends once. Descriptors go with the first byte, never later than their frame; a frame that has more
-    /// than one message takes goes with the last of them, and one byte with each before.
+    /// Sends once. Descriptors go with the first byte, never later than their frame. A frame with more
+    /// descriptors than one message holds goes with the last of them, and one byte with each message
+    /// before.
     fn send(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let count = self.descriptors.len().min(DESCRIPTORS_LIMIT);
         let end = self
             .descriptors
             .get(DESCRIPTORS_LIMIT)
-            .map_or(self.bytes.len(), |(place, _)| (*place).max(self.sent + 1));
+            .map_or(self.bytes.len(), |(offset, _)| (*offset).max(self.sent + 1));
         let bytes = [IoSlice::new(&self.bytes[self.sent..end])];
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let sent = if count == 0 {

@@ -3,8 +3,8 @@ const BOUNDARY_LIMIT: usize = 70;
 
 const FORM: &[u8] = b"multipart/form-data";
 
-/// The boundary of a form whose `Content-Type` is plain enough for all parsers to agree on it: no
-/// parameter but `boundary` and `charset`, and no character in either that some take for an end.
+/// The boundary of a form, if every parser reads the same one from this `Content-Type`: there is no
+/// parameter but `boundary` and `charset`, and neither contains a character that ends it for some parser.
 #[must_use]
 pub fn boundary_of(content_type: &[u8]) -> Option<&[u8]> {
     let (media_type, mut rest) = content_type.split_at_checked(FORM.len())?;
@@ -27,7 +27,7 @@ pub fn boundary_of(content_type: &[u8]) -> Option<&[u8]> {
     boundary.filter(|boundary| is_plain && boundary.len() <= BOUNDARY_LIMIT)
 }
 
-/// The name and the value of a parameter, which may stand in quotes.
+/// The name of a parameter, and its value without quotes.
 fn assignment(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
     let parameter = parameter.trim_ascii_start();
     let equals = parameter.iter().position(|byte| *byte == b'=')?;

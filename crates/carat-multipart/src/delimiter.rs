@@ -1,6 +1,6 @@
 use memchr::{memchr_iter, memmem};
 
-/// What stands between two parts: CRLF, two hyphens and the boundary. CR is nowhere in it but at its start.
+/// Separates two parts: CRLF, two hyphens and the boundary. It contains CR only as its first byte.
 #[derive(Debug)]
 pub(crate) struct Delimiter {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ impl Delimiter {
         }
     }
 
-    /// The delimiter with `tail` behind it.
+    /// The delimiter followed by `tail`.
     pub(crate) fn with(&self, tail: &[u8]) -> Vec<u8> {
         [&self.bytes, tail].concat()
     }
@@ -26,15 +26,15 @@ impl Delimiter {
         &self.bytes[2..]
     }
 
-    /// Where in `input` a delimiter begins, or may begin; its length when none does.
+    /// The index in `input` where a delimiter begins or may begin; the length of `input` without one.
     pub(crate) fn candidate(&self, input: &[u8]) -> usize {
-        if let Some(place) = self.finder.find(input) {
-            return place;
+        if let Some(index) = self.finder.find(input) {
+            return index;
         }
         let tail = input.len().saturating_sub(self.bytes.len() - 1);
         memchr_iter(b'\r', &input[tail..])
-            .map(|place| tail + place)
-            .find(|place| self.bytes.starts_with(&input[*place..]))
+            .map(|index| tail + index)
+            .find(|index| self.bytes.starts_with(&input[*index..]))
             .unwrap_or(input.len())
     }
 }
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_candidate_is_a_whole_delimiter_or_the_beginning_of_one_at_the_end() {
         let delimiter = Delimiter::new(b"xyz");
-        for (input, place) in [
+        for (input, index) in [
             ("", 0),
             ("abc", 3),
             ("a\r\n--xyz", 1),
@@ -58,7 +58,7 @@ mod tests {
             ("\r\n--xz", 6),
             ("--xyz", 5),
         ] {
-            assert_eq!(delimiter.candidate(input.as_bytes()), place, "{input:?}");
+            assert_eq!(delimiter.candidate(input.as_bytes()), index, "{input:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-/// The longest value that every parser reads, in bytes: Rack 3 gives up beyond 1536.
+/// The longest value in bytes that every parser accepts: Rack 3 refuses more than 1536.
 const DISPOSITION_LIMIT: usize = 1536;
 
-/// Whether every parser takes a part with this `Content-Disposition` for a file: `form-data` with at
-/// most one of each of `name`, `filename` and `filename*`, and at least one of the latter two.
+/// Whether every parser treats a part with this `Content-Disposition` as a file: `form-data` with
+/// `name`, `filename` and `filename*` at most once each, and with at least one of the latter two.
 pub(crate) fn names_a_file(value: &[u8]) -> bool {
     value.len() <= DISPOSITION_LIMIT && Parameters::of(value).is_some_and(|seen| seen.file())
 }
@@ -16,8 +16,7 @@ struct Parameters {
 }
 
 impl Parameters {
-    /// Reads a whole value; `None` when there is anything in it that some parser might read in a way of
-    /// its own.
+    /// Parses a value; `None` when parsers may disagree about it.
     fn of(value: &[u8]) -> Option<Parameters> {
         let value = value.trim_ascii_start();
         let (form_data, mut rest) = value.split_at_checked(b"form-data".len())?;
@@ -48,26 +47,26 @@ impl Parameters {
     }
 }
 
-/// The length of a token, or of a quoted string, quotes included. Backslashes are where parsers differ;
-/// `admits` says which are no escapes, seen with what follows.
+/// The length of a token, or of a quoted string with its quotes. Parsers differ in how they treat
+/// backslashes; `admits` gets one with the bytes after it, and tells whether it is a plain character.
 fn plain(value: &[u8], admits: fn(&[u8]) -> bool) -> Option<usize> {
     let Some(quoted) = value.strip_prefix(b"\"") else {
         return span(value, is_token_byte);
     };
     let end = quoted.iter().position(|byte| *byte == b'"')?;
-    let is_plain = |place: usize| match quoted[place] {
-        b'\\' => admits(&quoted[place..]),
+    let is_plain = |index: usize| match quoted[index] {
+        b'\\' => admits(&quoted[index..]),
         byte => !byte.is_ascii_control(),
     };
     (0..end).all(is_plain).then_some(end + 2)
 }
 
-/// As in the paths that Internet Explorer sent: `C:\name`.
+/// Whether a backslash is plain, as in the paths that Internet Explorer sent: `C:\name`.
 fn is_lone_backslash(rest: &[u8]) -> bool {
     rest.get(1).is_some_and(|byte| !b"\\\"".contains(byte))
 }
 
-/// The length of a value in UTF-8 by RFC 8187.
+/// The length of an RFC 8187 value in UTF-8.
 fn extended(value: &[u8]) -> Option<usize> {
     let (charset, mut rest) = value.split_at_checked(b"utf-8''".len())?;
     if !charset.eq_ignore_ascii_case(b"utf-8''") {

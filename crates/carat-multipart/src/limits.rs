@@ -1,21 +1,21 @@
 use std::fmt;
 
-/// How much a form may hold.
+/// Limits on a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Parts.
+pub struct FormLimits {
+    /// Number of parts.
     pub parts: usize,
-    /// Files that are taken out.
+    /// Number of files that are taken out.
     pub files: usize,
-    /// Bytes in the header of one part.
+    /// Bytes of the headers of one part.
     pub part_header: usize,
-    /// Bytes in the contents of all fields together.
+    /// Bytes of all fields together.
     pub field_bytes: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for FormLimits {
+    fn default() -> FormLimits {
+        FormLimits {
             parts: 4096,
             files: 128,
             part_header: 16 * 1024,
@@ -24,16 +24,16 @@ impl Default for Limits {
     }
 }
 
-/// The limit that a form does not keep to.
+/// The limit that a form exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exceeded {
-    /// [`Limits::parts`]
+    /// [`FormLimits::parts`]
     Parts,
-    /// [`Limits::files`]
+    /// [`FormLimits::files`]
     Files,
-    /// [`Limits::part_header`]
+    /// [`FormLimits::part_header`]
     PartHeader,
-    /// [`Limits::field_bytes`]
+    /// [`FormLimits::field_bytes`]
     FieldBytes,
 }
 
@@ -44,7 +44,7 @@ impl Exceeded {
         match self {
             Exceeded::Parts => "the form has too many parts",
             Exceeded::Files => "the form has too many files",
-            Exceeded::PartHeader => "the header of a part of the form is too large",
+            Exceeded::PartHeader => "the headers of a part of the form are too large",
             Exceeded::FieldBytes => "the fields of the form are too large",
         }
     }

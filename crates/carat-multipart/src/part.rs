@@ -1,18 +1,18 @@
 use crate::disposition::names_a_file;
 
-/// What the header of a part says about its content.
+/// What a part is according to its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A value: nothing in the header could be taken for a file's name.
+    /// A field: no parser finds a file name in the headers.
     Field,
-    /// A file, for every parser.
+    /// A file to every parser.
     File,
-    /// A file for some.
+    /// A file to some parsers.
     Doubtful,
 }
 
 impl Part {
-    /// Reads the header of a part, its lines with their ends.
+    /// Classifies the headers of a part, given with their line ends.
     pub(crate) fn of(header: &[u8]) -> Part {
         if !mentions_filename(header) {
             Part::Field
@@ -24,8 +24,8 @@ impl Part {
     }
 }
 
-/// All parsers look for one of the parameters `filename`, `filename*`, `filename*0` and the like; some
-/// in any case, and some on any line.
+/// Every parser looks for a parameter such as `filename`, `filename*` or `filename*0`. Some ignore case,
+/// and some search every line.
 fn mentions_filename(header: &[u8]) -> bool {
     let wanted = b"filename";
     header
@@ -33,7 +33,7 @@ fn mentions_filename(header: &[u8]) -> bool {
         .any(|bytes| bytes.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether every line is a plain one, and one of them, no more, is a disposition that names a file.
+/// Whether every line is plain, and exactly one of them is a disposition that names a file.
 fn is_file(header: &[u8]) -> bool {
     let mut dispositions = 0;
     let mut rest = header;
@@ -55,7 +55,7 @@ fn is_file(header: &[u8]) -> bool {
     dispositions == 1
 }
 
-/// The name and the value of a header line; `None` for one that is folded or has control characters.
+/// The name and the value of a header line; `None` when it is folded or contains control characters.
 fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|byte| *byte == b':')?;
     let (name, value) = (&line[..colon], &line[colon + 1..]);

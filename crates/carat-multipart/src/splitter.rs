@@ -1,21 +1,21 @@
 use memchr::memmem;
 
 use crate::delimiter::Delimiter;
-use crate::limits::{Exceeded, Limits};
+use crate::limits::{Exceeded, FormLimits};
 use crate::part::Part;
 
-/// So many bytes are searched for the end of a header at once: most are shorter, and what is behind the
-/// end is copied in vain.
+/// Bytes that are searched at once for the end of the headers of a part. Most are shorter, and bytes
+/// after the end are copied in vain.
 const HEADER_STEP: usize = 256;
 
 /// A piece of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum FormEvent<'a> {
     /// Bytes of the skeleton.
     Keep(&'a [u8]),
-    /// Bytes of the file that has been taken out last, or of the next one.
+    /// Bytes of the current file.
     File(&'a [u8]),
-    /// The file is complete; one without a byte has only this.
+    /// The file is complete. An empty file has only this event.
     FileEnd,
 }
 
@@ -23,11 +23,11 @@ pub enum Event<'a> {
 #[derive(Debug)]
 pub struct Splitter {
     delimiter: Delimiter,
-    limits: Limits,
-    state: State,
-    /// What cannot be told yet: at most a part's header, or a delimiter and what shows that it is one.
+    limits: FormLimits,
+    state: SplitterState,
+    /// Undecided bytes: at most the headers of a part, or a delimiter and the bytes that confirm it.
     held: Vec<u8>,
-    /// Whether the last event has handed out what is held.
+    /// Whether the last event returned the held bytes.
     is_handed_out: bool,
     parts: usize,
     files: usize,
@@ -35,27 +35,27 @@ pub struct Splitter {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum SplitterState {
     /// Before the first delimiter.
     Start,
-    /// In the header of a part.
+    /// In the headers of a part.
     Header,
     /// At the first byte of a content.
     Opening(Part),
     /// In a content.
     Content(Part),
-    /// A file has ended; its delimiter is held.
+    /// After a file; its delimiter is held.
     Between,
-    /// Behind the two hyphens of the last delimiter, which is held.
+    /// After the two hyphens of the last delimiter, which is held.
     Closing,
-    /// What follows is not understood.
+    /// The rest is ambiguous and stays in the skeleton.
     Verbatim,
-    /// Behind the form.
+    /// After the form.
     Over,
 }
 
-/// What a step has come to. Only bytes of the input are borrowed.
-enum Step<'a> {
+/// The result of a step. It borrows only from the input.
+enum SplitterStep<'a> {
     Again,
     NeedsInput,
     Content(Part, &'a [u8]),
@@ -66,13 +66,13 @@ enum Step<'a> {
 }
 
 impl Splitter {
-    /// For a form with this boundary, as [`boundary_of`](crate::boundary_of) returns it.
+    /// Splits a form with this boundary, as [`boundary_of`](crate::boundary_of) returns it.
     #[must_use]
-    pub fn new(boundary: &[u8], limits: Limits) -> Splitter {
+    pub fn new(boundary: &[u8], limits: FormLimits) -> Splitter {
         Splitter {
             delimiter: Delimiter::new(boundary),
             limits,
-            state: State::Start,
+            state: SplitterState::Start,
             held: Vec::new(),
             is_handed_out: false,
             parts: 0,
@@ -81,139 +81,144 @@ impl Splitter {
         }
     }
 
-    /// The next event in `input`, which is moved on to what follows; `None` when more is needed.
+    /// The next event in `input`, which is advanced past it; `None` when more input is needed.
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<Event<'a>>, Exceeded> {
+    ) -> Result<Option<FormEvent<'a>>, Exceeded> {
         self.forget_handed_out();
         loop {
             match self.step(input)? {
-                Step::Again => {}
-                Step::NeedsInput => return Ok(None),
-                Step::Content(part, bytes) => {
+                SplitterStep::Again => {}
+                SplitterStep::NeedsInput => return Ok(None),
+                SplitterStep::Content(part, bytes) => {
                     self.count(part, bytes.len())?;
                     return Ok(Some(content(part, bytes)));
                 }
-                Step::HeldContent(part) => {
+                SplitterStep::HeldContent(part) => {
                     self.count(part, self.held.len())?;
                     return Ok(Some(content(part, self.hand_out())));
                 }
-                Step::Keep(bytes) => return Ok(Some(Event::Keep(bytes))),
-                Step::KeepHeld => return Ok(Some(Event::Keep(self.hand_out()))),
-                Step::FileEnd => return Ok(Some(Event::FileEnd)),
+                SplitterStep::Keep(bytes) => return Ok(Some(FormEvent::Keep(bytes))),
+                SplitterStep::KeepHeld => return Ok(Some(FormEvent::Keep(self.hand_out()))),
+                SplitterStep::FileEnd => return Ok(Some(FormEvent::FileEnd)),
             }
         }
     }
 
-    /// No input follows: what is left, one event a call, until `None`.
-    pub fn finish(&mut self) -> Option<Event<'_>> {
+    /// After the last input: the remaining events, one for each call, until `None`.
+    pub fn finish(&mut self) -> Option<FormEvent<'_>> {
         self.forget_handed_out();
         match self.state {
-            State::Opening(Part::File) | State::Content(Part::File) if self.held.is_empty() => {
-                self.state = State::Over;
-                Some(Event::FileEnd)
+            SplitterState::Opening(Part::File) | SplitterState::Content(Part::File)
+                if self.held.is_empty() =>
+            {
+                self.state = SplitterState::Over;
+                Some(FormEvent::FileEnd)
             }
             _ if self.held.is_empty() => None,
-            State::Opening(part) | State::Content(part) => Some(content(part, self.hand_out())),
-            _ => Some(Event::Keep(self.hand_out())),
+            SplitterState::Opening(part) | SplitterState::Content(part) => {
+                Some(content(part, self.hand_out()))
+            }
+            _ => Some(FormEvent::Keep(self.hand_out())),
         }
     }
 
-    fn step<'a>(&mut self, input: &mut &'a [u8]) -> Result<Step<'a>, Exceeded> {
+    fn step<'a>(&mut self, input: &mut &'a [u8]) -> Result<SplitterStep<'a>, Exceeded> {
         Ok(match self.state {
-            State::Start => self.start(input),
-            State::Header => self.header(input)?,
-            State::Opening(part) => self.opening(part, input),
-            State::Content(part) => self.content(part, input),
-            State::Between => self.keep_held_and(State::Header),
-            State::Closing => self.closing(input),
-            State::Verbatim if input.is_empty() => Step::NeedsInput,
-            State::Verbatim => Step::Keep(std::mem::take(input)),
-            State::Over => {
+            SplitterState::Start => self.start(input),
+            SplitterState::Header => self.header(input)?,
+            SplitterState::Opening(part) => self.opening(part, input),
+            SplitterState::Content(part) => self.content(part, input),
+            SplitterState::Between => self.keep_held_and(SplitterState::Header),
+            SplitterState::Closing => self.closing(input),
+            SplitterState::Verbatim if input.is_empty() => SplitterStep::NeedsInput,
+            SplitterState::Verbatim => SplitterStep::Keep(std::mem::take(input)),
+            SplitterState::Over => {
                 *input = &[];
-                Step::NeedsInput
+                SplitterStep::NeedsInput
             }
         })
     }
 
-    /// The form begins with a delimiter line, without the CRLF in front.
-    fn start<'a>(&mut self, input: &mut &'a [u8]) -> Step<'a> {
+    /// A form begins with a delimiter line without the leading CRLF.
+    fn start<'a>(&mut self, input: &mut &'a [u8]) -> SplitterStep<'a> {
         let line = [self.delimiter.bare(), b"\r\n"].concat();
         hold_while_equal(&mut self.held, &line, input);
         if self.held.len() == line.len() {
-            self.keep_held_and(State::Header)
+            self.keep_held_and(SplitterState::Header)
         } else if input.is_empty() {
-            Step::NeedsInput
+            SplitterStep::NeedsInput
         } else {
-            self.keep_held_and(State::Verbatim)
+            self.keep_held_and(SplitterState::Verbatim)
         }
     }
 
-    /// Up to the first empty line. A header that begins with it is none: some parsers look for the next.
-    fn header<'a>(&mut self, input: &mut &'a [u8]) -> Result<Step<'a>, Exceeded> {
+    /// Reads up to the first empty line. A part that begins with one is ambiguous: some parsers look for
+    /// the next empty line.
+    fn header<'a>(&mut self, input: &mut &'a [u8]) -> Result<SplitterStep<'a>, Exceeded> {
         let (before, limit) = (self.held.len(), self.limits.part_header);
         let wanted = input.len().min(HEADER_STEP).min(limit + 1 - before);
         self.held.extend_from_slice(&input[..wanted]);
         let from = before.saturating_sub(3);
-        let end = memmem::find(&self.held[from..], b"\r\n\r\n").map(|place| from + place + 4);
+        let end = memmem::find(&self.held[from..], b"\r\n\r\n").map(|index| from + index + 4);
         self.held.truncate(end.unwrap_or(self.held.len()));
         *input = &input[self.held.len() - before..];
         if self.held.starts_with(b"\r\n") {
-            Ok(self.keep_held_and(State::Verbatim))
+            Ok(self.keep_held_and(SplitterState::Verbatim))
         } else if self.held.len() > limit {
             Err(Exceeded::PartHeader)
         } else if end.is_some() {
             self.begin_part()
         } else if input.is_empty() {
-            Ok(Step::NeedsInput)
+            Ok(SplitterStep::NeedsInput)
         } else {
-            Ok(Step::Again)
+            Ok(SplitterStep::Again)
         }
     }
 
-    /// The header is held.
-    fn begin_part<'a>(&mut self) -> Result<Step<'a>, Exceeded> {
+    /// Begins a part, whose headers are held.
+    fn begin_part<'a>(&mut self) -> Result<SplitterStep<'a>, Exceeded> {
         self.parts += 1;
         if self.parts > self.limits.parts {
             return Err(Exceeded::Parts);
         }
         let part = Part::of(&self.held[..self.held.len() - 2]);
         if part == Part::Doubtful {
-            return Ok(self.keep_held_and(State::Verbatim));
+            return Ok(self.keep_held_and(SplitterState::Verbatim));
         }
         self.files += usize::from(part == Part::File);
         if self.files > self.limits.files {
             return Err(Exceeded::Files);
         }
-        Ok(self.keep_held_and(State::Opening(part)))
+        Ok(self.keep_held_and(SplitterState::Opening(part)))
     }
 
-    /// A content that begins with a delimiter without its CRLF has ended, for some parsers.
-    fn opening<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> Step<'a> {
+    /// A content that begins with a delimiter without its CRLF is over for some parsers.
+    fn opening<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> SplitterStep<'a> {
         let delimiter = self.delimiter.bare();
         hold_while_equal(&mut self.held, delimiter, input);
         if self.held.len() == delimiter.len() {
-            return self.keep_held_and(State::Verbatim);
+            return self.keep_held_and(SplitterState::Verbatim);
         }
         if input.is_empty() {
-            return Step::NeedsInput;
+            return SplitterStep::NeedsInput;
         }
-        self.state = State::Content(part);
+        self.state = SplitterState::Content(part);
         if self.held.is_empty() {
-            Step::Again
+            SplitterStep::Again
         } else {
-            Step::HeldContent(part)
+            SplitterStep::HeldContent(part)
         }
     }
 
-    /// Up to the next delimiter. Where one may have begun, it is held until that is certain.
-    fn content<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> Step<'a> {
+    /// Reads up to the next delimiter. Bytes that may begin one are held until that is certain.
+    fn content<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> SplitterStep<'a> {
         if self.held.is_empty() {
             let (content, rest) = input.split_at(self.delimiter.candidate(input));
             *input = rest;
             if !content.is_empty() {
-                return Step::Content(part, content);
+                return SplitterStep::Content(part, content);
             }
         }
         for tail in [&b"\r\n"[..], b"--"] {
@@ -224,45 +229,45 @@ impl Splitter {
             }
         }
         if input.is_empty() {
-            Step::NeedsInput
+            SplitterStep::NeedsInput
         } else {
-            Step::HeldContent(part)
+            SplitterStep::HeldContent(part)
         }
     }
 
-    /// The delimiter is held.
-    fn delimited<'a>(&mut self, part: Part, is_last: bool) -> Step<'a> {
+    /// Ends a content, whose delimiter is held.
+    fn delimited<'a>(&mut self, part: Part, is_last: bool) -> SplitterStep<'a> {
         self.state = if is_last {
-            State::Closing
+            SplitterState::Closing
         } else {
-            State::Between
+            SplitterState::Between
         };
         if part == Part::File {
-            Step::FileEnd
+            SplitterStep::FileEnd
         } else {
-            Step::Again
+            SplitterStep::Again
         }
     }
 
-    /// Behind a last delimiter there is nothing or a CRLF, and then what nobody reads.
-    fn closing<'a>(&mut self, input: &mut &'a [u8]) -> Step<'a> {
+    /// The last delimiter is followed by the end of the input, or by CRLF and ignored bytes.
+    fn closing<'a>(&mut self, input: &mut &'a [u8]) -> SplitterStep<'a> {
         let whole = self.delimiter.with(b"--\r\n");
         hold_while_equal(&mut self.held, &whole, input);
         if self.held.len() == whole.len() {
-            self.keep_held_and(State::Over)
+            self.keep_held_and(SplitterState::Over)
         } else if input.is_empty() {
-            Step::NeedsInput
+            SplitterStep::NeedsInput
         } else {
-            self.keep_held_and(State::Verbatim)
+            self.keep_held_and(SplitterState::Verbatim)
         }
     }
 
-    fn keep_held_and<'a>(&mut self, next: State) -> Step<'a> {
+    fn keep_held_and<'a>(&mut self, next: SplitterState) -> SplitterStep<'a> {
         self.state = next;
         if self.held.is_empty() {
-            Step::Again
+            SplitterStep::Again
         } else {
-            Step::KeepHeld
+            SplitterStep::KeepHeld
         }
     }
 
@@ -288,15 +293,15 @@ impl Splitter {
     }
 }
 
-fn content(part: Part, bytes: &[u8]) -> Event<'_> {
+fn content(part: Part, bytes: &[u8]) -> FormEvent<'_> {
     if part == Part::File {
-        Event::File(bytes)
+        FormEvent::File(bytes)
     } else {
-        Event::Keep(bytes)
+        FormEvent::Keep(bytes)
     }
 }
 
-/// Moves bytes from `input` to `held` as long as that is a beginning of `wanted`.
+/// Moves bytes from `input` to `held` as long as `held` is a prefix of `wanted`.
 fn hold_while_equal(held: &mut Vec<u8>, wanted: &[u8], input: &mut &[u8]) {
     let Some(missing) = wanted.strip_prefix(&held[..]) else {
         return;

@@ -1,6 +1,6 @@
 //! Forms go through the splitter whole, in two pieces, and in pieces of any size.
 
-use carat_multipart::{Event, Exceeded, Limits, Splitter};
+use carat_multipart::{Exceeded, FormEvent, FormLimits, Splitter};
 use proptest::prelude::*;
 
 const BOUNDARY: &[u8] = b"xyz";
@@ -19,13 +19,13 @@ struct Split {
 }
 
 impl Split {
-    fn add(&mut self, event: Event<'_>) {
+    fn add(&mut self, event: FormEvent<'_>) {
         match event {
-            Event::Keep(bytes) => self.skeleton.extend_from_slice(bytes),
-            Event::File(bytes) => self.open.extend_from_slice(bytes),
-            Event::FileEnd => self.files.push(std::mem::take(&mut self.open)),
+            FormEvent::Keep(bytes) => self.skeleton.extend_from_slice(bytes),
+            FormEvent::File(bytes) => self.open.extend_from_slice(bytes),
+            FormEvent::FileEnd => self.files.push(std::mem::take(&mut self.open)),
         }
-        if let Event::Keep(bytes) | Event::File(bytes) = event {
+        if let FormEvent::Keep(bytes) | FormEvent::File(bytes) = event {
             assert!(!bytes.is_empty(), "an event without a byte");
             self.order.extend_from_slice(bytes);
         }
@@ -33,7 +33,7 @@ impl Split {
 }
 
 fn split_with<'a>(
-    limits: Limits,
+    limits: FormLimits,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<Split, Exceeded> {
     let mut splitter = Splitter::new(BOUNDARY, limits);
@@ -52,7 +52,7 @@ fn split_with<'a>(
 }
 
 fn split(body: &[u8]) -> Split {
-    split_with(Limits::default(), [body]).expect("within the limits")
+    split_with(FormLimits::default(), [body]).expect("within the limits")
 }
 
 fn form(parts: &[(&str, &[u8])]) -> Vec<u8> {
@@ -136,8 +136,8 @@ fn from_what_is_not_plain_everything_stays() {
 }
 
 fn swap(mut body: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
-    let place = memchr::memmem::find(&body, from).expect("it is there");
-    body.splice(place..place + from.len(), to.iter().copied());
+    let index = memchr::memmem::find(&body, from).expect("it is there");
+    body.splice(index..index + from.len(), to.iter().copied());
     body
 }
 
@@ -167,28 +167,28 @@ fn what_follows_the_form_is_dropped() {
 fn a_form_over_a_limit_is_refused_and_one_at_it_is_not() {
     let body = form(&[(FIELD, b"12345"), (FILE, b"1234567"), (FIELD, b"678")]);
     let header = FILE.len() + b"\r\n\r\n".len();
-    let limits = Limits {
+    let limits = FormLimits {
         parts: 3,
         files: 1,
         part_header: header,
         field_bytes: 8,
     };
-    let refused = |limits: Limits| split_with(limits, body.chunks(3)).err();
+    let refused = |limits: FormLimits| split_with(limits, body.chunks(3)).err();
     assert_eq!(refused(limits), None);
     assert_eq!(
-        refused(Limits { parts: 2, ..limits }),
+        refused(FormLimits { parts: 2, ..limits }),
         Some(Exceeded::Parts)
     );
     assert_eq!(
-        refused(Limits { files: 0, ..limits }),
+        refused(FormLimits { files: 0, ..limits }),
         Some(Exceeded::Files)
     );
-    let short = Limits {
+    let short = FormLimits {
         part_header: header - 1,
         ..limits
     };
     assert_eq!(refused(short), Some(Exceeded::PartHeader));
-    let few = Limits {
+    let few = FormLimits {
         field_bytes: 7,
         ..limits
     };
@@ -197,9 +197,9 @@ fn a_form_over_a_limit_is_refused_and_one_at_it_is_not() {
 
 #[test]
 fn a_header_without_an_end_is_refused_at_the_limit() {
-    let limits = Limits {
+    let limits = FormLimits {
         part_header: 100,
-        ..Limits::default()
+        ..FormLimits::default()
     };
     let body = [b"--xyz\r\n".to_vec(), vec![b'x'; 101]].concat();
     assert!(split_with(limits, [&body[..107]]).is_ok());
@@ -263,7 +263,7 @@ proptest! {
                 break;
             }
         }
-        let cut = split_with(Limits::default(), pieces).expect("within the limits");
+        let cut = split_with(FormLimits::default(), pieces).expect("within the limits");
         prop_assert_eq!(&cut, &whole);
     }
 

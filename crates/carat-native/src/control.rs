@@ -7,7 +7,7 @@ use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
     ForkWorker, Stack, encode_boot_failed, encode_figures, encode_not_fork_safe, encode_signal,
 };
-use carat_wire::{Hello, Kind, Peer};
+use carat_wire::{Hello, Kind, SocketKind};
 use magnus::{
     Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby,
     Symbol, TypedData, function, gc, method,
@@ -56,9 +56,9 @@ impl Control {
 
     /// Greets the edge as `:mold` or `:worker`.
     fn hello(ruby: &Ruby, control: &Control, kind: Symbol) -> Result<(), Error> {
-        let peer = match &*kind.name()? {
-            "mold" => Peer::Mold,
-            "worker" => Peer::Worker,
+        let socket = match &*kind.name()? {
+            "mold" => SocketKind::Mold,
+            "worker" => SocketKind::Worker,
             _ => {
                 return Err(Error::new(
                     ruby.exception_arg_error(),
@@ -66,7 +66,7 @@ impl Control {
                 ));
             }
         };
-        let hello = Hello::new(peer, std::process::id(), 0);
+        let hello = Hello::new(socket, std::process::id(), 0);
         control.send(ruby, |out| hello.encode(out))
     }
 

@@ -1,23 +1,23 @@
-//! What the edge and a Ruby process tell each other on the process's control socket.
+//! Frames of the control socket between the edge and a Ruby process.
 
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::frame::{self, Kind};
 
-/// Longest text of a boot failure or a stack, in bytes; the rest is cut off.
+/// Longest text of a boot failure or a stack in bytes; the rest is cut off.
 pub const TEXT_LIMIT: usize = 64 * 1024;
 
 /// Edge to mold: fork a worker.
 ///
-/// Beside the frame travel `1 + 2 * lanes` descriptors: the worker's control socket, then for each
-/// lane its socket and its page (see [`Page`](crate::Page)).
+/// `1 + 2 * lanes` descriptors travel with the frame: the worker's control socket, then the socket and
+/// the page of each lane (see [`Page`](crate::Page)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForkWorker {
-    /// The worker's number, for people.
+    /// The worker's number in logs.
     pub worker: u32,
-    /// The generation that it belongs to.
+    /// The worker's generation.
     pub generation: u32,
-    /// How many lanes it opens.
+    /// Number of lanes.
     pub lanes: u16,
 }
 
@@ -43,19 +43,19 @@ impl ForkWorker {
         Ok(fork)
     }
 
-    /// How many descriptors travel beside the frame.
+    /// How many descriptors travel with the frame.
     #[must_use]
     pub fn descriptors(&self) -> usize {
         1 + 2 * usize::from(self.lanes)
     }
 }
 
-/// Where a request stands: the answer to [`AskStack`].
+/// The stack of a request: the reply to [`AskStack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stack<'a> {
-    /// The lane's place in its worker, from 0.
+    /// The index of the lane in its worker.
     pub lane: u16,
-    /// The stack, a line a frame.
+    /// The stack, one line for each call.
     pub text: &'a [u8],
 }
 
@@ -78,10 +78,10 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// The question where a request stands.
+/// Requests the stack of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskStack {
-    /// The lane's place in its worker, from 0.
+    /// The index of the lane in its worker.
     pub lane: u16,
     /// The request's id on the lane.
     pub request: u32,
@@ -108,28 +108,28 @@ impl AskStack {
     }
 }
 
-/// Appends why a boot has failed: one or more lines for people, cut to [`TEXT_LIMIT`].
+/// Appends why a boot failed: one or more lines of text, cut to [`TEXT_LIMIT`].
 pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::BootFailed, |out| {
         out.extend_from_slice(cut(text));
     });
 }
 
-/// Appends why no worker of this generation can be a mold: text for people, cut to [`TEXT_LIMIT`].
+/// Appends why no worker of this generation can become a mold: text, cut to [`TEXT_LIMIT`].
 pub fn encode_not_fork_safe(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::NotForkSafe, |out| {
         out.extend_from_slice(cut(text));
     });
 }
 
-/// Appends the order to become the mold of this generation.
+/// Appends the command to become the mold of this generation.
 pub fn encode_promote(out: &mut Vec<u8>, generation: u32) {
     frame::push(out, Kind::Promote, |out| {
         out.extend_from_slice(&generation.to_le_bytes());
     });
 }
 
-/// Reads the generation whose mold the worker becomes.
+/// Reads the generation whose mold the worker is to become.
 pub fn decode_promote(payload: &[u8]) -> Result<u32, Malformed> {
     let mut cursor = Cursor::new(payload);
     let generation = cursor.u32()?;

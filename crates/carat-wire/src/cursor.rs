@@ -1,6 +1,6 @@
 use crate::Malformed;
 
-/// Reads the fields of one payload from front to back.
+/// Reads the fields of a payload in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
@@ -54,13 +54,13 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A field of bytes behind its `u16` length.
+    /// A `u16` length and as many bytes.
     pub(crate) fn short(&mut self) -> Result<&'a [u8], Malformed> {
         let count = self.u16()?;
         self.bytes(usize::from(count))
     }
 
-    /// A field of bytes behind its `u32` length.
+    /// A `u32` length and as many bytes.
     pub(crate) fn long(&mut self) -> Result<&'a [u8], Malformed> {
         let count = self.u32()?;
         self.bytes(count as usize)
@@ -79,15 +79,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Appends a field of bytes behind its `u16` length.
+/// Appends a `u16` length and the bytes.
 pub(crate) fn push_short(out: &mut Vec<u8>, field: &[u8]) {
     let count = u16::try_from(field.len())
-        .expect("fields with a u16 length are bounded by the edge's head limits");
+        .expect("the header limits of the edge bound fields with a u16 length");
     out.extend_from_slice(&count.to_le_bytes());
     out.extend_from_slice(field);
 }
 
-/// Appends a field of bytes behind its `u32` length.
+/// Appends a `u32` length and the bytes.
 pub(crate) fn push_long(out: &mut Vec<u8>, field: &[u8]) {
     let count = u32::try_from(field.len()).expect("no field is larger than FRAME_LIMIT");
     out.extend_from_slice(&count.to_le_bytes());

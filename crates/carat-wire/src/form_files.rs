@@ -1,9 +1,8 @@
 use crate::Malformed;
 use crate::cursor::Cursor;
 
-/// The files that were taken out of a form, in the order in which they were in it: for each, whether a
-/// descriptor travels beside the frame, behind the one of the body. The content of a file that has none
-/// is in the body.
+/// The files of a form in their order: for each, whether it was taken out and a descriptor travels with
+/// the frame, after the one of the body. The content of a file without a descriptor is in the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FormFiles<'a>(&'a [u8]);
 
@@ -11,13 +10,13 @@ const IN_BODY: u8 = 0;
 const APART: u8 = 1;
 
 impl<'a> FormFiles<'a> {
-    /// For each file whether it has a descriptor.
+    /// Whether each file has a descriptor.
     #[must_use]
     pub fn iter(self) -> impl ExactSizeIterator<Item = bool> + use<'a> {
         self.0.iter().map(|file| *file == APART)
     }
 
-    /// Whether there are none.
+    /// Whether there are no files.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
@@ -33,7 +32,7 @@ impl<'a> FormFiles<'a> {
     }
 }
 
-/// Appends for each file whether it has a descriptor.
+/// Appends whether each file has a descriptor.
 pub(crate) fn push(out: &mut Vec<u8>, files: impl ExactSizeIterator<Item = bool>) {
     let count = u16::try_from(files.len()).expect("`max_files` is a u16");
     out.extend_from_slice(&count.to_le_bytes());

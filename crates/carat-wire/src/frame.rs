@@ -3,10 +3,10 @@ use crate::Malformed;
 /// The length field in front of every frame, in bytes.
 pub const HEADER_BYTES: usize = 4;
 
-/// The largest frame in bytes: an inline body, a head at its limits, and some room.
+/// The largest frame in bytes: an inline body, headers at their limits, and some room.
 pub const FRAME_LIMIT: usize = 8 * 1024 * 1024;
 
-/// What a frame says.
+/// The meaning of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -16,11 +16,11 @@ pub enum Kind {
     Ready = 2,
     /// Finish what is running, take nothing new, then close.
     Drain = 3,
-    /// Nothing more follows from this side; edge to mold: the server ends.
+    /// This side sends nothing more; edge to mold: the server stops.
     Bye = 4,
     /// Edge: a request for the application.
     Request = 16,
-    /// Worker: the application's answer.
+    /// Worker: the response of the application.
     Response = 17,
     /// A piece of a streamed body.
     Chunk = 18,
@@ -28,26 +28,26 @@ pub enum Kind {
     End = 19,
     /// How many more bytes of a stream the other side may send.
     Window = 20,
-    /// This request is over without an end.
+    /// The stream of this request ends before its end.
     Abort = 21,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
-    /// Mold or worker: the boot has failed.
+    /// Mold or worker: the boot failed.
     BootFailed = 33,
-    /// Edge to worker: tell where a request stands.
+    /// Edge to worker: send the stack of a request.
     AskStack = 34,
-    /// Worker: where a request stands.
+    /// Worker: the stack of a request.
     Stack = 35,
-    /// Worker: asks to be drained, because it was told to end by a signal.
+    /// Worker: a signal told it to end, so it asks to be drained.
     Leaving = 36,
-    /// Edge to worker: finish what is running and become the mold of the next generation; it answers with
-    /// `Ready` or `BootFailed`.
+    /// Edge to worker: finish what is running, and become the mold of the next generation. The worker
+    /// replies with `Ready`, `BootFailed` or `NotForkSafe`.
     Promote = 37,
     /// Edge to worker or mold: tell your figures.
     AskFigures = 38,
     /// Worker or mold: its figures, as JSON.
     Figures = 39,
-    /// Worker that was to be the mold: neither it nor any other of its generation can be, and why.
+    /// Worker that was promoted: why no worker of its generation can become the mold.
     NotForkSafe = 40,
 }
 
@@ -81,9 +81,9 @@ impl Kind {
 /// One frame at the front of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What the frame says.
+    /// The meaning of the frame.
     pub kind: Kind,
-    /// The bytes behind the kind.
+    /// The bytes after the kind.
     pub payload: &'a [u8],
 }
 
@@ -107,14 +107,14 @@ impl<'a> Frame<'a> {
         }))
     }
 
-    /// How many bytes the frame takes in its buffer, the length field included.
+    /// Bytes of the frame in its buffer, length field included.
     #[must_use]
     pub fn size(&self) -> usize {
         HEADER_BYTES + 1 + self.payload.len()
     }
 }
 
-/// Appends a frame whose payload is written by `payload`; the length is filled in afterwards.
+/// Appends a frame whose payload `payload` writes.
 pub(crate) fn push(out: &mut Vec<u8>, kind: Kind, payload: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER_BYTES]);

@@ -3,9 +3,9 @@ use std::sync::LazyLock;
 use crate::Malformed;
 use crate::cursor::{Cursor, push_long, push_short};
 
-/// Header names that travel as one byte: the code of a name is its place here, plus one.
+/// Header names that are sent as one byte: the code of a name is its index here plus 1.
 ///
-/// Both sides of a lane are built together, so the order may change from version to version.
+/// Both sides of a lane are built together, so the order may change between versions.
 pub const NAMES: [&str; 72] = [
     "host",
     "user-agent",
@@ -103,18 +103,18 @@ pub fn code_of(name: &str) -> Option<u8> {
         .map(|&(_, code)| code)
 }
 
-/// The name behind a code that came from [`code_of`].
+/// The name with this code.
 pub fn name_of(code: u8) -> Result<&'static str, Malformed> {
-    let place = usize::from(code)
+    let index = usize::from(code)
         .checked_sub(1)
         .ok_or(Malformed::BadValue("header code"))?;
     NAMES
-        .get(place)
+        .get(index)
         .copied()
         .ok_or(Malformed::BadValue("header code"))
 }
 
-/// Appends one header: its lower-case name and its value. Returns the place of the value, for
+/// Appends one header: its lower-case name and its value. Returns the offset of the value for
 /// [`extend_header`].
 pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) -> usize {
     if let Some(code) = code_of(name) {
@@ -123,26 +123,26 @@ pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) -> usize {
         out.push(LITERAL);
         push_short(out, name.as_bytes());
     }
-    let place = out.len();
+    let offset = out.len();
     push_long(out, value);
-    place
+    offset
 }
 
-/// Appends further bytes to the value at `place`, which must be the last that was pushed.
+/// Appends bytes to the value at `offset`, which must be the last one that was pushed.
 ///
 /// # Panics
 ///
-/// When the value is longer than 4 GiB, which no limit on heads allows.
-pub fn extend_header(out: &mut Vec<u8>, place: usize, pieces: &[&[u8]]) {
+/// When the value exceeds 4 GiB, which the header limits do not allow.
+pub fn extend_header(out: &mut Vec<u8>, offset: usize, pieces: &[&[u8]]) {
     for piece in pieces {
         out.extend_from_slice(piece);
     }
-    let start = place + size_of::<u32>();
-    let length = u32::try_from(out.len() - start).expect("a value is bounded by the head's limits");
-    out[place..start].copy_from_slice(&length.to_le_bytes());
+    let start = offset + size_of::<u32>();
+    let length = u32::try_from(out.len() - start).expect("the header limits bound a value");
+    out[offset..start].copy_from_slice(&length.to_le_bytes());
 }
 
-/// One header's name as it travelled.
+/// A header name as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name<'a> {
     /// The code of a name in [`NAMES`].
@@ -159,7 +159,7 @@ pub struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// Checks `count` headers at the cursor, and leaves the cursor behind them.
+    /// Checks `count` headers at the cursor, and moves the cursor past them.
     pub(crate) fn checked(count: u16, cursor: &mut Cursor<'a>) -> Result<Headers<'a>, Malformed> {
         let headers = Headers {
             left: count,
@@ -193,7 +193,7 @@ impl<'a> Iterator for Headers<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        Some(read_header(&mut self.cursor).expect("`checked` has read every header once"))
+        Some(read_header(&mut self.cursor).expect("`checked` read every header"))
     }
 }
 

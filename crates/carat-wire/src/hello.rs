@@ -2,13 +2,13 @@ use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::frame::{self, Kind};
 
-/// The version of this protocol; both sides of a socket must speak the same.
+/// The version of this protocol, which must be the same on both sides of a socket.
 pub const VERSION: u16 = 1;
 
-/// Who opens a socket to the edge.
+/// What a socket to the edge is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Peer {
+pub enum SocketKind {
     /// A mold's control socket.
     Mold = 1,
     /// A worker's control socket.
@@ -25,19 +25,19 @@ pub struct Hello {
     /// The sender's process.
     pub pid: u32,
     /// What the socket is for.
-    pub peer: Peer,
-    /// How many requests a lane takes at once, 1 at least; 0 where it is none.
+    pub socket: SocketKind,
+    /// How many requests a lane serves concurrently, at least 1; 0 for a control socket.
     pub capacity: u16,
 }
 
 impl Hello {
-    /// A greeting in this version of the protocol.
+    /// A hello in this version of the protocol.
     #[must_use]
-    pub fn new(peer: Peer, pid: u32, capacity: u16) -> Hello {
+    pub fn new(socket: SocketKind, pid: u32, capacity: u16) -> Hello {
         Hello {
             version: VERSION,
             pid,
-            peer,
+            socket,
             capacity,
         }
     }
@@ -47,31 +47,31 @@ impl Hello {
         frame::push(out, Kind::Hello, |out| {
             out.extend_from_slice(&self.version.to_le_bytes());
             out.extend_from_slice(&self.pid.to_le_bytes());
-            out.push(self.peer as u8);
+            out.push(self.socket as u8);
             out.extend_from_slice(&self.capacity.to_le_bytes());
         });
     }
 
-    /// Reads the payload. The version comes first in every version, so that it can be compared.
+    /// Reads the payload. Every version begins with the version, so that it can be compared.
     pub fn decode(payload: &[u8]) -> Result<Hello, Malformed> {
         let mut cursor = Cursor::new(payload);
         let version = cursor.u16()?;
         let pid = cursor.u32()?;
-        let peer = match cursor.u8()? {
-            1 => Peer::Mold,
-            2 => Peer::Worker,
-            3 => Peer::Lane,
-            _ => return Err(Malformed::BadValue("peer")),
+        let socket = match cursor.u8()? {
+            1 => SocketKind::Mold,
+            2 => SocketKind::Worker,
+            3 => SocketKind::Lane,
+            _ => return Err(Malformed::BadValue("socket")),
         };
         let capacity = cursor.u16()?;
         cursor.end()?;
-        if (peer == Peer::Lane) == (capacity == 0) {
+        if (socket == SocketKind::Lane) == (capacity == 0) {
             return Err(Malformed::BadValue("capacity"));
         }
         Ok(Hello {
             version,
             pid,
-            peer,
+            socket,
             capacity,
         })
     }
@@ -93,16 +93,24 @@ mod tests {
 
     #[test]
     fn a_greeting_survives_the_wire() {
-        for (peer, capacity) in [(Peer::Mold, 0), (Peer::Worker, 0), (Peer::Lane, 256)] {
-            let hello = Hello::new(peer, 4242, capacity);
+        for (socket, capacity) in [
+            (SocketKind::Mold, 0),
+            (SocketKind::Worker, 0),
+            (SocketKind::Lane, 256),
+        ] {
+            let hello = Hello::new(socket, 4242, capacity);
             assert_eq!(decoded(hello), Ok(hello));
         }
     }
 
     #[test]
     fn lanes_and_nobody_else_take_requests() {
-        for (peer, capacity) in [(Peer::Mold, 1), (Peer::Worker, 1), (Peer::Lane, 0)] {
-            let refused = decoded(Hello::new(peer, 4242, capacity));
+        for (socket, capacity) in [
+            (SocketKind::Mold, 1),
+            (SocketKind::Worker, 1),
+            (SocketKind::Lane, 0),
+        ] {
+            let refused = decoded(Hello::new(socket, 4242, capacity));
             assert_eq!(refused, Err(Malformed::BadValue("capacity")));
         }
     }

@@ -1,9 +1,9 @@
 //! The frames that travel between the edge and the Ruby processes.
 //!
 //! A frame is a little-endian `u32` length (of what follows), one byte of [`Kind`], and a payload.
-//! This crate encodes into a `Vec<u8>` and decodes from a slice; it does no I/O and knows neither
-//! HTTP parsing nor Ruby. File descriptors travel beside the bytes, in the order of the frames that
-//! say they carry one.
+//! This crate encodes into a `Vec<u8>` and decodes from a slice. It does no I/O, and knows neither HTTP
+//! parsing nor Ruby. File descriptors travel beside the bytes, in the order of the frames that announce
+//! them.
 //!
 //! ```
 //! use carat_wire::{Frame, Kind, stream};
@@ -32,7 +32,7 @@ pub mod stream;
 pub use form_files::FormFiles;
 pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind};
 pub use header::{Headers, NAMES, Name, code_of, extend_header, name_of, push_header};
-pub use hello::{Hello, Peer, VERSION};
+pub use hello::{Hello, SocketKind, VERSION};
 pub use malformed::Malformed;
 pub use page::{Page, Word, is_behind};
 pub use request::{Request, RequestBody, RequestHead};

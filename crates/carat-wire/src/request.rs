@@ -1,4 +1,4 @@
-//! A request on its way to the application.
+//! A request for the application.
 
 use crate::Malformed;
 use crate::cursor::{Cursor, push_long, push_short};
@@ -6,23 +6,23 @@ use crate::form_files::{self, FormFiles};
 use crate::frame::{self, Kind};
 use crate::header::Headers;
 
-/// Everything of a request but its headers and its body.
+/// A request without its headers and its body.
 ///
-/// All fields are as the client sent them, split but not decoded; the lengths of those behind a
-/// `u16` are bounded by the edge's limits on the head.
+/// Every field is as the client sent it, split but not decoded. The header limits of the edge bound the
+/// fields with a `u16` length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestHead<'a> {
-    /// Names the request on its lane.
+    /// Identifies the request on its lane.
     pub id: u32,
-    /// The verb.
+    /// The method.
     pub method: &'a [u8],
     /// The path, percent-encoded, beginning with `/`; or `*`.
     pub path: &'a [u8],
-    /// What follows the first `?`, without it.
+    /// The part after the first `?`.
     pub query: &'a [u8],
-    /// The host that the client named, without its port.
+    /// The host of the request, without its port.
     pub server_name: &'a [u8],
-    /// The port that the client named, or the scheme's default.
+    /// The port of the request, or the default of the scheme.
     pub server_port: u16,
     /// The client's address as text.
     pub remote_addr: &'a [u8],
@@ -30,31 +30,31 @@ pub struct RequestHead<'a> {
     pub version: u8,
 }
 
-/// What travels as the body of a request.
+/// How the body of a request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestBody<'a> {
     /// No body.
     None,
-    /// The whole body.
+    /// The complete body.
     Inline(&'a [u8]),
-    /// The body is the first `length` bytes of the file whose descriptor travels beside this frame.
+    /// The body is the first `length` bytes of the file whose descriptor travels with this frame.
     File {
         /// Bytes in the file.
         length: u64,
     },
-    /// The body follows in chunks, as far as the worker lets it: its first window is zero.
+    /// The body follows in chunks, as the worker grants them: the first window is zero.
     Stream {
-        /// Bytes in the body, if the client has said so.
+        /// Bytes in the body, if the client declared them.
         length: Option<u64>,
     },
 }
 
-/// A request as the worker reads it.
+/// A decoded request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Everything but headers and body.
+    /// The request without its headers and its body.
     pub head: RequestHead<'a>,
-    /// The headers, each name once: repeated ones are joined by the edge.
+    /// The headers, each name once: the edge joins repeated ones.
     pub headers: Headers<'a>,
     /// The body.
     pub body: RequestBody<'a>,
@@ -68,9 +68,8 @@ const BODY_FILE: u8 = 2;
 const BODY_STREAM: u8 = 4;
 const BODY_OPEN_STREAM: u8 = 5;
 
-/// Appends a request. `files` tells for each file that was taken out of the body whether its descriptor
-/// is attached; `headers` appends each header with [`push_header`](crate::push_header) and tells how
-/// many there were.
+/// Appends a request. `files` tells whether the descriptor of each file of the form is attached.
+/// `headers` appends each header with [`push_header`](crate::push_header) and returns their number.
 pub fn encode(
     out: &mut Vec<u8>,
     head: &RequestHead<'_>,

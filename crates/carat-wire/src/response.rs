@@ -1,38 +1,38 @@
-//! The application's answer on its way to the client.
+//! A response of the application.
 
 use crate::Malformed;
 use crate::cursor::{Cursor, push_long};
 use crate::frame::{self, Kind};
 use crate::header::Headers;
 
-/// What travels as the body of a response.
+/// How the body of a response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseBody<'a> {
     /// No body.
     None,
-    /// The whole body.
+    /// The complete body.
     Inline(&'a [u8]),
-    /// The body is `length` bytes from `offset` of the file whose descriptor travels beside this frame.
+    /// The body is `length` bytes from `offset` of the file whose descriptor travels with this frame.
     File {
         /// Where the body begins, in bytes.
         offset: u64,
         /// Bytes of the body.
         length: u64,
-        /// Whether the client may ask for ranges of it: the application has named this file.
+        /// Whether a client may request ranges of it, because the application named this file.
         allows_ranges: bool,
     },
     /// The body follows in chunks.
     Stream,
 }
 
-/// A response as the edge reads it.
+/// A decoded response.
 #[derive(Debug, Clone, Copy)]
 pub struct Response<'a> {
-    /// The request that is answered.
+    /// The id of the request.
     pub id: u32,
     /// The HTTP status.
     pub status: u16,
-    /// Time that the application took, in microseconds.
+    /// How long the application took, in microseconds.
     pub app_micros: u32,
     /// The headers, in order, repeated names as they are.
     pub headers: Headers<'a>,
@@ -40,14 +40,14 @@ pub struct Response<'a> {
     pub body: ResponseBody<'a>,
 }
 
-/// The part of a response in front of its headers.
+/// A response without its headers and its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// The request that is answered.
+    /// The id of the request.
     pub id: u32,
     /// The HTTP status.
     pub status: u16,
-    /// Time that the application took, in microseconds.
+    /// How long the application took, in microseconds.
     pub app_micros: u32,
 }
 
@@ -56,9 +56,8 @@ const BODY_INLINE: u8 = 1;
 const BODY_FILE: u8 = 2;
 const BODY_STREAM: u8 = 3;
 
-/// Appends a response whose `count` headers are already encoded (with
-/// [`push_header`](crate::push_header)) in `headers`; `body` appends the body with one of the
-/// functions of [`body`].
+/// Appends a response. `headers` contains `count` headers, encoded with
+/// [`push_header`](crate::push_header). `body` appends the body with a function of [`body`].
 pub fn encode(
     out: &mut Vec<u8>,
     head: ResponseHead,
@@ -84,14 +83,14 @@ pub mod body {
         out.push(BODY_NONE);
     }
 
-    /// The whole body in `pieces`, `length` bytes together.
+    /// The complete body in `pieces`, which have `length` bytes in total.
     pub fn inline<'a>(out: &mut Vec<u8>, length: u32, pieces: impl Iterator<Item = &'a [u8]>) {
         out.push(BODY_INLINE);
         out.extend_from_slice(&length.to_le_bytes());
         pieces.for_each(|piece| out.extend_from_slice(piece));
     }
 
-    /// The whole body in one piece.
+    /// The complete body in one piece.
     pub fn whole(out: &mut Vec<u8>, bytes: &[u8]) {
         out.push(BODY_INLINE);
         push_long(out, bytes);

@@ -1,14 +1,14 @@
-//! Streamed bodies: pieces, their end, and how much the other side may send.
+//! Streamed bodies: pieces, their end, and flow control.
 
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::frame::{self, Kind};
 
-/// Most bytes of a stream that are under way at once. The worker may send so many of an answer before the
-/// first [`Window`]; the edge may send nothing of a request's body before that.
+/// Most bytes of a stream in flight. Of a response, the worker may send this many before the first
+/// [`Window`]. Of a request body, the edge may send nothing before it.
 pub const STREAM_WINDOW: u32 = 256 * 1024;
 
-/// Most bytes of one piece; a sender splits what is larger.
+/// Most bytes of one piece; a sender splits larger ones.
 pub const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A piece of a streamed body.
@@ -16,7 +16,7 @@ pub const PIECE_LIMIT: usize = 64 * 1024;
 pub struct Chunk<'a> {
     /// The request that the stream belongs to.
     pub id: u32,
-    /// The piece, never empty.
+    /// The bytes, never empty.
     pub data: &'a [u8],
 }
 
@@ -31,12 +31,12 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// How many more bytes of a stream the receiver of this frame may send.
+/// Grants the receiver of this frame more bytes of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// The request that the stream belongs to.
     pub id: u32,
-    /// Bytes beyond those granted before.
+    /// Bytes in addition to those granted before.
     pub bytes: u32,
 }
 
@@ -68,14 +68,14 @@ pub fn encode_end(out: &mut Vec<u8>, id: u32) {
     });
 }
 
-/// Appends that request `id` is over without an end.
+/// Appends that the stream of request `id` was aborted.
 pub fn encode_abort(out: &mut Vec<u8>, id: u32) {
     frame::push(out, Kind::Abort, |out| {
         out.extend_from_slice(&id.to_le_bytes());
     });
 }
 
-/// Appends that the other side may send `bytes` more of the stream of request `id`.
+/// Appends a grant of `bytes` more of the stream of request `id`.
 pub fn encode_window(out: &mut Vec<u8>, id: u32, bytes: u32) {
     frame::push(out, Kind::Window, |out| {
         out.extend_from_slice(&id.to_le_bytes());
@@ -83,7 +83,7 @@ pub fn encode_window(out: &mut Vec<u8>, id: u32, bytes: u32) {
     });
 }
 
-/// Reads the payload of an end or an abort: the request's id.
+/// Reads the payload of an end or an abort: the id of the request.
 pub fn decode_id(payload: &[u8]) -> Result<u32, Malformed> {
     let mut cursor = Cursor::new(payload);
     let id = cursor.u32()?;

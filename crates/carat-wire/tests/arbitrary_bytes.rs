@@ -36,10 +36,10 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_request_is_decoded_or_refused(place in 0_usize..120, byte in any::<u8>()) {
+    fn a_damaged_request_is_decoded_or_refused(index in 0_usize..120, byte in any::<u8>()) {
         let mut bytes = request_bytes();
-        let place = HEADER_BYTES + place % (bytes.len() - HEADER_BYTES);
-        bytes[place] = byte;
+        let index = HEADER_BYTES + index % (bytes.len() - HEADER_BYTES);
+        bytes[index] = byte;
         if let Ok(Some(frame)) = Frame::first(&bytes) {
             decode_all(frame.payload);
         }

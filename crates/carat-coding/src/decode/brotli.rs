@@ -3,28 +3,32 @@ use std::fmt;
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
-use super::{DecodeError, Step};
+use super::{DecodeError, DecodeStep};
 
-/// br. The window is the stream's, at most the 16 MiB of RFC 7932: the extension for larger ones is not
-/// taken.
-pub(super) struct Brotli {
+/// br. The stream chooses the window, up to the 16 MiB of RFC 7932; the extension for larger windows is
+/// refused.
+pub(super) struct BrotliDecoder {
     state: Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>,
     complete: bool,
 }
 
-impl Brotli {
-    pub(super) fn new() -> Brotli {
+impl BrotliDecoder {
+    pub(super) fn new() -> BrotliDecoder {
         let alloc = StandardAlloc::default;
-        Brotli {
+        BrotliDecoder {
             state: Box::new(BrotliState::new_strict(alloc(), alloc(), alloc())),
             complete: false,
         }
     }
 
-    pub(super) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<DecodeStep, DecodeError> {
         if self.complete {
             return if input.is_empty() {
-                Ok(Step::default())
+                Ok(DecodeStep::default())
             } else {
                 Err(DecodeError::Corrupt)
             };
@@ -46,9 +50,9 @@ impl Brotli {
             BrotliResult::ResultSuccess => self.complete = true,
             BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => {}
         }
-        // The decoder asks for input while it still holds output that has found no room.
+        // The decoder requests input even while it holds output that did not fit.
         let more = left > 0 || (!self.complete && room == 0);
-        Ok(Step {
+        Ok(DecodeStep {
             read,
             written,
             more,
@@ -61,10 +65,10 @@ impl Brotli {
     }
 }
 
-impl fmt::Debug for Brotli {
+impl fmt::Debug for BrotliDecoder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Brotli")
+            .debug_struct("BrotliDecoder")
             .field("complete", &self.complete)
             .finish_non_exhaustive()
     }

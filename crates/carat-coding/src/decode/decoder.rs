@@ -1,9 +1,9 @@
-use super::outer::Outer;
-use super::stage::Stage;
-use super::{DecodeError, DecodeLimits, Step};
+use super::coding_decoder::CodingDecoder;
+use super::outer_coding::OuterCoding;
+use super::{DecodeError, DecodeLimits, DecodeStep};
 use crate::Codings;
 
-/// Decodes a body, step by step: each takes some input and fills some output, both of the caller's.
+/// Decodes a body in steps. Each reads some input and fills some output, in buffers of the caller.
 ///
 /// ```
 /// use carat_coding::{Codings, DecodeLimits, Decoder};
@@ -29,9 +29,9 @@ use crate::Codings;
 /// ```
 #[derive(Debug)]
 pub struct Decoder {
-    /// What comes first where two codings are stacked.
-    outer: Option<Outer>,
-    stage: Stage,
+    /// The coding that was applied last, when there are two.
+    outer: Option<OuterCoding>,
+    stage: CodingDecoder,
     limits: DecodeLimits,
     read: u64,
     written: u64,
@@ -43,19 +43,19 @@ impl Decoder {
     pub fn new(codings: &Codings, limits: DecodeLimits) -> Option<Decoder> {
         let (&innermost, others) = codings.applied().split_first()?;
         Some(Decoder {
-            outer: others.first().copied().map(Outer::new),
-            stage: Stage::new(innermost),
+            outer: others.first().copied().map(OuterCoding::new),
+            stage: CodingDecoder::new(innermost),
             limits,
             read: 0,
             written: 0,
         })
     }
 
-    /// Decodes from `input` to `output`, which must not be empty; what was not read has to be given again.
+    /// Decodes from `input` to `output`, which must not be empty. Offer unread input again.
     ///
-    /// The work of a step is bounded by the two. After an error there must be no further step, and the output
-    /// is worth nothing.
-    pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
+    /// The two buffers bound the work of a step. After an error, do not call `step` again, and discard
+    /// the output.
+    pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<DecodeStep, DecodeError> {
         let step = match &mut self.outer {
             None => self.stage.step(input, output)?,
             Some(outer) => stacked(outer, &mut self.stage, (input, output))?,
@@ -65,16 +65,16 @@ impl Decoder {
         let most = self
             .outer
             .as_ref()
-            .map_or(0, Outer::written)
+            .map_or(0, OuterCoding::written)
             .max(self.written);
         self.limits.check(self.read, most)?;
         Ok(step)
     }
 
-    /// The body has ended. One without a byte is a body without a byte, in whatever coding.
+    /// Checks that the body may end here. An empty body is valid in every coding.
     pub fn finish(&self) -> Result<(), DecodeError> {
         let complete =
-            self.stage.is_complete() && self.outer.as_ref().is_none_or(Outer::is_complete);
+            self.stage.is_complete() && self.outer.as_ref().is_none_or(OuterCoding::is_complete);
         if complete || self.read == 0 {
             Ok(())
         } else {
@@ -83,15 +83,15 @@ impl Decoder {
     }
 }
 
-/// One step of two codings, one on top of the other.
+/// One step of a body with two codings.
 fn stacked(
-    outer: &mut Outer,
-    stage: &mut Stage,
+    outer: &mut OuterCoding,
+    stage: &mut CodingDecoder,
     (input, output): (&[u8], &mut [u8]),
-) -> Result<Step, DecodeError> {
+) -> Result<DecodeStep, DecodeError> {
     let read = outer.fill(input)?;
     let step = stage.step(outer.unread(), output)?;
     outer.advance(step.read);
     let more = step.more || outer.more() || read < input.len();
-    Ok(Step { read, more, ..step })
+    Ok(DecodeStep { read, more, ..step })
 }

@@ -1,19 +1,19 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::{DecodeError, Step};
+use super::{DecodeError, DecodeStep};
 
-/// The only window that RFC 1951 knows, 32 KiB.
+/// The window of RFC 1951, 32 KiB.
 const WINDOW_BITS: u8 = 15;
 
-/// How many members a gzip body may have: each costs some microseconds, be it empty. Blocks of 64 KiB, as
-/// bgzip makes them, are 16384 in 1 GiB.
+/// Most members of a gzip body: even an empty one takes some microseconds. Blocks of 64 KiB, as bgzip
+/// writes them, are 16384 members in 1 GiB.
 pub const GZIP_MEMBERS_LIMIT: usize = 64 * 1024;
 
 /// gzip and deflate.
 #[derive(Debug)]
 pub(super) struct Inflate {
     format: Format,
-    /// The member that is being decoded; none before the first byte of each.
+    /// The current member; `None` before its first byte.
     member: Option<Decompress>,
     /// Members that have begun.
     members: usize,
@@ -23,10 +23,10 @@ pub(super) struct Inflate {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
-    /// Members, one behind the other (RFC 1952 2.2).
+    /// Members, one after the other (RFC 1952 2.2).
     Gzip,
-    /// One stream of RFC 1950. Clients have always sent bare RFC 1951 under this name as well (RFC 9110
-    /// 8.4.1.2), and browsers and servers take it.
+    /// One stream of RFC 1950. Some clients send bare RFC 1951 under this name (RFC 9110 8.4.1.2), and
+    /// browsers and servers accept it.
     Deflate,
 }
 
@@ -48,7 +48,11 @@ impl Inflate {
         }
     }
 
-    pub(super) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<DecodeStep, DecodeError> {
         let Some(&first) = input.first().filter(|_| self.member.is_none()) else {
             return self.inflate(input, output);
         };
@@ -72,9 +76,9 @@ impl Inflate {
         self.complete
     }
 
-    fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
+    fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<DecodeStep, DecodeError> {
         let Some(member) = &mut self.member else {
-            return Ok(Step::default());
+            return Ok(DecodeStep::default());
         };
         let (read_before, written_before) = (member.total_in(), member.total_out());
         let status = member.decompress(input, output, FlushDecompress::None);
@@ -86,7 +90,7 @@ impl Inflate {
             self.complete = true;
         }
         let more = read < input.len() || (self.member.is_some() && written == output.len());
-        Ok(Step {
+        Ok(DecodeStep {
             read,
             written,
             more,
@@ -94,8 +98,8 @@ impl Inflate {
     }
 }
 
-/// Whether this is the first byte of RFC 1950: method 8, and a window of at most 32 KiB. As the first byte of
-/// RFC 1951 it would be a stored block with a one in its padding, which no encoder writes.
+/// Whether this is the first byte of RFC 1950: method 8, and a window of at most 32 KiB. In RFC 1951 it
+/// would begin a stored block with a 1 in its padding, which no encoder writes.
 fn begins_zlib(first: u8) -> bool {
     first & 0x0f == 8 && first >> 4 <= 7
 }

@@ -1,20 +1,20 @@
 use super::DecodeError;
 
-/// How many bytes may come out before [`DecodeLimits::ratio`] counts: what is small and repeats itself
-/// may well shrink to nearly nothing.
+/// How many decoded bytes are allowed before [`DecodeLimits::ratio`] applies: a small, repetitive body
+/// may compress to almost nothing.
 pub const RATIO_GRACE: u64 = 1024 * 1024;
 
-/// How much may come out of a coded body.
+/// Limits on the decoded size of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
     /// Decoded bytes.
     pub size: u64,
-    /// Decoded bytes for each coded one, beyond [`RATIO_GRACE`].
+    /// Decoded bytes for each encoded one, beyond [`RATIO_GRACE`].
     pub ratio: u64,
 }
 
 impl DecodeLimits {
-    /// Checks that `decoded` bytes may have come out of `coded` ones.
+    /// Checks that `coded` bytes may decode to `decoded` bytes.
     pub(super) fn check(self, coded: u64, decoded: u64) -> Result<(), DecodeError> {
         if decoded > self.size {
             return Err(DecodeError::TooLarge);

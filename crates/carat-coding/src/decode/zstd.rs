@@ -3,38 +3,42 @@ use std::fmt;
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
-use super::{DecodeError, Step};
+use super::{DecodeError, DecodeStep};
 
-/// The largest window of a zstd stream, 8 MiB: what RFC 9659 asks every decoder to have, and every encoder
-/// to stay within.
+/// The largest window of a zstd stream, 8 MiB: RFC 9659 requires decoders to support it and encoders to
+/// stay within it.
 pub const ZSTD_WINDOW_LIMIT: usize = 1 << WINDOW_LOG;
 const WINDOW_LOG: u32 = 23;
 
-/// zstd: frames, one behind the other (RFC 8878 3).
-pub(super) struct Zstd {
+/// zstd: frames, one after the other (RFC 8878 3).
+pub(super) struct ZstdDecoder {
     context: DCtx<'static>,
-    /// Whether the last frame that began has ended.
+    /// Whether the last frame is complete.
     complete: bool,
-    /// Whether the last step may have left output that found no room.
+    /// Whether output of the last step may not have fit.
     pending: bool,
 }
 
-impl Zstd {
-    pub(super) fn new() -> Zstd {
+impl ZstdDecoder {
+    pub(super) fn new() -> ZstdDecoder {
         let mut context = DCtx::create();
         let limited = context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG));
         limited.expect("a new context takes a window between 1 KiB and 2 GiB");
-        Zstd {
+        ZstdDecoder {
             context,
             complete: false,
             pending: false,
         }
     }
 
-    pub(super) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, DecodeError> {
-        // The library takes a few steps without anything to do in a row for an error of its caller.
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<DecodeStep, DecodeError> {
+        // After a few steps without progress the library reports an error.
         if input.is_empty() && !self.pending {
-            return Ok(Step::default());
+            return Ok(DecodeStep::default());
         }
         let mut source = InBuffer::around(input);
         let mut sink = OutBuffer::around(output);
@@ -46,7 +50,7 @@ impl Zstd {
         self.complete = hint == 0;
         self.pending = !self.complete && written == output.len();
         let more = read < input.len() || self.pending;
-        Ok(Step {
+        Ok(DecodeStep {
             read,
             written,
             more,
@@ -59,7 +63,7 @@ impl Zstd {
     }
 }
 
-/// An error of the library is its code, counted back from zero.
+/// The library returns an error as its negated code.
 fn error(code: usize) -> DecodeError {
     const WINDOW: usize = ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge as usize;
     if code.wrapping_neg() == WINDOW {
@@ -69,10 +73,10 @@ fn error(code: usize) -> DecodeError {
     }
 }
 
-impl fmt::Debug for Zstd {
+impl fmt::Debug for ZstdDecoder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Zstd")
+            .debug_struct("ZstdDecoder")
             .field("complete", &self.complete)
             .finish_non_exhaustive()
     }

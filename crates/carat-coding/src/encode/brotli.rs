@@ -5,21 +5,21 @@ use brotli::enc::encode::{
     BrotliEncoderOperation, BrotliEncoderParameter, BrotliEncoderStateStruct,
 };
 
-use super::Then;
+use super::then::Then;
 
-/// A window of 128 KiB. At level 4 an encoder weighs 2.2 MB with it and 5.4 MB with one of 512 KiB,
-/// which makes 2 MB of JSON no smaller; below 128 KiB levels 5 to 8 take 35 MB.
+/// A window of 128 KiB. At level 4 an encoder takes 2.2 MB with it, and 5.4 MB with 512 KiB, which does
+/// not make 2 MB of JSON smaller. Below 128 KiB, levels 5 to 8 take 35 MB.
 const WINDOW_BITS: u32 = 17;
 
-/// br. The crate's encoder cannot be reset: one is made for each body, and freed with it.
-pub(super) struct Brotli {
+/// br. The library cannot reset an encoder, so each body gets a new one.
+pub(super) struct BrotliEncoder {
     level: u32,
     state: Option<Box<BrotliEncoderStateStruct<StandardAlloc>>>,
 }
 
-impl Brotli {
-    pub(super) fn new(level: u32) -> Brotli {
-        Brotli { level, state: None }
+impl BrotliEncoder {
+    pub(super) fn new(level: u32) -> BrotliEncoder {
+        BrotliEncoder { level, state: None }
     }
 
     pub(super) fn encode(
@@ -36,7 +36,7 @@ impl Brotli {
         let state = self.state.get_or_insert_with(|| begin(self.level));
         let (mut left, mut read) = (piece.len(), 0);
         loop {
-            // Nothing is written to the caller's buffer, which is empty: the output is taken below.
+            // The caller's buffer is empty, so nothing is written to it; the output is taken below.
             let (mut room, mut written, mut total) = (0, 0, None);
             let going = state.compress_stream(
                 operation,
@@ -55,7 +55,7 @@ impl Brotli {
             let mut bytes = 0;
             let made = state.take_output(&mut bytes);
             output.extend_from_slice(&made[..bytes]);
-            // No input left is not the end: some of it may still lie in the encoder's own buffer.
+            // Without input left, the encoder may still hold some of it in its own buffer.
             let complete = then != Then::Finish || state.is_finished();
             if left == 0 && bytes == 0 && complete {
                 return Ok(());
@@ -75,9 +75,9 @@ fn begin(level: u32) -> Box<BrotliEncoderStateStruct<StandardAlloc>> {
     state
 }
 
-impl fmt::Debug for Brotli {
+impl fmt::Debug for BrotliEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Brotli")
+        f.debug_struct("BrotliEncoder")
             .field("level", &self.level)
             .field("begun", &self.state.is_some())
             .finish()

@@ -1,24 +1,14 @@
 use std::error::Error;
 use std::fmt;
 
-use super::Levels;
-use super::brotli::Brotli;
-use super::deflate::{Deflate, Wrap};
-use super::zstd::Zstd;
+use super::brotli::BrotliEncoder;
+use super::deflate::{DeflateEncoder, Wrap};
+use super::levels::Levels;
+use super::then::Then;
+use super::zstd::ZstdEncoder;
 use crate::Coding;
 
-/// What comes behind the pieces that an encoder is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
-    /// More at once: the encoder may keep what it likes.
-    More,
-    /// A pause: everything so far can be decoded from what has come out.
-    Flush,
-    /// Nothing: the body is complete.
-    Finish,
-}
-
-/// An encoder that could not do its work; `cause` is the library's word for it.
+/// An error of an encoder; `cause` is the message of the library.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EncodeError {
     pub(super) coding: Coding,
@@ -33,7 +23,7 @@ impl fmt::Display for EncodeError {
 
 impl Error for EncodeError {}
 
-/// Encodes a body into a buffer of its own, which serves again for the next pieces and the next body.
+/// Encodes a body into its own buffer, which is reused for further pieces and bodies.
 ///
 /// ```
 /// use carat_coding::{Coding, Encoder, Levels, Then};
@@ -50,41 +40,41 @@ impl Error for EncodeError {}
 #[derive(Debug)]
 pub struct Encoder {
     coding: Coding,
-    state: State,
+    inner: CodingEncoder,
     output: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum State {
-    Deflate(Deflate),
-    Brotli(Brotli),
-    Zstd(Zstd),
+enum CodingEncoder {
+    Deflate(DeflateEncoder),
+    Brotli(BrotliEncoder),
+    Zstd(ZstdEncoder),
 }
 
 impl Encoder {
-    /// An encoder for one body; [`Encoder::reset`] makes it ready for the next.
+    /// Creates an encoder for one body; [`Encoder::reset`] prepares it for the next.
     #[must_use]
     pub fn new(coding: Coding, levels: Levels) -> Encoder {
-        let state = match coding {
-            Coding::Gzip => State::Deflate(Deflate::new(Wrap::Gzip, levels.gzip)),
-            Coding::Deflate => State::Deflate(Deflate::new(Wrap::Zlib, levels.gzip)),
-            Coding::Brotli => State::Brotli(Brotli::new(levels.brotli)),
-            Coding::Zstd => State::Zstd(Zstd::new(levels.zstd)),
+        let inner = match coding {
+            Coding::Gzip => CodingEncoder::Deflate(DeflateEncoder::new(Wrap::Gzip, levels.gzip)),
+            Coding::Deflate => CodingEncoder::Deflate(DeflateEncoder::new(Wrap::Zlib, levels.gzip)),
+            Coding::Brotli => CodingEncoder::Brotli(BrotliEncoder::new(levels.brotli)),
+            Coding::Zstd => CodingEncoder::Zstd(ZstdEncoder::new(levels.zstd)),
         };
         Encoder {
             coding,
-            state,
+            inner,
             output: Vec::new(),
         }
     }
 
-    /// What it encodes to.
+    /// The coding of the output.
     #[must_use]
     pub fn coding(&self) -> Coding {
         self.coding
     }
 
-    /// Encodes these pieces of the body, and returns what has come out.
+    /// Encodes pieces of the body and returns the output.
     pub fn encode<P: AsRef<[u8]>>(
         &mut self,
         pieces: &[P],
@@ -104,10 +94,10 @@ impl Encoder {
 
     fn encode_one(&mut self, piece: &[u8], then: Then) -> Result<(), EncodeError> {
         let output = &mut self.output;
-        let done = match &mut self.state {
-            State::Deflate(deflate) => deflate.encode(piece, then, output),
-            State::Brotli(brotli) => brotli.encode(piece, then, output),
-            State::Zstd(zstd) => zstd.encode(piece, then, output),
+        let done = match &mut self.inner {
+            CodingEncoder::Deflate(deflate) => deflate.encode(piece, then, output),
+            CodingEncoder::Brotli(brotli) => brotli.encode(piece, then, output),
+            CodingEncoder::Zstd(zstd) => zstd.encode(piece, then, output),
         };
         done.map_err(|cause| EncodeError {
             coding: self.coding,
@@ -115,12 +105,12 @@ impl Encoder {
         })
     }
 
-    /// Forgets the body, complete or not.
+    /// Discards the body, complete or not.
     pub fn reset(&mut self) {
-        match &mut self.state {
-            State::Deflate(deflate) => deflate.reset(),
-            State::Brotli(brotli) => brotli.reset(),
-            State::Zstd(zstd) => zstd.reset(),
+        match &mut self.inner {
+            CodingEncoder::Deflate(deflate) => deflate.reset(),
+            CodingEncoder::Brotli(brotli) => brotli.reset(),
+            CodingEncoder::Zstd(zstd) => zstd.reset(),
         }
     }
 }

@@ -1,4 +1,4 @@
-/// How much work each coding may take, from fast to small.
+/// The compression level of each coding, from fast to small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
     /// 1 to 9.

@@ -1,30 +1,31 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Encoder, Levels};
+use super::encoder::Encoder;
+use super::levels::Levels;
 use crate::Coding;
 
-/// How many encoders wait for their next body; what is given back beyond is freed.
+/// Most idle encoders; further ones are freed.
 pub const IDLE_LIMIT: usize = 4;
 
-/// Encoders that are used again.
+/// A pool of encoders.
 #[derive(Debug)]
 pub struct EncoderPool {
     levels: Levels,
-    /// The one that was used last is the last.
+    /// Ordered by last use, the most recent last.
     idle: Mutex<Vec<Encoder>>,
 }
 
-/// An encoder for one body; dropping it gives it back, whatever has become of the body.
+/// An encoder for one body. Dropping it returns the encoder, whether the body is complete or not.
 #[derive(Debug)]
 pub struct Lease {
-    /// `None` only while it is dropped.
+    /// `None` only during `drop`.
     encoder: Option<Encoder>,
     pool: Arc<EncoderPool>,
 }
 
 impl EncoderPool {
-    /// A pool of encoders with these levels, none of which exists yet.
+    /// Creates an empty pool of encoders with these levels.
     #[must_use]
     pub fn new(levels: Levels) -> Arc<EncoderPool> {
         Arc::new(EncoderPool {
@@ -33,7 +34,7 @@ impl EncoderPool {
         })
     }
 
-    /// An encoder that has seen no body yet, or has forgotten it.
+    /// A new or reset encoder.
     #[must_use]
     pub fn lease(self: &Arc<Self>, coding: Coding) -> Lease {
         let mut idle = self.idle();
@@ -51,13 +52,13 @@ impl EncoderPool {
         let mut idle = self.idle();
         idle.push(encoder);
         if idle.len() > IDLE_LIMIT {
-            // Not the one that came back: it would be made anew each time while others lie there.
+            // Frees the least recently used encoder: freeing this one would make a pool of unused ones.
             drop(idle.remove(0));
         }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Encoder>> {
-        // A panic leaves the list whole: nothing that can panic happens while it is locked.
+        // No code panics while it holds the lock, so the list is valid.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

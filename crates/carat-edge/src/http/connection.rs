@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,7 +17,6 @@ use super::serve::serve;
 use super::server::Server;
 use super::stream::ClientStream;
 use crate::exchange::{ConnectionState, Peer};
-use crate::settings::Settings;
 
 /// How long the bytes of a client are drained after its last response, and how long it may pause. They
 /// are discarded, so there is no limit in bytes: a client that sends a complete body before it reads
@@ -29,11 +27,6 @@ const LINGER_READ: usize = 8 * 1024;
 
 /// How long a client may take to read a refusal, if `write_timeout` does not cut it off before.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The smallest buffer that hyper accepts.
-const HYPER_BUFFER_MIN: usize = 8 * 1024;
-/// How many headers hyper parses without an allocation.
-const HYPER_INLINE_HEADERS: usize = 100;
 
 /// Serves one client until it or the server ends the connection.
 pub(super) async fn serve_connection(mut stream: ClientStream, server: Rc<Server>) {
@@ -147,20 +140,6 @@ async fn serve_active(
         end,
         linger,
     }
-}
-
-/// hyper's settings for every connection.
-pub(super) fn http1(settings: &Settings) -> http1::Builder {
-    let mut builder = http1::Builder::new();
-    // The headers, which the guard passes at once, must fit, and so must a read.
-    let buffer = settings.max_header_bytes.max(settings.body_buffer);
-    builder
-        .header_read_timeout(None)
-        .max_buf_size(buffer.max(HYPER_BUFFER_MIN));
-    if settings.max_headers > HYPER_INLINE_HEADERS {
-        builder.max_headers(settings.max_headers);
-    }
-    builder
 }
 
 /// Closes the connection without a reset, which would take the response from the client.

@@ -6,6 +6,7 @@ mod address;
 mod connection;
 mod deadlines;
 mod guarded;
+mod http1;
 mod listener;
 mod phase_timeouts;
 mod serve;

@@ -10,7 +10,7 @@ use super::access::AccessEntry;
 use super::server::Server;
 use super::tracked_body::TrackedBody;
 use crate::body::request::{UploadProgress, receive, receive_empty};
-use crate::body::response::{OutgoingBody, RangeRequest, ResponseEncoding};
+use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
 use crate::dispatch::PendingReply;
 use crate::exchange::{Call, ConnectionState, Peer, Refusal, Reply};
 
@@ -114,8 +114,8 @@ impl Representation {
 
     async fn apply(
         self,
-        mut response: Response<OutgoingBody>,
-    ) -> Result<Response<OutgoingBody>, Refusal> {
+        mut response: Response<ClientBody>,
+    ) -> Result<Response<ClientBody>, Refusal> {
         if let (Some(encoding), true) = (&self.encoding, self.ranges.is_wanted()) {
             encoding.declare(&mut response);
         }
@@ -136,7 +136,7 @@ impl Representation {
 /// Frames a body of unknown length for a client of HTTP/1.0, which knows no chunks: the end of the
 /// connection ends the body. In a response of that version, hyper adds no `keep-alive` for a client that
 /// asked for it.
-fn delimited_by_close(mut response: Response<OutgoingBody>) -> Response<OutgoingBody> {
+fn delimited_by_close(mut response: Response<ClientBody>) -> Response<ClientBody> {
     if response.body().length().is_none() && !response.headers().contains_key(CONTENT_LENGTH) {
         *response.version_mut() = Version::HTTP_10;
         let close = HeaderValue::from_static("close");
@@ -153,7 +153,7 @@ async fn respond(
 ) -> Response<TrackedBody> {
     let response = match reply {
         Ok(reply) => {
-            let response = reply.response.map(OutgoingBody::from);
+            let response = reply.response.map(ClientBody::from);
             let prepared = representation.apply(response).await;
             prepared.inspect(|_| entry.timed(reply.queue_time, reply.app_time))
         }
@@ -162,7 +162,7 @@ async fn respond(
     let response = response.unwrap_or_else(|refusal| {
         entry.refused(refusal);
         let response = refusal.into_response();
-        response.map(OutgoingBody::from)
+        response.map(ClientBody::from)
     });
     entry.responded(response.status());
     state.begin_response(response.version() == Version::HTTP_10);

@@ -6,8 +6,8 @@ use hyper::server::conn::http1;
 use tokio::sync::{Semaphore, watch};
 
 use super::access::AccessLog;
-use super::connection::http1;
 use super::deadlines::Deadlines;
+use super::http1::http1;
 use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
 use crate::dispatch::Dispatcher;

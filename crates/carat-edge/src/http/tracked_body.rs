@@ -7,20 +7,20 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
 use super::access::AccessEntry;
-use crate::body::response::OutgoingBody;
+use crate::body::response::ClientBody;
 use crate::exchange::ConnectionState;
 
 /// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
 /// over.
 pub(super) struct TrackedBody {
-    body: OutgoingBody,
+    body: ClientBody,
     entry: AccessEntry,
     state: Rc<ConnectionState>,
 }
 
 impl TrackedBody {
     pub(super) fn new(
-        body: OutgoingBody,
+        body: ClientBody,
         entry: AccessEntry,
         state: Rc<ConnectionState>,
     ) -> TrackedBody {

@@ -1,6 +1,6 @@
 use std::mem;
 
-use carat_multipart::{Event, Limits, Splitter, boundary_of};
+use carat_multipart::{FormEvent, FormLimits, Splitter, boundary_of};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
@@ -79,11 +79,11 @@ impl<'a> Form<'a> {
 }
 
 impl FormContents<'_> {
-    async fn add(&mut self, event: Event<'_>) -> Result<(), Refusal> {
+    async fn add(&mut self, event: FormEvent<'_>) -> Result<(), Refusal> {
         match event {
-            Event::Keep(bytes) => self.skeleton.take(bytes).await,
-            Event::File(bytes) => self.add_to_file(bytes).await,
-            Event::FileEnd => self.end_file().await,
+            FormEvent::Keep(bytes) => self.skeleton.take(bytes).await,
+            FormEvent::File(bytes) => self.add_to_file(bytes).await,
+            FormEvent::FileEnd => self.end_file().await,
         }
     }
 
@@ -113,8 +113,8 @@ impl FormContents<'_> {
     }
 }
 
-fn limits(settings: &Settings) -> Limits {
-    Limits {
+fn limits(settings: &Settings) -> FormLimits {
+    FormLimits {
         parts: settings.max_parts,
         files: settings.max_files,
         part_header: settings.max_part_header,

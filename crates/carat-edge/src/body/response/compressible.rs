@@ -1,7 +1,7 @@
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
-use super::outgoing::OutgoingBody;
+use super::client_body::ClientBody;
 
 /// Compressible types in addition to `text/*`, `*+json` and `*+xml`. Most others are compressed
 /// already.
@@ -52,7 +52,7 @@ pub(super) enum Compressible {
 impl Compressible {
     /// Examines a response; `is_head` when it has no body because the request is HEAD.
     pub(super) fn of(
-        response: &Response<OutgoingBody>,
+        response: &Response<ClientBody>,
         is_head: bool,
         min_bytes: u64,
     ) -> Compressible {
@@ -137,12 +137,12 @@ mod tests {
     const MIN_BYTES: u64 = 10;
 
     /// A response with these headers and a body of ten bytes.
-    fn response(status: u16, lines: &[(&str, &str)]) -> Response<OutgoingBody> {
+    fn response(status: u16, lines: &[(&str, &str)]) -> Response<ClientBody> {
         let mut builder = Response::builder().status(status);
         for (name, value) in lines {
             builder = builder.header(*name, *value);
         }
-        let body = OutgoingBody::from(ReplyBody::full(Bytes::from_static(b"0123456789")));
+        let body = ClientBody::from(ReplyBody::full(Bytes::from_static(b"0123456789")));
         builder.body(body).expect("well formed")
     }
 
@@ -249,7 +249,7 @@ mod tests {
     fn a_short_or_empty_body_stays_as_it_is() {
         let response = response(200, &[TEXT]);
         assert_eq!(Compressible::of(&response, false, 11), Compressible::No);
-        let empty = response.map(|_| OutgoingBody::from(ReplyBody::empty()));
+        let empty = response.map(|_| ClientBody::from(ReplyBody::empty()));
         assert_eq!(Compressible::of(&empty, false, 0), Compressible::No);
     }
 
@@ -257,10 +257,10 @@ mod tests {
     fn the_answer_to_head_is_judged_by_the_length_it_tells() {
         for (length, compressible) in [("9", Compressible::No), ("10", Compressible::Yes)] {
             let lines = [TEXT, ("content-length", length)];
-            let head = response(200, &lines).map(|_| OutgoingBody::from(ReplyBody::empty()));
+            let head = response(200, &lines).map(|_| ClientBody::from(ReplyBody::empty()));
             assert_eq!(Compressible::of(&head, true, MIN_BYTES), compressible);
         }
-        let head = response(200, &[TEXT]).map(|_| OutgoingBody::from(ReplyBody::empty()));
+        let head = response(200, &[TEXT]).map(|_| ClientBody::from(ReplyBody::empty()));
         let verdict = Compressible::of(&head, true, MIN_BYTES);
         assert_eq!(verdict, Compressible::Perhaps);
     }

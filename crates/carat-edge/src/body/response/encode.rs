@@ -4,10 +4,10 @@ use carat_coding::{Coding, negotiate};
 use http::header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 
+use super::client_body::ClientBody;
 use super::compressible::{Compressible, declared_length, lists};
 use super::encoded::EncodedBody;
 use super::encoders::Encoders;
-use super::outgoing::OutgoingBody;
 use crate::exchange::{Refusal, ReplyBody};
 
 /// Bodies up to this size are encoded before the headers are sent, which then declare the length.
@@ -33,7 +33,7 @@ impl ResponseEncoding {
 
     /// Declares that a response depends on Accept-Encoding, if it does. A part of it declares the same as
     /// the complete response (RFC 9110, section 15.3.7).
-    pub(crate) fn declare(&self, response: &mut Response<OutgoingBody>) {
+    pub(crate) fn declare(&self, response: &mut Response<ClientBody>) {
         let min_bytes = self.encoders.min_bytes();
         if Compressible::of(response, self.is_head, min_bytes) != Compressible::No {
             vary(response.headers_mut());
@@ -43,8 +43,8 @@ impl ResponseEncoding {
     /// Encodes a response, if that is allowed and the client accepts it.
     pub(crate) async fn apply(
         self,
-        mut response: Response<OutgoingBody>,
-    ) -> Result<Response<OutgoingBody>, Refusal> {
+        mut response: Response<ClientBody>,
+    ) -> Result<Response<ClientBody>, Refusal> {
         let min_bytes = self.encoders.min_bytes();
         let compressible = Compressible::of(&response, self.is_head, min_bytes);
         if compressible == Compressible::No {
@@ -70,9 +70,9 @@ impl ResponseEncoding {
 
     async fn encode(
         &self,
-        response: Response<OutgoingBody>,
+        response: Response<ClientBody>,
         coding: Coding,
-    ) -> Result<Response<OutgoingBody>, Refusal> {
+    ) -> Result<Response<ClientBody>, Refusal> {
         let (mut head, body) = response.into_parts();
         let body = match body.into_full(FULL_LIMIT) {
             Ok(full) => {

@@ -7,7 +7,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
-use super::outgoing::OutgoingBody;
+use super::client_body::ClientBody;
 use super::parts::{PartsBody, boundary};
 use super::range::RequestedRanges;
 use crate::exchange::{FileRange, ReplyBody, ReplyContent};
@@ -62,9 +62,9 @@ impl RangeRequest {
     /// stays as it is. `compresses` says whether the server may apply a content coding to it.
     pub(crate) fn apply(
         &self,
-        mut response: Response<OutgoingBody>,
+        mut response: Response<ClientBody>,
         compresses: bool,
-    ) -> Response<OutgoingBody> {
+    ) -> Response<ClientBody> {
         if !self.is_get || !offers_ranges(&response) {
             return response;
         }
@@ -119,7 +119,7 @@ impl WantedRange {
 }
 
 /// Whether the body is a file, and the application neither refuses ranges nor handled them itself.
-fn offers_ranges(response: &Response<OutgoingBody>) -> bool {
+fn offers_ranges(response: &Response<ClientBody>) -> bool {
     let headers = response.headers();
     response.status() == StatusCode::OK
         && response.body().ranged_file().is_some()
@@ -136,7 +136,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue
 }
 
 /// The header that says which part the body is, and that body.
-type Part = ((HeaderName, HeaderValue), OutgoingBody);
+type Part = ((HeaderName, HeaderValue), ClientBody);
 
 fn one(file: &FileRange, range: &Range<u64>) -> Part {
     let numbers = format!("bytes {}-{}/{}", range.start, range.end - 1, file.length);
@@ -150,14 +150,14 @@ fn several(file: &FileRange, ranges: &[Range<u64>], content_type: Option<&Header
     let parts = PartsBody::new(file, ranges, content_type, &boundary);
     let content_type = format!("multipart/byteranges; boundary={boundary}");
     let header = (CONTENT_TYPE, value(content_type));
-    (header, OutgoingBody::parts(parts))
+    (header, ClientBody::parts(parts))
 }
 
 fn cut(
-    response: Response<OutgoingBody>,
+    response: Response<ClientBody>,
     (name, value): (HeaderName, HeaderValue),
-    body: OutgoingBody,
-) -> Response<OutgoingBody> {
+    body: ClientBody,
+) -> Response<ClientBody> {
     let mut response = response.map(|_whole| body);
     *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     let headers = response.headers_mut();
@@ -172,7 +172,7 @@ fn cut(
     response
 }
 
-fn unsatisfiable(response: Response<OutgoingBody>, length: u64) -> Response<OutgoingBody> {
+fn unsatisfiable(response: Response<ClientBody>, length: u64) -> Response<ClientBody> {
     let mut response = response.map(|_whole| ReplyBody::empty().into());
     *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
     let headers = response.headers_mut();

@@ -9,32 +9,32 @@ use super::plain::{FullBody, PlainBody, PlainContent};
 use crate::exchange::{FileRange, ReplyBody};
 
 /// The body of a response as the client gets it.
-pub(crate) struct OutgoingBody {
+pub(crate) struct ClientBody {
     plain: PlainBody,
     encoded: Option<Box<EncodedBody>>,
 }
 
-impl From<ReplyBody> for OutgoingBody {
-    fn from(body: ReplyBody) -> OutgoingBody {
-        OutgoingBody::plain(body.into())
+impl From<ReplyBody> for ClientBody {
+    fn from(body: ReplyBody) -> ClientBody {
+        ClientBody::plain(body.into())
     }
 }
 
-impl OutgoingBody {
-    fn plain(plain: PlainBody) -> OutgoingBody {
-        OutgoingBody {
+impl ClientBody {
+    fn plain(plain: PlainBody) -> ClientBody {
+        ClientBody {
             plain,
             encoded: None,
         }
     }
 
     /// Several ranges of a file.
-    pub(super) fn parts(parts: PartsBody) -> OutgoingBody {
-        OutgoingBody::plain(PlainBody::new(PlainContent::Parts(Box::new(parts))))
+    pub(super) fn parts(parts: PartsBody) -> ClientBody {
+        ClientBody::plain(PlainBody::new(PlainContent::Parts(Box::new(parts))))
     }
 
     /// Applies a content coding.
-    pub(super) fn encoded(mut self, encoded: EncodedBody) -> OutgoingBody {
+    pub(super) fn encoded(mut self, encoded: EncodedBody) -> ClientBody {
         self.encoded = Some(Box::new(encoded));
         self
     }
@@ -46,8 +46,8 @@ impl OutgoingBody {
 
     /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
     /// unchanged.
-    pub(super) fn into_full(self, limit: u64) -> Result<FullBody, OutgoingBody> {
-        self.plain.into_full(limit).map_err(OutgoingBody::plain)
+    pub(super) fn into_full(self, limit: u64) -> Result<FullBody, ClientBody> {
+        self.plain.into_full(limit).map_err(ClientBody::plain)
     }
 
     /// Bytes still to come, if their number is known.

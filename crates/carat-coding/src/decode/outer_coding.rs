@@ -1,28 +1,28 @@
 use std::ops::Range;
 
-use super::stage::Stage;
-use super::{DecodeError, Step};
+use super::coding_decoder::CodingDecoder;
+use super::{DecodeError, DecodeStep};
 use crate::Coding;
 
-/// What a coding on top of another decodes at once, for the other to read.
+/// Most bytes that the outer coding decodes ahead of the inner one.
 const BETWEEN_LIMIT: usize = 64 * 1024;
 
-/// The coding that was applied last of two, and what has come out of it.
+/// The second of two codings, and the bytes that it decoded for the first.
 #[derive(Debug)]
-pub(super) struct Outer {
-    stage: Stage,
+pub(super) struct OuterCoding {
+    stage: CodingDecoder,
     between: Box<[u8]>,
-    /// The part of `between` that the other coding has not read.
+    /// The part of `between` that the inner coding has not read.
     unread: Range<usize>,
-    /// Whether the stage may have more without further input.
+    /// Whether there may be more output without further input.
     more: bool,
     written: u64,
 }
 
-impl Outer {
-    pub(super) fn new(coding: Coding) -> Outer {
-        Outer {
-            stage: Stage::new(coding),
+impl OuterCoding {
+    pub(super) fn new(coding: Coding) -> OuterCoding {
+        OuterCoding {
+            stage: CodingDecoder::new(coding),
             between: vec![0; BETWEEN_LIMIT].into(),
             unread: 0..0,
             more: false,
@@ -30,12 +30,12 @@ impl Outer {
         }
     }
 
-    /// Decodes from `input` if nothing is left to read; returns how much of it has been taken.
+    /// Decodes from `input` when nothing is left to read. Returns how many bytes it read.
     pub(super) fn fill(&mut self, input: &[u8]) -> Result<usize, DecodeError> {
         if !self.unread.is_empty() {
             return Ok(0);
         }
-        let Step {
+        let DecodeStep {
             read,
             written,
             more,
@@ -46,22 +46,22 @@ impl Outer {
         Ok(read)
     }
 
-    /// What the other coding is to read next.
+    /// What the inner coding reads next.
     pub(super) fn unread(&self) -> &[u8] {
         &self.between[self.unread.clone()]
     }
 
-    /// The other coding has read so much.
+    /// The inner coding read this many bytes.
     pub(super) fn advance(&mut self, bytes: usize) {
         self.unread.start += bytes;
     }
 
-    /// Whether there is more to read without further input.
+    /// Whether there may be more to read without further input.
     pub(super) fn more(&self) -> bool {
         self.more || !self.unread.is_empty()
     }
 
-    /// Bytes that have come out so far.
+    /// Bytes decoded so far.
     pub(super) fn written(&self) -> u64 {
         self.written
     }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "application_errors"
-require_relative "fiber_pool/places"
+require_relative "fiber_pool/slots"
 require_relative "scheduler"
 
 module Carat
@@ -11,42 +11,48 @@ module Carat
   #   urls.each { |url| pool.spawn { fetch(url) } } # waits while 20 run
   #   pool.drain
   #
-  # Fibers are not kept: Ruby keeps their stacks, and a new fiber has nothing of an earlier one in its storage.
+  # Fibers are not reused: Ruby reuses their stacks, and a new fiber has an empty storage.
   class FiberPool
-    # `size` is a number of fibers; the block, if any, is given each error that a job does not rescue. Without
-    # a block the scheduler treats it as the error of any fiber.
+    # Without a block, the scheduler handles the errors of jobs as those of any fiber.
+    #
+    # @param size [Integer] how many fibers run at once, 1 or more
+    # @yieldparam error [Exception] an error that a job did not rescue
+    # @raise [ArgumentError] if `size` is no such number
     def initialize(size, &on_error)
-      raise ArgumentError, "a pool has a whole number of places, 1 or more: #{size.inspect}" unless
+      raise ArgumentError, "the size of a pool is a whole number, 1 or more: #{size.inspect}" unless
         size.is_a?(Integer) && size.positive?
 
       @size = size
       @on_error = on_error
-      @places = Places.new(size)
+      @slots = Slots.new(size)
     end
 
-    # Runs the block in a fiber; waits for a place if all are taken. Returns the fiber. A job may not wait for a place
-    # in its own pool: when all do, none ever gets one. Raises SchedulerError in a thread without a scheduler.
+    # Runs the block in a fiber, and waits for a slot first if all are taken. A job must not spawn into its own pool:
+    # when all jobs wait for a slot, none is ever free.
+    #
+    # @return [Fiber]
+    # @raise [SchedulerError] in a thread without a scheduler
     def spawn(&job)
-      raise SchedulerError, "a pool takes a scheduler: spawn inside of Carat.run" unless Fiber.scheduler
+      raise SchedulerError, "a pool needs a scheduler: spawn inside Carat.run" unless Fiber.scheduler
 
-      taken = places
+      taken = slots
       taken.take
       begin_job(taken, &job)
     end
 
-    # Returns when all jobs that were spawned before have ended.
+    # Waits until all jobs have ended that were spawned before.
     def drain
-      places.drain
+      slots.drain
     end
 
-    # How many jobs run in this process.
+    # @return [Integer] how many jobs run in this process
     def running
-      places.count
+      slots.count
     end
 
     private
 
-    # A job that cannot begin, as when there is no room for its fiber, takes no place.
+    # A job that cannot begin, for instance because the kernel allows no further fiber, frees its slot.
     def begin_job(taken, &job)
       begun = false
       Fiber.schedule do
@@ -65,9 +71,9 @@ module Carat
       taken.leave
     end
 
-    def places
-      @places = Places.new(@size) unless @places.here?
-      @places
+    def slots
+      @slots = Slots.new(@size) unless @slots.here?
+      @slots
     end
   end
 end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "io/wait"
-require_relative "native"
 require_relative "reactor/attachment"
 require_relative "reactor/round"
 require_relative "reactor/task"
@@ -9,26 +8,32 @@ require_relative "reactor/timer"
 require_relative "scheduler"
 
 module Carat
-  # Calls blocks when IOs are ready and when time has passed, in one thread. Each block has a fiber of its own, so one
-  # that waits (for its client, a database, `sleep`) keeps no other from being called.
+  # Calls blocks when IOs are ready and when time has passed, in one thread. Each block runs in a fiber of its own, so
+  # one that waits (for its client, a database, `sleep`) delays no other.
   #
   #   reactor = Carat::Reactor.new
   #   reactor.attach(:read, server) { |listener| greet(listener.accept) }
   #   reactor.every(60) { puts "still here" }
   #   reactor.run
   #
-  # `attach`, `detach`, `after`, `every`, `next_tick` and `stop` may be called from any thread, before and during `run`.
+  # Any thread may call `attach`, `detach`, `after`, `every`, `next_tick`, `cancel` and `stop`, before and during `run`.
   class Reactor
-    # The block, if there is one, is given each error that a callback raises; everything goes on after that.
-    # Without a block, such an error ends `run`, which raises it.
+    # Without a block, the first error of a callback ends `run`, which raises it. With a block, everything goes on.
+    #
+    # @yieldparam error [Exception] an error that a callback raised
     def initialize(&on_error)
       @on_error = on_error
       @attachments = {}.compare_by_identity
       reset
     end
 
-    # Calls the block with `io` whenever it can be read from (:read) or written to (:write), until it is detached or
-    # closed. Raises ArgumentError when that is attached in this direction already.
+    # Calls the block with `io` whenever it is ready, until it is detached or closed.
+    #
+    # @param direction [Symbol] `:read` or `:write`
+    # @param io [IO]
+    # @yieldparam io [IO]
+    # @return [self]
+    # @raise [ArgumentError] for another direction, or if the IO is attached in this one already
     def attach(direction, io, &callback)
       attachment = Attachment.new(direction, io, callback)
       directions = @attachments[io] ||= {}
@@ -39,7 +44,9 @@ module Carat
       self
     end
 
-    # Calls the block of `attach` no more, even if the IO is ready. Returns whether it was attached.
+    # Ends `attach`: the block is not called again, even if the IO is ready.
+    #
+    # @return [Boolean] whether the IO was attached in this direction
     def detach(direction, io)
       attachment = @attachments[io]&.delete(direction)
       @attachments.delete(io) if @attachments[io]&.empty?
@@ -47,22 +54,35 @@ module Carat
       !attachment.nil?
     end
 
-    # Calls the block once, when so many seconds have passed. Returns what `cancel` takes.
+    # Calls the block once, after `seconds`.
+    #
+    # @param seconds [Numeric] 0 or more
+    # @return [Object] the argument for `cancel`
+    # @raise [ArgumentError] if `seconds` is no such number
     def after(seconds, &callback)
       begin_task(Timer.new(seconds, callback))
     end
 
-    # Calls the block each time that so many seconds have passed. Returns what `cancel` takes.
+    # Calls the block every `seconds`. A block that takes longer is called again at once, but not for the times that it
+    # has missed.
+    #
+    # @param seconds [Numeric] more than 0
+    # @return [Object] the argument for `cancel`
+    # @raise [ArgumentError] if `seconds` is no such number
     def every(seconds, &callback)
       begin_task(Timer.new(seconds, callback, repeats: true))
     end
 
-    # Calls the block as soon as the others had their turn. Returns what `cancel` takes.
+    # Calls the block as soon as other callbacks have run.
+    #
+    # @return [Object] the argument for `cancel`
     def next_tick(&callback)
       begin_task(Task.new(callback))
     end
 
-    # Ends what `after`, `every` or `next_tick` has returned.
+    # Ends what `after`, `every` or `next_tick` has begun. A callback that runs is not interrupted.
+    #
+    # @param task [Object] what one of these methods has returned
     def cancel(task)
       return next_tick { cancel(task) } unless [nil, Thread.current].include?(@thread)
 
@@ -70,8 +90,11 @@ module Carat
       nil
     end
 
-    # Calls what is to be called until nothing is attached and no time has to pass any more, or `stop` is called. Inside
-    # of Carat.run only this fiber waits for that. Raises SchedulerError when the reactor runs already.
+    # Calls the blocks until nothing is attached and no timer is left, or until `stop`. Inside Carat.run only the
+    # calling fiber waits.
+    #
+    # @raise [SchedulerError] if the reactor runs already
+    # @raise [Exception] the first error of a callback, for a reactor without a block for errors
     def run
       raise SchedulerError, "this reactor runs already" if @thread
 
@@ -83,8 +106,8 @@ module Carat
       end
     end
 
-    # Has `run` return when the callbacks that are under way have ended. What was attached is detached. Does nothing
-    # when the reactor does not run.
+    # Ends `run` when the callbacks that run have ended, and detaches everything. Does nothing when the reactor does not
+    # run.
     def stop
       round = @round
       next_tick { round.stop } if @thread
@@ -101,7 +124,7 @@ module Carat
       @round.run { |task| forget(task) if task.is_a?(Attachment) }
     end
 
-    # An attachment whose IO was closed is one no more.
+    # An IO that was closed is detached.
     def forget(attachment)
       known = @attachments[attachment.io]
       detach(attachment.direction, attachment.io) if known && known[attachment.direction].equal?(attachment)

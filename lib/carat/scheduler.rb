@@ -3,32 +3,39 @@
 require_relative "application_errors"
 require_relative "native"
 require_relative "scheduler/async_tasks"
-require_relative "scheduler/closing_io"
-require_relative "scheduler/joining"
+require_relative "scheduler/long_runs"
 require_relative "scheduler/offloading"
-require_relative "scheduler/relocking"
-require_relative "scheduler/retrying"
+require_relative "scheduler/patches/io"
+require_relative "scheduler/patches/kernel"
+require_relative "scheduler/patches/mutex"
+require_relative "scheduler/patches/thread"
 require_relative "scheduler/selecting"
-require_relative "scheduler/watching"
 
 module Carat
-  # A scheduler or a fiber is used as it cannot be used.
+  # Raised when a scheduler or a fiber is used in a way that cannot work: a second scheduler in a thread, a scheduler
+  # that is closed or belongs to another thread, or more fibers than the kernel allows.
   SchedulerError = Native::SchedulerError
 
-  # Runs the fibers of one thread: whatever would block the thread, blocks only the fiber.
+  # Runs the fibers of one thread: a call that would block the thread blocks only its fiber.
   #
   #   Carat.run do
   #     %w[a b].each { |name| Fiber.schedule { sleep 1; puts name } } # takes one second
   #   end
   #
-  # `docs/scheduler.md` says what blocks nevertheless. The hooks that are not here are in the extension.
+  # `docs/scheduler.md` lists the calls that still block the thread. The hooks that are not here are in the extension.
   class Scheduler < Native::Scheduler
     include AsyncTasks
+    include LongRuns
     include Offloading
     include Selecting
-    include Watching
 
-    # See Carat.run.
+    private_constant :AddressBook, :AsyncTasks, :LongRuns, :Offloading, :Patches, :Selecting, :ThreadPool
+
+    # Runs the block with a new scheduler for this thread: see Carat.run.
+    #
+    # @return [Object] the value of the block
+    # @raise [SchedulerError] if the thread has a scheduler
+    # @raise [Exception] the first error that no fiber rescued
     def self.run(&block)
       raise SchedulerError, "this thread has a scheduler already" if Fiber.scheduler
 
@@ -39,17 +46,19 @@ module Carat
       Fiber.set_scheduler(nil) if scheduler && Fiber.scheduler.equal?(scheduler)
     end
 
-    # Raises SchedulerError inside of a fiber that is scheduled already.
+    # @raise [SchedulerError] inside a fiber that a scheduler runs
     def initialize
-      raise SchedulerError, "a scheduler is made by a fiber that another one runs" if Fiber.current_scheduler
+      raise SchedulerError, "a fiber that a scheduler runs cannot make another scheduler" if Fiber.current_scheduler
 
       super
       @failure = @tasks = nil
       @interrupted = @closed = false
     end
 
-    # Runs the block, if there is one, in a fiber. Returns its value when no fiber waits any more, or raises the first
-    # error that no fiber rescued.
+    # Runs the block in a fiber, and all fibers until none waits. Without a block, it runs the fibers that there are.
+    #
+    # @return [Object, nil] the value of the block
+    # @raise [Exception] the first error that no fiber rescued
     def run(&block)
       value = nil
       fiber { value = attempt(&block) } if block
@@ -58,8 +67,12 @@ module Carat
       value
     end
 
-    # The hook of `Fiber.schedule`: starts the block, and returns its fiber when it waits for the first time.
-    # Raises SchedulerError when there are as many fibers as the kernel allows.
+    # The hook of `Fiber.schedule`: starts the block in a new fiber, and returns when that waits or ends.
+    #
+    # @param options [Hash] those of `Fiber.new`, such as `storage:`
+    # @return [Fiber]
+    # @raise [SchedulerError] if the scheduler is closed, or the kernel allows no further fiber
+    # @raise [ArgumentError] without a block
     def fiber(**options, &block)
       raise ArgumentError, "a fiber needs a block" unless block
       raise SchedulerError, "this scheduler is closed" if @closed
@@ -67,17 +80,20 @@ module Carat
       new_fiber(**options, &block).tap { |fiber| start(fiber) }
     end
 
-    # The hook of `Fiber.set_scheduler` and of a thread's end: runs what is left. What an interrupt (or `exit`) leaves
-    # behind is ended instead: its `ensure` blocks run, but may wait for nothing.
+    # The hook of `Fiber.set_scheduler` and of the end of a thread: runs the remaining fibers. After an interrupt (or
+    # `exit`) it ends them instead: their `ensure` blocks run, but cannot wait.
+    #
+    # @raise [SchedulerError] inside a fiber that this scheduler runs
     def scheduler_close
-      raise SchedulerError, "a scheduler cannot be replaced by a fiber that it runs" if nested?
+      raise SchedulerError, "a fiber cannot replace the scheduler that runs it" if nested?
 
       run unless @closed || @interrupted
     ensure
       finish unless nested?
     end
 
-    # The hook of `Timeout.timeout`.
+    # The hook of `Timeout.timeout`: raises `exception` with `message` in this fiber when the block takes longer than
+    # `seconds`.
     def timeout_after(seconds, exception, message)
       number = arm_timeout(seconds, exception, message)
       begin
@@ -94,14 +110,14 @@ module Carat
       Fiber.new(blocking: false, **options) { live(&block) }
     end
 
-    # A fiber's life. Errors of one are not the others' concern; those that are meant for the process are.
+    # A fiber's life. An error of one fiber does not end others; what is meant for the process does.
     def live
       yield
     rescue *APPLICATION_ERRORS => e
       fail_with(e)
     rescue Native::Cancelled
       nil
-    rescue Exception # rubocop:disable Lint/RescueException -- it goes on its way
+    rescue Exception # rubocop:disable Lint/RescueException -- it is raised again
       @interrupted = true
       raise
     ensure
@@ -109,7 +125,8 @@ module Carat
       end_transient_tasks
     end
 
-    # The error of the block of `run` is reported too, but for one that is raised at once: all others have ended.
+    # An error of the block of `run` is reported as that of any fiber, unless it is raised at once because all others
+    # have ended.
     def attempt
       yield
     rescue *APPLICATION_ERRORS => e
@@ -119,7 +136,7 @@ module Carat
       nil
     end
 
-    # As an error that ends a thread.
+    # Reports an error as a thread does that ends with it.
     def fail_with(error)
       @failure ||= error
       return unless Thread.current.report_on_exception
@@ -128,7 +145,7 @@ module Carat
            error.full_message(highlight: false))
     end
 
-    # While the loop runs it is not interrupted: a process that is forked meanwhile has fibers of its own to run.
+    # While the loop runs, `@interrupted` stays false: a process that is forked meanwhile has fibers of its own to run.
     def run_to_the_end
       ended = false
       run_fibers

@@ -52,7 +52,7 @@ class FibersTest < Support::IntegrationTest
     lane = seen(server, "/stats").first.fetch("lanes").first
 
     assert_equal [7, 4], lane.values_at("capacity", "running")
-    assert_operator lane["longest_stretch"], :>, 0
+    assert_operator lane["longest_run"], :>, 0
     server.gate.open
     clients.each(&:read_response)
   end

@@ -26,7 +26,7 @@ class NeverblockDocsTest < Support::IntegrationTest
     app = "require \"json\"\nrun ->(_env) { [200, {}, [JSON.generate(#{STATS.strip})]] }"
     lane = JSON.parse(serve(app, config: CONFIG).get.body).first
 
-    assert_equal [1, 64, true], [*lane.values_at("running", "capacity"), lane["longest_stretch"] >= 0]
+    assert_equal [1, 64, true], [*lane.values_at("running", "capacity"), lane["longest_run"] >= 0]
   end
 
   def test_a_thread_does_what_would_block

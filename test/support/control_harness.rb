@@ -16,11 +16,6 @@ module Support
       @buffer = String.new
     end
 
-    # Gives the other end away: the descriptor belongs to whoever wraps it.
-    def release
-      @far.tap { |io| io.autoclose = false }.fileno
-    end
-
     # Sends a frame, with IOs beside it.
     def send_frame(bytes, ios = [])
       rights = ios.empty? ? [] : [Socket::AncillaryData.unix_rights(*ios)]
@@ -45,7 +40,7 @@ module Support
     end
 
     def close
-      [@near, @far].each { |io| io.close unless io.closed? || !io.autoclose? }
+      [@near, @far].each(&:close)
     end
 
     private

@@ -9,7 +9,7 @@ require_relative "wire"
 
 module Carat
   module ::Support
-    # A lane whose other end is the test, in the edge's place.
+    # A lane whose other end is the test, in the edge's slot.
     #
     #   lane = Support::LaneHarness.new(->(env) { [200, {}, [env["PATH_INFO"]]] }).start
     #   lane.request(path: "/x")
@@ -31,9 +31,9 @@ module Carat
         open(release)
       end
 
-      # A place of the lane, for a test that does itself what a worker would.
-      def place
-        @place ||= Native::Place.new(@native)
+      # A slot of the lane, for a test that does itself what a worker would.
+      def slot
+        @slot ||= Native::Slot.new(@native)
       end
 
       # Runs the lane in a thread of its own, where it takes a request at a time.
@@ -154,8 +154,7 @@ module Carat
         @page.truncate(4)
         template = Request::EnvTemplate.new(release: release, capacity: 1, several: false, spool_dir: @spool_dir,
                                             errors: @errors)
-        numbers = [near, @page.dup].map { |io| io.tap { io.autoclose = false }.fileno }
-        @native = Native::Lane.new(*numbers, template.to_h)
+        @native = Native::Lane.new(near, @page.dup, template.to_h)
       end
 
       def read_more

@@ -31,7 +31,7 @@ module Support
     def env_of(release: "2.2.0", **request)
       lane = harness(release: release)
       lane.request(**request)
-      lane.place.take
+      lane.slot.take
     end
   end
 end

@@ -4,7 +4,7 @@ require "test_helper"
 require "support/scheduler_test"
 
 class FiberPoolTest < Support::SchedulerTest
-  def test_a_size_is_a_whole_number_of_places
+  def test_a_size_is_a_whole_number_of_slots
     [0, -1, 1.5, "20", nil].each { |size| assert_raises(ArgumentError) { Carat::FiberPool.new(size) } }
   end
 
@@ -14,7 +14,7 @@ class FiberPoolTest < Support::SchedulerTest
     assert_equal 0, pool.running
   end
 
-  def test_a_job_that_cannot_begin_takes_no_place
+  def test_a_job_that_cannot_begin_takes_no_slot
     pool = Carat::FiberPool.new(1)
     fibers do
       Fiber.scheduler.define_singleton_method(:admit) { raise Carat::SchedulerError, "no room" }
@@ -23,13 +23,13 @@ class FiberPoolTest < Support::SchedulerTest
     assert_equal 0, pool.running
   end
 
-  def test_a_job_that_ends_by_another_exception_frees_its_place
+  def test_a_job_that_ends_by_another_exception_frees_its_slot
     pool = Carat::FiberPool.new(1)
     assert_raises(SystemExit) { fibers { pool.spawn { exit } } }
     assert_equal 0, pool.running
   end
 
-  def test_who_waits_for_a_place_gets_it_in_turn
+  def test_who_waits_for_a_slot_gets_it_in_turn
     seen = []
     fibers do
       pool = Carat::FiberPool.new(1)
@@ -38,7 +38,7 @@ class FiberPoolTest < Support::SchedulerTest
     assert_equal [0, 1, 2, 3, 4], seen
   end
 
-  def test_no_more_jobs_run_at_once_than_there_are_places
+  def test_no_more_jobs_run_at_once_than_there_are_slots
     most = 0
     fibers do
       pool = Carat::FiberPool.new(3)
@@ -57,7 +57,7 @@ class FiberPoolTest < Support::SchedulerTest
     end
   end
 
-  def test_a_drain_that_is_interrupted_takes_no_places
+  def test_a_drain_that_is_interrupted_takes_no_slots
     gate = Queue.new
     fibers do
       pool = Carat::FiberPool.new(4)

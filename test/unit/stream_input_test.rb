@@ -135,21 +135,21 @@ class StreamInputTest < Support::NativeTest
 
   def test_it_ends_with_its_request
     lane, input = open
-    lane.place.answer(200, {}, [])
+    lane.slot.respond(200, {}, [])
     assert_raises(IOError) { input.read(1) }
     lane.request(method: "POST", body: { stream: nil })
-    lane.place.take
+    lane.slot.take
     assert_match(/the request is over/, assert_raises(IOError) { input.read }.message)
   end
 
   def test_it_is_readable_while_its_answer_is_streamed_and_no_longer
     lane, input = open
-    lane.place.open_stream(200, {})
+    lane.slot.open_stream(200, {})
     reader = Thread.new { input.read(3) }
     assert_equal %i[response window], [lane.frame.first, lane.frame.first]
     lane.send_bytes(Support::Wire.chunk(1, "abc"))
     assert_equal "abc", reader.value
-    lane.place.close_stream
+    lane.slot.close_stream
     assert_raises(IOError) { input.read(1) }
   end
 
@@ -171,8 +171,8 @@ class StreamInputTest < Support::NativeTest
     lane.send_bytes(Support::Wire.end(1))
     assert_equal "abc", reader.value
     seen = Array.new(2) do
-      lane.place.answer(200, {}, [])
-      lane.place.take.then { |env| [env["PATH_INFO"], env["rack.input"].read] }
+      lane.slot.respond(200, {}, [])
+      lane.slot.take.then { |env| [env["PATH_INFO"], env["rack.input"].read] }
     end
     assert_equal [["/file", "in a file"], %w[/inline inline]], seen
   end
@@ -183,22 +183,22 @@ class StreamInputTest < Support::NativeTest
     lane.expect(:window)
     lane.send_bytes(Support::Wire.chunk(1, "abc"))
     reader.join
-    lane.place.answer(200, {}, [])
+    lane.slot.respond(200, {}, [])
     lane.send_bytes(Support::Wire.chunk(1, "def") + Support::Wire.end(1))
     lane.request(path: "/next")
-    assert_equal "/next", lane.place.take["PATH_INFO"]
+    assert_equal "/next", lane.slot.take["PATH_INFO"]
   end
 
   def test_an_edge_that_sends_what_it_may_not_is_not_understood
     lane, input = open
-    lane.place.open_stream(200, {})
+    lane.slot.open_stream(200, {})
     asking = Thread.new { input.eof? }
     %i[response window].each { |kind| lane.expect(kind) }
     lane.send_bytes(Support::Wire.chunk(1, "x"))
     asking.join
     send_quarter = proc do
       lane.send_bytes(Support::Wire.chunk(1, "x" * (WINDOW / 4)))
-      lane.place.write("y")
+      lane.slot.write("y")
     end
     3.times(&send_quarter)
     assert_match(/too much ahead/, assert_raises(Carat::Native::LinkError, &send_quarter).message)
@@ -206,8 +206,8 @@ class StreamInputTest < Support::NativeTest
 
   def test_one_thread_may_read_the_body_while_another_writes_the_answer
     lane, input = open
-    lane.place.open_stream(200, {})
-    writer = Thread.new { 8.times { lane.place.write("y" * WINDOW) } }
+    lane.slot.open_stream(200, {})
+    writer = Thread.new { 8.times { lane.slot.write("y" * WINDOW) } }
     reader = Thread.new { input.read }
     lane.expect(:response)
     take_turns(lane)
@@ -219,7 +219,7 @@ class StreamInputTest < Support::NativeTest
     lengths = [5, nil].map do |length|
       lane = harness
       lane.request(method: "POST", body: { stream: length })
-      lane.place.take["CONTENT_LENGTH"]
+      lane.slot.take["CONTENT_LENGTH"]
     end
     assert_equal ["5", nil], lengths
   end
@@ -264,7 +264,7 @@ class StreamInputTest < Support::NativeTest
   def open(release: "3.1.0")
     lane = harness(release: release)
     lane.request(method: "POST", body: { stream: nil })
-    [lane, lane.place.take["rack.input"]]
+    [lane, lane.slot.take["rack.input"]]
   end
 
   # An input of which everything has arrived.

@@ -1,7 +1,7 @@
 //! `Carat::Native::Control`: a mold's or a worker's end of its control socket.
 
 use std::cell::RefCell;
-use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 
 use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
@@ -9,11 +9,11 @@ use carat_wire::control::{
 };
 use carat_wire::{Hello, Kind, SocketKind};
 use magnus::{
-    Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby,
-    Symbol, TypedData, function, gc, method,
+    Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RFile, RModule, RString,
+    Ruby, Symbol, TypedData, Value, function, gc, method,
 };
 
-use crate::io::{Io, borrow};
+use crate::io::{Io, borrow, owned};
 
 /// The socket on which a process and the edge talk about the process itself.
 #[derive(TypedData)]
@@ -47,9 +47,10 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
 }
 
 impl Control {
-    fn new(ruby: &Ruby, socket: RawFd) -> Result<Control, Error> {
+    /// Takes over an IO, the socket, and closes it.
+    fn new(ruby: &Ruby, socket: RFile) -> Result<Control, Error> {
         Ok(Control {
-            io: Io::new(ruby, socket)?,
+            io: Io::take_over(ruby, socket)?,
             session: RefCell::default(),
         })
     }
@@ -149,13 +150,16 @@ impl Control {
     }
 }
 
-/// The message as Ruby sees it; the descriptors belong to Ruby from now on.
+/// The message as Ruby sees it, with an IO for each descriptor.
 fn fork_message(ruby: &Ruby, fork: ForkWorker, descriptors: Vec<OwnedFd>) -> Result<RArray, Error> {
-    let mut numbers = descriptors.into_iter().map(IntoRawFd::into_raw_fd);
-    let control = numbers.next();
+    let ios = ruby.ary_new_capa(descriptors.len());
+    for descriptor in descriptors {
+        ios.push(owned(ruby, descriptor)?)?;
+    }
+    let control: Value = ios.shift()?;
     let lanes = ruby.ary_new_capa(usize::from(fork.lanes));
-    while let (Some(socket), Some(page)) = (numbers.next(), numbers.next()) {
-        lanes.push((socket, page))?;
+    while !ios.is_empty() {
+        lanes.push((ios.shift::<Value>()?, ios.shift::<Value>()?))?;
     }
     let message = ruby.ary_new_capa(5);
     message.push(ruby.to_symbol("fork_worker"))?;

@@ -1,12 +1,14 @@
 //! The Ruby IO around a socket: it owns the descriptor, and waiting goes through it.
 
 use std::cell::{Cell, RefCell, RefMut};
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 use carat_lane::{LinkError, Readiness, Step};
+use magnus::rb_sys::{AsRawValue, protect};
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Error, Ruby, Value, gc, rb_sys::AsRawValue};
-use rb_sys::{rb_io_close, rb_io_wait};
+use magnus::{Error, RFile, Ruby, Value, gc};
+use rb_sys::{rb_io_close, rb_io_descriptor, rb_io_wait};
+use rustix::io::fcntl_dupfd_cloexec;
 
 use crate::error;
 
@@ -18,16 +20,21 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// Wraps an open descriptor; it belongs to the new IO from now on.
-    pub(crate) fn new(ruby: &Ruby, descriptor: RawFd) -> Result<Io, Error> {
-        let value: Value = ruby.class_io().funcall("for_fd", (descriptor, "r+b"))?;
-        // The mold's own socket is inherited, and no program that the application starts may hold it.
-        value.funcall::<_, _, Value>("close_on_exec=", (true,))?;
-        Ok(Io {
+    /// Takes over the socket of `given`, an IO that is closed afterwards: nobody else can close the new one.
+    pub(crate) fn take_over(ruby: &Ruby, given: RFile) -> Result<Io, Error> {
+        let number = descriptor(given.as_value())?;
+        // SAFETY: the IO is open, and `given` keeps it alive during this call.
+        let socket = unsafe { BorrowedFd::borrow_raw(number) };
+        // No program that the application starts may hold it.
+        let socket = fcntl_dupfd_cloexec(socket, 0).map_err(|errno| error::link(ruby, errno))?;
+        let value = owned(ruby, socket)?;
+        let io = Io {
             value: value.into(),
-            descriptor,
+            descriptor: descriptor(value)?,
             open: Cell::new(true),
-        })
+        };
+        given.funcall::<_, _, Value>("close", ())?;
+        Ok(io)
     }
 
     /// Whether the socket has not been closed yet.
@@ -51,7 +58,7 @@ impl Io {
         let events = ruby.integer_from_i64(events(readiness)).as_raw();
         let forever = ruby.qnil().as_raw();
         // SAFETY: the arguments are live Ruby objects, and `protect` catches what is raised.
-        magnus::rb_sys::protect(|| unsafe { rb_io_wait(io, events, forever) })?;
+        protect(|| unsafe { rb_io_wait(io, events, forever) })?;
         Ok(())
     }
 
@@ -82,7 +89,7 @@ impl Io {
         if self.open.replace(false) {
             let io = ruby.get_inner(self.value).as_raw();
             // SAFETY: `io` is a live IO, and `protect` catches what is raised.
-            magnus::rb_sys::protect(|| unsafe { rb_io_close(io) })?;
+            protect(|| unsafe { rb_io_close(io) })?;
         }
         Ok(())
     }
@@ -90,6 +97,26 @@ impl Io {
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.value);
     }
+}
+
+/// A new IO that owns the descriptor.
+pub(crate) fn owned(ruby: &Ruby, descriptor: OwnedFd) -> Result<Value, Error> {
+    let io = ruby
+        .class_io()
+        .funcall("for_fd", (descriptor.as_raw_fd(), "r+b"))?;
+    let _ = descriptor.into_raw_fd(); // it belongs to the IO now
+    Ok(io)
+}
+
+/// The number of an IO's descriptor; raises an `IOError` when it is closed.
+pub(crate) fn descriptor(io: Value) -> Result<RawFd, Error> {
+    let mut number = -1;
+    protect(|| {
+        // SAFETY: `io` is live, and `protect` catches what is raised.
+        number = unsafe { rb_io_descriptor(io.as_raw()) };
+        rb_sys::Qnil.into()
+    })?;
+    Ok(number)
 }
 
 /// As `rb_io_wait` numbers it.

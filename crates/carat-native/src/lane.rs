@@ -1,12 +1,13 @@
 //! `Carat::Native::Lane`: the worker's end of one lane.
 
 use std::cell::{Cell, RefCell};
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::BorrowedFd;
 
 use carat_lane::{HeadEncoder, LaneSession, LinkError, Readiness, Step, WaitFor};
+use magnus::value::ReprValue;
 use magnus::{
-    Class, DataTypeFunctions, Error, Module, Object, RHash, RModule, Ruby, TypedData, function, gc,
-    method,
+    Class, DataTypeFunctions, Error, Module, Object, RFile, RHash, RModule, Ruby, TypedData, Value,
+    function, gc, method,
 };
 use rustix::net::{Shutdown, shutdown};
 
@@ -46,7 +47,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("hello", method!(Lane::hello, 2))?;
     class.define_method("idle", method!(Lane::idle, 0))?;
     class.define_method("give_way", method!(Lane::give_way, 1))?;
-    class.define_method("await_vacancy", method!(Lane::await_slot_demand, 0))?;
+    class.define_method("await_slot_demand", method!(Lane::await_slot_demand, 0))?;
     class.define_method("flush", method!(Lane::flush, 0))?;
     class.define_method("drain", method!(Lane::drain, 0))?;
     class.define_method("leave", method!(Lane::leave, 0))?;
@@ -54,19 +55,21 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
 }
 
 impl Lane {
-    fn new(ruby: &Ruby, socket: RawFd, page: RawFd, options: RHash) -> Result<Lane, Error> {
-        // SAFETY: the mold has received this descriptor for this lane, and nobody else owns it.
-        let page = unsafe { OwnedFd::from_raw_fd(page) };
-        Ok(Lane {
-            io: Io::new(ruby, socket)?,
-            page: MappedPage::map(&page).map_err(|failure| error::link(ruby, failure))?,
+    /// Takes over two IOs, the socket and the page, and closes them. The options are those of `Request::EnvTemplate`.
+    fn new(ruby: &Ruby, socket: RFile, page: RFile, options: RHash) -> Result<Lane, Error> {
+        let splits_lines = options.fetch(ruby.to_symbol("split"))?;
+        let lane = Lane {
+            page: MappedPage::map(ruby, page)?,
+            io: Io::take_over(ruby, socket)?,
             template: EnvTemplate::from_options(ruby, options)?,
             turns: Turns::default(),
             capacity: Cell::new(0),
             slots: Cell::new(0),
             session: RefCell::default(),
-            head: RefCell::new(HeadEncoder::new(options.fetch(ruby.to_symbol("split"))?)),
-        })
+            head: RefCell::new(HeadEncoder::new(splits_lines)),
+        };
+        page.funcall::<_, _, Value>("close", ())?;
+        Ok(lane)
     }
 
     /// Greets the edge. `capacity` is how many requests the lane takes at once, `is_shared` whether fibers of one thread

@@ -1,11 +1,17 @@
 //! The worker's mapping of the page on which a lane and the edge agree which requests have begun.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::BorrowedFd;
+use std::ptr;
 use std::sync::atomic::AtomicU32;
-use std::{io, ptr};
 
 use carat_wire::Page;
+use magnus::value::ReprValue;
+use magnus::{Error, RFile, Ruby};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::error;
+use crate::io::descriptor;
 
 const WORD_BYTES: usize = size_of::<AtomicU32>();
 
@@ -18,8 +24,14 @@ pub(crate) struct MappedPage {
 unsafe impl Send for MappedPage {}
 
 impl MappedPage {
-    /// Maps the page; the descriptor is not needed afterwards.
-    pub(crate) fn map(descriptor: &OwnedFd) -> io::Result<MappedPage> {
+    /// Maps the page that this IO has open. The IO is not needed afterwards.
+    pub(crate) fn map(ruby: &Ruby, page: RFile) -> Result<MappedPage, Error> {
+        // SAFETY: the IO is open, and `page` keeps it alive during this call.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor(page.as_value())?) };
+        MappedPage::map_descriptor(descriptor).map_err(|errno| error::link(ruby, errno))
+    }
+
+    fn map_descriptor(descriptor: BorrowedFd<'_>) -> Result<MappedPage, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new shared mapping at an address of the kernel's choice aliases no Rust object.
         let address = unsafe {

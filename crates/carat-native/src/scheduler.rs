@@ -69,11 +69,11 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("fiber_interrupt", method!(Scheduler::interrupt, 2))?;
     class.define_method("arm_timeout", method!(Scheduler::arm_timeout, -1))?;
     class.define_method("disarm_timeout", method!(Scheduler::disarm_timeout, 1))?;
-    class.define_method("longest_stretch", method!(Scheduler::longest_stretch, 0))?;
+    class.define_method("longest_run", method!(Scheduler::longest_run, 0))?;
     class.define_method("woken", method!(Scheduler::woken, 0))?;
-    class.define_method("close_stretch", method!(Scheduler::close_stretch, 0))?;
-    class.define_method("limit_stretches", method!(Scheduler::limit_stretches, 1))?;
-    class.define_method("next_stretch", method!(Scheduler::next_stretch, 0))?;
+    class.define_method("end_run", method!(Scheduler::end_run, 0))?;
+    class.define_method("limit_runs", method!(Scheduler::limit_runs, 1))?;
+    class.define_method("next_long_run", method!(Scheduler::next_long_run, 0))?;
     readiness::define(class)?;
     bytes::define(ruby, class)
 }
@@ -195,7 +195,7 @@ impl Scheduler {
     }
 
     /// How many seconds a fiber has run at most without giving way; any thread may ask.
-    fn longest_stretch(&self) -> f64 {
+    fn longest_run(&self) -> f64 {
         self.core.runs().longest().as_secs_f64()
     }
 
@@ -204,32 +204,32 @@ impl Scheduler {
         self.core.state().woken()
     }
 
-    /// Ends the stretch of the fiber that runs and begins another; reports it if it was too long.
-    fn close_stretch(scheduler: Obj<Scheduler>) -> Result<(), Error> {
+    /// Ends the run of the fiber that runs and begins another; reports it if it was too long.
+    fn end_run(scheduler: Obj<Scheduler>) -> Result<(), Error> {
         let fiber = core::current();
-        let Some(stretch) = scheduler.core.runs().split(fiber) else {
+        let Some(run) = scheduler.core.runs().split(fiber) else {
             return Ok(());
         };
         // SAFETY: this is the fiber that runs.
         let fiber = unsafe { Value::from_raw(fiber) };
-        let seconds = stretch.as_secs_f64();
-        scheduler.funcall::<_, _, Value>("report_stretch", (fiber, seconds))?;
+        let seconds = run.as_secs_f64();
+        scheduler.funcall::<_, _, Value>("report_long_run", (fiber, seconds))?;
         Ok(())
     }
 
-    /// Has `report_stretches` called from now on when there are stretches that took more than so many seconds.
-    fn limit_stretches(scheduler: Obj<Scheduler>, seconds: Value) -> Result<(), Error> {
+    /// Has `report_long_runs` called from now on when there are runs that took more than so many seconds.
+    fn limit_runs(scheduler: Obj<Scheduler>, seconds: Value) -> Result<(), Error> {
         let limit = limit(seconds)?.unwrap_or(Duration::MAX);
         let watcher = scheduler.as_value().as_raw();
         scheduler.core.runs().watch(limit, watcher);
         Ok(())
     }
 
-    /// The next stretch that was too long, for the fiber that reports them: its fiber and seconds.
-    fn next_stretch(&self) -> Option<(Value, f64)> {
-        let (fiber, stretch) = self.core.runs().next_unreported(core::current())?;
+    /// The next run that was too long, for the fiber that reports them: its fiber and seconds.
+    fn next_long_run(&self) -> Option<(Value, f64)> {
+        let (fiber, run) = self.core.runs().next_unreported(core::current())?;
         // SAFETY: it was marked until now, and this call's stack keeps it.
-        Some((unsafe { Value::from_raw(fiber) }, stretch.as_secs_f64()))
+        Some((unsafe { Value::from_raw(fiber) }, run.as_secs_f64()))
     }
 
     /// The block is over, in time or not.

@@ -1,4 +1,4 @@
-//! `Carat::Native::Place`: one request of a lane at a time. `respond.rs` has the methods that respond to it.
+//! `Carat::Native::Slot`: one request of a lane at a time. `respond.rs` has the methods that respond to it.
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ use crate::lane::Lane;
 
 /// One of the requests that a lane works on at once.
 #[derive(TypedData)]
-#[magnus(class = "Carat::Native::Place", free_immediately, mark, size)]
+#[magnus(class = "Carat::Native::Slot", free_immediately, mark, size)]
 pub(crate) struct Slot {
     lane: Opaque<Obj<Lane>>,
     /// The request that waits for its response.
@@ -47,14 +47,14 @@ impl DataTypeFunctions for Slot {
 
 /// Defines the class.
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
-    let class = native.define_class("Place", ruby.class_object())?;
+    let class = native.define_class("Slot", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_singleton_method("new", function!(Slot::new, 1))?;
     class.define_method("take", method!(Slot::take, 0))?;
     class.define_method("id", method!(Slot::id, 0))?;
-    class.define_method("answer", method!(Slot::respond_inline, 3))?;
-    class.define_method("answer_empty", method!(Slot::respond_empty, 2))?;
-    class.define_method("answer_file", method!(Slot::respond_file, 3))?;
+    class.define_method("respond", method!(Slot::respond_inline, 3))?;
+    class.define_method("respond_empty", method!(Slot::respond_empty, 2))?;
+    class.define_method("respond_file", method!(Slot::respond_file, 3))?;
     class.define_method("head?", method!(Slot::is_head, 0))?;
     class.define_method("pending?", method!(Slot::is_pending, 0))?;
     class.define_method("open_stream", method!(Slot::open_stream, 2))?;

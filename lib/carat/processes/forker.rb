@@ -69,7 +69,7 @@ module Carat
 
       # The worker that never came to life says why it did not.
       def refuse(order, text)
-        control = Native::Control.new(order.take_control)
+        control = Native::Control.new(order.control)
         control.boot_failed(text)
         false
       ensure

@@ -32,7 +32,8 @@ module Carat
       # `words` are those of Flags#words.
       def self.start(words)
         Launch::MoldEnvironment.restore(ENV)
-        role = new(Native::Control.new(Integer(ENV.delete("CARAT_CONTROL_FD"), 10)), words)
+        control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
+        role = new(Native::Control.new(control), words)
         role = role.run while role
       end
 

@@ -57,7 +57,7 @@ module Carat
 
       def boot
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
-        @lanes = @order.lanes.map { |sockets| lane(Native::Lane.new(*sockets, @template.to_h)) }
+        @lanes = @order.lanes.map { |ios| lane(Native::Lane.new(*ios, @template.to_h)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
       rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end

@@ -2,17 +2,12 @@
 
 module Carat
   module Processes
-    # What the edge says when it orders a worker: its number, its generation, and the descriptors of its control socket
-    # and of its lanes, each a pair of a socket and a page.
+    # What the edge orders when it needs a worker: its number, its generation, and IOs: its control socket and, for each
+    # lane, a pair of a socket and a page.
     WorkerOrder = Struct.new(:worker, :generation, :control, :lanes) do
-      # Returns the control socket's descriptor, which is the caller's from now on.
-      def take_control
-        control.tap { self.control = nil }
-      end
-
-      # Closes the descriptors, which the worker has copies of.
+      # Closes the IOs, of which the worker has copies.
       def close
-        [*control, *lanes.flatten].each { |descriptor| IO.for_fd(descriptor).close }
+        [control, *lanes.flatten].each(&:close)
       end
     end
   end

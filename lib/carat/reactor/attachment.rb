@@ -10,7 +10,7 @@ module Carat
 
       attr_reader :direction, :io
 
-      # `direction` is :read or :write.
+      # @param direction [Symbol] `:read` or `:write`
       def initialize(direction, io, callback)
         super(callback)
         @events = EVENTS.fetch(direction) { raise ArgumentError, "neither :read nor :write: #{direction.inspect}" }
@@ -20,7 +20,7 @@ module Carat
 
       private
 
-      # Others have their turn first: of what Ruby has read ahead, the IO is ready at once, and again.
+      # Others run first: an IO whose bytes Ruby has buffered is ready at once, and again.
       def wait
         @scheduler.yield
         @io.wait(@events, nil) unless @over

@@ -2,9 +2,9 @@
 
 module Carat
   class Reactor
-    # The tasks of one run of a reactor: those that are added before it and meanwhile.
+    # The tasks of one run of a reactor: those that are added before the run and during it.
     class Round
-      # The callable, if any, is given the errors of callbacks; without one, the first of them ends the round.
+      # @param on_error [#call, nil] called with each error of a callback; without it, the first error ends the round
       def initialize(on_error)
         @on_error = on_error || method(:fail_with)
         @tasks = {}.compare_by_identity
@@ -13,7 +13,7 @@ module Carat
         @failure = nil
       end
 
-      # Has a task started; any thread may call it. When all have ended, no other is.
+      # Starts a task, unless all tasks have ended. Any thread may call it.
       def add(task)
         @tasks[task] = true
         @begun << task
@@ -21,8 +21,8 @@ module Carat
         @tasks.delete(task)
       end
 
-      # Starts what is added, each task in a fiber, until all have ended, which the block is told of. Whatever ends it
-      # before cancels the tasks.
+      # Runs each task in a fiber until all have ended, and calls the block with each that ends. An exception cancels
+      # the tasks.
       def run(&ended)
         @begun.close if @tasks.empty?
         while (task = @begun.pop)
@@ -34,7 +34,7 @@ module Carat
         stop
       end
 
-      # Cancels all tasks, and those that are added from now on; callbacks that are under way go on.
+      # Cancels all tasks, also those that are added from now on. Callbacks that run are not interrupted.
       def stop
         @stopped = true
         @tasks.each_key.to_a.each(&:cancel)

@@ -4,20 +4,19 @@ require_relative "../application_errors"
 
 module Carat
   class Reactor
-    # Something that waits in a fiber of its own and then calls a block, once or again and again. What it waits for is
-    # what kinds of tasks differ in: `wait` returns when the block is to be called, and raises IOError when it never
-    # will; `repeats?` says whether that is all.
+    # Waits in a fiber of its own and then calls a block, once or repeatedly. Subclasses say what it waits for: `wait`
+    # returns when the block is due, and raises IOError when it never will be; `repeats?` says whether to wait again.
     class Task
       # Raised in the fiber of a task that is cancelled while it waits.
       class Cancelled < StandardError; end
 
-      # `callback` is called with the arguments that `call` is given.
+      # @param callback [Proc] what to call
       def initialize(callback)
         @callback = callback
         @over = @waiting = false
       end
 
-      # Waits and calls, in the fiber that calls this. Errors of the block go to `on_error`.
+      # Waits and calls the block, in the calling fiber. `on_error` is called with errors of the block.
       def run(on_error)
         @fiber = Fiber.current
         @scheduler = Fiber.scheduler
@@ -29,7 +28,7 @@ module Carat
         end
       end
 
-      # The block is not called again; in the thread that runs the task.
+      # Prevents further calls of the block. Only the thread that runs the task may call this.
       def cancel
         @over = true
         @scheduler.fiber_interrupt(@fiber, Cancelled.new) if @waiting
@@ -37,7 +36,7 @@ module Carat
 
       private
 
-      # Whether the block is to be called.
+      # Returns whether to call the block.
       def pause
         return false if @over
 

@@ -4,12 +4,13 @@ require_relative "task"
 
 module Carat
   class Reactor
-    # Calls its block when so many seconds have passed, and, as `every` does, each time they have. A block that takes
-    # longer than that is called again at once, but not for the times that it has missed.
+    # Calls its block after a time, once or repeatedly. A block that takes longer than the period is called again at
+    # once, but not for the times that it has missed.
     class Timer < Task
       def initialize(seconds, callback, repeats: false)
-        raise ArgumentError, "not a time: #{seconds.inspect}" unless seconds.is_a?(Numeric) && seconds >= 0
-        raise ArgumentError, "a period takes time" if repeats && seconds.zero?
+        raise ArgumentError, "not a number of seconds, 0 or more: #{seconds.inspect}" unless
+          seconds.is_a?(Numeric) && seconds >= 0
+        raise ArgumentError, "a period is longer than 0 seconds" if repeats && seconds.zero?
 
         super(callback)
         @seconds = seconds

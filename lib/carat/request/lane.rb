@@ -1,42 +1,42 @@
 # frozen_string_literal: true
 
-require_relative "place"
+require_relative "slot"
 
 module Carat
   module Request
-    # One thread's way of serving: a request at a time.
+    # Serves one request at a time, in one thread.
     class Lane
       # How many requests the lane takes at once.
       CAPACITY = 1
 
-      # `app` is a Rack application, `native` a Native::Lane; the options and the block are those of Place.
+      # `app` is a Rack application, `native` a Native::Lane; the options and the block are those of Slot.
       def initialize(app, native, **options, &fatal)
         @native = native
-        @place = Place.new(app, native, **options, &fatal)
+        @slot = Slot.new(app, native, **options, &fatal)
       end
 
-      # Serves until the edge sends no more. Raises Native::LinkError when the edge is not understood.
+      # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
         @thread = Thread.current
         @native.hello(CAPACITY, false)
-        @place.run
+        @slot.run
       ensure
         @native.leave
       end
 
-      # Takes no more requests; for another thread.
+      # Takes no more requests. Any thread may call it.
       def drain
         @native.drain
       end
 
-      # Where the request stands that the edge knows by this number: an Array of Strings, or nil.
+      # Returns where the request with this id stands, as an Array of Strings, or nil.
       def backtrace(_request_id)
         @thread&.backtrace
       end
 
-      # What it does, as numbers by name.
+      # Returns statistics by name.
       def stats
-        { capacity: CAPACITY, running: @place.request_id ? 1 : 0, served: @place.served }
+        { capacity: CAPACITY, running: @slot.request_id ? 1 : 0, served: @slot.served }
       end
     end
   end

@@ -5,8 +5,8 @@ require_relative "../scheduler"
 
 module Carat
   module Request
-    # Runs the fibers of a lane, and those that the application starts beside its requests. Errors of these are told in
-    # the log, as those of threads are, and end nothing else.
+    # Runs the fibers of a lane, and those that the application starts beside its requests. An error of such a fiber is
+    # logged, as that of a thread is, and ends nothing else.
     class LaneScheduler < Scheduler
       # `errors` is the stream for error reports.
       def initialize(errors)

@@ -35,7 +35,7 @@ module Carat
       # The body is not even begun. A HEAD has the length of an Array, as GET does: RFC 9110, section 9.3.2.
       def send_head(head, body)
         head = head.with_length(body.sum(&:bytesize)) if body.is_a?(Array) && !head.bodiless? && !head.content_length
-        head.offer { |*plain| @native.answer_empty(*plain) }
+        head.offer { |*plain| @native.respond_empty(*plain) }
       end
 
       def send_body(env, head, body)
@@ -58,7 +58,7 @@ module Carat
       end
 
       def send_opened(head, file, length, allows_ranges:)
-        head.offer { |*plain| @native.answer_file(*plain, [file.fileno, 0, length, allows_ranges]) }
+        head.offer { |*plain| @native.respond_file(*plain, [file.fileno, 0, length, allows_ranges]) }
       end
 
       def send_pieces(head, pieces)
@@ -66,7 +66,7 @@ module Carat
         raise Native::InvalidResponse, "the body has #{stranger.class} in it" if stranger
 
         length = pieces.sum(&:bytesize)
-        return head.offer { |*plain| @native.answer(*plain, [*pieces]) } if length <= INLINE_LIMIT
+        return head.offer { |*plain| @native.respond(*plain, [*pieces]) } if length <= INLINE_LIMIT
 
         Spool.open(@spool_dir, pieces) { |file| send_opened(head, file, length, allows_ranges: false) }
       end

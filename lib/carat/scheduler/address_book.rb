@@ -5,20 +5,21 @@ require_relative "../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # Looks names up in threads of their own: the C library's resolver blocks the thread that asks. Those who ask for
-    # the same name at the same time get the same answer.
+    # Looks up names in threads, because the resolver of the C library blocks the calling thread. Fibers that ask for
+    # the same name at the same time share one lookup.
     class AddressBook
-      # How many look-ups run at once; the others wait for their turn.
+      # How many lookups run at once; others wait.
       THREADS_LIMIT = 16
 
       def initialize
         start_over
       end
 
-      # Returns the addresses of a host as Strings, or nil when there are none.
+      # @param name [String] the name of a host
+      # @return [Array<String>, nil] its addresses, or nil when there are none
       def resolve(name)
         start_over unless @pid == Process.pid
-        lookup = @lookups[name] ||= Lookup.new(name, @places)
+        lookup = @lookups[name] ||= Lookup.new(name, @slots)
         lookup.addresses
       ensure
         @lookups.delete(name) if lookup.equal?(@lookups[name])
@@ -26,18 +27,19 @@ module Carat
 
       private
 
-      # What was looked up when the process was forked, its parent goes on with.
+      # After a fork, the lookups under way are the parent's.
       def start_over
         @pid = Process.pid
-        @places = Thread::SizedQueue.new(THREADS_LIMIT)
+        @slots = Thread::SizedQueue.new(THREADS_LIMIT)
         @lookups = {}
       end
 
-      # One look-up, for all who ask before it is over. When the one who began it is interrupted, the next one does it.
+      # One lookup, shared by all fibers that ask before it ends. When the fiber that began it is interrupted, the next
+      # one looks up the name.
       class Lookup
-        def initialize(name, places)
+        def initialize(name, slots)
           @name = name
-          @places = places
+          @slots = slots
           @mutex = Mutex.new
           @found = nil
         end
@@ -48,20 +50,20 @@ module Carat
 
         private
 
-        # An answer cannot be hurried: the thread keeps its place until it comes, even if nobody waits for it any more.
+        # A lookup cannot be cancelled: its thread keeps its slot until the resolver returns.
         def find
-          @places.push(true)
-          begin_look_up.value
+          @slots.push(true)
+          begin_lookup.value
         end
 
-        def begin_look_up
+        def begin_lookup
           Thread.new do
             look_up
           ensure
-            @places.pop
+            @slots.pop
           end
         rescue ThreadError
-          @places.pop
+          @slots.pop
           raise
         end
 

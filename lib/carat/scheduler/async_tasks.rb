@@ -4,9 +4,9 @@ require_relative "../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # What the tasks of the `async` gem (2.x) ask of the scheduler that they find: its own has these methods too.
-    # Async makes the fibers of tasks itself; this scheduler runs them among its others. Nothing of Async is changed,
-    # and nothing is loaded until it asks.
+    # The methods that tasks of the `async` gem (2.x) call on a scheduler; Async's own has them too. Async makes the
+    # fibers of its tasks, and this scheduler runs them among its others. Async is not patched, and nothing is loaded
+    # before it calls.
     module AsyncTasks
       autoload :TaskTree, File.join(__dir__, "task_tree")
       autoload :TaskTimeouts, File.join(__dir__, "task_timeouts")
@@ -17,7 +17,7 @@ module Carat
         @tasks.adopt(task)
       end
 
-      # Lets a fiber run at once, one that is new or in `transfer`; the one that calls goes on when its turn comes.
+      # Runs a fiber at once: a new one, or one in `transfer`. The caller goes on when its turn comes.
       def resume(fiber)
         start(fiber)
       end
@@ -27,23 +27,24 @@ module Carat
         block(nil)
       end
 
-      # Lets a fiber go on when its turn comes; anything else that can `transfer` is told to do so then.
+      # Queues a fiber. Any other object that can `transfer` is called when its turn comes.
       def push(target)
         target.is_a?(Fiber) ? super : push(new_fiber { target.transfer if target.alive? })
       end
 
-      # Raises in another fiber that waits, at once. Without a fiber it is `Kernel#raise`.
+      # Raises at once in another fiber that waits. Without a fiber it is `Kernel#raise`.
       def raise(*arguments, **options)
         fiber, *exception = arguments
         fiber.is_a?(Fiber) ? fiber.raise(*exception, **options) : super
       end
 
-      # Raises in this fiber when the block takes too long. The block may be given an Async::Timeout.
+      # Raises `exception` in this fiber when the block takes longer than `seconds`. A block with a parameter gets an
+      # Async::Timeout.
       def with_timeout(seconds, exception = Async::TimeoutError, message = "execution expired", &)
         TaskTimeouts.new(self, exception, message).during(seconds, &)
       end
 
-      # The share of the last second that this thread has computed: 0 to 1.
+      # @return [Float] the share of the last second that this thread has computed, 0 to 1
       def load
         now = clocks
         @load_since ||= [now.first - 1, now.last]
@@ -53,12 +54,12 @@ module Carat
         share
       end
 
-      # Ends the tasks that nobody waits for (`transient`) when they are all that is left.
+      # Stops the transient tasks when no other is left.
       def end_transient_tasks
         push(@tasks) if @tasks&.only_transient? && waiting <= @tasks.fiber_count
       end
 
-      # Called by Async in a forked process: the tasks are those of its parent.
+      # Called by Async in a forked process, which has none of its parent's tasks.
       def process_fork
         @tasks = nil
       end

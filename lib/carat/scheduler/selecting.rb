@@ -4,25 +4,13 @@ require_relative "../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # `IO.select`: Ruby itself says which of the IOs are ready, their buffers included; waiting is the scheduler's part.
+    # `IO.select`: Ruby says which of the IOs are ready, their buffers included, and the scheduler waits.
     module Selecting
-      # Ruby 3.1 knows no hook for `select`, and no way to run a block as if there were no scheduler.
-      module BeforeHook
-        def select(readable, writable = nil, exceptional = nil, timeout = nil)
-          scheduler = Fiber.current_scheduler
-          return super unless scheduler.is_a?(Scheduler)
-
-          lists = [readable, writable, exceptional]
-          scheduler.select_with(timeout, lists) { super(*lists, 0) }
-        end
-      end
-
       EVENTS = [IO::READABLE, IO::WRITABLE, IO::PRIORITY].freeze
+      private_constant :EVENTS
 
-      if RUBY_VERSION < "3.2"
-        [IO.singleton_class, Kernel.singleton_class].each { |owner| owner.prepend(BeforeHook) }
-        Kernel.prepend(BeforeHook.clone.tap { |hook| hook.send(:private, :select) })
-      else
+      # Before 3.2, Ruby has no hook for it: see Patches::Kernel.
+      if RUBY_VERSION >= "3.2"
         # The hook of `IO.select`.
         def io_select(readable, writable = nil, exceptional = nil, timeout = nil)
           select_with(timeout, [readable, writable, exceptional]) do
@@ -31,7 +19,8 @@ module Carat
         end
       end
 
-      # Asks the block again whenever one of the IOs may be ready.
+      # Calls the block again whenever one of the IOs may be ready, and returns what it found; nil after `timeout`
+      # seconds.
       def select_with(timeout, lists)
         raise ArgumentError, "time interval must not be negative" if timeout&.negative?
 

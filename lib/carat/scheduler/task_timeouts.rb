@@ -5,9 +5,9 @@ require_relative "../native"
 module Carat
   class Scheduler < Native::Scheduler
     module AsyncTasks
-      # The timers of one `with_timeout`, as an Async::Timeout expects them: with its help the block moves the time.
+      # The timers of one `with_timeout`, in the form that an Async::Timeout needs to move the deadline.
       class TaskTimeouts
-        # One timer, at a time in seconds of the monotonic clock.
+        # One timer; `time` is in seconds of the monotonic clock.
         Handle = Struct.new(:scheduler, :number, :time, :block) do
           def cancel!
             scheduler.disarm_timeout(number) if number
@@ -27,7 +27,7 @@ module Carat
           @last = nil
         end
 
-        # Runs the block, which takes so many seconds at most.
+        # Runs the block under a timeout of `seconds`.
         def during(seconds, &block)
           handle = schedule(now + seconds, block)
           block.arity.zero? ? yield : yield(Async::Timeout.new(self, handle))
@@ -39,7 +39,7 @@ module Carat
           Process.clock_gettime(Process::CLOCK_MONOTONIC)
         end
 
-        # A timer for the fiber that runs the block; whoever moves the time may be another one.
+        # Adds a timer for the fiber that runs the block. Another fiber may call it, to move the deadline.
         def schedule(time, block)
           number = @scheduler.arm_timeout(time - now, @exception, @message, @fiber)
           @last = Handle.new(@scheduler, number, time, block)

@@ -5,7 +5,7 @@ require_relative "../native"
 module Carat
   class Scheduler < Native::Scheduler
     module AsyncTasks
-      # The root of a scheduler's tasks. Only a node of Async may be the parent of another one.
+      # The root of a scheduler's tasks. Only an Async node can be the parent of another.
       class TaskTree < Async::Node
         def initialize(scheduler)
           super()
@@ -22,7 +22,7 @@ module Carat
           @scheduler.end_transient_tasks
         end
 
-        # Whether there are tasks, but none that keeps the scheduler running.
+        # Whether there are tasks, all of them transient.
         def only_transient?
           children? && children.finished?
         end
@@ -32,7 +32,7 @@ module Carat
           traverse.count { |node, _| !node.equal?(self) && node.alive? }
         end
 
-        # Tells all tasks to stop, if they still are all that is left. They are not transient from then on.
+        # Stops all tasks, if only transient ones are left. They are not transient from then on.
         def transfer
           children.each(&:stop) if only_transient?
         end

@@ -29,7 +29,7 @@ module Carat
       # Takes and answers in this thread, from requests that have arrived already.
       def objects_per_request(app, release)
         lane = harness(app, release: release)
-        served = Request::Place.new(app, lane.native)
+        served = Request::Slot.new(app, lane.native)
         2.times { lane.send_bytes(requests) }
         serve_some(served)
         lane.native.flush
@@ -40,8 +40,7 @@ module Carat
       end
 
       def requests
-        Array.new(REQUESTS) { |place|
- Support::Wire.request(place + 1, path: "/a", query: "q=1", headers: HEADERS) }.join
+        (1..REQUESTS).map { |id| Support::Wire.request(id, path: "/a", query: "q=1", headers: HEADERS) }.join
       end
 
       def serve_some(served)

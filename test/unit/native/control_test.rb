@@ -8,7 +8,7 @@ module Native
   class ControlTest < Minitest::Test
     def setup
       @edge = Support::ControlHarness.new
-      @control = Carat::Native::Control.new(@edge.release)
+      @control = Carat::Native::Control.new(@edge.far)
     end
 
     def teardown
@@ -44,12 +44,12 @@ module Native
     end
 
     def test_a_worker_comes_with_its_descriptors
-      files = Array.new(5) { File.open(__FILE__) }
+      files = Array.new(5) { File.open(__FILE__, "r+") }
       @edge.send_frame(Support::Wire.fork_worker(7, 1, 2), files)
       kind, worker, generation, control, lanes = @control.receive
       assert_equal [:fork_worker, 7, 1], [kind, worker, generation]
       assert_equal [2, 2], lanes.map(&:size)
-      ios = [control, *lanes.flatten].map { |number| IO.for_fd(number) }
+      ios = [control, *lanes.flatten]
       assert_equal [files.first.stat.ino], ios.map { |io| io.stat.ino }.uniq
       assert(ios.all?(&:close_on_exec?))
     ensure
@@ -81,6 +81,13 @@ module Native
       assert_equal [:drain], waiting.value
     ensure
       trap("USR2", previous)
+    end
+
+    def test_the_socket_is_taken_over
+      assert_predicate @edge.far, :closed?
+      error = assert_raises(IOError) { Carat::Native::Control.new(@edge.far) }
+      assert_equal "closed stream", error.message
+      assert_raises(TypeError) { Carat::Native::Control.new(3) }
     end
 
     def test_a_closed_socket_is_an_io_error

@@ -25,7 +25,7 @@ module Native
 
     def test_files_come_in_their_order_at_their_beginning
       env = harness.then { |lane| take_form(lane, "one", nil, "two") }
-      tempfiles = Array.new(3) { |place| env[FACTORY].call("#{place}.txt", "text/plain") }
+      tempfiles = Array.new(3) { |number| env[FACTORY].call("#{number}.txt", "text/plain") }
 
       assert_equal ["one", "", "two"], tempfiles.map(&:read)
       assert_equal [Carat::FormFile, Tempfile, Carat::FormFile], tempfiles.map(&:class)
@@ -35,7 +35,7 @@ module Native
     def test_the_body_of_a_form_may_be_a_file_too
       lane = harness
       lane.request(file: file(SKELETON), files: [file("one"), nil])
-      env = lane.place.take
+      env = lane.slot.take
 
       assert_equal [SKELETON, SKELETON.bytesize.to_s, "one"],
                    [env["rack.input"].read, env["CONTENT_LENGTH"], env[FACTORY].call("a", nil).read]
@@ -53,7 +53,7 @@ module Native
       lane.request(body: SKELETON, files: [file("recalled")])
       lane.recall(1)
       lane.request(body: SKELETON, files: [file("wanted")])
-      assert_equal "wanted", lane.place.take[FACTORY].call("x", nil).read
+      assert_equal "wanted", lane.slot.take[FACTORY].call("x", nil).read
     end
 
     def test_files_that_nobody_asked_for_are_closed_with_the_request_and_others_are_not
@@ -61,9 +61,9 @@ module Native
       env = take_form(lane, "taken", "left")
       taken = env[FACTORY].call("x", nil)
       left = env[FACTORY].instance_variable_get(:@files).last
-      lane.place.answer(200, {}, [])
+      lane.slot.respond(200, {}, [])
       lane.request
-      lane.place.take
+      lane.slot.take
 
       assert_equal ["taken", true], [taken.read, left.closed?]
     end
@@ -73,7 +73,7 @@ module Native
         lane = harness
         lane.request(body: SKELETON, files: Array.new(20) { file("x") })
         leave_descriptors(5)
-        lane.place.take
+        lane.slot.take
         "nothing"
       rescue Carat::Native::LinkError => e
         e.message
@@ -85,11 +85,11 @@ module Native
 
     def take_form(lane, *texts)
       lane.request(method: "POST", body: SKELETON, files: texts.map { |text| text && file(text) })
-      lane.place.take
+      lane.slot.take
     end
 
     def take(lane)
-      lane.place.take.tap { lane.place.answer(200, {}, []) }
+      lane.slot.take.tap { lane.slot.respond(200, {}, []) }
     end
 
     # An unlinked file with this text, not at its beginning.

@@ -50,7 +50,7 @@ module Carat
 
       def test_control_messages_under_stress
         near, far = UNIXSocket.pair
-        control = Native::Control.new(near.tap { |io| io.autoclose = false }.fileno)
+        control = Native::Control.new(near)
         3.times { |lane| far.write(Support::Wire.ask_stack(lane, 7)) }
         messages = under_stress { Array.new(3) { control.receive } }
         assert_equal [[:ask_stack, 0, 7], [:ask_stack, 1, 7], [:ask_stack, 2, 7]], messages
@@ -62,7 +62,7 @@ module Carat
 
       def traffic
         lane = harness(APP)
-        served = Request::Place.new(APP, lane.native, errors: lane.errors)
+        served = Request::Slot.new(APP, lane.native, errors: lane.errors)
         %w[/inline /list /form /file /each /raises].each do |path|
           lane.request(path: path, method: "POST", body: BODY, headers: { "x-odd" => "odd", "host" => "h" },
                        files: path == "/form" ? [@file] : [])

@@ -55,27 +55,27 @@ module Native
     def test_the_file_is_closed_when_the_next_request_is_taken
       lane = harness
       with_file("x") { |file| lane.request(file: file) }
-      input = lane.place.take["rack.input"]
-      lane.place.answer(200, {}, [])
+      input = lane.slot.take["rack.input"]
+      lane.slot.respond(200, {}, [])
       refute_predicate input, :closed?
       lane.request
-      lane.place.take
+      lane.slot.take
       assert_predicate input, :closed?
     end
 
     def test_an_application_may_close_its_input
       lane = harness
       with_file("x") { |file| lane.request(file: file) }
-      lane.place.take["rack.input"].close
-      lane.place.answer(200, {}, [])
+      lane.slot.take["rack.input"].close
+      lane.slot.respond(200, {}, [])
       lane.request
-      assert_equal "GET", lane.place.take["REQUEST_METHOD"]
+      assert_equal "GET", lane.slot.take["REQUEST_METHOD"]
     end
 
     def test_files_stay_with_their_requests
       lane = harness
       %w[first second third].each { |text| with_file(text) { |file| lane.request(file: file) } }
-      texts = Array.new(3) { lane.place.take["rack.input"].read.tap { lane.place.answer(200, {}, []) } }
+      texts = Array.new(3) { lane.slot.take["rack.input"].read.tap { lane.slot.respond(200, {}, []) } }
       assert_equal %w[first second third], texts
     end
 
@@ -89,7 +89,7 @@ module Native
     def env_of_file(file)
       lane = harness
       lane.request(file: file, method: "POST")
-      lane.place.take
+      lane.slot.take
     end
 
     # Yields an unlinked file with this text, not at its beginning.

@@ -98,10 +98,10 @@ module Native
       lane = harness
       lane.native.hello(1, false)
       3.times { lane.request }
-      3.times do |place|
-        lane.place.take
-        assert_equal place + 1, lane.begun
-        lane.place.answer(200, {}, [])
+      3.times do |number|
+        lane.slot.take
+        assert_equal number + 1, lane.begun
+        lane.slot.respond(200, {}, [])
       end
     end
 
@@ -109,21 +109,21 @@ module Native
       lane = harness
       lane.native.hello(1, false)
       %w[/first /recalled /next].each { |path| lane.request(path: path) }
-      assert_equal "/first", lane.place.take["PATH_INFO"]
+      assert_equal "/first", lane.slot.take["PATH_INFO"]
       lane.recall(2)
-      lane.place.answer(200, {}, [])
-      assert_equal "/next", lane.place.take["PATH_INFO"]
+      lane.slot.respond(200, {}, [])
+      assert_equal "/next", lane.slot.take["PATH_INFO"]
     end
 
     def test_a_malformed_frame_is_an_error
       lane = harness
       lane.send_bytes([2, 16, 0].pack("L<CC"))
-      assert_raises(Carat::Native::LinkError) { lane.place.take }
+      assert_raises(Carat::Native::LinkError) { lane.slot.take }
     end
 
     def test_a_request_may_arrive_byte_by_byte
       lane = harness
-      taken = Thread.new { lane.place.take }
+      taken = Thread.new { lane.slot.take }
       Support::Wire.request(1, path: "/slow", headers: { "x-odd" => "1" }).each_char { |byte| lane.send_bytes(byte) }
       assert_equal %w[/slow 1], taken.value.values_at("PATH_INFO", "HTTP_X_ODD")
     end

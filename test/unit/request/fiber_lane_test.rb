@@ -33,11 +33,11 @@ class FiberLaneTest < Support::FiberLaneTest
     assert_equal %w[/1 /2 /3 /4 /5 /6 /7], order
   end
 
-  def test_requests_that_compute_are_served_by_one_place_though_it_lets_others_have_their_turn
+  def test_requests_that_compute_are_served_by_one_slot_though_it_lets_others_run
     lane = fibers(->(_env) { self.class.compute(0.002) })
     20.times { lane.request }
     20.times { lane.response }
-    assert_operator lane.lane.stats[:places], :<=, 2
+    assert_operator lane.lane.stats[:slots], :<=, 2
   end
 
   def test_answers_leave_before_others_have_their_turn
@@ -171,7 +171,7 @@ class FiberLaneTest < Support::FiberLaneTest
     lane = fibers(->(_env) { FiberLaneTest.compute(0.02) }, stall_warning: 0.01, say: said.method(:push))
     lane.call(path: "/report")
     assert_match(%r{\AGET /report kept the thread for 0\.\d+ s}, said.pop)
-    assert_operator lane.lane.stats[:longest_stretch], :>, 0.01
+    assert_operator lane.lane.stats[:longest_run], :>, 0.01
   end
 
   def test_a_request_that_waits_is_not_named

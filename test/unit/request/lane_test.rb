@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "socket"
+require "tmpdir"
 require "test_helper"
 require "support/native_test"
 
@@ -9,9 +11,19 @@ class LaneTest < Support::NativeTest
 
   def test_requests_are_answered_in_their_order
     lane = serve(->(env) { [200, {}, [env["PATH_INFO"]]] })
-    ids = Array.new(5) { |place| lane.request(path: "/#{place}") }
+    ids = Array.new(5) { |number| lane.request(path: "/#{number}") }
     responses = Array.new(5) { lane.response }
     assert_equal [ids, %w[/0 /1 /2 /3 /4]], [responses.map(&:id), responses.map(&:body)]
+  end
+
+  def test_the_sockets_of_a_lane_are_taken_over
+    ios = [UNIXSocket.pair.first, File.open(Dir.tmpdir, File::RDWR | File::TMPFILE)]
+    options = Carat.const_get(:Request)::EnvTemplate.new(release: "3.0.0", capacity: 1, several: false,
+                                                         spool_dir: Dir.tmpdir, errors: $stderr).to_h
+    assert_raises(TypeError) { Carat::Native::Lane.new(*ios.map(&:fileno), options) }
+    Carat::Native::Lane.new(*ios, options)
+    assert(ios.all?(&:closed?))
+    assert_raises(IOError) { Carat::Native::Lane.new(*ios, options) }
   end
 
   def test_what_the_application_raises_is_answered_and_reported_in_one_block

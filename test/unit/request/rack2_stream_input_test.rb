@@ -30,7 +30,7 @@ module Carat
     def open(release)
       @lane = harness(release: release)
       @lane.request(method: "POST", body: { stream: nil })
-      @lane.place.take
+      @lane.slot.take
     end
 
     def input_of(body)

@@ -55,8 +55,8 @@ module Scheduler
       assert_equal [["127.0.0.1"], 2], [answer, @lookups]
     end
 
-    def test_a_look_up_that_nobody_waits_for_any_more_keeps_its_place_until_it_ends
-      limit = Carat::Scheduler::AddressBook::THREADS_LIMIT
+    def test_a_lookup_keeps_its_slot_until_it_ends_even_if_nobody_waits_for_it
+      limit = Carat::Scheduler.const_get(:AddressBook)::THREADS_LIMIT
       behind_gate do
         (limit * 2).times { |number| give_up("name#{number}.example") }
         assert_equal limit, @lookups
@@ -92,7 +92,7 @@ module Scheduler
     def give_up(name)
       count = @lookups
       fiber = go { assert_raises(KeyError) { resolve(name) } }
-      give_way_until { @lookups > count } if count < Carat::Scheduler::AddressBook::THREADS_LIMIT
+      give_way_until { @lookups > count } if count < Carat::Scheduler.const_get(:AddressBook)::THREADS_LIMIT
       fiber.raise(KeyError)
     end
 
@@ -106,6 +106,6 @@ module Scheduler
     include Stress
 
     # It takes many fibers and threads.
-    undef_method :test_a_look_up_that_nobody_waits_for_any_more_keeps_its_place_until_it_ends
+    undef_method :test_a_lookup_keeps_its_slot_until_it_ends_even_if_nobody_waits_for_it
   end
 end

@@ -45,6 +45,16 @@ module Scheduler
       assert_match(/abandoned.*wait_whatever_comes/m, printed)
     end
 
+    def test_a_new_fiber_is_not_charged_with_the_waits_of_one_that_was_collected
+      reached = 0
+      _, printed = capture_io do
+        cancel_behind do
+          go { hold { 60.times { Fiber.new { wait_in_vain(400) && reached += 1 }.resume && GC.start } } }
+        end
+      end
+      assert_equal [60, ""], [reached, printed]
+    end
+
     def test_the_others_end_when_one_is_abandoned
       ended = []
       capture_io do
@@ -105,6 +115,11 @@ module Scheduler
     end
 
     private
+
+    # Waits, although the scheduler refuses.
+    def wait_in_vain(times)
+      times.times { assert_raises(Carat::Native::Cancelled) { sleep(1) } }
+    end
 
     # Runs the block in a thread that has a scheduler, then ends all that wait.
     def cancel_behind

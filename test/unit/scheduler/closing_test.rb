@@ -27,6 +27,21 @@ module Scheduler
       end
     end
 
+    def test_an_io_is_closed_in_any_ractor
+      program = <<~RUBY
+        require "carat"
+        Carat.run { nil }
+        ractor = Ractor.new do
+          reader, writer = IO.pipe
+          [IO.pipe[0].tap(&:close_read), IO.pipe[1].tap(&:close_write), reader.reopen(writer), writer].each(&:close)
+          reader.closed?
+        end
+        print ractor.respond_to?(:value) ? ractor.value : ractor.take
+      RUBY
+      output = IO.popen([RbConfig.ruby, "-W0", "-Ilib", "-e", program], err: %i[child out], &:read)
+      assert_equal "true", output
+    end
+
     def test_closing_one_end_of_a_process_ends_the_wait_for_it_alone
       fibers do
         process = IO.popen("sleep 1000", "r+")

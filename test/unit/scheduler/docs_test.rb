@@ -35,7 +35,7 @@ module Scheduler
       in_thread { example(3, binding) }
     end
 
-    def test_a_watch_of_stretches
+    def test_a_watch_of_runs
       over = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.2
       output, = capture_io { assert_operator in_thread { example(4, binding) }, :>, 0.05 }
       assert_match(/^ran for 0\.\d+ s: #<Fiber:/, output)

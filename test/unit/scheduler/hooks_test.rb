@@ -157,7 +157,7 @@ module Scheduler
         6.times { gate << true }
       end
       assert_equal 6, threads.uniq.size
-      give_way_until { threads.uniq.count(&:alive?) <= Carat::Scheduler::Crew::IDLE_LIMIT }
+      give_way_until { threads.uniq.count(&:alive?) <= Carat::Scheduler.const_get(:ThreadPool)::IDLE_LIMIT }
     end
 
     def test_a_forked_process_has_threads_of_its_own_for_blocking_operations

@@ -17,11 +17,12 @@ use rb_sys::{
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::core::check_interrupts;
-use super::readiness::{descriptor, own_timeout};
+use super::readiness::own_timeout;
 use super::span::{Direction, File, HERE, Span, is_file, ready_call};
 use super::{Scheduler, limit};
 use crate::error;
 use crate::gvl::{self, Callback};
+use crate::io::descriptor;
 
 /// Most bytes that one system call moves, and so the longest that others wait for a disk.
 const PIECE_LIMIT: usize = 1024 * 1024;

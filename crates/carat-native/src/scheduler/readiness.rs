@@ -9,7 +9,7 @@ use magnus::value::ReprValue;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RClass, Ruby, TryConvert, Value, function, method,
 };
-use rb_sys::{rb_io_descriptor, rb_io_get_write_io};
+use rb_sys::rb_io_get_write_io;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -18,6 +18,7 @@ use super::core::check_interrupts;
 use super::{Scheduler, interval, registry};
 use crate::error;
 use crate::gvl::{self, Callback};
+use crate::io::descriptor;
 
 /// `IO::READABLE`, as `poll` and epoll number it too.
 const READABLE: u16 = 1;
@@ -165,17 +166,6 @@ impl Scheduler {
         scheduler.core.state().close(number);
         ended.map(|_| true)
     }
-}
-
-/// The number of an IO's descriptor; raises an `IOError` when it is closed.
-pub(crate) fn descriptor(io: Value) -> Result<RawFd, Error> {
-    let mut number = -1;
-    protect(|| {
-        // SAFETY: `io` is live, and `protect` catches what is raised.
-        number = unsafe { rb_io_descriptor(io.as_raw()) };
-        rb_sys::Qnil.into()
-    })?;
-    Ok(number)
 }
 
 /// `IO#timeout`, which Ruby has from 3.2 on.

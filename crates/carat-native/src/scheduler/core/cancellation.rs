@@ -1,33 +1,34 @@
-//! The end: nothing waits any more, and whoever tries is refused.
+//! The end of a scheduler: all waits end, and new ones are refused.
 
 use std::collections::HashMap;
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::value::ReprValue;
 use magnus::{Error, Ruby, Value};
-use rb_sys::{VALUE, rb_errinfo, rb_set_errinfo, rb_thread_current};
+use rb_sys::{VALUE, rb_errinfo, rb_obj_id, rb_set_errinfo, rb_thread_current};
 
 use super::{Core, NOBODY, current};
 use crate::error;
 
-/// How many waits of one fiber are refused: its `ensure` blocks may try some, but one that rescues every exception and
-/// waits again would never end.
+/// How many waits of one fiber are refused before it is abandoned. Its `ensure` blocks may try to wait, but a fiber that
+/// rescues every exception and waits again would never end.
 const REFUSALS_LIMIT: u32 = 1000;
 
-/// How often each fiber has been refused.
+/// How often each fiber has been refused, by its object id: a fiber's address belongs to another object when the fiber has
+/// been collected.
 #[derive(Default)]
 pub(super) struct Refusals(HashMap<VALUE, u32>);
 
 impl Refusals {
-    fn count(&mut self, fiber: VALUE) -> u32 {
-        let refusals = self.0.entry(fiber).or_default();
+    fn count(&mut self, fiber_id: VALUE) -> u32 {
+        let refusals = self.0.entry(fiber_id).or_default();
         *refusals = refusals.saturating_add(1);
         *refusals
     }
 }
 
 impl Core {
-    /// Ends all waits, and those that begin from now on, with an exception; then lets the fibers end.
+    /// Ends all waits with an exception, also those that begin from now on, and runs the fibers to their ends.
     pub(crate) fn cancel(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
         // SAFETY: this thread holds the lock.
@@ -36,15 +37,15 @@ impl Core {
         self.state().cancel();
         let ended = self.run(ruby);
         if reason.is_kind_of(ruby.exception_exception()) {
-            // Ruby looks for what has ended the thread when its scheduler has ended.
+            // Ruby asks for the exception that ended the thread after its scheduler has ended.
             // SAFETY: it is an exception, alive on this stack.
             unsafe { rb_set_errinfo(reason.as_raw()) };
         }
         ended
     }
 
-    /// What a turn of the loop came to. A fiber that is not made by us (a task's of the async gem) may end by being
-    /// refused; that is no reason not to see to the others.
+    /// Ignores that a fiber ended because its wait was refused: fibers of others (tasks of the async gem) do not rescue
+    /// that, and it must not end the loop.
     pub(super) fn outlive(&self, ruby: &Ruby, turn: Result<(), Error>) -> Result<(), Error> {
         match turn {
             Err(error) if self.is_cancelled.get() && error::is_cancelled(ruby, &error) => Ok(()),
@@ -52,7 +53,7 @@ impl Core {
         }
     }
 
-    /// Refuses a second thread, and every wait when the scheduler has been cancelled.
+    /// Refuses any thread but the first, and every wait of a scheduler that was cancelled.
     pub(crate) fn admit(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
         if self.is_cancelled.get() {
@@ -79,17 +80,19 @@ impl Core {
 
     fn refuse(&self, ruby: &Ruby) -> Result<(), Error> {
         let (me, home) = (current(), self.home.get());
-        let refusals = self.refusals.borrow_mut().count(me);
+        // SAFETY: this is the fiber that runs. Asking for its id may collect garbage, so nothing is borrowed meanwhile.
+        let id = unsafe { rb_obj_id(me) };
+        let refusals = self.refusals.borrow_mut().count(id);
         if refusals == REFUSALS_LIMIT && home != NOBODY && home != me {
             warn_of(ruby, me)?;
-            // Control does not come back: nobody knows of this fiber any more, and it is collected as it stands.
+            // Control does not return: nothing refers to this fiber any more, and it is collected as it stands.
             self.switch(me, home)?;
         }
         Err(error::cancelled(ruby))
     }
 }
 
-/// Tells where the fiber stands that is abandoned.
+/// Warns where an abandoned fiber stands.
 fn warn_of(ruby: &Ruby, fiber: VALUE) -> Result<(), Error> {
     // SAFETY: this is the fiber that runs.
     let fiber = unsafe { Value::from_raw(fiber) };

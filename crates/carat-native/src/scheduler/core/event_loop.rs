@@ -85,7 +85,7 @@ impl Core {
         let passed = protect(|| unsafe { rb_fiber_transfer(target, 0, ptr::null()) });
         let last = self.running.get();
         if last != me {
-            // It has ended, and the next stretch begins here; unless it has given control, which was measured then.
+            // It has ended, and the next run begins here; unless it has given control, which was measured then.
             self.runs.read();
             self.runs.end(last);
             self.hand_over(me);
@@ -106,7 +106,7 @@ impl Core {
         }
     }
 
-    /// Has stretches reported that were too long, by a fiber of its own.
+    /// Has runs reported that were too long, by a fiber of its own.
     fn report(&self) -> Result<(), Error> {
         let Some(watcher) = self.runs.watcher() else {
             return Ok(());
@@ -117,7 +117,7 @@ impl Core {
         // SAFETY: it is marked as long as it is the watcher.
         let watcher = unsafe { Value::from_raw(watcher) };
         watcher
-            .funcall::<_, _, Value>("report_stretches", ())
+            .funcall::<_, _, Value>("report_long_runs", ())
             .map(|_| ())
     }
 

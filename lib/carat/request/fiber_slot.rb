@@ -1,19 +1,18 @@
 # frozen_string_literal: true
 
-require_relative "place"
+require_relative "slot"
 
 module Carat
   module Request
-    # A place that a fiber has for itself, and keeps as long as nothing of one request is left in the fiber for the
-    # next.
-    class FiberPlace < Place
-      # How many places may wait for a request; more end, and what their fibers held is free.
+    # A slot with a fiber of its own, which it keeps as long as requests leave nothing behind in that fiber.
+    class FiberSlot < Slot
+      # How many slots may be idle. Further ones end, which frees the memory of their fibers.
       IDLE_LIMIT = 32
 
-      # The fiber that it has, once that runs.
+      # The fiber, once it runs.
       attr_reader :fiber
 
-      # `scheduler` is the Scheduler of this thread; the rest is that of Place.
+      # `scheduler` is the Scheduler of this thread; the other parameters are those of Slot.
       def initialize(app, lane, scheduler, **options, &fatal)
         super(app, lane, **options, &fatal)
         @lane = lane
@@ -21,14 +20,14 @@ module Carat
         @used = false
       end
 
-      # As Place#run, but ends before that when there are enough others, or the fiber cannot be used again.
+      # As Slot#run, but also ends when enough others are idle, or when the fiber cannot be reused.
       def run
         @fiber = Fiber.current
         @born_with = variables
         super
       end
 
-      # The verb and the path of the request that it works on; nil between two of them.
+      # The method and the path of the current request; nil between two requests.
       def request
         @env && "#{@env['REQUEST_METHOD']} #{@env['REQUEST_PATH']}"
       end
@@ -39,25 +38,26 @@ module Carat
         super if @lane.idle < IDLE_LIMIT && (!@used || untouched?)
       end
 
-      # Whoever was woken comes before the next request, which might take what it was woken for: a connection of a pool.
+      # Fibers that were woken run before the next request, which might take what they were woken for: a connection of a
+      # pool.
       def serve(env)
         @env = env
         @used = true
         super
-        @scheduler.close_stretch
+        @scheduler.end_run
         @lane.give_way(@scheduler.woken)
       ensure
         @env = nil
       end
 
-      # Whether the application has left nothing where the next request would find it: `Thread.current[]`, `Fiber[]`,
-      # and instance variables, in which Rails keeps its state.
+      # Whether the application has left nothing that the next request would find: in `Thread.current[]`, in `Fiber[]`,
+      # or in instance variables, where Rails keeps its state.
       def untouched?
         Thread.current.keys.empty? && storage.empty? && (@fiber.instance_variables.empty? || as_born?)
       end
 
-      # Gems such as fiber-annotation, which async needs, give every fiber a variable. What is in one that can be
-      # changed may have been.
+      # Gems such as fiber-annotation, which async needs, give every fiber a variable. A value that is not frozen may
+      # have been changed.
       def as_born?
         variables == @born_with && @born_with.each_value.all?(&:frozen?)
       end

@@ -8,29 +8,29 @@ require_relative "../response/error_log"
 
 module Carat
   module Request
-    # Where a lane works on one request at a time: takes it from the edge, calls the application, answers; again.
-    class Place
+    # Serves one request of a lane after another: takes it, calls the application, responds.
+    class Slot
       SORRY = [500, { "content-type" => "text/plain" }.freeze, ["Internal Server Error\n"].freeze].freeze
 
-      # Errors that are the client's doing: the access log tells of them.
+      # Errors that the client causes; the access log has them.
       CLIENT_ERRORS = [Native::ClientGone, IncompleteBody].freeze
 
-      # How many requests it has answered.
+      # How many requests it has responded to.
       attr_reader :served
 
-      # `app` is a Rack application, `lane` a Native::Lane, `errors` the stream for error reports; the block is called
-      # when the application did what the worker should not outlive.
+      # `app` is a Rack application, `lane` a Native::Lane, `errors` the stream for error reports. The block is called
+      # after an error that the worker must not survive.
       def initialize(app, lane, errors: $stderr, spool_dir: "/var/tmp", &fatal)
         @app = app
-        @native = Native::Place.new(lane)
+        @native = Native::Slot.new(lane)
         @fatal = fatal
         @log = Response::ErrorLog.new(errors)
-        @answer = Response::Delivery.new(@native, spool_dir)
+        @delivery = Response::Delivery.new(@native, spool_dir)
         @callbacks = Response::Callbacks.new(@native, @log)
         @served = 0
       end
 
-      # Serves until the edge sends no more. Raises Native::LinkError when the edge is not understood.
+      # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
         while (env = take)
           serve(env)
@@ -39,14 +39,14 @@ module Carat
         leave
       end
 
-      # The number by which the edge knows the request that it works on; nil between two of them.
+      # The id by which the edge knows the current request; nil between two requests.
       def request_id
         @native.id
       end
 
-      # A request never vanishes: Thread#kill may leave one behind.
+      # Closes the slot, and first responds to the request that Thread#kill may have left behind.
       def leave
-        give_up_answer
+        give_up_response
         @native.close
       end
 
@@ -56,8 +56,8 @@ module Carat
         @native.take
       end
 
-      # SystemExit, NoMemoryError and the like end the worker, but not before what it was given is answered: the edge is
-      # asked for an orderly end, and this lane goes on until that comes.
+      # SystemExit, NoMemoryError and the like end the worker, but only after it has responded to its requests: the edge
+      # is asked to drain it, and this lane goes on until then.
       def serve(env)
         call(env)
         @served += 1
@@ -70,7 +70,7 @@ module Carat
 
       def call(env)
         status, headers, body = @app.call(env)
-        @native.answer(status, headers, body) || @answer.deliver(env, status, headers, body)
+        @native.respond(status, headers, body) || @delivery.deliver(env, status, headers, body)
         @callbacks.run(env, status, headers, nil)
       rescue Native::LinkError
         raise
@@ -80,13 +80,13 @@ module Carat
       end
 
       def fail_request(env, error)
-        give_up_answer
+        give_up_response
         @log.add(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
       end
 
-      # What has been answered cannot be taken back, but it can be left incomplete.
-      def give_up_answer
-        @native.pending? ? @native.answer(*SORRY) : @native.abort_stream
+      # A response that has begun cannot be replaced, but it can be left incomplete.
+      def give_up_response
+        @native.pending? ? @native.respond(*SORRY) : @native.abort_stream
       end
     end
   end

@@ -39,8 +39,8 @@ module Native
        [200, %w[a], []], [200, {}, nil], [200, {}, "text"], [200, {}, [1]], [200, {}, Class.new(Array).new],
        [200, {}, [].tap { |array| def array.close; end }], [200, {}, ["x" * 65_537]]].each do |answer|
         lane = taken
-        assert_equal false, lane.place.answer(*answer), answer.inspect
-        assert_predicate lane.place, :pending?
+        assert_equal false, lane.slot.respond(*answer), answer.inspect
+        assert_predicate lane.slot, :pending?
       end
     end
 
@@ -49,15 +49,15 @@ module Native
        [200, { "x" * 2000 => "" }], [200, { "x" => "y" * (1 << 20) }],
        [200, ["x", ""] * 70_000]].each do |status, headers|
         lane = taken
-        assert_raises(Carat::Native::InvalidResponse) { lane.place.answer(status, headers, []) }
-        assert_predicate lane.place, :pending?
+        assert_raises(Carat::Native::InvalidResponse) { lane.slot.respond(status, headers, []) }
+        assert_predicate lane.slot, :pending?
       end
     end
 
     def test_an_answer_without_a_request_is_an_error
       lane = taken
-      lane.place.answer(200, {}, [])
-      assert_raises(Carat::Native::LinkError) { lane.place.answer(200, {}, []) }
+      lane.slot.respond(200, {}, [])
+      assert_raises(Carat::Native::LinkError) { lane.slot.respond(200, {}, []) }
     end
 
     def test_the_largest_body_of_one_frame
@@ -71,8 +71,8 @@ module Native
 
     def test_a_file_is_passed_with_its_part
       lane = taken
-      File.open(__FILE__) { |file| lane.place.answer_file(200, {}, [file.fileno, 2, 6, true]) }
-      lane.place.flush
+      File.open(__FILE__) { |file| lane.slot.respond_file(200, {}, [file.fileno, 2, 6, true]) }
+      lane.slot.flush
       assert_equal({ offset: 2, length: 6, ranges: 1 }, lane.response.body)
       assert_equal "frozen", lane.descriptors.first.pread(6, 2)
     end
@@ -88,14 +88,14 @@ module Native
     def taken(release: "2.2.0", **request)
       lane = harness(release: release)
       lane.request(**request)
-      lane.place.take
+      lane.slot.take
       lane
     end
 
     def answered(status, headers, body, **options)
       lane = taken(**options)
-      assert lane.place.answer(status, headers, body)
-      lane.place.flush
+      assert lane.slot.respond(status, headers, body)
+      lane.slot.flush
       lane.response
     end
   end

@@ -2,8 +2,8 @@
 
 module Carat
   class FiberPool
-    # The places of a pool in one process: a forked one has none of the jobs.
-    class Places
+    # The slots of a pool in one process; a forked process runs none of the jobs.
+    class Slots
       def initialize(size)
         @size = size
         @process = Process.pid
@@ -12,17 +12,17 @@ module Carat
         @draining = Thread::Mutex.new
       end
 
-      # Takes a place; waits for one if all are taken.
+      # Takes a slot, and waits for one if all are taken.
       def take
         @taken.push(true)
       end
 
-      # Gives a place back.
+      # Frees a slot.
       def leave
         @taken.pop
       end
 
-      # Returns when whoever has taken a place, or waits for one, has given it back.
+      # Waits until all have freed their slots that have one, or wait for one.
       def drain
         @draining.synchronize do
           @size.times { take.then { @held += 1 } }
@@ -32,12 +32,12 @@ module Carat
         end
       end
 
-      # How many are taken by jobs.
+      # How many slots jobs have taken.
       def count
         @taken.size - @held
       end
 
-      # Whether they are of this process.
+      # Whether the slots belong to this process.
       def here?
         @process == Process.pid
       end

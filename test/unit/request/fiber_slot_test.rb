@@ -5,30 +5,30 @@ require "minitest/mock"
 require "support/fiber_lane_test"
 
 module Carat
-  class FiberPlaceTest < Support::FiberLaneTest
-    def test_requests_that_do_not_wait_are_served_by_one_place
+  class FiberSlotTest < Support::FiberLaneTest
+    def test_requests_that_do_not_wait_are_served_by_one_slot
       lane = fibers(->(env) { [200, {}, [env["PATH_INFO"]]] })
       50.times { |number| lane.request(path: "/#{number}") }
       assert_equal Array.new(50) { |number| "/#{number}" }, Array.new(50) { lane.response.body }
-      assert_equal [1, 50, 0], lane.lane.stats.values_at(:places, :served, :running)
+      assert_equal [1, 50, 0], lane.lane.stats.values_at(:slots, :served, :running)
     end
 
-    def test_no_more_places_are_opened_than_the_capacity
+    def test_no_more_slots_are_opened_than_the_capacity
       lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] }, capacity: 3)
       5.times { lane.request }
       eventually { @gates[:all].num_waiting == 3 }
-      assert_equal [3, 3], lane.lane.stats.values_at(:places, :running)
+      assert_equal [3, 3], lane.lane.stats.values_at(:slots, :running)
       5.times { @gates[:all] << "go" }
       assert_equal %w[go] * 5, Array.new(5) { lane.response.body }
     end
 
-    def test_places_beyond_those_that_are_kept_end_when_they_are_not_needed
+    def test_slots_beyond_those_that_are_kept_end_when_they_are_not_needed
       lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] }, capacity: 200)
       200.times { lane.request }
       eventually { @gates[:all].num_waiting == 200 }
       200.times { @gates[:all] << "go" }
       200.times { lane.response }
-      eventually { lane.lane.stats[:places] <= Request::FiberPlace::IDLE_LIMIT + 1 }
+      eventually { lane.lane.stats[:slots] <= Request::FiberSlot::IDLE_LIMIT + 1 }
       assert_equal 200, lane.lane.stats[:served]
     end
 

@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+require_relative "../../native"
+
+module Carat
+  class Scheduler < Native::Scheduler
+    module Patches
+      # `sleep`, and so `ConditionVariable#wait`: it returns nil when its limit is reached, which Ruby does not ask a
+      # scheduler for. Before 3.3, Ruby also does not lock the mutex again when an exception ends the sleep.
+      module Mutex
+        def sleep(timeout = nil)
+          scheduler = Fiber.current_scheduler
+          return super unless scheduler.is_a?(Scheduler) && owned?
+
+          began = Process.clock_gettime(Process::CLOCK_REALTIME, :second)
+          woken = scheduler.sleep_unlocked(self, timeout)
+          woken ? Process.clock_gettime(Process::CLOCK_REALTIME, :second) - began : nil
+        end
+      end
+
+      ::Thread::Mutex.prepend(Mutex)
+    end
+
+    # Returns whether something has woken the fiber before `timeout`.
+    def sleep_unlocked(mutex, timeout)
+      mutex.unlock
+      kernel_sleep(*timeout)
+    ensure
+      mutex.lock
+    end
+  end
+end

@@ -36,6 +36,24 @@ class DocsLinksTest < Minitest::Test
     assert_empty PAGES.grep(%r{\Adocs/}) - reached.to_a
   end
 
+  def test_every_page_that_the_code_names_is_there
+    named = Dir.glob("{.ci,bench,crates,exe,ext,lib,script,test}/**/*.{rb,rs,toml,sh}", base: ROOT).flat_map do |file|
+      read(file).scan(%r{\bdocs/[\w./-]+?\.md\b}).map { |page| [file, page] }
+    end
+
+    assert_empty named.reject { |_, page| File.exist?(File.join(ROOT, page)) }
+  end
+
+  # Folders with a slash at their end, files without one.
+  def test_every_path_that_the_maps_name_is_there
+    maps = %w[CONTRIBUTING.md docs/architecture.md docs/code-map.md]
+    named = maps.flat_map do |page|
+      read(page).scan(%r{`((?:bench|crates|examples|ext|lib|script|test)/[\w./-]+)}).flatten.map { |path| [page, path] }
+    end
+
+    assert_empty named.reject { |_, path| File.exist?(File.join(ROOT, path)) }
+  end
+
   private
 
   # Each relative link: the page that has it, the path (empty for the page itself), and the anchor or nil.

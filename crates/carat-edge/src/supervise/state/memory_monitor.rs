@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use carat_policy::{
@@ -6,6 +7,7 @@ use carat_policy::{
 };
 
 use super::reaction::Reaction;
+use crate::supervise::command::MemorySubjects;
 use crate::supervise::event::MemoryReading;
 use crate::supervise::log_line::LogLine;
 
@@ -18,8 +20,9 @@ pub(super) struct MemoryMonitor {
     due: Instant,
     is_reading: bool,
     oom_kills: OomKills,
-    /// When the last reading began.
-    read_at: Option<Instant>,
+    /// The processes of the reading under way, and of the last one.
+    reading: BTreeSet<u32>,
+    read: BTreeSet<u32>,
     /// `None` until the first reading.
     pub(super) totals: Option<MemoryTotals>,
     /// For a worker that exceeds `worker_memory`.
@@ -42,7 +45,8 @@ impl MemoryMonitor {
             due: now,
             is_reading: false,
             oom_kills: OomKills::since(oom_kills),
-            read_at: None,
+            reading: BTreeSet::new(),
+            read: BTreeSet::new(),
             totals: None,
             worker_backoff: ReplacementBackoff::default(),
             budget_backoff: ReplacementBackoff::default(),
@@ -66,7 +70,11 @@ impl MemoryMonitor {
     }
 
     /// A reading begins.
-    pub(super) fn begin_reading(&mut self) {
+    pub(super) fn begin_reading(&mut self, subjects: &MemorySubjects) {
+        let workers = subjects.workers.iter().map(|worker| worker.pid);
+        let molds = subjects.others.iter().copied();
+        let molds = molds.chain(subjects.mold.map(|(_, pid)| pid));
+        self.reading = workers.chain(molds).collect();
         self.is_reading = true;
         self.due += READING;
     }
@@ -83,7 +91,6 @@ impl MemoryMonitor {
             self.budget_backoff.recover(reading.at);
         }
         self.totals = Some(MemoryTotals { budget, used });
-        self.read_at = Some(reading.at);
     }
 
     /// Ends a reading. The next one is due when a worker, or the total, may reach its limit.
@@ -96,13 +103,14 @@ impl MemoryMonitor {
             .totals
             .map(|totals| totals.used.approach(totals.budget.limit));
         let pause = reading_pause(workers.chain(total), reading.took);
+        self.read = std::mem::take(&mut self.reading);
         self.is_reading = false;
         self.due = self.due.min(reading.at + reading.took + pause);
     }
 
-    /// Whether the last reading includes a mold that can fork since then.
-    pub(super) fn includes(&self, ready_since: Option<Instant>) -> bool {
-        ready_since.is_none_or(|since| self.read_at >= Some(since))
+    /// Whether the last reading includes this process.
+    pub(super) fn includes(&self, pid: Option<u32>) -> bool {
+        pid.is_some_and(|pid| self.read.contains(&pid))
     }
 
     /// How many more workers fit beside these: none before the first reading, any number where the kernel does not say.
@@ -172,12 +180,20 @@ mod tests {
         }
     }
 
+    fn nobody() -> MemorySubjects {
+        MemorySubjects {
+            mold: None,
+            workers: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
     #[test]
     fn one_reading_runs_at_a_time_and_the_next_after_the_pause() {
         let now = Instant::now();
         let mut monitor = MemoryMonitor::new(now, 0);
         assert!(monitor.is_due(now));
-        monitor.begin_reading();
+        monitor.begin_reading(&nobody());
         assert!(!monitor.is_due(now + SECOND));
         assert!(!monitor.is_current(now));
         monitor.end_reading(&reading(now), std::iter::empty());
@@ -190,7 +206,7 @@ mod tests {
     fn a_change_during_a_reading_makes_the_next_one_due_at_once() {
         let now = Instant::now();
         let mut monitor = MemoryMonitor::new(now, 0);
-        monitor.begin_reading();
+        monitor.begin_reading(&nobody());
         monitor.hurry(now);
         monitor.end_reading(&reading(now), std::iter::empty());
         assert!(monitor.is_due(now));

@@ -16,6 +16,12 @@ const LEAST_REQUESTS: u64 = 16;
 /// A worker with this many requests will hardly grow.
 const GROWN_REQUESTS: u64 = 100;
 
+/// A process whose memory is unknown.
+const UNREAD: WorkerLoad = WorkerLoad {
+    private: None,
+    is_grown: false,
+};
+
 impl State {
     /// Has the memory of all processes read when it is due.
     pub(super) fn read_memory(&mut self, reaction: &mut Reaction) {
@@ -29,7 +35,7 @@ impl State {
             workers: self.workers.iter().filter_map(subject).collect(),
             others: self.molds.others().filter_map(|mold| mold.pid).collect(),
         };
-        self.memory.begin_reading();
+        self.memory.begin_reading(&subjects);
         reaction.push(Command::ReadMemory(subjects));
     }
 
@@ -51,15 +57,19 @@ impl State {
         }
     }
 
-    /// How many more workers fit. Those that stay may still grow, and those that no reading includes count in full.
+    /// How many more workers fit. Those that stay may still grow, and processes that no reading includes count as one
+    /// worker each.
     pub(super) fn room(&self) -> u32 {
         let mold = self.molds.current.as_ref();
-        if !self.memory.includes(mold.and_then(|mold| mold.ready_since)) {
+        if mold.is_some_and(|mold| mold.is_ready && !self.memory.includes(mold.pid)) {
             return 0;
         }
         let workers = self.workers.iter();
         let reserving = workers.filter(|worker| worker.stays() || worker.memory.is_none());
-        let loads: Vec<WorkerLoad> = reserving.map(Worker::load).collect();
+        let others = self.molds.others();
+        let unread = others.filter(|mold| !self.memory.includes(mold.pid));
+        let unread = unread.map(|_| UNREAD);
+        let loads: Vec<WorkerLoad> = reserving.map(Worker::load).chain(unread).collect();
         self.memory
             .room(&loads, mold.and_then(|mold| mold.anonymous))
     }

@@ -10,7 +10,7 @@ pub(crate) struct Mold {
     pub(super) pid: Option<u32>,
     pub(super) started: Instant,
     /// Since when it can fork.
-    pub(super) ready_since: Option<Instant>,
+    pub(super) is_ready: bool,
     /// Anonymous memory in bytes, when it was last read.
     pub(super) anonymous: Option<u64>,
 }
@@ -21,13 +21,9 @@ impl Mold {
             generation,
             pid,
             started: now,
-            ready_since: None,
+            is_ready: false,
             anonymous: None,
         }
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        self.ready_since.is_some()
     }
 
     /// Adds what identifies the mold to a log line.

@@ -18,7 +18,7 @@ impl State {
     pub(super) fn keep_mold(&mut self, reaction: &mut Reaction) {
         let limit = reaction.limits.boot_timeout;
         if let Some(mold) = &self.molds.current {
-            if !mold.is_ready() && reaction.now.saturating_duration_since(mold.started) > limit {
+            if !mold.is_ready && reaction.now.saturating_duration_since(mold.started) > limit {
                 if let Some(pid) = mold.pid {
                     reaction.push(Command::Kill { pid });
                 }
@@ -45,7 +45,7 @@ impl State {
         let Some(mold) = self.molds.current_mut(generation) else {
             return;
         };
-        mold.ready_since = Some(reaction.now);
+        mold.is_ready = true;
         let boot = reaction.now.saturating_duration_since(mold.started);
         let line = mold.identify(LogLine::info("mold ready"));
         reaction.log(line.milliseconds("boot_ms", boot));
@@ -60,10 +60,7 @@ impl State {
             return self.candidate_closed(reaction);
         }
         let mold = self.molds.current_mut(generation);
-        if let Some(pid) = mold
-            .filter(|mold| mold.is_ready())
-            .and_then(|mold| mold.pid)
-        {
+        if let Some(pid) = mold.filter(|mold| mold.is_ready).and_then(|mold| mold.pid) {
             reaction.push(Command::Kill { pid });
         }
     }
@@ -78,7 +75,7 @@ impl State {
         let killer = if is_oom { " of the OOM killer" } else { "" };
         let cause = format!("{status}{killer}");
         reaction.push(Command::CloseControl(RubyProcess::Mold(mold.generation)));
-        if mold.is_ready() {
+        if mold.is_ready {
             let line = mold.identify(LogLine::error("mold died"));
             reaction.log(line.text("cause", cause));
             self.molds.backoff.fail(reaction.now);

@@ -65,7 +65,7 @@ impl Molds {
 
     /// The current mold if it can fork.
     pub(super) fn ready(&self) -> Option<&Mold> {
-        self.current.as_ref().filter(|mold| mold.is_ready())
+        self.current.as_ref().filter(|mold| mold.is_ready)
     }
 
     /// The current mold if it has this generation.

@@ -111,7 +111,7 @@ impl State {
             return;
         };
         reaction.push(Command::CloseLanes(worker.id));
-        mold.ready_since = Some(reaction.now);
+        mold.is_ready = true;
         self.refork.oldest_generation = mold.generation;
         let private = self.refork.promoted_private.take().unwrap_or_default();
         self.refork.reforks.succeeded(reaction.now, private);

@@ -19,7 +19,7 @@ impl RunningProcess {
             process: RubyProcess::Mold(mold.generation),
             generation: mold.generation,
             pid: mold.pid?,
-            listens: is_current && mold.is_ready(),
+            listens: is_current && mold.is_ready,
         })
     }
 

@@ -121,7 +121,7 @@ impl State {
         } else {
             last_deadline(stop, reaction)
         };
-        if let Some(mold) = self.molds.current.take_if(|mold| mold.is_ready()) {
+        if let Some(mold) = self.molds.current.take_if(|mold| mold.is_ready) {
             let generation = mold.generation;
             reaction.push(Command::EndWithServer { generation });
             self.molds.leave(mold, LeavingKind::Retired, until);

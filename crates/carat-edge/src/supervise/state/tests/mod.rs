@@ -1,3 +1,12 @@
+//! Sequences of events against the whole state, with plain values: no process, no socket, no clock.
+
+mod ending;
+mod memory;
+mod properties;
+mod reforking;
+mod serving;
+mod world;
+
 use std::time::{Duration, Instant};
 
 use carat_policy::{Elastic, MemoryLimit, WearLimits};
@@ -5,7 +14,7 @@ use carat_policy::{Elastic, MemoryLimit, WearLimits};
 use super::reaction::Reaction;
 use crate::supervise::limits::Limits;
 
-/// Limits that have no effect.
+/// Limits that have no effect, and one worker.
 pub(super) fn limits() -> Limits {
     const HOUR: Duration = Duration::from_secs(3600);
     Limits {
@@ -27,6 +36,14 @@ pub(super) fn limits() -> Limits {
         request_timeout: Duration::from_secs(60),
         shutdown_timeout: Duration::from_secs(30),
     }
+}
+
+/// Limits of a server with this many workers.
+pub(super) fn fixed(workers: u32) -> Limits {
+    let mut limits = limits();
+    limits.elastic.min = workers;
+    limits.elastic.max = workers;
+    limits
 }
 
 pub(super) fn reaction() -> Reaction {

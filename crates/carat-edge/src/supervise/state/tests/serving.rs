@@ -1,0 +1,218 @@
+//! Boots, deaths and the number of workers.
+
+use std::time::Duration;
+
+use carat_policy::ReforkRule;
+
+use super::world::World;
+use super::{fixed, limits};
+use crate::supervise::command::{Command, Outcome};
+use crate::supervise::event::Event;
+use crate::supervise::exit_status::ExitStatus;
+use crate::supervise::ruby_process::RubyProcess;
+
+fn serving(workers: u32) -> World {
+    World::serving(fixed(workers), ReforkRule::Off)
+}
+
+#[test]
+fn the_mold_is_booted_and_forks_the_workers_that_are_wanted() {
+    let mut world = World::new(fixed(3));
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 3);
+    assert_eq!(world.count("mold ready"), 1);
+    let announced = world.commands.iter();
+    let announced = announced.filter(|it| matches!(it, Command::Announce));
+    assert_eq!(announced.count(), 1);
+}
+
+#[test]
+fn the_first_mold_that_cannot_boot_ends_the_server() {
+    let mut world = World::new(fixed(1));
+    world.tick();
+    world.send(Event::BootFailed {
+        process: RubyProcess::Mold(1),
+        cause: "config.ru:1: no such thing".to_owned(),
+    });
+    let failed = Outcome::Failed("config.ru:1: no such thing".to_owned());
+    assert_eq!(world.outcome, Some(failed));
+}
+
+#[test]
+fn a_worker_that_dies_before_its_hello_is_read_is_replaced() {
+    let mut world = World::new(fixed(1));
+    world.tick();
+    world.get_ready(100);
+    let (pid, _) = world.processes.iter().next_back().expect("a worker");
+    let (pid, process) = (*pid, world.processes[pid].process);
+    world.processes.remove(&pid);
+    let status = ExitStatus::Exited(1);
+    world.send(Event::Exited { pid, status });
+    world.send(Event::Hello { process, pid });
+    assert_eq!(world.count("worker died while booting"), 1);
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 1);
+}
+
+#[test]
+fn a_mold_that_does_not_fork_in_time_is_killed() {
+    let mut world = World::new(fixed(1));
+    world.tick();
+    world.get_ready(100);
+    world.wait(Duration::from_secs(61));
+    assert_eq!(world.count("mold does not fork"), 1);
+    assert!(world.commands.contains(&Command::Kill { pid: 100 }));
+}
+
+#[test]
+fn a_cause_counts_also_when_the_lanes_close_first() {
+    let mut world = World::new(fixed(1));
+    world.tick();
+    world.get_ready(100);
+    let (pid, _) = world.processes.iter().next_back().expect("a worker");
+    let pid = *pid;
+    world.say_hello(pid);
+    let worker = world.worker(pid);
+    world.send(Event::LaneLost(worker));
+    world.send(Event::BootFailed {
+        process: RubyProcess::Worker(worker),
+        cause: "no connection".to_owned(),
+    });
+    world.exit(pid, ExitStatus::Exited(1), true);
+    assert_eq!(world.count("worker failed to boot"), 1);
+    assert_eq!(world.count("worker died while booting"), 0);
+}
+
+#[test]
+fn a_mold_that_failed_to_boot_is_not_forgotten_while_it_runs() {
+    let mut world = serving(1);
+    let first = world.mold_pids()[0];
+    world.exit(first, ExitStatus::Exited(1), true);
+    world.wait(Duration::from_secs(1));
+    let second = world.mold_pids()[0];
+    world.send(Event::BootFailed {
+        process: RubyProcess::Mold(2),
+        cause: "no luck".to_owned(),
+    });
+    world.commands.clear();
+    world.wait(Duration::from_secs(3));
+    assert!(world.commands.contains(&Command::Kill { pid: second }));
+}
+
+#[test]
+fn an_elder_mold_is_replaced_while_its_workers_serve() {
+    let mut world = serving(2);
+    let mold = world.mold_pids()[0];
+    world.exit(mold, world.killed(), true);
+    assert_eq!(world.count("mold died"), 1);
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 2);
+    assert_eq!(world.forks(), 0);
+}
+
+#[test]
+fn a_lane_that_ends_lets_the_other_requests_of_its_worker_finish() {
+    let mut world = serving(1);
+    let pid = world.serving_pids()[0];
+    world.process(pid).is_busy = true;
+    world.send(Event::LaneLost(world.worker(pid)));
+    world.tick();
+    assert!(!world.process(pid).is_told_to_end && !world.process(pid).is_killed);
+    world.finish(pid);
+    assert!(world.process(pid).is_told_to_end);
+}
+
+#[test]
+fn a_stuck_worker_reports_its_stack_and_finishes_before_it_is_ended() {
+    let mut world = serving(1);
+    let pid = world.serving_pids()[0];
+    world.process(pid).is_busy = true;
+    world.get_stuck(pid);
+    world.wait(Duration::from_secs(2));
+    assert!(!world.process(pid).is_told_to_end);
+    world.finish(pid);
+    world.tick();
+    assert!(world.commands.contains(&Command::Terminate { pid }));
+}
+
+#[test]
+fn the_last_worker_does_not_end_because_a_missing_one_is_wanted() {
+    let mut limits = limits();
+    limits.elastic.max = 2;
+    limits.worker_idle_timeout = Duration::from_secs(10);
+    limits.elastic.queue_time_target = Duration::from_millis(5);
+    let mut world = World::serving(limits, ReforkRule::Off);
+    let pid = world.serving_pids()[0];
+    // A second one is wanted, and cannot be forked: the mold is dead and does not come back.
+    world.demand.queue_time = Duration::from_millis(20);
+    world.demand.waiting = 9;
+    let mold = world.mold_pids()[0];
+    world.exit(mold, world.killed(), true);
+    world.tick();
+    assert_eq!(world.state.wanted, 2);
+    world.demand.waiting = 0;
+    world.process(pid).idle = Duration::from_secs(20);
+    world.tick();
+    assert_eq!(world.state.wanted, 1);
+    assert_eq!(world.count("fewer workers"), 1);
+    assert_eq!(world.serving_pids(), [pid]);
+}
+
+#[test]
+fn an_idle_worker_ends_only_when_the_others_serve() {
+    let mut limits = limits();
+    limits.elastic.max = 2;
+    limits.worker_idle_timeout = Duration::from_secs(10);
+    limits.elastic.queue_time_target = Duration::from_millis(5);
+    let mut world = World::serving(limits, ReforkRule::Off);
+    world.demand.queue_time = Duration::from_millis(20);
+    world.demand.waiting = 9;
+    world.tick();
+    world.demand.waiting = 0;
+    for pid in world.serving_pids() {
+        world.process(pid).idle = Duration::from_secs(20);
+    }
+    world.tick();
+    assert_eq!(world.count("idle worker ends"), 0, "one is booting");
+    world.settle_for(3);
+    assert_eq!(world.count("idle worker ends"), 1);
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 1);
+}
+
+#[test]
+fn a_worn_worker_serves_until_its_successor_does() {
+    let mut limits = fixed(1);
+    limits.wear.requests = Some(1000);
+    let mut world = World::serving(limits, ReforkRule::Off);
+    let old = world.serving_pids()[0];
+    world.process(old).requests = 1200;
+    world.tick();
+    assert_eq!(world.count("worker will be replaced"), 1);
+    assert_eq!(world.count("worker is replaced"), 0);
+    assert_eq!(world.serving_pids(), [old]);
+    world.settle();
+    assert_eq!(world.count("worker is replaced"), 1);
+    assert!(!world.processes.contains_key(&old));
+}
+
+#[test]
+fn forks_that_fail_together_are_logged_once_and_retried_later() {
+    let mut world = World::new(fixed(3));
+    world.tick();
+    let mold = RubyProcess::Mold(1);
+    let forks = world.state.on(Event::Ready(mold), world.now);
+    let mut workers = forks.iter().filter_map(|it| match it {
+        Command::Fork { worker, .. } => Some(*worker),
+        _ => None,
+    });
+    let worker = workers.next().expect("a fork");
+    let cause = "too many open files".to_owned();
+    world.send(Event::ForkFailed { worker, cause });
+    assert_eq!(world.count("cannot fork a worker"), 1);
+    world.commands.clear();
+    world.tick();
+    assert_eq!(world.forks(), 0);
+    world.wait(Duration::from_secs(1));
+    assert_eq!(world.forks(), 1);
+}

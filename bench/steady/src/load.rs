@@ -55,18 +55,23 @@ impl Load {
             taken: AtomicU32::new(0),
         };
         for option in options {
-            match option.split_once('=') {
-                Some(("requests", number)) => load.requests = number.parse()?,
-                Some(("rate", number)) => {
-                    load.pace = Some(Duration::from_secs(1).div_f64(number.parse()?));
-                }
-                Some(("every", number)) => load.every = number.parse()?,
-                Some(("other", path)) => path.clone_into(&mut load.other),
-                Some(("connections", "close")) => load.is_kept = false,
-                _ => return Err(USAGE.into()),
-            }
+            load.set(option)?;
         }
         Ok(load)
+    }
+
+    fn set(&mut self, option: &str) -> Result<(), Box<dyn Error>> {
+        match option.split_once('=') {
+            Some(("requests", number)) => self.requests = number.parse()?,
+            Some(("rate", number)) => {
+                self.pace = Some(Duration::from_secs(1).div_f64(number.parse()?));
+            }
+            Some(("every", number)) => self.every = number.parse()?,
+            Some(("other", path)) => path.clone_into(&mut self.other),
+            Some(("connections", "close")) => self.is_kept = false,
+            _ => return Err(USAGE.into()),
+        }
+        Ok(())
     }
 
     /// Sends the requests and returns what happened.

@@ -8,21 +8,29 @@ module Bench
     RATE = 100
     CONNECTIONS = 16
     SPARE_SECONDS = 30
+    INTERVAL_SECONDS = 0.05
 
     # A quick run leaks faster, for a shorter time.
     def self.call(spec, options)
       requests, rate = options.quick ? [REQUESTS / 5, RATE * 4] : [REQUESTS, RATE]
       Server.run(spec, File.join(APPS, "leak.ru")) do |server|
-        (bytes, readings), report = WorkerPeak.watch(server, spec.worker_role) do
+        sizes = []
+        report = Repeat.beside(-> { sizes.concat(private_mb(server)) }, every: INTERVAL_SECONDS) do
           SteadyLoad.run(server, "/leak", connections: CONNECTIONS, requests: requests, rate: rate,
                                           seconds: (requests / rate) + SPARE_SECONDS)
         end
         sleep(options.settle)
         { requests: report.requests, failed: report.failed, p99_ms: report.p99_ms || 0, max_ms: report.max_ms || 0,
-          private_mb: Number.mb(bytes), readings: readings, replaced: server.log.count(/will be replaced/),
+          private_mb: sizes.max, readings: sizes.size, replaced: server.log.count(/will be replaced/),
           workers: server.workers.size }
       end
     end
+
+    # Of each worker.
+    def self.private_mb(server)
+      server.members_by_role.fetch("worker", []).map { |member| Number.mb(member.memory.private_bytes) }
+    end
+    private_class_method :private_mb
 
     CASES = [
       Case.new(

@@ -4,6 +4,7 @@ module Bench
   # A server in a memory cgroup, and many requests that allocate.
   module MemoryLimit
     LIMIT_MB = 256
+    INTERVAL_SECONDS = 0.02
 
     def self.call(spec, options)
       Cgroup.make(LIMIT_MB << 20) do |cgroup|
@@ -11,28 +12,17 @@ module Bench
           sleep(options.settle)
           boot = cgroup.anonymous
           edge = server.pids_by_role.fetch(spec.front_role)
-          seconds = options.duration * 2
-          load = SteadyLoad.start(server, "/garbage", connections: options.connections, seconds: seconds)
-          most, workers = watch(cgroup, server, seconds)
-          report = load.finish
+          readings = []
+          report = Repeat.beside(-> { readings << [cgroup.anonymous, server.workers.size] }, every: INTERVAL_SECONDS) do
+            SteadyLoad.run(server, "/garbage", connections: options.connections, seconds: options.duration * 2)
+          end
+          most, workers = readings.transpose.map(&:max)
           { boot_mb: Number.mb(boot), most_mb: Number.mb(most), workers: workers, kills: cgroup.kills,
             edge_lives: server.pids_by_role[spec.front_role] == edge ? 1 : 0, requests: report.requests,
             failed: report.failed }
         end
       end
     end
-
-    # The most anonymous bytes and workers in this time.
-    def self.watch(cgroup, server, seconds)
-      deadline = Bench.now + seconds
-      readings = []
-      while Bench.now < deadline
-        readings << [cgroup.anonymous, server.workers.size]
-        sleep(Server::POLL_SECONDS)
-      end
-      readings.transpose.map(&:max)
-    end
-    private_class_method :watch
 
     CASES = [
       Case.new(

@@ -1,22 +1,14 @@
 # frozen_string_literal: true
 
 module Bench
-  # Reads the PSS of processes every 20 ms in a thread of its own.
+  # The peak of the PSS of some processes.
   class MemorySampler
     INTERVAL_SECONDS = 0.02
 
     # Samples after the first.
     attr_reader :samples
 
-    # Watches the processes while the block runs; returns the sampler and the block's value. pids: role => process ids.
-    def self.watch(pids)
-      sampler = new(pids).start
-      value = yield
-      [sampler.stop, value]
-    ensure
-      sampler&.stop
-    end
-
+    # pids: role => process ids; before: process id => bytes.
     def initialize(pids, before = nil)
       @pids = pids
       @before = before || read
@@ -24,17 +16,8 @@ module Bench
       @samples = 0
     end
 
-    def start
-      @finished = Queue.new
-      @thread = Thread.new { sample_until_finished }
-      self
-    end
-
-    def stop
-      @finished.close
-      @thread.join
-      self
-    end
+    # Reads every 20 ms while the block runs; returns the block's value.
+    def watch(&) = Repeat.beside(-> { add(read) }, every: INTERVAL_SECONDS, &)
 
     # sample: process id => bytes.
     def add(sample)
@@ -50,16 +33,6 @@ module Bench
     end
 
     private
-
-    def sample_until_finished
-      due = Bench.now
-      until @finished.closed?
-        add(read)
-        due = [due + INTERVAL_SECONDS, Bench.now].max
-        wait = due - Bench.now
-        sleep(wait) if wait.positive?
-      end
-    end
 
     # Process id => bytes, without processes that have ended.
     def read

@@ -9,10 +9,11 @@ module Bench
     def self.of(spec, server, settle:, &block)
       sleep(settle)
       pids = server.pids_by_role
-      cpu, disk, begun = usage(pids)
-      memory, value = MemorySampler.watch(pids, &block)
+      memory = MemorySampler.new(pids)
+      cpu, disk, started = usage(pids)
+      value = memory.watch(&block)
       late_cpu, late_disk, ended = usage(pids)
-      new(spec: spec, memory: memory, value: value, seconds: ended - begun, disk_bytes: late_disk - disk,
+      new(spec: spec, memory: memory, value: value, seconds: ended - started, disk_bytes: late_disk - disk,
           cpu: late_cpu.merge(cpu) { |_, late, early| late - early })
     end
 

@@ -34,18 +34,18 @@ class BenchMemorySamplerTest < Minitest::Test
       gets
     RUBY
     child.gets
-    sampler = Bench::MemorySampler.new({ "child" => [child.pid] }).start
-    grow(child, sampler)
+    sampler = Bench::MemorySampler.new({ "child" => [child.pid] })
+    sampler.watch { grow(child, sampler) }
 
-    assert_includes 30..40, sampler.stop.growth_mb("child") # what it shares with other Ruby processes changes, too
+    assert_includes 30..40, sampler.growth_mb("child") # what it shares with other Ruby processes changes, too
   ensure
     child.close
   end
 
   def test_a_process_that_has_gone_does_not_disturb
-    sampler, value = Bench::MemorySampler.watch({ "gone" => [0] }) { "value" }
+    sampler = Bench::MemorySampler.new({ "gone" => [0] })
 
-    assert_equal ["value", 0], [value, sampler.growth_mb("gone")]
+    assert_equal ["value", 0], [sampler.watch { "value" }, sampler.growth_mb("gone")]
   end
 
   private

@@ -52,6 +52,25 @@ class FibersDispatchTest < Support::IntegrationTest
     assert_equal 1, server.log.scan("request timed out").size
   end
 
+  # While a fiber waits for the client of its stream, it reads what arrives for others.
+  def test_a_burst_of_large_bodies_beside_streams_ends_no_worker
+    server = serve(<<~'RUBY', workers: 1, fibers: 1000)
+      piece = "x" * 65_536
+      run(lambda do |env|
+        next [200, {}, Enumerator.new { |out| 100.times { out << piece } }] if env["PATH_INFO"] == "/stream"
+
+        [200, {}, [env["rack.input"].read.bytesize.to_s]]
+      end)
+    RUBY
+    streams = Array.new(4) { ask(server, "GET", "/stream") }
+    streams.each { |client| client.read_exactly(100) }
+    posts = Array.new(600) { ask(server, "POST", "/", body: "x" * 60_000) }
+    streams.each { |client| client.read_exactly(6_000_000) }
+
+    assert_equal ["60000"], posts.map { |client| client.read_response(within: 60).body }.uniq
+    refute_includes server.log, "died"
+  end
+
   def test_what_a_killed_worker_had_begun_is_asked_again_or_refused
     server = start(fibers: 100)
     gets = Array.new(50) { ask(server, "GET", "/gate") }

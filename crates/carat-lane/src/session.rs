@@ -19,7 +19,7 @@ use crate::step::{Readiness, Step};
 /// Responses are sent at the latest when the outbox holds this many bytes.
 const OUTBOX_LIMIT: usize = 64 * 1024;
 
-/// Most bytes of requests that are kept while the one who reads waits for something else. The edge sends few ahead.
+/// Most bytes of requests that are kept while the one who reads waits for something else. The edge stops at half of it.
 const HELD_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The state of one lane.
@@ -31,6 +31,7 @@ pub struct LaneSession {
     pub(crate) in_flight: InFlight,
     /// Requests that arrived while the one who read waited for something else.
     held: VecDeque<Vec<u8>>,
+    held_bytes: usize,
     fairness: Fairness,
     /// Whether somebody waits for the socket, and so is the one to read it.
     pub is_read: bool,
@@ -96,6 +97,7 @@ impl LaneSession {
         with: impl FnOnce(&Request<'_>, Descriptors) -> T,
     ) -> Result<T, LinkError> {
         let held = self.held.pop_front();
+        self.held_bytes -= held.as_ref().map_or(0, Vec::len);
         let payload = match &held {
             Some(payload) => payload,
             None => self
@@ -325,10 +327,10 @@ impl LaneSession {
     fn hold_requests(&mut self) -> Result<(), LinkError> {
         while self.is_request_next()? {
             if let Some(frame) = self.inbox.frames.next()? {
+                self.held_bytes += frame.payload.len();
                 self.held.push_back(frame.payload.to_vec());
             }
-            let held_bytes: usize = self.held.iter().map(Vec::len).sum();
-            if held_bytes > HELD_LIMIT {
+            if self.held_bytes > HELD_LIMIT {
                 return Err(LinkError::TooFarAhead);
             }
         }

@@ -15,6 +15,7 @@ struct Classes {
     incomplete_body: Opaque<ExceptionClass>,
     scheduler: Opaque<ExceptionClass>,
     cancelled: Opaque<ExceptionClass>,
+    forked: Opaque<ExceptionClass>,
 }
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
@@ -38,6 +39,10 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
         // No StandardError: what ends a fiber together with its scheduler is not for the application to rescue.
         cancelled: native
             .define_error("Cancelled", ruby.exception_exception())?
+            .into(),
+        // No StandardError either: the process cannot serve.
+        forked: native
+            .define_error("Forked", ruby.exception_exception())?
             .into(),
     };
     CLASSES.get_or_init(|| classes);
@@ -89,6 +94,14 @@ pub(crate) fn request_over(ruby: &Ruby) -> Error {
 /// The socket was closed on this side.
 pub(crate) fn socket_closed(ruby: &Ruby) -> Error {
     made(ruby.exception_io_error(), "the socket is closed")
+}
+
+/// The socket belongs to the process that this one was forked from.
+pub(crate) fn forked(ruby: &Ruby) -> Error {
+    made(
+        class(ruby, |classes| classes.forked),
+        "the socket belongs to the parent process",
+    )
 }
 
 /// A scheduler is used as it cannot be used.

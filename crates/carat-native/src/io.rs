@@ -10,18 +10,22 @@ use magnus::{Error, RFile, Ruby, Value, gc};
 use rb_sys::{rb_io_close, rb_io_descriptor, rb_io_wait};
 use rustix::io::fcntl_dupfd_cloexec;
 
-use crate::error;
+use crate::{error, fork};
 
 /// A socket that belongs to a Ruby IO.
 pub(crate) struct Io {
     value: Opaque<Value>,
     descriptor: RawFd,
     open: Cell<bool>,
+    /// Of the process that took it over. A process that the application forks has a copy of the descriptor, and would
+    /// speak in the place of its parent.
+    generation: u32,
 }
 
 impl Io {
     /// Takes over the socket of `given`, an IO that is closed afterwards: nobody else can close the new one.
     pub(crate) fn take_over(ruby: &Ruby, given: RFile) -> Result<Io, Error> {
+        fork::watch();
         let number = descriptor(given.as_value())?;
         // SAFETY: the IO is open, and `given` keeps it alive during this call.
         let socket = unsafe { BorrowedFd::borrow_raw(number) };
@@ -32,6 +36,7 @@ impl Io {
             value: value.into(),
             descriptor: descriptor(value)?,
             open: Cell::new(true),
+            generation: fork::generation(),
         };
         given.funcall::<_, _, Value>("close", ())?;
         Ok(io)
@@ -42,10 +47,13 @@ impl Io {
         self.open.get()
     }
 
-    /// The socket, or an `IOError` when it has been closed.
+    /// The socket, an `IOError` when it has been closed, or a `Forked` in a process that was forked since.
     pub(crate) fn socket(&self, ruby: &Ruby) -> Result<BorrowedFd<'_>, Error> {
         if !self.open.get() {
             return Err(error::socket_closed(ruby));
+        }
+        if self.generation != fork::generation() {
+            return Err(error::forked(ruby));
         }
         // SAFETY: the IO owns the descriptor, lives as long as `self` marks it, and is closed by `close` alone.
         Ok(unsafe { BorrowedFd::borrow_raw(self.descriptor) })

@@ -24,6 +24,7 @@ module Carat
         @app = app
         @native = Native::Slot.new(lane)
         @fatal = fatal
+        @errors = errors
         @log = Response::ErrorLog.new(errors)
         @delivery = Response::Delivery.new(@native, spool_dir)
         @callbacks = Response::Callbacks.new(@native, @log)
@@ -64,6 +65,7 @@ module Carat
       rescue Exception => e # rubocop:disable Lint/RescueException
         raise if e.is_a?(Native::LinkError)
 
+        end_fork if e.is_a?(Native::Forked)
         fail_request(env, e)
         @fatal&.call
       end
@@ -82,6 +84,14 @@ module Carat
       def fail_request(env, error)
         give_up_response
         @log.add(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
+      end
+
+      # The application forked this process in the middle of a request, and returned from it in both: only the parent
+      # can respond. Handlers of at_exit are the parent's.
+      def end_fork
+        @errors.write("carat: pid=#{Process.pid}: a process that the application forked returned from its request; " \
+                      "its parent responds, and it ends (use a block, or exit!)\n")
+        exit!(1)
       end
 
       # A response that has begun cannot be replaced, but it can be left incomplete.

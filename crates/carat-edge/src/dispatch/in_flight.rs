@@ -15,6 +15,8 @@ const GAPS_LIMIT: usize = 32;
 #[derive(Debug)]
 pub(super) struct InFlightRequest {
     pub(super) id: u32,
+    /// Bytes that were sent to the worker.
+    bytes: usize,
     /// When the worker could begin it, or when it began to stream its reply.
     pub(super) since: Instant,
     pub(super) stage: RequestStage,
@@ -72,6 +74,8 @@ pub(super) struct InFlightRequests {
     gaps: usize,
     /// The number of the last request.
     last: u64,
+    /// Bytes of all requests together.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -105,16 +109,42 @@ impl InFlightRequests {
         RequestTicket { number, id }
     }
 
-    /// Adds a request under the ticket that was issued last.
-    pub(super) fn add(&mut self, ticket: RequestTicket, exchange: Rc<Exchange>, now: Instant) {
+    /// Adds a request of this many bytes under the ticket that was issued last.
+    pub(super) fn add(
+        &mut self,
+        ticket: RequestTicket,
+        exchange: Rc<Exchange>,
+        bytes: usize,
+        now: Instant,
+    ) {
         let RequestTicket { number, id } = ticket;
         self.last = number;
+        self.bytes += bytes;
         let request = Some(InFlightRequest {
             id,
+            bytes,
             since: now,
             stage: RequestStage::Waiting(exchange),
         });
         self.slots.push_back(InFlightSlot { number, request });
+    }
+
+    /// Bytes of all requests together.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes of the requests after `begun`.
+    pub(super) fn bytes_behind(&self, begun: u32) -> usize {
+        let newest_first = self
+            .slots
+            .iter()
+            .rev()
+            .filter_map(|slot| slot.request.as_ref());
+        newest_first
+            .take_while(|request| is_behind(request.id, begun))
+            .map(|request| request.bytes)
+            .sum()
     }
 
     /// Every request, oldest first.
@@ -145,10 +175,11 @@ impl InFlightRequests {
 
     pub(super) fn remove(&mut self, id: u32) -> Option<InFlightRequest> {
         let slot = self.find(id)?;
-        let request = self.slots[slot].request.take();
+        let request = self.slots[slot].request.take()?;
+        self.bytes -= request.bytes;
         self.gaps += 1;
         self.compact();
-        request
+        Some(request)
     }
 
     /// The oldest request after `begun`.
@@ -167,9 +198,11 @@ impl InFlightRequests {
         self.slots.retain(|slot| match &slot.request {
             Some(InFlightRequest {
                 id,
+                bytes,
                 stage: RequestStage::Waiting(exchange),
                 ..
             }) if is_behind(*id, begun) => {
+                self.bytes -= bytes;
                 back.push(Rc::clone(exchange));
                 false
             }
@@ -181,7 +214,7 @@ impl InFlightRequests {
 
     /// Removes every request, oldest first.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = InFlightRequest> + use<> {
-        self.gaps = 0;
+        (self.gaps, self.bytes) = (0, 0);
         let slots = std::mem::take(&mut self.slots);
         slots.into_iter().filter_map(|slot| slot.request)
     }
@@ -236,7 +269,7 @@ mod tests {
     fn add(requests: &mut InFlightRequests) -> u32 {
         let ticket = requests.ticket();
         let exchange = Rc::new(Exchange::new(Call::plain("GET", "/")));
-        requests.add(ticket, exchange, Instant::now());
+        requests.add(ticket, exchange, 100, Instant::now());
         ticket.id
     }
 

@@ -23,6 +23,10 @@ use crate::exchange::{BodySink, ReplySender};
 /// A lane takes no request while its outbox has this many bytes.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
 
+/// No request is sent to a lane with this many bytes of requests that its worker has not begun. Worker processes keep
+/// up to 16 MiB.
+const AHEAD_LIMIT: usize = 8 * 1024 * 1024;
+
 /// The edge's side of a lane: the requests that one Ruby thread has. With capacity 1 the thread serves
 /// the first of them, and others may wait behind it. With a larger capacity it serves all of them
 /// concurrently, and never gets more.
@@ -136,7 +140,14 @@ impl Lane {
         if is_full {
             self.was_full.set(true);
         }
-        wants && !is_full
+        wants && !is_full && !self.is_far_ahead()
+    }
+
+    /// Whether the worker may have to keep more than `AHEAD_LIMIT` bytes of requests that it has not begun. The page is
+    /// read only when it might.
+    fn is_far_ahead(&self) -> bool {
+        let in_flight = self.in_flight.borrow();
+        in_flight.bytes() >= AHEAD_LIMIT && in_flight.bytes_behind(self.begun()) >= AHEAD_LIMIT
     }
 
     /// Whether a lane whose outbox was full takes requests again.
@@ -165,7 +176,11 @@ impl Lane {
     pub(super) fn begin(self: &Rc<Self>, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
         let mut in_flight = self.in_flight.borrow_mut();
         let ticket = in_flight.ticket();
-        encode(&mut self.outbox.borrow_mut(), ticket.id, &exchange.call)?;
+        let mut outbox = self.outbox.borrow_mut();
+        let before = outbox.len();
+        encode(&mut outbox, ticket.id, &exchange.call)?;
+        let bytes = outbox.len() - before;
+        drop(outbox);
         if let Some(body) = exchange.call.body_stream() {
             let (lane, id) = (Rc::clone(self), ticket.id);
             body.connect(Box::new(LaneBodySink { lane, id }));
@@ -173,7 +188,7 @@ impl Lane {
         if ticket.id % RECALL_REFRESH == 0 {
             self.page.refresh_recall()?;
         }
-        in_flight.add(ticket, exchange, now);
+        in_flight.add(ticket, exchange, bytes, now);
         self.usage.begin(now);
         self.wake();
         Ok(())
@@ -364,7 +379,7 @@ impl Lane {
 mod tests {
     use super::*;
     use crate::dispatch::fixture::IgnoringSource;
-    use crate::exchange::{Call, reply_stream};
+    use crate::exchange::{Call, CallBody, reply_stream};
 
     const LIMIT: Duration = Duration::from_secs(1);
 
@@ -395,6 +410,28 @@ mod tests {
             assert_eq!(lane.ids(), [1]);
             assert!(!lane.worker_begins(3));
         }
+    }
+
+    #[test]
+    fn a_worker_need_not_keep_more_than_a_bound_of_what_it_has_not_begun() {
+        const BODY: usize = 64 * 1024;
+        let (lane, now) = (Lane::unshared(1, 1000), Instant::now());
+        for _ in 0..AHEAD_LIMIT / BODY {
+            assert!(lane.has_room(now));
+            let mut call = Call::plain("POST", "/");
+            call.body = CallBody::Inline(vec![0; BODY]);
+            lane.begin(Rc::new(Exchange::new(call)), now)
+                .expect("encoded");
+            lane.outbox.borrow_mut().buffer().clear();
+        }
+        assert!(!lane.has_room(now));
+        lane.worker_begins(1);
+        assert!(lane.has_room(now));
+        assert_eq!(
+            lane.recall().expect("recalled").len(),
+            AHEAD_LIMIT / BODY - 1
+        );
+        assert!(lane.in_flight().bytes() < 2 * BODY);
     }
 
     #[test]

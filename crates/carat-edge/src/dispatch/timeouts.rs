@@ -17,6 +17,8 @@ impl Dispatcher {
     pub(crate) fn tick(&self) {
         self.expire_waiting();
         self.rebalance(Instant::now());
+        // Of what a worker has begun without a response, nobody else tells.
+        self.hand_out(Instant::now());
         self.expire_running();
         let refused = self.refused.take();
         if refused > 0 {

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 module Support
-  # The async gem, where a version is installed that these tests are for: Debian 12 and 13 have 1.30, sid has 2.
+  # The async gem 2, where it is installed: Debian 12 and 13 package 1.30, sid packages 2.
   module AsyncGem
-    # Only errors are printed, not that a task has failed as it was to.
+    # Print only errors, not the tasks that fail as a test expects.
     ENV["CONSOLE_LEVEL"] ||= "error"
 
-    # One sentence that says why there are no tests of it, or nil.
+    # Why it cannot be tested here, in one sentence, or nil.
     def self.obstacle
       @obstacle
     end

@@ -3,12 +3,12 @@
 require "minitest"
 
 module Support
-  # Moves the objects of this process, so that an address that somebody has kept is wrong.
+  # Moves the objects of this process, so that a kept address becomes invalid.
   module Compaction
     module_function
 
-    # The checks of `toward: :empty` move everything that may move, which tells more than one compaction. They can make
-    # the heap larger for that, but would double it each time.
+    # The checks of `toward: :empty` move every movable object, so they find more than one compaction does. They could
+    # enlarge the heap first, but would double it each time.
     def compact
       raise Minitest::Skip, "this Ruby cannot move objects" unless GC.respond_to?(:verify_compaction_references)
 

@@ -4,13 +4,13 @@ require "open3"
 require "zlib"
 
 module Support
-  # Content codings as other programs write and read them.
+  # Content codings, written and read by other programs.
   module ContentCodings
     NAMES = %w[gzip deflate br zstd].freeze
 
     module_function
 
-    # The bytes in these codings, the first applied first.
+    # Applies the codings in their order.
     def encode(plain, *codings, level: nil)
       codings.reduce(plain) { |body, coding| apply(coding, body, level) }
     end
@@ -24,7 +24,7 @@ module Support
       end
     end
 
-    # The bytes without this coding, which must be complete.
+    # Removes the coding. The bytes must be complete.
     def decode(coded, coding)
       case coding
       when "gzip" then Zlib.gunzip(coded)

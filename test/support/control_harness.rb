@@ -8,7 +8,7 @@ module Support
   class ControlHarness
     DEADLINE_SECONDS = 60
 
-    # The other end, for a process that is started or a Native::Control.
+    # The other end, for a child process or a Native::Control.
     attr_reader :far
 
     def initialize
@@ -22,7 +22,7 @@ module Support
       @near.sendmsg(bytes, 0, nil, *rights)
     end
 
-    # The next frame's kind and payload; [nil, nil] at the end.
+    # The kind and payload of the next frame; [nil, nil] at the end of the stream.
     def frame
       size = 4
       until @buffer.bytesize >= size && (size = @buffer.unpack1("L<") + 4) <= @buffer.bytesize
@@ -31,10 +31,10 @@ module Support
       Wire.parse(@buffer.slice!(0, size))
     end
 
-    # The payload of the next frame, which has to be of this kind.
+    # The payload of the next frame, which must be of this kind.
     def expect(kind)
       found, payload = frame
-      raise "#{found.inspect} (#{payload}) came where #{kind.inspect} was expected" unless found == kind
+      raise "#{found.inspect} (#{payload}) came instead of #{kind.inspect}" unless found == kind
 
       payload
     end

@@ -6,27 +6,27 @@ require "tmpdir"
 require_relative "eventually"
 
 module Support
-  # A server program of others that tests talk to. It runs in a directory of its own, as an ordinary user even when the
-  # tests are run by root, and ends with this process, however that ends.
+  # A third-party server that tests talk to. It runs in a temporary directory, as an ordinary user even when root runs
+  # the tests, and ends with this process, however that ends.
   #
-  # A subclass gives `arguments`, `ready?` and, if it has work before the first start, `prepare`.
+  # A subclass defines `arguments`, `ready?`, and, if there is work before the first start, `prepare`.
   class Daemon
-    # The program is missing, or ended instead of becoming ready.
+    # The program is missing, or it ended before it was ready.
     class Failed < StandardError; end
 
-    # Whom root runs the program as: the first of these that there is.
+    # Root runs the program as the first of these users that exists.
     USERS = %w[postgres nobody].freeze
     READY_SECONDS = 60
     LOG = "server.log"
     STARTING = Mutex.new
     private_constant :STARTING
 
-    # @return [String] where its files, its log and its Unix socket are
+    # @return [String] the directory of its files, its log, and its Unix socket
     attr_reader :directory
-    # @return [Integer, nil] of its main process; nil when it has ended
+    # @return [Integer, nil] the pid of its main process; nil when it has ended
     attr_reader :pid
 
-    # The one that the tests of this process share, started when it is asked for first, by whichever fiber or thread.
+    # The instance that the tests of this process share. The first call, from any fiber or thread, starts it.
     def self.shared
       STARTING.synchronize { @shared ||= new.start }
     end
@@ -39,7 +39,7 @@ module Support
       prepare
     end
 
-    # Starts the program, and returns self when it is ready.
+    # Starts the program and returns self when it is ready.
     # @raise [Failed] when it ends first; [Eventually::TooLate] when it is not ready in time
     def start
       @pid = launch_for_good
@@ -53,7 +53,7 @@ module Support
       await("end") { !running? }
     end
 
-    # Ends every connection and starts again on the same files and the same socket.
+    # Ends every connection and restarts with the same files and the same socket.
     def restart
       stop
       start
@@ -65,7 +65,7 @@ module Support
       FileUtils.rm_rf(@directory)
     end
 
-    # Nobody waits for its end: in Ruby 3.1 nobody else could then wait for any child.
+    # Polls, because in Ruby 3.1 a thread that waits for one child keeps others from waiting for any child.
     def running?
       return false unless @pid
 
@@ -76,7 +76,7 @@ module Support
       false
     end
 
-    # What it has written so far.
+    # The log so far.
     def log
       File.read(File.join(@directory, LOG))
     end
@@ -87,23 +87,23 @@ module Support
       Eventually.eventually(within: READY_SECONDS, message: "the #{what} of #{self.class}", &block)
     end
 
-    # Its work before the first start.
+    # Runs once, before the first start.
     def prepare; end
 
-    # Runs a command to its end.
+    # Runs a command and waits for its end.
     def run(*command)
       pid = launch(*command)
       Process.wait2(pid).last.success? or raise Failed, "#{command.first} failed:\n#{log}"
     end
 
-    # Writes a file that nobody else may read.
+    # Writes a file that only its user can read.
     def write(name, content)
       path = File.join(@directory, name)
       File.write(path, content, perm: 0o600)
       FileUtils.chown(user, nil, path) if user
     end
 
-    # The kernel ends the program with the thread that has started it: this one stays as long as the process.
+    # The kernel ends the program with the thread that started it, so this thread lives as long as the process.
     def launch_for_good
       started = Queue.new
       Thread.new { started << launch(*arguments) && sleep }
@@ -116,7 +116,7 @@ module Support
                     chdir: @directory, in: File::NULL, %i[out err] => [File.join(@directory, LOG), "a"])
     end
 
-    # Whom it runs as; nil when this process is not root, and so an ordinary user itself.
+    # The user that the program runs as; nil when this process itself runs as an ordinary user.
     def user
       return unless Process.uid.zero?
 

@@ -4,7 +4,7 @@ require "io/wait"
 require_relative "eventually"
 
 module Support
-  # Reads a socket piece by piece, each piece before a deadline, a point in time as Eventually.now counts it.
+  # Reads a socket piece by piece. Each piece has a deadline, in the time of Eventually.now.
   class DeadlineReader
     READ_BYTES = 64 * 1024
 
@@ -27,7 +27,7 @@ module Support
       take(at + mark.bytesize)
     end
 
-    # Reads exactly this many bytes; what follows stays in the kernel, where the peer notices it.
+    # Reads exactly this many bytes. The rest stays in the kernel, where the peer notices it.
     def read_exactly(bytes, deadline)
       while (missing = bytes - @buffer.bytesize).positive?
         fill(deadline, missing) or raise EOFError, "the connection ended #{missing} bytes too early"
@@ -52,7 +52,7 @@ module Support
       body
     end
 
-    # Waits for the end of the stream; what comes before it stays readable.
+    # Waits for the end of the stream. Bytes that come before it stay readable.
     def reach_end(deadline)
       nil while fill(deadline)
     end
@@ -63,7 +63,7 @@ module Support
       @buffer.slice!(0, bytes)
     end
 
-    # Reads once; nil at the end of the stream. A reset is an end too: the peer may have left bytes of ours unread.
+    # Reads once; nil at the end of the stream. A reset counts as the end: the peer may have left sent bytes unread.
     def fill(deadline, limit = READ_BYTES)
       loop do
         bytes = @socket.read_nonblock([limit, READ_BYTES].min, exception: false)

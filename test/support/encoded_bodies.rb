@@ -3,7 +3,7 @@
 require "uri"
 
 module Support
-  # An application whose answers can be compressed, in every kind of body.
+  # An application with compressible responses of every kind of body.
   module EncodedBodies
     APP = <<~'RUBY'
       require "rack"
@@ -61,12 +61,12 @@ module Support
     LINES = Array.new(200_000) { |n| "line #{n * n}\n" }.join.b.freeze
     PIECES = "#{LINES[0, 3000]}\u00e4\0#{LINES[0, 70_000]}".b.freeze
 
-    # Paths and what they answer.
+    # Response bodies by path.
     ALL = { "/bytes?2000" => LINES[0, 2000], "/bytes?60000" => LINES[0, 60_000], "/bytes?100000" => LINES[0, 100_000],
             "/bytes?500000" => LINES[0, 500_000], "/each" => PIECES, "/callable" => PIECES, "/chunked" => PIECES,
             "/known" => PIECES, "/medium-file" => LINES[0, 50_000], "/large-file" => LINES }.freeze
 
-    # The path of an answer with this status and these headers.
+    # The path of a response with this status and these headers.
     def self.with(**fields)
       "/with?#{URI.encode_www_form(fields)}"
     end

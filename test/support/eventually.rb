@@ -5,16 +5,16 @@ require "minitest"
 module Support
   # Waiting with a deadline: the only place of the test suite that pauses.
   module Eventually
-    # What is to happen at once may take this long on a busy machine. Only tests that fail wait for it.
+    # How long something may take on a busy machine. Only tests that fail wait this long.
     DEADLINE_SECONDS = 60
     PAUSE_SECONDS = 0.01
 
-    # Something did not happen in time. No Minitest::Assertion: minitest counts none of its subclasses as a failure.
+    # Something did not happen in time. No Minitest::Assertion: minitest does not count its subclasses as failures.
     class TooLate < StandardError; end
 
     module_function
 
-    # Repeats the block until it is truthy, and returns its value; assertions in it may fail until the deadline.
+    # Repeats the block until it is truthy, and returns its value. Assertions in it may fail until the deadline.
     # @param within [Numeric] seconds
     # @raise [TooLate, Minitest::Assertion] when the deadline passes; the block's own last assertion if it had one
     def eventually(within: DEADLINE_SECONDS, message: "the condition")

@@ -5,7 +5,7 @@ require_relative "eventually"
 require_relative "native_test"
 
 module Support
-  # A test of a lane whose requests run in fibers, and wait for what the test pushes into `@gates`.
+  # A test of a lane whose requests run in fibers and wait for values that the test pushes into `@gates`.
   class FiberLaneTest < NativeTest
     include Eventually
 
@@ -14,7 +14,7 @@ module Support
       @gates = Hash.new { |gates, path| gates[path] = Queue.new }
     end
 
-    # Keeps the thread for itself, and answers.
+    # Computes for some time without a wait, then responds.
     def self.compute(seconds)
       done = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
       nil until Process.clock_gettime(Process::CLOCK_MONOTONIC) > done

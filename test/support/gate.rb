@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Support
-  # An application whose requests wait until the test lets them go, and that notes each request it begins.
+  # An application that holds requests until the test releases them, and records each request that it begins.
   class Gate
-    # Answers every request with the worker's pid; one whose path begins with /gate only when the gate is open.
+    # Responds with the worker's pid; to a path that begins with /gate only when the gate is open.
     APP = <<~'RUBY'
       run(lambda do |env|
         File.write("arrivals", "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]} #{Process.pid}\n", mode: "a")
@@ -18,17 +18,17 @@ module Support
     # One request that the application has begun.
     Arrival = Struct.new(:verb, :path, :pid)
 
-    # @param directory [ServerDirectory] of a server with APP, or with one that treats the two files likewise
+    # @param directory [ServerDirectory] of a server whose application uses the two files as APP does
     def initialize(directory)
       @directory = directory
     end
 
-    # Lets all requests go, those that are still to come included.
+    # Releases all requests, including later ones.
     def open
       @directory.write("gate", "")
     end
 
-    # The requests that the application has begun, in their order.
+    # The requests that the application has begun, in order.
     # @return [Array<Arrival>]
     def arrivals
       @directory.read("arrivals").lines.map do |line|

@@ -5,15 +5,18 @@ require_relative "eventually"
 require_relative "server"
 
 module Support
-  # A test against real servers: ends them afterwards, and shows the log and keeps the directory when it failed.
+  # A test with real servers. It ends them afterwards; when it fails, it prints the log and keeps the directory.
   class IntegrationTest < Minitest::Test
     include Eventually
 
-    # Ends the servers of an interrupted run too, which has no teardown.
+    # An interrupted run has no teardown, so its servers end here.
     def run
       super
     rescue *PASSTHROUGH_EXCEPTIONS
-      @servers&.each(&:destroy)
+      @servers&.each do |server|
+        server.destroy
+        server.directory.remove
+      end
       raise
     end
 
@@ -28,7 +31,7 @@ module Support
 
     private
 
-    # A server that is not started yet; see ServerOptions::DEFAULTS.
+    # A server that has not started; see ServerOptions::DEFAULTS.
     def server(**options)
       Server.new(**options).tap { |server| @servers << server }
     end
@@ -39,12 +42,12 @@ module Support
       server(app: app, **options).start
     end
 
-    # Sends a request on a connection of its own and returns the client, which can read the response later.
+    # Sends a request on a new connection and returns the client, which can read the response later.
     def ask(server, verb, target, **options)
       server.connect.tap { |client| client.request(verb, target, **options) }
     end
 
-    # Waits until so many requests have reached the application, and returns them all.
+    # Waits until `count` requests have reached the application, and returns all of them.
     def await_arrivals(server, count)
       eventually(message: "#{count} arrivals") { server.gate.arrivals.then { |all| all if all.size >= count } }
     end
@@ -54,17 +57,17 @@ module Support
       eventually(message: "a log line like #{pattern.inspect}") { server.log.match(pattern) }
     end
 
-    # Waits until so many workers have become ready since the start.
+    # Waits until `count` workers have become ready since the start.
     def await_workers(server, count)
       eventually(message: "#{count} workers") { server.log.scan("worker ready").size >= count }
     end
 
-    # Lets the edge answer two requests by itself: it has then looked at everything that came before.
+    # Waits until the edge has refused two requests by itself: by then it has seen everything that came before.
     def see_edge_go_round(server)
       2.times { server.connect.write("nonsense\r\n\r\n").read_response }
     end
 
-    # Waits until no process is left in the server's directory.
+    # Waits until no process runs in the server's directory.
     def await_emptiness(server)
       eventually(message: "the end of all processes") { server.processes.empty? }
     end

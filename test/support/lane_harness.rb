@@ -9,7 +9,7 @@ require_relative "wire"
 
 module Carat
   module ::Support
-    # A lane whose other end is the test, in the edge's slot.
+    # A lane with the test at the other end, in place of the edge.
     #
     #   lane = Support::LaneHarness.new(->(env) { [200, {}, [env["PATH_INFO"]]] }).start
     #   lane.request(path: "/x")
@@ -36,12 +36,12 @@ module Carat
         @slot ||= Native::Slot.new(@native)
       end
 
-      # Runs the lane in a thread of its own, where it takes a request at a time.
+      # Runs the lane in a new thread, one request at a time.
       def start
         run(Request::Lane.new(@app, @native, errors: @errors, spool_dir: @spool_dir) { @fatal += 1 })
       end
 
-      # Runs the lane in a thread of its own, whose fibers take up to `capacity` requests at once; the options are those
+      # Runs the lane in a new thread, whose fibers take up to `capacity` requests at once. The options are those
       # of Request::FiberLane.
       def start_fibers(capacity, **options)
         options = { capacity: capacity, stall_warning: 60, say: ->(words) { @errors.puts words },
@@ -49,7 +49,7 @@ module Carat
         run(Request::FiberLane.new(@app, @native, **options) { @fatal += 1 })
       end
 
-      # Sends a request and returns its id; `file` is an IO that travels beside it as its body, `files` are those of a
+      # Sends a request and returns its id. `file` is an IO that carries its body; `files` are the files of a
       # form, nil for one that is left in the body.
       def request(file: nil, files: [], **request)
         travelling = [file, *files].compact
@@ -65,7 +65,7 @@ module Carat
         @socket.write(bytes)
       end
 
-      # The next response, whatever its request.
+      # The next response, to any request.
       def response
         Wire.response(expect(:response))
       end
@@ -76,7 +76,7 @@ module Carat
         response
       end
 
-      # The payload of the next frame, which has to be of this kind.
+      # The payload of the next frame, which must be of this kind.
       def expect(kind)
         found, payload = frame
         raise "#{found.inspect} came where #{kind.inspect} was expected" unless found == kind
@@ -84,7 +84,7 @@ module Carat
         payload
       end
 
-      # The data of all chunks up to the frame that ends the stream, and the kind of that.
+      # The data of all chunks up to the frame that ends the stream, and the kind of that frame.
       def stream(windows: nil)
         data = +""
         loop do
@@ -96,7 +96,7 @@ module Carat
         end
       end
 
-      # The next frame's kind and payload; [nil, nil] at the end.
+      # The kind and payload of the next frame; [nil, nil] at the end of the stream.
       def frame
         size = 4
         read_more until @closed || @buffer.bytesize >= size && (size = @buffer.unpack1("L<") + 4) <= @buffer.bytesize
@@ -108,7 +108,7 @@ module Carat
         @buffer.empty? && @socket.wait_readable(seconds).nil?
       end
 
-      # The id that the lane has begun last.
+      # The id of the request that the lane began last.
       def begun
         @page.pread(4, 0).unpack1("L<")
       end
@@ -118,7 +118,7 @@ module Carat
         @page.pwrite([id].pack("L<"), 4)
       end
 
-      # Ends the lane and waits for its thread.
+      # Drains the lane and waits for its thread.
       def finish
         @native.drain
         join
@@ -128,7 +128,7 @@ module Carat
         raise "the lane does not end" unless @thread.join(DEADLINE_SECONDS)
       end
 
-      # The edge goes away.
+      # Closes the edge's end.
       def disconnect
         @socket.close
       end

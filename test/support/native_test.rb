@@ -5,7 +5,7 @@ require "carat/native"
 require_relative "lane_harness"
 
 module Support
-  # A test that stands at the other end of a lane.
+  # A test at the other end of a lane.
   class NativeTest < Minitest::Test
     def setup
       @harnesses = []
@@ -17,7 +17,7 @@ module Support
 
     private
 
-    # A lane that nobody serves yet.
+    # A lane that no thread serves yet.
     def harness(app = nil, **options)
       LaneHarness.new(app, **options).tap { |harness| @harnesses << harness }
     end

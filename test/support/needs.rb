@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Support
-  # For classes of tests that need what is not installed everywhere: without it there is one test, which says so.
+  # For test classes that need something that is not installed everywhere: without it they have one skipped test.
   module Needs
-    # `obstacle` is why they cannot run, or nil.
+    # @param obstacle [String, nil] why the tests cannot run
     def needs(obstacle)
       return unless obstacle
 

@@ -7,7 +7,7 @@ require "uri"
 require_relative "daemon"
 
 module Support
-  # A real PostgreSQL on a Unix socket, which needs about a second to start and keeps nothing safe.
+  # A real PostgreSQL on a Unix socket. It starts in about a second and survives no crash.
   #
   #   server = Support::Postgres.shared
   #   PG.connect(server.url) { |connection| connection.exec("select 1") }
@@ -16,36 +16,36 @@ module Support
     BINARIES = "/usr/lib/postgresql/*/bin"
     CONNECTIONS_LIMIT = 400
     OWNER = "carat"
-    # What is written need not survive, and nothing may depend on the size of /dev/shm.
+    # Data need not survive a crash, and nothing may depend on the size of /dev/shm.
     SETTINGS = {
       fsync: "off", synchronous_commit: "off", full_page_writes: "off", autovacuum: "off",
       wal_level: "minimal", max_wal_senders: 0, shared_buffers: "16MB", dynamic_shared_memory_type: "mmap",
       max_connections: CONNECTIONS_LIMIT
     }.freeze
 
-    # @return [Integer] part of the socket's name, and the port on 127.0.0.1 if it listens there
+    # @return [Integer] a part of the socket's name, and the port on 127.0.0.1 if it listens there
     attr_reader :port
 
-    # @param tcp [Boolean] whether it listens on 127.0.0.1 too, with TLS; every user of the machine may then come in
+    # @param tcp [Boolean] whether it also listens on 127.0.0.1, with TLS; every user of the machine can then connect
     def initialize(tcp: false)
       @tcp = tcp
       @port = tcp ? free_port : PG::DEF_PGPORT
       super()
     end
 
-    # Where the database is reached over the Unix socket: for PG.connect, Sequel.connect, DATABASE_URL and psql.
+    # The URL over the Unix socket: for PG.connect, Sequel.connect, DATABASE_URL, and psql.
     def url(database = "postgres")
       "postgresql:///#{database}?host=#{directory}&port=#{port}&user=#{OWNER}"
     end
 
-    # Where it is reached over TCP.
+    # The URL over TCP.
     # @param host [String] a name or the address of this machine
     # @param options for libpq, such as sslmode
     def tcp_url(host = "127.0.0.1", **options)
       "postgresql://#{OWNER}@#{host}:#{port}/postgres?#{URI.encode_www_form(options)}"
     end
 
-    # Runs SQL on a connection of its own, and returns the rows as Hashes.
+    # Runs SQL on a new connection and returns the rows as Hashes.
     def execute(sql, *values)
       connection = PG.connect(url)
       connection.exec_params(sql, values).to_a
@@ -53,9 +53,9 @@ module Support
       connection&.finish
     end
 
-    # How many connections there are, without the one that asks.
-    # @param like [String] a LIKE pattern: only those whose query, under way or last, matches
-    # @param state [String] likewise of the state: "active", "idle" ...
+    # The number of connections, without the one that this query uses.
+    # @param like [String] a LIKE pattern for the current or last query
+    # @param state [String] a LIKE pattern for the state: "active", "idle" ...
     def connections(like: "%", state: "%")
       execute(<<~SQL, like, state).first.fetch("count").to_i
         select count(*) from pg_stat_activity
@@ -63,7 +63,7 @@ module Support
       SQL
     end
 
-    # Stops it as an administrator does who does not wait for clients to leave.
+    # Stops it without waiting for clients to disconnect.
     def stop(signal = :INT)
       super
     end
@@ -82,7 +82,7 @@ module Support
       [binary("postgres"), "-D", "data", *settings.flat_map { |name, value| ["-c", "#{name}=#{value}"] }]
     end
 
-    # What pg_ctl looks at, too: the first line of the file is the pid, the eighth how far it has come.
+    # As pg_ctl does: the first line of the file is the pid, the eighth is the state.
     def ready?
       lines = File.readlines(File.join(directory, "data/postmaster.pid"), chomp: true)
       lines[0].to_i == pid && lines[7].to_s.strip == "ready"
@@ -90,17 +90,17 @@ module Support
       false
     end
 
-    # Debian keeps several versions beside each other, all of them out of PATH.
+    # Debian installs several versions side by side, none of them in PATH.
     def binary(name)
       Dir[File.join(BINARIES, name)].max_by { |path| path[/\d+/].to_i } or
-        raise Failed, "PostgreSQL is missing; script/setup installs it (#{BINARIES}/#{name} was looked for)"
+        raise Failed, "PostgreSQL is missing; script/setup installs it (no #{BINARIES}/#{name})"
     end
 
     def free_port
       TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     end
 
-    # For the name localhost, signed by itself.
+    # For the name localhost, self-signed.
     def write_certificate
       key = OpenSSL::PKey::EC.generate("prime256v1")
       certificate = OpenSSL::X509::Certificate.new

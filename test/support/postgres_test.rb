@@ -4,7 +4,7 @@ require_relative "postgres"
 require_relative "scheduler_test"
 
 module Support
-  # A test of fibers that use PostgreSQL. Queries wait for a lock that the test holds, so that they end when it says so.
+  # A test of fibers that use PostgreSQL. Queries wait for a lock that the test holds, so it decides when they end.
   class PostgresTest < SchedulerTest
     LOCK = 4711
     WAIT = "select pg_advisory_xact_lock_shared(#{LOCK})"
@@ -34,7 +34,7 @@ module Support
       connect.tap { |holder| holder.exec("select pg_advisory_lock(#{LOCK})") }
     end
 
-    # Runs the block while WAIT waits; gives way until so many connections run it, and then lets them go.
+    # Runs the block while WAIT waits, yields to other fibers until `count` connections wait, and releases them.
     def hold_until_waiting(count)
       holder = lock
       yield
@@ -42,7 +42,7 @@ module Support
       holder.finish
     end
 
-    # How many connections run WAIT.
+    # The number of connections that run WAIT.
     def waiting_queries
       postgres.connections(like: "#{WAIT}%", state: "active")
     end

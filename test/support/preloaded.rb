@@ -5,7 +5,7 @@ require "rbconfig"
 require "carat/native_path"
 
 module Support
-  # Ruby programs in a process of their own, under the allocator that Carat preloads.
+  # Ruby programs in a new process, with the allocator that Carat preloads.
   module Preloaded
     LIBRARY = File.expand_path("../../lib", __dir__)
     PRELUDE = <<~RUBY
@@ -23,7 +23,7 @@ module Support
 
     private
 
-    # Returns what the program prints; fails unless it ends well. `env` is added to its environment.
+    # Returns the program's output; fails unless it exits with status 0. `env` is added to its environment.
     def preloaded(program, env: {}, library: Carat::NativePath.malloc)
       output, status = Open3.capture2e({ "LD_PRELOAD" => library, "MALLOC_CONF" => nil, **env },
                                        RbConfig.ruby, "-I", LIBRARY, "-e", PRELUDE + program)

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Support
-  # An application that tells what has reached it; each request leaves a line in the log.
+  # An application that reports what it received. Each request leaves a line in the log.
   #
-  # /env answers with the environment's Strings as JSON, /echo with the body, /digest with its size and SHA-256,
-  # /sleep?SECONDS later, /doze once it has told that the edge sends nothing ahead any more, /large?BYTES with so many,
-  # any other path with its name.
+  # /env responds with the environment's Strings as JSON, /echo with the body, /digest with its size and SHA-256,
+  # /sleep?SECONDS after that time, /doze after it has logged twice, so that the edge stops prefetching, /large?BYTES
+  # with that many bytes, and any other path with its name.
   module Probe
     APP = <<~'RUBY'
       require "digest"

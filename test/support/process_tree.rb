@@ -24,7 +24,7 @@ module Support
       Dir.glob("/proc/[0-9]*/cwd").select { |link| File.identical?(link, directory) }.map { |link| link[/\d+/].to_i }
     end
 
-    # The command line, or the title that the process has given itself; empty when it is gone.
+    # The command line, or the title that the process gave itself; empty when the process is gone.
     def title(pid)
       File.read("/proc/#{pid}/cmdline").tr("\0", " ").strip
     rescue *GONE
@@ -36,19 +36,19 @@ module Support
       Dir.glob("/proc/#{pid}/fd/*").filter_map { |link| target(link) }.grep(/\Asocket:/)
     end
 
-    # What a process weighs, in KiB: its own pages, and of those that it shares its part.
+    # The PSS of a process in KiB: its private pages, and its share of the shared ones.
     def pss(pid)
       File.read("/proc/#{pid}/smaps_rollup")[/^Pss:\s+(\d+)/, 1].to_i
     end
 
-    # What a process has for itself alone, in KiB; 0 when it is gone.
+    # The private memory of a process in KiB; 0 when the process is gone.
     def unshared(pid)
       File.read("/proc/#{pid}/smaps_rollup").scan(/^Private_(?:Clean|Dirty):\s+(\d+)/).flatten.sum(&:to_i)
     rescue *GONE
       0
     end
 
-    # The sizes of the files without a name that a process has open.
+    # The sizes of the unlinked files that a process has open.
     def unlinked(pid)
       links = Dir.glob("/proc/#{pid}/fd/*").select { |link| target(link)&.match?(%r{\A/(?!memfd:).* \(deleted\)\z}) }
       links.filter_map { |link| size(link) }
@@ -61,19 +61,19 @@ module Support
       false
     end
 
-    # How many file descriptors a process holds; 0 when it is gone.
+    # The number of a process's file descriptors; 0 when the process is gone.
     def descriptors(pid)
       Dir.children("/proc/#{pid}/fd").size
     rescue *GONE
       0
     end
 
-    # Sends SIGKILL to each that is still there.
+    # Sends SIGKILL to each that still exists.
     def kill(pids)
       pids.each do |pid|
         Process.kill(:KILL, pid)
       rescue Errno::ESRCH
-        next # It ended by itself, which is what was wanted.
+        next # It has ended already.
       end
     end
 

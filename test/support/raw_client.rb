@@ -5,13 +5,13 @@ require_relative "deadline_reader"
 require_relative "raw_response"
 
 module Support
-  # A client that sends exactly the bytes it is given and reads what comes; every step has a deadline in seconds.
+  # A client that sends exactly the given bytes and reads what comes. Every step has a deadline in seconds.
   class RawClient
     WITHIN = Eventually::DEADLINE_SECONDS
-    # Linux, asm-generic/ioctls.h: how many sent bytes the peer has not read.
+    # Linux, asm-generic/ioctls.h: the number of sent bytes that the peer has not read.
     TIOCOUTQ = 0x5411
 
-    # Every write leaves at once, as a packet of its own.
+    # Each write is sent at once, as a packet of its own.
     def self.tcp(host, port)
       socket = Socket.tcp(host, port, connect_timeout: WITHIN)
       socket.setsockopt(:TCP, :NODELAY, true)
@@ -29,7 +29,7 @@ module Support
       @reader = DeadlineReader.new(socket)
     end
 
-    # Sends the bytes as they are, all of them, and returns self.
+    # Sends all bytes unchanged, and returns self.
     # @raise [Eventually::TooLate] when the peer does not take them in time
     def write(bytes, within: WITHIN)
       deadline = Eventually.now + within
@@ -69,12 +69,12 @@ module Support
       @reader.read_exactly(bytes, Eventually.now + within)
     end
 
-    # Reads until the peer closes or resets, and returns all bytes that were not taken yet.
+    # Reads until the peer closes or resets, and returns all bytes that were not read before.
     def read_to_end(within: WITHIN)
       @reader.read_to_end(Eventually.now + within)
     end
 
-    # Whether the peer closes in time; bytes that come first stay readable.
+    # Whether the peer closes in time. Bytes that come first stay readable.
     def closed_by_peer?(within: WITHIN)
       @reader.reach_end(Eventually.now + within)
       true
@@ -87,7 +87,7 @@ module Support
       @reader.reset?
     end
 
-    # Whether the peer has read everything that was sent; of a Unix socket only, where the kernel knows.
+    # Whether the peer has read everything that was sent; for Unix sockets only, where the kernel knows.
     def delivered?
       unread = [0].pack("l")
       @socket.ioctl(TIOCOUTQ, unread)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Support
-  # One HTTP/1.1 response as it came over the wire: status, header lines and body, nothing interpreted.
+  # One HTTP/1.1 response as received: status, header lines, and body, uninterpreted.
   RawResponse = Struct.new(:version, :status, :reason, :fields, :body, keyword_init: true) do
     # Parses a head (up to and including the empty line) into a response without a body.
     # @raise [ArgumentError] when the status line is not one

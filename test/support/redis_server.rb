@@ -5,7 +5,7 @@ require "socket"
 require_relative "daemon"
 
 module Support
-  # A real Redis on a Unix socket, which keeps nothing.
+  # A real Redis on a Unix socket. It writes nothing to disk.
   #
   #   Redis.new(path: Support::RedisServer.shared.path).ping # => "PONG"
   class RedisServer < Daemon
@@ -16,19 +16,19 @@ module Support
       File.join(directory, "socket")
     end
 
-    # How many clients are connected, without the one that asks.
+    # The number of connected clients, without the one that asks.
     def connections
       ask { |redis| redis.info("clients").fetch("connected_clients").to_i - 1 }
     end
 
-    # How many clients wait for an element of a list.
+    # The number of clients that wait for an element of a list.
     def blocked
       ask { |redis| redis.info("clients").fetch("blocked_clients").to_i }
     end
 
     private
 
-    # Yields a connection of its own.
+    # Yields a new connection.
     def ask
       redis = Redis.new(path: path)
       yield redis

@@ -18,8 +18,8 @@ module Support
 
     private
 
-    # The bytes, all sent before the answer is read, get one answer with this status, then the connection is closed;
-    # nothing of them reaches the application.
+    # All bytes are sent before the response is read. They get one response with this status, then the connection is
+    # closed, and nothing reaches the application.
     def assert_refused(status, bytes)
       seen = log
       client = connect.write(bytes)

@@ -6,13 +6,13 @@ require "socket"
 require "tmpdir"
 
 module Support
-  # A test of what fibers do under Carat::Scheduler. What would block the thread never ends, and so misses the deadline.
+  # A test of fibers under Carat::Scheduler. A call that blocks the thread never ends, and so misses the deadline.
   class SchedulerTest < Minitest::Test
     DEADLINE_SECONDS = 60
-    # Each allocation marks the whole heap then, and that of the suite is large.
+    # Each allocation marks the whole heap, and the suite's heap is large.
     STRESS_DEADLINE_SECONDS = 200
 
-    # What the tests repeat under GC.stress: each class of tests has a subclass that includes this.
+    # Repeats tests under GC.stress: each test class has a subclass that includes this module.
     module Stress
       private
 
@@ -30,12 +30,12 @@ module Support
 
     private
 
-    # Runs the block by Carat.run in a thread of its own, and returns its value.
+    # Runs the block with Carat.run in a new thread and returns its value.
     def fibers(&block)
       in_thread { Carat.run { around(&block) } }
     end
 
-    # Runs the block in a thread, which has to end in time.
+    # Runs the block in a thread, which must end in time.
     def in_thread(&block)
       thread = Thread.new(&block)
       thread.report_on_exception = false
@@ -60,7 +60,7 @@ module Support
       Fiber.schedule(&block)
     end
 
-    # Lets the other fibers have their turn until the condition holds.
+    # Yields to the other fibers until the condition holds.
     def give_way_until
       sleep 0.001 until yield
     end
@@ -73,7 +73,7 @@ module Support
       server.close
     end
 
-    # How many fibers of this thread wait.
+    # The number of waiting fibers of this thread.
     def waiting
       Fiber.scheduler.waiting
     end

@@ -9,7 +9,7 @@ require_relative "server_directory"
 require_relative "server_options"
 
 module Support
-  # A real Carat in a directory of its own, on a port that the kernel chooses.
+  # A real Carat in a temporary directory, on a port that the kernel chooses.
   #
   #   server = Support::Server.new(app: 'run ->(_env) { [200, {}, ["hello"]] }', workers: 2).start
   #   server.get("/").body # => "hello"
@@ -17,7 +17,7 @@ module Support
   class Server
     READY_FD = 9
 
-    # The server ended instead of becoming ready; the message carries its log.
+    # The server ended before it was ready. The message contains its log.
     class BootFailed < StandardError; end
 
     # A boot_timeout that every healthy boot keeps to, however busy the machine is: ten times what one takes.
@@ -35,7 +35,7 @@ module Support
 
     # @return [ServerDirectory]
     attr_reader :directory
-    # @return [Array<String>] where the server listens, in the order of its binds
+    # @return [Array<String>] the URLs of its listeners, in the order of its binds
     attr_reader :urls
     # @return [Integer] the edge's pid
     attr_reader :pid
@@ -61,7 +61,7 @@ module Support
       ready&.close
     end
 
-    # Starts the server and returns the reading end of the pipe on which it announces its listeners.
+    # Starts the server and returns the read end of the pipe on which it announces its listeners.
     def launch
       ready, announcement = IO.pipe
       streams = { in: File::NULL, %i[out err] => [@directory.log_path, "a"], READY_FD => announcement }
@@ -72,7 +72,7 @@ module Support
       announcement&.close
     end
 
-    # Runs the server to its end, for boots that are meant to fail; returns its Process::Status.
+    # Runs the server until it ends, for boots that must fail; returns its Process::Status.
     def run(within: Eventually::DEADLINE_SECONDS)
       launch.close
       wait(within: within)
@@ -88,18 +88,18 @@ module Support
       tcp(nth).hostname
     end
 
-    # A new connection to the first listener, or to any given by its URL.
+    # A new connection to the first listener, or to the listener with this URL.
     def connect(url = @urls.first)
       uri = URI(url)
       uri.scheme == "unix" ? RawClient.unix(uri.path) : RawClient.tcp(uri.hostname, uri.port)
     end
 
-    # One GET on a connection of its own.
+    # Sends one GET on a new connection and returns the response.
     def get(target = "/", fields: {})
       request("GET", target, fields: fields)
     end
 
-    # One request on a connection of its own; returns the response.
+    # Sends one request on a new connection and returns the response.
     def request(verb, target = "/", fields: {}, body: nil)
       client = connect
       client.request(verb, target, fields: { "Connection" => "close" }.merge(fields), body: body)
@@ -108,33 +108,33 @@ module Support
       client&.close
     end
 
-    # The gate of a server that runs Gate::APP or one like it.
+    # The gate of a server whose application uses the files of Gate::APP.
     def gate
       Gate.new(@directory)
     end
 
-    # What the server and the application have written so far, standard output included.
+    # The output of the server and the application so far.
     def log
       @directory.log
     end
 
-    # Pids of all processes below the edge: molds and workers.
+    # The pids of all processes below the edge: molds and workers.
     def children
       ProcessTree.descendants(@pid)
     end
 
-    # Pids of the workers by their numbers.
+    # The pids of the workers by number.
     def workers
       pids = children.to_h { |pid| [ProcessTree.title(pid)[/\Acarat: worker=(\d+) gen=/, 1].to_i, pid] }
       pids.reject { |number, _| number.zero? }
     end
 
-    # The pid of the mold; nil while there is none that is ready.
+    # The pid of the mold; nil while none is ready.
     def mold
       children.find { |pid| ProcessTree.title(pid).start_with?("carat: mold gen=") }
     end
 
-    # Pids of all processes in the server's directory, whoever their parent is.
+    # The pids of all processes in the server's directory, whatever their parents.
     def processes
       ProcessTree.inside(@directory.path)
     end
@@ -150,7 +150,7 @@ module Support
       wait(within: within)
     end
 
-    # Waits until the edge has ended, and returns its Process::Status.
+    # Waits until the edge has ended and returns its Process::Status.
     def wait(within: Eventually::DEADLINE_SECONDS)
       Eventually.eventually(within: within, message: "the end of the server") { !running? }
       @status
@@ -161,7 +161,7 @@ module Support
       !@pid.nil? && @status.nil?
     end
 
-    # Ends by force whatever still runs in the server's directory.
+    # Kills whatever still runs in the server's directory.
     def destroy
       ProcessTree.kill(processes)
       wait
@@ -173,7 +173,7 @@ module Support
       DeadlineReader.new(ready).read_to_end(Eventually.now + within).lines(chomp: true)
     end
 
-    # The listeners of a server that cannot be told where to announce them.
+    # The listeners of a command without --ready-fd, from its log.
     def logged(within)
       Eventually.eventually(within: within, message: "a listener") { log.include?("listening url=") || !running? }
       log.scan(/listening url=(\S+)/).flatten

@@ -4,7 +4,7 @@ require "fileutils"
 require "tmpdir"
 
 module Support
-  # The directory in which a server under test runs: its files and its log.
+  # The working directory of a server under test: its files and its log.
   class ServerDirectory
     LOG = "carat.log"
 
@@ -16,7 +16,7 @@ module Support
       files.each { |name, content| write(name, content) }
     end
 
-    # Writes a file, with the directories above it, and returns its absolute path.
+    # Writes a file, creates its parent directories, and returns its absolute path.
     def write(name, content)
       file = File.join(@path, name)
       FileUtils.mkdir_p(File.dirname(file))
@@ -24,7 +24,7 @@ module Support
       file
     end
 
-    # The content of a file as UTF-8; empty when it is not there.
+    # The content of a file as UTF-8; empty when the file does not exist.
     def read(name)
       file = File.join(@path, name)
       File.exist?(file) ? File.read(file, encoding: "UTF-8") : ""
@@ -34,7 +34,7 @@ module Support
       File.join(@path, LOG)
     end
 
-    # What the server and the application have written so far, standard output included; UTF-8.
+    # The output of the server and the application so far, as UTF-8.
     def log
       read(LOG)
     end

@@ -3,12 +3,12 @@
 require "rbconfig"
 
 module Support
-  # How a server under test is started: its files, its command line and its environment.
+  # How a server under test starts: its files, its command line, and its environment.
   class ServerOptions
     ROOT = File.expand_path("../..", __dir__)
     CONFIG = "carat.rb"
     COMMAND = [RbConfig.ruby, File.join(ROOT, "exe/carat")].freeze
-    # What the surrounding shell or CI sets must not change a test.
+    # Variables of the surrounding shell or CI must not change a test.
     NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID]
                   .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
     # Encoding.default_external and default_internal of the servers' Ruby. Rails sets both to UTF-8.
@@ -42,7 +42,7 @@ module Support
       @values[:files].merge({ "config.ru" => @values[:app], CONFIG => @values[:config] }.compact)
     end
 
-    # The whole command line of a server that announces its listeners on the given descriptor, if it knows the flag.
+    # The whole command line. A command that takes Carat's flags announces its listeners on the given descriptor.
     def command_line(ready_fd)
       sizes = { "-w" => @values[:workers], "-t" => @values[:threads], "-f" => @values[:fibers],
                 "-C" => @values[:config] && CONFIG }

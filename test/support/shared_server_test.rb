@@ -3,7 +3,7 @@
 require_relative "integration_test"
 
 module Support
-  # Tests of one class that share one server: the first test starts it, and it ends after the last.
+  # A test class whose tests share one server. The first test starts it, and it ends after the last.
   #
   #   class GreetingTest < Support::SharedServerTest
   #     serves 'run ->(_env) { [200, {}, ["hello"]] }', args: %w[--max-headers 10]
@@ -20,7 +20,7 @@ module Support
         @options = { app: app, workers: 1, threads: 1, **options }
       end
 
-      # The server, started when it is asked for first.
+      # The server, started on first use.
       def server
         @server ||= Server.new(**@options).start
       end
@@ -34,7 +34,7 @@ module Support
         @server = nil
       end
 
-      # Keeps the server's directory when the tests are done.
+      # Keeps the server's directory after the tests.
       def keep
         @kept = true
       end
@@ -63,17 +63,17 @@ module Support
       server.connect(...).tap { |client| @clients << client }
     end
 
-    # What the server and the application have written during this test.
+    # The output of the server and the application during this test.
     def log
       server.log[@log_start..]
     end
 
-    # How many file descriptors the edge holds, clients' connections and spooled bodies among them.
+    # The number of the edge's file descriptors, including client connections and spooled bodies.
     def descriptors
       ProcessTree.descriptors(server.pid)
     end
 
-    # The server ends the connection in order, and without another byte.
+    # The server closes the connection without a reset and without another byte.
     def assert_closed(client)
       assert_equal "", client.read_to_end
       refute_predicate client, :reset_by_peer?

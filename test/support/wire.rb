@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Support
-  # The lane protocol in Ruby, for tests that stand in the edge's place: frames in and out of bytes.
+  # The lane protocol in Ruby, for tests that act as the edge: encodes and decodes frames.
   module Wire
     KINDS = {
       hello: 1, ready: 2, drain: 3, bye: 4, request: 16, response: 17, chunk: 18, end: 19, window: 20, abort: 21,

@@ -4,7 +4,7 @@ require "fileutils"
 require "tmpdir"
 
 module Support
-  # A test that runs in a directory of its own, which holds a config.ru.
+  # A test that runs in a temporary directory with a config.ru.
   module Workplace
     RACKUP = "run ->(_env) { [200, {}, []] }\n"
 
@@ -28,7 +28,7 @@ module Support
       File.write(path, text)
     end
 
-    # Returns an absolute path below the directory.
+    # The absolute path of a file in the directory.
     def path(name)
       File.join(@workplace, name)
     end

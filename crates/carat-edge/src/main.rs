@@ -10,7 +10,6 @@ mod admin;
 mod body;
 mod dispatch;
 mod exchange;
-mod field_value;
 mod http;
 mod log;
 mod log_writer;

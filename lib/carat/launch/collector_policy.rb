@@ -5,11 +5,11 @@ module Carat
     # How far the garbage collector lets the heap grow, as variables of the mold, which reads them when it starts, and
     # whose workers inherit what it has read. The programs that the application starts have the user's own only.
     class CollectorPolicy
-      # Ruby grows a heap of which a full collection finds less than 20 % free by up to 67 %. It counts the slots that a
-      # worker shares with the mold, so a large application leaves each worker room for much garbage in private memory.
-      # These figures grow it below 10 % (20 000 slots in a small heap), by up to 43 % or 60 000 slots (2.3 MB). The
-      # step must exceed what has to be free: with 5 % for both, full collections ask for it again and again.
-      # docs/decisions/0016-frugal-garbage-collection.md has the measurements.
+      # Ruby grows a heap of which a full collection finds less than 20 % free by up to 67 %, and counts the slots that
+      # a worker shares with the mold: the larger the application, the more garbage each worker gathers in memory of its
+      # own. Here it is less than 10 %, or 20 000 slots in a small heap, which then grows by up to 43 %, or 60 000 slots
+      # (2.3 MB). What is grown by must be well above what is asked for: where both are 5 %, it is asked for again and
+      # again, with a full collection each time. docs/memory.md has the figures.
       FRUGAL = {
         "RUBY_GC_HEAP_FREE_SLOTS" => "20000",
         "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => "0.10",

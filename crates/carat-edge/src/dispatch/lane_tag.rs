@@ -1,7 +1,6 @@
 use std::fmt;
 
 use super::worker_id::WorkerId;
-use crate::field_value::FieldValue;
 
 /// Names one lane of one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,5 +14,3 @@ impl fmt::Display for LaneTag {
         write!(f, "{}.{}", self.worker, self.lane)
     }
 }
-
-impl FieldValue for LaneTag {}

@@ -1,9 +1,5 @@
 use std::fmt;
 
-use serde_json::Value;
-
-use crate::field_value::FieldValue;
-
 /// Identifies a worker, also among those that had the same number before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WorkerId {
@@ -16,11 +12,5 @@ pub(crate) struct WorkerId {
 impl fmt::Display for WorkerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.number.fmt(f)
-    }
-}
-
-impl FieldValue for WorkerId {
-    fn json(&self) -> Value {
-        Value::from(self.number)
     }
 }

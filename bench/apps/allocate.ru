@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Allocates as applications do that render and cache: each request builds a tree of hashes and strings of mixed sizes,
-# most of which is garbage at its end, and renews some entries of a cache that holds about 10 MB.
+# Allocates like an application that renders and caches: each request builds a tree of hashes and strings of mixed
+# sizes, most of it garbage in the end, and renews some entries of a cache of about 10 MB.
 class Allocate
   ENTRIES = 3000
   RENEWED = 6
@@ -27,7 +27,7 @@ class Allocate
     { id: number, fields: Array.new(5) { |field| ["field #{field}", text] }.to_h, tags: Array.new(3) { text[0, 50] } }
   end
 
-  # Of a size between half of one in the list and one and a half of it.
+  # Between 0.5 and 1.5 times one of the sizes.
   def text
     size = SIZES.sample
     "x" * ((size / 2) + rand(size))

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Keeps nothing. GET /garbage makes what examples/weight makes, and collects it every so many requests (?gc=100).
+# Keeps nothing. GET /garbage creates the garbage of examples/weight; with ?gc=100 every hundredth request runs a full
+# collection.
 require_relative "worker_field"
 
 ROWS = 500

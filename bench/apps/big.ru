@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# 100 MB as one String that is yielded again and again.
+# 100 MB: one String, yielded 1600 times.
 class Big
   PIECE = ("x" * 65_536).freeze
   PIECES = 1600

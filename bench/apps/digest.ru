@@ -2,8 +2,8 @@
 
 require "digest"
 
-# Answers a body's SHA-256, read in pieces through one buffer. The first request makes nothing that the second does
-# not make.
+# Responds with the SHA-256 of the body, read in pieces through one buffer. The first request allocates nothing that
+# later ones do not.
 PIECE_BYTES = 64 * 1024
 
 run(lambda do |env|

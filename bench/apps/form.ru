@@ -3,7 +3,7 @@
 require_relative "../../examples/upload/raw_upload"
 require_relative "../../examples/upload/upload_page"
 
-# Tells what the digest of an upload costs, so that the rest of the request can be told from it.
+# Measures the CPU time of the digest of an upload, apart from the rest of the request.
 module MeteredChecksum
   def initialize(stream)
     begun = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
@@ -13,7 +13,7 @@ module MeteredChecksum
 end
 Checksum.prepend(MeteredChecksum)
 
-# Puts that into a header of the answer.
+# Sends it in a response header.
 class DigestCpu
   def initialize(app)
     @app = app

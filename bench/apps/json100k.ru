@@ -2,7 +2,7 @@
 
 require "json"
 
-# About 100 KB of JSON as an API gives it: the same in every run.
+# About 100 KB of JSON as an API returns it, the same in every run.
 RANDOM = Random.new(7)
 WORDS = %w[alder birch cedar elm fir hazel larch maple oak pine rowan spruce willow yew].freeze
 RECORDS = Array.new(560) do |id|

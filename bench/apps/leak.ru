@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# GET /leak keeps 100 KB for ever.
+# GET /leak keeps 100 KB forever.
 require_relative "worker_field"
 
 BYTES = 100_000

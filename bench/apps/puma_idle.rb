@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# After an answer a Puma thread waits 0.2 s for the connection's next request, so one thread would need
+# After a response a Puma thread waits 0.2 s for the connection's next request, so one thread would need
 # 2 000 s for 10 000 connections. A short wait does not change what an idle connection holds.
 Puma::Const.send(:remove_const, :FAST_TRACK_KA_TIMEOUT)
 Puma::Const.const_set(:FAST_TRACK_KA_TIMEOUT, 0.001)

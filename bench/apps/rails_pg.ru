@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# A Rails application whose actions ask PostgreSQL (DATABASE_URL) one question: a quick one, or one that takes a second.
+# A Rails application whose actions run one query on PostgreSQL (DATABASE_URL): a fast one, or one that takes a second.
 require "logger" # Rails 6.1 and 7.0 use it without saying so
 require "active_record/railtie"
 require "action_controller/railtie"
 
-class Questions < Rails::Application
+class Queries < Rails::Application
   config.load_defaults Rails::VERSION::STRING.to_f
   config.eager_load = true
   config.hosts = nil
@@ -14,26 +14,26 @@ class Questions < Rails::Application
   config.log_level = :error
   config.consider_all_requests_local = false
   routes.append do
-    root to: "questions#one"
-    get "sleep", to: "questions#sleep"
+    root to: "queries#one"
+    get "sleep", to: "queries#sleep"
   end
 end
 
-class QuestionsController < ActionController::API
+class QueriesController < ActionController::API
   def one
-    render plain: ask("select 'one'")
+    render plain: query("select 'one'")
   end
 
   def sleep
-    render plain: ask("select 'slept' from pg_sleep(1)")
+    render plain: query("select 'slept' from pg_sleep(1)")
   end
 
   private
 
-  def ask(sql)
+  def query(sql)
     ActiveRecord::Base.connection_pool.with_connection { |connection| connection.select_value(sql) }
   end
 end
 
-Questions.initialize!
-run Questions
+Queries.initialize!
+run Queries

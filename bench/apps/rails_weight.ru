@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A Rails application with 20 models, in SQLite, whose page makes garbage as pages do: it reads records, and renders
-# them. With `?gc=100` each hundredth request of a worker runs a full collection.
+# A Rails application with 20 models in SQLite, whose page creates garbage as pages do: it reads records and renders
+# them. With `?gc=100` every hundredth request of a worker runs a full collection.
 require "logger" # Rails 6.1 and 7.0 use it without saying so
 require "active_record/railtie"
 require "action_controller/railtie"

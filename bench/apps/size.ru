@@ -1,4 +1,4 @@
 # frozen_string_literal: true
 
-# Answers how many bytes a body has without reading it.
+# Responds with the size of the body without reading it.
 run ->(env) { [200, { "content-type" => "text/plain" }, [env["rack.input"].size.to_s]] }

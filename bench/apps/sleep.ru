@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# GET /sleep waits 0.1 s, GET /sleep?5 five seconds; the answer says from when to when, by the monotonic clock.
+# GET /sleep waits 0.1 s, GET /sleep?5 five seconds; the response says from when to when, by the monotonic clock.
 TIMES = "%017.6f %017.6f"
 SECONDS = 0.1
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# examples/weight with what it keeps so many times (BENCH_STOCKS). GET /wait sleeps for 20 to 50 ms and makes garbage.
+# examples/weight with BENCH_STOCKS times its objects. GET /wait sleeps 20 to 50 ms and creates garbage.
 require_relative "../../examples/weight/weight"
 require_relative "worker_field"
 

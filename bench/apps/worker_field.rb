@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Says in each answer which process gave it.
+# Adds a header with the id of the process to each response.
 class WorkerField
   NAME = "x-worker"
 

@@ -11,6 +11,7 @@ module Carat
     BUILD = File.join(ROOT, "build", ABI)
     EDGE = "carat/carat-edge"
     MALLOC = "carat/malloc.so"
+    private_constant :MALLOC
     PARTS = ["carat/native.so", EDGE, MALLOC].freeze
 
     module_function

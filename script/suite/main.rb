@@ -21,6 +21,9 @@ module Suite
   BENCH = %w[--manifest-path bench/Cargo.toml].freeze
   SHARED = ["--workspace", "--target-dir", ENV.fetch("CARGO_TARGET_DIR", "target")].freeze
 
+  # The fuzz targets are another.
+  FUZZ = %w[--manifest-path fuzz/Cargo.toml].freeze
+
   LINTS = %w[--all-targets --locked -- -D warnings].freeze
 
   # The line above what failed; .ci/run looks for it.
@@ -34,12 +37,14 @@ module Suite
     [
       Step.new("rustfmt", "cargo", "fmt", "--all", "--check"),
       Step.new("rustfmt of the benchmark", "cargo", "fmt", *BENCH, "--all", "--check"),
+      Step.new("rustfmt of the fuzz targets", "cargo", "fmt", *FUZZ, "--all", "--check"),
       Step.new("RuboCop", "rubocop", "--format", "quiet"),
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
       Step.new("licenses and sources of crates", "script/deny"),
       Step.new("clippy", "cargo", "clippy", "--workspace", *LINTS),
-      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS)
+      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS),
+      Step.new("clippy of the fuzz targets", "cargo", "clippy", *FUZZ, *SHARED, *LINTS)
     ]
   end
 
@@ -53,6 +58,11 @@ module Suite
     ]
   end
 
+  # Costs too much for a second run on another Debian.
+  def self.fuzz
+    [Step.new("fuzz targets", RUBY, "script/suite/fuzz.rb", silence: 150)]
+  end
+
   def self.run(steps)
     total = steps.map(&:run).reduce(:+)
     failed = steps.select(&:failed?)
@@ -64,7 +74,7 @@ module Suite
 end
 
 steps = case ARGV
-        in [] then Suite.checks + Suite.tests
+        in [] then Suite.checks + Suite.tests + Suite.fuzz
         in ["--suite-only"] then Suite.tests
         in ["--checks-only"] then Suite.checks
         else abort "usage: script/test [--suite-only | --checks-only]"

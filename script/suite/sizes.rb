@@ -10,7 +10,7 @@ module Suite
     BUDGETS = [
       Budget.new(pattern: "{lib,exe,ext,bench,script,test,examples}/**/*.{rb,ru}", file: 150, file_limit: 300,
                  function: 25, function_limit: 50, opening: /\A\s*def\s+(?<name>\S+)/),
-      Budget.new(pattern: "{crates,bench}/**/*.rs", file: 300, file_limit: 500, function: 25, function_limit: 50,
+      Budget.new(pattern: "{crates,bench,fuzz}/**/*.rs", file: 300, file_limit: 500, function: 25, function_limit: 50,
                  opening: /\A\s*(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe|extern\s+"C")\s+)*fn\s+(?<name>\w+)/)
     ].freeze
     RUST_TESTS = /^#\[cfg\(test\)\]\s*\nmod \w+ \{/

@@ -87,7 +87,7 @@ class BindTest < Support::IntegrationTest
     server = server(app: HELLO, binds: ["unix://config.ru"])
 
     assert_equal 78, server.run.exitstatus
-    assert_equal "--bind: \"unix://config.ru\" is a file and no socket\n", server.log
+    assert_equal "--bind: \"unix://config.ru\" is a file, not a socket\n", server.log
     assert_equal HELLO, server.directory.read("config.ru")
   end
 

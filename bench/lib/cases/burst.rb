@@ -36,7 +36,8 @@ module Bench
 
     def self.kase(name, title, servers, burst, *ratio, seconds: nil)
       Case.new(
-        name: name, title: title, servers: servers, variants: "requests", measure: burst, needs: method(:obstacle),
+        name: name, title: title, servers: servers, variants: "requests", measure: burst, busy: true,
+        needs: method(:obstacle),
         columns: [
           Column.new("seconds", :seconds, places: 2, target: seconds), Column.spread(:seconds, places: 2), *ratio,
           Column.new("completed", :ok, over: :min, target: ->(row) { Target.at_least(row[:requests]) })

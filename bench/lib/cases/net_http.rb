@@ -38,7 +38,8 @@ module Bench
 
     def self.kase(name, title, net_http, seconds: nil, threads: {}, async: nil)
       Case.new(
-        name: name, title: title, servers: WAYS, variants: "delay ms", measure: net_http, needs: method(:obstacle),
+        name: name, title: title, servers: WAYS, variants: "delay ms", measure: net_http,
+        needs: method(:obstacle), busy: true,
         columns: [
           Column.new("requests", :requests), Column.new("seconds", :seconds, places: 3, target: seconds),
           Column.new("req/s", :rate), Column.spread(:rate),

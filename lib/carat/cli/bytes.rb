@@ -2,10 +2,11 @@
 
 module Carat
   module CLI
-    # An amount of bytes as people read it.
+    # Formats numbers of bytes for readers.
     module Bytes
       KIB = 1024
       UNITS = %w[B KiB MiB GiB TiB].freeze
+      private_constant :KIB, :UNITS
 
       module_function
 

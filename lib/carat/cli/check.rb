@@ -8,7 +8,10 @@ module Carat
     class Check
       include Subcommand
 
+      # What follows `Usage: carat` in the help.
       USAGE = "check [options] [config.ru]"
+
+      # The sentence in the list of subcommands.
       SUMMARY = "Validates the configuration and exits."
 
       # Prints one line when the configuration is valid. Raises ConfigError.

@@ -6,22 +6,22 @@ require_relative "control_error"
 
 module Carat
   module CLI
-    # Asks a running server on its control socket.
+    # Sends requests to the control socket of a running server.
     class ControlClient
-      # The server gives its processes a second to answer.
+      # The server gives its processes a second to respond.
       DEADLINE_SECONDS = 10
       CHUNK = 65_536
-      # Most bytes of a response: far more than a server with a thousand workers sends.
+      # Maximum size of a response, far above what a server with a thousand workers sends.
       RESPONSE_LIMIT = 16 * 1024 * 1024
       private_constant :CHUNK, :RESPONSE_LIMIT
 
-      # `path` is that of the socket.
+      # `path` is the path of the socket, `deadline` a number of seconds.
       def initialize(path, deadline: DEADLINE_SECONDS)
         @path = path
         @deadline = deadline
       end
 
-      # Returns the body of the answer to a GET. Raises ControlError when there is none.
+      # Returns the body of the response to a GET. Raises ControlError when there is none.
       def get(target)
         head, body = ask("GET #{target} HTTP/1.1\r\nHost: carat\r\nConnection: close\r\n\r\n").split("\r\n\r\n", 2)
         return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
@@ -41,12 +41,12 @@ module Carat
         fail_with("no server listens there")
       rescue Errno::EACCES, Errno::EPERM
         fail_with("permission denied: only the server's user and root may ask")
-      rescue SystemCallError, ArgumentError => e # a path that is too long is an ArgumentError
+      rescue SystemCallError, ArgumentError => e # ArgumentError: the path is too long
         fail_with(e.message)
       end
 
-      # Anybody can listen on a socket of his own and send what he likes: only the user's own servers and root's are
-      # trusted. Root asks everybody's.
+      # Any user can create a socket and send anything on it: only servers of the same user and of root are trusted.
+      # Root may ask every server.
       def check_peer(socket)
         uid, = socket.getpeereid
         return if [uid, Process.euid].include?(0) || uid == Process.euid

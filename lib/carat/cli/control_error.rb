@@ -2,7 +2,7 @@
 
 module Carat
   module CLI
-    # A running server cannot be asked; the message is one line.
+    # A running server cannot be reached; the message is one line.
     class ControlError < StandardError
     end
   end

@@ -5,19 +5,19 @@ require_relative "control_error"
 
 module Carat
   module CLI
-    # The control sockets of running servers in a directory: each server has its own there, unless `control_socket` says
-    # otherwise.
+    # The control sockets in a directory. Each running server has one in its spool_dir unless `control_socket` names
+    # another path.
     class ControlSockets
       NAME = /\Acarat-(\d+)\.sock\z/
       private_constant :NAME
 
-      # `uid` is whose servers count; root's are everybody's.
+      # Only servers of the user `uid` count; for root, all do.
       def initialize(directory, uid: Process.euid)
         @directory = directory
         @uid = uid
       end
 
-      # Returns the path of the socket of the server with this process id. Raises ControlError.
+      # Returns the path of the control socket of the server with the process id `pid`. Raises ControlError.
       def of(pid)
         running.fetch(pid) do
           raise ControlError, "carat: no server with process id #{pid} has a control socket in #{@directory}; " \
@@ -25,7 +25,7 @@ module Carat
         end
       end
 
-      # Returns the path of the only server's socket. Raises ControlError when there is none, or more than one.
+      # Returns the path of the only control socket. Raises ControlError when there is none, or more than one.
       def only
         case running.size
         when 1 then running.values.first
@@ -35,7 +35,7 @@ module Carat
         end
       end
 
-      # Returns the paths of the sockets on which somebody listens, by process id.
+      # Returns a Hash of paths by process id: the sockets on which a server listens. Raises ControlError.
       def running
         @running ||= Dir.children(@directory).sort.filter_map do |name|
           path = File.join(@directory, name)
@@ -51,7 +51,7 @@ module Carat
         ": #{running.keys.join(", ")}" if running.any?
       end
 
-      # Anybody can make a file in /var/tmp.
+      # Other users may have created files in a shared directory.
       def own?(path)
         stat = File.lstat(path)
         stat.socket? && (@uid.zero? || stat.uid == @uid)
@@ -63,7 +63,7 @@ module Carat
         UNIXSocket.open(path, &:itself)
         true
       rescue SystemCallError
-        false # the server has been killed, and its file has stayed
+        false # a killed server has left its socket behind
       end
     end
   end

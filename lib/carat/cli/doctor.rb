@@ -10,7 +10,10 @@ module Carat
     class Doctor
       include Subcommand
 
+      # What follows `Usage: carat` in the help.
       USAGE = "doctor [options] [config.ru]"
+
+      # The sentence in the list of subcommands.
       SUMMARY = "Validates the configuration, checks this machine, and exits."
 
       # Prints a line for each check, and fails when there is a problem. Raises ConfigError.

@@ -11,7 +11,10 @@ module Carat
     class Help
       include Subcommand
 
+      # What follows `Usage: carat` in the help.
       USAGE = "help [subcommand]"
+
+      # The sentence in the list of subcommands.
       SUMMARY = "Shows this text, or the help of a subcommand."
       FOOT = <<~TEXT
         carat.rb (or config/carat.rb) may set the same options, such as `workers 2`, and

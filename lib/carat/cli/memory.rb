@@ -12,7 +12,10 @@ module Carat
     class Memory
       include Subcommand
 
+      # What follows `Usage: carat` in the help.
       USAGE = "memory [--pid PID | --control-socket PATH] [--json]"
+
+      # The sentence in the list of subcommands.
       SUMMARY = "Shows the memory of a running server's processes."
       LEGEND = <<~TEXT
         Without a flag, the server is the one on the control_socket of the

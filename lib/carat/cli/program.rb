@@ -12,8 +12,9 @@ module Carat
       # EX_CONFIG of sysexits.h.
       BAD_CONFIG = 78
       FAILURE = 1
+      private_constant :FAILURE
 
-      # `argv` are the words after `carat`, `env` is ENV or a Hash; `options` are handed to the subcommand.
+      # `argv` are the words after `carat`, `env` is ENV or a Hash; `options` go to the subcommand.
       def initialize(argv, env: ENV, out: $stdout, err: $stderr, **options)
         @argv = argv
         @env = env

@@ -10,7 +10,10 @@ module Carat
     class Serve
       include Subcommand
 
+      # What follows `Usage: carat` in the help.
       USAGE = "[serve] [options] [config.ru]"
+
+      # The sentence in the list of subcommands.
       SUMMARY = "Serves the application; the default."
 
       # `launcher` answers `new(configuration, words)`.

@@ -10,11 +10,13 @@ require_relative "subcommands"
 
 module Carat
   module CLI
-    # What subcommands have in common. The class of one has a USAGE, the line that follows `Usage: carat`, and a
-    # SUMMARY, one sentence; its `run` returns the exit status. If it has flags of its own it overrides `flags`, and if
-    # there is more to say, `help`.
+    # What the subcommands have in common. Each is a class with a USAGE, a SUMMARY, and a method `run` that returns the
+    # exit status. A subcommand with flags of its own overrides `flags`; one with a longer help text overrides `help`.
     module Subcommand
+      # The exit status when all is well.
       SUCCESS = 0
+
+      # The exit status when there is a problem.
       FAILURE = 1
 
       # `words` are those after `carat`, without the subcommand's name; `env` is ENV or a Hash. Raises ConfigError.

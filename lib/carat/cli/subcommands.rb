@@ -5,8 +5,10 @@ require_relative "../config/flags"
 
 module Carat
   module CLI
-    # The subcommands by name. A new one takes a class that includes Subcommand, in a file of its name, and a word here.
+    # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name, and add the
+    # name to NAMES.
     module Subcommands
+      # Every subcommand, in the order of the help.
       NAMES = %w[serve check doctor memory help version].freeze
 
       # The subcommand that runs when the command line names none.

@@ -9,7 +9,10 @@ module Carat
     class Version
       include Subcommand
 
+      # What follows `Usage: carat` in the help.
       USAGE = "version"
+
+      # The sentence in the list of subcommands.
       SUMMARY = "Shows the version."
 
       # Prints one line.

@@ -7,14 +7,14 @@ module Carat
   module Config
     # A config file in Ruby, such as carat.rb.
     class ConfigFile
-      # The places where a file is looked for when none is named, relative to the working directory.
+      # Where the file is looked for when none is named, relative to the working directory.
       PLACES = %w[carat.rb config/carat.rb].freeze
 
-      # A block of the top level, so that the file sees no local variable and no constant of ours.
+      # A block from the top level, so that the file sees none of Carat's local variables and constants.
       SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
       private_constant :SCOPE
 
-      # Returns the absolute path of the first file of PLACES that is there, or nil.
+      # Returns the absolute path of the first file of PLACES that exists, or nil.
       def self.find
         PLACES.map { |place| File.expand_path(place) }.find { |path| File.file?(path) }
       end
@@ -24,8 +24,8 @@ module Carat
         @root = Dir.pwd
       end
 
-      # Runs the file; its options go to `settings` and its blocks to `hooks`. Raises ConfigError, also for what the
-      # file itself raises.
+      # Runs the file; its options go to `settings` and its blocks to `hooks`. Raises ConfigError, also in place of
+      # what the file raises.
       def run(settings, hooks)
         scope = DSL.new(settings, hooks, @root).instance_exec(&SCOPE)
         scope.eval(File.read(@path, encoding: Encoding::UTF_8), @path)
@@ -44,7 +44,7 @@ module Carat
         frame ? "#{name}:#{frame.lineno}" : name
       end
 
-      # Ruby 3.1 says what is wrong in the first line; from 3.4 on it stands after the caret below the code.
+      # Ruby 3.1 puts the reason in the first line; Ruby 3.4 puts it after the caret below the code.
       def syntax_problem(error)
         detail = error.message[/^[\s|]*\^~* (.+)$/, 1]
         [first_line(error).delete_suffix(" (SyntaxError)").delete_prefix("#{@root}/"), detail].compact.join(": ")

@@ -8,9 +8,9 @@ require_relative "variables"
 
 module Carat
   module Config
-    # The options as they stand once all sources are read: flag > config file > environment variable > default.
+    # The value of every option, from the strongest source: flag, config file, environment variable, default.
     class Configuration
-      # The blocks that the config file gave, as Hooks.
+      # The blocks of the config file, as Hooks.
       attr_reader :hooks
 
       # Absolute path of the config file that was read, or nil.
@@ -22,9 +22,8 @@ module Carat
         new(Settings.from_words(words), env)
       end
 
-      # `flags` are Settings; `env` is ENV or a Hash, in which RACK_ENV (and RAILS_ENV, where Carat was told which
-      # environment to use) is set to the environment before the config file runs. `only` names the options that matter,
-      # if not all do. Raises ConfigError.
+      # `flags` are Settings. `env` is ENV or a Hash; RACK_ENV is set in it before the config file runs, and RAILS_ENV
+      # too when the environment was chosen for Carat. `only` names the options to resolve. Raises ConfigError.
       def initialize(flags, env, only: Options.map(&:name))
         @flags = flags
         @file = Settings.new
@@ -68,7 +67,7 @@ module Carat
         settings
       end
 
-      # Rails asks RAILS_ENV before RACK_ENV, so a choice made for Carat sets both; otherwise RAILS_ENV stays its own.
+      # Rails reads RAILS_ENV before RACK_ENV, so a choice made for Carat sets both.
       def export_environment
         option = Options.fetch(:environment)
         @env["RACK_ENV"] = resolve(option)

@@ -7,9 +7,9 @@ require_relative "spelling"
 
 module Carat
   module Config
-    # What `self` is in the config file: one method for each option and each hook.
+    # The `self` of the config file: one method for each option and each hook.
     class DSL
-      # `settings` and `hooks` take what the file declares; `root`, a directory, is left out of the places in errors.
+      # `settings` and `hooks` receive what the file declares; error messages name the file relative to `root`.
       def initialize(settings, hooks, root)
         @settings = settings
         @hooks = hooks

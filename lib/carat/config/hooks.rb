@@ -2,17 +2,17 @@
 
 module Carat
   module Config
-    # The blocks of the config file that run at points of the processes' life.
+    # The blocks of the config file that run when processes boot, fork and stop.
     class Hooks
       # Each hook's name, and when its blocks run.
       TABLE = {
-        on_mold_boot: "In the mold, once, when it has loaded the application.",
-        before_fork: "In the mold, before each fork of a worker: close what may not be shared.",
-        after_fork: "In each new worker, right after the fork: open connections again.",
+        on_mold_boot: "In the mold, once, after it has loaded the application.",
+        before_fork: "In the mold, before each fork of a worker: close what must not be shared.",
+        after_fork: "In each new worker, right after the fork: reopen connections.",
         on_worker_boot: "In each worker, before its first request.",
         on_worker_shutdown: "In each worker, after its last request.",
-        before_refork: "In a worker that is to be the next mold: close what may not be shared, end threads.",
-        after_refork: "In that worker, when it is the mold."
+        before_refork: "In the worker that becomes the next mold: close what must not be shared, stop threads.",
+        after_refork: "In that worker, once it is the mold."
       }.freeze
 
       def initialize
@@ -24,7 +24,7 @@ module Carat
         @blocks.fetch(name) << block
       end
 
-      # Calls the hook's blocks with `arguments` in the order in which they were declared; what they raise goes through.
+      # Calls the hook's blocks with `arguments` in the order of their declaration. Raises what they raise.
       # Raises KeyError for a name that is not in TABLE.
       def run(name, *arguments)
         @blocks.fetch(name).each { |block| block.call(*arguments) }

@@ -2,7 +2,7 @@
 
 module Carat
   module Config
-    # A value that its type cannot read; the message says what is wrong and leaves the place to the caller.
+    # A value that its type rejects. The message gives the reason; the caller adds the place.
     class InvalidValue < StandardError
     end
   end

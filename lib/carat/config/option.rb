@@ -5,21 +5,21 @@ require_relative "type"
 
 module Carat
   module Config
-    # One option as its row in the table declares it.
+    # One row of the option table.
     #
     #   name      Symbol: the method of the config file and the key in the edge's JSON
-    #   type      Symbol: a key of Type::NAMES; `within` is the type's limit
-    #   default   the value when nobody sets it, as a user would write it; `default_text` words it for readers
-    #   env       names of environment variables beside CARAT_<NAME>
+    #   type      Symbol: a key of Type::NAMES; `within` limits the type
+    #   default   the value when no source sets it, as a user would write it; `default_text` describes it to readers
+    #   env       names of environment variables besides CARAT_<NAME>
     #   short     the one-letter flag
     #   edge      whether the edge reads it
-    #   only      [:flag] or [:flag, :env] for an option that not every source may set; `:flag, :env, :file` is the rule
-    #   remedy    what to do about a value that is refused
+    #   only      [:flag] or [:flag, :env] for an option that not every source may set
+    #   remedy    what to do about a rejected value
     #   doc       one sentence
     Option = Struct.new(:name, :group, :type, :within, :default, :default_text, :env, :short, :edge, :only, :remedy,
                         :doc, keyword_init: true)
 
-    # How an option's row answers the sources of its value.
+    # One row of the option table.
     class Option
       SOURCES = %i[flag env file].freeze
       private_constant :SOURCES
@@ -30,8 +30,8 @@ module Carat
         freeze
       end
 
-      # Returns `value` as the program uses it (bytes and counts Integer, seconds Float, paths absolute); nil stands for
-      # itself where it is the default. Raises InvalidValue.
+      # Returns `value` in the form that the program uses: bytes and counts as Integer, seconds as Float, paths
+      # absolute. nil is valid when it is the default. Raises InvalidValue.
       def parse(value)
         value.nil? && default.nil? ? nil : @reader.parse(value)
       rescue InvalidValue => e
@@ -45,35 +45,37 @@ module Carat
         (only || SOURCES).include?(source)
       end
 
+      # Whether repeated values add up.
       def list?
         %i[addresses targets].include?(type)
       end
 
+      # Whether the flag needs no value.
       def boolean?
         type == :boolean
       end
 
-      # The long flag, such as `--max-body`.
+      # Returns the long flag, such as `--max-body`.
       def flag
         "--#{name}".tr("_", "-")
       end
 
-      # The environment variables that set this option, the strongest first.
+      # Returns the environment variables that set this option, the strongest first.
       def variables
         from?(:env) ? ["CARAT_#{name.upcase}", *env] : []
       end
 
-      # The word that stands for the value in the help; nil for a boolean.
+      # Returns the placeholder for the value in the help; nil for a boolean.
       def metavar
         @reader.metavar
       end
 
-      # The default as a reader writes it, such as `64 KiB`.
+      # Returns the default as readers see it, such as `64 KiB`.
       def default_words
         default_text || (default.nil? ? "none" : text(default))
       end
 
-      # How a reader writes a value that #parse has returned.
+      # Returns a value of #parse as readers see it.
       def text(value)
         @reader.text(value)
       end

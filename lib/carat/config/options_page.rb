@@ -14,11 +14,11 @@ module Carat
 
         An option is a flag of the command (`--max-body 10MB`), a line of the config file (`max_body "10MB"`) or an
         environment variable (`CARAT_MAX_BODY=10MB`). A flag wins over the config file, the config file over the
-        environment, and the environment over the default. Of several variables the first that is set and not empty counts.
+        environment, and the environment over the default. Of several variables, the first one with a value counts.
 
         The config file is Ruby. It is `carat.rb` or `config/carat.rb` in the working directory, or the one that `--config`
-        names, and it is read twice: by the command and again by the mold. After a change of it restart the server: a mold
-        that has to be booted anew reads it, and the edge does not.
+        names. The command reads it, and each new mold reads it again; the edge does not. Restart the server after a
+        change.
 
         ```ruby
         # carat.rb
@@ -31,29 +31,29 @@ module Carat
         on_worker_boot { puts "worker \#{Process.pid}" }
         ```
 
-        `carat check` reads everything, says in one line what is wrong and where, and exits with status 78, or with 0.
+        `carat check` validates all of it: it prints the first mistake with its place and exits with status 78, or with 0.
 
         Values:
 
-        - **addresses**: `tcp://HOST:PORT` (port 0 takes a free one), `tcp://[::1]:PORT`, `unix:///PATH`,
+        - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`, `unix:///PATH`,
           `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
-          `bind` is called once for each address; in `CARAT_BIND` commas separate them. `PORT=3000` stands for
+          call `bind` once for each address; in `CARAT_BIND`, separate them with commas. `PORT=3000` means
           `tcp://0.0.0.0:3000`.
         - **bytes**: a number, or text such as `"64KB"`, `"64KiB"`, `"1GB"`; units are powers of 1024.
         - **seconds**: a number, or text such as `"500ms"`, `"30s"`, `"5m"`, `"12h"`, `"1d"`; above 0, at most a year.
-        - **boolean**: `true` or `false` (also `yes`/`no`, `on`/`off`, `1`/`0`). The flag alone means true; `--no-` means
+        - **boolean**: `true` or `false` (also `yes`/`no`, `on`/`off`, `1`/`0`). The flag alone means true, with `--no-` it means
           false.
-        - **workers**: a number; a range such as `1..8` (in the config file also without quotes), in which there are as many as
-          the load needs; or `auto`: as many as cores and memory allow.
+        - **workers**: a number; a range such as `1..8` (in the config file also without quotes), within which the number
+          follows the load; or `auto`: as many as cores and memory allow.
         - **memory**: a share such as `"80%"`, or bytes with their unit, such as `"512MB"`.
-        - **refork**: `auto`, `off`, or after how many requests of a worker each time: `refork after: [1000, 10_000]` in the
-          config file, `--refork 1000,10000` as a flag. The last number counts for all further times.
-        - **gc**: `frugal`, `ruby`, or, in the config file, figures of your own by the names of Ruby's variables:
-          `gc heap_growth_factor: 1.1, heap_free_slots_goal_ratio: 0.2`. A `RUBY_GC_` variable of the environment wins.
-        - **targets**: the path and query of a request, such as `/login`; `warm_up "/", "/login"` in the config file, commas in
-          `CARAT_WARM_UP`, the flag once for each.
-        - **file**, **directory**, **log**, **socket**: a path; a relative one starts at the working directory, and that of a
-          socket has no more than 107 bytes then.
+        - **refork**: `auto`, `off`, or the numbers of requests after which a worker becomes the mold:
+          `refork after: [1000, 10_000]` in the config file, `--refork 1000,10000` as a flag. The last number repeats.
+        - **gc**: `frugal`, `ruby`, or, in the config file, your own values by the names of Ruby's variables:
+          `gc heap_growth_factor: 1.1, heap_free_slots_goal_ratio: 0.2`. `RUBY_GC_` variables in the environment win.
+        - **targets**: the path and query of a request, such as `/login`: `warm_up "/", "/login"` in the config file, commas in
+          `CARAT_WARM_UP`, one flag for each.
+        - **file**, **directory**, **log**, **socket**: a path, relative to the working directory. The absolute path of a
+          socket has at most 107 bytes.
       MARKDOWN
       COLUMNS = %w[Option Type Default Flag Environment Meaning].freeze
       private_constant :HEAD, :COLUMNS
@@ -73,7 +73,7 @@ module Carat
 
       def hooks
         rows = Hooks::TABLE.map { |name, doc| ["`#{name}`", doc] }
-        "## Hooks\n\nBlocks in the config file; several of one kind run in the order in which they stand.\n\n" \
+        "## Hooks\n\nBlocks in the config file. Several blocks of one hook run in the order of the file.\n\n" \
           "#{table(%w[Hook When], rows)}"
       end
 

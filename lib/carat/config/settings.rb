@@ -6,7 +6,7 @@ require_relative "options"
 
 module Carat
   module Config
-    # The options that one source has set, already parsed.
+    # The parsed options of one source.
     class Settings
       # Returns the settings of words such as `workers=2`. Raises KeyError for an unknown name, and ConfigError.
       def self.from_words(words)
@@ -23,7 +23,7 @@ module Carat
       # Sets `option`; adds to it when it is a list. Raises ConfigError, whose message begins with `place`, for a wrong
       # value, and when the settings are frozen.
       def set(option, value, place)
-        raise ConfigError, "#{place}: comes too late, the configuration has been read" if frozen?
+        raise ConfigError, "#{place}: is too late: the configuration has been read" if frozen?
 
         parsed = option.parse(value)
         @values[option.name] = option.list? ? [*@values[option.name], *parsed].freeze : parsed

@@ -2,9 +2,9 @@
 
 module Carat
   module Config
-    # Guesses what a misspelled word was meant to be.
+    # Finds the word that a misspelled one was meant to be.
     module Spelling
-      # Returns `; did you mean workers?`, or an empty String when no word is near (or did_you_mean is switched off).
+      # Returns `; did you mean workers?`, or an empty String when no word is similar (or did_you_mean is disabled).
       def self.hint(word, words)
         return "" unless defined?(DidYouMean::SpellChecker)
 

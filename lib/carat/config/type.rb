@@ -20,16 +20,17 @@ require_relative "type/worker_count"
 
 module Carat
   module Config
-    # What the values of an option look like. Each type answers `parse(value)`, which takes what a flag, a variable or
-    # the config file gave and raises InvalidValue; `text(value)`, for readers; and `metavar`, for the help.
+    # The types of option values. Each type has `parse(value)`, which takes the value of a flag, a variable or the
+    # config file and raises InvalidValue; `text(value)`, for readers; and `metavar`, for the help.
     module Type
+      # The class of each type that an option can name.
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
-        file: File, gc: GcPolicy, integer: WholeNumber, log: LogFile, memory: MemoryBudget, refork: ReforkRule,
+        file: FilePath, gc: GcPolicy, integer: WholeNumber, log: LogFile, memory: MemoryBudget, refork: ReforkRule,
         seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, workers: WorkerCount
       }.freeze
 
-      # Returns the type called `name`, limited to `within` (a Range or a list of words) where the type has a limit.
+      # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.
       def self.build(name, within = nil)
         type = NAMES.fetch(name)
         within ? type.new(within) : type.new
@@ -38,7 +39,7 @@ module Carat
       # Returns `value`, a String or Pathname, as an absolute path; raises InvalidValue for anything else.
       def self.absolute_path(value)
         path = value.respond_to?(:to_path) ? value.to_path : value
-        return ::File.expand_path(path) if path.is_a?(String) && path.match?(/\A[^\0]+\z/)
+        return File.expand_path(path) if path.is_a?(String) && path.match?(/\A[^\0]+\z/)
 
         raise InvalidValue, "#{value.inspect} is not a path"
       rescue ArgumentError => e

@@ -8,7 +8,7 @@ require_relative "type/whole_number"
 
 module Carat
   module Config
-    # The options that environment variables set; one that is empty counts as not set.
+    # Reads options from environment variables; an empty variable counts as unset.
     class Variables
       PORT = Type::WholeNumber.new(0..65_535)
       private_constant :PORT
@@ -17,7 +17,7 @@ module Carat
         @env = env
       end
 
-      # Sets `option` in `settings` from the strongest of its variables, if there is one; raises ConfigError.
+      # Sets `option` in `settings` from the strongest of its variables, if any is set. Raises ConfigError.
       def read(option, settings)
         name = option.variables.find { |variable| given?(variable) }
         settings.set(option, value(option, name), name) if name

@@ -8,6 +8,7 @@ module Carat
     # 3, 4, ... in the order of the addresses, as sd_listen_fds(3) has it, and the ready descriptor follows them.
     class InheritedDescriptors
       FIRST = 3
+      private_constant :FIRST
 
       # `addresses` are the values of `bind`; `ready` is the value of `ready_fd`, or nil.
       def initialize(addresses, ready)

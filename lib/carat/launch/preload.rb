@@ -8,6 +8,7 @@ module Carat
     # have the user's own LD_PRELOAD: the mold restores it as soon as it runs.
     class Preload
       VARIABLE = "LD_PRELOAD"
+      private_constant :VARIABLE
       # What VARIABLE was without Carat; empty where there was none.
       KEPT = "CARAT_USER_PRELOAD"
       # Who preloads one of these has chosen an allocator.

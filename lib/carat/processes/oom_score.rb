@@ -6,6 +6,7 @@ module Carat
     # which nothing is left. What was set for the whole server, by systemd for example, stays what it begins from.
     class OomScore
       FILE = "/proc/self/oom_score_adj"
+      private_constant :FILE
       # The kernel's most (proc_pid_oom_score_adj(5)).
       MOST = 1000
       MOLD = 100

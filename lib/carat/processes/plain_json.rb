@@ -22,6 +22,7 @@ module Carat
         end
       end
 
+      # Returns `value`, as #parse returned it, in the form that readers see.
       def text(value)
         words = value.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
         "\"#{words.gsub(ESCAPED) { |character| format("\\u%04x", character.ord) }}\""

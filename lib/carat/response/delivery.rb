@@ -12,6 +12,7 @@ module Carat
     # their body allows, and closes the body.
     class Delivery
       INLINE_LIMIT = BodyWriter::SHORT_LIMIT
+      private_constant :INLINE_LIMIT
 
       # What has become a pipe since it was looked at must not keep the thread waiting for its other end.
       FILE_FLAGS = File::RDONLY | File::NONBLOCK

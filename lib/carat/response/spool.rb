@@ -5,6 +5,7 @@ module Carat
     # An unlinked file that holds a large body until its client has read it.
     module Spool
       FLAGS = File::RDWR
+      private_constant :FLAGS
       # How a file system without O_TMPFILE answers, and a kernel that does not know the flag.
       NAMELESS_UNKNOWN = [Errno::EOPNOTSUPP, Errno::EISDIR, Errno::ENOENT].freeze
 

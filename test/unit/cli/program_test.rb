@@ -102,7 +102,7 @@ module Carat
 
     def test_doctor_fails_when_there_is_a_problem_and_when_the_configuration_is_wrong
       assert_equal 1, run_cli("doctor", "--spool-dir", "/proc/self/task")
-      assert_match(/^problem  spool_dir: no file can be made/, @out.string)
+      assert_match(/^problem  spool_dir: no file can be created/, @out.string)
       assert_equal [78, "--workers: needs a value\n"], outcome("doctor", "--workers")
     end
 

@@ -96,7 +96,7 @@ module Carat
       write("carat.rb", "on_worker_boot { workers 4 }\n")
       error = assert_raises(Config::ConfigError) { configure.hooks.run(:on_worker_boot) }
 
-      assert_equal "carat.rb:1: workers: comes too late, the configuration has been read", error.message
+      assert_equal "carat.rb:1: workers: is too late: the configuration has been read", error.message
     end
 
     def test_the_edge_gets_resolved_values

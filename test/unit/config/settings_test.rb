@@ -32,7 +32,7 @@ module Carat
       @settings.freeze
       error = assert_raises(Config::ConfigError) { @settings.set(Config::Options.fetch(:threads), 1, "here") }
 
-      assert_equal "here: comes too late, the configuration has been read", error.message
+      assert_equal "here: is too late: the configuration has been read", error.message
     end
 
     def test_what_is_not_set_raises_key_error

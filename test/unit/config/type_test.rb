@@ -149,8 +149,8 @@ module Carat
 
       assert_equal path("carat.sock"), socket.parse("carat.sock")
       assert_refused "#{path("x" * 107)} is longer than 107 bytes", socket, "x" * 107
-      assert_refused "#{path("taken")} is a file and no socket", socket, "taken"
-      assert_refused "#{path("run/carat.sock")} is in a directory that is not there", socket, "run/carat.sock"
+      assert_refused "#{path("taken")} is a file, not a socket", socket, "taken"
+      assert_refused "#{path("run/carat.sock")} is in a directory that does not exist", socket, "run/carat.sock"
     end
 
     def test_values_are_written_for_readers

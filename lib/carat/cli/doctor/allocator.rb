@@ -9,12 +9,15 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Who would give the mold and its workers their memory.
+      # Which allocator the mold and its workers would use.
       class Allocator
+        # The directory for `ruby -I`.
         LIBRARY = File.expand_path("../../..", __dir__)
         TELL = 'require "carat/native"; print Carat::Native.allocator[:name]'
+        private_constant :TELL
 
-        # The block is given the variables that a mold gets, and returns the allocator's name in such a process.
+        # The block receives the environment variables of a mold and returns the name of the allocator in such a
+        # process.
         def initialize(configuration, environment: ENV, library: NativePath.malloc, &probe)
           @asked = configuration[:allocator]
           @library = library
@@ -22,13 +25,14 @@ module Carat
           @probe = probe || method(:probe)
         end
 
+        # Returns the Finding.
         def finding
           return warning("carat/malloc.so is missing: #{NativePath.remedy}") unless @library
           return warning("#{name}, as #{@preload.obstacle}") if @preload.obstacle
           return Finding.ok("allocator", "#{name}, #{reason}") unless @preload.used?
           return Finding.ok("allocator", "#{name}, which Carat preloads") if name.start_with?("jemalloc")
 
-          warning("#{name}, though Carat preloads jemalloc: the dynamic loader does not take #{@library}; " \
+          warning("#{name}, though Carat preloads jemalloc: the dynamic loader rejects #{@library}; " \
                   "install Carat on a file system without noexec, or set allocator to \"system\"")
         end
 
@@ -37,7 +41,7 @@ module Carat
         def reason
           return "as #{@preload.theirs} is preloaded" if @asked == "jemalloc"
 
-          "as allocator says; \"jemalloc\" keeps less of what threads have freed"
+          "as configured; \"jemalloc\" returns more of the memory that threads free"
         end
 
         def name
@@ -46,7 +50,7 @@ module Carat
 
         def probe(variables)
           output, status = Open3.capture2(variables, RbConfig.ruby, "-I", LIBRARY, "-e", TELL, err: File::NULL)
-          status.success? ? output : "an allocator that cannot be told"
+          status.success? ? output : "an unknown allocator"
         end
 
         def warning(sentence)

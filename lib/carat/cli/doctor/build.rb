@@ -6,14 +6,15 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether all parts are built for this Ruby.
+      # Whether all compiled parts exist for this Ruby.
       class Build
-        # `directory` is where they are, or nil; the block loads the extension.
+        # `directory` holds the parts, or is nil; the block loads the extension.
         def initialize(_configuration, directory: NativePath.directory, &load)
           @directory = directory
           @load = load || -> { require_relative "../../native" }
         end
 
+        # Returns the Finding.
         def finding
           return problem("not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}") unless @directory
           return problem("#{edge} is not executable") unless File.executable?(edge)

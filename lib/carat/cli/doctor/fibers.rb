@@ -5,22 +5,24 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the kernel has room for the stacks of the fibers that a worker may have.
+      # Whether the kernel allows as many memory mappings as the fibers of a worker need.
       class Fibers
-        # A fiber's stack and the guard page below it.
+        # A fiber's stack, and the guard page below it.
         MAPPINGS = 2
         # Libraries, threads, the heap.
         RESERVE = 3072
         FILE = "/proc/sys/vm/max_map_count"
+        private_constant :FILE
 
-        # `allowed` is how many mappings the kernel lets a process have.
+        # `allowed` is the number of mappings that the kernel allows a process.
         def initialize(configuration, allowed: Integer(File.read(FILE), 10))
           @fibers = configuration[:fibers]
           @allowed = allowed
         end
 
+        # Returns the Finding.
         def finding
-          return Finding.ok("fibers", "none are asked for") unless @fibers
+          return Finding.ok("fibers", "not used") unless @fibers
 
           most = "a worker may have #{@fibers}"
           return Finding.ok("fibers", "#{most}, the kernel has room for #{room}") if @fibers <= room

@@ -9,23 +9,24 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the edge may open a descriptor for each client, and some for its own use.
+      # Whether the edge may open a file descriptor for each client and for its own needs.
       class OpenFiles
-        # Beside clients: listeners, logs, the runtime's own, and bodies in files.
+        # Besides clients: listeners, logs, the runtime, and spooled bodies.
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
 
-        # `allowed` is RLIMIT_NOFILE as the edge will inherit it.
+        # `allowed` is the soft RLIMIT_NOFILE of the edge.
         def initialize(configuration, allowed: Launch::OpenFileLimit.reachable)
           @configuration = configuration
           @allowed = allowed
         end
 
+        # Returns the Finding.
         def finding
-          return Finding.ok("open files", "#{@allowed} are allowed, #{needed} are needed") if needed <= @allowed
+          return Finding.ok("open files", "#{needed} needed, #{@allowed} allowed") if needed <= @allowed
 
-          Finding.warning("open files", "#{@allowed} are allowed, and max_connections #{clients} needs #{needed}: " \
+          Finding.warning("open files", "#{needed} needed for max_connections #{clients}, #{@allowed} allowed: " \
                                         "raise `ulimit -Hn` or LimitNOFILE, or lower max_connections")
         end
 
@@ -35,13 +36,13 @@ module Carat
           clients + (workers * ((lanes * LANE) + 1)) + RESERVE
         end
 
-        # At most, and one that is to replace another.
+        # The maximum, and one replacement.
         def workers
           most = @configuration[:workers]
           (most == Config::Type::WorkerCount::AUTO ? Etc.nprocessors : most.end) + 1
         end
 
-        # Of one worker, whose fibers share a lane.
+        # The lanes of one worker; its fibers share one.
         def lanes
           @configuration[:fibers] ? 1 : @configuration[:threads]
         end

@@ -5,13 +5,14 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether this Ruby has YJIT, and the processes would use it.
+      # Whether this Ruby has YJIT, and whether it is enabled.
       class RubyBuild
-        # `yjit` is RubyVM::YJIT, or nil where Ruby is built without it.
+        # `yjit` is RubyVM::YJIT, or nil when Ruby was built without it.
         def initialize(_configuration, yjit: defined?(RubyVM::YJIT) ? RubyVM::YJIT : nil)
           @yjit = yjit
         end
 
+        # Returns the Finding.
         def finding
           Finding.ok("ruby", "#{RUBY_VERSION} #{state}")
         end
@@ -19,10 +20,10 @@ module Carat
         private
 
         def state
-          return "is built without YJIT: one that has it runs most applications faster" unless @yjit
-          return "runs with YJIT: its code is memory that each worker may come to have of its own" if @yjit.enabled?
+          return "is built without YJIT, which makes most applications faster" unless @yjit
+          return "runs with YJIT, whose machine code is mostly private to each worker" if @yjit.enabled?
 
-          "has YJIT, and it is off unless the application turns it on: RUBYOPT=--yjit takes memory and saves time"
+          "has YJIT, disabled unless the application enables it: RUBYOPT=--yjit trades memory for speed"
         end
       end
     end

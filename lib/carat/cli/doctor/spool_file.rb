@@ -6,17 +6,18 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether a file can be made in spool_dir, and whether it can be one that never has a name.
+      # Whether files can be created in spool_dir, and whether without a name (O_TMPFILE).
       class SpoolFile
-        # `spool` answers `create_nameless(directory)` and `create_named(directory)`.
+        # `spool` has `create_nameless(directory)` and `create_named(directory)`.
         def initialize(configuration, spool: Response::Spool)
           @directory = configuration[:spool_dir]
           @spool = spool
         end
 
+        # Returns the Finding.
         def finding
           @spool.create_nameless(@directory).close
-          Finding.ok("spool_dir", "files without a name can be made in #{@directory}")
+          Finding.ok("spool_dir", "#{@directory} allows files without a name")
         rescue *Response::Spool::NAMELESS_UNKNOWN
           named
         rescue SystemCallError => e
@@ -34,7 +35,7 @@ module Carat
         end
 
         def problem(error)
-          Finding.problem("spool_dir", "no file can be made in #{@directory}: #{error.message}")
+          Finding.problem("spool_dir", "no file can be created in #{@directory}: #{error.message}")
         end
       end
     end

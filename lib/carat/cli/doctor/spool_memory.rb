@@ -5,10 +5,11 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the files in spool_dir are more than memory.
+      # Whether spool_dir is on a disk rather than in memory.
       class SpoolMemory
         TYPES = %w[tmpfs ramfs].freeze
         MOUNTS = "/proc/self/mountinfo"
+        private_constant :MOUNTS, :TYPES
 
         # `mounts` is the text of proc(5)'s mountinfo.
         def initialize(configuration, mounts: File.read(MOUNTS))
@@ -16,16 +17,17 @@ module Carat
           @mounts = mounts
         end
 
+        # Returns the Finding.
         def finding
           return Finding.ok("spool_dir", "#{@directory} is not in memory") unless TYPES.include?(type)
 
-          Finding.warning("spool_dir", "#{@directory} is a #{type}: a file there is memory; " \
+          Finding.warning("spool_dir", "#{@directory} is a #{type}: files there take memory; " \
                                        "set spool_dir to a directory on a disk")
         end
 
         private
 
-        # The type stands behind a lone dash, after a number of fields that varies.
+        # The type follows a lone dash; the number of fields before it varies.
         def type
           mount = @mounts.lines.map(&:split).find { |fields| fields[2] == device }
           mount && mount[mount.index("-") + 1]

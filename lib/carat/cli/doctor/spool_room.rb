@@ -7,24 +7,26 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the file system of spool_dir has room for what the limits allow.
+      # Whether the file system of spool_dir has as much free space as the limits allow bodies to take.
       class SpoolRoom
         KIB = 1024
+        private_constant :KIB
 
-        # `free` are the bytes that are free for this user.
+        # `free` is the number of bytes that this user may still write.
         def initialize(configuration, free: nil)
           @configuration = configuration
           @free = free
         end
 
+        # Returns the Finding.
         def finding
-          return Finding.warning("spool_dir", "df does not know how much room #{directory} has") unless free
+          return Finding.warning("spool_dir", "df cannot report the free space of #{directory}") unless free
 
           limit = %i[max_body spool_limit].find { |name| @configuration[name] > free }
           return Finding.ok("spool_dir", "#{directory} has #{words(free)} free") unless limit
 
           Finding.warning("spool_dir", "#{directory} has #{words(free)} free, " \
-                                       "and #{limit} allows #{words(@configuration[limit])}")
+                                       "but #{limit} allows #{words(@configuration[limit])}")
         end
 
         private

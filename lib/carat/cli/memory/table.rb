@@ -3,11 +3,11 @@
 module Carat
   module CLI
     class Memory
-      # What `carat memory` prints: the server's report as a table.
+      # Formats the server's memory report as a table.
       class Table
         MIB = 1024.0 * 1024
         NOTHING = "-"
-        # The head of each column, and how its cell is read from a process of the report.
+        # The heading of each column, and how its cell is read from a process in the report.
         COLUMNS = {
           "process" => ->(row) { [row["role"], row["number"]].compact.join(" ") },
           "gen" => ->(row) { row["generation"] },
@@ -28,26 +28,29 @@ module Carat
         private_constant :MIB, :NOTHING
 
         class << self
+          # Returns a number of bytes in MiB, as text; nil for nil.
           def mib(bytes)
             format("%.1f", bytes / MIB) if bytes
           end
 
+          # Returns a percentage as text; nil for nil.
           def percent(number)
             format("%.1f%%", number) if number
           end
 
+          # Returns a fraction of 1 as a percentage; nil for nil.
           def share(fraction)
             fraction * 100 if fraction
           end
         end
 
-        # `report` is what GET /memory answers, parsed.
+        # `report` is the parsed response to GET /memory.
         def initialize(report)
           @report = report
           @processes = report.fetch("processes")
         end
 
-        # What a terminal would obey is escaped.
+        # Returns the table; terminal control characters are escaped.
         def to_s
           [heading, *lines, "", *summary].join("\n").gsub(/[^[:print:]\n]/) { |character| character.dump[1..-2] }
         end
@@ -65,7 +68,7 @@ module Carat
           rows.map { |row| aligned(row, widths) }
         end
 
-        # The first column begins on the left, numbers end on the right.
+        # The first column is aligned left, the others right.
         def aligned((first, *others), (width, *widths))
           [first.ljust(width), *others.zip(widths).map { |cell, size| cell.rjust(size) }].join("  ").rstrip
         end
@@ -95,15 +98,15 @@ module Carat
 
         def budget
           limit, used, whole, source = @report["budget"]&.values_at("limit", "used", "whole", "source")
-          "#{mib(used)} of a budget of #{mib(limit)} are used; the #{source} has #{mib(whole)}" if limit && whole
+          "#{mib(used)} of a budget of #{mib(limit)} used; the #{source} has #{mib(whole)}" if limit && whole
         end
 
-        # Who runs, and did not say anything of itself.
+        # The processes that did not report their stats.
         def silence
           silent = @processes.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))
           return if silent.empty?
 
-          "no figures from: #{silent.join(", ")} (booting, leaving, or a thread keeps Ruby's lock)"
+          "no stats from: #{silent.join(", ")} (booting, stopping, or a thread holds the GVL)"
         end
 
         def mib(bytes)

@@ -6,17 +6,19 @@ require_relative "socket_path"
 module Carat
   module Config
     module Type
-      # One address to listen on, checked and written in one way: `tcp://host:port`, `tcp://[::1]:port`,
+      # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`,
       # `unix:///path?mode=0660` or `fd://3`.
       module Address
+        # The forms of an address, for messages.
         FORMS = "tcp://HOST:PORT, unix:///PATH?mode=0660 or fd://NUMBER"
         TCP = %r{\Atcp://([\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
         UNIX = %r{\Aunix://([^?]+)(?:\?mode=0?([0-7]{3}))?\z}
         FD = %r{\Afd://(\d{1,7})\z}
+        private_constant :FD, :TCP, :UNIX
 
         module_function
 
-        # Returns the address as the edge reads it, a relative socket path made absolute; raises InvalidValue.
+        # Returns the address in the form that the edge reads, with an absolute socket path. Raises InvalidValue.
         def parse(text)
           case text.to_s
           when TCP then tcp(text, Regexp.last_match(1), Regexp.last_match(2).to_i)
@@ -33,7 +35,7 @@ module Carat
         end
 
         def unix(text, path, mode)
-          path = ::File.expand_path(path)
+          path = File.expand_path(path)
           problem = SocketPath.problem(path)
           refuse(text, problem) if problem
           mode ? "unix://#{path}?mode=0#{mode}" : "unix://#{path}"

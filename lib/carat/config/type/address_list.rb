@@ -16,10 +16,12 @@ module Carat
           addresses
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value.join(", ")
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "ADDRESS"
         end

@@ -5,16 +5,17 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # A number of bytes; the units are powers of 1024, whether written KB or KiB.
+      # A number of bytes. Units are powers of 1024, whether written KB or KiB.
       class ByteCount
         UNITS = { "" => 1, "k" => 1024, "m" => 1024**2, "g" => 1024**3, "t" => 1024**4 }.freeze
         PATTERN = /\A(\d+(?:\.\d+(?=\s*[kmgt]))?)\s*([kmgt]?)(?:i?b)?\z/i
         EXAMPLES = 'such as 65536, "64KB" or "1GB"'
+        private_constant :EXAMPLES, :PATTERN, :UNITS
 
-        # More than any machine has; the edge counts in 64 bits.
+        # More than any machine has; the edge uses 64-bit numbers.
         LIMIT = 1024**5
 
-        # A range without an end goes up to LIMIT.
+        # An endless range ends at LIMIT.
         def initialize(range = (1..))
           @range = range.begin..(range.end || LIMIT)
         end
@@ -28,11 +29,13 @@ module Carat
                               "#{text(@range.end)}, #{EXAMPLES}"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           unit = UNITS.keys.reverse.find { |name| (value % UNITS[name]).zero? && value >= UNITS[name] } || ""
           unit.empty? ? "#{value} B" : "#{value / UNITS[unit]} #{unit.upcase}iB"
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "BYTES"
         end

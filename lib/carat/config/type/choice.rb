@@ -19,10 +19,12 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not one of: #{words}"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           @words.join("|")
         end

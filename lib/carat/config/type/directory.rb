@@ -5,21 +5,23 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # A directory that is there and can be written to.
+      # A directory that exists and is writable.
       class Directory
         # Reads a path (String or Pathname) and returns it absolute; raises InvalidValue.
         def parse(value)
           path = Type.absolute_path(value)
-          raise InvalidValue, "there is no directory #{path}" unless ::File.directory?(path)
-          raise InvalidValue, "#{path} cannot be written to" unless ::File.writable?(path)
+          raise InvalidValue, "there is no directory #{path}" unless File.directory?(path)
+          raise InvalidValue, "#{path} cannot be written to" unless File.writable?(path)
 
           path
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "DIRECTORY"
         end

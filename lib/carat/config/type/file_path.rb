@@ -5,21 +5,23 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # A file that is there and can be read.
-      class File
+      # A file that exists and is readable.
+      class FilePath
         # Reads a path (String or Pathname) and returns it absolute; raises InvalidValue.
         def parse(value)
           path = Type.absolute_path(value)
-          raise InvalidValue, "there is no file #{path}" unless ::File.file?(path)
-          raise InvalidValue, "#{path} cannot be read" unless ::File.readable?(path)
+          raise InvalidValue, "there is no file #{path}" unless File.file?(path)
+          raise InvalidValue, "#{path} cannot be read" unless File.readable?(path)
 
           path
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "FILE"
         end

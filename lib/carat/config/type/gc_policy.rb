@@ -6,10 +6,11 @@ require_relative "gc_variable"
 module Carat
   module Config
     module Type
-      # How far the heap of Ruby's garbage collector grows: as Carat wants it, as Ruby does, or by figures of one's own.
+      # How far the heap of Ruby's garbage collector grows: Carat's policy, Ruby's, or the user's own numbers.
       class GcPolicy
         WORDS = %w[frugal ruby].freeze
         EXAMPLES = 'such as "frugal", "ruby" or heap_growth_factor: 1.1'
+        private_constant :EXAMPLES, :WORDS
 
         # Reads one of WORDS, or a Hash of numbers by the names of Ruby's variables as GcVariable reads them;
         # returns the word, or a Hash of text by the variables' names. Raises InvalidValue.
@@ -20,10 +21,12 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a policy for the garbage collector, #{EXAMPLES}"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value.is_a?(Hash) ? value.map { |name, figure| "#{name}=#{figure}" }.join(" ") : value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           WORDS.join("|")
         end

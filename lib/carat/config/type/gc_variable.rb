@@ -6,11 +6,11 @@ require_relative "../spelling"
 module Carat
   module Config
     module Type
-      # A variable of Ruby's garbage collector (3.1 to 3.4) and the figures that it takes (gc.c). Ruby passes over what
-      # it does not know or take, and says so at most with -w.
+      # The variables of Ruby's garbage collector (3.1 to 3.4) and their limits (gc.c). Ruby itself ignores unknown
+      # variables and wrong values, or at most warns with -w.
       module GcVariable
         PREFIX = "RUBY_GC_"
-        # Of slots or bytes.
+        # A number of slots or bytes.
         COUNT = (0..(1 << 50))
         FACTOR = (1.0.next_float..100.0)
         SHARE = (Float::MIN..1.0)
@@ -25,19 +25,18 @@ module Carat
           "HEAP_INIT_SLOTS" => COUNT, "HEAP_FREE_SLOTS" => COUNT,
           "HEAP_GROWTH_FACTOR" => FACTOR, "HEAP_GROWTH_MAX_SLOTS" => COUNT,
           "HEAP_FREE_SLOTS_MIN_RATIO" => SHARE, "HEAP_FREE_SLOTS_MAX_RATIO" => SHARE,
-          "HEAP_FREE_SLOTS_GOAL_RATIO" => SHARE_OR_NONE, # with 0 the heap grows by the factor
+          "HEAP_FREE_SLOTS_GOAL_RATIO" => SHARE_OR_NONE, # 0: the heap grows by the factor
           "HEAP_OLDOBJECT_LIMIT_FACTOR" => MULTIPLE,
-          "HEAP_REMEMBERED_WB_UNPROTECTED_OBJECTS_LIMIT_RATIO" => MULTIPLE, # from 3.3 on
+          "HEAP_REMEMBERED_WB_UNPROTECTED_OBJECTS_LIMIT_RATIO" => MULTIPLE, # since 3.3
           "MALLOC_LIMIT" => COUNT, "MALLOC_LIMIT_MAX" => COUNT, "MALLOC_LIMIT_GROWTH_FACTOR" => FACTOR,
           "OLDMALLOC_LIMIT" => COUNT, "OLDMALLOC_LIMIT_MAX" => COUNT, "OLDMALLOC_LIMIT_GROWTH_FACTOR" => FACTOR,
-          **(0..4).to_h { |size| ["HEAP_#{size}_INIT_SLOTS", COUNT] } # from 3.3 on, in place of HEAP_INIT_SLOTS
+          **(0..4).to_h { |size| ["HEAP_#{size}_INIT_SLOTS", COUNT] } # since 3.3, in place of HEAP_INIT_SLOTS
         }.freeze
         private_constant :PREFIX, :COUNT, :FACTOR, :SHARE, :SHARE_OR_NONE, :MULTIPLE, :WORDS, :FIGURES
 
         module_function
 
-        # `name` is with or without the prefix and in any case. Returns the variable's name and its text; raises
-        # InvalidValue.
+        # `name` may have the prefix, in any case. Returns the name of the variable and its text. Raises InvalidValue.
         def parse(name, figure)
           short = name.to_s.upcase.delete_prefix(PREFIX)
           range = FIGURES.fetch(short) { refuse_name(name, short) }

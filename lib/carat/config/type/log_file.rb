@@ -5,23 +5,25 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # A file to append to; it may be missing, its directory may not.
+      # A file to append to. It need not exist; its directory must.
       class LogFile
         # Reads a path (String or Pathname) and returns it absolute; raises InvalidValue.
         def parse(value)
           path = Type.absolute_path(value)
-          directory = ::File.dirname(path)
-          raise InvalidValue, "#{path} is a directory" if ::File.directory?(path)
-          raise InvalidValue, "there is no directory #{directory}" unless ::File.directory?(directory)
+          directory = File.dirname(path)
+          raise InvalidValue, "#{path} is a directory" if File.directory?(path)
+          raise InvalidValue, "there is no directory #{directory}" unless File.directory?(directory)
           raise InvalidValue, "#{path} cannot be written to" unless appendable?(path)
 
           path
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "FILE"
         end
@@ -29,7 +31,7 @@ module Carat
         private
 
         def appendable?(path)
-          ::File.writable?(::File.exist?(path) ? path : ::File.dirname(path))
+          File.writable?(File.exist?(path) ? path : File.dirname(path))
         end
       end
     end

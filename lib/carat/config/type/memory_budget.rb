@@ -6,12 +6,13 @@ require_relative "byte_count"
 module Carat
   module Config
     module Type
-      # An amount of memory: a share of what there is, or a number of bytes.
+      # An amount of memory: a share of what is available, or a number of bytes.
       class MemoryBudget
         SHARE = /\A(\d+(?:\.\d+)?)\s*%\z/
         EXAMPLES = 'such as "80%" or "512MB"'
+        private_constant :EXAMPLES, :SHARE
 
-        # `range` is that of a number of bytes.
+        # `range` limits a number of bytes.
         def initialize(range = (1..))
           @bytes = ByteCount.new(range)
           @bounds = "from #{@bytes.text(range.begin)} to #{@bytes.text(range.end || ByteCount::LIMIT)}"
@@ -29,10 +30,12 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not an amount of memory #{@bounds}, #{EXAMPLES}"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value.is_a?(Integer) ? @bytes.text(value) : value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "BYTES|SHARE%"
         end

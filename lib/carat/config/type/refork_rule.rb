@@ -5,12 +5,13 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # When a worker becomes the next mold: never, when measuring says that it pays, or after so many requests.
+      # When a worker becomes the next mold: never, when measurements show that it pays, or after numbers of requests.
       class ReforkRule
         WORDS = %w[auto off].freeze
         LIST = /\A\d+(?:\s*,\s*\d+)*\z/
         COUNTS = (1..1_000_000_000)
         EXAMPLES = 'such as "auto", "off" or after: [1000, 10_000]'
+        private_constant :COUNTS, :EXAMPLES, :LIST, :WORDS
 
         # Reads one of WORDS (false means "off"), or numbers of requests: as `{ after: [1000, 10_000] }`, an Array, or
         # text such as "1000,10000". Returns the word, or an Array of Integers. Raises InvalidValue.
@@ -24,10 +25,12 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a rule for reforks, #{EXAMPLES}"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value.is_a?(Array) ? value.join(",") : value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "#{WORDS.join("|")}|N,N"
         end

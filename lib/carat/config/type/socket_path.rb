@@ -5,19 +5,19 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # Where the server makes a Unix socket: a path that is free, or taken by a socket already.
+      # The path at which the server creates a Unix socket: it must be free, or a socket.
       class SocketPath
         # `sockaddr_un` holds 108 bytes with the closing NUL (unix(7)).
         LIMIT = 107
 
-        # Returns what keeps a socket from being made at `path`, which is absolute, or nil.
+        # Returns the reason why no socket can be created at `path`, which is absolute; nil if there is none.
         def self.problem(path)
-          directory = ::File.dirname(path)
+          directory = File.dirname(path)
           if path.bytesize > LIMIT then "is longer than #{LIMIT} bytes"
-          elsif !::File.directory?(directory) then "is in a directory that is not there"
-          elsif ::File.directory?(path) then "is a directory"
-          elsif ::File.exist?(path) && !::File.socket?(path) then "is a file and no socket"
-          elsif !::File.writable?(::File.exist?(path) ? path : directory) then "cannot be written to"
+          elsif !File.directory?(directory) then "is in a directory that does not exist"
+          elsif File.directory?(path) then "is a directory"
+          elsif File.exist?(path) && !File.socket?(path) then "is a file, not a socket"
+          elsif !File.writable?(File.exist?(path) ? path : directory) then "cannot be written to"
           end
         end
 
@@ -30,10 +30,12 @@ module Carat
           path
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "PATH"
         end

@@ -5,9 +5,10 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # Targets of requests, such as `/login?next=%2F`; none at all is possible.
+      # Request targets, such as `/login?next=%2F`; the list may be empty.
       class TargetList
         PATTERN = %r{\A/[!-~]*\z}
+        private_constant :PATTERN
 
         # Reads one target or an Array of them and returns an Array of Strings; raises InvalidValue.
         def parse(value)
@@ -18,10 +19,12 @@ module Carat
           end
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value.empty? ? "none" : value.join(", ")
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "PATH"
         end

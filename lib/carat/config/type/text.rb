@@ -5,7 +5,7 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # A name: text that is not blank.
+      # Text that is not blank.
       class Text
         # Reads a String or Symbol; raises InvalidValue.
         def parse(value)
@@ -14,10 +14,12 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a name"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "NAME"
         end

@@ -19,10 +19,12 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a whole number #{bounds}"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value.to_s
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "N"
         end

@@ -5,12 +5,16 @@ require_relative "../invalid_value"
 module Carat
   module Config
     module Type
-      # How many workers there are: a number, a range within which the load decides, or what fits the machine.
+      # The number of workers: fixed, a range that follows the load, or what the machine has room for.
       class WorkerCount
+        # The value that leaves the number to Carat.
         AUTO = "auto"
         PATTERN = /\A(\d+)(?:\.\.(\d+))?\z/
+
+        # The largest number.
         LIMIT = 10_000
         EXAMPLES = 'such as 2, 1..8 or "auto"'
+        private_constant :EXAMPLES, :PATTERN
 
         # Reads an Integer, a Range of them, or text such as "2", "1..8" and "auto"; returns a Range or "auto". Raises
         # InvalidValue.
@@ -23,10 +27,12 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a number of workers up to #{LIMIT}, #{EXAMPLES}"
         end
 
+        # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           value == AUTO || value.begin != value.end ? value.to_s : value.begin.to_s
         end
 
+        # Returns the placeholder for a value in the help.
         def metavar
           "N|N..M|#{AUTO}"
         end

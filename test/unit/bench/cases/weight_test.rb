@@ -24,7 +24,7 @@ class BenchWeightTest < Minitest::Test
     assert_includes table(heavy), "**0.33 (<= 0.25) missed**"
   end
 
-  def test_the_largest_number_of_workers_shows_where_their_own_memory_is_from
+  def test_the_most_workers_show_where_their_own_memory_comes_from
     assert_match(/^\| carat-warm-w4 +\| +4 \| +1\.0 \| +2\.0 \| +0\.5 \|$/, table)
     refute_match(/^\| carat-warm-w1 +\| +1 \| +1\.0 \| +2\.0 \|/, table)
   end

@@ -22,7 +22,7 @@ module Carat
     end
 
     def test_the_system_s_is_told_with_what_it_costs
-      assert_match(/\Aok       allocator: glibc 2\.41, as allocator says; "jemalloc" keeps less/,
+      assert_match(/\Aok       allocator: glibc 2\.41, as configured; "jemalloc" returns more/,
                    finding("glibc 2.41", allocator: "system"))
     end
 

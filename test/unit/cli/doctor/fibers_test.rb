@@ -6,7 +6,7 @@ require "carat/cli/doctor/fibers"
 module Carat
   class DoctorFibersTest < Minitest::Test
     def test_none_are_well
-      assert_equal "ok       fibers: none are asked for", finding(nil, allowed: 0).to_s
+      assert_equal "ok       fibers: not used", finding(nil, allowed: 0).to_s
     end
 
     def test_as_many_as_there_is_room_for_are_well

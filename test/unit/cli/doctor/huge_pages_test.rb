@@ -10,7 +10,7 @@ module Carat
     end
 
     def test_those_that_nobody_asked_for_are_a_warning
-      assert_match(/\Awarning  huge pages: the kernel makes them everywhere: .* echo madvise > /,
+      assert_match(/\Awarning  huge pages: the kernel uses them for all memory: .* echo madvise > /,
                    finding("[always] madvise never").to_s)
     end
 

@@ -9,16 +9,16 @@ module Carat
     NEEDED = 178
 
     def test_as_many_as_are_needed_are_well
-      assert_equal "ok       open files: 178 are allowed, 178 are needed", finding(NEEDED).to_s
+      assert_equal "ok       open files: 178 needed, 178 allowed", finding(NEEDED).to_s
     end
 
     def test_one_less_is_a_warning
-      assert_equal "warning  open files: 177 are allowed, and max_connections 100 needs 178: " \
+      assert_equal "warning  open files: 178 needed for max_connections 100, 177 allowed: " \
                    "raise `ulimit -Hn` or LimitNOFILE, or lower max_connections", finding(NEEDED - 1).to_s
     end
 
     def test_all_fibers_of_a_worker_share_what_one_thread_needs
-      assert_equal "ok       open files: 170 are allowed, 170 are needed", finding(170, fibers: 256).to_s
+      assert_equal "ok       open files: 170 needed, 170 allowed", finding(170, fibers: 256).to_s
     end
 
     private

@@ -37,7 +37,7 @@ module Carat
       finding = check("/proc").finding
 
       assert_equal :problem, finding.level
-      assert_match(%r{\Ano file can be made in /proc: No such file}, finding.sentence)
+      assert_match(%r{\Ano file can be created in /proc: No such file}, finding.sentence)
     end
 
     private

@@ -15,7 +15,7 @@ module Carat
       define_method("test_a_#{type}_is_a_warning") do
         found = finding("9 1 0:9999 / /x rw - ext4 x rw\n36 1 #{DEVICE} / / rw - #{type} carat rw,size=1m\n")
 
-        assert_equal "warning  spool_dir: / is a #{type}: a file there is memory; " \
+        assert_equal "warning  spool_dir: / is a #{type}: files there take memory; " \
                      "set spool_dir to a directory on a disk", found.to_s
       end
     end

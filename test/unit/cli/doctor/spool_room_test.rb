@@ -12,8 +12,8 @@ module Carat
     end
 
     def test_less_room_than_one_limit_allows_is_a_warning_that_names_it
-      assert_equal "warning  spool_dir: /var/tmp has 7.5 GiB free, and spool_limit allows 8 GiB", finding(15 << 29).to_s
-      assert_equal "warning  spool_dir: /var/tmp has 0 B free, and max_body allows 1 GiB", finding(0).to_s
+      assert_equal "warning  spool_dir: /var/tmp has 7.5 GiB free, but spool_limit allows 8 GiB", finding(15 << 29).to_s
+      assert_equal "warning  spool_dir: /var/tmp has 0 B free, but max_body allows 1 GiB", finding(0).to_s
     end
 
     def test_df_is_asked

@@ -60,14 +60,14 @@ module Carat
       budget = { "limit" => 80 * MIB, "used" => 30 * MIB, "whole" => 100 * MIB, "source" => "container" }
 
       assert_includes text(REPORT.merge("budget" => budget)),
-                      "\n30.0 of a budget of 80.0 are used; the container has 100.0\n"
+                      "\n30.0 of a budget of 80.0 used; the container has 100.0\n"
     end
 
     def test_a_process_that_told_nothing_is_named
       silent = REPORT["processes"] + [self.class.process("worker", 3)]
 
       assert_includes text(REPORT.merge("processes" => silent)),
-                      "\nno figures from: worker 3 (booting, leaving, or a thread keeps Ruby's lock)\n"
+                      "\nno stats from: worker 3 (booting, stopping, or a thread holds the GVL)\n"
     end
 
     def test_what_is_not_known_is_a_dash

@@ -38,10 +38,10 @@ fd://x]
     def test_wrong_parts_are_named
       assert_refused '"tcp://x:65536" has no port from 0 to 65535', "tcp://x:65536"
       assert_refused '"tcp://[:::]:80" has a host that is not an IPv6 address', "tcp://[:::]:80"
-      assert_refused '"unix:///no/such/x.sock" is in a directory that is not there', "unix:///no/such/x.sock"
+      assert_refused '"unix:///no/such/x.sock" is in a directory that does not exist', "unix:///no/such/x.sock"
       assert_refused '"unix:///tmp" is a directory', "unix:///tmp"
       write("taken", "")
-      assert_refused '"unix://taken" is a file and no socket', "unix://taken"
+      assert_refused '"unix://taken" is a file, not a socket', "unix://taken"
       long = "unix:///#{"x" * 107}"
       assert_refused "#{long.inspect} is longer than 107 bytes", long
     end

@@ -14,6 +14,7 @@ mod http;
 mod log;
 mod log_writer;
 mod settings;
+mod socket_file;
 mod supervise;
 mod tasks;
 mod timestamp;

@@ -5,7 +5,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 use super::edge_stats::edge_stats;
-use super::report::{Budget, Report, Server, Weight};
+use super::report::{BudgetReport, MeasuredProcess, MemoryReport, Server};
 use crate::settings::Settings;
 use crate::supervise::{
     Mailbox, MemoryAllowance, Message, ProcessStats, Role, Rollup, StatsMessage, StatsReport,
@@ -57,21 +57,21 @@ fn report(server: Server, stats: StatsReport) -> String {
         json: Some(edge_stats().to_string()),
     };
     let all = std::iter::once(edge).chain(stats.processes);
-    let weights = all.filter_map(|process| match Rollup::of(process.pid) {
+    let measured = all.filter_map(|process| match Rollup::of(process.pid) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        rollup => Some(Weight {
-            process,
+        rollup => Some(MeasuredProcess {
+            stats: process,
             rollup: rollup.ok(),
         }),
     });
     let budget = stats.allowance.as_ref().map(budget);
-    let report = Report::new(server, weights.collect(), budget);
-    serde_json::to_string(&report).expect("a report has no keys but strings")
+    let report = MemoryReport::new(server, measured.collect(), budget);
+    serde_json::to_string(&report).expect("a report has only string keys")
 }
 
-fn budget(allowance: &MemoryAllowance) -> Budget {
+fn budget(allowance: &MemoryAllowance) -> BudgetReport {
     let container = allowance.container.memory().limit;
-    Budget::new(
+    BudgetReport::new(
         allowance.limit,
         allowance.used,
         container,

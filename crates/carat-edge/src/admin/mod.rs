@@ -1,15 +1,15 @@
-//! The control socket: what the people who run the server may ask it, over HTTP on a Unix socket.
+//! The control socket: the state of the server, for those who run it, over HTTP on a Unix socket.
 //!
 //! ```sh
 //! curl --unix-socket /var/tmp/carat-4242.sock http://carat/memory
 //! ```
 
-mod door;
+mod control_listener;
 mod edge_stats;
-mod litter;
 mod memory;
 mod report;
 mod route;
 mod serve;
+mod stale_sockets;
 
 pub(crate) use serve::administer;

@@ -1,35 +1,35 @@
-//! What a server weighs, and what it saves: plain arithmetic on plain numbers.
+//! How much memory a server uses and saves: plain arithmetic.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::supervise::{ProcessStats, Role, Rollup};
 
-/// Who reports.
+/// The server that reports.
 #[derive(Debug, Serialize)]
 pub(super) struct Server {
     pub(super) version: String,
     pub(super) pid: u32,
 }
 
-/// A process on the scales.
+/// A process and its memory.
 #[derive(Debug)]
-pub(super) struct Weight {
-    pub(super) process: ProcessStats,
-    /// `None` when the kernel does not let it be read.
+pub(super) struct MeasuredProcess {
+    pub(super) stats: ProcessStats,
+    /// `None` if it cannot be read.
     pub(super) rollup: Option<Rollup>,
 }
 
-/// What `GET /memory` answers; all sizes are bytes.
+/// The response to `GET /memory`; all sizes are bytes.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct MemoryReport {
     #[serde(flatten)]
     server: Server,
     processes: Vec<Row>,
     totals: Totals,
     fit: Option<Fit>,
     without_sharing: Option<u64>,
-    budget: Option<Budget>,
+    budget: Option<BudgetReport>,
 }
 
 /// One process.
@@ -51,7 +51,7 @@ struct Memory {
     rss: u64,
     pss: u64,
     private: u64,
-    /// `rss - private`: the kernel does not tell whom it is shared with.
+    /// `rss - private`: the kernel does not say which process shares it.
     shared: u64,
     swap: u64,
     /// `shared` in percent of `rss`.
@@ -61,7 +61,7 @@ struct Memory {
 /// All processes together.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct Totals {
-    /// What all weigh: each page once, but for what other programs share.
+    /// Each page once, except those that other programs share.
     pss: u64,
     private: u64,
     /// `pss - private`: each shared page once.
@@ -69,12 +69,12 @@ struct Totals {
     swap: u64,
 }
 
-/// What all may weigh together (the option `memory`).
+/// The memory that all may use together (the option `memory`).
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Budget {
+pub(super) struct BudgetReport {
     limit: u64,
     used: u64,
-    /// What the container or the machine has.
+    /// The memory of the container or the machine.
     whole: Option<u64>,
     source: Option<Source>,
 }
@@ -87,43 +87,47 @@ enum Source {
     Machine,
 }
 
-/// What n workers weigh: `base + per_worker * n`.
+/// The memory of n workers: `base + per_worker * n`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Fit {
     workers: u64,
-    /// All that is not some worker's own: the edge, the mold, and what the workers share.
+    /// The edge, the mold, and what the workers share.
     base: u64,
-    /// The mean of what a worker has for itself.
+    /// The mean private memory of a worker.
     per_worker: u64,
 }
 
-impl Report {
-    pub(super) fn new(server: Server, weights: Vec<Weight>, budget: Option<Budget>) -> Report {
-        let totals = Totals::of(&weights);
-        Report {
+impl MemoryReport {
+    pub(super) fn new(
+        server: Server,
+        processes: Vec<MeasuredProcess>,
+        budget: Option<BudgetReport>,
+    ) -> MemoryReport {
+        let totals = Totals::of(&processes);
+        MemoryReport {
             server,
-            fit: Fit::of(&weights, totals.pss),
-            without_sharing: without_sharing(&weights),
+            fit: Fit::of(&processes, totals.pss),
+            without_sharing: without_sharing(&processes),
             totals,
             budget,
-            processes: weights.into_iter().map(Row::from).collect(),
+            processes: processes.into_iter().map(Row::from).collect(),
         }
     }
 }
 
-impl Budget {
-    /// The smaller of what the container and the machine have is what counts.
+impl BudgetReport {
+    /// The smaller of the memory of the container and of the machine counts.
     pub(super) fn new(
         limit: u64,
         used: u64,
         container: Option<u64>,
         machine: Option<u64>,
-    ) -> Budget {
+    ) -> BudgetReport {
         let container = container.map(|bytes| (bytes, Source::Container));
         let machine = machine.map(|bytes| (bytes, Source::Machine));
         let tightest = container.into_iter().chain(machine);
         let tightest = tightest.min_by_key(|(bytes, _)| *bytes);
-        Budget {
+        BudgetReport {
             limit,
             used,
             whole: tightest.map(|(bytes, _)| bytes),
@@ -132,15 +136,15 @@ impl Budget {
     }
 }
 
-impl From<Weight> for Row {
-    fn from(Weight { process, rollup }: Weight) -> Row {
-        let json = process.json.as_deref();
+impl From<MeasuredProcess> for Row {
+    fn from(MeasuredProcess { stats, rollup }: MeasuredProcess) -> Row {
+        let json = stats.json.as_deref();
         Row {
-            role: process.role,
-            number: process.number,
-            generation: process.generation,
-            pid: process.pid,
-            requests: process.requests,
+            role: stats.role,
+            number: stats.number,
+            generation: stats.generation,
+            pid: stats.pid,
+            requests: stats.requests,
             memory: rollup.as_ref().map(Memory::from),
             figures: json.and_then(|json| serde_json::from_str(json).ok()),
         }
@@ -161,8 +165,10 @@ impl From<&Rollup> for Memory {
 }
 
 impl Totals {
-    fn of(weights: &[Weight]) -> Totals {
-        let rollups = weights.iter().filter_map(|weight| weight.rollup.as_ref());
+    fn of(processes: &[MeasuredProcess]) -> Totals {
+        let rollups = processes
+            .iter()
+            .filter_map(|process| process.rollup.as_ref());
         let mut totals = Totals::default();
         for rollup in rollups {
             totals.pss += rollup.pss;
@@ -176,8 +182,8 @@ impl Totals {
 
 impl Fit {
     /// `None` without a worker.
-    fn of(weights: &[Weight], pss: u64) -> Option<Fit> {
-        let private: Vec<u64> = workers(weights).map(|rollup| rollup.private).collect();
+    fn of(processes: &[MeasuredProcess], pss: u64) -> Option<Fit> {
+        let private: Vec<u64> = workers(processes).map(|rollup| rollup.private).collect();
         let workers = private.len() as u64;
         let own: u64 = private.iter().sum();
         Some(Fit {
@@ -188,30 +194,30 @@ impl Fit {
     }
 }
 
-/// What the edge and the same workers would weigh if each worker had loaded the application by itself: what no file
-/// backs counts in full for each, files that are mapped (Ruby and its libraries) as they do now, because processes
-/// share those anyway; and the mold is not needed. `None` without a worker.
-fn without_sharing(weights: &[Weight]) -> Option<u64> {
-    workers(weights).next()?;
-    let edge = rollups(weights, Role::Edge).map(|rollup| rollup.pss);
+/// The memory of the edge and the same workers if each worker had loaded the application by itself, without a mold.
+/// Anonymous memory counts in full for each. Mapped files (Ruby and its libraries) count as now, because processes share
+/// them anyway. `None` without a worker.
+fn without_sharing(processes: &[MeasuredProcess]) -> Option<u64> {
+    workers(processes).next()?;
+    let edge = rollups(processes, Role::Edge).map(|rollup| rollup.pss);
     let alone =
         |rollup: &Rollup| rollup.anonymous + rollup.pss.saturating_sub(rollup.anonymous_pss);
-    Some(edge.chain(workers(weights).map(alone)).sum())
+    Some(edge.chain(workers(processes).map(alone)).sum())
 }
 
-fn workers(weights: &[Weight]) -> impl Iterator<Item = &Rollup> {
-    rollups(weights, Role::Worker)
+fn workers(processes: &[MeasuredProcess]) -> impl Iterator<Item = &Rollup> {
+    rollups(processes, Role::Worker)
 }
 
-fn rollups(weights: &[Weight], role: Role) -> impl Iterator<Item = &Rollup> {
-    let meant = weights.iter().filter(move |it| it.process.role == role);
-    meant.filter_map(|weight| weight.rollup.as_ref())
+fn rollups(processes: &[MeasuredProcess], role: Role) -> impl Iterator<Item = &Rollup> {
+    let meant = processes.iter().filter(move |it| it.stats.role == role);
+    meant.filter_map(|process| process.rollup.as_ref())
 }
 
-/// With one digit after the point.
+/// With one decimal.
 #[expect(
     clippy::cast_precision_loss,
-    reason = "a thousandth more or less is meant"
+    reason = "rounded to a tenth of a percent"
 )]
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 {
@@ -224,7 +230,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn weight(role: Role, [rss, pss, private]: [u64; 3]) -> Weight {
+    fn process(role: Role, [rss, pss, private]: [u64; 3]) -> MeasuredProcess {
         let rollup = Rollup {
             rss,
             pss,
@@ -233,7 +239,7 @@ mod tests {
             anonymous_pss: pss - 2,
             swap: 1,
         };
-        let process = ProcessStats {
+        let stats = ProcessStats {
             role,
             number: (role == Role::Worker).then_some(1),
             generation: Some(1),
@@ -241,18 +247,18 @@ mod tests {
             requests: None,
             json: None,
         };
-        Weight {
-            process,
+        MeasuredProcess {
+            stats,
             rollup: Some(rollup),
         }
     }
 
-    fn weights() -> Vec<Weight> {
+    fn processes() -> Vec<MeasuredProcess> {
         vec![
-            weight(Role::Edge, [20, 12, 10]),
-            weight(Role::Mold, [100, 40, 10]),
-            weight(Role::Worker, [110, 50, 20]),
-            weight(Role::Worker, [110, 60, 30]),
+            process(Role::Edge, [20, 12, 10]),
+            process(Role::Mold, [100, 40, 10]),
+            process(Role::Worker, [110, 50, 20]),
+            process(Role::Worker, [110, 60, 30]),
         ]
     }
 
@@ -271,12 +277,12 @@ mod tests {
             shared: 92,
             swap: 4,
         };
-        assert_eq!(Totals::of(&weights()), expected);
+        assert_eq!(Totals::of(&processes()), expected);
     }
 
     #[test]
-    fn the_fit_gives_the_total_for_as_many_workers_as_there_are() {
-        let fit = Fit::of(&weights(), 162).expect("workers");
+    fn the_fit_gives_the_total_for_the_current_workers() {
+        let fit = Fit::of(&processes(), 162).expect("workers");
         let expected = Fit {
             workers: 2,
             base: 112,
@@ -287,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn without_sharing_each_worker_has_all_that_no_file_backs_for_itself() {
-        assert_eq!(without_sharing(&weights()), Some(12 + 2 * (100 + 2)));
+    fn without_sharing_anonymous_memory_counts_for_each_worker() {
+        assert_eq!(without_sharing(&processes()), Some(12 + 2 * (100 + 2)));
     }
 
     #[test]
-    fn the_budget_comes_from_what_is_smaller() {
+    fn the_budget_comes_from_the_smaller_of_container_and_machine() {
         let source = |container, machine| {
-            let budget = Budget::new(8, 2, container, machine);
+            let budget = BudgetReport::new(8, 2, container, machine);
             (budget.whole, budget.source)
         };
         assert_eq!(
@@ -310,16 +316,16 @@ mod tests {
     }
 
     #[test]
-    fn without_workers_there_is_nothing_to_fit() {
-        let weights = vec![weight(Role::Edge, [20, 12, 10])];
-        assert_eq!(Fit::of(&weights, 12), None);
-        assert_eq!(without_sharing(&weights), None);
+    fn without_workers_there_is_no_fit() {
+        let processes = vec![process(Role::Edge, [20, 12, 10])];
+        assert_eq!(Fit::of(&processes, 12), None);
+        assert_eq!(without_sharing(&processes), None);
     }
 
     #[test]
-    fn sharing_is_the_part_of_what_is_resident_that_others_have_as_well() {
-        let weights = weights();
-        let mold = rollups(&weights, Role::Mold).next().expect("a mold");
+    fn sharing_is_the_shared_part_of_resident_memory() {
+        let processes = processes();
+        let mold = rollups(&processes, Role::Mold).next().expect("a mold");
         let memory = Memory::from(mold);
         assert_eq!((memory.shared, memory.sharing_percent), (90, 90.0));
         assert_eq!(percent(2, 3).to_string(), "66.7");
@@ -327,15 +333,15 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_cannot_be_read_or_did_not_answer_has_null_there() {
-        let mut silent = weight(Role::Worker, [110, 50, 20]);
+    fn a_process_that_cannot_be_read_or_did_not_reply_has_null() {
+        let mut silent = process(Role::Worker, [110, 50, 20]);
         silent.rollup = None;
-        let mut garbled = weight(Role::Worker, [110, 50, 20]);
-        garbled.process.json = Some("{".to_owned());
-        let mut telling = weight(Role::Mold, [100, 40, 10]);
-        telling.process.json = Some(r#"{"ruby":"3.3.8"}"#.to_owned());
+        let mut garbled = process(Role::Worker, [110, 50, 20]);
+        garbled.stats.json = Some("{".to_owned());
+        let mut telling = process(Role::Mold, [100, 40, 10]);
+        telling.stats.json = Some(r#"{"ruby":"3.3.8"}"#.to_owned());
 
-        let report = Report::new(server(), vec![silent, garbled, telling], None);
+        let report = MemoryReport::new(server(), vec![silent, garbled, telling], None);
         let json = serde_json::to_value(&report).expect("JSON");
         assert_eq!(
             (&json["version"], &json["pid"]),

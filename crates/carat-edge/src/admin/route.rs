@@ -1,14 +1,14 @@
 use http::{Method, StatusCode};
 
-/// What can be asked for.
+/// The resources of the control socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    /// What each process weighs, and what it says of its heap.
+    /// The memory and the stats of each process.
     Memory,
 }
 
 impl Route {
-    /// Finds what a request asks for, or the status that says why it is nothing.
+    /// Finds the resource of a request, or the status that says why there is none.
     pub(super) fn find(method: &Method, path: &str) -> Result<Route, StatusCode> {
         let route = match path {
             "/memory" => Route::Memory,

@@ -18,24 +18,24 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
-use super::door::Door;
-use super::litter::sweep;
+use super::control_listener::ControlListener;
 use super::memory::MemoryReader;
 use super::route::Route;
+use super::stale_sockets::remove_stale_sockets;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::supervise::Mailbox;
 
 /// Clients that are served at once; further ones wait.
 const CLIENT_LIMIT: usize = 8;
-/// What a client's request may take, in bytes; hyper takes no smaller buffer.
-const HEAD_LIMIT: usize = 8 * 1024;
-/// How long a client has for its request and for taking the answer.
-const CLIENT_TIME: Duration = Duration::from_secs(10);
-/// How long the door rests when the process has no descriptor left.
+/// Longest request headers in bytes; hyper has no smaller buffer.
+const HEADER_LIMIT: usize = 8 * 1024;
+/// How long a client may take for its request and for reading the response.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the listener pauses when no file descriptor is left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers on the control socket until the server ends. Without one the server goes on as well.
+/// Serves the control socket until the server ends. The server also runs without one.
 pub(crate) async fn administer(
     settings: Rc<Settings>,
     log: Rc<Log>,
@@ -43,9 +43,11 @@ pub(crate) async fn administer(
 ) -> io::Result<()> {
     let path = path(&settings);
     let directory = settings.spool_dir.clone();
-    spawn_blocking(move || sweep(&directory));
-    match Door::open(&path) {
-        Ok(door) => welcome(door, Rc::new(MemoryReader::new(settings, mailbox))).await,
+    spawn_blocking(move || remove_stale_sockets(&directory));
+    match ControlListener::bind(&path) {
+        Ok(listener) => {
+            accept_clients(listener, Rc::new(MemoryReader::new(settings, mailbox))).await;
+        }
         Err(error) => log.warn(
             "no control socket: `carat memory` will not find this server",
             &[("path", &path.display()), ("cause", &error)],
@@ -54,7 +56,7 @@ pub(crate) async fn administer(
     Ok(())
 }
 
-/// Where the socket is: `carat memory` looks there as well.
+/// Where the socket is. `carat memory` looks there too.
 fn path(settings: &Settings) -> PathBuf {
     let by_default = || {
         let name = format!("carat-{}.sock", std::process::id());
@@ -63,16 +65,16 @@ fn path(settings: &Settings) -> PathBuf {
     settings.control_socket.clone().unwrap_or_else(by_default)
 }
 
-async fn welcome(door: Door, reader: Rc<MemoryReader>) {
-    let seats = Arc::new(Semaphore::new(CLIENT_LIMIT));
-    while let Ok(seat) = Arc::clone(&seats).acquire_owned().await {
-        match door.next().await {
+async fn accept_clients(listener: ControlListener, reader: Rc<MemoryReader>) {
+    let permits = Arc::new(Semaphore::new(CLIENT_LIMIT));
+    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+        match listener.accept().await {
             Ok(stream) => {
                 let reader = Rc::clone(&reader);
                 spawn_local(async move {
-                    // Whoever is slower than that starts again.
-                    let _ = timeout(CLIENT_TIME, converse(stream, reader)).await;
-                    drop(seat);
+                    // A slower client starts again.
+                    let _ = timeout(CLIENT_TIMEOUT, serve_connection(stream, reader)).await;
+                    drop(permit);
                 });
             }
             Err(_) => sleep(EXHAUSTED_PAUSE).await,
@@ -81,26 +83,26 @@ async fn welcome(door: Door, reader: Rc<MemoryReader>) {
 }
 
 /// Serves one request.
-async fn converse(stream: UnixStream, reader: Rc<MemoryReader>) {
+async fn serve_connection(stream: UnixStream, reader: Rc<MemoryReader>) {
     let service = service_fn(|request| {
         let reader = Rc::clone(&reader);
-        async move { Ok::<_, Infallible>(answer(&request, &reader).await) }
+        async move { Ok::<_, Infallible>(respond(&request, &reader).await) }
     });
     let served = http1::Builder::new()
         .keep_alive(false)
         .header_read_timeout(None)
-        .max_buf_size(HEAD_LIMIT)
+        .max_buf_size(HEADER_LIMIT)
         .serve_connection(TokioIo::new(stream), service);
-    // What a client does wrong, it has been told.
+    // The response already reported the error.
     let _ = served.await;
 }
 
-async fn answer(request: &Request<Incoming>, reader: &MemoryReader) -> Response<Full<Bytes>> {
-    let answer = match Route::find(request.method(), request.uri().path()) {
+async fn respond(request: &Request<Incoming>, reader: &MemoryReader) -> Response<Full<Bytes>> {
+    let json = match Route::find(request.method(), request.uri().path()) {
         Ok(Route::Memory) => reader.read().await,
         Err(status) => Err(status),
     };
-    match answer {
+    match json {
         Ok(json) => response(StatusCode::OK, "application/json", json),
         Err(status) => refusal(status),
     }

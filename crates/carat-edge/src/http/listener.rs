@@ -1,14 +1,15 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::UnixStream as StdUnixStream;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::task::{Context, Poll};
 
 use listenfd::ListenFd;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
+
+use crate::socket_file::SocketFile;
 
 use super::address::Address;
 use super::stream::ClientStream;
@@ -23,7 +24,8 @@ pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix {
         listener: UnixListener,
-        path: Option<PathBuf>,
+        /// `None` for a socket that was passed in.
+        _file: Option<SocketFile>,
     },
 }
 
@@ -109,9 +111,8 @@ fn listen_on_tcp(listener: StdTcpListener) -> io::Result<TcpListener> {
 }
 
 fn bind_unix(path: &Path, mode: Option<u32>, backlog: i32) -> io::Result<Listener> {
-    remove_stale(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    socket.bind(&socket2::SockAddr::unix(path)?)?;
+    let file = SocketFile::bind(&socket, path)?;
     if let Some(mode) = mode {
         fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     }
@@ -120,17 +121,8 @@ fn bind_unix(path: &Path, mode: Option<u32>, backlog: i32) -> io::Result<Listene
     let listener = UnixListener::from_std(socket.into())?;
     Ok(Listener::Unix {
         listener,
-        path: Some(path.to_owned()),
+        _file: Some(file),
     })
-}
-
-/// Removes the socket of a server that is gone; one that accepts connections is in use.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-    if is_socket && StdUnixStream::connect(path).is_err() {
-        fs::remove_file(path)?;
-    }
-    Ok(())
 }
 
 /// Takes over the listener that was passed in at this index.
@@ -144,7 +136,7 @@ fn adopt(inherited: &mut ListenFd, index: usize) -> io::Result<Listener> {
     listener.set_nonblocking(true)?;
     Ok(Listener::Unix {
         listener: UnixListener::from_std(listener)?,
-        path: None,
+        _file: None,
     })
 }
 
@@ -174,18 +166,6 @@ impl Listener {
                 let path = address.as_ref().and_then(|address| address.as_pathname());
                 format!("unix://{}", path.unwrap_or(Path::new("?")).display())
             }
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Listener::Unix {
-            path: Some(path), ..
-        } = self
-        {
-            // It may be gone already.
-            let _ = fs::remove_file(path);
         }
     }
 }

@@ -1,0 +1,155 @@
+//! The files of Unix sockets: the only code that removes them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+/// The file of a bound Unix socket. Dropping it removes the file, unless another server put its own there.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    identity: Option<FileIdentity>,
+}
+
+/// Device and inode.
+type FileIdentity = (u64, u64);
+
+impl SocketFile {
+    /// Binds a socket to a path, in place of the socket of a server that is gone.
+    pub(crate) fn bind(socket: &Socket, path: &Path) -> io::Result<SocketFile> {
+        remove_stale(path)?;
+        socket.bind(&SockAddr::unix(path)?)?;
+        Ok(SocketFile {
+            path: path.to_owned(),
+            identity: identity(path),
+        })
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if self.identity.is_some() && self.identity == identity(&self.path) {
+            // It may be gone already.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes the socket of a server that is gone: one that refuses connections, and is still the same file afterwards. A
+/// socket that somebody listens on stays, and so does a file that is no socket.
+pub(crate) fn remove_stale(path: &Path) -> io::Result<()> {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if !is_socket {
+        return Ok(());
+    }
+    let before = identity(path);
+    if is_refused(path)? && identity(path) == before {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// Whether nobody listens on the socket. Other errors say nothing about that: a server whose backlog is full, or which
+/// this user may not connect to, is there as well.
+fn is_refused(path: &Path) -> io::Result<bool> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    let connected = socket.connect(&SockAddr::unix(path)?);
+    Ok(connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused))
+}
+
+fn identity(path: &Path) -> Option<FileIdentity> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::{UnixDatagram, UnixListener};
+
+    use super::*;
+
+    fn bind(path: &Path) -> io::Result<(Socket, SocketFile)> {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        let file = SocketFile::bind(&socket, path)?;
+        socket.listen(1)?;
+        Ok((socket, file))
+    }
+
+    fn in_directory(test: impl FnOnce(PathBuf)) {
+        let directory = tempfile::tempdir().expect("a directory");
+        test(directory.path().join("carat.sock"));
+    }
+
+    #[test]
+    fn the_file_is_removed_with_its_socket() {
+        in_directory(|path| {
+            drop(bind(&path).expect("free"));
+            assert!(!path.exists());
+        });
+    }
+
+    #[test]
+    fn a_socket_that_nobody_listens_on_is_replaced() {
+        in_directory(|path| {
+            drop(UnixListener::bind(&path).expect("free"));
+            assert!(path.exists());
+            bind(&path).expect("replaced");
+        });
+    }
+
+    #[test]
+    fn the_socket_of_a_running_server_and_a_file_stay() {
+        in_directory(|path| {
+            let other = UnixListener::bind(&path).expect("free");
+            assert!(bind(&path).is_err());
+            drop(other);
+            fs::remove_file(&path).expect("still there");
+            fs::write(&path, "mine").expect("writable");
+            assert!(bind(&path).is_err());
+            assert_eq!(fs::read(&path).expect("still there"), b"mine");
+        });
+    }
+
+    #[test]
+    fn a_socket_that_fails_in_another_way_than_by_refusing_stays() {
+        in_directory(|path| {
+            let _datagrams = UnixDatagram::bind(&path).expect("free");
+            remove_stale(&path).expect("left alone");
+            assert!(path.exists());
+        });
+    }
+
+    #[test]
+    fn a_server_whose_backlog_is_full_stays() {
+        in_directory(|path| {
+            let (server, _file) = bind(&path).expect("free");
+            server.listen(0).expect("bound");
+            let clients = (0..3).map(|_| {
+                let client = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
+                client.set_nonblocking(true).expect("a socket");
+                // The last ones find the backlog full.
+                let _ = client.connect(&SockAddr::unix(&path).expect("a path"));
+                client
+            });
+            let _clients: Vec<_> = clients.collect();
+            remove_stale(&path).expect("left alone");
+            assert!(path.exists());
+        });
+    }
+
+    #[test]
+    fn a_file_that_another_server_put_there_stays() {
+        in_directory(|path| {
+            let bound = bind(&path).expect("free");
+            let aside = path.with_extension("old");
+            fs::rename(&path, &aside).expect("still there");
+            let _other = UnixListener::bind(&path).expect("free");
+            drop(bound);
+            assert!(path.exists());
+        });
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! The `carat` command starts it, with the settings as JSON in the environment variable `CARAT_EDGE_SETTINGS`. It exits
 //! with status 0 after a stop, with 1 if it cannot boot or a second signal cuts the stop short, and with 78 for settings
-//! that it does not understand.
+//! that it does not understand. `carat-edge --limits` only prints the limits of the machine.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,8 @@ mod supervise;
 mod tasks;
 mod timestamp;
 
+use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
@@ -31,7 +33,7 @@ use crate::http::{Listener, Server, accept, bind_all};
 use crate::log::Log;
 use crate::log_writer::LogWriter;
 use crate::settings::Settings;
-use crate::supervise::{Mailbox, Outcome, Ready, Signals, Supervisor, reap};
+use crate::supervise::{MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, reap};
 use crate::tasks::ServerTasks;
 
 #[global_allocator]
@@ -40,7 +42,13 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// Threads that wait for disks. One thread serves all connections.
 const DISK_THREADS: usize = 4;
 
+/// Prints what the kernel allows the server, as JSON, for `carat doctor`.
+const LIMITS_FLAG: &str = "--limits";
+
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(LIMITS_FLAG) {
+        return print_limits();
+    }
     let settings = match Settings::from_environment() {
         Ok(settings) => settings,
         Err(error) => return complain(&error, 78),
@@ -49,6 +57,14 @@ fn main() -> ExitCode {
         Outcome::Finished => ExitCode::SUCCESS,
         Outcome::Cut => ExitCode::FAILURE,
         Outcome::Failed(error) => complain(&error, 1),
+    }
+}
+
+fn print_limits() -> ExitCode {
+    let json = MachineLimits::read(Path::new("/")).to_json();
+    match writeln!(std::io::stdout(), "{json}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&error.to_string(), 1),
     }
 }
 

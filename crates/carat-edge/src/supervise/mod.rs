@@ -27,7 +27,7 @@ mod worker_sockets;
 
 pub(crate) use command::Outcome;
 pub(crate) use mailbox::{Mailbox, Message, StatsMessage};
-pub(crate) use memory::Rollup;
+pub(crate) use memory::{MachineLimits, Rollup};
 pub(crate) use ready::Ready;
 pub(crate) use reaper::reap;
 pub(crate) use signals::Signals;

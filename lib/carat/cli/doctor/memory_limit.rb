@@ -1,31 +1,29 @@
 # frozen_string_literal: true
 
 require_relative "../bytes"
-require_relative "../cgroup"
+require_relative "../machine_limits"
 require_relative "finding"
 
 module Carat
   module CLI
     class Doctor
-      # What `memory` comes to, and whether the kernel would let the processes have it.
+      # How many bytes `memory` is, and whether the kernel would let the processes have them.
       class MemoryLimit
-        FILE = "/proc/meminfo"
-        KIB = 1024
-
-        # `cgroup` is a Cgroup, `machine` how many bytes the machine has.
-        def initialize(configuration, cgroup: Cgroup.new, machine: nil)
+        # `limits` are MachineLimits, or nil when they cannot be read.
+        def initialize(configuration, limits: MachineLimits.read)
           @budget = configuration[:memory]
-          @limit = cgroup.memory_limit
-          @machine = machine || (File.read(FILE)[/^MemTotal:\s+(\d+)/, 1].to_i * KIB)
+          @container = limits&.container_memory
+          @machine = limits&.machine_memory
         end
 
         def finding
+          return Finding.warning("memory", "the limits of this machine cannot be read") unless available
+
           ok = Finding.ok("memory", "#{holder}; the server may have #{words(bytes)} of it")
           return ok if bytes <= available
 
-          Finding.warning("memory", "#{holder}, and memory says #{words(bytes)}, of which the server may have no " \
-                                    "more than that: the kernel would end workers before Carat does; lower memory, " \
-                                    "or say how large a share it is, such as \"80%\"")
+          Finding.warning("memory", "#{holder}, but memory is #{words(bytes)}: the kernel would kill workers before " \
+                                    "Carat replaces them; lower memory, or set a share such as \"80%\"")
         end
 
         private
@@ -35,13 +33,17 @@ module Carat
         end
 
         def available
-          [@limit, @machine].compact.min
+          [@container, @machine].compact.min
         end
 
         def holder
-          return "no control group limits the machine's #{words(@machine)}" unless @limit && @limit < @machine
+          return "no control group limits the machine's #{words(@machine)}" unless limited?
 
-          "the control group allows #{words(@limit)}"
+          "the control group allows #{words(@container)}"
+        end
+
+        def limited?
+          @container && (@machine.nil? || @container < @machine)
         end
 
         def words(number)

@@ -3,6 +3,7 @@
 mod cgroup;
 mod container;
 mod machine;
+mod machine_limits;
 mod reader;
 #[cfg(test)]
 mod recording;
@@ -10,5 +11,6 @@ mod rollup;
 
 pub(crate) use container::Container;
 pub(crate) use machine::Machine;
+pub(crate) use machine_limits::MachineLimits;
 pub(crate) use reader::read_memory;
 pub(crate) use rollup::Rollup;

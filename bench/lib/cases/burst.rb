@@ -8,7 +8,7 @@ module Bench
       def to_s = every.zero? ? "#{requests}, #{at_once} at once" : "1 in #{every}"
     end
     SECONDS = 900
-    # Opens every worker's connections and lets Rails do what it does once.
+    # Opens every worker's connections and lets Rails finish its one-time work.
     WARMUP = Size.new(400, 50, 0)
 
     # paths: the quick one and the slow one.

@@ -32,7 +32,7 @@ module Bench
       end
     end
 
-    # Only what has been ready: a mold that is killed whenever it boots would never fork.
+    # Only processes that have been ready: a mold that is killed whenever it boots would never fork.
     def self.kill_one(server)
       ready = server.log.ready_pids
       victims = server.pids_by_role.slice(*VICTIMS).flat_map { |role, pids| (pids & ready).map { |pid| [role, pid] } }

@@ -3,7 +3,7 @@
 require "json"
 
 module Bench
-  # A large file in a form, and a small request beside it.
+  # A large file in a form, and small requests beside it.
   module Form
     MEGABYTES = 322
     BOUNDARY = "bench-boundary"
@@ -14,7 +14,7 @@ module Bench
     PROBE = { path: "/ping", pause: 0.002 }.freeze
     ALONE_SECONDS = 2
 
-    # The first upload shows what it costs, a second one how another request fares beside it.
+    # Measures the cost of a first upload, and how long small requests take beside a second one.
     def self.call(spec, options)
       form = form((MEGABYTES << 20) / (options.quick ? 10 : 1))
       ClientProcess.beside(spec, File.join(APPS, "form.ru"), "UploadClients", "ProbeClient") do |server, clients, probe|
@@ -63,7 +63,7 @@ module Bench
         arriving_max_ms: max(arriving), processing_max_ms: max(processing) }
     end
 
-    # The probes that ended while the body was sent, and those that met what came after.
+    # Probes that ended while the body was sent, and probes that overlapped the processing after it.
     def self.split(probes, upload)
       during = probes.select { |sent, _, _| sent.between?(upload[:started], upload[:ended]) }
       during.partition { |sent, seconds, _| sent + seconds <= upload[:sent] }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Bench
-  # What a connection costs that has had one response and then stays open, idle.
+  # The memory of a connection that stays open, idle, after one response.
   module Idle
     def self.call(spec, options)
       ClientProcess.beside(spec, File.join(APPS, "hello.ru"), "IdleClients") do |server, clients|

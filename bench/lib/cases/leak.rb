@@ -26,7 +26,7 @@ module Bench
       end
     end
 
-    # Of each worker.
+    # The private memory of each worker.
     def self.private_mb(server)
       server.members_by_role.fetch("worker", []).map { |member| Number.mb(member.memory.private_bytes) }
     end

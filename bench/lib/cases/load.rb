@@ -83,7 +83,7 @@ module Bench
       kase("workers2", "Hello world, two workers", HELLO, %w[carat carat-w2 puma puma-w2 hyper]),
       kase("blog", "An article from SQLite", ARTICLE, %w[carat-t5 carat-f256 puma-t5],
            [["puma-t5", Target.at_least(1.15)], ["puma-t5", Target.below(1), :pss_mb]]),
-      # For --duration 600: memory that is freed between what stays shows only after a while.
+      # Meant for --duration 600: fragmentation shows only after a while.
       kase("allocate", "Requests that allocate, five threads",
            new(File.join(APPS, "allocate.ru"), "/", 100, connections: 16),
            %w[carat-t5 carat-t5-glibc carat-t5-one-arena puma-t5],

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Bench
-  # Requests to a server that takes its time, by one program: in threads, in fibers, or one after the other.
+  # Requests of one program to a slow server: in threads, in fibers, or one after the other.
   class NetHttp
-    # One after the other, all would take minutes: as many as fit into this time are made, and 3 at least.
+    # One after the other, all requests would take minutes: sends as many as fit into this time, and at least 3.
     BLOCKING_SECONDS = 2
 
     # delays: milliseconds until the server responds.

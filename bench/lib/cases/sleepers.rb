@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Bench
-  # What a request costs that waits, when very many wait at once.
+  # The memory of a waiting request when very many wait at once.
   module Sleepers
     # Longer than it takes to send all requests and to read the memory.
     SECONDS = 20

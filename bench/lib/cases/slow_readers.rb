@@ -8,7 +8,7 @@ module Bench
     BYTES = 3 << 20
     PROBES = { hello: "/", large: "/3m" }.freeze
     PROBE_PAUSE_SECONDS = 0.1
-    # Time to read the response at this rate, and as much again.
+    # Twice as long as it takes to read the response at this rate.
     DEADLINE_SECONDS = 60
 
     def self.call(spec, options)
@@ -22,7 +22,7 @@ module Bench
       end
     end
 
-    # [what became of the slow readers, name => the probe's requests]
+    # [results of the slow readers, name => the probe's requests]
     def self.read(slow, probes, options)
       probes.each { |name, probe| probe.call(:start, path: PROBES.fetch(name), pause: PROBE_PAUSE_SECONDS) }
       readers = slow.call(:read, count: CLIENTS, path: "/3m", rate: RATE * (options.quick ? 10 : 1), body_bytes: BYTES,
@@ -30,7 +30,7 @@ module Bench
       [readers, probes.transform_values { |probe| probe.call(:stop) }]
     end
 
-    # Seconds until the last slow client had its first byte; nil when one never had.
+    # Seconds until the last slow client had its first byte; nil when one got none.
     def self.started(readers)
       first = readers.map { |reader| reader[:first] }
       first.max - readers.map { |reader| reader[:started] }.min if first.all?

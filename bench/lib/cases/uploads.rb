@@ -15,7 +15,7 @@ module Bench
       @variants = variants
     end
 
-    # Each has a server of its own, since the next one would not show what an upload leaves behind.
+    # Each has a server of its own: memory that one upload leaves behind would hide the growth of the next.
     def call(spec, options)
       @variants.to_h { |variant| [variant, measure(spec, options, variant)] }
     end

@@ -9,7 +9,7 @@ module Bench
     EACH = 2000
     QUICK = 20
     SECONDS = 900
-    # How often the load runs until every worker has served enough.
+    # The load runs again, this often at most, until every worker has served enough.
     LOADS = 3
 
     # env: a callable that returns the application's variables.
@@ -43,7 +43,7 @@ module Bench
       [served, reports.sum(&:failed)]
     end
 
-    # MB, of the first worker beside the process from which workers are forked: the role before theirs.
+    # Where the first worker's memory comes from, in MB. Its parent has the role before the workers'.
     def origin(spec, server)
       parents, workers = server.pids_by_role.values_at(*spec.roles.keys.last(2))
       return {} unless parents && workers

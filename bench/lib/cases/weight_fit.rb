@@ -39,7 +39,7 @@ module Bench
       Statistics.line(rows.map { |row| [row.spec.workers, median(row, time)] })
     end
 
-    # What a worker adds, less what a worker has of its own whose application keeps nothing.
+    # What a worker adds, less the private memory of a worker whose application keeps nothing.
     def beyond_bare(slope)
       row = @series[BARE]&.max_by { |one| one.spec.workers }
       row ? Number.decimals(slope - median(row, :loaded_private_mb), 1) : Number::NONE
@@ -53,7 +53,7 @@ module Bench
       first && row.spec.carat? ? SLOPE.cell(slope / base, text) : text
     end
 
-    # Of the largest number of workers.
+    # For the largest number of workers.
     def origins
       largest = @series.values.map { |rows| rows.max_by { |row| row.spec.workers } }
       largest.reject { |row| row.values(:written_mb).empty? }.map do |row|

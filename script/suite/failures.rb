@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Suite
-  # What the output of a command says of the tests that failed, as paragraphs.
+  # Finds the paragraphs about failed tests in the output of a command.
   module Failures
     LAST_LINES = 40
     MINITEST = /^ +\d+\) (?:Failure|Error):\n.*?(?=\n\n|\z)/m
@@ -19,7 +19,7 @@ module Suite
       some([], output)
     end
 
-    # The end of the output, where no test is named.
+    # The end of the output when it names no test.
     def self.some(paragraphs, output)
       paragraphs.empty? ? [output.lines.last(LAST_LINES).join.chomp] : paragraphs
     end

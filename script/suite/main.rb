@@ -4,7 +4,7 @@ require "rbconfig"
 require_relative "../../test/support/default_signals"
 require_relative "step"
 
-# Everything that must pass, in the order in which it runs.
+# Everything that must pass, in the order of its execution.
 module Suite
   RUBY = RbConfig.ruby
   EACH_FILE = "ARGV.each { |path| require File.expand_path(path) }"
@@ -26,7 +26,7 @@ module Suite
 
   LINTS = %w[--all-targets --locked -- -D warnings].freeze
 
-  # The line above what failed; .ci/run looks for it.
+  # The line above the failures; .ci/run looks for it.
   FAILED = "== what failed"
 
   def self.ruby_tests(name, *patterns, env: {})

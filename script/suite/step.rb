@@ -5,7 +5,7 @@ require_relative "failures"
 require_relative "tally"
 
 module Suite
-  # One command of the suite. Its output is shown as it comes, and read for the counts.
+  # One command of the suite. Prints its output as it comes, and counts the tests in it.
   class Step
     DEADLINE_SECONDS = 20 * 60
     SILENCE_SECONDS = 90
@@ -40,7 +40,7 @@ module Suite
       tally.failed.positive?
     end
 
-    # What its output says of what failed, in paragraphs.
+    # The paragraphs of its output about failed tests.
     def failures
       failed? ? Failures.public_send(:"from_#{@reader}", output) : []
     end

@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
 module Suite
-  # How many tests passed, failed and were skipped.
+  # The numbers of passed, failed, and skipped tests.
   Tally = Struct.new(:passed, :failed, :skipped) do
-    # Counts what `cargo test` printed; nil when it printed no result.
+    # Counts the results of `cargo test`; nil when it printed none.
     def self.from_cargo(output)
       lines = output.scan(/^test result: \S+ (\d+) passed; (\d+) failed; (\d+) ignored/)
       sum(lines) { |passed, failed, ignored| new(passed, failed, ignored) }
     end
 
-    # Counts what minitest printed; nil when it printed no result.
+    # Counts the results of minitest; nil when it printed none.
     def self.from_minitest(output)
       lines = output.scan(/^(\d+) runs, \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/)
       sum(lines) { |runs, failures, errors, skips| new(runs - failures - errors - skips, failures + errors, skips) }
     end
 
-    # A check of the source text is no test: it counts only when it fails.
+    # A check of the source text is not a test: it counts only when it fails.
     def self.from_check(_output)
       zero
     end
@@ -33,7 +33,7 @@ module Suite
       self.class.new(passed + other.passed, failed + other.failed, skipped + other.skipped)
     end
 
-    # The same with one failure when there is none: for a runner that failed without naming a test.
+    # The same with at least one failure, for a runner that failed without naming a test.
     def failing
       failed.zero? ? self.class.new(passed, 1, skipped) : self
     end

@@ -2,7 +2,7 @@
 
 require_relative "carat/version"
 
-# Carat, an application server for Ruby: a Rust edge that owns the connections, and Ruby workers that answer.
+# Carat, an application server for Ruby: a Rust edge owns the connections, Ruby workers run the application.
 module Carat
   autoload :FiberPool, File.expand_path("carat/fiber_pool", __dir__)
   autoload :FormFile, File.expand_path("carat/form_file", __dir__)
@@ -15,11 +15,11 @@ module Carat
   module CLI
   end
 
-  # The option table, and the sources from which options are read.
+  # The option table and the sources of options.
   module Config
   end
 
-  # How the command becomes the edge.
+  # The step from the command to the edge.
   module Launch
   end
 
@@ -28,35 +28,38 @@ module Carat
     autoload :Worker, File.expand_path("carat/processes/worker", __dir__)
   end
 
-  # What makes a process a good mold.
+  # Preparing a process to be a mold.
   module Warmup
     autoload :ForkSafety, File.expand_path("carat/warmup/fork_safety", __dir__)
   end
 
-  # Lanes, and what an application is called with.
+  # Lanes, and what applications are called with.
   module Request
   end
 
-  # What an application returns, on its way to the edge.
+  # What applications return, on its way to the edge.
   module Response
   end
 
   private_constant :CLI, :Config, :Launch, :Processes, :Warmup, :Request, :Response
 
-  # Runs the block in a fiber, and those that it schedules, until all have ended. Returns the block's value; raises the
-  # first error of one of them that was not rescued. Raises SchedulerError when the thread has a scheduler.
+  # Runs the block in a fiber under a Scheduler, and returns its value when all fibers have ended. Raises the first
+  # error that a fiber does not rescue, and SchedulerError when the thread already has a scheduler.
+  #
+  #   Carat.run { Fiber.schedule { sleep 1 } } # returns after a second
   def self.run(&block)
     Scheduler.run(&block)
   end
 
-  # What this worker does at the moment (see Processes::Worker#stats), as a Hash for the application; nil outside of a
-  # worker.
+  # Returns what this worker is doing, as a Hash: its number (`:worker`), `:generation` and `:pid`, for each of its
+  # `:lanes` the requests `:running` and `:served`, and the cost of garbage collection since the fork: `:gc_count`,
+  # `:gc_seconds` and `:cpu_seconds` of CPU time, and `:gc_share`, from 0 to 1. Returns nil outside of a worker.
   def self.stats
     Processes::Worker.current&.stats
   end
 
-  # Declares that this process does not survive a fork from now on, so that it never becomes a mold: for a library that
-  # has threads or connections which a fork would break. `reason` is for the log.
+  # Declares that forks of this process would be broken, so that it never becomes a mold: for a library with threads or
+  # connections that do not survive a fork. `reason` is for the log.
   def self.not_fork_safe!(reason)
     Warmup::ForkSafety.objection = reason.to_s
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Carat
-  # What is raised by mistakes of an application, and leaves the process as sound as it was. Other exceptions are meant
-  # for the process.
+  # Exceptions that mistakes of an application raise, and that leave the process sound. Other exceptions concern the
+  # process.
   APPLICATION_ERRORS = [StandardError, ScriptError, SystemStackError].freeze
 end

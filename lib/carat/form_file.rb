@@ -5,18 +5,18 @@ require_relative "native"
 require_relative "response/spool"
 
 module Carat
-  # A file of a form that the edge has written: a Tempfile that has no name until it is asked for one.
+  # A file of a form that the edge has written: a Tempfile that gets a name only when it is asked for one.
   class FormFile < Tempfile
-    # `file` is open for reading and writing; `filename` is what the client calls it; the file gets its name in
-    # `directory`.
-    def initialize(file, filename, directory) # rubocop:disable Lint/MissingSuper -- it would make another file
+    # `file` is open for reading and writing, `filename` is the client's name for it, `directory` is where a name is
+    # created.
+    def initialize(file, filename, directory) # rubocop:disable Lint/MissingSuper -- it would create another file
       @extension = File.extname(filename.gsub("\0", "%00"))[0, 129]
       @directory = directory
       @unlinked = false
       __setobj__(file)
     end
 
-    # Returns the path, by which the file can be opened, copied and moved; nil once it is unlinked.
+    # Returns the path, for opening, copying or moving the file; nil once the file is unlinked.
     def path
       return if @unlinked
 
@@ -24,26 +24,26 @@ module Carat
     end
     alias to_path path
 
-    # Opens the file anew and returns it, as Tempfile does.
+    # Reopens the file and returns it, as Tempfile#open.
     def open
       name = path
       __getobj__.close
       __setobj__(File.open(name, "r+b"))
     end
 
-    # A file that is closed can be opened again by its name, as long as it is not unlinked.
+    # Closes the file; #open reopens it unless it is unlinked.
     def close(unlink_now = false) # rubocop:disable Style/OptionalBooleanParameter -- as Tempfile has it
       path unless unlink_now || closed?
       __getobj__.close
       unlink if unlink_now
     end
 
-    # Closes the file for good.
+    # Closes and unlinks the file.
     def close!
       close(true)
     end
 
-    # Takes the name away, or sees to it that there never is one.
+    # Removes the name, and prevents a later one.
     def unlink
       return if @unlinked
 
@@ -55,26 +55,26 @@ module Carat
     end
     alias delete unlink
 
-    # Returns the number of bytes.
+    # Returns the size in bytes.
     def size
       closed? ? File.size(path) : __getobj__.size
     end
     alias length size
 
-    # Returns the name, if there is one; to look at the file gives it none.
+    # Returns a description, without creating a name.
     def inspect
       name = @path unless @unlinked
       "#<#{self.class}#{":#{name}" if name}#{" (closed)" if closed?}>"
     end
     alias to_s inspect
 
-    # What removes `path` when its Tempfile is collected; a forked process does not.
+    # Returns the finalizer that removes `path`; it does nothing in a forked process.
     def self.remover(path)
       owner = Process.pid
       ->(_) { remove(path) if Process.pid == owner }
     end
 
-    # Removes `path`, unless somebody else has, or has moved it.
+    # Removes `path`, unless it has been removed or moved.
     def self.remove(path)
       File.unlink(path)
     rescue Errno::ENOENT
@@ -89,7 +89,7 @@ module Carat
       name
     end
 
-    # Raises Errno::EEXIST when there is such a file.
+    # Raises Errno::EEXIST when the name is taken.
     def link(path)
       file = __getobj__
       file.flush
@@ -97,14 +97,14 @@ module Carat
       copy(path) unless Native.link_file(file.fileno, path)
     end
 
-    # A file that was made with a name cannot get another one: a copy takes its place.
+    # A file that was created with a name cannot be linked again: a copy replaces it.
     def copy(path)
       file = __getobj__
-      place = file.pos
+      position = file.pos
       File.open(path, File::WRONLY | File::CREAT | File::EXCL, 0o600) do |copy|
         IO.copy_stream(file, copy, nil, 0)
       end
-      file.reopen(path, "r+b").pos = place
+      file.reopen(path, "r+b").pos = position
     end
   end
 end

@@ -3,15 +3,24 @@
 require "rbconfig"
 
 module Carat
-  # Where the compiled parts are: `carat/native.so` and, beside it, `carat/carat-edge` and `carat/malloc.so`. A checkout
-  # has them in build/<Ruby's ABI>, an installed gem in a directory of the load path.
+  # The paths of the compiled parts: `carat/native.so` and, beside it, `carat/carat-edge` and `carat/malloc.so`. A
+  # checkout has them in build/<Ruby's ABI>, an installed gem in a directory of the load path.
   module NativePath
+    # The directory of the checkout or the gem.
     ROOT = File.expand_path("../..", __dir__)
+
+    # Which Ruby the parts are compiled for, such as `3.3.0-x86_64-linux-gnu`.
     ABI = RbConfig::CONFIG.values_at("ruby_version", "arch").join("-").freeze
+
+    # The parts of a checkout.
     BUILD = File.join(ROOT, "build", ABI)
+
+    # The edge program, in a directory of the load path.
     EDGE = "carat/carat-edge"
     MALLOC = "carat/malloc.so"
     private_constant :MALLOC
+
+    # Every part.
     PARTS = ["carat/native.so", EDGE, MALLOC].freeze
 
     module_function
@@ -36,7 +45,7 @@ module Carat
       part(MALLOC)
     end
 
-    # Returns what a user must do when a part is missing.
+    # Returns what to do when a part is missing.
     def remedy
       return "run script/setup in #{ROOT}" if File.exist?(File.join(ROOT, "script", "setup"))
 

@@ -4,11 +4,11 @@ require_relative "native"
 
 module Carat
   # `rack.input` of a request whose body is read while it arrives. It cannot be rewound, and it ends with its request:
-  # reading later raises IOError. When the body breaks off, because the client has gone or was refused, every read
-  # raises IncompleteBody once what came before has been read.
+  # reading later raises IOError. When the body ends early, because the client is gone or was rejected, reads return
+  # what has arrived and then raise IncompleteBody.
   class StreamInput < Native::Input
-    # As IO#read: `length` bytes, fewer only at the end, where it returns nil; without `length` everything. What
-    # `buffer` holds is replaced, and the buffer becomes binary.
+    # Reads as IO#read: `length` bytes, or fewer at the end of the body, or nil after it; without `length`, the rest.
+    # The content of `buffer` is replaced, and the buffer becomes binary.
     def read(length = nil, buffer = nil)
       begin_read
       raise ArgumentError, "negative length #{length} given" if length&.negative?
@@ -17,7 +17,7 @@ module Carat
       fill(buffer, length).zero? && length&.positive? ? nil : buffer
     end
 
-    # As IO#readpartial: waits for a byte, and returns what is there then. Raises EOFError at the end.
+    # Reads as IO#readpartial: waits for the first byte, and returns at most `length` bytes. Raises EOFError at the end.
     def readpartial(length, buffer = nil)
       begin_read
       raise ArgumentError, "negative length #{length} given" if length.negative?
@@ -28,7 +28,7 @@ module Carat
       buffer
     end
 
-    # Returns the next line with its line feed; nil at the end.
+    # Returns the next line with its line feed, or nil at the end.
     def gets
       begin_read
       line = String.new
@@ -45,30 +45,34 @@ module Carat
       self
     end
 
-    # Whether everything has been read; waits for a byte, or the end.
+    # Whether the whole body has been read; waits for a byte or the end.
     def eof?
       check_open
       ended?
     end
 
-    # Nothing more is read. What the client still sends is left where it is.
+    # Stops reading. What the client still sends is not read.
     def close
       @closed = true
       nil
     end
 
+    # Whether #close was called.
     def closed?
       @closed ? true : false
     end
 
+    # Returns itself: the body is always binary.
     def binmode
       self
     end
 
+    # Returns true.
     def binmode?
       true
     end
 
+    # Returns Encoding::BINARY.
     def external_encoding
       Encoding::BINARY
     end

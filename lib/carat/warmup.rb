@@ -7,19 +7,19 @@ require_relative "processes/output"
 require_relative "warmup/warmup_request"
 
 module Carat
-  # What makes a process a good mold, in this order.
+  # Prepares a process to be a mold; the order of the steps matters.
   module Warmup
     module_function
 
-    # Once, when the application has been loaded: `targets` are requested of it, with environments of `template`, up to
-    # `deadline` of the monotonic clock.
+    # Runs once, after the application has been loaded: requests `targets` from it, with environments of `template`,
+    # until `deadline` of the monotonic clock. Warnings go to `log`.
     def first(app, template, targets, deadline:, log: $stderr)
       Warmup::EagerLoading.run(log:)
       targets.each { |target| Warmup::WarmupRequest.new(app, template, target, log:).run(deadline:) }
       run(log:)
     end
 
-    # Before each generation of workers, be it forked of the first mold or of a worker that has become one.
+    # Runs before each generation of workers, in the first mold and in a worker that becomes one.
     def run(log: $stderr)
       Warmup::Connections.close(log:)
       Processes::Output.flush

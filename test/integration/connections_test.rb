@@ -129,7 +129,7 @@ class ConnectionsTest < Support::IntegrationTest
       run ->(_env) { [200, {}, ["ok"]] }
     RUBY
     assert_equal "ok", server.get.body
-    assert_match(/^carat: mold: a connection cannot be closed before the fork: .*not now/, server.log)
+    assert_match(/^carat: mold: cannot close a connection before the fork: .*not now/, server.log)
     assert_match(/^closed$/, server.log)
   end
 

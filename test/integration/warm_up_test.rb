@@ -39,7 +39,7 @@ class WarmUpTest < Support::IntegrationTest
     server = serve(APP, workers: 1, config: 'warm_up "/raise", "/missing", "/broken", "/exit", "/kill", "/"')
     assert_includes server.get("/seen").body, "GET /"
     assert_match(%r{^carat: mold: warm_up /raise: .*no database}, server.log)
-    assert_match(%r{^carat: mold: warm_up /missing: it answered 404$}, server.log)
+    assert_match(%r{^carat: mold: warm_up /missing: responded with 404$}, server.log)
     assert_match(%r{^carat: mold: warm_up /broken: .*NotImplementedError}, server.log)
     assert_match(%r{^carat: mold: warm_up /exit: .*exit}, server.log)
     assert_match(%r{^carat: mold: warm_up /kill: the application has ended its thread$}, server.log)
@@ -48,7 +48,7 @@ class WarmUpTest < Support::IntegrationTest
   def test_a_request_that_hangs_is_named_and_the_server_serves
     server = serve(APP, workers: 1, config: 'warm_up "/hang"', args: %w[--boot-timeout 8])
     assert_equal 404, server.get("/missing").status
-    assert_match(%r{^carat: mold: warm_up /hang: it is not done in time \(boot_timeout\), at \S*config\.ru}, server.log)
+    assert_match(%r{^carat: mold: warm_up /hang: not finished in time \(boot_timeout\), at \S*config\.ru}, server.log)
   end
 
   def test_a_worker_inherits_what_was_warmed

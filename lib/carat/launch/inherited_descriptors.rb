@@ -4,9 +4,10 @@ require_relative "../config/config_error"
 
 module Carat
   module Launch
-    # The file descriptors that Carat was started with and the edge takes over: the sockets of `fd://` addresses become
-    # 3, 4, ... in the order of the addresses, as sd_listen_fds(3) has it, and the ready descriptor follows them.
+    # The file descriptors that the edge inherits. The sockets of `fd://` addresses become 3, 4, ... in the order of the
+    # addresses, as in sd_listen_fds(3); the ready descriptor follows them.
     class InheritedDescriptors
+      # The first number that sd_listen_fds(3) uses.
       FIRST = 3
       private_constant :FIRST
 
@@ -17,7 +18,7 @@ module Carat
         @sockets = addresses.filter_map { |address| address[%r{\Afd://(\d+)\z}, 1]&.to_i }
       end
 
-      # Returns the addresses with the descriptors' new numbers.
+      # Returns the addresses with the new numbers of the descriptors.
       def addresses
         numbers = (FIRST..).each
         @addresses.map { |address| address.start_with?("fd://") ? "fd://#{numbers.next}" : address }
@@ -30,15 +31,15 @@ module Carat
         FIRST + @sockets.size
       end
 
-      # Returns the redirections for Process.exec; the old numbers are closed, or a reader of the ready descriptor
-      # would never see its end.
+      # Returns the redirections for Process.exec. The old numbers are closed; otherwise a reader of the ready
+      # descriptor would never see the end of file.
       def redirections
         old = [*@sockets, *@ready].reject { |number| number < FIRST }
         new = (FIRST...(FIRST + old.size)).to_a
         new.zip(old).to_h.merge((old - new).to_h { |number| [number, :close] })
       end
 
-      # Returns the environment that tells the edge, which keeps process id `pid`, of the sockets.
+      # Returns the environment variables that announce the sockets to the edge, which keeps the process id `pid`.
       def variables(pid: Process.pid)
         return {} if @sockets.empty?
 
@@ -53,7 +54,7 @@ module Carat
         raise Config::ConfigError, "ready_fd: #{@ready} is a socket of bind" if @sockets.include?(@ready)
 
         IO.for_fd(@ready, autoclose: false) if @ready
-      rescue Errno::EBADF, ArgumentError # what Ruby keeps for itself is an ArgumentError
+      rescue Errno::EBADF, ArgumentError # ArgumentError: the descriptor is Ruby's own
         raise Config::ConfigError, "ready_fd: #{@ready} is not an open file descriptor"
       end
 

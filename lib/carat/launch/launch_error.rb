@@ -2,7 +2,7 @@
 
 module Carat
   module Launch
-    # The server cannot be started although its configuration is right; the message is one line.
+    # The server cannot start although its configuration is valid; the message is one line.
     class LaunchError < StandardError
     end
   end

@@ -12,13 +12,16 @@ require_relative "../version"
 
 module Carat
   module Launch
-    # Turns this process into the edge, which starts everything else.
+    # Replaces this process with the edge, which starts everything else.
     class Launcher
+      # The directory for `ruby -I`.
       LIBRARY = File.expand_path("../..", __dir__)
+
+      # The program of the mold.
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
 
-      # `configuration` is a Configuration; `words` are the words from which the mold reads it again; `edge` is the path
-      # of the edge program, or nil when it is not built.
+      # `configuration` is a Configuration; `words`, those of Flags#words, let the mold read it again. `edge` is the
+      # path of the edge program, or nil when it is not built.
       def initialize(configuration, words, edge: NativePath.edge)
         @configuration = configuration
         @words = words
@@ -26,8 +29,8 @@ module Carat
         @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
       end
 
-      # Executes the edge and does not return; `log` is where words for the operator go. Raises LaunchError when it is
-      # missing or cannot be executed, ConfigError when an inherited descriptor is not what the configuration says.
+      # Executes the edge and does not return. Warnings go to `log`. Raises LaunchError when the edge is missing or
+      # cannot be executed, and ConfigError when an inherited descriptor does not match the configuration.
       def launch(log: $stderr)
         raise LaunchError, "carat: not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless @edge
 
@@ -40,7 +43,7 @@ module Carat
         raise LaunchError, "carat: #{@edge} cannot be executed: #{e.message}"
       end
 
-      # Returns what the edge reads from CARAT_EDGE_SETTINGS, as a Hash by name.
+      # Returns the content of CARAT_EDGE_SETTINGS, a Hash by name.
       def edge_settings
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,

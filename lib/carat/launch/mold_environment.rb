@@ -5,13 +5,14 @@ require_relative "preload"
 
 module Carat
   module Launch
-    # The variables that the mold is started with beside the launcher's own. A part is a class whose instances are made
-    # from the Configuration and the user's environment and answer `variables`, and whose `restore` makes the mold's
-    # environment the user's again; PARTS is the only place that knows them all.
+    # The environment variables with which the mold starts. Each part is a class: its instances, made from the
+    # Configuration and the user's environment, have `variables`, and its `restore` removes them from the mold's
+    # environment. PARTS is the only place that lists all parts.
     class MoldEnvironment
+      # Every part.
       PARTS = [Preload, CollectorPolicy].freeze
 
-      # Gives `environment`, the mold's ENV, back what the user's was, so that programs of the application inherit that.
+      # Restores the user's environment in `environment`, the mold's ENV, for programs that the application starts.
       def self.restore(environment)
         PARTS.each { |part| part.restore(environment) }
       end
@@ -21,7 +22,7 @@ module Carat
         @parts = parts.map { |part| part.new(configuration, environment) }
       end
 
-      # Returns a Hash of Strings by name; a variable can be set, not removed.
+      # Returns a Hash of Strings by name. Variables can be set, not removed.
       def to_h
         @parts.map(&:variables).reduce({}, :merge)
       end

@@ -2,10 +2,10 @@
 
 module Carat
   module Launch
-    # RLIMIT_NOFILE, how many files and sockets a process may have open. Many systems start services with a soft limit
-    # of 1024 for the sake of programs that use select(2), and expect others to raise it to the hard limit.
+    # RLIMIT_NOFILE, the number of files and sockets that a process may open. Many systems start services with a soft
+    # limit of 1024, for programs that use select(2), and expect others to raise it to the hard limit.
     module OpenFileLimit
-      # Some containers allow a billion. Programs that close every descriptor up to the limit then take minutes.
+      # Some containers allow a billion, and programs that close every descriptor up to the limit then take minutes.
       MOST = 1_048_576
 
       module_function
@@ -16,7 +16,7 @@ module Carat
         [soft, [hard, MOST].min].max
       end
 
-      # Raises the soft limit of this process, and of those that it becomes and starts.
+      # Raises the soft limit of this process, of the program that it executes, and of their children.
       def raise_soft
         soft, hard = Process.getrlimit(:NOFILE)
         Process.setrlimit(:NOFILE, reachable, hard) if reachable > soft

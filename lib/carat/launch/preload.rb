@@ -4,49 +4,50 @@ require_relative "../native_path"
 
 module Carat
   module Launch
-    # Carat's allocator in LD_PRELOAD of the mold, and through it of the workers. Programs that the application starts
-    # have the user's own LD_PRELOAD: the mold restores it as soon as it runs.
+    # Carat's allocator in LD_PRELOAD of the mold, which its workers inherit. The mold restores the user's LD_PRELOAD as
+    # soon as it runs, for programs that the application starts.
     class Preload
+      # The variable that the dynamic loader reads.
       VARIABLE = "LD_PRELOAD"
       private_constant :VARIABLE
-      # What VARIABLE was without Carat; empty where there was none.
+      # Holds the user's value of VARIABLE; empty if there was none.
       KEPT = "CARAT_USER_PRELOAD"
-      # Who preloads one of these has chosen an allocator.
+      # Preloading one of these chooses an allocator.
       ALLOCATORS = /jemalloc|mimalloc|tcmalloc|snmalloc|hoard/
-      # ld.so takes both between the names.
+      # ld.so accepts both between names.
       SEPARATORS = /[ :]+/
 
-      # Gives `environment`, the mold's ENV, the user's LD_PRELOAD back.
+      # Restores the user's LD_PRELOAD in `environment`, the mold's ENV.
       def self.restore(environment)
         kept = environment.delete(KEPT) or return
 
         environment[VARIABLE] = kept.empty? ? nil : kept
       end
 
-      # `environment` is the user's; `library` the absolute path of Carat's allocator, or nil where it is not built.
+      # `environment` is the user's; `library` is the absolute path of Carat's allocator, or nil when it is not built.
       def initialize(configuration, environment, library: NativePath.malloc)
         @configuration = configuration
         @user = environment.fetch(VARIABLE, "")
         @library = library
       end
 
-      # Returns a Hash of Strings by name, empty where the allocator stays as it is.
+      # Returns a Hash of Strings by name; empty when nothing is preloaded.
       def variables
         return {} unless used?
 
         { VARIABLE => [@library, *names].join(":"), KEPT => @user }
       end
 
-      # Whether the mold gets Carat's allocator.
+      # Whether Carat's allocator is preloaded into the mold.
       def used?
         wanted? && !separated?
       end
 
-      # Returns why the mold goes without Carat's allocator although it is to have it, or nil.
+      # Returns the reason why Carat's allocator cannot be preloaded although it was chosen, or nil.
       def obstacle
         return unless wanted? && separated?
 
-        "#{@library} is not preloaded: LD_PRELOAD has no way to write a path with a space or a colon; install Carat " \
+        "#{@library} cannot be preloaded: LD_PRELOAD does not allow paths with a space or a colon; install Carat " \
           "in another directory, or set allocator to \"system\""
       end
 

@@ -5,15 +5,15 @@ require_relative "../config/options"
 
 module Carat
   module Launch
-    # What `rackup` and `rails server` ask of a handler, as words for the command `carat`.
+    # Translates the options of `rackup` and `rails server` into a command line of `carat`.
     class RackupArguments
-      # What `rackup` passes when its user names no address.
+      # What `rackup` passes when the user names no address.
       DEFAULT_HOSTS = [nil, "localhost", "0.0.0.0"].freeze
       DEFAULT_PORTS = [nil, 9292].freeze
       PASSED = Config::Options.from(:file).reject { |option| %i[rackup environment bind].include?(option.name) }.freeze
       private_constant :DEFAULT_HOSTS, :DEFAULT_PORTS, :PASSED
 
-      # Returns what `-O NAME=VALUE` understands, as rackup lists it: a Hash of text by `name=VALUE`.
+      # Returns the options for `-O NAME=VALUE` as rackup lists them: a Hash of descriptions by `name=VALUE`.
       def self.valid_options
         address = { "Host=HOST" => "Host to listen on", "Port=PORT" => "Port to listen on" }
         address.merge(PASSED.to_h { |option| ["#{option.name}=#{option.metavar || "true|false"}", option.doc] })
@@ -24,20 +24,21 @@ module Carat
         @options = options
       end
 
-      # Returns the words for the command; raises LaunchError when the application does not come from a file.
+      # Returns the words of the command line. Raises LaunchError when the application does not come from a file.
       def argv
         [*bind, *flags, "--", rackup]
       end
 
-      # Returns what the environment must say unless it already does: the address nobody chose, which a config file may
-      # replace, and the environment, which rackup has already given to the application.
+      # Returns environment variables to set where they are unset: rackup's default address, which a config file may
+      # replace, and the environment, which rackup has already passed to the application.
       def variables
         variables = { "RACK_ENV" => @options[:environment] }
         variables["CARAT_BIND"] = address if address && !chosen_address?
         variables.compact
       end
 
-      # Returns the environment that brings rackup's `-I` and `-r` to the mold, given the one that is there.
+      # Returns the environment variables that pass rackup's `-I` and `-r` on to the mold; `env` is the current
+      # environment.
       def ruby_variables(env)
         paths = [*@options[:include]].map { |path| File.expand_path(path) }
         files = [*@options[:require]].map { |file| "-r#{file}" }
@@ -67,7 +68,7 @@ module Carat
         end
       end
 
-      # Rails says which options its user gave; rackup does not, so what differs from its defaults was given.
+      # Rails reports which options the user chose; rackup does not, so options that differ from its defaults count.
       def chosen_address?
         given = @options[:user_supplied_options]
         return given.intersect?(%i[Host Port]) if given
@@ -82,7 +83,7 @@ module Carat
         host.include?("://") ? host : "tcp://#{bracketed(host)}:#{@options[:Port] || DEFAULT_PORTS.last}"
       end
 
-      # An IPv6 address stands in brackets before a port (RFC 3986, 3.2.2).
+      # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2).
       def bracketed(host)
         host.include?(":") && !host.start_with?("[") ? "[#{host}]" : host
       end

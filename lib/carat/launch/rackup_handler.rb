@@ -6,10 +6,10 @@ require_relative "rackup_arguments"
 
 module Carat
   module Launch
-    # What Rack::Handler::Carat (Rack 2) and Rackup::Handler::Carat (Rack 3) answer to.
+    # The methods of Rack::Handler::Carat (Rack 2) and Rackup::Handler::Carat (Rack 3).
     module RackupHandler
-      # Starts Carat in place of this process. The application is loaded again, from the rackup file that
-      # `options[:config]` names; one that comes from no file ends the process with one line. `cli` is a class like CLI.
+      # Replaces this process with Carat. The mold loads the application again, from the rackup file
+      # `options[:config]`; without one, the process prints one line and exits. `cli` is a class like CLI::Program.
       def run(_app, cli: CLI::Program, env: ENV, **options)
         arguments = RackupArguments.new(options)
         env.update(arguments.ruby_variables(env))
@@ -19,7 +19,7 @@ module Carat
         abort e.message
       end
 
-      # Returns what rackup's `-O NAME=VALUE` understands, as a Hash of text by `name=VALUE`.
+      # Returns the options for rackup's `-O NAME=VALUE`: a Hash of descriptions by `name=VALUE`.
       def valid_options
         RackupArguments.valid_options
       end

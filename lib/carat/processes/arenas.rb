@@ -4,16 +4,18 @@ require_relative "../native"
 
 module Carat
   module Processes
-    # glibc gives each thread an arena of its own, though Ruby's lock lets one of them allocate at a time: five threads
-    # weigh 3.7 MB more with them (`bench/run --cases blog`), and are no faster.
+    # glibc gives each thread an arena of its own, although the GVL lets only one allocate at a time. Five threads then
+    # take 3.7 MB more and are no faster.
     module Arenas
+      # The number of arenas.
       LIMIT = 1
-      # Who sets one of these has an opinion.
+
+      # Setting one of these is a choice of the user.
       VARIABLES = %w[MALLOC_ARENA_MAX GLIBC_TUNABLES].freeze
 
       module_function
 
-      # Has threads that are started from now on share one arena where glibc is the allocator. Returns whether they do.
+      # Makes new threads share one arena if glibc is the allocator. Returns whether they do.
       def limit(environment, allocator: Native.allocator.fetch(:name))
         return false unless allocator.start_with?("glibc") && VARIABLES.none? { |name| environment.key?(name) }
 

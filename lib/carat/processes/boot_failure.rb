@@ -2,21 +2,23 @@
 
 module Carat
   module Processes
-    # What went wrong while the application was loaded, told with its place: `config.ru:3: no such thing (NameError)`,
-    # then the application's own lines of the backtrace.
+    # Formats an error of the loading application: `config.ru:3: no such thing (NameError)`, then the lines of the
+    # backtrace that belong to the application.
     class BootFailure
+      # The directory of Carat's own lines.
       OURS = File.expand_path("../..", __dir__)
 
-      # So many lines of a backtrace are told: a stack that is too deep has ten thousand.
+      # Maximum number of lines: the backtrace of a stack overflow has ten thousand.
       LINES_LIMIT = 20
 
-      # `error` is any Exception; paths are told relative to `directory`; `file` is the place of an error that has none.
+      # `error` is any Exception. Paths are relative to `directory`; `file` is the place of an error without one.
       def initialize(error, directory: Dir.pwd, file: nil)
         @error = error
         @directory = "#{directory}/"
         @file = file
       end
 
+      # Returns the text, without a line end.
       def to_s
         summary, *more = message.lines(chomp: true)
         [head(summary.to_s), *more, *origin].join("\n")
@@ -24,7 +26,7 @@ module Carat
 
       private
 
-      # Messages of syntax errors begin with their place.
+      # The message of a syntax error begins with its place.
       def head(summary)
         place = own_lines.first&.slice(/\A.+?:\d+/) || (relative(@file) if @file)
         place = nil if summary.match?(/\A\S+:\d+:/)
@@ -32,8 +34,8 @@ module Carat
       end
 
       def origin
-        told, untold = own_lines.drop(1).each_slice(LINES_LIMIT).first(2)
-        [*told&.map { |line| "    from #{line}" }, *("    ..." if untold)]
+        shown, hidden = own_lines.drop(1).each_slice(LINES_LIMIT).first(2)
+        [*shown&.map { |line| "    from #{line}" }, *("    ..." if hidden)]
       end
 
       def message
@@ -44,7 +46,7 @@ module Carat
         @own_lines ||= (@error.backtrace || []).map { |line| relative(line) }.select { |line| own?(line) }
       end
 
-      # What is left absolute belongs to a library, `<internal:` to Ruby itself, `-e` is how the mold is started.
+      # Absolute paths belong to libraries, `<internal:` to Ruby, and `-e` is the program of the mold.
       def own?(line)
         !line.start_with?("/", "<", "-e:", OURS) && !line.start_with?("vendor/", ".bundle/")
       end

@@ -2,20 +2,20 @@
 
 module Carat
   module Processes
-    # What the garbage collector costs this process since it was forked: Ruby's own figures go on from the mold's.
+    # Measures the garbage collection of this process since the fork: Ruby's counters include the mold's.
     class CollectorClock
       MILLISECONDS = 1000.0
       private_constant :MILLISECONDS
 
-      # To be made right after the fork.
+      # Create it right after the fork.
       def initialize
-        @count, @milliseconds = figures
+        @count, @milliseconds = counters
       end
 
-      # Returns collections, seconds of CPU that they took, seconds of CPU of the whole process, and the share of the
-      # former in the latter, from 0 to 1.
+      # Returns the number of collections, their CPU time and that of the process in seconds, and the former's share of
+      # the latter, from 0 to 1.
       def stats
-        count, milliseconds = figures
+        count, milliseconds = counters
         gc = (milliseconds - @milliseconds) / MILLISECONDS
         cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
         { gc_count: count - @count, gc_seconds: gc, cpu_seconds: cpu, gc_share: cpu.positive? ? gc / cpu : 0.0 }
@@ -23,7 +23,7 @@ module Carat
 
       private
 
-      def figures
+      def counters
         [GC.count, GC.stat(:time)]
       end
     end

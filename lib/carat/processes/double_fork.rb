@@ -4,10 +4,10 @@ require_relative "../native"
 
 module Carat
   module Processes
-    # Forks a process that is not this one's child: a process in between forks it and ends, so that the kernel gives it
-    # to the nearest subreaper, the edge, which then sees it end.
+    # Forks a process that becomes a child of the edge: an intermediate process forks it and exits, and the kernel
+    # reparents it to the nearest subreaper, the edge.
     class DoubleFork
-      # The process in between could not fork.
+      # The intermediate process could not fork.
       class ForkFailed < StandardError; end
 
       # `parent` is the process id of the subreaper.
@@ -15,8 +15,8 @@ module Carat
         @parent = parent
       end
 
-      # Returns true in the new process; false in this one, when that has its new parent. Raises ForkFailed and
-      # SystemCallError.
+      # Returns true in the new process; returns false in this one, once the new process has its new parent. Raises
+      # ForkFailed and SystemCallError.
       def fork
         gate, opener = IO.pipe
         between = Process.fork or return fork_again(gate, opener)
@@ -31,17 +31,17 @@ module Carat
 
       private
 
-      # Ends without the at_exit handlers of the application: they are the mold's and the worker's.
+      # The intermediate process exits without the application's at_exit blocks, which belong to mold and worker.
       def fork_again(gate, opener)
         exit!(0) if Process.fork
         opener.close
         settle(gate)
         true
-      rescue Exception # rubocop:disable Lint/RescueException -- what is left of the mold's stack may not go on
+      rescue Exception # rubocop:disable Lint/RescueException -- the rest of the mold's stack must not run
         exit!(1)
       end
 
-      # The gate opens when the process in between has been waited for, so that the parent's death can be watched.
+      # The gate opens once the intermediate process is reaped: from then on, the parent is the edge.
       def settle(gate)
         gate.read
         gate.close

@@ -11,21 +11,21 @@ require_relative "worker_order"
 
 module Carat
   module Processes
-    # The roles form a circle: a worker may become a forker again.
+    # Autoloaded, as the roles form a circle: a worker may become a forker.
     autoload :Worker, File.join(__dir__, "worker.rb")
 
-    # What a mold does once it is ready, be it the first or one that has been a worker: it forks workers as the edge
-    # says.
+    # The role of a mold that is ready, whether it is the first or was a worker: it forks workers when the edge orders
+    # one.
     class Forker
-      # `control` is a Native::Control, `loaded` a Loaded.
-      def initialize(control, loaded)
+      # `control` is a Native::Control, `context` an AppContext.
+      def initialize(control, context)
         @control = control
-        @loaded = loaded
+        @context = context
         @edge = Process.ppid
       end
 
-      # Obeys until the edge wants no more of this process, or is gone. Does not return here, but in each new process,
-      # with the Worker that it is to be: what the mold has on its stack is not the worker's.
+      # Serves the edge until it ends this process or is gone. Returns only in a new process, with the Worker that runs
+      # there.
       def run
         while (message, *details = @control.receive)
           case message
@@ -53,21 +53,21 @@ module Carat
         nil
       end
 
-      # True in the new process. Whatever the hook raises, `exit` too, the mold is still what it was.
+      # Returns true in the new process. Nothing that the hook raises, not even `exit`, ends the mold.
       def forked?(order)
-        @loaded.configuration.hooks.run(:before_fork, order.worker)
+        @context.configuration.hooks.run(:before_fork, order.worker)
         DoubleFork.new(@edge).fork
-      rescue Exception => e # rubocop:disable Lint/RescueException -- the edge is told, and tries again
+      rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives it, and tries again
         refuse(order, BootFailure.new(e).to_s)
       end
 
       def worker(order)
         @control.close
         OomScore.server.raise_by(OomScore::WORKER)
-        Worker.new(order, @loaded)
+        Worker.new(order, @context)
       end
 
-      # The worker that never came to life says why it did not.
+      # Reports the failed fork on the control socket of the worker.
       def refuse(order, text)
         control = Native::Control.new(order.control)
         control.boot_failed(text)
@@ -76,7 +76,7 @@ module Carat
         control&.close
       end
 
-      # The application lives on in the next mold: its at_exit blocks do not run here.
+      # The at_exit blocks do not run: the application lives on in the next mold.
       def finish
         Output.flush
         exit!(0)

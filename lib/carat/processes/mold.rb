@@ -19,17 +19,16 @@ require_relative "worker"
 
 module Carat
   module Processes
-    # The process that loads the application, and from then on does nothing but fork workers of it.
+    # The role of the process that loads the application and then forks workers from it.
     class Mold
       # EX_CONFIG of sysexits.h.
       BAD_CONFIG = 78
-      # The part of boot_timeout in which requests that warm the application are done; the rest is for the heap.
+      # The share of boot_timeout for warm-up requests; the rest is for the heap.
       WARM_UP_SHARE = 0.75
       private_constant :WARM_UP_SHARE
 
-      # Runs the mold, and in each process that is forked of it what that is: a Worker, and after a Promotion a Forker
-      # again. Each begins where the last one has returned, so that nothing piles up however many generations there are.
-      # `words` are those of Flags#words.
+      # Runs the mold and then, in this process and in each forked one, the role that the last role returned: Forker,
+      # Worker, Promotion. The stack does not grow with the generations. `words` are those of Flags#words.
       def self.start(words)
         Launch::MoldEnvironment.restore(ENV)
         control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
@@ -37,20 +36,20 @@ module Carat
         role = role.run while role
       end
 
-      # `control` is a Native::Control.
+      # `control` is a Native::Control; `words` are those of Flags#words.
       def initialize(control, words)
         @control = control
         @words = words
         @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # Loads the application, and returns the Forker that this process is from now on.
+      # Loads the application and returns the Forker, the next role of this process.
       def run
         settle
         load
-        Warmup.first(@loaded.app, @loaded.template, @configuration[:warm_up], deadline: warm_up_deadline)
+        Warmup.first(@context.app, @context.template, @configuration[:warm_up], deadline: warm_up_deadline)
         @control.ready
-        Forker.new(@control, @loaded)
+        Forker.new(@control, @context)
       rescue Native::LinkError => e
         abort "carat: mold: #{e.message}"
       end
@@ -73,11 +72,11 @@ module Carat
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         app = Warmup::Application.load(@configuration[:rackup])
         Warmup::FiberIsolation.establish(@configuration[:fibers]) if @configuration[:fibers]
-        @loaded = AppContext.new(app, @configuration, template)
+        @context = AppContext.new(app, @configuration, template)
         @configuration.hooks.run(:on_mold_boot)
       rescue Config::ConfigError => e
         give_up(e.message, BAD_CONFIG)
-      rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
+      rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
         file = @configuration[:rackup] if @configuration
         give_up(BootFailure.new(e, file:).to_s, 1)
       end

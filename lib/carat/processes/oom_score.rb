@@ -2,22 +2,26 @@
 
 module Carat
   module Processes
-    # Whom the OOM killer takes when memory is out: a worker before the mold, and the mold before the edge, without
-    # which nothing is left. What was set for the whole server, by systemd for example, stays what it begins from.
+    # Whom the OOM killer kills first: a worker before the mold, and the mold before the edge, without which nothing is
+    # left. The scores are added to the score of the server, which systemd may have set.
     class OomScore
       FILE = "/proc/self/oom_score_adj"
-      private_constant :FILE
-      # The kernel's most (proc_pid_oom_score_adj(5)).
+      # The kernel's maximum (proc_pid_oom_score_adj(5)).
       MOST = 1000
+      private_constant :FILE, :MOST
+
+      # Added to the score of a mold.
       MOLD = 100
+
+      # Added to the score of a worker.
       WORKER = 300
 
-      # That of the server, as the first mold has found it; its forks share it.
+      # The score of the server, read by the first mold; its forks share it.
       def self.server
         @server ||= new
       end
 
-      # Remembers what this process begins from.
+      # Reads the score of this process.
       def initialize(file: FILE)
         @file = file
         @base = Integer(File.read(file), 10)
@@ -25,8 +29,8 @@ module Carat
         @base = 0
       end
 
-      # Makes this process one that is taken `more` willingly than it was at the beginning. To lower what was raised
-      # needs CAP_SYS_RESOURCE; where that is missing, or /proc, all stays as it is.
+      # Sets the score of this process to `more` above that of the server. Lowering it needs CAP_SYS_RESOURCE; without
+      # that, or without /proc, nothing changes.
       def raise_by(more)
         File.write(@file, [@base + more, MOST].min.to_s)
       rescue SystemCallError

@@ -2,16 +2,16 @@
 
 module Carat
   module Processes
-    # What this process has written to IOs and the IOs have not passed on.
+    # Buffered output of the IOs of this process.
     module Output
       module_function
 
-      # Before a fork, so that it is written once, and before an end of which Ruby is not told.
+      # Flushes every IO: before a fork, or both processes would write the buffers, and before exit!.
       def flush
         ObjectSpace.each_object(IO) do |io|
           io.flush unless io.closed?
         rescue IOError, SystemCallError
-          # Nobody reads it any more, or it was opened in another way than Ruby believes.
+          # The reader is gone, or the descriptor is not what Ruby believes.
         end
       end
     end

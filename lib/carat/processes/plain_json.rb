@@ -2,15 +2,15 @@
 
 module Carat
   module Processes
-    # Writes JSON of plain values. The json library is a gem whose version the application's bundle chooses: the mold,
-    # which loads that bundle, must not have chosen another before.
+    # Generates JSON without the json gem. The application's bundle chooses the version of that gem, so the mold must
+    # not load another one first.
     module PlainJSON
       ESCAPED = /["\\\u0000-\u001f]/
       private_constant :ESCAPED
 
       module_function
 
-      # Returns the JSON of a Hash, an Array, a number, true, false or nil; of anything else, that of its words.
+      # Returns the JSON of a Hash, an Array, a number, true, false or nil; of any other value, its text as a string.
       def generate(value)
         case value
         when Hash then "{#{value.map { |name, member| "#{text(name)}:#{generate(member)}" }.join(",")}}"
@@ -22,7 +22,7 @@ module Carat
         end
       end
 
-      # Returns `value`, as #parse returned it, in the form that readers see.
+      # Returns the text of `value` as a JSON string.
       def text(value)
         words = value.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
         "\"#{words.gsub(ESCAPED) { |character| format("\\u%04x", character.ord) }}\""

@@ -5,17 +5,18 @@ require_relative "plain_json"
 
 module Carat
   module Processes
-    # What this process says of itself when the edge asks: its Ruby, its heap, its collector and its allocator.
+    # The stats of this process for the edge: Ruby version, heap, garbage collector and allocator.
     class StatsReport
       PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
       private_constant :PAGE_BYTES
 
-      # `stats` are those of the Worker; nil in a mold.
+      # `stats` are those of Worker#stats; nil in a mold.
       def initialize(stats = nil)
         @stats = stats
         @counts = GC.stat
       end
 
+      # Returns a Hash by name; sizes are bytes, `time_share` is from 0 to 1.
       def to_h
         { ruby: RUBY_VERSION, heap:, malloc:, gc:, allocator:, threads: Thread.list.size, stats: @stats }
       end
@@ -27,13 +28,13 @@ module Carat
 
       private
 
-      # Slots are those of objects; a page has room for many.
+      # A slot holds an object; a page has many slots.
       def heap
         live_slots, free_slots, pages = @counts.values_at(:heap_live_slots, :heap_free_slots, :heap_allocated_pages)
         { live_slots:, free_slots:, pages:, bytes: pages * PAGE_BYTES }
       end
 
-      # What Ruby has allocated outside of its heap since the last collection, and since the last major one.
+      # Bytes allocated outside of the heap since the last collection, and since the last major one.
       def malloc
         { increase_bytes: @counts[:malloc_increase_bytes],
           oldmalloc_increase_bytes: @counts[:oldmalloc_increase_bytes] }

@@ -12,23 +12,23 @@ require_relative "worker_exit"
 
 module Carat
   module Processes
-    # A process that serves: its main thread listens to the edge, and each of its lanes has a thread.
+    # The role of a process that runs the application: the main thread listens to the edge, each lane has a thread.
     class Worker
       class << self
-        # The worker that this process is; nil in any other.
+        # The Worker of this process; nil in other processes.
         attr_accessor :current
       end
 
-      # `order` is a WorkerOrder, `loaded` a Loaded.
-      def initialize(order, loaded)
+      # `order` is a WorkerOrder, `context` an AppContext.
+      def initialize(order, context)
         @order = order
-        @loaded = loaded
-        @app, @configuration, @template = *loaded
+        @context = context
+        @app, @configuration, @template = *context
         @control = Native::Control.new(order.control)
       end
 
-      # Serves until the edge wants no more of it. Returns the Promotion of a worker that is to be the next mold, and
-      # nil for one that ends. Exits with 1 when a hook raises or the edge is not understood.
+      # Serves until the edge drains this worker. Returns its Promotion if it becomes the next mold, nil if it ends.
+      # Exits with status 1 when a hook raises or the edge sends what cannot be understood.
       def run
         WorkerExit.arrange
         @collector = CollectorClock.new
@@ -46,8 +46,8 @@ module Carat
         exit(1)
       end
 
-      # What it does: its number, its generation, its process id, the figures of each lane, and what the garbage
-      # collector costs (CollectorClock#stats).
+      # Returns a Hash: the number of the worker, its generation, its process id, the stats of each lane, and the cost
+      # of garbage collection (CollectorClock#stats).
       def stats
         { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats),
           **@collector.stats }
@@ -60,7 +60,7 @@ module Carat
         @lanes = @order.lanes.map { |ios| lane(Native::Lane.new(*ios, @template.to_h)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
-      rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the edge is told before the end
+      rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
         @control.boot_failed(BootFailure.new(e).to_s)
         exit(1)
       end
@@ -88,7 +88,7 @@ module Carat
         @control.leaving
       end
 
-      # Returns when this worker is to serve no more: the generation whose mold it becomes, or nil.
+      # Returns when the worker is drained: the generation whose mold it becomes, or nil.
       def listen
         while (message, *details = @control.receive)
           case message
@@ -98,7 +98,7 @@ module Carat
           when :ask_stack then @control.stack(details.first, stack_of(*details))
           end
         end
-        exit!(1) # The edge is gone, and with it everybody who waits for an answer.
+        exit!(1) # The edge is gone, and with it all clients.
       end
 
       def stack_of(lane, request_id)
@@ -111,10 +111,10 @@ module Carat
         @configuration.hooks.run(:on_worker_shutdown, @order.worker)
       end
 
-      # What only a worker has is garbage from now on.
+      # Drops what only a worker needs, so that the garbage collector frees it.
       def promotion(generation)
         Worker.current = @lanes = @threads = nil
-        Promotion.new(@control, @loaded, generation)
+        Promotion.new(@control, @context, generation)
       end
 
       def report(error)

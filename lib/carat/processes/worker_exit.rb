@@ -5,16 +5,16 @@ require_relative "output"
 
 module Carat
   module Processes
-    # How a worker ends: with the at_exit blocks that it has registered itself, and without those that it has inherited,
-    # which are the mold's. They remove what all share: a socket, a directory, a pid file.
+    # The exit of a worker: it runs the at_exit blocks that it has registered, not those inherited from the mold, which
+    # may remove what all processes share: a socket, a directory, a pid file.
     module WorkerExit
       module_function
 
-      # To be called before anything else in the new process: blocks run in reverse, so that this one runs last of its
-      # own and ends the process before Ruby comes to the inherited ones.
+      # Call it first in the new process. Blocks run in reverse order, so this one runs after the worker's own and exits
+      # before the inherited ones.
       def arrange(log: $stderr)
         at_exit do
-          error = $! # rubocop:disable Style/SpecialGlobalVars -- the English library would be loaded for it
+          error = $! # rubocop:disable Style/SpecialGlobalVars -- the alternative loads the English library
           report(error, log)
           end_threads
           remove_temporary_files(log)
@@ -23,32 +23,32 @@ module Carat
         end
       end
 
-      # Ends a mold when the server does, with the blocks that it has inherited, too: nobody else is left to run them.
+      # Exits a mold when the server stops, with all blocks: no other process is left to run them.
       def of_server
         @inherits = true
         exit
       end
 
-      # Ruby would tell of it when the blocks have run.
+      # Ruby itself would report it after the blocks.
       def report(error, log)
         case error
         when nil, SystemExit, SignalException then nil
         else log.write(Response::ErrorReport.new(error).to_s)
         end
       rescue IOError, SystemCallError
-        # Nobody reads the log any more.
+        # The reader of the log is gone.
       end
 
-      # As Ruby does it, so that what they `ensure` is done.
+      # As Ruby does, so that `ensure` blocks run.
       def end_threads
         Thread.list.reject { |thread| thread.equal?(Thread.current) }.each(&:kill).each do |thread|
           thread.join
         rescue StandardError, ScriptError
-          # It ended with an error of its own, which it has reported.
+          # The thread has reported its error.
         end
       end
 
-      # Finalizers do not run; those of Tempfile remove what carries this process's number in its name.
+      # exit! runs no finalizers. Those of Tempfile remove files whose names contain this process id.
       def remove_temporary_files(log)
         return unless Object.const_defined?(:Tempfile) && !Object.autoload?(:Tempfile)
 

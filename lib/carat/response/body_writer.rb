@@ -2,10 +2,10 @@
 
 module Carat
   module Response
-    # Sends a body piece by piece, at the pace of its client. A body that is declared to be short, or that comes in a
-    # single piece of the declared length, is gathered instead and leaves as a whole.
+    # Sends a body piece by piece, as fast as its client reads. A body with a short Content-Length, or in a single piece
+    # of that length, is buffered instead and sent as a whole.
     class BodyWriter
-      # Bodies up to this many bytes are short.
+      # Maximum number of bytes of a short body.
       SHORT_LIMIT = 64 * 1024
 
       # `native` is a Native::Lane, `head` a ResponseHead.
@@ -17,7 +17,7 @@ module Carat
         @open = false
       end
 
-      # Sends the head, if that has not happened, and what was gathered.
+      # Sends the headers, unless they have been sent, and the buffered pieces.
       def open
         return if @open
 
@@ -25,28 +25,28 @@ module Carat
         @pieces.each { |piece| @native.write(piece) }.clear
       end
 
-      # Sends a String. Raises Native::ClientGone.
+      # Sends a String, or buffers it. Raises Native::ClientGone.
       def write(piece)
-        return gather(piece) if !@open && gathers?(piece)
+        return buffer(piece) if !@open && buffers?(piece)
 
         open
         @native.write(piece)
       end
 
-      # Ends the body: closes the stream, or yields the Array of Strings that was gathered instead of streamed.
+      # Ends the body: closes the stream, or yields the Array of buffered Strings.
       def finish
         @open ? @native.close_stream : yield(@pieces)
       end
 
       private
 
-      def gathers?(piece)
+      def buffers?(piece)
         piece.bytesize <= @missing_bytes &&
           (@declared_bytes <= SHORT_LIMIT || piece.bytesize == @declared_bytes)
       end
 
-      # Bodies may fill one buffer again and again.
-      def gather(piece)
+      # Copies the piece: a body may reuse its buffer.
+      def buffer(piece)
         @pieces << piece.dup
         @missing_bytes -= piece.bytesize
       end

@@ -4,7 +4,7 @@ require_relative "../application_errors"
 
 module Carat
   module Response
-    # Runs what the application wants done after its answer: `rack.after_reply` and `rack.response_finished`.
+    # Runs the callables of `rack.after_reply` and `rack.response_finished`.
     class Callbacks
       # `native` is a Native::Lane, `log` an ErrorLog.
       def initialize(native, log)
@@ -12,7 +12,7 @@ module Carat
         @log = log
       end
 
-      # Sends the answer, then runs the callables; what one of them raises is reported and keeps no other from running.
+      # Sends the response, then runs the callables. Their errors are logged, and do not keep the others from running.
       def run(env, status, headers, error)
         after_reply = env["rack.after_reply"]
         finished = env["rack.response_finished"]

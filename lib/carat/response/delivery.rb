@@ -8,22 +8,23 @@ require_relative "spool"
 
 module Carat
   module Response
-    # Hands over answers that are more than a Hash of Strings and a small Array of Strings, in the cheapest way that
-    # their body allows, and closes the body.
+    # Sends a response in the cheapest way that its body allows, and closes the body. Native code sends simple responses
+    # (a Hash of Strings and a small Array of Strings) without it.
     class Delivery
       INLINE_LIMIT = BodyWriter::SHORT_LIMIT
       private_constant :INLINE_LIMIT
 
-      # What has become a pipe since it was looked at must not keep the thread waiting for its other end.
+      # NONBLOCK: if the file has been replaced by a pipe, opening it must not wait for the other end.
       FILE_FLAGS = File::RDONLY | File::NONBLOCK
 
-      # `native` is a Native::Lane; `spool_dir` is where large bodies wait for their client, unlinked.
+      # `native` is a Native::Lane; `spool_dir` is the directory for large bodies.
       def initialize(native, spool_dir)
         @native = native
         @spool_dir = spool_dir
       end
 
-      # Raises what the body raises, and Native::InvalidResponse or Native::ClientGone.
+      # Sends the response to the request of `env`. Raises what the body raises, Native::InvalidResponse and
+      # Native::ClientGone.
       def deliver(env, status, headers, body)
         head = ResponseHead.new(status, headers)
         head.bodiless? || @native.head? ? send_head(head, body) : send_body(env, head, body)
@@ -33,7 +34,7 @@ module Carat
 
       private
 
-      # The body is not even begun. A HEAD has the length of an Array, as GET does: RFC 9110, section 9.3.2.
+      # Does not start the body. HEAD has the Content-Length of an Array, as GET does (RFC 9110, section 9.3.2).
       def send_head(head, body)
         head = head.with_length(body.sum(&:bytesize)) if body.is_a?(Array) && !head.bodiless? && !head.content_length
         head.offer { |*plain| @native.respond_empty(*plain) }
@@ -51,9 +52,9 @@ module Carat
       def send_file(head, path)
         File.open(path, FILE_FLAGS) do |file|
           stat = file.stat
-          raise Native::InvalidResponse, "#{path} is a #{stat.ftype} now" unless stat.file?
+          raise Native::InvalidResponse, "#{path} has become a #{stat.ftype}" unless stat.file?
 
-          # A file that has grown since the application looked is cut to what was declared.
+          # If the file has grown, the declared length wins.
           send_opened(head, file, [stat.size, *head.content_length].min, allows_ranges: true)
         end
       end
@@ -63,8 +64,8 @@ module Carat
       end
 
       def send_pieces(head, pieces)
-        stranger = pieces.find { |piece| !piece.is_a?(String) }
-        raise Native::InvalidResponse, "the body has #{stranger.class} in it" if stranger
+        other = pieces.find { |piece| !piece.is_a?(String) }
+        raise Native::InvalidResponse, "the body contains #{other.class}" if other
 
         length = pieces.sum(&:bytesize)
         return head.offer { |*plain| @native.respond(*plain, [*pieces]) } if length <= INLINE_LIMIT
@@ -81,7 +82,7 @@ module Carat
       def send_call(env, head, body)
         writer = BodyWriter.new(@native, head)
         writer.open
-        @native.flush # the application may write late
+        @native.flush # the application may write its first piece late
         stream = ResponseStream.new(writer, env["rack.input"])
         body.call(stream)
         stream.close
@@ -92,9 +93,9 @@ module Carat
         path if path && File.stat(path).file?
       end
 
-      # Rack 3 offers `to_ary` to get the whole body at once. It closes the body, which it does not in Rack 2, so only a
-      # body that answers `closed?` is asked. A body of declared length is not asked, as in Puma: Rails passes `to_ary`
-      # on to bodies that do not have it, such as that of Rack::Files for a range.
+      # Rack 3's `to_ary` returns the whole body and closes it. It does not close in Rack 2, so only bodies with
+      # `closed?` are asked. Bodies of declared length are not, as in Puma: Rails delegates `to_ary` to bodies that lack
+      # it, such as that of Rack::Files for a range.
       def pieces_of(head, body)
         return body if body.is_a?(Array)
 

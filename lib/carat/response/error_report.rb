@@ -4,11 +4,12 @@ require_relative "../native"
 
 module Carat
   module Response
-    # What the log says about an error of the application.
+    # The text that the log has about an error of the application.
     class ErrorReport
-      # Errors that we raise about the application; where we did that is nobody's concern.
+      # Errors that Carat raises about the application: their backtraces help nobody.
       OURS = [Native::InvalidResponse].freeze
 
+      # `error` is an Exception, `env` the environment of the request, empty outside of one.
       def initialize(error, env = {})
         @error = error
         @env = env

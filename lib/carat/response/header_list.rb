@@ -4,11 +4,11 @@ require_relative "../native"
 
 module Carat
   module Response
-    # The headers of an answer as a flat Array of Strings, names and values in turn, whatever they were before.
+    # Converts the headers of a response to a flat Array of Strings: name, value, name, value.
     module HeaderList
       module_function
 
-      # Raises Native::InvalidResponse.
+      # Returns the Array. Raises Native::InvalidResponse when `headers` cannot be iterated.
       def flatten(headers)
         return headers.each_with_object([]) { |(name, value), list| add(list, name.to_s, value) } if headers.is_a?(Hash)
 
@@ -21,11 +21,13 @@ module Carat
       end
 
       def add(list, name, value)
-        # Those are for the server, and may be anything.
+        # Keys for the server, with any value.
         return if name.start_with?("rack.")
 
         (value.is_a?(Array) ? value : [value]).each { |single| list << name << single.to_s }
       end
+
+      private_class_method :add
     end
   end
 end

@@ -5,26 +5,26 @@ require_relative "header_list"
 
 module Carat
   module Response
-    # The status and the headers of an answer as the application gave them.
+    # The status and the headers of a response, as the application returned them.
     class ResponseHead
       def initialize(status, headers)
         @status = status
         @headers = headers
       end
 
-      # Yields the status and the headers as they are and, when the block returns false, once more in the plain form
-      # that Native::Lane reads. Raises Native::InvalidResponse.
+      # Yields the status and the headers as they are; if the block returns false, yields them again as an Integer and a
+      # flat Array of Strings. Raises Native::InvalidResponse.
       def offer
         yield(@status, @headers) || yield(status, HeaderList.flatten(@headers)) ||
           raise(Native::InvalidResponse, "the headers have a name without a value")
       end
 
-      # Whether this status comes without a body: RFC 9110, sections 6.4.1 and 15.3.6.
+      # Whether this status has no body (RFC 9110, sections 6.4.1 and 15.3.6).
       def bodiless?
         [204, 205, 304].include?(status)
       end
 
-      # Returns the same with a Content-Length in bytes.
+      # Returns a copy with a Content-Length of so many bytes.
       def with_length(bytes)
         ResponseHead.new(@status, [*HeaderList.flatten(@headers), "content-length", bytes.to_s])
       end

@@ -2,7 +2,7 @@
 
 module Carat
   module Response
-    # What a body that is called (Rack 3's streaming body) writes to, and reads the request's body from.
+    # The stream that Rack 3 passes to a streaming body: it writes the response and reads the body of the request.
     class ResponseStream
       # `writer` is a BodyWriter, `input` the request's `rack.input`.
       def initialize(writer, input)
@@ -11,13 +11,13 @@ module Carat
         @closed = false
       end
 
-      # As IO#read, from the request's body.
+      # Reads the body of the request, as IO#read.
       def read(length = nil, buffer = nil)
         @input ? @input.read(length, buffer) : (length ? nil : +"")
       end
 
-      # Sends the Strings, and returns how many bytes they have. Raises IOError when the stream is closed and
-      # Native::ClientGone, an IOError too, when nobody reads it.
+      # Sends the Strings and returns their number of bytes. Raises IOError when the stream is closed, and its subclass
+      # Native::ClientGone when the client is gone.
       def write(*pieces)
         raise IOError, "closed stream" if @closed
 
@@ -27,13 +27,13 @@ module Carat
         end
       end
 
-      # As #write, but returns the stream.
+      # Sends the String, as #write, and returns the stream.
       def <<(piece)
         write(piece)
         self
       end
 
-      # Everything has been sent already.
+      # Does nothing: #write has sent everything.
       def flush
         self
       end
@@ -47,7 +47,7 @@ module Carat
       end
       alias close_write close
 
-      # The request's body stays as it is.
+      # Does nothing: the body of the request stays open.
       def close_read; end
 
       def closed?

@@ -2,17 +2,17 @@
 
 module Carat
   module Warmup
-    # The Rack application in a rackup file.
+    # Loads the Rack application of a rackup file.
     module Application
       module_function
 
-      # Returns the application that the file at `path` makes; raises whatever it raises.
+      # Returns the application of the file at `path`. Raises what the file raises.
       def load(path)
         require "rack"
-        require "uri" # Rack::Lint uses it without saying so
+        require "uri" # Rack::Lint uses it without requiring it
         return Rack::Builder.parse_file(path) if Rack.release.to_i >= 3
 
-        # Without its second argument, Rack 2 would load Rack::Server for options that nobody reads.
+        # Without its second argument, Rack 2 loads Rack::Server to parse options that nobody reads.
         app, = Rack::Builder.parse_file(path, nil)
         app
       end

@@ -2,24 +2,23 @@
 
 module Carat
   module Warmup
-    # Whether this process may become a mold. A fork takes along one thread only, so that what other threads do, or
-    # hold, would be left as it was at that moment in every worker.
+    # Whether this process may become a mold. A fork keeps only one thread: locks and state of other threads would stay
+    # in every worker as they were at that moment.
     module ForkSafety
-      # Threads that end by themselves have so long for it.
+      # How long threads may take to end by themselves.
       GRACE_SECONDS = 2
-      # So many threads are told of.
+      # Maximum number of threads in a message.
       THREADS_LIMIT = 5
-      # Thread variables that declare a thread to be none to care about; Puma has made the first one known, the second
-      # is that of Timeout and other libraries of Ruby.
+      # Thread variables that mark a thread as harmless: Puma's convention, and that of Timeout and other libraries of
+      # Ruby.
       MARKS = %I[fork_safe \0__detached_thread__].freeze
       private_constant :MARKS
 
       class << self
-        # Why this process, and those that are forked of it, cannot be molds, if somebody has said so; see
-        # Carat.not_fork_safe!.
+        # The reason why this process and its forks cannot be molds, from Carat.not_fork_safe!; nil if there is none.
         attr_accessor :objection
 
-        # Returns what the log says about threads that the application has left running, or nil.
+        # Returns a message about threads that are still running after `within` seconds, or nil.
         def remark(within: GRACE_SECONDS)
           left = survivors(within)
           return if left.empty?
@@ -45,8 +44,8 @@ module Carat
 
         def await(thread, seconds)
           thread.join(seconds) if seconds.positive?
-        rescue Exception # rubocop:disable Lint/RescueException -- threads end in all ways, and this one stays
-          # It has ended with an error of its own, which it has reported.
+        rescue Exception # rubocop:disable Lint/RescueException -- a thread may end with any exception
+          # The thread has reported its error.
         end
 
         def place(thread)

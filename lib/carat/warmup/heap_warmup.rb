@@ -4,15 +4,15 @@ require_relative "../native"
 
 module Carat
   module Warmup
-    # Makes the heap fit to be shared by forked processes: what is in it has been written for the last time.
+    # Prepares the heap for sharing: afterwards, workers write to as few pages of the mold as possible.
     module HeapWarmup
-      # An object is old when it has survived so many collections; the flags of old ones are not written again.
+      # Number of collections after which an object is old; the flags of old objects do not change any more.
       COLLECTIONS = 4
       private_constant :COLLECTIONS
 
       module_function
 
-      # Frees what can be freed, ages the rest, packs it where the platform can, and gives free pages back.
+      # Frees garbage, ages objects, compacts the heap where the platform can, and returns free pages to the kernel.
       def run
         Process.respond_to?(:warmup) ? Process.warmup : settle # Ruby 3.3
         Native.trim_memory
@@ -24,10 +24,10 @@ module Carat
         GC.compact if GC.respond_to?(:compact)
         GC.start # frees the pages that compaction has emptied
       rescue NotImplementedError
-        # Compaction is a saving, and this platform goes without it.
+        # This platform has no compaction.
       end
 
-      # A String notes in its flags what its bytes are when it is first asked.
+      # A String caches in its flags whether its bytes are valid.
       def scan_strings
         ObjectSpace.each_object(String, &:valid_encoding?)
       end

@@ -4,19 +4,19 @@ require_relative "../response/error_report"
 
 module Carat
   module Warmup
-    # A request that the mold makes of the application before it forks, so that what the first requests leave behind
-    # (call caches, compiled templates, schema caches) is there for all workers, and is shared.
+    # A request to the application in the mold. All workers then share what a first request leaves behind: call caches,
+    # compiled templates, schema caches.
     class WarmupRequest
       HOST = "localhost"
       PORT = "80"
       PROTOCOL = "HTTP/1.1"
-      # A page that asks for more than the answer is left to the first client.
+      # Statuses that need no warning.
       GOOD = (200..399)
-      # So long a request that is ended has for what it does in `ensure`.
+      # How long the `ensure` blocks of an interrupted request may take.
       GRACE_SECONDS = 1
       private_constant :HOST, :PORT, :PROTOCOL, :GOOD, :GRACE_SECONDS
 
-      # `template` is an EnvTemplate, `target` a path with or without a query; `log` is where words for the operator go.
+      # `template` is an EnvTemplate, `target` a path with an optional query. Warnings go to `log`.
       def initialize(app, template, target, log: $stderr)
         @app = app
         @template = template.to_h
@@ -24,31 +24,31 @@ module Carat
         @log = log
       end
 
-      # Runs the request to its end, or until `deadline` of the monotonic clock, in a thread of its own, as a worker
-      # does: an application that ends its thread does not end the mold. What goes wrong is told, and is no reason not
-      # to serve.
+      # Runs the request, until `deadline` of the monotonic clock at most, in a thread of its own as a worker does: an
+      # application that ends its thread does not end the mold. Failures are logged, and do not keep the server from
+      # serving.
       def run(deadline:)
         thread = Thread.new { attempt }
         return stop(thread) unless thread.join([deadline - Process.clock_gettime(Process::CLOCK_MONOTONIC), 0].max)
 
-        tell("the application has ended its thread") unless thread.value
+        warn("the application has ended its thread") unless thread.value
       end
 
       private
 
-      # Returns true.
+      # Returns true, unless the application ends the thread.
       def attempt
         status, = call(environment)
-        tell("it answered #{status}") unless GOOD.cover?(status.to_i)
+        warn("responded with #{status}") unless GOOD.cover?(status.to_i)
         true
-      rescue Exception => e # rubocop:disable Lint/RescueException -- `exit` is no reason not to serve, either
-        tell(Response::ErrorReport.new(e).to_s.chomp)
+      rescue Exception => e # rubocop:disable Lint/RescueException -- not even `exit` keeps the server from serving
+        warn(Response::ErrorReport.new(e).to_s.chomp)
         true
       end
 
       def stop(thread)
         place = thread.backtrace&.first
-        tell(["it is not done in time (boot_timeout)", *place].join(", at "))
+        warn(["not finished in time (boot_timeout)", *place].join(", at "))
         thread.kill.join(GRACE_SECONDS)
       end
 
@@ -85,29 +85,34 @@ module Carat
         env["rack.response_finished"]&.reverse_each { |callable| callable.call(env, status, headers, error) }
       end
 
-      def tell(words)
-        @log.write("carat: mold: warm_up #{@target}: #{words}\n")
+      def warn(message)
+        @log.write("carat: mold: warm_up #{@target}: #{message}\n")
       end
 
-      # The stream that a streaming body of Rack 3 is called with: takes everything and keeps nothing.
+      # The stream for a streaming body of Rack 3: discards everything.
       class Sink
+        # Returns the number of bytes.
         def write(*parts)
           parts.sum { |part| part.to_s.bytesize }
         end
 
+        # Returns itself.
         def <<(part)
           write(part)
           self
         end
 
+        # Returns nil: the request has no body.
         def read(*)
           nil
         end
 
+        # Returns itself.
         def flush
           self
         end
 
+        # Returns nil.
         def close(*)
           @closed = true
           nil
@@ -115,6 +120,7 @@ module Carat
         alias close_read close
         alias close_write close
 
+        # Whether the body has closed the stream.
         def closed?
           @closed || false
         end

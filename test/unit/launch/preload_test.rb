@@ -35,7 +35,7 @@ module Carat
     def test_a_path_that_cannot_be_written_in_the_variable_is_told_and_not_preloaded
       ["/my gems/malloc.so", "/a:b/malloc.so"].each do |path|
         assert_empty variables({}, library: path)
-        assert_match(/\A#{path} is not preloaded: /, preload({}, library: path).obstacle)
+        assert_match(/\A#{path} cannot be preloaded: /, preload({}, library: path).obstacle)
         assert_nil preload({}, library: path, allocator: "system").obstacle
       end
       [OURS, nil].each { |path| assert_nil preload({}, library: path).obstacle }

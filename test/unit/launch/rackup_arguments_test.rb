@@ -52,7 +52,7 @@ module Carat
     end
 
     def test_valid_options_are_those_of_the_table
-      assert_equal "Requests that one worker runs at once.", Launch::RackupArguments.valid_options["threads=N"]
+      assert_equal "Requests that a worker runs at once.", Launch::RackupArguments.valid_options["threads=N"]
       assert_includes Launch::RackupArguments.valid_options, "Port=PORT"
     end
 

@@ -62,7 +62,7 @@ class LaneTest < Support::NativeTest
       [nil, {}, []] => "the status is not from 200 to 599", ["abc", {}, []] => "the status is not from 200 to 599",
       [:ok, {}, []] => "the status is Symbol, without to_i", [200, nil, []] => "the headers are NilClass, without each",
       [200, {}, nil] => "the body is NilClass, without each and call",
-      [200, {}, ["a", 1]] => "the body has Integer in it", nil => "the body is NilClass, without each and call"
+      [200, {}, ["a", 1]] => "the body contains Integer", nil => "the body is NilClass, without each and call"
     }.each do |answer, reason|
       lane = serve(->(_env) { answer })
       assert_equal SORRY, lane.call.to_a.values_at(1, 4), answer.inspect

@@ -32,7 +32,7 @@ module Carat
       with_rails(true, cache_classes: true, eager_load: false, eager_load_namespaces: [broken]) do
         Warmup::EagerLoading.run(log: log)
       end
-      assert_match(/\Acarat: mold: not all of the application can be loaded ahead: .*no such file/, log.string)
+      assert_match(/\Acarat: mold: cannot load the whole application before the fork: .*no such file/, log.string)
     end
 
     private

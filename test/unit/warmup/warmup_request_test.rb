@@ -33,7 +33,7 @@ module Carat
 
     def test_a_redirection_is_as_good_as_a_page_and_an_error_is_told
       assert_empty warm(->(_env) { [302, { "location" => "/login" }, []] })
-      assert_equal "carat: mold: warm_up /: it answered 503\n", warm(->(_env) { [503, {}, []] })
+      assert_equal "carat: mold: warm_up /: responded with 503\n", warm(->(_env) { [503, {}, []] })
     end
 
     def test_callables_are_given_what_was_answered_or_raised
@@ -61,7 +61,7 @@ module Carat
       endless = ->(_env) { [200, {}, Enumerator.new { |parts| loop { parts << "a" } }] }
       ends = [hanging, endless].map { |app| warm(app, "/hang", deadline: now + 0.5) }
       ends.each { |words|
- assert_match(%r{\Acarat: mold: warm_up /hang: it is not done in time \(boot_timeout\)}, words) }
+ assert_match(%r{\Acarat: mold: warm_up /hang: not finished in time \(boot_timeout\)}, words) }
       assert @ended
     end
 

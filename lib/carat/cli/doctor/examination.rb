@@ -18,6 +18,7 @@ module Carat
       # Checks the machine for a configuration. A check is a class whose instances are made from the Configuration and
       # have a `finding`; CHECKS is the only place that lists them all.
       class Examination
+        # Every check, in the order of the findings.
         CHECKS = [
           Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
           OpenFiles, Fibers

@@ -38,7 +38,7 @@ module Carat
     end
 
     def test_a_path_that_cannot_be_preloaded_is_a_warning
-      assert_match(%r{\Awarning  allocator: glibc 2\.41, as /my gems/malloc\.so is not preloaded: },
+      assert_match(%r{\Awarning  allocator: glibc 2\.41, as /my gems/malloc\.so cannot be preloaded: },
                    finding("glibc 2.41", library: "/my gems/malloc.so"))
     end
 

@@ -78,7 +78,7 @@ module Native
       rescue Carat::Native::LinkError => e
         e.message
       end
-      assert_includes message, "too many are open"
+      assert_includes message, "too many files are open"
     end
 
     private

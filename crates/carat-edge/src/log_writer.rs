@@ -160,10 +160,14 @@ mod tests {
     fn a_pipe_that_nobody_reads_blocks_nobody_and_what_is_dropped_is_counted() {
         let (writer, mut reader) = writer();
         let line = [&[b'x'; 1023][..], b"\n"].concat();
+        // More than the pipe holds: the thread takes these lines, and hangs.
+        writer.write(&line.repeat(128));
+        while !writer.0.lock().bytes.is_empty() {
+            thread::yield_now();
+        }
         for _ in 0..4096 {
             writer.write(&line);
         }
-        writer.finish_within(Duration::from_millis(1));
         assert_eq!(writer.take_dropped(), None, "there is no room to say so");
         thread::spawn(move || io::copy(&mut reader, &mut io::sink()));
         writer.finish_within(WITHIN);

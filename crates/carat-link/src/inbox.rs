@@ -137,8 +137,11 @@ impl Frames {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::{Flush, Outbox};
@@ -242,6 +245,52 @@ mod tests {
         let mut inbox = Inbox::default();
         inbox.fill(&far).expect("read");
         assert!(inbox.frames.next().expect("well formed").is_some());
+    }
+
+    proptest! {
+        // Each case may move some 100 KB, or make room for a frame of 8 MB.
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn frames_sent_in_any_pieces_arrive_as_they_are(
+            lengths in vec(0_usize..3 * READ_LIMIT, 0..6),
+            sizes in vec(1_usize..2 * READ_LIMIT, 1..12),
+        ) {
+            let (mut near, far) = pair();
+            let (mut sent, mut inbox) = (Vec::new(), Inbox::default());
+            for (id, length) in (0..).zip(&lengths) {
+                carat_wire::stream::encode_chunk(&mut sent, id, &vec![7; *length]);
+            }
+            let (mut rest, mut received) = (&sent[..], Vec::new());
+            for size in sizes.iter().cycle() {
+                let (piece, after) = rest.split_at((*size).min(rest.len()));
+                near.write_all(piece).expect("a socket takes this much");
+                rest = after;
+                while let Fill::Bytes { .. } = inbox.fill(&far).expect("read") {
+                    while let Some(frame) = inbox.frames.next().expect("well formed") {
+                        received.push(frame.payload.len() - size_of::<u32>());
+                    }
+                }
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            prop_assert_eq!(received, lengths);
+        }
+
+        #[test]
+        fn no_bytes_make_an_inbox_grow_beyond_one_frame(
+            bytes in vec(prop_oneof![Just(0), Just(0x7f), any::<u8>()], 0..400),
+        ) {
+            let (mut near, far) = pair();
+            near.write_all(&bytes).expect("sent");
+            let mut inbox = Inbox::default();
+            while let Fill::Bytes { .. } = inbox.fill(&far).expect("read") {
+                // A reader ends the connection on the first error; even one that goes on is bounded.
+                while let Ok(Some(_)) = inbox.frames.next() {}
+                prop_assert!(inbox.frames.bytes.len() <= HEADER_BYTES + FRAME_LIMIT);
+            }
+        }
     }
 
     #[test]

@@ -1,11 +1,20 @@
 # frozen_string_literal: true
 
-# Checks who knows whom: nothing that the edge or the allocator depends on is of Ruby, the allocator has nothing but
-# jemalloc, and only the crates that speak with C may hold unsafe code.
+require_relative "rooms"
+require_relative "type_names"
+
+# Checks who knows whom: no Ruby below the edge, nothing but jemalloc below the allocator, no I/O below the crates that
+# are pure, unsafe code only where C is spoken, no circle between the files of a crate, and one meaning for each type.
 module Suite
   RUBY_CRATE = /^(?:magnus|rb-sys)\S* v\S+/
   ALLOCATOR = %w[carat-malloc libc tikv-jemalloc-sys].freeze
   UNSAFE = %w[carat-malloc carat-native].freeze
+  # These depend on no other crate: no sockets, no clock of their own, no runtime.
+  PURE = %w[carat-guard carat-wire].freeze
+  # Every class here is a Ruby object, whose methods take others of them.
+  CIRCLES = %w[carat-native].freeze
+  # A lane has two ends: the edge's, and the class that Ruby sees.
+  SEVERAL = %w[Lane].freeze
 
   def self.tree(crate, edges)
     tree = IO.popen(%W[cargo tree --locked -p #{crate} -e #{edges} --prefix none], &:read)
@@ -21,8 +30,19 @@ module Suite
   end
 
   def self.check_allocator
-    others = tree("carat-malloc", "normal").map { |line| line[/\S+/] }.compact.uniq - ALLOCATOR
+    others = names("carat-malloc") - ALLOCATOR
     abort "carat-malloc depends on #{others.join(", ")}" if others.any?
+  end
+
+  def self.check_pure
+    PURE.each do |crate|
+      others = names(crate) - [crate]
+      abort "#{crate} is pure, but depends on #{others.join(", ")}" if others.any?
+    end
+  end
+
+  def self.names(crate)
+    tree(crate, "normal").map { |line| line[/\S+/] }.compact.uniq
   end
 
   def self.check_unsafe
@@ -30,8 +50,26 @@ module Suite
     others = files.select { |path| File.read(path).match?(/\bunsafe(?: \{| fn| impl| extern|\()/) }
     abort "unsafe code in #{others.join(", ")}" if others.any?
   end
+
+  def self.check_rooms
+    crates = Dir["crates/*"].map { |path| File.basename(path) }.sort - CIRCLES
+    failures = crates.flat_map do |crate|
+      Rooms.new("crates/#{crate}/src", rooms: crate == "carat-edge" ? Rooms::EDGE : []).failures
+    end
+    abort failures.join("\n") if failures.any?
+  end
+
+  def self.check_type_names
+    failures = TypeNames.new(Dir["crates/*/src/**/*.rs"].sort, allowed: SEVERAL).failures
+    abort failures.join("\n") if failures.any?
+  end
 end
 
-Suite.check_ruby
-Suite.check_allocator
-Suite.check_unsafe
+if $PROGRAM_NAME == __FILE__
+  Suite.check_ruby
+  Suite.check_allocator
+  Suite.check_pure
+  Suite.check_unsafe
+  Suite.check_rooms
+  Suite.check_type_names
+end

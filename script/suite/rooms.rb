@@ -54,14 +54,21 @@ module Suite
     end
 
     def siblings
-      @imports.map { |import| sibling_edge(import) }.group_by(&:first).transform_values { |all| all.map { |e| e.drop(1) } }
+      edges = @imports.map { |import| sibling_edge(import) }
+      edges.group_by(&:first).transform_values { |found| found.map { |edge| edge.drop(1) } }
     end
 
     # The folder in which the two part, what each is called there, and the import.
     def sibling_edge(import)
-      from, to = [import.from, import.to].map { |file| file.split("/") }
+      from, to = [import.from, import.to].map { |file| place(file) }
       depth = from.zip(to).take_while { |a, b| a == b }.size
       [from.first(depth).join("/"), from[depth], to[depth], import]
+    end
+
+    # A module with a folder of its own is in that folder, with its children.
+    def place(file)
+      folder = file.delete_suffix(".rs")
+      File.directory?(File.join(@src, folder)) ? [*folder.split("/"), File.basename(file)] : file.split("/")
     end
 
     def components(graph)

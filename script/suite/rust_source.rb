@@ -8,7 +8,7 @@ module Suite
     COMMENT = %r{//.*$}
     USE = /^[ \t]*(?<public>pub(?:\([^)]*\))?\s+)?use\s+(?<tree>[^;]+);/
     INLINE = /\b(?:crate|super)(?:::\w+)+/
-    DECLARATION = /^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|union)\s+(\w+)/
+    DECLARATION = /^(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|union)\s+(\w+)/
 
     # A path as it is written, split at `::`. A public one is a re-export.
     Path = Struct.new(:segments, :line, :public) do

@@ -5,7 +5,7 @@ require_relative "rust_source"
 module Suite
   # Checks that a type name stands for one thing in all crates.
   class TypeNames
-    TEST_FILE = %r{/tests/}
+    TEST_FILE = %r{/(?:tests?|fixture)(?:/|\.rs\z)}
 
     # @param paths [Array<String>] the Rust files
     # @param allowed [Array<String>] names that may stand for several things
@@ -20,7 +20,8 @@ module Suite
       @paths.each do |path|
         RustSource.new(File.read(path)).types.each { |name, line| declared[name] << "#{path}:#{line}" }
       end
-      declared.select { |name, places| places.size > 1 && !@allowed.include?(name) }.map do |name, places|
+      several = declared.select { |name, places| places.size > 1 && !@allowed.include?(name) }
+      several.map do |name, places|
         "#{name} is the name of #{places.size} types (#{places.join(", ")}): put the noun first, as in LaneState"
       end
     end

@@ -36,6 +36,12 @@ class DocsLinksTest < Minitest::Test
     assert_empty PAGES.grep(%r{\Adocs/}) - reached.to_a
   end
 
+  def test_no_page_is_longer_than_its_budget
+    budgets = PAGES.grep(%r{\Adocs/}).to_h { |page| [page, 250] }.merge("README.md" => 130)
+
+    assert_empty budgets.select { |page, budget| read(page).lines.size > budget }
+  end
+
   def test_every_page_that_the_code_names_is_there
     named = Dir.glob("{.ci,bench,crates,exe,ext,lib,script,test}/**/*.{rb,rs,toml,sh}", base: ROOT).flat_map do |file|
       read(file).scan(%r{\bdocs/[\w./-]+?\.md\b}).map { |page| [file, page] }

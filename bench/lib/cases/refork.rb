@@ -31,7 +31,6 @@ module Bench
       { took: span.end - span.begin, before_p99_ms: calm, during_p99_ms: during, ratio: during.fdiv(calm),
         after_p99_ms: report.p99_ms((to + window)..report.ended) || 0 }
     end
-    private_class_method :latencies
 
     CASES = [
       Case.new(

@@ -16,10 +16,12 @@ module Bench
         read_at = Bench.now
         times = clients.call(:times)
         after = Footprint.of(server, settle: options.settle)
-        { requests: count, completed: times.size, asleep: times.count { |from, to| read_at.between?(from, to) },
+        { requests: count, completed: times.size, asleep: asleep_at(read_at, times),
           before_mb: before.pss_mb, asleep_mb: asleep.pss_mb, after_mb: after.pss_mb, **growth(count, before, asleep) }
       end
     end
+
+    def self.asleep_at(time, times) = times.count { |from, to| time.between?(from, to) }
 
     # KB a request, of the whole tree and of each kind of process.
     def self.growth(count, before, asleep)

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
+use crate::field_value::FieldValue;
 use crate::log_writer::LogWriter;
 use crate::settings::{LogFormat, Settings};
 use crate::timestamp::Timestamp;
@@ -45,8 +46,8 @@ pub(crate) struct Log {
     buffer: RefCell<Vec<u8>>,
 }
 
-/// One field of a line: a name and what it displays as.
-pub(crate) type Field<'a> = (&'static str, &'a dyn std::fmt::Display);
+/// One field of a line: its name and its value.
+pub(crate) type Field<'a> = (&'static str, &'a dyn FieldValue);
 
 impl Log {
     /// Opens the log that the settings name.
@@ -182,11 +183,7 @@ fn json_line(now: Timestamp, level: Level, message: &str, fields: &[Field<'_>]) 
     object.insert("level".to_owned(), Value::from(level.name()));
     object.insert("message".to_owned(), Value::from(message));
     for (name, value) in fields {
-        let text = value.to_string();
-        let value = text
-            .parse::<i64>()
-            .map_or_else(|_| Value::from(text.clone()), Value::from);
-        object.insert((*name).to_owned(), value);
+        object.insert((*name).to_owned(), value.json());
     }
     let mut line = Value::Object(object).to_string();
     line.push('\n');
@@ -224,5 +221,14 @@ mod tests {
         let value: Value = serde_json::from_str(&line).expect("valid JSON");
         assert_eq!(value["pid"], 42);
         assert_eq!(value["path"], "/x");
+    }
+
+    #[test]
+    fn a_json_line_keeps_a_string_of_digits_as_a_string() {
+        let fields: [Field<'_>; 2] = [("version", &"42"), ("cause", &"-1".to_owned())];
+        let line = json_line(NOON.into(), Level::Info, "ready", &fields);
+        let value: Value = serde_json::from_str(&line).expect("valid JSON");
+        assert_eq!(value["version"], "42");
+        assert_eq!(value["cause"], "-1");
     }
 }

@@ -10,6 +10,7 @@ mod admin;
 mod body;
 mod dispatch;
 mod exchange;
+mod field_value;
 mod http;
 mod log;
 mod log_writer;

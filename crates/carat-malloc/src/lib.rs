@@ -29,7 +29,7 @@ const CONFIGURATION: &CStr =
     c"narenas:1,background_thread:false,dirty_decay_ms:500,muzzy_decay_ms:0,tcache_max:1024,thp:never";
 
 /// jemalloc's options, which it reads before the first allocation; those in the variable `MALLOC_CONF` overrule them.
-/// docs/memory.md has what was measured.
+/// docs/decisions/0012-one-arena.md has the measurements.
 // SAFETY: jemalloc's own symbol of this name is weak, and of this type.
 #[unsafe(no_mangle)]
 pub static malloc_conf: Text = Text(CONFIGURATION.as_ptr());

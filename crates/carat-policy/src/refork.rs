@@ -15,7 +15,7 @@ const LITTLE: f64 = 0.15;
 
 /// The share of two workers' private memory that a refork shares for long. The first requests write to the rest, or it
 /// never was the same. Measured: 0.12 where requests only make garbage, 0.2 in Rails, 0.55 where caches fill
-/// (`docs/memory.md`).
+/// (`docs/decisions/0017-refork-when-measured-sharing-pays.md`).
 const SHARED_AT_FIRST: f64 = 0.25;
 
 /// The same share of the growth since the last refork, beyond what the first requests after it wrote to.

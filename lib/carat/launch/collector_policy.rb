@@ -8,7 +8,8 @@ module Carat
       # By default, a heap with less than 20 % free slots after a full collection grows by up to 67 %. Slots shared with
       # the mold count, so the larger the application, the more garbage each worker keeps in private memory. Here the
       # heap grows below 10 % (20 000 slots in a small heap), by up to 43 % or 60 000 slots (2.3 MB). The growth must be
-      # well above the threshold: with 5 % for both, every few requests run a full collection. See docs/memory.md.
+      # well above the threshold: with 5 % for both, every few requests run a full collection. See
+      # docs/decisions/0016-frugal-garbage-collection.md.
       FRUGAL = {
         "RUBY_GC_HEAP_FREE_SLOTS" => "20000",
         "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => "0.10",

@@ -9,6 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use crate::exchange::{FileRange, ReplyBody, ReplyContent};
+use crate::field_value::FieldValue;
 
 /// Why a reply is not valid HTTP.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ impl fmt::Display for InvalidReply {
         }
     }
 }
+
+impl FieldValue for InvalidReply {}
 
 /// The names of `carat_wire::NAMES`, ready to use.
 static NAMES: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::exchange::{Call, Refusal, Reply};
+use crate::field_value::FieldValue;
 
 /// One request from the queue to its reply.
 #[derive(Debug)]
@@ -102,3 +103,5 @@ impl fmt::Display for LoggedRequest<'_> {
         write!(f, "{} {}", self.0.call.parts.method, self.0.call.parts.uri)
     }
 }
+
+impl FieldValue for LoggedRequest<'_> {}

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use super::worker_id::WorkerId;
+use crate::field_value::FieldValue;
 
 /// Names one lane of one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,3 +15,5 @@ impl fmt::Display for LaneTag {
         write!(f, "{}.{}", self.worker, self.lane)
     }
 }
+
+impl FieldValue for LaneTag {}

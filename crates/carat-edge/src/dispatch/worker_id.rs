@@ -1,5 +1,9 @@
 use std::fmt;
 
+use serde_json::Value;
+
+use crate::field_value::FieldValue;
+
 /// Identifies a worker, also among those that had the same number before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WorkerId {
@@ -12,5 +16,11 @@ pub(crate) struct WorkerId {
 impl fmt::Display for WorkerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.number.fmt(f)
+    }
+}
+
+impl FieldValue for WorkerId {
+    fn json(&self) -> Value {
+        Value::from(self.number)
     }
 }

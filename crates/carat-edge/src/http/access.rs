@@ -29,7 +29,7 @@ struct AccessLine {
     start: Instant,
     remote: String,
     /// `None` when the request was not understood.
-    request: Option<RequestLine>,
+    request: Option<LoggedTarget>,
     status: u16,
     /// Why the edge refused the request.
     reason: Option<&'static str>,
@@ -39,7 +39,7 @@ struct AccessLine {
 }
 
 #[derive(Debug)]
-struct RequestLine {
+struct LoggedTarget {
     method: String,
     target: String,
     version: Version,
@@ -55,7 +55,7 @@ impl AccessLog {
     /// Starts the line of a request.
     pub(super) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
         self.entry(peer, || {
-            Some(RequestLine {
+            Some(LoggedTarget {
                 method: request.method().to_string(),
                 target: request.uri().to_string(),
                 version: request.version(),
@@ -70,7 +70,7 @@ impl AccessLog {
         entry.refused(refusal);
     }
 
-    fn entry(&self, peer: &Peer, request: impl FnOnce() -> Option<RequestLine>) -> AccessEntry {
+    fn entry(&self, peer: &Peer, request: impl FnOnce() -> Option<LoggedTarget>) -> AccessEntry {
         AccessEntry(self.log.as_ref().map(|log| {
             Box::new(AccessLine {
                 log: Rc::clone(log),

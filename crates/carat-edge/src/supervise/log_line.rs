@@ -1,6 +1,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde_json::Value;
+
+use crate::field_value::FieldValue;
 use crate::log::{Field, Level, Log};
 
 /// A line for the log, as plain data.
@@ -61,7 +64,7 @@ impl LogLine {
         let fields: Vec<Field<'_>> = self
             .fields
             .iter()
-            .map(|(name, value)| (*name, value as &dyn fmt::Display))
+            .map(|(name, value)| (*name, value as &dyn FieldValue))
             .collect();
         log.event(self.level, self.message, &fields);
     }
@@ -72,6 +75,15 @@ impl fmt::Display for LogValue {
         match self {
             LogValue::Number(number) => number.fmt(f),
             LogValue::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl FieldValue for LogValue {
+    fn json(&self) -> Value {
+        match self {
+            LogValue::Number(number) => Value::from(*number),
+            LogValue::Text(text) => Value::from(text.as_str()),
         }
     }
 }

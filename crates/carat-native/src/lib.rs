@@ -17,6 +17,7 @@ mod inline_body;
 mod input;
 mod io;
 mod lane;
+mod local_request;
 mod page;
 mod process;
 mod respond;
@@ -37,7 +38,9 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     roots::load(ruby)?;
     control::define(ruby, native)?;
     lane::define(ruby, native)?;
+    local_request::define(native)?;
     slot::define(ruby, native)?;
+    native.const_set("INLINE_LIMIT", inline_body::INLINE_LIMIT)?;
     input::define(ruby, native)?;
     scheduler::define(ruby, native)?;
     allocator::define(native)?;

@@ -1,13 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "../native"
+
 module Carat
   module Response
     # Sends a body piece by piece, as fast as its client reads. A body with a short Content-Length, or in a single piece
     # of that length, is buffered instead and sent as a whole.
     class BodyWriter
-      # Maximum number of bytes of a short body.
-      SHORT_LIMIT = 64 * 1024
-
       # `native` is a Native::Lane, `head` a ResponseHead.
       def initialize(native, head)
         @native = native
@@ -42,7 +41,7 @@ module Carat
 
       def buffers?(piece)
         piece.bytesize <= @missing_bytes &&
-          (@declared_bytes <= SHORT_LIMIT || piece.bytesize == @declared_bytes)
+          (@declared_bytes <= Native::INLINE_LIMIT || piece.bytesize == @declared_bytes)
       end
 
       # Copies the piece: a body may reuse its buffer.

@@ -11,9 +11,6 @@ module Carat
     # Sends a response in the cheapest way that its body allows, and closes the body. Native code sends simple responses
     # (a Hash of Strings and a small Array of Strings) without it.
     class Delivery
-      INLINE_LIMIT = BodyWriter::SHORT_LIMIT
-      private_constant :INLINE_LIMIT
-
       # NONBLOCK: if the file has been replaced by a pipe, opening it must not wait for the other end.
       FILE_FLAGS = File::RDONLY | File::NONBLOCK
 
@@ -68,7 +65,7 @@ module Carat
         raise Native::InvalidResponse, "the body contains #{other.class}" if other
 
         length = pieces.sum(&:bytesize)
-        return head.offer { |*plain| @native.respond(*plain, [*pieces]) } if length <= INLINE_LIMIT
+        return head.offer { |*plain| @native.respond(*plain, [*pieces]) } if length <= Native::INLINE_LIMIT
 
         Spool.open(@spool_dir, pieces) { |file| send_opened(head, file, length, allows_ranges: false) }
       end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../native"
 require_relative "../response/error_report"
 
 module Carat
@@ -7,14 +8,11 @@ module Carat
     # A request to the application in the mold. All workers then share what a first request leaves behind: call caches,
     # compiled templates, schema caches.
     class WarmupRequest
-      HOST = "localhost"
-      PORT = "80"
-      PROTOCOL = "HTTP/1.1"
       # Statuses that need no warning.
       GOOD = (200..399)
       # How long the `ensure` blocks of an interrupted request may take.
       GRACE_SECONDS = 1
-      private_constant :HOST, :PORT, :PROTOCOL, :GOOD, :GRACE_SECONDS
+      private_constant :GOOD, :GRACE_SECONDS
 
       # `template` is an EnvTemplate, `target` a path with an optional query. Warnings go to `log`.
       def initialize(app, template, target, log: $stderr)
@@ -38,7 +36,7 @@ module Carat
 
       # Returns true, unless the application ends the thread.
       def attempt
-        status, = call(environment)
+        status, = call(Native.environment(@template, @target))
         warn("responded with #{status}") unless GOOD.cover?(status.to_i)
         true
       rescue Exception => e # rubocop:disable Lint/RescueException -- not even `exit` keeps the server from serving
@@ -60,17 +58,6 @@ module Carat
       rescue StandardError, ScriptError => e
         finish(env, status, headers, e)
         raise
-      end
-
-      # Like the environment that a lane makes (crates/carat-native/src/env.rs) of a request without headers but Host.
-      def environment
-        path, query = @target.split("?", 2)
-        head = { "REQUEST_METHOD" => "GET", "PATH_INFO" => path, "REQUEST_PATH" => path, "QUERY_STRING" => query.to_s,
-                 "REQUEST_URI" => @target, "SERVER_NAME" => HOST, "SERVER_PORT" => PORT, "REMOTE_ADDR" => "127.0.0.1",
-                 "SERVER_PROTOCOL" => PROTOCOL, "HTTP_VERSION" => PROTOCOL, "HTTP_HOST" => HOST }
-        head.transform_values! { |text| String.new(text, encoding: Encoding::BINARY) }
-        lists = @template[:lists].to_h { |name| [name, []] }
-        @template[:constants].merge(head, lists, "rack.input" => @template[:memory_input].new("".b))
       end
 
       def consume(body)

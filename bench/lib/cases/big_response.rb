@@ -44,8 +44,7 @@ module Bench
           Column.new("first byte ms", :first_ms, places: 2, target: Target.at_most(5)),
           Column.new("seconds", :seconds, places: 2), Column.new("MB/s", :rate),
           Column.ratio("puma", :fast_rate, target: Target.at_least(0.8)),
-          Column.new("edge +MB", :edge_mb, over: :max, places: 2, target: Target.at_most(2)),
-          Column.new("worker +MB", :worker_mb, over: :max, places: 2, target: Target.at_most(2)),
+          *Column.growth(edge: Target.at_most(2), worker: Target.at_most(2)),
           Column.new("complete", :complete, over: :min, target: Target.at_least(1))
         ]
       )

@@ -17,8 +17,8 @@ module Bench
         report = load.finish
         back = server.poll(BACK_SECONDS) { complete?(spec, server) }
         { seconds: report.seconds, workers_killed: kills["worker"], molds_killed: kills["mold"],
-          later_molds: server.log.later_generations, requests: report.requests, failed: report.failed,
-          statuses: report.statuses, p99_ms: report.p99_ms || 0, max_ms: report.max_ms || 0, back: back ? 1 : 0 }
+          later_molds: server.log.later_generations, **report.sample,
+          statuses: report.statuses, back: back ? 1 : 0 }
       end
     end
 
@@ -64,8 +64,7 @@ module Bench
         columns: [
           Column.new("seconds", :seconds, over: :sum), Column.new("workers killed", :workers_killed, over: :sum),
           Column.new("molds killed", :molds_killed, over: :sum), Column.new("later molds", :later_molds, over: :sum),
-          Column.new("GETs", :requests, over: :sum),
-          Column.new("failed", :failed, over: :sum, target: Target.at_most(0)), STATUSES,
+          *Column.requests("GETs"), STATUSES,
           Column.new("p99 ms", :p99_ms, places: 1), Column.new("slowest ms", :max_ms, over: :max, places: 1),
           Column.new("all processes back", :back, over: :min, target: Target.at_least(1))
         ]

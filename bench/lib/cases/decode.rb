@@ -80,9 +80,7 @@ module Bench
           # Several bodies at once share the machine's processors.
           Column.new("of that", :ratio, places: 2, target: ->(row) { Target.at_least(0.8) if row[:bodies] == 1 }),
           Column.new("edge CPU s/GB", :edge_cpu, places: 2), Column.new("crate CPU s/GB", :alone_cpu, places: 2),
-          Column.new("edge +MB", :edge_mb, over: :max, places: 2,
-                                           target: ->(row) { Target.at_most(2 * row[:bodies]) }),
-          Column.new("worker +MB", :worker_mb, over: :max, places: 1),
+          *Column.growth(edge: ->(row) { Target.at_most(2 * row[:bodies]) }),
           Column.new("samples", :memory_samples, over: :min),
           Column.new("right", :right, over: :min, target: ->(row) { Target.at_least(row[:bodies]) })
         ]

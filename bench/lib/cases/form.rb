@@ -85,8 +85,7 @@ module Bench
         columns: [
           Column.new("seconds", :seconds, places: 2),
           Column.ratio("puma-t3", :seconds, heading: "x puma", inverse: true, target: goal(Target.at_least(1.3))),
-          Column.new("edge +MB", :edge_mb, over: :max, places: 1),
-          Column.new("worker +MB", :worker_mb, over: :max, places: 2, target: goal(Target.at_most(2))),
+          *Column.growth(worker: goal(Target.at_most(2))),
           Column.new("worker CPU ms beyond digest", :worker_cpu_ms, places: 1, target: goal(Target.at_most(20))),
           Column.new("digest CPU ms", :digest_cpu_ms),
           Column.new("written per byte", :written, over: :max, places: 2, target: goal(Target.at_most(1.01))),

@@ -20,9 +20,8 @@ module Bench
                                           seconds: (requests / rate) + SPARE_SECONDS)
         end
         sleep(options.settle)
-        { requests: report.requests, failed: report.failed, p99_ms: report.p99_ms || 0, max_ms: report.max_ms || 0,
-          private_mb: sizes.max, readings: sizes.size, replaced: server.log.count(/will be replaced/),
-          workers: server.workers.size }
+        { **report.sample, private_mb: sizes.max, readings: sizes.size, replaced: server.log.count(/will be replaced/),
+                           workers: server.workers.size }
       end
     end
 
@@ -37,8 +36,7 @@ module Bench
         name: "leak", title: "100 KB kept of each request, 10 MB/s", servers: %w[carat-leak], measure: method(:call),
         needs: SteadyLoad.method(:obstacle),
         columns: [
-          Column.new("requests", :requests, over: :sum),
-          Column.new("failed", :failed, over: :sum, target: Target.at_most(0)),
+          *Column.requests,
           Column.new("p99 ms", :p99_ms, places: 1), Column.new("slowest ms", :max_ms, over: :max, places: 1),
           Column.new("highest private MB of a worker", :private_mb, over: :max, places: 1, target: Target.at_most(165)),
           Column.new("readings", :readings, over: :sum), Column.new("replaced", :replaced, over: :sum),

@@ -81,8 +81,7 @@ module Bench
           Column.new("workers then", :back_workers, over: :max), Column.new("PSS MB before", :calm_mb, places: 1),
           Column.new("at the top", :top_mb, places: 1), Column.new("after", :back_mb, places: 1),
           Column.new("after x before", :ratio, places: 2, target: Target.at_most(1.1)),
-          Column.new("requests", :requests, over: :sum),
-          Column.new("failed", :failed, over: :sum, target: Target.at_most(0))
+          *Column.requests
         ]
       )
     ].freeze

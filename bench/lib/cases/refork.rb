@@ -40,8 +40,7 @@ module Bench
           Column.new("took s", :took, places: 1), Column.new("p99 ms before", :before_p99_ms, places: 1),
           Column.new("during", :during_p99_ms, places: 1), Column.new("after", :after_p99_ms, places: 1),
           Column.new("during x before", :ratio, over: :max, places: 2, target: Target.at_most(3)),
-          Column.new("requests", :requests, over: :sum),
-          Column.new("failed", :failed, over: :sum, target: Target.at_most(0)),
+          *Column.requests,
           Column.new("PSS MB before", :before_mb, places: 1), Column.new("after", :after_mb, places: 1),
           Column.roles("of that", :roles, over: :last)
         ]

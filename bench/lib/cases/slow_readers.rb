@@ -55,8 +55,7 @@ module Bench
         columns: [
           Column.new("slow clients", :clients), Column.new("all started s", :started, places: 2),
           Column.new("complete", :complete, over: :min, target: Target.at_least(CLIENTS)),
-          Column.new("edge +MB", :edge_mb, over: :max, places: 1, target: Target.at_most(48)),
-          Column.new("worker +MB", :worker_mb, over: :max, places: 1, target: Target.at_most(2)),
+          *Column.growth(places: 1, edge: Target.at_most(48), worker: Target.at_most(2)),
           Column.new("fast GET of 13 bytes, max ms", :hello_ms, over: :max, places: 1, target: Target.at_most(50)),
           Column.new("fast GET of 3 MB, max ms", :large_ms, over: :max, places: 1, target: Target.at_most(50)),
           Column.new("no response", :lost, over: :sum, target: Target.at_most(0))

@@ -46,8 +46,7 @@ module Bench
         name: name, title: title, servers: %w[carat carat-stream puma], variants: "uploads", measure: new(variants),
         columns: [
           Column.new("seconds", :seconds, places: 2),
-          Column.new("edge +MB", :edge_mb, over: :max, places: 2, target: edge_mb),
-          Column.new("worker +MB", :worker_mb, over: :max, places: 2, target: Target.at_most(1)),
+          *Column.growth(edge: edge_mb, worker: Target.at_most(1)),
           Column.new("digests right", :right, over: :min, target: ->(row) { Target.at_least(row[:uploads]) }),
           Column.new("edge CPU s/GB", :edge_cpu, places: 2), Column.new("all CPU s/GB", :all_cpu, places: 2),
           Column.new("samples", :memory_samples, over: :min)

@@ -23,6 +23,9 @@ module Bench
 
       def failed = requests - ok
 
+      # For a case's sample.
+      def sample = { requests: requests, failed: failed, p99_ms: p99_ms || 0, max_ms: max_ms || 0 }
+
       def ended = started + seconds
 
       # Of all requests, or of those that ended in windows that touch a Range of Unix times; nil when there are none.

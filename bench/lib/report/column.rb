@@ -26,6 +26,18 @@ module Bench
       end
     end
 
+    # How much edge and worker grew at their peak, the most of all rounds (see Observation#growth).
+    def self.growth(places: 2, edge: nil, worker: nil)
+      { "edge +MB" => [:edge_mb, edge], "worker +MB" => [:worker_mb, worker] }.map do |heading, (figure, target)|
+        new(heading, figure, over: :max, places: places, target: target)
+      end
+    end
+
+    # What happened to the requests of a SteadyLoad: none may fail.
+    def self.requests(heading = "requests")
+      [new(heading, :requests, over: :sum), new("failed", :failed, over: :sum, target: Target.at_most(0))]
+    end
+
     # The block gets a Row and returns what its cell says.
     def self.text(heading, &block) = new(heading, nil, &block)
 

@@ -36,7 +36,7 @@ pub trait Poller: Sized {
     /// Forgets a descriptor, which may have been closed before.
     fn remove(&self, number: RawFd);
 
-    /// Ends the wait of whoever waits for events.
+    /// Ends a wait for events.
     fn notify(&self);
 }
 

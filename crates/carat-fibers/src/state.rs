@@ -181,7 +181,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         Ok(self.selector.insert(selector))
     }
 
-    /// Ends the wait of whoever waits for events.
+    /// Ends a wait for events.
     pub fn notify(&self) {
         if let Some(selector) = &self.selector {
             selector.poller().notify();

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_the_body_of_a_request_that_ends_is_woken() {
+    fn readers_of_the_body_of_a_request_that_ends_are_woken() {
         let mut in_flight = InFlight::default();
         in_flight.begin(4, true);
         in_flight.end(4);

@@ -1,7 +1,7 @@
 //! Carat's allocator for Ruby: jemalloc as a library that `LD_PRELOAD` puts before the C library.
 //!
-//! The functions are jemalloc's own, but for [`calloc`](carat_calloc). This crate adds its [`configuration`](malloc_conf)
-//! and what glibc has beyond them that programs call, and never allocates for itself:
+//! The functions are jemalloc's own, except [`calloc`](carat_calloc). This crate adds the
+//! [`configuration`](malloc_conf) and functions of glibc that jemalloc lacks. It allocates nothing for itself.
 //!
 //! ```sh
 //! LD_PRELOAD=build/3.3.0-x86_64-linux-gnu/carat/malloc.so MALLOC_CONF=stats_print:true ruby -e ''
@@ -22,20 +22,20 @@ pub use zeroed::carat_calloc;
 #[derive(Debug)]
 pub struct Text(*const c_char);
 
-// SAFETY: it points at a constant of the program.
+// SAFETY: it points to a constant.
 unsafe impl Sync for Text {}
 
 const CONFIGURATION: &CStr =
     c"narenas:1,background_thread:false,dirty_decay_ms:500,muzzy_decay_ms:0,tcache_max:1024,thp:never";
 
-/// jemalloc's options, which it reads before the first allocation; those in the variable `MALLOC_CONF` overrule them.
-/// docs/decisions/0012-one-arena.md has the measurements.
+/// The options that jemalloc reads before the first allocation. The variable `MALLOC_CONF` overrides them. The
+/// measurements are in docs/decisions/0012-one-arena.md.
 // SAFETY: jemalloc's own symbol of this name is weak, and of this type.
 #[unsafe(no_mangle)]
 pub static malloc_conf: Text = Text(CONFIGURATION.as_ptr());
 
-/// Allocates whole pages; null and `ENOMEM` where there are none.
-// SAFETY: jemalloc 5.3 has no function of this name, so glibc's, whose memory `free` does not know, is replaced.
+/// Allocates whole pages. Returns null and sets `ENOMEM` if there is no memory.
+// SAFETY: jemalloc 5.3 has no function of this name. It replaces glibc's, whose memory `free` does not know.
 #[unsafe(no_mangle)]
 pub extern "C" fn pvalloc(size: usize) -> *mut c_void {
     let page = page_size();

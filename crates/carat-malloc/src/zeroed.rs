@@ -1,8 +1,8 @@
-//! `calloc`, which puts small pieces into an arena of their own.
+//! `calloc`, which allocates small pieces in an arena of their own.
 //!
-//! What Ruby's collector writes to in every full collection is allocated in this way: the notes about the pages of its
-//! heap, and the call sites of code (Ruby 3.3 writes to each that has not been called). Between everything else, they
-//! would cost a forked worker a copy of most pages that it shares; together they take few.
+//! Ruby uses `calloc` for what its collector writes to in every full collection: the descriptions of its heap pages,
+//! and the call sites of code (Ruby 3.3 writes to each that has not been called). Scattered among everything else, they
+//! would cost a forked worker a copy of most pages that it shares. Together they fill few pages.
 
 use std::ffi::{c_int, c_void};
 use std::mem::size_of;
@@ -13,22 +13,23 @@ use tikv_jemalloc_sys::{MALLOCX_ARENA, MALLOCX_TCACHE_NONE, MALLOCX_ZERO, mallct
 
 use crate::no_memory;
 
-/// Larger pieces fill pages of their own wherever they are.
+/// Larger pieces fill pages of their own in any arena.
 const SMALL_BYTES: usize = 2048;
 
-/// The arena's number; or that there is none yet, that it is being made, or that it could not be.
+/// The number of the arena, or one of the two states below.
 static ARENA: AtomicU32 = AtomicU32::new(UNMADE);
 const UNMADE: u32 = u32::MAX;
 const UNAVAILABLE: u32 = u32::MAX - 1;
 
-/// Allocates `count` times `size` bytes of zeros; null and `ENOMEM` where there are none. The Makefile names it `calloc`.
+/// Allocates `count` times `size` zeroed bytes. Returns null and sets `ENOMEM` if there is no memory. The Makefile
+/// names it `calloc`.
 // SAFETY: its contract is calloc's; no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn carat_calloc(count: usize, size: usize) -> *mut c_void {
     let Some(bytes) = count.checked_mul(size) else {
         return no_memory();
     };
-    // SAFETY: at least one byte is asked for, and the arena is one that jemalloc has made.
+    // SAFETY: the size is at least 1, and jemalloc has made the arena.
     let piece = unsafe { mallocx(bytes.max(1), flags(bytes)) };
     if piece.is_null() { no_memory() } else { piece }
 }
@@ -42,7 +43,7 @@ fn flags(bytes: usize) -> c_int {
     }
 }
 
-/// The arena for small pieces, made for the first who asks; those who ask meanwhile do without, jemalloc itself included.
+/// The arena for small pieces, made at the first call. Calls meanwhile, those of jemalloc included, do without it.
 fn arena() -> Option<usize> {
     let mut arena = ARENA.load(Ordering::Acquire);
     if arena == UNMADE && claim() {
@@ -61,7 +62,7 @@ fn claim() -> bool {
 fn create() -> u32 {
     let mut arena = 0u32;
     let mut length = size_of::<u32>();
-    // SAFETY: the command writes a number of this length, and takes nothing.
+    // SAFETY: the command writes a number of this length, and reads nothing.
     let status = unsafe {
         mallctl(
             c"arenas.create".as_ptr(),

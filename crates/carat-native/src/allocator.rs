@@ -1,7 +1,7 @@
-//! Who gives this process its memory, and what it has of it: `Carat::Native.allocator`.
+//! The memory allocator of this process and its statistics: `Carat::Native.allocator`.
 //!
-//! Functions are looked up while the process runs, so that an allocator that the user preloads, or that Ruby was linked
-//! with, is found as Carat's own is.
+//! Functions are looked up at run time, so it finds Carat's allocator, one that the user preloads, and one that Ruby
+//! was linked with.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{size_of, transmute};
@@ -15,19 +15,19 @@ type Version = unsafe extern "C" fn() -> *const c_char;
 #[cfg(target_env = "gnu")]
 type Mallinfo2 = unsafe extern "C" fn() -> libc::mallinfo2;
 
-/// Allocators that tell no figures here, by a function that only they have.
+/// Allocators without statistics here, each by a function that only it has.
 const OTHERS: [(&CStr, &str); 2] = [(c"mi_version", "mimalloc"), (c"tc_version", "tcmalloc")];
 
-/// Bytes, where the allocator tells them.
+/// Bytes, where the allocator reports them.
 #[derive(Default)]
 struct Figures {
-    /// What the process asked for and has not freed.
+    /// What the process has allocated and not freed.
     allocated: Option<usize>,
     /// The pages that hold it.
     active: Option<usize>,
-    /// Pages that the kernel may have given, the allocator's own included.
+    /// Pages that may be resident, those of the allocator itself included.
     resident: Option<usize>,
-    /// Address space that has gone back to the kernel but for its numbers.
+    /// Address space that is reserved, but whose pages have been returned to the kernel.
     retained: Option<usize>,
     /// Address space in use.
     mapped: Option<usize>,
@@ -38,8 +38,8 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("allocator", function!(allocator, 0))
 }
 
-/// A Hash of the allocator's name, such as `jemalloc 5.3.0` or `glibc 2.41`, and its figures: `allocated`, `active`,
-/// `resident`, `retained` and `mapped` in bytes, nil where it tells none.
+/// Returns a Hash of the allocator's name, such as `jemalloc 5.3.0` or `glibc 2.41`, and its statistics: `allocated`,
+/// `active`, `resident`, `retained`, and `mapped` in bytes, nil where it reports none.
 fn allocator(ruby: &Ruby) -> Result<RHash, Error> {
     let (name, figures) = current();
     let hash = ruby.hash_new();
@@ -79,7 +79,7 @@ impl Jemalloc {
             .then(|| Jemalloc(unsafe { transmute::<*mut c_void, Mallctl>(function) }))
     }
 
-    /// The version without what stands for a commit.
+    /// The version without the commit.
     fn name(&self) -> String {
         let mut version: *const c_char = std::ptr::null();
         if !self.read(c"version", &mut version) || version.is_null() {
@@ -90,7 +90,7 @@ impl Jemalloc {
         format!("jemalloc {}", version.split('-').next().unwrap_or(&version))
     }
 
-    /// As they are now: jemalloc shows those of its last epoch.
+    /// The present statistics: jemalloc reports those of its last epoch, so a new one begins.
     fn figures(&self) -> Figures {
         self.advance();
         Figures {
@@ -105,7 +105,8 @@ impl Jemalloc {
     fn advance(&self) {
         let mut epoch: u64 = 1;
         let new = (&raw mut epoch).cast();
-        // SAFETY: an epoch is 64 bits wide, and jemalloc only reads it. Figures of the last one would do.
+        // SAFETY: an epoch is 64 bits wide, and jemalloc only reads it. After a failure, the statistics of the last
+        // epoch do.
         let _ = unsafe {
             self.0(
                 c"epoch".as_ptr(),
@@ -117,7 +118,7 @@ impl Jemalloc {
         };
     }
 
-    /// None where jemalloc is built without figures.
+    /// `None` if jemalloc is built without statistics.
     fn bytes(&self, name: &CStr) -> Option<usize> {
         let mut bytes = 0_usize;
         self.read(name, &mut bytes).then_some(bytes)
@@ -141,7 +142,7 @@ fn libc_name() -> String {
     format!("glibc {}", version.to_string_lossy())
 }
 
-/// What glibc can tell, which has it since its version 2.33.
+/// The statistics of glibc, which has them since 2.33.
 #[cfg(target_env = "gnu")]
 fn libc_figures() -> Figures {
     let function = look_up(c"mallinfo2");

@@ -15,7 +15,7 @@ use magnus::{
 
 use crate::io::{Io, borrow, owned};
 
-/// The socket on which a process and the edge talk about the process itself.
+/// The socket over which the edge controls a process.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Control", free_immediately, mark, size)]
 pub(crate) struct Control {
@@ -71,9 +71,9 @@ impl Control {
         control.send(ruby, |out| hello.encode(out))
     }
 
-    /// Waits for the next message and returns it as an Array, `[:drain]`, `[:bye]`, `[:promote, generation]`, `[:ask_figures]`,
-    /// `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`; nil when
-    /// the edge is gone.
+    /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
+    /// `[:ask_figures]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page],
+    /// ...]]`, where the last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
             .io
@@ -99,46 +99,46 @@ impl Control {
         })
     }
 
-    /// This process is ready for work.
+    /// Reports that this process is ready.
     fn ready(ruby: &Ruby, control: &Control) -> Result<(), Error> {
         control.send(ruby, |out| encode_signal(out, Kind::Ready))
     }
 
-    /// This process asks to be drained. Safe in a signal handler.
+    /// Asks the edge to drain this process. Safe in a signal handler.
     fn leaving(ruby: &Ruby, control: &Control) -> Result<(), Error> {
         control.send(ruby, |out| encode_signal(out, Kind::Leaving))
     }
 
-    /// This process ends, and `text` says why.
+    /// Reports that this process ends, and why.
     fn boot_failed(ruby: &Ruby, control: &Control, text: RString) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };
         control.send(ruby, |out| encode_boot_failed(out, text))
     }
 
-    /// Neither this process nor any other of its generation can be a mold, and `text` says why.
+    /// Reports that no process of this generation can be a mold, and why.
     fn not_fork_safe(ruby: &Ruby, control: &Control, text: RString) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };
         control.send(ruby, |out| encode_not_fork_safe(out, text))
     }
 
-    /// Where a request of a lane, counted from 0, stands.
+    /// Reports where a request stands. `lane` counts from 0.
     fn stack(ruby: &Ruby, control: &Control, lane: u16, text: RString) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };
         control.send(ruby, |out| Stack { lane, text }.encode(out))
     }
 
-    /// The figures that the edge has asked for, a JSON object.
+    /// Sends the statistics that the edge has asked for, a JSON object.
     fn figures(ruby: &Ruby, control: &Control, json: RString) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let json = unsafe { json.as_slice() };
         control.send(ruby, |out| encode_figures(out, json))
     }
 
-    /// Closes the socket, and what came through it and was not asked for yet: in a new worker, the sockets of
-    /// those that are to be forked next.
+    /// Closes the socket, and the descriptors that have arrived with messages that were not received: in a new worker,
+    /// the sockets of workers that the mold forks next.
     fn close(ruby: &Ruby, control: &Control) -> Result<(), Error> {
         borrow(ruby, &control.session)?.discard();
         control.io.close(ruby)

@@ -17,23 +17,23 @@ use crate::input::Input;
 use crate::roots::{Roots, roots};
 use crate::text;
 
-/// What every environment of a lane begins with, and what its input is made of.
+/// What all environments of a lane have in common.
 pub(crate) struct EnvTemplate {
-    /// A frozen Hash of what is always the same.
+    /// A frozen Hash of the constant entries.
     constants: Opaque<RHash>,
     /// Keys that get a new Array in each environment.
     lists: Opaque<RArray>,
-    /// Whether the application takes `*` as a path; otherwise it gets the empty path.
+    /// Whether the application accepts `*` as a path; otherwise it gets an empty path.
     asterisk: bool,
-    /// Makes `rack.input` of a String.
+    /// The class of `rack.input` for a String.
     memory_input: Opaque<RClass>,
-    /// Makes `rack.input` of a descriptor.
+    /// The class of `rack.input` for a descriptor.
     file_input: Opaque<RClass>,
-    /// Makes what Rack asks for the files of a form.
+    /// The class of the factory that Rack calls for the files of a form.
     form_files: Opaque<RClass>,
-    /// Where those files get a name.
+    /// The directory in which those files can be linked.
     spool_dir: Opaque<RString>,
-    /// The class of `rack.input` that is read while it arrives.
+    /// The class of `rack.input` for a body that is read while it arrives.
     stream_input: Opaque<RClass>,
 }
 
@@ -77,7 +77,7 @@ impl EnvTemplate {
 
     /// `rack.input` for a body in a file, which the new object owns.
     pub(crate) fn file(&self, ruby: &Ruby, descriptor: OwnedFd) -> Result<Value, Error> {
-        // Whoever had the file before shares its position.
+        // Earlier users of the file share its position.
         seek(&descriptor, SeekFrom::Start(0)).map_err(|errno| error::link(ruby, errno))?;
         let class = ruby.get_inner(self.file_input);
         class.funcall("for_fd", (descriptor.into_raw_fd(), "rb"))
@@ -103,7 +103,7 @@ impl EnvTemplate {
             let hash = unsafe { rb_hash_dup(constants) };
             let env = Env { ruby, hash };
             env.put_headers(roots(), request);
-            // After the headers: one that is called `version` must not replace HTTP_VERSION.
+            // After the headers: a header named `version` must not replace HTTP_VERSION.
             env.put_head(roots(), &request.head, self.asterisk);
             env.put_length(roots(), &request.body);
             env.put(roots().rack_input, input.as_raw());
@@ -114,8 +114,7 @@ impl EnvTemplate {
         RHash::try_convert(unsafe { Value::from_raw(env) })
     }
 
-    /// Gives the files of a form to its environment, in which they are called by Rack; the new object owns
-    /// them.
+    /// Adds the factory for the files of a form to an environment, where Rack calls it. The factory owns the files.
     pub(crate) fn add_form_files(
         &self,
         ruby: &Ruby,
@@ -137,7 +136,7 @@ impl EnvTemplate {
     }
 }
 
-/// An environment in the making. Its methods run inside `protect` and hold nothing to drop.
+/// An environment under construction. Its methods run inside `protect` and hold nothing to drop.
 struct Env<'r> {
     ruby: &'r Ruby,
     hash: VALUE,
@@ -198,7 +197,7 @@ impl Env<'_> {
         }
     }
 
-    /// A body that came in chunks has no length of its own, and one that has is not wrong about it.
+    /// Sets the length of the body as it was received, whatever the client declared.
     fn put_length(&self, roots: &Roots, body: &RequestBody<'_>) {
         let length = match *body {
             RequestBody::None | RequestBody::Stream { length: None } => return,
@@ -215,8 +214,8 @@ impl Env<'_> {
     fn put_lists(&self, keys: VALUE) {
         // SAFETY: `keys` is a live, frozen Array; `&Ruby` proves the GVL.
         unsafe {
-            for place in 0..RARRAY_LEN(keys) {
-                self.put(rb_ary_entry(keys, place), rb_ary_new());
+            for index in 0..RARRAY_LEN(keys) {
+                self.put(rb_ary_entry(keys, index), rb_ary_new());
             }
         }
     }

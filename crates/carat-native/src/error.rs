@@ -26,17 +26,17 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let classes = Classes {
         link: native.define_error("LinkError", standard)?.into(),
         invalid_response: native.define_error("InvalidResponse", standard)?.into(),
-        // An IOError, as writing to a closed socket is: that is what bodies are prepared for.
+        // An IOError, as for a closed socket: bodies expect that.
         client_gone: native
             .define_error("ClientGone", ruby.exception_io_error())?
             .into(),
-        // What the application rescues.
+        // Applications may rescue it.
         incomplete_body: ruby
             .define_module("Carat")?
             .define_error("IncompleteBody", ruby.exception_eof_error())?
             .into(),
         scheduler: native.define_error("SchedulerError", standard)?.into(),
-        // No StandardError: what ends a fiber together with its scheduler is not for the application to rescue.
+        // Not a StandardError: applications must not rescue the end of their fiber.
         cancelled: native
             .define_error("Cancelled", ruby.exception_exception())?
             .into(),
@@ -49,12 +49,12 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     Ok(())
 }
 
-/// A failure of the socket or of what came through it.
+/// The socket failed, or the edge sent something unexpected.
 pub(crate) fn link(ruby: &Ruby, cause: impl std::fmt::Display) -> Error {
     made(class(ruby, |classes| classes.link), &cause.to_string())
 }
 
-/// A response that cannot be sent.
+/// The response cannot be sent.
 pub(crate) fn invalid_response(ruby: &Ruby, reason: InvalidHead) -> Error {
     made(
         class(ruby, |classes| classes.invalid_response),
@@ -62,7 +62,7 @@ pub(crate) fn invalid_response(ruby: &Ruby, reason: InvalidHead) -> Error {
     )
 }
 
-/// Nobody is left who would read the rest of this response.
+/// The client no longer reads this response.
 pub(crate) fn client_gone(ruby: &Ruby) -> Error {
     made(
         class(ruby, |classes| classes.client_gone),
@@ -70,7 +70,7 @@ pub(crate) fn client_gone(ruby: &Ruby) -> Error {
     )
 }
 
-/// The exception of `Errno` that belongs to an error number.
+/// The `Errno` exception of an error number.
 pub(crate) fn system_call(ruby: &Ruby, errno: Errno) -> Error {
     let made = ruby
         .exception_system_call_error()
@@ -78,11 +78,11 @@ pub(crate) fn system_call(ruby: &Ruby, errno: Errno) -> Error {
     made.map_or_else(|error| error, Error::from)
 }
 
-/// The rest of the request's body will not come.
+/// The rest of the request's body will not arrive.
 pub(crate) fn incomplete_body(ruby: &Ruby) -> Error {
     made(
         class(ruby, |classes| classes.incomplete_body),
-        "the request body has broken off",
+        "the request body is incomplete",
     )
 }
 
@@ -104,12 +104,12 @@ pub(crate) fn forked(ruby: &Ruby) -> Error {
     )
 }
 
-/// A scheduler is used as it cannot be used.
+/// A scheduler is used in a way that cannot work.
 pub(crate) fn scheduler(ruby: &Ruby, reason: impl Into<Cow<'static, str>>) -> Error {
     made(class(ruby, |classes| classes.scheduler), &reason.into())
 }
 
-/// The scheduler ends, and with it the fiber that waits.
+/// The scheduler ends, and with it every fiber that waits.
 pub(crate) fn cancelled(ruby: &Ruby) -> Error {
     made(
         class(ruby, |classes| classes.cancelled),
@@ -117,17 +117,17 @@ pub(crate) fn cancelled(ruby: &Ruby) -> Error {
     )
 }
 
-/// The IO was closed while a fiber waits for it; in the words of Ruby.
+/// The IO was closed while a fiber waits for it; the message is Ruby's.
 pub(crate) fn closed(ruby: &Ruby) -> Error {
     made(ruby.exception_io_error(), "stream closed in another thread")
 }
 
-/// Whether it is the end of the scheduler.
+/// Whether the error is the end of the scheduler.
 pub(crate) fn is_cancelled(ruby: &Ruby, error: &Error) -> bool {
     error.is_kind_of(class(ruby, |classes| classes.cancelled))
 }
 
-/// An IO's own time is over: `IO::TimeoutError`, where Ruby has it.
+/// The timeout of an IO has expired: `IO::TimeoutError`, where Ruby has it.
 pub(crate) fn io_timeout(ruby: &Ruby) -> Error {
     let class = ruby
         .class_io()
@@ -136,8 +136,8 @@ pub(crate) fn io_timeout(ruby: &Ruby) -> Error {
     made(class, "Blocking operation timed out!")
 }
 
-/// Makes the exception here. What is raised into the thread meanwhile (`Thread#kill`) is raised instead; it would end
-/// the process if magnus made it.
+/// Makes the exception here rather than in magnus, where an interrupt of the thread meanwhile (`Thread#kill`) would end
+/// the process. Here, that is raised instead.
 fn made(class: ExceptionClass, message: &str) -> Error {
     class
         .new_instance((message,))

@@ -1,11 +1,11 @@
-//! How many forks lie between this process and the one that loaded the extension.
+//! Counts the forks between the process that loaded the extension and this one.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Counts from now on.
+/// Begins to count.
 pub(crate) fn watch() {
     static WATCH: Once = Once::new();
     // SAFETY: the handler only increments an atomic, which is allowed in the child of a process with threads.
@@ -14,7 +14,7 @@ pub(crate) fn watch() {
     });
 }
 
-/// Differs between a process and its child: whoever holds kernel objects compares it before using them.
+/// Differs between a process and its child. Owners of kernel objects compare it before they use them.
 pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! Where the lock of Ruby's virtual machine is left; it is left nowhere else.
+//! The only place where the GVL is released.
 
 use std::ffi::c_void;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -8,16 +8,16 @@ use rb_sys::{rb_thread_call_without_gvl2, rb_unblock_function_t};
 
 use crate::waker;
 
-/// How a thread that has left the lock is called back by a signal, `Thread#raise` or `Thread#kill`.
+/// How a signal, `Thread#raise` or `Thread#kill` interrupts a thread that has released the GVL.
 pub(crate) enum Callback<'a> {
-    /// It watches this waker.
+    /// Through a waker that the thread watches.
     Waker(BorrowedFd<'a>),
-    /// A signal ends its system call with `EINTR`.
+    /// By a signal, which ends its system call with `EINTR`.
     Signal,
 }
 
-/// Runs `work` while other threads may run. `None` when something waits to be raised into this thread: then it has
-/// not run, or was called back, and `rb_thread_check_ints` is due.
+/// Runs `work` while other threads may run. Returns `None` when an exception waits to be raised in this thread: `work`
+/// has not run, or was interrupted, and the caller has to call `rb_thread_check_ints`.
 pub(crate) fn leave<F, R>(callback: &Callback<'_>, work: F) -> Option<R>
 where
     F: FnOnce() -> R + Send,
@@ -71,7 +71,7 @@ unsafe extern "C" fn notify(waker: *mut c_void) {
     }
 }
 
-/// `RUBY_UBF_IO`, a cast of -1 that bindgen does not know.
+/// `RUBY_UBF_IO`, a cast of -1 that bindgen does not translate.
 fn by_signal() -> rb_unblock_function_t {
     // SAFETY: Ruby compares this value and never calls it.
     unsafe { std::mem::transmute::<isize, rb_unblock_function_t>(-1) }

@@ -13,12 +13,12 @@ use crate::io::borrow;
 use crate::lane::Lane;
 use crate::text;
 
-/// What `rack.input` consists of when it is read while it arrives.
+/// What `rack.input` wraps when it is read while it arrives.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Input", free_immediately, mark, size)]
 pub(crate) struct Input {
     lane: Opaque<Obj<Lane>>,
-    /// The request's id on that lane.
+    /// The id of the request on that lane.
     id: u32,
 }
 
@@ -48,7 +48,7 @@ impl Input {
         }
     }
 
-    /// Replaces what `buffer` holds by the next `length` bytes, or by the rest for nil; returns how many there
+    /// Replaces the content of `buffer` with the next `length` bytes, or with the rest for nil. Returns how many there
     /// were: fewer only at the end. Raises `IncompleteBody`, and `IOError` when the request is over.
     fn fill(
         ruby: &Ruby,
@@ -59,7 +59,7 @@ impl Input {
         input.read(ruby, buffer, length.map_or(Portion::All, Portion::Bytes))
     }
 
-    /// As `fill`, but with what is there, and at least a byte unless the body has ended.
+    /// As `fill`, but with what has arrived, at least one byte unless the body has ended.
     fn fill_some(
         ruby: &Ruby,
         input: &Input,
@@ -95,7 +95,7 @@ impl Input {
         Ok(count)
     }
 
-    /// Whether there is something to read; not at the end.
+    /// Waits until there is something to read. Returns false at the end.
     fn wait(&self, ruby: &Ruby) -> Result<bool, Error> {
         let lane = ruby.get_inner(self.lane);
         let arrived = lane.drive(ruby, WaitFor::Update(self.id), |session, socket| {
@@ -109,7 +109,7 @@ impl Input {
         }
     }
 
-    /// Appends to `buffer` the part of what has arrived that `cut` leaves.
+    /// Appends to `buffer` the part of what has arrived that `cut` chooses.
     fn take(
         &self,
         ruby: &Ruby,

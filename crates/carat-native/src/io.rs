@@ -1,4 +1,4 @@
-//! The Ruby IO around a socket: it owns the descriptor, and waiting goes through it.
+//! The Ruby IO that owns a socket, and through which threads and fibers wait for it.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
@@ -23,13 +23,14 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// Takes over the socket of `given`, an IO that is closed afterwards: nobody else can close the new one.
+    /// Takes over the socket of `given`, and closes that. Nobody else refers to the new IO, so nobody else can close
+    /// it.
     pub(crate) fn take_over(ruby: &Ruby, given: RFile) -> Result<Io, Error> {
         fork::watch();
         let number = descriptor(given.as_value())?;
         // SAFETY: the IO is open, and `given` keeps it alive during this call.
         let socket = unsafe { BorrowedFd::borrow_raw(number) };
-        // No program that the application starts may hold it.
+        // Programs that the application starts must not inherit it.
         let socket = fcntl_dupfd_cloexec(socket, 0).map_err(|errno| error::link(ruby, errno))?;
         let value = owned(ruby, socket)?;
         let io = Io {

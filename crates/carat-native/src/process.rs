@@ -1,4 +1,4 @@
-//! What Ruby cannot ask of the kernel by itself.
+//! System calls that Ruby does not offer.
 
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
@@ -24,14 +24,14 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
     Ok(())
 }
 
-/// Has the kernel kill this process when its parent dies; the caller checks that the parent still lives.
+/// Makes the kernel kill this process when its parent dies. The caller has to check that the parent is still alive.
 fn die_with_parent(ruby: &Ruby) -> Result<(), Error> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|failure| error::link(ruby, failure))
 }
 
-/// Closes every inherited socket that listens, and returns how many there were: a listener that lived on in a
-/// Ruby process would keep its port taken when the edge is gone.
+/// Closes every inherited socket that listens, and returns how many there were. A listener that stays open in a Ruby
+/// process would keep its port occupied after the edge has ended.
 fn close_listeners(ruby: &Ruby) -> Result<usize, Error> {
     let listed =
         std::fs::read_dir("/proc/self/fd").map_err(|failure| error::link(ruby, failure))?;
@@ -45,8 +45,7 @@ fn close_listeners(ruby: &Ruby) -> Result<usize, Error> {
         .count())
 }
 
-/// Gives the file behind a descriptor a name; false when it is none that can get one. Raises
-/// `SystemCallError`.
+/// Links the file of a descriptor at a path. Returns false if it cannot be linked there. Raises `SystemCallError`.
 fn link_file(ruby: &Ruby, descriptor: RawFd, path: RString) -> Result<bool, Error> {
     let file = format!("/proc/self/fd/{descriptor}");
     // SAFETY: no Ruby code runs while the slice is used.
@@ -58,7 +57,7 @@ fn link_file(ruby: &Ruby, descriptor: RawFd, path: RString) -> Result<bool, Erro
     }
 }
 
-/// Has the threads that are started from now on share so many of the allocator's arenas; false where there are none.
+/// Limits how many arenas of the allocator new threads share. Returns false where there are none.
 fn limit_arenas(number: c_int) -> bool {
     #[cfg(target_env = "gnu")]
     // SAFETY: it takes numbers, and the allocator's own lock.
@@ -71,8 +70,7 @@ fn limit_arenas(number: c_int) -> bool {
     is_done
 }
 
-/// Gives the pages that the allocator keeps for later back to the kernel, whichever allocator it is; false where it has
-/// none or cannot.
+/// Returns free pages of the allocator to the kernel. Returns false if there are none, or the allocator cannot.
 fn trim_memory() -> bool {
     #[cfg(target_env = "gnu")]
     // SAFETY: it takes a number, and the allocator's own locks.

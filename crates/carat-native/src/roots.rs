@@ -12,7 +12,7 @@ use rb_sys::{VALUE, rb_gc_register_mark_object};
 
 use crate::text;
 
-/// The verbs whose Strings are made once; any other is a new String each time.
+/// The methods whose Strings are made once; any other method is a new String each time.
 const VERBS: [&str; 9] = [
     "GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT",
 ];
@@ -86,7 +86,7 @@ impl Roots {
         RClass::from_value(class).unwrap_or_else(|| ruby.class_object())
     }
 
-    /// The String of a verb.
+    /// The String of a method.
     pub(crate) fn verb(&self, ruby: &Ruby, verb: &[u8]) -> VALUE {
         let known = VERBS.iter().position(|known| known.as_bytes() == verb);
         known.map_or_else(|| text::binary(ruby, verb), |index| self.verbs[index])

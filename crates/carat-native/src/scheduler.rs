@@ -1,4 +1,4 @@
-//! `Carat::Native::Scheduler`: the hooks that Ruby calls in place of blocking.
+//! `Carat::Native::Scheduler`: the hooks that Ruby calls instead of blocking.
 
 mod bytes;
 mod core;
@@ -24,7 +24,7 @@ use magnus::{
 use self::registry::Guarded;
 use crate::{error, fork};
 
-/// Longer than any timeout lasts, and short enough for the clock: a century.
+/// The longest timeout: a century, which the clock can still represent.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// One thread's scheduler.
@@ -79,38 +79,38 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
 }
 
 impl Scheduler {
-    /// Counts a new fiber; raises when the kernel has no room for its stack, and when it could not wait.
+    /// Counts a new fiber. Raises when the kernel has no room for its stack, and when the scheduler refuses waits.
     fn admit(ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
         scheduler.core.admit(ruby)?;
         fiber_limit::admit().map_err(|reason| error::scheduler(ruby, reason))
     }
 
-    /// Starts a fiber; returns when it waits for the first time, or ends.
+    /// Starts a fiber, and returns when it waits or ends.
     fn start(ruby: &Ruby, scheduler: &Scheduler, fiber: Value) -> Result<(), Error> {
         scheduler.core.start(ruby, fiber.as_raw())
     }
 
-    /// Lets a fiber go on when its turn comes: one that is new, or that blocks.
+    /// Queues a fiber: a new one, or one that blocks.
     fn push(&self, fiber: Value) {
         self.core.state().push(fiber.as_raw());
     }
 
-    /// Runs until no fiber waits any more.
+    /// Runs until no fiber waits.
     fn run_fibers(ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
         scheduler.core.run(ruby)
     }
 
-    /// Raises `Cancelled` in every fiber that waits, or is going to, and lets them end.
+    /// Raises `Cancelled` in every fiber that waits, now or later, and runs the fibers to their ends.
     fn cancel(ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
         scheduler.core.cancel(ruby)
     }
 
-    /// Gives back what the kernel holds for it.
+    /// Closes the kernel's objects.
     fn release(&self) {
         self.core.state().close_selector();
     }
 
-    /// Whether this fiber is one of those that the scheduler runs.
+    /// Whether the scheduler runs the calling fiber.
     fn is_nested(&self) -> bool {
         self.core.is_nested()
     }
@@ -120,7 +120,7 @@ impl Scheduler {
         self.core.state().wait_count()
     }
 
-    /// The hook of `Kernel#sleep`: whether something has ended the sleep before its time.
+    /// The hook of `Kernel#sleep`. Returns whether something has ended the sleep early.
     fn kernel_sleep(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<bool, Error> {
         let duration = args.first().copied();
         let limit = duration.map_or(Ok(None), |value| interval(ruby, value))?;
@@ -134,7 +134,7 @@ impl Scheduler {
         Ok(matches!(outcome, Outcome::Unblocked) && !request.is_yield)
     }
 
-    /// Lets the others have their turn.
+    /// Lets other fibers run.
     fn pause(ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
         let request = WaitRequest {
             is_yield: true,
@@ -143,7 +143,7 @@ impl Scheduler {
         scheduler.core.wait(ruby, &request).map(|_| ())
     }
 
-    /// The hook of whatever is woken by `unblock`: whether it was.
+    /// The hook of every wait that `unblock` ends. Returns whether it did.
     fn block(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<bool, Error> {
         let request = WaitRequest {
             limit: args.get(1).copied().map_or(Ok(None), limit)?,
@@ -154,8 +154,8 @@ impl Scheduler {
         Ok(matches!(outcome, Outcome::Unblocked))
     }
 
-    /// Wakes a fiber that blocks; any thread may call it. Until 3.2, Ruby calls this between a failed system call and
-    /// the look at its errno.
+    /// Wakes a fiber that blocks. Any thread may call it. Up to 3.2, Ruby calls it between a failed system call and
+    /// reading errno.
     fn unblock(&self, _blocker: Value, fiber: Value) {
         // SAFETY: the C library always knows this thread's errno.
         let errno = unsafe { &mut *libc::__errno_location() };
@@ -165,7 +165,7 @@ impl Scheduler {
         *errno = before;
     }
 
-    /// The hook by which newer Rubies raise in a fiber whose IO is closed; any thread may call it.
+    /// The hook by which newer Rubies raise in a fiber whose IO is closed. Any thread may call it.
     fn interrupt(&self, fiber: Value, exception: Value) -> bool {
         let is_waiting = self
             .core
@@ -175,8 +175,8 @@ impl Scheduler {
         is_waiting
     }
 
-    /// From now on this fiber, or the one that is given, may be interrupted: `(seconds, exception, message, fiber)`.
-    /// Returns the number for `disarm_timeout`.
+    /// Begins a timeout of the calling fiber, or of another: `(seconds, exception, message, fiber)`. Returns the number
+    /// for `disarm_timeout`.
     fn arm_timeout(&self, args: &[Value]) -> Result<u64, Error> {
         let args = scan_args::<(Value, Value, Value), (Option<Value>,), (), (), (), ()>(args)?;
         let (seconds, exception, message) = args.required;
@@ -194,17 +194,17 @@ impl Scheduler {
         Ok(self.core.state().add_timeout(timeout))
     }
 
-    /// How many seconds a fiber has run at most without giving way; any thread may ask.
+    /// The longest run of a fiber without a wait, in seconds. Any thread may call it.
     fn longest_run(&self) -> f64 {
         self.core.runs().longest().as_secs_f64()
     }
 
-    /// How many fibers that others have woken are next in line.
+    /// How many fibers that others have unblocked run next.
     fn woken(&self) -> usize {
         self.core.state().woken()
     }
 
-    /// Ends the run of the fiber that runs and begins another; reports it if it was too long.
+    /// Ends the run of the calling fiber and begins another. Reports it if it was too long.
     fn end_run(scheduler: Obj<Scheduler>) -> Result<(), Error> {
         let fiber = core::current();
         let Some(run) = scheduler.core.runs().split(fiber) else {
@@ -217,7 +217,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Has `report_long_runs` called from now on when there are runs that took more than so many seconds.
+    /// Calls `report_long_runs` when runs have taken more than `seconds`.
     fn limit_runs(scheduler: Obj<Scheduler>, seconds: Value) -> Result<(), Error> {
         let limit = limit(seconds)?.unwrap_or(Duration::MAX);
         let watcher = scheduler.as_value().as_raw();
@@ -225,22 +225,22 @@ impl Scheduler {
         Ok(())
     }
 
-    /// The next run that was too long, for the fiber that reports them: its fiber and seconds.
+    /// The fiber and the seconds of the next run that was too long, for the fiber that reports them.
     fn next_long_run(&self) -> Option<(Value, f64)> {
         let (fiber, run) = self.core.runs().next_unreported(core::current())?;
         // SAFETY: it was marked until now, and this call's stack keeps it.
         Some((unsafe { Value::from_raw(fiber) }, run.as_secs_f64()))
     }
 
-    /// The block is over, in time or not.
+    /// Ends a timeout.
     fn disarm_timeout(&self, number: u64) {
         self.core.state().remove_timeout(number);
     }
 }
 
-/// As `limit`, for what Ruby itself would refuse to wait for.
+/// As `limit`, but refuses what Ruby itself would refuse.
 fn interval(ruby: &Ruby, seconds: Value) -> Result<Option<Duration>, Error> {
-    // Most waits have no limit, and to ask nil for its number costs an exception.
+    // Most waits have no limit, and converting nil costs an exception.
     if !seconds.is_nil() {
         let number = f64::try_convert(seconds)?;
         if number < 0.0 {
@@ -255,7 +255,7 @@ fn interval(ruby: &Ruby, seconds: Value) -> Result<Option<Duration>, Error> {
     limit(seconds)
 }
 
-/// Seconds as a duration: `None` for nil, and for what is longer than any clock runs.
+/// Seconds as a duration; `None` for nil, and for more than a duration can hold.
 fn limit(seconds: Value) -> Result<Option<Duration>, Error> {
     if seconds.is_nil() {
         return Ok(None);

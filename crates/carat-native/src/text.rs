@@ -9,23 +9,23 @@ use rb_sys::{
     rb_utf8_encoding, ruby_value_type,
 };
 
-/// A new binary String; raises only when memory runs out.
+/// A new binary String. Raises only when memory runs out.
 pub(crate) fn binary(_: &Ruby, bytes: &[u8]) -> VALUE {
     let (start, length) = parts(bytes);
     // SAFETY: `parts` gives `length` readable bytes; `&Ruby` proves that this thread holds the GVL.
     unsafe { rb_str_new(start, length) }
 }
 
-/// The frozen String that a literal of the same ASCII bytes is, too; raises only when memory runs out.
+/// The frozen String that equal literals share. Raises only when memory runs out.
 ///
-/// UTF-8 because that is the encoding of literals: lookups of the application then compare pointers.
+/// It is UTF-8, as literals are: lookups of the application then compare pointers.
 pub(crate) fn interned(_: &Ruby, bytes: &[u8]) -> VALUE {
     let (start, length) = parts(bytes);
     // SAFETY: `parts` gives `length` readable bytes; `&Ruby` proves that this thread holds the GVL.
     unsafe { rb_enc_interned_str(start, length, rb_utf8_encoding()) }
 }
 
-/// Makes `string` empty and binary, with room for so many bytes; raises when it is frozen or locked.
+/// Makes `string` empty and binary, with room for `room` bytes. Raises when it is frozen or locked.
 pub(crate) fn restart(_: &Ruby, string: VALUE, room: usize) {
     // SAFETY: `string` is a live String, and `&Ruby` proves the GVL. Its length is set after Ruby has made its
     // bytes its own.
@@ -42,7 +42,7 @@ pub(crate) fn restart(_: &Ruby, string: VALUE, room: usize) {
     }
 }
 
-/// Appends to a String; raises when it is frozen or locked, which one that was made here is not.
+/// Appends to a String. Raises when it is frozen or locked.
 pub(crate) fn append(_: &Ruby, string: VALUE, bytes: &[u8]) {
     let (start, length) = parts(bytes);
     // SAFETY: `string` is live, `parts` gives readable bytes, and `&Ruby` proves the GVL.

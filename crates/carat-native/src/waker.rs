@@ -10,7 +10,7 @@ pub(crate) fn new() -> Result<OwnedFd, Errno> {
     eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
 }
 
-/// Ends the wait of whoever watches the waker. Any thread may call it, with or without the GVL.
+/// Ends the waits of all that watch the waker. Any thread may call it, with or without the GVL.
 pub(crate) fn notify(waker: BorrowedFd<'_>) {
     // It fails only after 2^64 - 2 notifications that nobody has seen.
     let _ = write(waker, &1_u64.to_ne_bytes());

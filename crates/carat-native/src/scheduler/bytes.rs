@@ -1,8 +1,8 @@
 //! The hooks that move bytes: `io_read`, `io_write`, `io_pread` and `io_pwrite`.
 //!
-//! Each attempt is made with `RWF_NOWAIT`, which blocks for nothing, however the descriptor was opened, and changes
-//! nothing that other processes share. Only what no readiness is known of, a page of a file that has to come from
-//! the disk, is read or written piece by piece, without Ruby's lock.
+//! Each attempt uses `RWF_NOWAIT`, which never blocks, however the descriptor was opened, and changes no state that
+//! other processes share. Only file pages that are not in memory, for which there is no readiness, are read or written
+//! piece by piece without the GVL.
 
 use std::ptr;
 
@@ -24,29 +24,29 @@ use crate::error;
 use crate::gvl::{self, Callback};
 use crate::io::descriptor;
 
-/// Most bytes that one system call moves, and so the longest that others wait for a disk.
+/// Most bytes that one system call moves. It bounds how long other fibers wait for a disk.
 const PIECE_LIMIT: usize = 1024 * 1024;
 
-/// What one call of a hook is to do.
+/// One call of a hook.
 struct Job {
     io: Value,
     buffer: Value,
     direction: Direction,
-    /// Fewer bytes than this are only moved when there are no more; with 0, one attempt is made.
+    /// At least this many bytes are moved, unless there are no more. With 0, one attempt is made.
     minimum: usize,
-    /// Where in the buffer.
+    /// The offset in the buffer.
     offset: usize,
-    /// Where in the file.
+    /// The offset in the file.
     from: u64,
 }
 
-/// Defines the methods. `io_pwrite` is only there for Rubies that call it with their lock held.
+/// Defines the methods. `io_pwrite` is defined only for Rubies that call it with the GVL.
 pub(crate) fn define(ruby: &Ruby, class: RClass) -> Result<(), Error> {
     class.define_method("io_read", method!(Scheduler::io_read, -1))?;
     class.define_method("io_write", method!(Scheduler::io_write, -1))?;
     class.define_method("io_pread", method!(Scheduler::io_pread, -1))?;
-    // Ruby 3.3's IO#pwrite calls the hook from inside the region without the lock (io.c: internal_pwrite_func), and
-    // its threads then wait for each other forever. Without the hook Ruby writes by itself, and rightly.
+    // Ruby 3.3 calls the hook of IO#pwrite without the GVL (io.c: internal_pwrite_func), which is a deadlock. Without
+    // the hook it writes correctly by itself.
     let version: String = ruby.class_object().const_get("RUBY_VERSION")?;
     if version.as_str() < "3.3" {
         class.define_method("io_pwrite", method!(Scheduler::io_pwrite, -1))?;
@@ -106,7 +106,7 @@ impl Job {
         })
     }
 
-    /// The number of bytes that were moved, or the negative errno when there were none.
+    /// Returns the number of bytes that were moved, or the negative errno if there were none.
     fn run(&self, ruby: &Ruby, scheduler: &Scheduler) -> Result<i64, Error> {
         let mut moved = 0;
         loop {
@@ -131,7 +131,7 @@ impl Job {
         }
     }
 
-    /// Moves bytes without waiting, unless they are those of a file.
+    /// Moves bytes without waiting, except those of files.
     fn attempt(
         &self,
         ruby: &Ruby,
@@ -149,7 +149,7 @@ impl Job {
         };
         let span = span.cut(PIECE_LIMIT);
         match span.call(file, ReadWriteFlags::NOWAIT) {
-            // What epoll has taken is no file; not to ask again saves a system call for each wait.
+            // A descriptor that epoll accepts is no file: knowing that saves a system call for each wait.
             Err(Errno::AGAIN) if !scheduler.core.state().watches(file.number) && is_file(file) => {
                 self.disk(ruby, scheduler, span, file)
             }
@@ -163,7 +163,7 @@ impl Job {
         }
     }
 
-    /// Reads or writes a piece of a file while other threads run, and lets the other fibers have their turn.
+    /// Reads or writes a piece of a file while other threads run, and then lets other fibers run.
     fn disk(
         &self,
         ruby: &Ruby,
@@ -172,7 +172,7 @@ impl Job {
         file: File,
     ) -> Result<Result<usize, Errno>, Error> {
         let buffer = self.buffer.as_raw();
-        // SAFETY: the buffer is live. It is locked by Ruby already, unless the application handed it over itself.
+        // SAFETY: the buffer is live. Ruby has locked it already, unless the application called the hook.
         let is_ours = protect(|| unsafe { rb_io_buffer_lock(buffer) }).is_ok();
         let done = gvl::leave(&Callback::Signal, move || {
             span.call(file, ReadWriteFlags::empty())
@@ -192,7 +192,7 @@ impl Job {
         Ok(done.unwrap_or(Err(Errno::INTR)))
     }
 
-    /// Waits until another attempt makes sense.
+    /// Waits until the descriptor is ready.
     fn wait(&self, ruby: &Ruby, scheduler: &Scheduler) -> Result<(), Error> {
         let events = match self.direction {
             Direction::Read => 1,
@@ -209,7 +209,7 @@ impl Job {
         }
     }
 
-    /// The memory behind `offset + moved`; asked for anew after each wait, in which it may have changed.
+    /// The memory from `offset + moved` on. It may change during a wait, so it is read again after each.
     fn span(&self, moved: usize) -> Result<Span, Error> {
         let (mut base, mut size) = (ptr::null_mut(), 0);
         let buffer = self.buffer.as_raw();
@@ -242,7 +242,7 @@ impl Job {
     }
 }
 
-/// What Ruby expects: an error only when no byte was moved, for the next call meets it again.
+/// What Ruby expects: an error only if no byte was moved; otherwise the next call meets the error again.
 fn result(moved: usize, errno: Option<Errno>) -> i64 {
     match errno {
         Some(errno) if moved == 0 => -i64::from(errno.raw_os_error()),

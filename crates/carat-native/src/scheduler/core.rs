@@ -1,9 +1,9 @@
 //! How control passes from fiber to fiber.
 //!
-//! A fiber that waits hands control to the next one that may go on or, when there is none, to *home*: the fiber that
-//! runs the loop. All of it is `Fiber#transfer`, so a fiber that was resumed by another (an Enumerator's, which before
-//! Ruby 3.3 blocks its thread instead) may wait too. Whoever waits while nobody runs the loop runs it until its own wait
-//! is over.
+//! A fiber that waits transfers control to the next fiber that may run or, when there is none, to *home*: the fiber
+//! that runs the loop. Control always passes by `Fiber#transfer`, so a fiber that another one has resumed may wait too
+//! (an Enumerator's; before Ruby 3.3 that blocks its thread). A fiber that waits while none runs the loop runs it until
+//! its own wait ends.
 
 mod cancellation;
 mod event_loop;
@@ -29,18 +29,17 @@ pub(crate) const NOBODY: VALUE = 0;
 /// What the scheduler of one thread knows.
 pub(crate) type State = SchedulerState<VALUE, Epoll>;
 
-/// A scheduler's inner life. Only threads that hold Ruby's lock come here, and no borrow of `state` outlives a call
-/// into Ruby.
+/// The state of a scheduler. Only threads that hold the GVL use it, and no borrow of `state` outlives a call into Ruby.
 #[derive(Default)]
 pub(crate) struct Core {
     state: RefCell<State>,
     generation: Cell<u32>,
     owner: Cell<VALUE>,
     home: Cell<VALUE>,
-    /// Who was given control last.
+    /// The fiber that was given control last.
     running: Cell<VALUE>,
     is_asleep: Cell<bool>,
-    /// The fiber that forked may end this process, and is then the one that waits for all others.
+    /// Whether this process was forked by one of the fibers, which may end it, and then waits for all others.
     is_forked: Cell<bool>,
     batch: Cell<EventBatch>,
     runs: RunClock<VALUE>,
@@ -49,7 +48,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// That of this process, and of its children when they have forked.
+    /// The core of this process. A forked process starts it over.
     pub(crate) fn new() -> Self {
         Core {
             generation: Cell::new(fork::generation()),
@@ -57,7 +56,7 @@ impl Core {
         }
     }
 
-    /// The state, without what belongs to the parent of a forked process.
+    /// The state. In a forked process it does not contain what belongs to the parent.
     pub(crate) fn state(&self) -> RefMut<'_, State> {
         if self.generation.get() != fork::generation() {
             self.start_over();
@@ -65,9 +64,10 @@ impl Core {
         self.state.borrow_mut()
     }
 
-    /// The parent's loop goes on in the child, for a fiber that ends returns to it, but finds only what begins there.
+    /// The loop of the parent goes on in the child, because fibers that end return to it, but it finds only what begins
+    /// there.
     fn start_over(&self) {
-        // Which fiber runs is asked first: that may make an object, and so mark what `state` holds.
+        // Asking for the current fiber may make an object, and so mark `state`: it is done before the borrow.
         let me = current();
         self.state.borrow_mut().start_over(me);
         self.runs.start_over();
@@ -80,19 +80,19 @@ impl Core {
         &self.runs
     }
 
-    /// Whether this fiber is one of those that the loop runs, and so cannot end it.
+    /// Whether the loop runs the calling fiber, which then cannot end the loop.
     pub(crate) fn is_nested(&self) -> bool {
         self.is_run_by_other() && !self.is_forked.get()
     }
 
-    /// Whether another fiber than this one runs the loop.
+    /// Whether another fiber runs the loop.
     fn is_run_by_other(&self) -> bool {
         drop(self.state());
         let home = self.home.get();
         home != NOBODY && home != current()
     }
 
-    /// Suspends this fiber until what it waits for has happened.
+    /// Suspends the calling fiber until its wait ends.
     pub(crate) fn wait(
         &self,
         ruby: &Ruby,
@@ -116,7 +116,7 @@ impl Core {
         }
     }
 
-    /// Starts a fiber, or wakes one that blocks; returns when that waits for the next time, or ends.
+    /// Starts a fiber, or wakes one that blocks. Returns when that fiber waits or ends.
     pub(crate) fn start(&self, ruby: &Ruby, fiber: VALUE) -> Result<(), Error> {
         self.admit(ruby)?;
         self.state().rouse(fiber);
@@ -138,7 +138,7 @@ impl Core {
         passed
     }
 
-    /// Begins a wait, and with it ends a stretch.
+    /// Begins a wait, which ends the run of the fiber.
     fn enter(&self, ruby: &Ruby, me: VALUE, request: &WaitRequest<'_>) -> Result<Ticket, Error> {
         let now = self.runs.read();
         let entered = self.state().enter(me, request, now);
@@ -146,7 +146,7 @@ impl Core {
         entered.map_err(|errno| error::system_call(ruby, errno))
     }
 
-    /// Runs the loop until nobody waits any more.
+    /// Runs the loop until no fiber waits.
     pub(crate) fn run(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
         self.runs.read();
@@ -161,14 +161,14 @@ impl Core {
         self.run_until(ruby, State::is_over)
     }
 
-    /// Called when something has changed that the loop may not have seen; from any thread.
+    /// Wakes the loop after a change that it may not have seen. Any thread may call it.
     pub(crate) fn notify(&self) {
         if self.is_asleep.replace(false) {
             self.state().notify();
         }
     }
 
-    /// Lets others run until this wait is over.
+    /// Lets other fibers run until this wait has ended.
     fn give_way(&self, ruby: &Ruby, me: VALUE, ticket: Ticket) -> Result<(), Error> {
         loop {
             let home = self.home.get();
@@ -189,11 +189,11 @@ impl Core {
         }
     }
 
-    /// Marks every Ruby object that is known here, and keeps it where it is.
+    /// Marks every Ruby object that is known here, and pins it.
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         let mark = |object: VALUE| {
             if object != NOBODY {
-                // SAFETY: it was marked ever since it came here.
+                // SAFETY: it has been marked since it was stored here.
                 marker.mark(unsafe { Value::from_raw(object) });
             }
         };
@@ -201,15 +201,15 @@ impl Core {
             mark(cell.get());
         }
         self.runs.each_handle(mark);
-        // A panic here aborts the process: objects that are not marked would be freed under their fibers.
+        // A panic here aborts the process: unmarked objects would be freed while fibers use them.
         let state = self.state.try_borrow();
         let state = state.expect("no borrow of the state outlives a call into Ruby");
         state.each_handle(mark);
     }
 }
 
-/// The fiber that runs.
+/// The running fiber.
 pub(crate) fn current() -> VALUE {
-    // SAFETY: this thread holds the lock.
+    // SAFETY: this thread holds the GVL.
     unsafe { rb_fiber_current() }
 }

@@ -34,7 +34,7 @@ pub(crate) fn define(class: RClass) -> Result<(), Error> {
     class.define_method("await_exit", method!(Scheduler::await_exit, 1))
 }
 
-/// Raises an `IOError` in every fiber, of any thread, that waits for this IO; for whoever closes it.
+/// Raises an `IOError` in every fiber, of any thread, that waits for this IO, which is about to be closed.
 fn closing(io: Value) {
     if registry::is_empty() {
         return;
@@ -43,7 +43,7 @@ fn closing(io: Value) {
     ends.into_iter().flatten().for_each(registry::close);
 }
 
-/// As `closing`, for `close_read` and `close_write`: these close a descriptor that is for this one direction.
+/// As `closing`, for `close_read` and `close_write`, which close a descriptor of this one direction.
 fn closing_half(io: Value, is_writing: bool) {
     if registry::is_empty() {
         return;
@@ -61,7 +61,7 @@ fn closing_half(io: Value, is_writing: bool) {
     }
 }
 
-/// The IO that writes for this one: itself, unless it was opened by `popen` for both directions.
+/// The IO that writes for this one: itself, unless `popen` has opened it for both directions.
 fn writing(io: Value) -> Result<Value, Error> {
     let written = protect(|| {
         // SAFETY: `io` is a live IO, whose own methods call this; `protect` catches what is raised.
@@ -71,8 +71,8 @@ fn writing(io: Value) -> Result<Value, Error> {
     Ok(unsafe { Value::from_raw(written) })
 }
 
-/// Waits in this thread for a child of `pid`, as `waitpid` takes it, and leaves its status to whoever asks next. May
-/// return before there is one.
+/// Waits in this thread until a child ends that `pid` selects as for `waitpid`, and leaves its status unread. May
+/// return early.
 fn await_child(pid: i32, flags: i32) -> Result<(), Error> {
     let (kind, id) = match pid {
         -1 => (libc::P_ALL, 0),
@@ -91,8 +91,8 @@ fn await_child(pid: i32, flags: i32) -> Result<(), Error> {
 }
 
 impl Scheduler {
-    /// The hook of every wait for an IO: the events that it is ready for, or false when the time is over. When that is
-    /// the IO's own, it is an `IO::TimeoutError`: from false, Ruby 3.3 would make an `Errno::EAGAIN`.
+    /// The hook of every wait for an IO. Returns the events that it is ready for, or false after `timeout`. After the
+    /// timeout of the IO itself, it raises `IO::TimeoutError`: for false, Ruby 3.3 would raise `Errno::EAGAIN`.
     fn io_wait(
         ruby: &Ruby,
         scheduler: &Scheduler,
@@ -118,10 +118,11 @@ impl Scheduler {
         }
     }
 
-    /// The hook by which Ruby 4.0 has a descriptor closed; from anything but true it would conclude that it is open.
+    /// The hook by which Ruby 4.0 closes a descriptor. For anything but true it assumes that the descriptor is still
+    /// open.
     fn io_close(ruby: &Ruby, scheduler: &Scheduler, number: RawFd) -> Result<bool, Error> {
         scheduler.core.state().close(number);
-        // SAFETY: Ruby hands the descriptor over and uses it no more.
+        // SAFETY: Ruby hands over the descriptor and does not use it again.
         if unsafe { libc::close(number) } == 0 {
             return Ok(true);
         }
@@ -130,7 +131,7 @@ impl Scheduler {
         Err(error::system_call(ruby, errno))
     }
 
-    /// Waits for the first of several IOs, given as pairs of IO and events. False when the time is over before.
+    /// Waits for the first of several IOs, given as pairs of IO and events. Returns false after `timeout`.
     fn wait_any(
         ruby: &Ruby,
         scheduler: &Scheduler,
@@ -151,7 +152,7 @@ impl Scheduler {
         Ok(matches!(outcome, Outcome::Ready(_)))
     }
 
-    /// Waits until a child process has ended. False when the kernel cannot tell.
+    /// Waits until a child process has ended. Returns false when the kernel cannot report that.
     fn await_exit(ruby: &Ruby, scheduler: &Scheduler, pid: i32) -> Result<bool, Error> {
         let pid = Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 0);
         let Some(Ok(process)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
@@ -168,7 +169,7 @@ impl Scheduler {
     }
 }
 
-/// `IO#timeout`, which Ruby has from 3.2 on.
+/// `IO#timeout`, which Ruby has since 3.2.
 pub(crate) fn own_timeout(ruby: &Ruby, io: Value) -> Result<Value, Error> {
     if io.respond_to("timeout", false)? {
         return io.funcall("timeout", ());

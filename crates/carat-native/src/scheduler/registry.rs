@@ -1,4 +1,4 @@
-//! All schedulers of the process: an IO that one thread closes may be waited for by fibers of another.
+//! All schedulers of the process: fibers of one thread may wait for an IO that another thread closes.
 
 use std::ops::Deref;
 use std::os::fd::RawFd;
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::core::Core;
 
-/// A core, for whoever holds Ruby's lock.
+/// A core that only holders of the GVL use.
 pub(crate) struct Guarded(Core);
 
-// SAFETY: every way to a core leads through a method of a Ruby object or through the garbage collector, both under
-// Ruby's lock; `gvl::leave` takes none of it along.
+// SAFETY: a core is reached only through methods of Ruby objects and through the garbage collector, both with the GVL.
+// `gvl::leave` passes none of it on.
 unsafe impl Send for Guarded {}
 // SAFETY: see above.
 unsafe impl Sync for Guarded {}

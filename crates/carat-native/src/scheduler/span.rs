@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 
-/// What a pipe takes at once, when it takes anything (POSIX: `PIPE_BUF`).
+/// What a pipe accepts at once, if it accepts anything (POSIX: `PIPE_BUF`).
 const ATOMIC_LIMIT: usize = 4096;
 
 /// The current position, as `preadv2` and `pwritev2` spell it.
@@ -20,14 +20,14 @@ pub(crate) enum Direction {
     Write,
 }
 
-/// The memory of an `IO::Buffer`, from where the next bytes go.
+/// The part of an `IO::Buffer` that is still to be moved.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) base: *mut u8,
     pub(crate) size: usize,
 }
 
-/// Where the bytes of one call come from, or go to.
+/// The file that one call reads or writes.
 #[derive(Clone, Copy)]
 pub(crate) struct File {
     pub(crate) number: RawFd,
@@ -35,7 +35,7 @@ pub(crate) struct File {
     pub(crate) from: u64,
 }
 
-// SAFETY: it travels only to the other side of `gvl::leave`, on the same thread, and the buffer is locked meanwhile.
+// SAFETY: it is used only inside `gvl::leave`, on the same thread, while the buffer is locked.
 unsafe impl Send for Span {}
 
 impl Span {
@@ -65,7 +65,7 @@ impl Span {
     }
 }
 
-/// A terminal and the like, which do not know `RWF_NOWAIT`: they are asked first.
+/// For terminals and the like, which lack `RWF_NOWAIT`: `poll` is called first.
 pub(crate) fn ready_call(span: Span, file: File) -> Result<usize, Errno> {
     // SAFETY: only the number is used, and the kernel checks it.
     let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
@@ -83,7 +83,7 @@ pub(crate) fn ready_call(span: Span, file: File) -> Result<usize, Errno> {
     span.cut(ATOMIC_LIMIT).call(file, ReadWriteFlags::empty())
 }
 
-/// Whether epoll knows nothing of it.
+/// Whether epoll does not support it.
 pub(crate) fn is_file(file: File) -> bool {
     // SAFETY: only the number is used, and the kernel checks it.
     let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };

@@ -31,7 +31,7 @@ impl Core {
     /// Ends all waits with an exception, also those that begin from now on, and runs the fibers to their ends.
     pub(crate) fn cancel(&self, ruby: &Ruby) -> Result<(), Error> {
         self.own(ruby)?;
-        // SAFETY: this thread holds the lock.
+        // SAFETY: this thread holds the GVL.
         let reason = unsafe { Value::from_raw(rb_errinfo()) };
         self.is_cancelled.set(true);
         self.state().cancel();
@@ -64,7 +64,7 @@ impl Core {
 
     /// A scheduler belongs to the first thread that uses it.
     pub(super) fn own(&self, ruby: &Ruby) -> Result<(), Error> {
-        // SAFETY: this thread holds the lock.
+        // SAFETY: this thread holds the GVL.
         let thread = unsafe { rb_thread_current() };
         if self.owner.get() == NOBODY {
             self.owner.set(thread);

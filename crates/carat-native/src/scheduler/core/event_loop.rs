@@ -1,4 +1,4 @@
-//! The loop: it sees what has happened, and lets the fibers that may go on do so.
+//! The loop: it polls for events, and runs the fibers that may run.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
@@ -39,7 +39,7 @@ impl Core {
         passed
     }
 
-    /// Sees what has happened, and lets each fiber that may go on do so once.
+    /// Polls for events, and runs each fiber that may run once.
     fn turn(&self, ruby: &Ruby, me: VALUE) -> Result<(), Error> {
         self.look(ruby)?;
         let elsewhere = self.state().expire(self.runs.now());
@@ -58,8 +58,8 @@ impl Core {
         Ok(())
     }
 
-    /// The next fiber of this round. Who became ready after the round began has to wait for the next one, so that
-    /// descriptors and timers are looked at in between.
+    /// The next fiber of this round. A fiber that became ready after the round began runs in the next one, so that
+    /// descriptors and timers are checked in between.
     pub(super) fn next_of_round(&self) -> Option<VALUE> {
         loop {
             let (fiber, is_waiting) = self.state().pop()?;
@@ -69,7 +69,8 @@ impl Core {
         }
     }
 
-    /// Whom a fiber that waits hands control to: nobody, but the loop, when there is something to report.
+    /// The fiber that gets control from one that waits. `None` when there is a run to report: then the loop gets
+    /// control.
     pub(super) fn next_in_line(&self) -> Option<VALUE> {
         if self.runs.watcher().is_some() {
             return None;
@@ -77,15 +78,16 @@ impl Core {
         self.next_of_round()
     }
 
-    /// Transfers control; returns when it comes back. When it comes back by another way than ours, the fiber that
-    /// gave it (by `Fiber#raise`, or `Fiber#kill`) would never go on: it is put into the queue.
+    /// Transfers control, and returns when it comes back. A fiber that gave control back in another way (by
+    /// `Fiber#raise` or `Fiber#kill`) would never run again, so it is queued.
     pub(super) fn switch(&self, me: VALUE, target: VALUE) -> Result<(), Error> {
         self.hand_over(target);
         // SAFETY: `target` is a fiber that is marked, and `protect` catches what is raised.
         let passed = protect(|| unsafe { rb_fiber_transfer(target, 0, ptr::null()) });
         let last = self.running.get();
         if last != me {
-            // It has ended, and the next run begins here; unless it has given control, which was measured then.
+            // That fiber has ended, and the next run begins here. (If it has transferred control, its run was measured
+            // then.)
             self.runs.read();
             self.runs.end(last);
             self.hand_over(me);
@@ -106,7 +108,7 @@ impl Core {
         }
     }
 
-    /// Has runs reported that were too long, by a fiber of its own.
+    /// Reports runs that were too long, in a fiber of its own.
     fn report(&self) -> Result<(), Error> {
         let Some(watcher) = self.runs.watcher() else {
             return Ok(());
@@ -121,8 +123,8 @@ impl Core {
             .map(|_| ())
     }
 
-    /// Asks the kernel what has happened, and sleeps if nothing has and nobody may go on. The first question keeps
-    /// Ruby's lock: giving that away costs many times the system call.
+    /// Polls the kernel, and sleeps if there is no event and no fiber may run. The first call keeps the GVL: releasing
+    /// it costs many times the system call.
     fn look(&self, ruby: &Ruby) -> Result<(), Error> {
         let is_busy = self.state().is_busy();
         let mut batch = self.batch.take();
@@ -142,7 +144,7 @@ impl Core {
             self.is_asleep.set(false);
             self.runs.read();
         }
-        // Each event is told once: those that came with a signal have to be kept before that is raised.
+        // Each event is reported once: those that arrived with a signal are delivered before the signal is raised.
         self.state().deliver(batch.events());
         self.batch.set(batch);
         if is_idle { check_interrupts() } else { Ok(()) }
@@ -158,6 +160,6 @@ impl Core {
 }
 
 fn is_alive(fiber: VALUE) -> bool {
-    // SAFETY: `fiber` is marked, and this thread holds the lock.
+    // SAFETY: `fiber` is marked, and this thread holds the GVL.
     fiber != NOBODY && unsafe { rb_fiber_alive_p(fiber) } == rb_sys::Qtrue.into()
 }

@@ -9,8 +9,8 @@ use rb_sys::{VALUE, rb_fiber_raise, rb_thread_check_ints};
 use super::{Core, NOBODY};
 
 impl Core {
-    /// Raises in a fiber that does not wait here, for instance because it has resumed another one that does. Ruby
-    /// finds that one from 3.3 on; before, the exception has to be kept until the fiber itself waits.
+    /// Raises in a fiber that does not wait here, for instance because it has resumed another one that does. Ruby 3.3
+    /// finds that one; with older Rubies the exception is kept until the fiber itself waits.
     pub(super) fn interrupt_elsewhere(&self, ruby: &Ruby, number: u64) -> Result<(), Error> {
         let Some(timeout) = self.state().timeouts().get(number) else {
             return Ok(());
@@ -44,7 +44,7 @@ fn fiber_error(ruby: &Ruby) -> RClass {
     found.unwrap_or_else(|_| ruby.class_object())
 }
 
-/// Raises what other threads and signals want raised here.
+/// Raises pending interrupts: exceptions from other threads, and signals.
 pub(crate) fn check_interrupts() -> Result<(), Error> {
     protect(|| {
         // SAFETY: `protect` catches what is raised.
@@ -54,7 +54,7 @@ pub(crate) fn check_interrupts() -> Result<(), Error> {
     .map(|_| ())
 }
 
-/// The exception that ends a block which took too long.
+/// The exception for a block that took too long.
 fn exception_of(timeout: &Timeout<VALUE>) -> Result<VALUE, Error> {
     // SAFETY: both are marked as long as the block runs.
     let (class, message) = unsafe {
@@ -67,7 +67,7 @@ fn exception_of(timeout: &Timeout<VALUE>) -> Result<VALUE, Error> {
     Ok(exception.as_raw())
 }
 
-/// An object as an error, if it is an exception at all.
+/// The error for an object; a `TypeError` if it is no exception.
 pub(super) fn raised(object: VALUE) -> Error {
     // SAFETY: the object is marked as long as somebody is to raise it.
     let value = unsafe { Value::from_raw(object) };

@@ -5,8 +5,8 @@ module Support
   module Wire
     KINDS = {
       hello: 1, ready: 2, drain: 3, bye: 4, request: 16, response: 17, chunk: 18, end: 19, window: 20, abort: 21,
-      fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37, ask_figures: 38,
-      figures: 39, not_fork_safe: 40
+      fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37, ask_stats: 38,
+      stats: 39, not_fork_safe: 40
     }.freeze
     NAMES = File.read(File.expand_path("../../crates/carat-wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
                 .scan(/"([^"]+)"/).flatten.freeze

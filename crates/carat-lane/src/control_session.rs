@@ -19,7 +19,7 @@ pub enum ControlMessage {
     /// Report where a request stands.
     AskStack(AskStack),
     /// Report statistics.
-    AskFigures,
+    AskStats,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.
     ForkWorker(ForkWorker, Vec<OwnedFd>),
     /// Become the mold of this generation.
@@ -77,7 +77,7 @@ impl ControlSession {
         Ok(Some(match frame.kind {
             Kind::Drain => ControlMessage::Drain,
             Kind::Bye => ControlMessage::Bye,
-            Kind::AskFigures => ControlMessage::AskFigures,
+            Kind::AskStats => ControlMessage::AskStats,
             Kind::AskStack => ControlMessage::AskStack(AskStack::decode(frame.payload)?),
             Kind::Promote => ControlMessage::Promote(decode_promote(frame.payload)?),
             Kind::ForkWorker => {

@@ -20,7 +20,7 @@ const OTHERS: [(&CStr, &str); 2] = [(c"mi_version", "mimalloc"), (c"tc_version",
 
 /// Bytes, where the allocator reports them.
 #[derive(Default)]
-struct Figures {
+struct AllocatorStats {
     /// What the process has allocated and not freed.
     allocated: Option<usize>,
     /// The pages that hold it.
@@ -41,25 +41,25 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
 /// Returns a Hash of the allocator's name, such as `jemalloc 5.3.0` or `glibc 2.41`, and its statistics: `allocated`,
 /// `active`, `resident`, `retained`, and `mapped` in bytes, nil where it reports none.
 fn allocator(ruby: &Ruby) -> Result<RHash, Error> {
-    let (name, figures) = current();
+    let (name, stats) = current();
     let hash = ruby.hash_new();
     hash.aset(ruby.to_symbol("name"), name)?;
-    hash.aset(ruby.to_symbol("allocated"), figures.allocated)?;
-    hash.aset(ruby.to_symbol("active"), figures.active)?;
-    hash.aset(ruby.to_symbol("resident"), figures.resident)?;
-    hash.aset(ruby.to_symbol("retained"), figures.retained)?;
-    hash.aset(ruby.to_symbol("mapped"), figures.mapped)?;
+    hash.aset(ruby.to_symbol("allocated"), stats.allocated)?;
+    hash.aset(ruby.to_symbol("active"), stats.active)?;
+    hash.aset(ruby.to_symbol("resident"), stats.resident)?;
+    hash.aset(ruby.to_symbol("retained"), stats.retained)?;
+    hash.aset(ruby.to_symbol("mapped"), stats.mapped)?;
     Ok(hash)
 }
 
-fn current() -> (String, Figures) {
+fn current() -> (String, AllocatorStats) {
     if let Some(jemalloc) = Jemalloc::find() {
-        return (jemalloc.name(), jemalloc.figures());
+        return (jemalloc.name(), jemalloc.stats());
     }
     let other = OTHERS.iter().find(|(symbol, _)| !look_up(symbol).is_null());
     match other {
-        Some((_, name)) => ((*name).to_owned(), Figures::default()),
-        None => (libc_name(), libc_figures()),
+        Some((_, name)) => ((*name).to_owned(), AllocatorStats::default()),
+        None => (libc_name(), libc_stats()),
     }
 }
 
@@ -91,9 +91,9 @@ impl Jemalloc {
     }
 
     /// The present statistics: jemalloc reports those of its last epoch, so a new one begins.
-    fn figures(&self) -> Figures {
+    fn stats(&self) -> AllocatorStats {
         self.advance();
-        Figures {
+        AllocatorStats {
             allocated: self.bytes(c"stats.allocated"),
             active: self.bytes(c"stats.active"),
             resident: self.bytes(c"stats.resident"),
@@ -144,21 +144,21 @@ fn libc_name() -> String {
 
 /// The statistics of glibc, which has them since 2.33.
 #[cfg(target_env = "gnu")]
-fn libc_figures() -> Figures {
+fn libc_stats() -> AllocatorStats {
     let function = look_up(c"mallinfo2");
     if function.is_null() {
-        return Figures::default();
+        return AllocatorStats::default();
     }
     // SAFETY: glibc's function takes nothing and returns this structure.
     let info = unsafe { transmute::<*mut c_void, Mallinfo2>(function)() };
-    Figures {
+    AllocatorStats {
         allocated: Some(info.uordblks + info.hblkhd),
         mapped: Some(info.arena + info.hblkhd),
-        ..Figures::default()
+        ..AllocatorStats::default()
     }
 }
 
 #[cfg(not(target_env = "gnu"))]
-fn libc_figures() -> Figures {
-    Figures::default()
+fn libc_stats() -> AllocatorStats {
+    AllocatorStats::default()
 }

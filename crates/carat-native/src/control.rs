@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
-    ForkWorker, Stack, encode_boot_failed, encode_figures, encode_not_fork_safe, encode_signal,
+    ForkWorker, Stack, encode_boot_failed, encode_not_fork_safe, encode_signal, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
 use magnus::{
@@ -40,7 +40,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("boot_failed", method!(Control::boot_failed, 1))?;
     class.define_method("not_fork_safe", method!(Control::not_fork_safe, 1))?;
     class.define_method("stack", method!(Control::stack, 2))?;
-    class.define_method("figures", method!(Control::figures, 1))?;
+    class.define_method("stats", method!(Control::stats, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
     Ok(())
@@ -72,7 +72,7 @@ impl Control {
     }
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
-    /// `[:ask_figures]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page],
+    /// `[:ask_stats]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page],
     /// ...]]`, where the last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
@@ -82,8 +82,8 @@ impl Control {
             ControlMessage::End => None,
             ControlMessage::Drain => Some(ruby.ary_new_from_values(&[ruby.to_symbol("drain")])),
             ControlMessage::Bye => Some(ruby.ary_new_from_values(&[ruby.to_symbol("bye")])),
-            ControlMessage::AskFigures => {
-                Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_figures")]))
+            ControlMessage::AskStats => {
+                Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_stats")]))
             }
             ControlMessage::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
@@ -131,10 +131,10 @@ impl Control {
     }
 
     /// Sends the statistics that the edge has asked for, a JSON object.
-    fn figures(ruby: &Ruby, control: &Control, json: RString) -> Result<(), Error> {
+    fn stats(ruby: &Ruby, control: &Control, json: RString) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let json = unsafe { json.as_slice() };
-        control.send(ruby, |out| encode_figures(out, json))
+        control.send(ruby, |out| encode_stats(out, json))
     }
 
     /// Closes the socket, and the descriptors that have arrived with messages that were not received: in a new worker,

@@ -137,18 +137,18 @@ pub fn decode_promote(payload: &[u8]) -> Result<u32, Malformed> {
     Ok(generation)
 }
 
-/// Appends the figures of a process: a JSON object of at most [`TEXT_LIMIT`] bytes; a longer one becomes empty.
-pub fn encode_figures(out: &mut Vec<u8>, json: &[u8]) {
-    frame::push(out, Kind::Figures, |out| {
+/// Appends the statistics of a process: a JSON object of at most [`TEXT_LIMIT`] bytes; a longer one becomes empty.
+pub fn encode_stats(out: &mut Vec<u8>, json: &[u8]) {
+    frame::push(out, Kind::Stats, |out| {
         out.extend_from_slice(if json.len() > TEXT_LIMIT { b"{}" } else { json });
     });
 }
 
-/// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask figures.
+/// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
-        Kind::Ready | Kind::Drain | Kind::Bye | Kind::Leaving | Kind::AskFigures
+        Kind::Ready | Kind::Drain | Kind::Bye | Kind::Leaving | Kind::AskStats
     ));
     frame::push_empty(out, kind);
 }
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn figures_longer_than_their_limit_are_none() {
+    fn statistics_longer_than_their_limit_are_empty() {
         let mut bytes = Vec::new();
-        encode_figures(&mut bytes, &vec![b' '; TEXT_LIMIT + 1]);
+        encode_stats(&mut bytes, &vec![b' '; TEXT_LIMIT + 1]);
         let frame = Frame::first(&bytes)
             .expect("well formed")
             .expect("complete");
-        assert_eq!((frame.kind, frame.payload), (Kind::Figures, &b"{}"[..]));
+        assert_eq!((frame.kind, frame.payload), (Kind::Stats, &b"{}"[..]));
     }
 
     #[test]

@@ -43,10 +43,10 @@ pub enum Kind {
     /// Edge to worker: finish what is running, and become the mold of the next generation. The worker
     /// replies with `Ready`, `BootFailed` or `NotForkSafe`.
     Promote = 37,
-    /// Edge to worker or mold: tell your figures.
-    AskFigures = 38,
-    /// Worker or mold: its figures, as JSON.
-    Figures = 39,
+    /// Edge to worker or mold: send your statistics.
+    AskStats = 38,
+    /// Worker or mold: its statistics, as JSON.
+    Stats = 39,
     /// Worker that was promoted: why no worker of its generation can become the mold.
     NotForkSafe = 40,
 }
@@ -70,8 +70,8 @@ impl Kind {
             35 => Kind::Stack,
             36 => Kind::Leaving,
             37 => Kind::Promote,
-            38 => Kind::AskFigures,
-            39 => Kind::Figures,
+            38 => Kind::AskStats,
+            39 => Kind::Stats,
             40 => Kind::NotForkSafe,
             other => return Err(Malformed::UnknownKind(other)),
         })

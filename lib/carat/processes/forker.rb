@@ -32,7 +32,7 @@ module Carat
           when :fork_worker
             worker = fork_worker(WorkerOrder.new(*details))
             return worker if worker
-          when :ask_figures then @control.figures(StatsReport.new.to_json)
+          when :ask_stats then @control.stats(StatsReport.new.to_json)
           when :drain then break
           when :bye then WorkerExit.of_server
           end

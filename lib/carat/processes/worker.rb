@@ -94,7 +94,7 @@ module Carat
           case message
           when :drain then return
           when :promote then return details.first
-          when :ask_figures then @control.figures(StatsReport.new(stats).to_json)
+          when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
           when :ask_stack then @control.stack(details.first, stack_of(*details))
           end
         end

@@ -29,18 +29,18 @@ module Native
       @control.leaving
       @control.boot_failed("config.ru:1: no")
       @control.stack(3, "here")
-      @control.figures("{}")
+      @control.stats("{}")
       @control.not_fork_safe("librdkafka")
       frames = Array.new(6) { @edge.frame }
       assert_equal [[:ready, ""], [:leaving, ""], [:boot_failed, "config.ru:1: no"], [:stack, "\x03\0here"],
-                    [:figures, "{}"], [:not_fork_safe, "librdkafka"]], frames
+                    [:stats, "{}"], [:not_fork_safe, "librdkafka"]], frames
     end
 
     def test_it_receives_orders
-      orders = [Support::Wire.ask_stack(2, 7), *%i[ask_figures drain].map { |kind| Support::Wire.frame(kind) },
+      orders = [Support::Wire.ask_stack(2, 7), *%i[ask_stats drain].map { |kind| Support::Wire.frame(kind) },
                 Support::Wire.frame(:promote, [3].pack("L<"))]
       @edge.send_frame(orders.join)
-      assert_equal [[:ask_stack, 2, 7], [:ask_figures], [:drain], [:promote, 3]], Array.new(4) { @control.receive }
+      assert_equal [[:ask_stack, 2, 7], [:ask_stats], [:drain], [:promote, 3]], Array.new(4) { @control.receive }
     end
 
     def test_a_worker_comes_with_its_descriptors

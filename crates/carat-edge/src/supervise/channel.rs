@@ -131,7 +131,7 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             process,
             cause: text(frame.payload),
         },
-        (Kind::Figures, _) => {
+        (Kind::Stats, _) => {
             let json = text(frame.payload);
             return Ok(Message::Stats(StatsMessage::Reply { process, json }));
         }

@@ -63,7 +63,7 @@ impl StatsCollector {
         };
         for running in state.processes() {
             if running.listens && self.query.expect(running.process) {
-                executor.send_signal(running.process, Kind::AskFigures);
+                executor.send_signal(running.process, Kind::AskStats);
             }
         }
         let mailbox = self.mailbox.clone();

@@ -3,10 +3,12 @@
 require_relative "rooms"
 require_relative "type_names"
 
-# Checks who knows whom: no Ruby below the edge, nothing but jemalloc below the allocator, no I/O below the crates that
-# are pure, unsafe code only where C is spoken, no circle between the files of a crate, and one meaning for each type.
+# Checks who knows whom: no Ruby below the edge and the crates that do without it, nothing but jemalloc below the
+# allocator, no I/O below the crates that are pure, unsafe code only where C is spoken, no circle between the files of a
+# crate, and one meaning for each type.
 module Suite
   RUBY_CRATE = /^(?:magnus|rb-sys)\S* v\S+/
+  WITHOUT_RUBY = %w[carat-edge carat-fibers carat-lane].freeze
   ALLOCATOR = %w[carat-malloc libc tikv-jemalloc-sys].freeze
   UNSAFE = %w[carat-malloc carat-native].freeze
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
@@ -23,10 +25,12 @@ module Suite
   end
 
   def self.check_ruby
-    crates = tree("carat-edge", "normal,build")
-    ruby = crates.join.scan(RUBY_CRATE).uniq
-    abort "carat-edge depends on #{ruby.join(", ")}" if ruby.any?
-    puts "carat-edge: #{crates.size} crates, none of them of Ruby"
+    WITHOUT_RUBY.each do |crate|
+      crates = tree(crate, "normal,build")
+      ruby = crates.join.scan(RUBY_CRATE).uniq
+      abort "#{crate} depends on #{ruby.join(", ")}" if ruby.any?
+      puts "#{crate}: #{crates.size} crates, none of them of Ruby"
+    end
   end
 
   def self.check_allocator

@@ -6,7 +6,7 @@
 //! ```
 //! use std::time::{Duration, Instant};
 //!
-//! use carat_fibers::{NoPoller, Outcome, SchedulerState, WaitRequest};
+//! use carat_fibers::{NoPoller, WaitOutcome, SchedulerState, WaitRequest};
 //!
 //! let mut state = SchedulerState::<&str, NoPoller>::default();
 //! let start = Instant::now();
@@ -16,7 +16,7 @@
 //! state.expire(start + Duration::from_secs(1));
 //! state.begin_round();
 //! assert_eq!(state.pop(), Some(("fiber", true)));
-//! assert_eq!(state.leave(ticket), Some(Outcome::TimedOut));
+//! assert_eq!(state.leave(ticket), Some(WaitOutcome::TimedOut));
 //! # Ok::<(), std::convert::Infallible>(())
 //! ```
 
@@ -39,4 +39,4 @@ pub use run_clock::RunClock;
 pub use selector::Selector;
 pub use state::{SchedulerState, WaitRequest};
 pub use timeouts::{Timeout, Timeouts};
-pub use waits::{Outcome, Ticket};
+pub use waits::{Ticket, WaitOutcome};

@@ -12,7 +12,7 @@ const JUMP_LIMIT: usize = 64;
 
 /// A fiber that may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ready<H> {
+pub(crate) enum ReadyFiber<H> {
     /// Its wait has ended.
     Ticket(Ticket),
     /// It was unblocked before it blocked, which it is about to do.
@@ -24,7 +24,7 @@ pub(crate) enum Ready<H> {
 /// The queue in which they wait.
 #[derive(Debug)]
 pub(crate) struct ReadyQueue<H> {
-    ready: VecDeque<Ready<H>>,
+    ready: VecDeque<ReadyFiber<H>>,
     /// How many of the present round have not run yet; they are in front.
     round: usize,
     /// How many of those have jumped the queue; they are in front of the others.
@@ -52,13 +52,13 @@ impl<H: Handle> ReadyQueue<H> {
         self.jumps_left = self.round.max(JUMP_LIMIT);
     }
 
-    pub(crate) fn push(&mut self, ready: Ready<H>) {
+    pub(crate) fn push(&mut self, ready: ReadyFiber<H>) {
         self.ready.push_back(ready);
     }
 
     /// For a fiber that another one has unblocked: it runs before the others of this round. They might take what it was
     /// woken for (a lock, a connection of a pool), and it would have to wait anew.
-    pub(crate) fn push_first(&mut self, ready: Ready<H>) {
+    pub(crate) fn push_first(&mut self, ready: ReadyFiber<H>) {
         if self.jumps_left == 0 {
             return self.push(ready);
         }
@@ -74,7 +74,7 @@ impl<H: Handle> ReadyQueue<H> {
     }
 
     /// The next of this round.
-    pub(crate) fn pop(&mut self) -> Option<Ready<H>> {
+    pub(crate) fn pop(&mut self) -> Option<ReadyFiber<H>> {
         self.round = self.round.checked_sub(1)?;
         self.jumped = self.jumped.saturating_sub(1);
         self.ready.pop_front()
@@ -87,7 +87,7 @@ impl<H: Handle> ReadyQueue<H> {
     /// Calls `see` with every handle.
     pub(crate) fn each_handle(&self, see: &mut impl FnMut(H)) {
         for ready in &self.ready {
-            if let Ready::Early(fiber) | Ready::Stranded(fiber) = ready {
+            if let ReadyFiber::Early(fiber) | ReadyFiber::Stranded(fiber) = ready {
                 see(*fiber);
             }
         }
@@ -100,7 +100,7 @@ mod tests {
 
     fn popped(queue: &mut ReadyQueue<u32>) -> Vec<u32> {
         let mut popped = Vec::new();
-        while let Some(Ready::Stranded(fiber)) = queue.pop() {
+        while let Some(ReadyFiber::Stranded(fiber)) = queue.pop() {
             popped.push(fiber);
         }
         popped
@@ -109,9 +109,9 @@ mod tests {
     #[test]
     fn who_joins_during_a_round_runs_in_the_next() {
         let mut queue = ReadyQueue::default();
-        queue.push(Ready::Stranded(1));
+        queue.push(ReadyFiber::Stranded(1));
         queue.begin_round();
-        queue.push(Ready::Stranded(2));
+        queue.push(ReadyFiber::Stranded(2));
         assert_eq!(popped(&mut queue), [1]);
         queue.begin_round();
         assert_eq!(popped(&mut queue), [2]);
@@ -122,11 +122,11 @@ mod tests {
     fn unblocked_fibers_run_first_and_in_their_own_order() {
         let mut queue = ReadyQueue::default();
         for fiber in [1, 2] {
-            queue.push(Ready::Stranded(fiber));
+            queue.push(ReadyFiber::Stranded(fiber));
         }
         queue.begin_round();
-        queue.push_first(Ready::Stranded(8));
-        queue.push_first(Ready::Stranded(9));
+        queue.push_first(ReadyFiber::Stranded(8));
+        queue.push_first(ReadyFiber::Stranded(9));
         assert_eq!(queue.jumped(), 2);
         assert_eq!(popped(&mut queue), [8, 9, 1, 2]);
     }
@@ -134,13 +134,13 @@ mod tests {
     #[test]
     fn fibers_that_wake_each_other_starve_nobody() {
         let mut queue = ReadyQueue::default();
-        queue.push(Ready::Stranded(0));
+        queue.push(ReadyFiber::Stranded(0));
         queue.begin_round();
         let mut runs = 0;
-        queue.push_first(Ready::Stranded(1));
-        while queue.pop() != Some(Ready::Stranded(0)) {
+        queue.push_first(ReadyFiber::Stranded(1));
+        while queue.pop() != Some(ReadyFiber::Stranded(0)) {
             runs += 1;
-            queue.push_first(Ready::Stranded(1));
+            queue.push_first(ReadyFiber::Stranded(1));
         }
         assert_eq!(runs, JUMP_LIMIT);
     }

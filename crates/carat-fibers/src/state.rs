@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use crate::handle::Handle;
 use crate::poller::{Armed, PRIORITY, Poller};
-use crate::ready_queue::{Ready, ReadyQueue};
+use crate::ready_queue::{ReadyFiber, ReadyQueue};
 use crate::selector::Selector;
 use crate::timeouts::Timeouts;
 use crate::timers::{Purpose, Timers};
-use crate::waits::{Outcome, Ticket, Wait, Waits};
+use crate::waits::{Ticket, Wait, WaitOutcome, Waits};
 
 /// What a fiber waits for.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
             self.timers.add(deadline, Purpose::Wait(ticket));
         }
         if request.is_yield {
-            self.wake(ticket, Outcome::Unblocked);
+            self.wake(ticket, WaitOutcome::Unblocked);
         }
         Ok(ticket)
     }
@@ -95,7 +95,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
             return;
         }
         if let Some(ticket) = self.last.take() {
-            self.wake(ticket, Outcome::Unblocked);
+            self.wake(ticket, WaitOutcome::Unblocked);
         }
     }
 
@@ -103,7 +103,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         if self.selector()?.watch(number, ticket, events)? == Armed::AlwaysReady {
             let ready = events & !PRIORITY;
             if ready != 0 {
-                self.wake(ticket, Outcome::Ready(ready));
+                self.wake(ticket, WaitOutcome::Ready(ready));
             }
         } else if let Some(wait) = self.waits.get_mut(ticket) {
             match wait.descriptor {
@@ -115,7 +115,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     }
 
     /// Ends a wait, and returns why it has ended; `None` when nothing has woken the fiber.
-    pub fn leave(&mut self, ticket: Ticket) -> Option<Outcome<H>> {
+    pub fn leave(&mut self, ticket: Ticket) -> Option<WaitOutcome<H>> {
         let wait = self.waits.remove(ticket)?;
         if let Some(deadline) = wait.deadline {
             self.timers.cancel(deadline, Purpose::Wait(ticket));
@@ -129,13 +129,13 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     }
 
     /// Wakes a fiber that waits; the first reason counts.
-    fn wake(&mut self, ticket: Ticket, outcome: Outcome<H>) {
+    fn wake(&mut self, ticket: Ticket, outcome: WaitOutcome<H>) {
         let Some(wait) = self.waits.get_mut(ticket) else {
             return;
         };
         if wait.outcome.is_none() {
             wait.outcome = Some(outcome);
-            self.queue.push(Ready::Ticket(ticket));
+            self.queue.push(ReadyFiber::Ticket(ticket));
         }
     }
 
@@ -150,7 +150,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         let selector = self.selector.as_mut();
         let waiters = selector.map_or_else(Vec::new, |selector| selector.forget(number));
         for ticket in &waiters {
-            self.wake(*ticket, Outcome::Closed);
+            self.wake(*ticket, WaitOutcome::Closed);
         }
         !waiters.is_empty()
     }
@@ -158,7 +158,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     /// Ends all waits.
     pub fn cancel(&mut self) {
         for ticket in self.waits.tickets() {
-            self.wake(ticket, Outcome::Cancelled);
+            self.wake(ticket, WaitOutcome::Cancelled);
         }
     }
 
@@ -206,7 +206,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         };
         for (token, flags) in events {
             selector.deliver(token, flags, |ticket, ready| {
-                self.wake(ticket, Outcome::Ready(ready));
+                self.wake(ticket, WaitOutcome::Ready(ready));
             });
         }
         self.selector = Some(selector);
@@ -233,7 +233,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     pub fn each_handle(&self, mut see: impl FnMut(H)) {
         for wait in self.waits.iter() {
             see(wait.fiber);
-            if let Some(Outcome::Raised(exception)) = wait.outcome {
+            if let Some(WaitOutcome::Raised(exception)) = wait.outcome {
                 see(exception);
             }
         }

@@ -15,7 +15,7 @@ pub struct Ticket {
 
 /// Why a wait has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome<H> {
+pub enum WaitOutcome<H> {
     /// Somebody called `unblock`, or the fiber only let others run.
     Unblocked,
     /// The descriptor is ready for these events.
@@ -42,7 +42,7 @@ pub(crate) struct Wait<H> {
     /// The descriptors that are watched for it. Most waits are for one, which needs no allocation.
     pub(crate) descriptor: Option<RawFd>,
     pub(crate) others: Vec<RawFd>,
-    pub(crate) outcome: Option<Outcome<H>>,
+    pub(crate) outcome: Option<WaitOutcome<H>>,
 }
 
 impl<H> Wait<H> {

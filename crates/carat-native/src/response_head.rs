@@ -24,14 +24,14 @@ pub(crate) enum Shape {
 
 /// Why reading stopped before the end.
 #[derive(Debug, Clone, Copy)]
-enum Stop {
+enum HeadStop {
     Other,
     Invalid(InvalidHead),
 }
 
-impl From<InvalidHead> for Stop {
-    fn from(reason: InvalidHead) -> Stop {
-        Stop::Invalid(reason)
+impl From<InvalidHead> for HeadStop {
+    fn from(reason: InvalidHead) -> HeadStop {
+        HeadStop::Invalid(reason)
     }
 }
 
@@ -48,21 +48,21 @@ pub(crate) fn read(
     };
     match read {
         Ok(()) => Ok(Shape::Plain),
-        Err(Stop::Other) => Ok(Shape::Other),
-        Err(Stop::Invalid(reason)) => Err(error::invalid_response(ruby, reason)),
+        Err(HeadStop::Other) => Ok(Shape::Other),
+        Err(HeadStop::Invalid(reason)) => Err(error::invalid_response(ruby, reason)),
     }
 }
 
-fn read_status(head: &mut HeadEncoder, status: VALUE) -> Result<(), Stop> {
+fn read_status(head: &mut HeadEncoder, status: VALUE) -> Result<(), HeadStop> {
     if !FIXNUM_P(status) {
-        return Err(Stop::Other);
+        return Err(HeadStop::Other);
     }
     // SAFETY: `status` is a Fixnum.
     let number = unsafe { FIX2LONG(status) };
     Ok(head.start(u16::try_from(number).unwrap_or(0))?)
 }
 
-fn read_headers(head: &mut HeadEncoder, headers: VALUE) -> Result<Result<(), Stop>, Error> {
+fn read_headers(head: &mut HeadEncoder, headers: VALUE) -> Result<Result<(), HeadStop>, Error> {
     // SAFETY: `headers` is live, being an argument of the method that runs.
     if unsafe { RB_TYPE_P(headers, ruby_value_type::RUBY_T_HASH) } {
         return read_hash(head, headers);
@@ -71,16 +71,16 @@ fn read_headers(head: &mut HeadEncoder, headers: VALUE) -> Result<Result<(), Sto
     if unsafe { RB_TYPE_P(headers, ruby_value_type::RUBY_T_ARRAY) } {
         return Ok(read_list(head, headers));
     }
-    Ok(Err(Stop::Other))
+    Ok(Err(HeadStop::Other))
 }
 
 /// A Hash that is read, and how far that came.
 struct HashReader<'a> {
     head: &'a mut HeadEncoder,
-    read: Result<(), Stop>,
+    read: Result<(), HeadStop>,
 }
 
-fn read_hash(head: &mut HeadEncoder, hash: VALUE) -> Result<Result<(), Stop>, Error> {
+fn read_hash(head: &mut HeadEncoder, hash: VALUE) -> Result<Result<(), HeadStop>, Error> {
     let mut reader = HashReader { head, read: Ok(()) };
     let data = std::ptr::from_mut(&mut reader) as VALUE;
     protect(|| {
@@ -91,7 +91,7 @@ fn read_hash(head: &mut HeadEncoder, hash: VALUE) -> Result<Result<(), Stop>, Er
     Ok(reader.read)
 }
 
-fn read_list(head: &mut HeadEncoder, list: VALUE) -> Result<(), Stop> {
+fn read_list(head: &mut HeadEncoder, list: VALUE) -> Result<(), HeadStop> {
     // SAFETY: `list` is a live Array, and no Ruby code runs while it is read.
     let length = unsafe { RARRAY_LEN(list) };
     for index in (0..length).step_by(2) {
@@ -102,11 +102,11 @@ fn read_list(head: &mut HeadEncoder, list: VALUE) -> Result<(), Stop> {
     Ok(())
 }
 
-fn add(head: &mut HeadEncoder, name: VALUE, value: VALUE) -> Result<(), Stop> {
+fn add(head: &mut HeadEncoder, name: VALUE, value: VALUE) -> Result<(), HeadStop> {
     // SAFETY: both are live, being in the application's headers, and no Ruby code runs here.
     unsafe {
         if !is_string(name) {
-            return Err(Stop::Other);
+            return Err(HeadStop::Other);
         }
         let name = bytes_of(name);
         if HeadEncoder::is_private(name) {
@@ -116,18 +116,18 @@ fn add(head: &mut HeadEncoder, name: VALUE, value: VALUE) -> Result<(), Stop> {
         } else if RB_TYPE_P(value, ruby_value_type::RUBY_T_ARRAY) {
             add_each(head, name, value)
         } else {
-            Err(Stop::Other)
+            Err(HeadStop::Other)
         }
     }
 }
 
-fn add_each(head: &mut HeadEncoder, name: &[u8], values: VALUE) -> Result<(), Stop> {
+fn add_each(head: &mut HeadEncoder, name: &[u8], values: VALUE) -> Result<(), HeadStop> {
     // SAFETY: `values` is a live Array, its members are live, and no Ruby code runs here.
     unsafe {
         for index in 0..RARRAY_LEN(values) {
             let value = rb_ary_entry(values, index);
             if !is_string(value) {
-                return Err(Stop::Other);
+                return Err(HeadStop::Other);
             }
             head.add(name, bytes_of(value))?;
         }

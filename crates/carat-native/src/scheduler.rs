@@ -11,7 +11,7 @@ mod span;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use carat_fibers::{Outcome, Timeout, WaitRequest, fiber_limit};
+use carat_fibers::{Timeout, WaitOutcome, WaitRequest, fiber_limit};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::scan_args::scan_args;
 use magnus::typed_data::Obj;
@@ -131,7 +131,7 @@ impl Scheduler {
             ..WaitRequest::default()
         };
         let outcome = scheduler.core.wait(ruby, &request)?;
-        Ok(matches!(outcome, Outcome::Unblocked) && !request.is_yield)
+        Ok(matches!(outcome, WaitOutcome::Unblocked) && !request.is_yield)
     }
 
     /// Lets other fibers run.
@@ -151,7 +151,7 @@ impl Scheduler {
             ..WaitRequest::default()
         };
         let outcome = scheduler.core.wait(ruby, &request)?;
-        Ok(matches!(outcome, Outcome::Unblocked))
+        Ok(matches!(outcome, WaitOutcome::Unblocked))
     }
 
     /// Wakes a fiber that blocks. Any thread may call it. Up to 3.2, Ruby calls it between a failed system call and

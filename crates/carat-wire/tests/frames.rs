@@ -1,8 +1,8 @@
 //! Any sequence of frames decodes to the same frames, wherever its bytes are cut.
 
 use carat_wire::control::{
-    AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_promote, encode_boot_failed, encode_figures,
-    encode_not_fork_safe, encode_promote, encode_signal,
+    AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_promote, encode_boot_failed,
+    encode_not_fork_safe, encode_promote, encode_signal, encode_stats,
 };
 use carat_wire::response::{ResponseHead, body};
 use carat_wire::stream::{
@@ -191,7 +191,7 @@ impl Message {
             Message::ForkWorker(fork) => fork.encode(out),
             Message::Text(Kind::BootFailed, text) => encode_boot_failed(out, text),
             Message::Text(Kind::NotForkSafe, text) => encode_not_fork_safe(out, text),
-            Message::Text(_, text) => encode_figures(out, text),
+            Message::Text(_, text) => encode_stats(out, text),
             Message::AskStack(ask) => ask.encode(out),
             Message::Stack(lane, text) => Stack { lane: *lane, text }.encode(out),
             Message::Promote(generation) => encode_promote(out, *generation),
@@ -218,7 +218,7 @@ impl Message {
                 Message::Stack(stack.lane, stack.text.to_vec())
             }
             Kind::Promote => Message::Promote(decode_promote(payload)?),
-            kind @ (Kind::BootFailed | Kind::NotForkSafe | Kind::Figures) => {
+            kind @ (Kind::BootFailed | Kind::NotForkSafe | Kind::Stats) => {
                 Message::Text(kind, payload.to_vec())
             }
             kind => {
@@ -312,9 +312,9 @@ fn message() -> impl Strategy<Value = Message> {
         Kind::Drain,
         Kind::Bye,
         Kind::Leaving,
-        Kind::AskFigures,
+        Kind::AskStats,
     ];
-    let texts = [Kind::BootFailed, Kind::NotForkSafe, Kind::Figures];
+    let texts = [Kind::BootFailed, Kind::NotForkSafe, Kind::Stats];
     prop_oneof![
         call(),
         reply(),
@@ -409,7 +409,7 @@ proptest! {
 #[test]
 fn a_text_never_exceeds_its_limit() {
     for length in TEXT_LIMIT - 1..TEXT_LIMIT + 2 {
-        for kind in [Kind::BootFailed, Kind::NotForkSafe, Kind::Figures] {
+        for kind in [Kind::BootFailed, Kind::NotForkSafe, Kind::Stats] {
             let mut encoded = Vec::new();
             Message::Text(kind, vec![b'x'; length]).encode(&mut encoded);
             assert!(encoded.len() <= HEADER_BYTES + 1 + TEXT_LIMIT);

@@ -7,7 +7,7 @@ use crate::handle::Handle;
 use crate::poller::Poller;
 use crate::timeouts::{Timeout, Timeouts};
 use crate::timers::Purpose;
-use crate::waits::Outcome;
+use crate::waits::WaitOutcome;
 
 impl<H: Handle, P: Poller> SchedulerState<H, P> {
     /// Wakes the fibers whose deadline has passed. Returns the timeouts whose fibers do not wait here.
@@ -15,7 +15,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         let mut elsewhere = Vec::new();
         while let Some(purpose) = self.timers.pop(now) {
             match purpose {
-                Purpose::Wait(ticket) => self.wake(ticket, Outcome::TimedOut),
+                Purpose::Wait(ticket) => self.wake(ticket, WaitOutcome::TimedOut),
                 Purpose::Timeout(number) => elsewhere.extend(self.expire_timeout(number)),
             }
         }
@@ -31,7 +31,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         if self.is_woken(ticket) {
             self.timeouts.postpone(number);
         } else {
-            self.wake(ticket, Outcome::Expired(number));
+            self.wake(ticket, WaitOutcome::Expired(number));
         }
         None
     }

@@ -3,15 +3,15 @@
 use super::SchedulerState;
 use crate::handle::Handle;
 use crate::poller::Poller;
-use crate::ready_queue::Ready;
-use crate::waits::Outcome;
+use crate::ready_queue::ReadyFiber;
+use crate::waits::WaitOutcome;
 
 impl<H: Handle, P: Poller> SchedulerState<H, P> {
     /// Wakes a fiber that blocks, or is about to. It alone is given what it waited for (a lock, an element), so this counts
     /// more than a limit that was reached before it could run.
     pub fn unblock(&mut self, fiber: H) {
         let Some(ticket) = self.waits.of_fiber(fiber) else {
-            self.queue.push(Ready::Early(fiber));
+            self.queue.push(ReadyFiber::Early(fiber));
             return;
         };
         let Some(wait) = self.waits.get_mut(ticket).filter(|wait| wait.is_block) else {
@@ -19,12 +19,12 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         };
         match wait.outcome {
             None => {
-                wait.outcome = Some(Outcome::Unblocked);
-                self.queue.push_first(Ready::Ticket(ticket));
+                wait.outcome = Some(WaitOutcome::Unblocked);
+                self.queue.push_first(ReadyFiber::Ticket(ticket));
             }
-            Some(Outcome::TimedOut) => wait.outcome = Some(Outcome::Unblocked),
-            Some(Outcome::Expired(number)) => {
-                wait.outcome = Some(Outcome::Unblocked);
+            Some(WaitOutcome::TimedOut) => wait.outcome = Some(WaitOutcome::Unblocked),
+            Some(WaitOutcome::Expired(number)) => {
+                wait.outcome = Some(WaitOutcome::Unblocked);
                 self.timeouts.postpone(number);
             }
             Some(_) => {}
@@ -36,13 +36,13 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         let Some(ticket) = self.waits.of_fiber(fiber) else {
             return false;
         };
-        self.wake(ticket, Outcome::Raised(exception));
+        self.wake(ticket, WaitOutcome::Raised(exception));
         true
     }
 
     /// Queues a fiber that switched to another by itself.
     pub fn strand(&mut self, fiber: H) {
-        self.queue.push(Ready::Stranded(fiber));
+        self.queue.push(ReadyFiber::Stranded(fiber));
     }
 
     /// Queues a fiber: one that blocks, or one that has not begun, which does not wait here.
@@ -65,16 +65,16 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     pub fn pop(&mut self) -> Option<(H, bool)> {
         while let Some(ready) = self.queue.pop() {
             let ticket = match ready {
-                Ready::Stranded(fiber) => return Some((fiber, false)),
-                Ready::Ticket(ticket) => Some(ticket),
-                Ready::Early(fiber) => self.waits.of_fiber(fiber),
+                ReadyFiber::Stranded(fiber) => return Some((fiber, false)),
+                ReadyFiber::Ticket(ticket) => Some(ticket),
+                ReadyFiber::Early(fiber) => self.waits.of_fiber(fiber),
             };
             let Some(wait) = ticket.and_then(|ticket| self.waits.get_mut(ticket)) else {
                 continue;
             };
             let is_woken = wait.outcome.is_some();
-            if is_woken == matches!(ready, Ready::Ticket(_)) && (is_woken || wait.is_block) {
-                wait.outcome.get_or_insert(Outcome::Unblocked);
+            if is_woken == matches!(ready, ReadyFiber::Ticket(_)) && (is_woken || wait.is_block) {
+                wait.outcome.get_or_insert(WaitOutcome::Unblocked);
                 return Some((wait.fiber, true));
             }
         }

@@ -57,7 +57,7 @@ fn a_fiber_that_yields_runs_in_the_next_round() {
     let ticket = enter(&mut state, "a", &request);
     assert!(state.is_woken(ticket) && state.is_busy());
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(Outcome::Unblocked));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
     assert!(state.is_over());
 }
 
@@ -68,7 +68,7 @@ fn a_sleep_ends_at_its_deadline_and_leaves_no_timer() {
     assert!(round(&mut state).is_empty());
     assert!(state.expire(Instant::now() + SECOND).is_empty());
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(Outcome::TimedOut));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::TimedOut));
     assert_eq!(state.next_in(Instant::now()), None);
 }
 
@@ -98,7 +98,7 @@ fn a_fiber_that_is_unblocked_before_it_blocks_runs_when_it_does() {
     state.unblock("a");
     let ticket = block(&mut state, "a");
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(Outcome::Unblocked));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn what_a_fiber_is_given_counts_more_than_a_deadline_that_has_passed() {
     state.expire(Instant::now() + SECOND);
     state.unblock("a");
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(Outcome::Unblocked));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn the_first_reason_to_wake_a_fiber_counts() {
     assert!(state.interrupt("a", "IOError"));
     state.cancel();
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(Outcome::Raised("IOError")));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::Raised("IOError")));
     assert!(!state.interrupt("a", "IOError"));
 }
 
@@ -141,7 +141,7 @@ fn a_timeout_interrupts_a_fiber_that_waits() {
     let number = state.add_timeout(timeout("a", now));
     let ticket = block(&mut state, "a");
     assert!(state.expire(now).is_empty());
-    assert_eq!(state.leave(ticket), Some(Outcome::Expired(number)));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::Expired(number)));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_timeout_comes_after_what_a_woken_fiber_was_given() {
     let ticket = block(&mut state, "a");
     state.unblock("a");
     assert!(state.expire(now).is_empty());
-    assert_eq!(state.leave(ticket), Some(Outcome::Unblocked));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
     assert_eq!(state.timeouts().take_due("a"), Some(number));
 }
 
@@ -197,7 +197,7 @@ fn a_regular_file_is_ready_at_once_but_has_no_urgent_data() {
         ..WaitRequest::default()
     };
     let ticket = enter(&mut state, "a", &request);
-    assert_eq!(state.leave(ticket), Some(Outcome::Ready(1)));
+    assert_eq!(state.leave(ticket), Some(WaitOutcome::Ready(1)));
     let urgent = WaitRequest {
         descriptors: &[(3, PRIORITY)],
         ..WaitRequest::default()

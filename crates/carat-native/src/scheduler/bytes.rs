@@ -6,7 +6,7 @@
 
 use std::ptr;
 
-use carat_fibers::{Outcome, WaitRequest};
+use carat_fibers::{WaitOutcome, WaitRequest};
 use magnus::rb_sys::{AsRawValue, protect};
 use magnus::scan_args::scan_args;
 use magnus::{Error, Module, RClass, Ruby, Value, method};
@@ -204,7 +204,7 @@ impl Job {
             ..WaitRequest::default()
         };
         match scheduler.core.wait(ruby, &request)? {
-            Outcome::TimedOut => Err(error::io_timeout(ruby)),
+            WaitOutcome::TimedOut => Err(error::io_timeout(ruby)),
             _ => Ok(()),
         }
     }

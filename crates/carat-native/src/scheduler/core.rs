@@ -11,7 +11,7 @@ mod interrupts;
 
 use std::cell::{Cell, RefCell, RefMut};
 
-use carat_fibers::{Outcome, RunClock, SchedulerState, Ticket, WaitRequest};
+use carat_fibers::{RunClock, SchedulerState, Ticket, WaitOutcome, WaitRequest};
 use magnus::rb_sys::FromRawValue;
 use magnus::{Error, Ruby, Value, gc};
 use rb_sys::{VALUE, rb_fiber_current};
@@ -97,7 +97,7 @@ impl Core {
         &self,
         ruby: &Ruby,
         request: &WaitRequest<'_>,
-    ) -> Result<Outcome<VALUE>, Error> {
+    ) -> Result<WaitOutcome<VALUE>, Error> {
         self.admit(ruby)?;
         let me = current();
         if let Some(number) = self.take_due(me) {
@@ -108,10 +108,10 @@ impl Core {
         let outcome = self.state().leave(ticket);
         passed?;
         match outcome {
-            Some(Outcome::Expired(number)) => Err(self.expired(number)),
-            Some(Outcome::Raised(exception)) => Err(raised(exception)),
-            Some(Outcome::Closed) => Err(error::closed(ruby)),
-            Some(Outcome::Cancelled) | None => Err(error::cancelled(ruby)),
+            Some(WaitOutcome::Expired(number)) => Err(self.expired(number)),
+            Some(WaitOutcome::Raised(exception)) => Err(raised(exception)),
+            Some(WaitOutcome::Closed) => Err(error::closed(ruby)),
+            Some(WaitOutcome::Cancelled) | None => Err(error::cancelled(ruby)),
             Some(outcome) => Ok(outcome),
         }
     }

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use carat_fibers::{Outcome, WaitRequest};
+use carat_fibers::{WaitOutcome, WaitRequest};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
 use magnus::{
@@ -112,7 +112,7 @@ impl Scheduler {
             ..WaitRequest::default()
         };
         match scheduler.core.wait(ruby, &request)? {
-            Outcome::Ready(events) => Ok(events.into_value_with(ruby)),
+            WaitOutcome::Ready(events) => Ok(events.into_value_with(ruby)),
             _ if is_own => Err(error::io_timeout(ruby)),
             _ => Ok(ruby.qfalse().as_value()),
         }
@@ -149,7 +149,7 @@ impl Scheduler {
             ..WaitRequest::default()
         };
         let outcome = scheduler.core.wait(ruby, &request)?;
-        Ok(matches!(outcome, Outcome::Ready(_)))
+        Ok(matches!(outcome, WaitOutcome::Ready(_)))
     }
 
     /// Waits until a child process has ended. Returns false when the kernel cannot report that.

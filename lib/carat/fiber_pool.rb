@@ -13,6 +13,8 @@ module Carat
   #
   # Fibers are not reused: Ruby reuses their stacks, and a new fiber has an empty storage.
   class FiberPool
+    private_constant :Slots
+
     # Without a block, the scheduler handles the errors of jobs as those of any fiber.
     #
     # @param size [Integer] how many fibers run at once, 1 or more

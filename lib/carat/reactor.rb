@@ -18,6 +18,8 @@ module Carat
   #
   # Any thread may call `attach`, `detach`, `after`, `every`, `next_tick`, `cancel` and `stop`, before and during `run`.
   class Reactor
+    private_constant :Round, :Task
+
     # Without a block, the first error of a callback ends `run`, which raises it. With a block, everything goes on.
     #
     # @yieldparam error [Exception] an error that a callback raised

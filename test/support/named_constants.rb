@@ -24,6 +24,21 @@ module Support
       needed(text, path).reject { |file| own.any? { |other| covers?(other, file) } }
     end
 
+    # Paths of all files, relative to the root.
+    def paths
+      @files.values
+    end
+
+    # Whether the file at `path` defines the constant of its name: by `class`, `module` or an assignment, in any case.
+    def defined_in?(path)
+      name = constant(path.delete_suffix(".rb")).last
+      tokens = significant(File.read(File.join(@root, path)))
+      tokens.each_cons(3).any? do |before, (kind, word), after|
+        kind == :on_const && word.delete("_").casecmp?(name) &&
+          (%w[class module].include?(before.last) || after.last == "=")
+      end
+    end
+
     private
 
     def covers?(file, other)
@@ -62,8 +77,12 @@ module Support
 
     # Names such as ["Config", "Option"], without those that a file defines.
     def chains(text)
-      tokens = Ripper.lex(text).reject { |token| IGNORED.include?(token[1]) }.map { |token| token[1..2] }
+      tokens = significant(text)
       tokens.each_index.filter_map { |index| chain(tokens, index) if begins_chain?(tokens, index) }.uniq
+    end
+
+    def significant(text)
+      Ripper.lex(text).reject { |token| IGNORED.include?(token[1]) }.map { |token| token[1..2] }
     end
 
     def begins_chain?(tokens, index)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "../config/options"
 require_relative "control_error"
 
 module Carat
@@ -8,7 +9,7 @@ module Carat
     # The control sockets in a directory. Each running server has one in its spool_dir unless `control_socket` names
     # another path.
     class ControlSockets
-      NAME = /\Acarat-(\d+)\.sock\z/
+      NAME = /\A#{Regexp.escape(Config::Options::CONTROL_SOCKET).sub("PID", "(\\\\d+)")}\z/
       private_constant :NAME
 
       # Only servers of the user `uid` count; for root, all do.

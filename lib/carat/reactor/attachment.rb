@@ -6,6 +6,7 @@ module Carat
   class Reactor
     # Calls its block whenever an IO is ready, until the IO is closed.
     class Attachment < Task
+      # The events of IO#wait by direction.
       EVENTS = { read: IO::READABLE, write: IO::WRITABLE }.freeze
 
       attr_reader :direction, :io

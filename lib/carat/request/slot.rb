@@ -10,6 +10,7 @@ module Carat
   module Request
     # Serves one request of a lane after another: takes it, calls the application, responds.
     class Slot
+      # The response to a request that failed.
       SORRY = [500, { "content-type" => "text/plain" }.freeze, ["Internal Server Error\n"].freeze].freeze
 
       # Errors that the client causes; the access log has them.
@@ -20,7 +21,7 @@ module Carat
 
       # `app` is a Rack application, `lane` a Native::Lane, `errors` the stream for error reports. The block is called
       # after an error that the worker must not survive.
-      def initialize(app, lane, errors: $stderr, spool_dir: "/var/tmp", &fatal)
+      def initialize(app, lane, spool_dir:, errors: $stderr, &fatal)
         @app = app
         @native = Native::Slot.new(lane)
         @fatal = fatal

@@ -44,6 +44,7 @@ module Carat
           @found = nil
         end
 
+        # Returns the addresses as Strings, or nil; waits for them.
         def addresses
           @mutex.synchronize { @found ||= [find] }.first
         end

@@ -64,11 +64,13 @@ module Carat
         @tasks = nil
       end
 
+      # Ends transient tasks, and runs the other fibers.
       def run_fibers
         end_transient_tasks
         super
       end
 
+      # Cancels the fibers, and forgets their tasks.
       def cancel
         @tasks = nil
         super

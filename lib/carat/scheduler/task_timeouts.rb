@@ -9,6 +9,7 @@ module Carat
       class TaskTimeouts
         # One timer; `time` is in seconds of the monotonic clock.
         Handle = Struct.new(:scheduler, :number, :time, :block) do
+          # Disarms the timer.
           def cancel!
             scheduler.disarm_timeout(number) if number
             self.number = self.block = nil
@@ -35,6 +36,7 @@ module Carat
           @last&.cancel!
         end
 
+        # Returns the time in seconds of the monotonic clock.
         def now
           Process.clock_gettime(Process::CLOCK_MONOTONIC)
         end

@@ -29,7 +29,7 @@ module Carat
       # Takes and answers in this thread, from requests that have arrived already.
       def objects_per_request(app, release)
         lane = harness(app, release: release)
-        served = Request::Slot.new(app, lane.native)
+        served = Request::Slot.new(app, lane.native, spool_dir: Dir.tmpdir)
         2.times { lane.send_bytes(requests) }
         serve_some(served)
         lane.native.flush

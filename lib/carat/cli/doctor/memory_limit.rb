@@ -16,6 +16,7 @@ module Carat
           @machine = limits&.machine_memory
         end
 
+        # Returns the Finding.
         def finding
           return Finding.warning("memory", "the limits of this machine cannot be read") unless available
 

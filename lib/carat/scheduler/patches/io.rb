@@ -17,16 +17,19 @@ module Carat
           Native::Scheduler if Ractor.current.equal?(Ractor.main)
         end
 
+        # Interrupts the fibers that wait for the IO, and closes it.
         def close
           IO.schedulers&.closing(self)
           super
         end
 
+        # Interrupts the fibers that wait to read, and closes that side.
         def close_read
           IO.schedulers&.closing_half(self, false)
           super
         end
 
+        # Interrupts the fibers that wait to write, and closes that side.
         def close_write
           IO.schedulers&.closing_half(self, true)
           super
@@ -37,6 +40,7 @@ module Carat
           super.tap { IO.schedulers&.closing(self) }
         end
 
+        # Reads as IO#sysread; waits in the fiber.
         def sysread(...)
           super
         rescue Errno::EAGAIN
@@ -46,6 +50,7 @@ module Carat
           retry
         end
 
+        # Writes as IO#syswrite; waits in the fiber.
         def syswrite(...)
           super
         rescue Errno::EAGAIN

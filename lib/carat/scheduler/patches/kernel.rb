@@ -8,6 +8,7 @@ module Carat
     module Patches
       # `select`: Ruby 3.1 has no hook for it, and no way to run a block as if there were no scheduler.
       module Kernel
+        # Waits as Kernel#select, in the fiber.
         def select(readable, writable = nil, exceptional = nil, timeout = nil)
           scheduler = Fiber.current_scheduler
           return super unless scheduler.is_a?(Scheduler)

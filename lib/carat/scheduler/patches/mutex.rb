@@ -8,6 +8,7 @@ module Carat
       # `sleep`, and so `ConditionVariable#wait`: it returns nil when its limit is reached, which Ruby does not ask a
       # scheduler for. Before 3.3, Ruby also does not lock the mutex again when an exception ends the sleep.
       module Mutex
+        # Sleeps as Mutex#sleep, in the fiber; returns nil after the timeout.
         def sleep(timeout = nil)
           scheduler = Fiber.current_scheduler
           return super unless scheduler.is_a?(Scheduler) && owned?

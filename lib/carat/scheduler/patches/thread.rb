@@ -11,6 +11,7 @@ module Carat
         class Expired < Exception # rubocop:disable Lint/InheritException -- see above
         end
 
+        # Joins as Thread#join, in the fiber, for `limit` seconds in all.
         def join(limit = nil)
           scheduler = Fiber.current_scheduler
           return super unless limit && scheduler.is_a?(Scheduler)

@@ -16,7 +16,8 @@ packages_to_serve() {
 packages_to_test() {
   local release=$1
   printf '%s\n' ruby-minitest ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
-    ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server
+    ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server \
+    nginx haproxy apache2-bin lighttpd
   if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
   if [ "$release" -ge 14 ]; then printf '%s\n' ruby-async ruby-async-http strace; fi
 }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use carat_fuzz::Input;
-use carat_multipart::{Event, Exceeded, Limits, Splitter, boundary_of};
+use carat_multipart::{Exceeded, FormEvent, FormLimits, Splitter, boundary_of};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -20,13 +20,13 @@ struct Collector {
 }
 
 impl Collector {
-    fn add(&mut self, event: Event<'_>) {
+    fn add(&mut self, event: FormEvent<'_>) {
         match event {
-            Event::Keep(bytes) => self.split.skeleton.extend_from_slice(bytes),
-            Event::File(bytes) => self.file.extend_from_slice(bytes),
-            Event::FileEnd => self.split.files.push(std::mem::take(&mut self.file)),
+            FormEvent::Keep(bytes) => self.split.skeleton.extend_from_slice(bytes),
+            FormEvent::File(bytes) => self.file.extend_from_slice(bytes),
+            FormEvent::FileEnd => self.split.files.push(std::mem::take(&mut self.file)),
         }
-        if let Event::Keep(bytes) | Event::File(bytes) = event {
+        if let FormEvent::Keep(bytes) | FormEvent::File(bytes) = event {
             assert!(!bytes.is_empty(), "an event without a byte");
             self.split.order.extend_from_slice(bytes);
         }
@@ -35,7 +35,7 @@ impl Collector {
 
 fn split<'a>(
     boundary: &[u8],
-    limits: Limits,
+    limits: FormLimits,
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> Result<Split, Exceeded> {
     let mut splitter = Splitter::new(boundary, limits);
@@ -56,7 +56,7 @@ fn split<'a>(
     Ok(collector.split)
 }
 
-const TIGHT: Limits = Limits {
+const TIGHT: FormLimits = FormLimits {
     parts: 3,
     files: 2,
     part_header: 90,
@@ -67,7 +67,7 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::read(data) else {
         return;
     };
-    let limits = [Limits::default(), TIGHT][input.choose(2)];
+    let limits = [FormLimits::default(), TIGHT][input.choose(2)];
     let line_end = input.bytes.iter().position(|&byte| byte == b'\n');
     let (content_type, body) = input.bytes.split_at(line_end.map_or(0, |at| at + 1));
     let boundary = boundary_of(content_type.trim_ascii_end()).unwrap_or(b"xyz");

@@ -19,7 +19,7 @@ fn encoder(coding: Coding) -> Encoder {
     Encoder::new(coding, DEFAULT)
 }
 
-/// A body that is decoded as it comes.
+/// A body that is decoded as it arrives.
 struct Client {
     decoder: Decoder,
     body: Vec<u8>,
@@ -34,7 +34,7 @@ impl Client {
         }
     }
 
-    /// Takes what has come; returns what is known of the body by now.
+    /// Takes output and returns the body so far.
     fn take(&mut self, coded: &[u8]) -> &[u8] {
         let (mut scratch, mut read) = ([0; 1000], 0);
         loop {
@@ -56,7 +56,7 @@ fn decoded(coding: Coding, coded: &[u8]) -> Vec<u8> {
     client.body
 }
 
-/// Text that is neither random nor all the same.
+/// Text that is neither random nor uniform.
 fn text(bytes: usize) -> Vec<u8> {
     let numbers =
         (0_u64..).map(|number| format!("{{\"id\":{},\"name\":\"item\"}},", number * number));
@@ -105,7 +105,7 @@ fn an_empty_body_is_a_body() {
 }
 
 #[test]
-fn what_is_flushed_can_be_decoded_at_once() {
+fn flushed_output_decodes_at_once() {
     for coding in ALL {
         let (mut encoder, mut client) = (encoder(coding), Client::new(coding));
         let mut sent = Vec::new();
@@ -137,7 +137,7 @@ fn a_large_piece_is_flushed_whole() {
 }
 
 #[test]
-fn what_cannot_be_made_smaller_hardly_grows() {
+fn incompressible_bytes_hardly_grow() {
     let mut state = 1_u64;
     let noise: Vec<u8> = std::iter::repeat_with(|| {
         state = state
@@ -163,7 +163,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_cut_and_any_flush_give_the_same(
+    fn any_cut_and_any_flush_give_the_same_body(
         calls in vec((vec(vec(any::<u8>(), 0..2000), 0..4), then()), 0..6),
         coding in prop::sample::select(ALL.to_vec()),
     ) {

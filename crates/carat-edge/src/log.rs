@@ -1,4 +1,4 @@
-//! Log lines: one a lifecycle event, and one a request when the access log is on.
+//! Log lines: one for each lifecycle event, and one for each request when the access log is on.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::timestamp::Timestamp;
 /// Access lines are gathered up to this many bytes before they are written.
 const BUFFER_LIMIT: usize = 32 * 1024;
 
-/// How grave an event is.
+/// The severity of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     Info,
@@ -37,7 +37,7 @@ impl Level {
     }
 }
 
-/// Writes the log to standard error or to a file, and never waits for either.
+/// Writes the log to standard error or to a file, and never blocks.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub(crate) struct Log {
 pub(crate) type Field<'a> = (&'static str, &'a dyn FieldValue);
 
 impl Log {
-    /// Opens the log that the settings name.
+    /// Opens the log of the settings.
     pub(crate) fn open(settings: &Settings) -> io::Result<Log> {
         let writer = match &settings.log {
             Some(path) => LogWriter::start(append_to(path)?)?,
@@ -64,7 +64,7 @@ impl Log {
         })
     }
 
-    /// Opens the file again, after it has been rotated away.
+    /// Reopens the file after a rotation.
     pub(crate) fn reopen(&self) -> io::Result<()> {
         if let Some(path) = &self.path {
             self.flush();
@@ -73,12 +73,12 @@ impl Log {
         Ok(())
     }
 
-    /// How lines are written.
+    /// The format of the lines.
     pub(crate) fn format(&self) -> LogFormat {
         self.format
     }
 
-    /// Writes the line of one event at once.
+    /// Writes the line of an event at once.
     pub(crate) fn event(&self, level: Level, message: &str, fields: &[Field<'_>]) {
         let line = self.line(level, message, fields);
         self.buffer.borrow_mut().extend_from_slice(line.as_bytes());
@@ -89,7 +89,7 @@ impl Log {
         line(self.format, level, message, fields)
     }
 
-    /// Logs the panics of all threads from now on.
+    /// Logs panics of all threads from now on.
     pub(crate) fn report_panics(&self) {
         let (writer, format) = (self.writer.clone(), self.format);
         panic::set_hook(Box::new(move |panic| {
@@ -98,22 +98,22 @@ impl Log {
         }));
     }
 
-    /// An [`event`](Log::event) that is nobody's fault.
+    /// Logs an event of normal operation.
     pub(crate) fn info(&self, message: &str, fields: &[Field<'_>]) {
         self.event(Level::Info, message, fields);
     }
 
-    /// An [`event`](Log::event) that somebody should look at.
+    /// Logs an event that needs attention.
     pub(crate) fn warn(&self, message: &str, fields: &[Field<'_>]) {
         self.event(Level::Warn, message, fields);
     }
 
-    /// An [`event`](Log::event) that has cost a user something.
+    /// Logs an event that cost a user something.
     pub(crate) fn error(&self, message: &str, fields: &[Field<'_>]) {
         self.event(Level::Error, message, fields);
     }
 
-    /// Gathers an access line; it is written when enough are there, or at the next tick.
+    /// Gathers an access line. The next tick writes it, or a full buffer before.
     pub(crate) fn gather(&self, line: &[u8]) {
         let gathered = {
             let mut buffer = self.buffer.borrow_mut();
@@ -125,7 +125,7 @@ impl Log {
         }
     }
 
-    /// Writes what has been gathered, and logs how many lines were dropped before.
+    /// Writes the gathered lines, and logs how many were dropped before.
     pub(crate) fn flush(&self) {
         if let Some(dropped) = self.writer.take_dropped() {
             let line = self.line(Level::Warn, "log lines dropped", &[("count", &dropped)]);
@@ -137,7 +137,7 @@ impl Log {
         }
     }
 
-    /// Writes the last lines before the process ends.
+    /// Writes the last lines before the process exits.
     pub(crate) fn finish(&self) {
         self.flush();
         self.writer.finish();
@@ -166,7 +166,7 @@ fn text_line(now: Timestamp, level: Level, message: &str, fields: &[Field<'_>]) 
     line
 }
 
-/// A value in quotes when it would not read as one word; a text of several lines stays as it is.
+/// Quotes a value that is not a single word. A text of several lines stays as it is.
 fn quoted(value: &str) -> String {
     if value.contains('\n') {
         format!("\n{}", value.trim_end())

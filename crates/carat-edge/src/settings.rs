@@ -1,4 +1,4 @@
-//! What the launcher has decided: the values of the option table, as JSON.
+//! The values of the option table, which the launcher passes as JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(crate) struct Settings {
     pub(crate) version: String,
     pub(crate) directory: PathBuf,
     pub(crate) mold_command: Vec<String>,
-    /// What the mold's environment has beside the edge's.
+    /// Variables that the mold gets in addition to the edge's environment.
     pub(crate) mold_environment: BTreeMap<String, String>,
     pub(crate) bind: Vec<String>,
     pub(crate) backlog: i32,
@@ -92,7 +92,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// When the application begins a request that has a body.
+/// When the application begins a request with a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RequestMode {
@@ -114,7 +114,7 @@ impl Settings {
         self.fibers.map_or(self.threads, |_| 1)
     }
 
-    /// How many requests one worker runs at once.
+    /// How many requests one worker runs concurrently.
     pub(crate) fn slots(&self) -> usize {
         usize::from(self.fibers.unwrap_or(self.threads))
     }
@@ -128,7 +128,7 @@ impl Settings {
     }
 }
 
-/// Reads what the option table writes: `2..2`, `1..8` or `auto`.
+/// Parses what the option table writes: `2..2`, `1..8` or `auto`.
 fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text == "auto" {
@@ -141,7 +141,7 @@ fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D:
     Ok(WorkerCount::Between { min, max })
 }
 
-/// Reads a number of bytes, or a share such as `80%`.
+/// Parses a number of bytes, or a share such as `80%`.
 fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryLimit, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -161,7 +161,7 @@ fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryLimit, D::
     }
 }
 
-/// Reads `auto`, `off` or a list of request counts.
+/// Parses `auto`, `off` or a list of request counts.
 fn refork<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReforkRule, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "lowercase")]
@@ -209,7 +209,7 @@ const PLAIN: &str = r#"{
 
 #[cfg(test)]
 impl Settings {
-    /// Settings that keep a test waiting for nothing.
+    /// Settings without a limit that a test would have to wait for.
     pub(crate) fn plain() -> Settings {
         serde_json::from_str(PLAIN).expect("every setting")
     }

@@ -1,4 +1,4 @@
-//! UTC times as the logs write them.
+//! UTC times in log formats.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ pub(crate) struct Timestamp {
 
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
-        // A clock before 1970 is a machine without a clock.
+        // A clock before 1970 was never set.
         let elapsed = time
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
@@ -43,7 +43,7 @@ impl Timestamp {
         )
     }
 
-    /// The form of the common log format: `20/Nov/2026:23:57:44 +0000`.
+    /// The common log format: `20/Nov/2026:23:57:44 +0000`.
     pub(crate) fn common(self) -> String {
         let (hour, minute, second) = self.clock();
         let month = MONTHS[usize::from(self.month) - 1];
@@ -66,8 +66,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Year, month and day of a count of days since 1970-01-01, by Howard Hinnant's `civil_from_days`
-/// (<https://howardhinnant.github.io/date_algorithms.html>), for days since the epoch only.
+/// Year, month and day from the days since 1970-01-01, by Howard Hinnant's `civil_from_days`
+/// (<https://howardhinnant.github.io/date_algorithms.html>), for non-negative days only.
 fn civil(days: u64) -> (u64, u8, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;

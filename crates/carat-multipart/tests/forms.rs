@@ -1,4 +1,4 @@
-//! Forms go through the splitter whole, in two pieces, and in pieces of any size.
+//! Forms in one piece, in two pieces, and in pieces of any size.
 
 use carat_multipart::{Exceeded, FormEvent, FormLimits, Splitter};
 use proptest::prelude::*;
@@ -7,14 +7,14 @@ const BOUNDARY: &[u8] = b"xyz";
 const FIELD: &str = "Content-Disposition: form-data; name=\"a\"";
 const FILE: &str = "Content-Disposition: form-data; name=\"a\"; filename=\"b\"";
 
-/// What is left of a form, and the files in it.
+/// The skeleton of a form, and its files.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Split {
     skeleton: Vec<u8>,
     files: Vec<Vec<u8>>,
-    /// The bytes of a file that has not ended.
+    /// The bytes of the current file.
     open: Vec<u8>,
-    /// Every byte, in the order in which it came out.
+    /// Every byte in order.
     order: Vec<u8>,
 }
 
@@ -83,14 +83,14 @@ fn files_are_taken_out_and_the_rest_stays() {
 }
 
 #[test]
-fn a_file_without_a_byte_is_a_file() {
+fn an_empty_file_is_a_file() {
     let body = form(&[(FILE, b"")]);
     let split = split(&body);
     assert_eq!((split.files, split.skeleton), (vec![vec![]], body));
 }
 
 #[test]
-fn a_content_may_hold_what_is_almost_a_delimiter() {
+fn a_content_may_contain_almost_a_delimiter() {
     for content in [
         "--xyz-",
         "a--xyz\r\n",
@@ -103,7 +103,7 @@ fn a_content_may_hold_what_is_almost_a_delimiter() {
         "\r\r\n-\r\n\r\n--xyz\r\r",
         "\n--xyz\r\n",
     ] {
-        // What follows tells that it was none.
+        // The next bytes show that it is none.
         let content = format!("{content}!\r\n").into_bytes();
         if content.starts_with(b"--xyz") {
             continue;
@@ -114,7 +114,7 @@ fn a_content_may_hold_what_is_almost_a_delimiter() {
 }
 
 #[test]
-fn from_what_is_not_plain_everything_stays() {
+fn everything_stays_from_the_first_ambiguous_part_on() {
     let doubtful = FILE.replace("filename", "FILENAME");
     let bodies: [(Vec<u8>, usize); 9] = [
         (b"preamble\r\n".to_vec(), 0),
@@ -142,7 +142,7 @@ fn swap(mut body: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_form_that_breaks_off_has_what_came() {
+fn a_form_that_breaks_off_has_what_arrived() {
     let body = form(&[(FILE, b"12345")]);
     let head = body.len() - b"12345\r\n--xyz--\r\n".len();
     let breaks_off_after = |content: usize| split(&body[..head + content]);
@@ -155,7 +155,7 @@ fn a_form_that_breaks_off_has_what_came() {
 }
 
 #[test]
-fn what_follows_the_form_is_dropped() {
+fn bytes_after_the_form_are_dropped() {
     let mut body = form(&[(FILE, b"1")]);
     let skeleton = split(&body).skeleton;
     body.extend_from_slice(&form(&[(FILE, b"2")]));
@@ -206,7 +206,7 @@ fn a_header_without_an_end_is_refused_at_the_limit() {
     assert_eq!(split_with(limits, [&body[..]]), Err(Exceeded::PartHeader));
 }
 
-/// Contents with many bytes that delimiters have.
+/// Contents with many bytes of delimiters.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let bit = prop_oneof![
         Just(&b"\r\n"[..]),
@@ -222,7 +222,7 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(bit, 0..12).prop_map(|bits| bits.concat())
 }
 
-/// Parts, some of them with a header that nobody should be sure about.
+/// Parts, some of them with ambiguous headers.
 fn parts() -> impl Strategy<Value = Vec<u8>> {
     let head = prop_oneof![
         4 => Just(FIELD),
@@ -251,7 +251,7 @@ fn parts() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn wherever_a_form_is_cut_the_same_comes_out(body in parts(), sizes in prop::collection::vec(1_usize..9, 1..40)) {
+    fn a_form_cut_anywhere_is_split_alike(body in parts(), sizes in prop::collection::vec(1_usize..9, 1..40)) {
         let whole = split(&body);
         let mut rest = &body[..];
         let mut pieces = Vec::new();
@@ -276,7 +276,7 @@ proptest! {
     }
 
     #[test]
-    fn contents_without_a_delimiter_come_out_whole(contents in prop::collection::vec(content(), 1..5)) {
+    fn contents_without_a_delimiter_come_out_complete(contents in prop::collection::vec(content(), 1..5)) {
         let hides = |content: &[u8]| {
             let framed = [b"\r\n", content, b"\r\n--xyz\r\n"].concat();
             ["\r\n--xyz\r\n", "\r\n--xyz--"]

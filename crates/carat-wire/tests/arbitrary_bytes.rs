@@ -1,4 +1,4 @@
-//! Whatever bytes arrive, a decoder answers: it never panics, and never reads past what it was given.
+//! Decoders never panic, and never read past their payload, whatever the bytes.
 
 use carat_wire::control::{AskStack, ForkWorker, Stack};
 use carat_wire::stream::{Chunk, Window, decode_id};

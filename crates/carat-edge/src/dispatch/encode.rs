@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_a_byte_has_a_length_too() {
+    fn an_empty_body_has_a_length_too() {
         let request = Request::builder().header("content-length", "0");
         let seen = headers_seen(request, CallBody::None);
         assert_eq!(seen, [("content-length".to_owned(), "0".to_owned())]);

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_worker_of_many_gives_back_what_may_be_pending_again_in_its_order() {
+    fn requests_that_may_be_repeated_return_to_the_queue_in_order() {
         locally(|| {
             let fixture = Fixture::new(&[256]);
             let methods = ["GET", "POST", "HEAD", "PUT", "OPTIONS", "POST", "GET"];

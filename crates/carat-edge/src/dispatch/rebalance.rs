@@ -82,7 +82,7 @@ mod tests {
     use crate::dispatch::fixture::{Fixture, locally};
 
     #[test]
-    fn what_a_computing_worker_has_not_begun_goes_to_one_that_works() {
+    fn requests_of_a_computing_worker_move_to_another() {
         locally(|| {
             let fixture = Fixture::new(&[256, 256]);
             let pending: Vec<_> = (0..6).map(|_| fixture.dispatch("POST", "/")).collect();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_moved_between_workers_that_both_compute() {
+    fn requests_stay_when_every_worker_computes() {
         locally(|| {
             let fixture = Fixture::new(&[256, 256]);
             let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("POST", "/")).collect();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_request_that_takes_too_long_is_given_up() {
+    fn only_the_request_that_takes_too_long_is_refused() {
         locally(|| {
             let mut fixture = Fixture::new(&[256]);
             let mut pending: Vec<_> = ["/1", "/2", "/3", "/4"]

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_part_has_taken_is_there_again_when_it_is_dropped() {
+    fn a_dropped_part_returns_its_bytes() {
         let quota = SpoolQuota::new(10);
         let mut first = SpoolReservation::of(&quota);
         let mut second = SpoolReservation::of(&quota);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_taken_and_counted_once() {
+    fn bytes_over_the_limit_are_refused_and_counted_once() {
         let quota = SpoolQuota::new(10);
         let mut part = SpoolReservation::of(&quota);
         assert!(!part.grow(11));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_beyond_all_bounds_does_not_wrap_around() {
+    fn a_huge_number_does_not_wrap_around() {
         let quota = SpoolQuota::new(u64::MAX - 1);
         let mut part = SpoolReservation::of(&quota);
         assert!(part.grow(2));

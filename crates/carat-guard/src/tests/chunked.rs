@@ -5,7 +5,7 @@ use crate::chunked::CHUNK_EXTENSIONS_LIMIT;
 use crate::{Chunked, ChunkedEvent, GuardError, MessagePosition};
 
 #[test]
-fn a_chunk_size_is_hex_digits_and_nothing_else_cve_2022_24790_cve_2023_38697() {
+fn a_chunk_size_is_hex_digits_only_cve_2022_24790_cve_2023_38697() {
     for size in [
         "", "+3", "-3", "0x3", " 3", "3 ", "3\t", "\t3", "g", "3_0", "3,", "\r", ";a",
     ] {
@@ -40,7 +40,7 @@ fn a_chunk_ends_with_crlf_cve_2022_24790() {
 }
 
 #[test]
-fn a_bare_line_end_behind_a_chunk_size_is_refused() {
+fn a_bare_line_end_after_a_chunk_size_is_refused() {
     for body in [
         "3\n", "3\ra", "3\r\r", "3;a\n", "3;a\rb", "0\n", "0\r\n\n", "0\r\n\ra",
     ] {
@@ -114,7 +114,7 @@ fn trailers_do_not_frame_the_next_message() {
 }
 
 #[test]
-fn trailers_have_the_limits_of_a_head() {
+fn trailers_have_the_limits_of_headers() {
     let most = "A: b\r\n".repeat(LIMITS.max_headers);
     assert_accepted(chunked(&format!("0\r\n{most}\r\n")));
     assert_refused(
@@ -130,7 +130,7 @@ fn trailers_have_the_limits_of_a_head() {
 }
 
 #[test]
-fn the_data_of_a_chunked_body_can_be_had_without_its_framing() {
+fn the_content_of_a_chunked_body_comes_without_its_framing() {
     let piece = b"3;x\r\nabc\r\n2\r\nde\r\n0\r\nA: b\r\n\r\nnext";
     let events: Result<Vec<_>, _> = Chunked::new(&LIMITS).events(piece).collect();
     let expected = vec![

@@ -1,10 +1,10 @@
-//! The rules of field lines, and the limits of a head.
+//! The rules of field lines, and the limits of headers.
 
 use super::{LIMITS, assert_accepted, assert_refused, get, guard};
 use crate::GuardError;
 
 #[test]
-fn a_field_name_is_a_token_with_a_colon_at_once_behind_it() {
+fn a_field_name_is_a_token_directly_followed_by_a_colon() {
     assert_accepted(get("x!#$%&'*+-.^_`|~9:\r\n"));
     for fields in [
         "A :", "A\t:", ":", "::", "@A:", "A\r", "A B", "A\0", "A\u{e9}:", "\"A\":", "A(b):",
@@ -21,7 +21,7 @@ fn a_folded_line_is_refused() {
 }
 
 #[test]
-fn a_field_value_has_no_control_character_but_tab() {
+fn a_field_value_has_no_control_character_except_tab() {
     for byte in 0..=u8::MAX {
         let head = [
             get("").trim_end().as_bytes(),
@@ -72,7 +72,7 @@ fn one_field_more_than_the_limit_is_refused_before_its_name_ends() {
 }
 
 #[test]
-fn a_head_over_its_limit_is_refused_before_it_ends() {
+fn headers_over_their_limit_are_refused_before_they_end() {
     let room = LIMITS.max_header_bytes - get("A: \r\n").len();
     assert_accepted(get(&format!("A: {}\r\n", "b".repeat(room))));
     assert_refused(
@@ -84,13 +84,13 @@ fn a_head_over_its_limit_is_refused_before_it_ends() {
 }
 
 #[test]
-fn a_head_is_measured_without_what_follows_it() {
+fn bytes_after_the_headers_do_not_count() {
     let body = "b".repeat(LIMITS.max_header_bytes);
     assert_accepted(get(&format!("Content-Length: {}\r\n", body.len())) + &body);
 }
 
 #[test]
-fn an_incomplete_head_never_grows_over_its_limit() {
+fn incomplete_headers_never_grow_over_their_limit() {
     let endless = get(&format!("A: {}", "b".repeat(LIMITS.max_header_bytes)));
     let mut guard = guard();
     assert_eq!(

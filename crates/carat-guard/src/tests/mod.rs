@@ -1,4 +1,4 @@
-//! One test for each rule, on raw bytes; here those about messages as a whole.
+//! One test for each rule, on raw bytes; in this file the rules of complete messages.
 
 mod chunked;
 mod fields;
@@ -18,7 +18,7 @@ fn guard() -> Guard {
     Guard::new(LIMITS)
 }
 
-/// Passes all of `bytes` as a caller does; the answer is what was not passed, or the refusal.
+/// Passes all of `bytes` as a caller does. Returns the bytes that were not passed, or the error.
 fn pass_all<'a>(guard: &mut Guard, mut bytes: &'a [u8]) -> Result<&'a [u8], GuardError> {
     loop {
         match guard.pass(bytes)? {
@@ -54,7 +54,7 @@ fn request_line(line: &str) -> String {
 }
 
 #[test]
-fn a_head_without_a_body_is_passed_whole_and_alone() {
+fn headers_without_a_body_are_passed_at_once_and_alone() {
     let mut guard = guard();
     let bytes = b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /";
     assert_eq!(guard.position(), MessagePosition::BetweenMessages);
@@ -97,14 +97,14 @@ fn a_pipelined_request_is_not_taken_for_a_body_cve_2020_11077() {
 }
 
 #[test]
-fn no_bytes_change_nothing() {
+fn an_empty_piece_changes_nothing() {
     let mut guard = guard();
     assert_eq!(guard.pass(b""), Ok(0));
     assert_eq!(guard.position(), MessagePosition::BetweenMessages);
 }
 
 #[test]
-fn a_refusal_is_final_and_tells_where_it_happened() {
+fn a_refusal_is_final_and_keeps_its_position() {
     let mut in_head = guard();
     assert_eq!(in_head.pass(b"\0"), Err(GuardError::RequestLine));
     assert_eq!(
@@ -132,12 +132,12 @@ fn each_refusal_has_a_status_and_a_reason() {
 }
 
 #[test]
-fn an_idle_connection_keeps_a_guard_of_few_bytes() {
+fn a_guard_takes_few_bytes() {
     assert!(size_of::<Guard>() <= 160, "{}", size_of::<Guard>());
 }
 
 #[test]
-fn two_blank_lines_before_a_request_are_part_of_its_head() {
+fn two_blank_lines_before_a_request_are_passed_with_it() {
     assert_accepted(format!("\r\n\r\n{}", get("")));
     assert_accepted(format!("{}\r\n{}", get(""), get("")));
 }
@@ -150,14 +150,14 @@ fn more_blank_lines_are_refused() {
 }
 
 #[test]
-fn a_blank_line_is_not_a_begun_message() {
+fn a_blank_line_does_not_begin_a_message() {
     let mut guard = guard();
     assert_eq!(guard.pass(b"\r\n\r"), Ok(0));
     assert_eq!(guard.position(), MessagePosition::BetweenMessages);
 }
 
 #[test]
-fn blank_lines_can_be_dropped_but_not_without_end() {
+fn dropped_blank_lines_count_against_the_limit() {
     let mut guard = guard();
     assert_eq!(guard.pass(b"\r\n\r"), Ok(0));
     assert_eq!(guard.take_blank_lines(), 2);
@@ -168,7 +168,7 @@ fn blank_lines_can_be_dropped_but_not_without_end() {
 }
 
 #[test]
-fn a_request_behind_dropped_blank_lines_is_read_from_its_first_byte() {
+fn a_request_after_dropped_blank_lines_is_complete() {
     let mut guard = guard();
     assert_eq!(guard.pass(b"\r\n"), Ok(0));
     assert_eq!(guard.take_blank_lines(), 2);

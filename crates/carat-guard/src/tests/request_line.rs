@@ -5,7 +5,7 @@ use crate::GuardError;
 use crate::request_line::METHOD_LIMIT;
 
 #[test]
-fn a_bare_lf_in_a_head_is_refused_as_soon_as_it_arrives_cve_2021_41136() {
+fn a_bare_lf_in_headers_is_refused_as_soon_as_it_arrives_cve_2021_41136() {
     for head in [
         "\n",
         "GET\n",
@@ -21,7 +21,7 @@ fn a_bare_lf_in_a_head_is_refused_as_soon_as_it_arrives_cve_2021_41136() {
 }
 
 #[test]
-fn a_bare_cr_in_a_head_is_refused_as_soon_as_another_byte_follows() {
+fn a_bare_cr_in_headers_is_refused_as_soon_as_another_byte_follows() {
     for head in [
         "\rG",
         "GET / HTTP/1.1\rH",

@@ -1,4 +1,4 @@
-//! However a client cuts its bytes, the same messages come out, or the same refusal.
+//! However the bytes are cut, the guard finds the same messages, or the same error.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ const CHUNKED: &[u8] = "PUT /\u{7e} HTTP/1.1\r\nHost: [::1]\r\ntransfer-encoding
     5;n=\"v\"\r\n\u{2713}\r\n\r\n00A;a;b\r\n0\r\n\r\nGET /\r\n3\r\n\u{fffd}\r\n0;last\r\nX-Sum: 1\r\nY:\r\n\r\n".as_bytes();
 const OLD: &[u8] = b"HEAD http://a/b HTTP/1.0\r\nX: \xff\t\x80\r\n\r\n";
 
-/// Streams of one or more messages, right and wrong.
+/// Streams of one or more messages, valid and invalid.
 fn streams() -> Vec<Vec<u8>> {
     let mut streams = vec![
         [GET, GET].concat(),
@@ -73,7 +73,7 @@ fn streams() -> Vec<Vec<u8>> {
     streams
 }
 
-/// What a guard made of a stream: where heads and bodies ended, and how it stands now.
+/// What a guard found in a stream: where headers and bodies end, and its state.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     ends: Vec<(MessagePosition, usize)>,
@@ -81,7 +81,7 @@ struct Outcome {
     refusal: Option<GuardError>,
 }
 
-/// Offers `pieces` as a connection does, which keeps what was not passed.
+/// Offers `pieces` as a connection does, which keeps bytes that were not passed.
 fn feed<'a>(limits: HeaderLimits, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let mut guard = Guard::new(limits);
     let (mut received, mut passed) = (Vec::new(), 0);
@@ -111,7 +111,7 @@ fn feed<'a>(limits: HeaderLimits, pieces: impl IntoIterator<Item = &'a [u8]>) ->
 }
 
 #[test]
-fn a_stream_cut_at_any_byte_gives_what_it_gives_whole() {
+fn a_stream_cut_at_any_byte_has_the_same_messages() {
     for limits in [LIMITS, TIGHT] {
         for stream in streams() {
             let whole = feed(limits, [&stream[..]]);
@@ -129,7 +129,7 @@ fn a_stream_cut_at_any_byte_gives_what_it_gives_whole() {
 }
 
 #[test]
-fn a_stream_that_comes_byte_by_byte_gives_what_it_gives_whole() {
+fn a_stream_in_single_bytes_has_the_same_messages() {
     for limits in [LIMITS, TIGHT] {
         for stream in streams() {
             let whole = feed(limits, [&stream[..]]);
@@ -144,7 +144,7 @@ fn a_stream_that_comes_byte_by_byte_gives_what_it_gives_whole() {
 }
 
 #[test]
-fn the_right_streams_are_passed_and_the_wrong_ones_are_not() {
+fn valid_streams_are_passed_and_invalid_ones_are_refused() {
     let outcomes: Vec<_> = streams()
         .iter()
         .map(|stream| feed(LIMITS, [&stream[..]]))
@@ -160,7 +160,11 @@ fn the_right_streams_are_passed_and_the_wrong_ones_are_not() {
             .iter()
             .all(|outcome| outcome.position == MessagePosition::BetweenMessages)
     );
-    assert_eq!(outcomes[3].ends.len(), 5, "one head, two heads with bodies");
+    assert_eq!(
+        outcomes[3].ends.len(),
+        5,
+        "one request without a body, two with one"
+    );
     let accepted = outcomes
         .iter()
         .filter(|outcome| outcome.refusal.is_none())
@@ -191,7 +195,7 @@ fn dropped_blank_lines_do_not_change_the_messages() {
 }
 
 #[test]
-fn the_data_of_a_chunked_body_is_the_same_however_it_is_cut() {
+fn a_chunked_body_cut_at_any_byte_has_the_same_content() {
     let body = "4;x\r\n\u{2713}\n\r\n2\r\n\r\n\r\n1\r\n\r\r\n0\r\nA: b\r\n\r\n".as_bytes();
     for cut in 0..=body.len() {
         let (front, back) = body.split_at(cut);
@@ -238,7 +242,7 @@ fn damaged_stream() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn a_damaged_stream_gives_the_same_in_any_pieces(
+    fn a_damaged_stream_in_any_pieces_has_the_same_messages(
         stream in damaged_stream(),
         sizes in proptest::collection::vec(1_usize..40, 1..20),
         is_tight: bool,
@@ -257,7 +261,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic_or_pass_more_than_there_is(
+    fn arbitrary_bytes_never_panic_or_pass_more_than_offered(
         pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 0..8),
     ) {
         let outcome = feed(TIGHT, pieces.iter().map(Vec::as_slice));

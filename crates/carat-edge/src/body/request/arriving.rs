@@ -6,19 +6,19 @@ use hyper::body::{Body, Incoming};
 
 use crate::exchange::{ConnectionState, Refusal};
 
-/// Most bytes of a body that nobody reads which are taken nevertheless, so that the connection can be kept.
+/// Most bytes of an unread body that are drained so that the connection can be kept.
 const DISCARD_LIMIT: u64 = 64 * 1024;
 
-/// The body of a request on its way in: its pieces as they come, at most `max_body` bytes.
+/// A request body that is arriving, at most `max_body` bytes.
 pub(super) struct ArrivingBody {
     body: Incoming,
     connection: Rc<ConnectionState>,
-    /// Bytes that may still come.
+    /// Bytes that are still allowed.
     allowance: u64,
 }
 
 impl ArrivingBody {
-    /// Refuses a body that is announced to be larger than `max_body` bytes.
+    /// Refuses a body whose declared length exceeds `max_body`.
     pub(super) fn new(
         body: Incoming,
         connection: &Rc<ConnectionState>,
@@ -35,17 +35,17 @@ impl ArrivingBody {
         })
     }
 
-    /// Bytes in the body, if the client has said so.
+    /// Length in bytes, if the client declared it.
     pub(super) fn announced(&self) -> Option<u64> {
         self.body.size_hint().exact()
     }
 
-    /// Whether the client has sent all of it.
+    /// Whether the client has sent the complete body.
     pub(super) fn has_arrived(&self) -> bool {
         self.connection.body_has_arrived()
     }
 
-    /// The connection of its connection.
+    /// The state of the connection.
     pub(super) fn connection(&self) -> Rc<ConnectionState> {
         Rc::clone(&self.connection)
     }
@@ -55,7 +55,7 @@ impl ArrivingBody {
         self.fits(DISCARD_LIMIT)
     }
 
-    /// Takes what nobody reads; if that is more than a little, the connection ends.
+    /// Drains an unread body. The connection ends when it is longer than a little.
     pub(super) async fn discard(mut self) {
         self.connection.pause_body(false);
         let mut left = DISCARD_LIMIT;
@@ -74,7 +74,7 @@ impl ArrivingBody {
             .map_or_else(|| self.has_arrived(), |bytes| bytes <= left)
     }
 
-    /// Ends the connection with the answer: nobody reads the rest.
+    /// Closes the connection after the response: the rest of the body is not read.
     pub(super) fn abandon(self) {
         self.connection.linger();
     }
@@ -85,8 +85,8 @@ impl ArrivingBody {
             return Ok(None);
         }
         while let Some(frame) = self.body.frame().await {
-            // An error here is the guard's, who has left its reason with the connection, or the client
-            // has gone, and nobody reads the answer.
+            // An error is either the guard's, which stored its refusal in the state, or the client
+            // is gone and the response does not matter.
             let frame = frame.map_err(|_| self.connection.refusal().unwrap_or(Refusal::TooSlow))?;
             // Trailers are dropped: they could shadow headers that a proxy has checked.
             if let Ok(data) = frame.into_data() {

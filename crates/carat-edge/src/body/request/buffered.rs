@@ -5,12 +5,12 @@ use super::decoded_piece::DecodedPiece;
 use super::spooler::Spooler;
 use crate::exchange::{CallBody, Refusal};
 
-/// A body as it is: a small one in memory, a larger one in a file.
+/// A complete body: a small one in memory, a larger one in a file.
 pub(super) struct BufferedBody<'a> {
     bodies: &'a RequestBodies,
-    /// The body as long as it is small.
+    /// The body while it is small.
     held: Vec<u8>,
-    /// The body as soon as it is not.
+    /// The body once it is not.
     spooler: Option<Spooler<'a>>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> BufferedBody<'a> {
         Box::pin(self.spill(data)).await
     }
 
-    /// Appends pieces, which come back.
+    /// Appends pieces and returns them for reuse.
     pub(super) async fn take_all(
         &mut self,
         pieces: Vec<DecodedPiece>,
@@ -47,7 +47,7 @@ impl<'a> BufferedBody<'a> {
         Ok(pieces)
     }
 
-    /// The body is complete.
+    /// The complete body.
     pub(super) async fn finish(self) -> Result<CallBody, Refusal> {
         Ok(match self.spooler {
             Some(spooler) => CallBody::Spooled(Box::pin(spooler.finish()).await?),
@@ -56,7 +56,7 @@ impl<'a> BufferedBody<'a> {
         })
     }
 
-    /// Writes to the file, which begins with what was held.
+    /// Writes to the file, first the bytes that were held.
     async fn spill(&mut self, data: &[u8]) -> Result<(), Refusal> {
         let spooler = match &mut self.spooler {
             Some(spooler) => spooler,

@@ -12,17 +12,17 @@ use super::sink::RequestSink;
 use crate::exchange::Refusal;
 use crate::settings::Settings;
 
-/// How many steps of a decoder a piece takes at most: what is made of tiny parts may need many.
+/// Most decoder steps for one piece: input in tiny parts may need many.
 const STEPS_LIMIT: usize = 32;
 
-/// How many pieces are decoded before another body gets the thread.
+/// Most pieces that are decoded before another body gets the thread.
 const RUN_LIMIT: usize = 16;
 
-/// How many such pieces a body has at most: while some are passed on, the next is decoded.
+/// Pieces of one body: while some are passed on, the next is decoded.
 const PIECES: usize = 8;
 
-/// The decoder that a body with these headers takes, which then are those of a plain body whose length is
-/// not known yet; `None` for one that stays as it is.
+/// The decoder for a body with these headers, or `None` for a body without a coding. The headers become
+/// those of a plain body of unknown length.
 pub(super) fn decoder(
     headers: &mut HeaderMap,
     settings: &Settings,
@@ -45,7 +45,7 @@ pub(super) fn decoder(
     Ok(decoder.map(Box::new))
 }
 
-/// Passes a body on to `sink`, decoded off the thread that serves the connections.
+/// Copies a body to `sink`, decoded on another thread than the one that serves connections.
 pub(super) async fn decode(
     decoder: Box<Decoder>,
     arriving: &mut ArrivingBody,
@@ -63,7 +63,7 @@ pub(super) async fn decode(
     Ok(())
 }
 
-/// Decodes what arrives, piece by piece.
+/// Decodes the body as it arrives.
 async fn fill(
     decoder: Box<Decoder>,
     arriving: &mut ArrivingBody,
@@ -83,7 +83,7 @@ async fn fill(
             let piece = work.emptied.recv().await;
             let piece = piece.expect("the other end lives as long as this one");
             let done = spawn_blocking(|| work.run(piece)).await;
-            // A decoder that panics has met bytes that no encoder writes.
+            // No encoder writes bytes that make a decoder panic.
             let rest = done.unwrap_or(Err(DecodeError::Corrupt));
             work = rest.map_err(Refusal::Undecodable)?;
         }
@@ -91,7 +91,7 @@ async fn fill(
     work.decoder.finish().map_err(Refusal::Undecodable)
 }
 
-/// Passes the pieces on, together those that are there: each turn on another thread costs time.
+/// Passes on all pieces at hand together: every change of thread takes time.
 async fn drain(
     mut filled: Receiver<DecodedPiece>,
     empty: Sender<DecodedPiece>,
@@ -109,26 +109,26 @@ async fn drain(
     Ok(())
 }
 
-/// There is room for all pieces.
+/// Sends a piece, for which there is always room.
 fn give(to: &Sender<DecodedPiece>, piece: DecodedPiece) {
-    // At the end of the body nobody takes an empty one any more.
+    // After the end of the body, empty pieces are not received any more.
     let _ = to.try_send(piece);
 }
 
-/// A decoder on its way to a thread that may take its time, and back.
+/// A decoder that moves to a blocking thread and back.
 #[derive(Debug)]
 struct DecodeTask {
     decoder: Box<Decoder>,
     input: Bytes,
-    /// Whether there is more to decode before more has to arrive.
+    /// Whether there may be more output before more input arrives.
     more: bool,
     emptied: Receiver<DecodedPiece>,
     full: Sender<DecodedPiece>,
 }
 
 impl DecodeTask {
-    /// Fills this piece, and those that are empty by then: the way to this thread and back takes about as
-    /// long as a piece.
+    /// Fills this piece, and others that are empty by then: a change of thread takes about as long as
+    /// decoding a piece.
     fn run(mut self, piece: DecodedPiece) -> Result<DecodeTask, DecodeError> {
         let mut next = Some(piece);
         for left in (0..RUN_LIMIT).rev() {

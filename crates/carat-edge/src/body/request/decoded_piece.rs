@@ -1,7 +1,7 @@
-/// How many bytes a piece holds at most.
+/// Most bytes of a piece.
 const PIECE_LIMIT: usize = 64 * 1024;
 
-/// A part of a decoded body, in a buffer that is used again and again.
+/// A part of a decoded body in a reused buffer.
 #[derive(Debug, Default)]
 pub(super) struct DecodedPiece {
     buffer: Vec<u8>,
@@ -9,18 +9,18 @@ pub(super) struct DecodedPiece {
 }
 
 impl DecodedPiece {
-    /// The bytes that it holds.
+    /// The decoded bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
 
-    /// Where further bytes go.
+    /// The room for more bytes.
     pub(super) fn room(&mut self) -> &mut [u8] {
         self.buffer.resize(PIECE_LIMIT, 0);
         &mut self.buffer[self.length..]
     }
 
-    /// Takes note of so many bytes that were put into the room.
+    /// Adds bytes that were written to the room.
     pub(super) fn fill(&mut self, bytes: usize) {
         self.length += bytes;
     }
@@ -30,7 +30,7 @@ impl DecodedPiece {
         self.length == PIECE_LIMIT
     }
 
-    /// Forgets what it holds.
+    /// Empties the piece.
     pub(super) fn clear(&mut self) {
         self.length = 0;
     }

@@ -9,8 +9,8 @@ use super::bodies::RequestBodies;
 use super::decoded_piece::DecodedPiece;
 use crate::exchange::{Refusal, Spool, SpoolReservation};
 
-/// A [`Spool`] that is being written: pieces gather in one buffer of `body_buffer` bytes, which goes
-/// to the file when it is full, off the thread that serves the connections: a disk may be slow.
+/// A [`Spool`] that is being written. Pieces are gathered in a buffer of `body_buffer` bytes. A full
+/// buffer is written on another thread, because a disk may be slow.
 pub(super) struct Spooler<'a> {
     bodies: &'a RequestBodies,
     file: Arc<File>,
@@ -19,7 +19,7 @@ pub(super) struct Spooler<'a> {
 }
 
 impl<'a> Spooler<'a> {
-    /// Makes the file in `spool_dir`.
+    /// Creates the file in `spool_dir`.
     pub(super) async fn create(bodies: &'a RequestBodies) -> Result<Spooler<'a>, Refusal> {
         let directory = bodies.settings.spool_dir.clone();
         let file = blocking(move || tempfile::tempfile_in(directory)).await;
@@ -31,7 +31,7 @@ impl<'a> Spooler<'a> {
         })
     }
 
-    /// Appends `data`. Refuses what `spool_limit` or the disk has no room for.
+    /// Appends `data`. Refuses it when `spool_limit` or the disk has no room for it.
     pub(super) async fn write(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
         if !self.reservation.grow(data.len() as u64) {
             return Err(Refusal::SpoolLimit);
@@ -51,7 +51,7 @@ impl<'a> Spooler<'a> {
         Ok(())
     }
 
-    /// Appends pieces as they are, behind what has gathered; they come back.
+    /// Writes the gathered bytes and then these pieces, which it returns for reuse.
     pub(super) async fn write_all(
         &mut self,
         pieces: Vec<DecodedPiece>,
@@ -73,7 +73,7 @@ impl<'a> Spooler<'a> {
         written.await.map_err(|error| refuse(&error, self.bodies))
     }
 
-    /// The body is complete.
+    /// The complete body.
     pub(super) async fn finish(mut self) -> Result<Spool, Refusal> {
         if !self.gathered.is_empty() {
             self.flush().await?;
@@ -81,7 +81,7 @@ impl<'a> Spooler<'a> {
         Ok(Spool::new(self.file, self.reservation))
     }
 
-    /// Writes what has gathered; the buffer comes back for what follows.
+    /// Writes the gathered bytes and keeps the buffer.
     async fn flush(&mut self) -> Result<(), Refusal> {
         let file = Arc::clone(&self.file);
         let mut gathered = mem::take(&mut self.gathered);
@@ -95,7 +95,7 @@ impl<'a> Spooler<'a> {
     }
 }
 
-/// Logs why a body cannot be stored, and says it to the client.
+/// Logs why a body cannot be stored, and returns the refusal.
 fn refuse(error: &io::Error, bodies: &RequestBodies) -> Refusal {
     let directory = bodies.settings.spool_dir.display();
     bodies.log.error(
@@ -122,7 +122,7 @@ async fn blocking<T: Send + 'static>(
 mod tests {
     use std::io::ErrorKind;
 
-    /// procfs has no `O_TMPFILE`, as overlayfs before Linux 6.1: its answer is then that of `O_CREAT`.
+    /// procfs has no `O_TMPFILE`, like overlayfs before Linux 6.1: the error is then that of `O_CREAT`.
     #[test]
     fn a_file_system_without_nameless_files_is_asked_for_one_with_a_name() {
         let error = tempfile::tempfile_in("/proc").expect_err("procfs takes no file");

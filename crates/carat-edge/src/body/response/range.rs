@@ -1,22 +1,22 @@
 use std::ops::Range;
 
-/// Most ranges of one request; a client that asks for more gets the whole.
+/// Most ranges of one request; a client that requests more gets the complete content.
 const RANGES_LIMIT: usize = 32;
 
-/// What a `Range` header asks of a content whose length is known (RFC 9110, 14.1.2 and 14.2).
+/// What a `Range` header requests of a content of known length (RFC 9110, 14.1.2 and 14.2).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestedRanges {
-    /// All of it: the header is malformed, counts in another unit, or asks for too many ranges.
+    /// Everything: the header is malformed, uses another unit, or has too many ranges.
     Whole,
-    /// Nothing that is there.
+    /// Only bytes beyond the end.
     Unsatisfiable,
-    /// These bytes, one range at least: none is empty, and no two touch, so that together they are
-    /// no more than the whole. They are in the order in which they were asked for.
+    /// These bytes, at least one range. No range is empty and no two touch, so together they never
+    /// exceed the content. They are in the order of the request.
     Parts(Vec<Range<u64>>),
 }
 
 impl RequestedRanges {
-    /// Reads the header. Of an empty content there are no ranges: it is answered as a whole.
+    /// Parses the header. An empty content has no ranges: the header is ignored.
     pub(super) fn of(header: &[u8], length: u64) -> RequestedRanges {
         let Some(specs) = specs(header).filter(|_| length > 0) else {
             return RequestedRanges::Whole;
@@ -33,16 +33,16 @@ impl RequestedRanges {
     }
 }
 
-/// One range as it is asked for.
+/// One range of the header.
 #[derive(Clone, Copy)]
 enum RangeSpec {
-    /// From a byte to another, which belongs to it; `u64::MAX` is the last.
+    /// From one byte to another, inclusive; `u64::MAX` is the last.
     Between(u64, u64),
-    /// So many bytes at the end.
+    /// This many bytes at the end.
     Last(u64),
 }
 
-/// The ranges of a header, at least one; `None` when it is to be ignored.
+/// The ranges of a header, at least one; `None` when the header is ignored.
 fn specs(header: &[u8]) -> Option<Vec<RangeSpec>> {
     let (unit, set) = header.split_at_checked(b"bytes=".len())?;
     if !unit.eq_ignore_ascii_case(b"bytes=") {
@@ -76,7 +76,7 @@ impl RangeSpec {
         (first <= last).then_some(RangeSpec::Between(first, last))
     }
 
-    /// The part of a content of this length, unless it is empty.
+    /// The range within a content of this length, unless it is empty.
     fn within(self, length: u64) -> Option<Range<u64>> {
         let range = match self {
             RangeSpec::Between(first, last) => first..last.saturating_add(1).min(length),
@@ -86,7 +86,7 @@ impl RangeSpec {
     }
 }
 
-/// A number of any size: what exceeds a `u64` exceeds every file.
+/// Parses a number of any size: what exceeds a `u64` exceeds every file.
 fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
@@ -98,7 +98,7 @@ fn number(text: &[u8]) -> Option<u64> {
     Some(text.iter().fold(0, append))
 }
 
-/// Adds a range; those that it touches become one with it, in the index of the first of them.
+/// Adds a range and merges it with those that it touches, at the index of the first of them.
 fn add(parts: &mut Vec<Range<u64>>, mut range: Range<u64>) {
     let mut index = parts.len();
     let touches =
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(asked(&header(RANGES_LIMIT + 1)), RequestedRanges::Whole);
     }
 
-    /// Whatever is asked for is inside the content, and no byte of it is sent twice.
+    /// Every range is within the content, and no byte is sent twice.
     fn assert_bounded(header: &[u8], length: u64) {
         let RequestedRanges::Parts(mut parts) = RequestedRanges::of(header, length) else {
             return;

@@ -60,6 +60,15 @@ class DocsLinksTest < Minitest::Test
     assert_empty named.reject { |_, path| File.exist?(File.join(ROOT, path)) }
   end
 
+  # "`crates/a/src/b.rs`: `B::c`, `d`" says that c and d are in that file.
+  def test_every_name_that_the_code_map_mentions_is_in_its_file
+    named = read("docs/code-map.md").scan(/`((?:crates|lib)[^`]+)`: ((?:`[^`]+`(?:, )?)+)/).flat_map do |path, names|
+      names.scan(/(\w+)`/).flatten.map { |name| [path, name] }
+    end
+
+    assert_empty named.reject { |path, name| read(path).match?(/\b#{name}\b/) }
+  end
+
   private
 
   # Each relative link: the page that has it, the path (empty for the page itself), and the anchor or nil.

@@ -20,8 +20,8 @@ module Bench
                                           seconds: (requests / rate) + SPARE_SECONDS)
         end
         sleep(options.settle)
-        { **report.sample, private_mb: sizes.max, readings: sizes.size, replaced: server.log.count(/will be replaced/),
-                           workers: server.workers.size }
+        replaced = server.log.count(/will be replaced/)
+        { **report.sample, private_mb: sizes.max, readings: sizes.size, replaced: replaced, workers: server.workers.size }
       end
     end
 

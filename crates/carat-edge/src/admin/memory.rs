@@ -5,7 +5,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 use super::edge_stats::edge_stats;
-use super::report::{BudgetReport, MeasuredProcess, MemoryReport, Server};
+use super::report::{BudgetReport, MeasuredProcess, MemoryReport, ReportingServer};
 use crate::settings::Settings;
 use crate::supervise::{
     Mailbox, MemoryAllowance, Message, ProcessStats, Role, Rollup, StatsMessage, StatsReport,
@@ -36,7 +36,7 @@ impl MemoryReader {
         // Without a supervisor the server is about to exit.
         let stats = reply.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
         let _permit = self.permit.acquire().await;
-        let server = Server {
+        let server = ReportingServer {
             version: self.settings.version.clone(),
             pid: std::process::id(),
         };
@@ -47,7 +47,7 @@ impl MemoryReader {
 }
 
 /// Reads the memory of the processes. Those that ended meanwhile are omitted.
-fn report(server: Server, stats: StatsReport) -> String {
+fn report(server: ReportingServer, stats: StatsReport) -> String {
     let edge = ProcessStats {
         role: Role::Edge,
         number: None,

@@ -7,7 +7,7 @@ use crate::supervise::{ProcessStats, Role, Rollup};
 
 /// The server that reports.
 #[derive(Debug, Serialize)]
-pub(super) struct Server {
+pub(super) struct ReportingServer {
     pub(super) version: String,
     pub(super) pid: u32,
 }
@@ -24,7 +24,7 @@ pub(super) struct MeasuredProcess {
 #[derive(Debug, Serialize)]
 pub(super) struct MemoryReport {
     #[serde(flatten)]
-    server: Server,
+    server: ReportingServer,
     processes: Vec<Row>,
     totals: Totals,
     fit: Option<Fit>,
@@ -99,7 +99,7 @@ struct Fit {
 
 impl MemoryReport {
     pub(super) fn new(
-        server: Server,
+        server: ReportingServer,
         processes: Vec<MeasuredProcess>,
         budget: Option<BudgetReport>,
     ) -> MemoryReport {
@@ -262,8 +262,8 @@ mod tests {
         ]
     }
 
-    fn server() -> Server {
-        Server {
+    fn server() -> ReportingServer {
+        ReportingServer {
             version: "0.1.0".to_owned(),
             pid: 41,
         }

@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks the server to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum SignalRequest {
     /// SIGTERM, SIGINT.
     Stop,
     /// SIGHUP.
@@ -35,13 +35,13 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(crate) async fn next(&mut self) -> Request {
+    pub(crate) async fn next(&mut self) -> SignalRequest {
         tokio::select! {
-            _ = self.terminate.recv() => Request::Stop,
-            _ = self.interrupt.recv() => Request::Stop,
-            _ = self.hangup.recv() => Request::ReopenLogs,
-            _ = self.user1.recv() => Request::Nothing("USR1"),
-            _ = self.user2.recv() => Request::Nothing("USR2"),
+            _ = self.terminate.recv() => SignalRequest::Stop,
+            _ = self.interrupt.recv() => SignalRequest::Stop,
+            _ = self.hangup.recv() => SignalRequest::ReopenLogs,
+            _ = self.user1.recv() => SignalRequest::Nothing("USR1"),
+            _ = self.user2.recv() => SignalRequest::Nothing("USR2"),
         }
     }
 }

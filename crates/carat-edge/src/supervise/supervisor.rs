@@ -14,7 +14,7 @@ use super::mailbox::{Mailbox, Message};
 use super::memory::Machine;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
-use super::signals::{Request, Signals};
+use super::signals::{SignalRequest, Signals};
 use super::state::State;
 use super::stats_collector::StatsCollector;
 
@@ -127,15 +127,15 @@ impl Supervisor {
         self.handle(lost.into_iter().chain(drained).collect::<VecDeque<_>>())
     }
 
-    async fn obey(&mut self, request: Request) -> Option<Outcome> {
+    async fn obey(&mut self, request: SignalRequest) -> Option<Outcome> {
         match request {
-            Request::Stop => {
+            SignalRequest::Stop => {
                 // Requests that clients sent before the signal are still served: let them be seen.
                 tokio::task::yield_now().await;
                 return self.handle([Event::StopRequested]);
             }
-            Request::ReopenLogs => self.reopen_logs(),
-            Request::Nothing(name) => {
+            SignalRequest::ReopenLogs => self.reopen_logs(),
+            SignalRequest::Nothing(name) => {
                 let message = "signal ignored: TERM stops the server, HUP reopens the log file";
                 self.server.log.warn(message, &[("signal", &name)]);
             }

@@ -21,7 +21,8 @@ module Bench
         end
         sleep(options.settle)
         replaced = server.log.count(/will be replaced/)
-        { **report.sample, private_mb: sizes.max, readings: sizes.size, replaced: replaced, workers: server.workers.size }
+        workers = server.workers.size
+        { **report.sample, private_mb: sizes.max, readings: sizes.size, replaced: replaced, workers: workers }
       end
     end
 

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Writes the Makefile with which `gem install` and script/setup compile Carat; an absolute CARGO_TARGET_DIR is honoured.
+# Writes the Makefile with which `gem install` and script/setup compile Carat into CARGO_TARGET_DIR, if that is set.
 require_relative "makefile"
 require_relative "prerequisites"
 
 missing = Carat::Prerequisites.new.missing
-abort "carat: cannot be compiled, missing: #{missing.join(", ")}" if missing.any?
+abort "carat: cannot compile, missing: #{missing.join(", ")}" if missing.any?
 
 target = ENV.fetch("CARGO_TARGET_DIR", nil)
 target = nil if target&.empty?

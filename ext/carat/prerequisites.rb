@@ -3,7 +3,7 @@
 require "rbconfig"
 
 module Carat
-  # What must be on the machine before Carat can be compiled.
+  # Finds the tools that compiling Carat needs.
   class Prerequisites
     MANIFEST = File.expand_path("../../Cargo.toml", __dir__)
     RUSTUP = "curl https://sh.rustup.rs -sSf | sh"
@@ -12,14 +12,14 @@ module Carat
       /usr/local/llvm*/lib /opt/homebrew/opt/llvm/lib
     ].freeze
 
-    # One thing that is missing, and how to get it.
+    # A missing tool, and how to install it.
     Missing = Struct.new(:what, :remedy) do
       def to_s
         "#{what} (#{remedy})"
       end
     end
 
-    # @return [Array<Missing>] empty when Carat can be compiled
+    # Returns an Array of Missing; empty when Carat can be compiled.
     def missing
       [cargo, libclang, ruby_headers, compiler].compact
     end
@@ -34,7 +34,7 @@ module Carat
       Missing.new("cargo #{oldest_rust} or later#{found}", "Debian 13: apt-get install cargo; elsewhere: #{RUSTUP}")
     end
 
-    # nil when there is none.
+    # Returns the version of cargo, or nil without one.
     def installed_cargo
       `cargo --version`[/\d+\.\d+\.\d+/]
     rescue Errno::ENOENT
@@ -52,7 +52,7 @@ module Carat
       Missing.new("libclang", "Debian: apt-get install libclang-dev")
     end
 
-    # LIBCLANG_PATH may name the library itself.
+    # LIBCLANG_PATH may be the path of the library.
     def libclang?(path)
       File.file?(path) && File.basename(path).start_with?("libclang")
     end

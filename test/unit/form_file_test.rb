@@ -17,7 +17,7 @@ class FormFileTest < Minitest::Test
     FileUtils.rm_r(@directory)
   end
 
-  def test_it_is_a_tempfile_that_reads_and_has_a_size
+  def test_form_file_is_a_tempfile
     file = form_file
 
     assert_kind_of Tempfile, file
@@ -27,7 +27,7 @@ class FormFileTest < Minitest::Test
     assert_equal file.fileno, file.to_io.fileno
   end
 
-  def test_it_has_no_name_until_it_is_asked_for_one
+  def test_form_file_has_no_name_until_it_is_asked_for_one
     file = form_file
     assert_empty [file.inspect, file.to_s, file.size, file.closed?, file.dup].then { names }
 
@@ -37,7 +37,7 @@ class FormFileTest < Minitest::Test
     assert_equal [1, 0o600], [names.size, File.stat(file.path).mode & 0o777]
   end
 
-  def test_the_name_leads_to_the_file_itself
+  def test_name_leads_to_the_file_itself
     file = form_file
     assert_equal CONTENT, File.binread(file.path)
     assert_equal file.stat.ino, File.stat(file).ino
@@ -57,7 +57,7 @@ class FormFileTest < Minitest::Test
     assert_equal [CONTENT, CONTENT, %w[copied moved]], [File.binread(moved), File.binread(copied), names.sort]
   end
 
-  def test_a_closed_file_can_be_opened_again
+  def test_closed_file_can_be_opened_again
     file = form_file
     file.read
     file.close
@@ -68,7 +68,7 @@ class FormFileTest < Minitest::Test
     assert_match(/\(closed\)>\z/, file.tap(&:close).inspect)
   end
 
-  def test_close_for_good_leaves_nothing
+  def test_close_and_unlink_leave_nothing
     [:close!, [:close, true], :unlink, :delete].each do |ending|
       named, unnamed = form_file, form_file
       named.path
@@ -77,7 +77,7 @@ class FormFileTest < Minitest::Test
     end
   end
 
-  def test_an_unlinked_file_can_still_be_read
+  def test_unlinked_file_can_still_be_read
     file = form_file.tap(&:unlink)
     assert_equal [CONTENT, CONTENT.bytesize, "#<Carat::FormFile>"], [file.read, file.size, file.inspect]
     file.unlink
@@ -85,13 +85,13 @@ class FormFileTest < Minitest::Test
     assert_empty names
   end
 
-  def test_a_name_that_somebody_else_has_removed_is_no_error
+  def test_name_that_is_already_removed_is_no_error
     file = form_file
     File.unlink(file.path)
     file.close!
   end
 
-  def test_a_file_that_was_made_with_a_name_is_copied
+  def test_file_that_was_created_with_a_name_is_copied
     file = form_file(source: File.open(File.join(@directory, "source"), "w+b").tap { |io| File.unlink(io) })
     assert_equal "caf", file.read(3)
     assert_equal CONTENT, File.binread(file.path)
@@ -99,19 +99,19 @@ class FormFileTest < Minitest::Test
     assert_equal file.stat.ino, File.stat(file.path).ino
   end
 
-  def test_names_keep_the_extension_and_nothing_else_of_what_the_client_says
+  def test_names_keep_only_the_extension_of_the_client
     { "a" => "", "../../b.tar.gz" => ".gz", "d.#{"x" * 200}" => ".#{"x" * 128}" }
       .each { |given, extension| assert_equal extension, File.extname(form_file(filename: given).path), given }
   end
 
-  def test_a_missing_directory_is_an_error
+  def test_missing_directory_is_an_error
     file = form_file
     FileUtils.rm_r(@directory)
     assert_raises(Errno::ENOENT) { file.path }
     Dir.mkdir(@directory)
   end
 
-  def test_the_name_goes_with_the_object_and_not_with_a_fork_of_it
+  def test_finalizer_removes_the_name_but_not_in_a_fork
     finished = <<~RUBY
       require "carat/native"
       require "carat/form_file"

@@ -27,7 +27,7 @@ class NativePathTest < Minitest::Test
     assert_equal path("ext/carat/malloc.so"), Carat::NativePath.malloc
   end
 
-  def test_one_part_alone_is_not_enough
+  def test_single_part_is_not_enough
     write("ext/carat/carat-edge", "")
     $LOAD_PATH << path("ext")
 
@@ -36,7 +36,7 @@ class NativePathTest < Minitest::Test
     assert_nil Carat::NativePath.malloc
   end
 
-  def test_a_checkout_keeps_the_parts_apart_for_each_ruby
+  def test_checkout_keeps_the_parts_apart_for_each_ruby
     assert_equal "#{RbConfig::CONFIG["ruby_version"]}-#{RbConfig::CONFIG["arch"]}", Carat::NativePath::ABI
     assert_equal File.join(Carat::NativePath::ROOT, "build", Carat::NativePath::ABI), Carat::NativePath::BUILD
   end

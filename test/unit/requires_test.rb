@@ -48,7 +48,7 @@ class RequiresTest < Minitest::Test
     assert_empty constants.paths.reject { |path| path == COMPILED || constants.defined_in?(path) }
   end
 
-  def test_users_see_what_is_for_them
+  def test_users_see_only_the_public_constants
     assert_equal PUBLIC.join(" "), run_ruby(SURFACE)
   end
 

@@ -14,7 +14,7 @@ class StreamInputTest < Support::NativeTest
     super
   end
 
-  def test_it_reads_as_an_io_does_wherever_the_pieces_were_cut
+  def test_reads_do_not_depend_on_the_size_of_the_pieces
     ways = [*1..(BODY.bytesize + 1)].map { |length| ->(io) { Array.new(BODY.bytesize + 1) { io.read(length) } } }
     ways << ->(io) { [io.read, io.read, io.read(1), io.read(0)] } << ->(io) { [io.read(nil), io.gets, io.eof?] }
     ways << ->(io) { io.each.to_a } << ->(io) { [io.gets, io.read(2), io.gets, io.read] }
@@ -30,7 +30,7 @@ class StreamInputTest < Support::NativeTest
   end
 
   # Itsi appends and returns an empty String; Puma 6.1 counted the characters of a UTF-8 buffer.
-  def test_a_buffer_is_replaced_and_becomes_binary_whatever_it_was
+  def test_buffer_is_replaced_and_becomes_binary_whatever_it_was
     ["", "\u20ac was here", "x" * 100_000].product(ENCODINGS, [4, 100, nil]) do |content, encoding, length|
       input = input_of("\u20ac", "uro")
       buffer = content.dup.force_encoding(encoding)
@@ -39,7 +39,7 @@ class StreamInputTest < Support::NativeTest
     end
   end
 
-  def test_a_buffer_is_emptied_at_the_end
+  def test_buffer_is_emptied_at_the_end
     input = input_of("x")
     input.read
     buffer = +"was here"
@@ -49,13 +49,13 @@ class StreamInputTest < Support::NativeTest
     assert_empty buffer
   end
 
-  def test_a_buffer_that_cannot_be_written_loses_nothing
+  def test_buffer_that_cannot_be_written_loses_nothing
     input = input_of("abc")
     assert_raises(FrozenError) { input.read(2, "frozen") }
     assert_equal "abc", input.read
   end
 
-  def test_a_shared_buffer_changes_alone
+  def test_shared_buffer_changes_alone
     whole = "0123456789" * 100
     buffer = whole.byteslice(100, 500)
     input_of("abc").read(3, buffer)
@@ -71,7 +71,7 @@ class StreamInputTest < Support::NativeTest
     assert_operator GC.stat(:total_allocated_objects) - before, :<, 2, "one is the test's own"
   end
 
-  def test_a_negative_length_is_refused_as_by_an_io
+  def test_negative_length_is_refused_as_by_an_io
     assert_raises(ArgumentError) { input_of("a").read(-1) }
     assert_raises(ArgumentError) { input_of("a").readpartial(-1) }
   end
@@ -95,7 +95,7 @@ class StreamInputTest < Support::NativeTest
     assert_equal "", input.readpartial(0)
   end
 
-  def test_nothing_is_asked_for_before_the_first_read_and_then_no_more_than_is_read
+  def test_windows_are_granted_only_as_the_application_reads
     lane, input = open
     assert lane.silent?(0.05)
     reader = Thread.new { input.read(WINDOW / 2) }
@@ -107,7 +107,7 @@ class StreamInputTest < Support::NativeTest
     assert_equal [1, WINDOW / 2], lane.expect(:window).unpack("L<L<")
   end
 
-  def test_a_body_that_breaks_off_raises_after_what_came_and_each_time_again
+  def test_aborted_body_raises_after_its_data_on_every_read
     input = input_of("abc\nd", ending: :abort)
     assert_equal "abc\n", input.gets
     2.times { assert_raises(Carat::IncompleteBody) { input.gets } }
@@ -118,12 +118,12 @@ class StreamInputTest < Support::NativeTest
     assert_operator Carat::IncompleteBody, :<, EOFError
   end
 
-  def test_a_read_that_does_not_get_all_it_wants_raises
+  def test_read_of_an_aborted_body_raises
     assert_raises(Carat::IncompleteBody) { input_of("abc", ending: :abort).read(4) }
     assert_equal "abc", input_of("abc", ending: :abort).read(3)
   end
 
-  def test_an_edge_that_is_gone_breaks_the_body_off
+  def test_edge_that_is_gone_aborts_the_body
     lane, input = open
     reader = Thread.new { input.read(5) }
     reader.report_on_exception = false
@@ -133,7 +133,7 @@ class StreamInputTest < Support::NativeTest
     assert_raises(Carat::IncompleteBody) { reader.value }
   end
 
-  def test_it_ends_with_its_request
+  def test_input_ends_with_its_request
     lane, input = open
     lane.slot.respond(200, {}, [])
     assert_raises(IOError) { input.read(1) }
@@ -142,7 +142,7 @@ class StreamInputTest < Support::NativeTest
     assert_match(/the request is over/, assert_raises(IOError) { input.read }.message)
   end
 
-  def test_it_is_readable_while_its_answer_is_streamed_and_no_longer
+  def test_input_is_readable_until_the_response_is_complete
     lane, input = open
     lane.slot.open_stream(200, {})
     reader = Thread.new { input.read(3) }
@@ -153,7 +153,7 @@ class StreamInputTest < Support::NativeTest
     assert_raises(IOError) { input.read(1) }
   end
 
-  def test_a_closed_one_is_not_read
+  def test_closed_one_is_not_read
     input = input_of("abc")
     refute_predicate input, :closed?
     input.close
@@ -161,7 +161,7 @@ class StreamInputTest < Support::NativeTest
     %i[read gets eof?].each { |way| assert_raises(IOError) { input.public_send(way) } }
   end
 
-  def test_requests_that_come_meanwhile_are_served_afterwards_with_their_bodies
+  def test_requests_during_a_body_are_served_afterwards
     lane, input = open
     reader = Thread.new { input.read }
     lane.expect(:window)
@@ -177,7 +177,7 @@ class StreamInputTest < Support::NativeTest
     assert_equal [["/file", "in a file"], %w[/inline inline]], seen
   end
 
-  def test_what_comes_of_a_body_after_its_answer_is_dropped
+  def test_rest_of_a_body_after_its_response_is_dropped
     lane, input = open
     reader = Thread.new { input.read(1) }
     lane.expect(:window)
@@ -189,7 +189,7 @@ class StreamInputTest < Support::NativeTest
     assert_equal "/next", lane.slot.take["PATH_INFO"]
   end
 
-  def test_an_edge_that_sends_what_it_may_not_is_not_understood
+  def test_frames_against_the_protocol_are_an_error
     lane, input = open
     lane.slot.open_stream(200, {})
     asking = Thread.new { input.eof? }
@@ -204,7 +204,7 @@ class StreamInputTest < Support::NativeTest
     assert_match(/too much ahead/, assert_raises(Carat::Native::LinkError, &send_quarter).message)
   end
 
-  def test_one_thread_may_read_the_body_while_another_writes_the_answer
+  def test_one_thread_may_read_while_another_writes_the_response
     lane, input = open
     lane.slot.open_stream(200, {})
     writer = Thread.new { 8.times { lane.slot.write("y" * WINDOW) } }
@@ -215,7 +215,7 @@ class StreamInputTest < Support::NativeTest
     writer.join
   end
 
-  def test_the_length_is_told_when_it_is_known
+  def test_declared_length_is_in_the_environment
     lengths = [5, nil].map do |length|
       lane = harness
       lane.request(method: "POST", body: { stream: length })
@@ -224,7 +224,7 @@ class StreamInputTest < Support::NativeTest
     assert_equal ["5", nil], lengths
   end
 
-  def test_it_cannot_be_rewound_and_does_not_say_so
+  def test_input_has_no_rewind
     refute_respond_to input_of("abc"), :rewind
   end
 

@@ -5,7 +5,7 @@ require "carat/cli/bytes"
 
 module Carat
   class BytesTest < Minitest::Test
-    def test_amounts_have_the_unit_that_keeps_them_short
+    def test_amounts_have_the_largest_fitting_unit
       words = [0, 1023, 1536, 256 << 20, 3 << 40, 5000 << 40].map { |number| CLI::Bytes.words(number) }
 
       assert_equal ["0 B", "1023 B", "1.5 KiB", "256 MiB", "3 TiB", "5000 TiB"], words

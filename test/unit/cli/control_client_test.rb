@@ -10,14 +10,14 @@ module Carat
 
     OK = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n"
 
-    def test_the_body_of_the_answer_is_returned
+    def test_body_of_the_response_is_returned
       request = answering("#{OK}{}\n") { assert_equal "{}\n", get }
 
       assert_equal "GET /memory HTTP/1.1\r\n", request.lines.first
       assert_includes request, "\r\nConnection: close\r\n"
     end
 
-    def test_an_answer_may_come_in_pieces
+    def test_response_may_arrive_in_pieces
       answering("#{OK}{", "}\n") { assert_equal "{}\n", get }
     end
 
@@ -28,14 +28,14 @@ module Carat
       answering("") { assert_refused "carat: #{socket}: it does not respond" }
     end
 
-    def test_a_server_that_is_gone_is_one_line
+    def test_missing_server_is_one_line
       assert_refused "carat: #{socket}: no server listens there"
       UNIXServer.new(socket).close
 
       assert_refused "carat: #{socket}: no server listens there"
     end
 
-    def test_a_server_that_says_nothing_is_not_waited_for_long
+    def test_silent_server_runs_into_the_deadline
       server = UNIXServer.new(socket)
 
       assert_refused "carat: #{socket}: no response within 0.01 s", deadline: 0.01
@@ -43,7 +43,7 @@ module Carat
       server.close
     end
 
-    def test_a_server_that_sends_without_end_is_not_read_to_the_end
+    def test_endless_response_is_cut_at_the_limit
       server = UNIXServer.new(socket)
       flood = Thread.new { send_without_end(server.accept) }
 
@@ -53,7 +53,7 @@ module Carat
       server.close
     end
 
-    def test_the_server_of_another_user_is_refused
+    def test_server_of_another_user_is_refused
       skip "takes root, to be two other users" unless Process.euid.zero?
       File.chmod(0o777, File.dirname(socket))
       server = as_user(65_533) { UNIXServer.new(socket).tap { File.chmod(0o666, socket) } }
@@ -65,7 +65,7 @@ module Carat
       server&.close
     end
 
-    def test_a_path_that_is_too_long_is_one_line
+    def test_path_that_is_too_long_is_one_line
       error = assert_raises(CLI::ControlError) { CLI::ControlClient.new("/#{"x" * 200}").get("/memory") }
 
       assert_equal 1, error.message.lines.size

@@ -13,14 +13,14 @@ module Carat
       super
     end
 
-    def test_the_only_server_is_found
+    def test_only_server_is_found
       listen(42)
 
       assert_equal path("carat-42.sock"), sockets.only
       assert_equal path("carat-42.sock"), sockets.of(42)
     end
 
-    def test_servers_that_are_gone_and_other_files_do_not_count
+    def test_dead_servers_and_other_files_do_not_count
       listen(42)
       listen(43).close
       write("carat-44.sock", "")
@@ -29,7 +29,7 @@ module Carat
       assert_equal({ 42 => path("carat-42.sock") }, sockets.running)
     end
 
-    def test_one_of_several_has_to_be_chosen
+    def test_several_servers_require_a_choice
       [43, 42].each { |pid| listen(pid) }
 
       assert_refused("carat: several servers are running; choose one with --pid: 42, 43") { sockets.only }
@@ -43,7 +43,7 @@ module Carat
                      "name the socket with --control-socket") { sockets.only }
     end
 
-    def test_the_sockets_of_other_users_count_for_root_alone
+    def test_sockets_of_other_users_count_for_root_alone
       listen(42)
       stranger = File.stat("carat-42.sock").uid + 1
 
@@ -51,7 +51,7 @@ module Carat
       refute_empty CLI::ControlSockets.new(@workplace, uid: 0).running
     end
 
-    def test_a_directory_that_is_gone_is_one_line
+    def test_directory_that_is_gone_is_one_line
       assert_refused(%r{\Acarat: /nowhere: No such file[^\n]*\z}) { CLI::ControlSockets.new("/nowhere").only }
     end
 

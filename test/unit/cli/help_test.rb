@@ -37,11 +37,11 @@ module Carat
       end
     end
 
-    def test_the_help_of_a_subcommand_is_the_same_in_both_spellings
+    def test_help_of_a_subcommand_is_the_same_in_both_spellings
       CLI::Subcommands::NAMES.each { |name| assert_equal help(name), run_cli(name, "--help").first }
     end
 
-    def test_a_mistyped_subcommand_gets_a_hint
+    def test_mistyped_subcommand_gets_a_hint
       assert_equal ["", "chek: no such subcommand; did you mean check?\n", 78], run_cli("help", "chek")
       assert_equal ["", "check: one subcommand is enough\n", 78], run_cli("help", "memory", "check")
     end

@@ -5,13 +5,13 @@ require "carat/cli/machine_limits"
 
 module Carat
   class MachineLimitsTest < Minitest::Test
-    def test_the_edge_says_how_much_memory_the_machine_has
+    def test_edge_says_how_much_memory_the_machine_has
       kib = File.read("/proc/meminfo")[/^MemTotal:\s+(\d+)/, 1].to_i
 
       assert_equal kib * 1024, limits.machine_memory
     end
 
-    def test_a_container_has_a_limit_or_none
+    def test_container_has_a_limit_or_none
       limit = limits.container_memory
 
       assert limit.nil? || limit.positive?

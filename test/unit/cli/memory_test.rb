@@ -10,7 +10,7 @@ module Carat
   class MemoryTest < Minitest::Test
     include Support::Workplace
 
-    def test_the_help_explains_each_column_and_each_flag
+    def test_help_explains_each_column_and_each_flag
       text = run_cli("--help").last
 
       CLI::Memory::Table::COLUMNS.each_key { |column| assert_match(/^#{column} +\S.*\S/, text) }
@@ -28,7 +28,7 @@ module Carat
                        "name the socket with --control-socket\n"], run_cli("--pid", "42", "--spool-dir", @workplace)
     end
 
-    def test_the_configuration_may_name_the_socket
+    def test_configuration_may_name_the_socket
       write("carat.rb", "control_socket \"here.sock\"\n")
 
       assert_equal [1, "carat: #{path("here.sock")}: no server listens there\n"], run_cli

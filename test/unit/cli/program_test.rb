@@ -32,7 +32,7 @@ module Carat
       end
     end
 
-    def test_the_server_is_launched_with_the_configuration_and_the_words
+    def test_launcher_receives_the_configuration_and_its_words
       launcher = LauncherDouble.new
 
       assert_equal 0, run_cli("-w2", launcher:)
@@ -40,14 +40,14 @@ module Carat
       assert_equal ["workers=2"], launcher.words
     end
 
-    def test_a_launch_that_fails_is_one_line_and_status_1
+    def test_failed_launch_prints_one_line_and_exits_with_1
       assert_equal 1, run_cli(launcher: LauncherDouble.new(Launch::LaunchError.new("carat: not built")))
       assert_equal "carat: not built\n", @err.string
     end
 
     WORKERS = 'a number of workers up to 10000, such as 2, 1..8 or "auto"'
 
-    def test_a_bad_flag_variable_or_file_is_one_line_and_status_78
+    def test_wrong_setting_prints_one_line_and_exits_with_78
       write("bad.rb", "\n\n\nworkers 'many'\n")
       write("broken.rb", "workers (\n")
 
@@ -60,7 +60,7 @@ module Carat
       assert_equal [78, 1], [status, text.lines.size]
     end
 
-    def test_check_says_in_one_line_what_would_run
+    def test_check_summarizes_the_configuration_in_one_line
       assert_equal 0, run_cli("check", "-w2", "-b", "tcp://127.0.0.1:0")
       assert_equal "carat: the configuration is valid: #{path("config.ru")}, workers 2, threads 3, tcp://127.0.0.1:0\n",
                    @out.string
@@ -68,7 +68,7 @@ module Carat
       assert_includes @out.string, "workers 1, fibers 256, tcp"
     end
 
-    def test_the_argument_is_the_rackup_file
+    def test_argument_is_the_rackup_file
       write("other.ru", "")
 
       [%w[other.ru -w2], %w[-- other.ru], %w[serve other.ru]].each do |words|
@@ -79,18 +79,18 @@ module Carat
       end
     end
 
-    def test_an_argument_that_is_no_file_is_refused
+    def test_argument_that_is_no_file_is_refused
       assert_equal [78, "carat: there is no file #{path("b.ru")}; " \
                         "start carat beside it, or name one: carat path/to/config.ru\n"], outcome("b.ru")
       assert_equal [78, "b.ru: one rackup file is enough\n"], outcome("config.ru", "b.ru")
     end
 
-    def test_a_mistyped_subcommand_gets_a_hint
+    def test_mistyped_subcommand_gets_a_hint
       assert_equal [78, "chekc: no such subcommand or file; did you mean check?\n"], outcome("chekc")
       assert_equal [78, "memroy: no such subcommand or file; did you mean memory?\n"], outcome("memroy", "-w2")
     end
 
-    def test_check_finds_what_is_wrong
+    def test_check_rejects_a_wrong_value
       assert_equal [78, "--bind: \"9292\" is not an address; write #{Config::Type::Address::FORMS}\n"],
                    outcome("check", "-b", "9292")
     end
@@ -100,7 +100,7 @@ module Carat
       assert_equal 1 + CLI::Doctor::Examination::CHECKS.size, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size
     end
 
-    def test_doctor_fails_when_there_is_a_problem_and_when_the_configuration_is_wrong
+    def test_doctor_fails_on_a_problem_and_on_a_wrong_configuration
       assert_equal 1, run_cli("doctor", "--spool-dir", "/proc/self/task")
       assert_match(/^problem  spool_dir: no file can be created/, @out.string)
       assert_equal [78, "--workers: needs a value\n"], outcome("doctor", "--workers")
@@ -115,7 +115,7 @@ module Carat
       assert_equal "carat #{VERSION}\n", @out.string
     end
 
-    def test_the_command_exits_with_the_status
+    def test_command_exits_with_the_status
       assert_equal ["carat #{VERSION}\n", "", 0], command("--version")
       File.delete("config.ru")
       problem = "rackup: there is no file #{path("config.ru")}; start carat beside it, or name one: " \

@@ -25,7 +25,7 @@ module Carat
       assert_equal CLI::Subcommands::NAMES.sort, files.map { |file| File.basename(file, ".rb") }.sort
     end
 
-    def test_a_word_chooses_the_subcommand
+    def test_word_chooses_the_subcommand
       assert_equal ["check", %w[-w2 config.ru]], split("check", "-w2", "config.ru")
       assert_equal ["memory", %w[--json]], split("memory", "--json")
     end

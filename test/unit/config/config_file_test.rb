@@ -9,7 +9,7 @@ module Carat
   class ConfigFileTest < Minitest::Test
     include Support::Workplace
 
-    def test_the_file_is_looked_for_in_two_places
+    def test_config_file_has_two_default_places
       assert_nil Config::ConfigFile.find
       write("config/carat.rb", "")
       assert_equal path("config/carat.rb"), Config::ConfigFile.find
@@ -17,7 +17,7 @@ module Carat
       assert_equal path("carat.rb"), Config::ConfigFile.find
     end
 
-    def test_the_file_sees_its_own_path_and_nothing_of_ours
+    def test_config_file_sees_its_path_and_no_variable_of_carat
       write("sizes.rb", "WORKERS = 3\n")
       write("carat.rb", <<~RUBY)
         require_relative "sizes"
@@ -30,7 +30,7 @@ module Carat
       assert_equal 3..3, run_file.fetch(:workers)
     end
 
-    def test_text_is_utf8_whatever_the_locale_says
+    def test_config_file_is_utf8_in_every_locale
       encoding = Encoding.default_external
       silently { Encoding.default_external = Encoding::US_ASCII }
       write("carat.rb", "# é\nenvironment \"é\"\n")
@@ -46,19 +46,19 @@ module Carat
       assert_match(/\Acarat\.rb:\d: syntax error.*unexpected.*\z/, assert_refused)
     end
 
-    def test_what_the_file_raises_names_the_line
+    def test_error_in_the_file_names_the_line
       write("carat.rb", "workers 2\nInteger('x')\n")
 
       assert_equal 'carat.rb:2: ArgumentError: invalid value for Integer(): "x"', assert_refused
     end
 
-    def test_what_the_file_cannot_load_names_the_line
+    def test_failed_require_in_the_file_names_the_line
       write("carat.rb", "\nrequire 'no/such/library'\n")
 
       assert_equal "carat.rb:2: LoadError: cannot load such file -- no/such/library", assert_refused
     end
 
-    def test_the_cause_is_kept
+    def test_cause_is_kept
       write("carat.rb", "raise IOError, %(several\\nlines)\n")
       error = assert_raises(Config::ConfigError) { run_file }
 
@@ -66,7 +66,7 @@ module Carat
       assert_instance_of IOError, error.cause
     end
 
-    def test_a_file_elsewhere_is_named_by_its_whole_path
+    def test_file_outside_the_directory_has_an_absolute_path
       write("below/carat.rb", "threads 0\n")
       Dir.chdir("config.d".tap { |name| Dir.mkdir(name) }) do
         assert_equal "#{path("below/carat.rb")}:1: threads: 0 is not a whole number from 1 to 100",

@@ -10,7 +10,7 @@ module Carat
   class ConfigurationTest < Minitest::Test
     include Support::Workplace
 
-    def test_defaults_are_those_of_the_table
+    def test_defaults_come_from_the_table
       settings = configure
 
       assert_equal [1..1, 3, "development", ["tcp://0.0.0.0:9292"], path("config.ru"), nil, 65_536, 15.0],
@@ -18,21 +18,21 @@ module Carat
       assert_nil settings.config_path
     end
 
-    def test_flags_win_over_the_file_the_file_over_variables
+    def test_flags_win_over_the_file_and_the_file_over_variables
       write("carat.rb", "workers 2\nthreads 2\n")
       settings = configure("-w3", env: { "WEB_CONCURRENCY" => "9", "CARAT_THREADS" => "9", "CARAT_QUEUE_LIMIT" => "9" })
 
       assert_equal [3..3, 2, 9], values(settings, :workers, :threads, :queue_limit)
     end
 
-    def test_the_strongest_source_replaces_a_list
+    def test_strongest_source_replaces_a_list
       write("carat.rb", "bind 'fd://3'\n")
 
       assert_equal ["fd://3"], configure(env: { "PORT" => "1" })[:bind]
       assert_equal ["fd://4"], configure("-b", "fd://4")[:bind]
     end
 
-    def test_a_file_that_is_named_replaces_the_usual_ones
+    def test_named_config_file_replaces_the_default_ones
       write("carat.rb", "workers 2\n")
       write("other.rb", "workers 4\n")
 
@@ -41,17 +41,17 @@ module Carat
       assert_equal path("carat.rb"), configure.config_path
     end
 
-    def test_nil_in_the_file_replaces_a_variable
+    def test_nil_in_the_file_overrides_a_variable
       write("carat.rb", "log nil\n")
 
       assert_nil configure(env: { "CARAT_LOG" => "carat.log" })[:log]
     end
 
-    def test_variables_that_are_overruled_are_not_read
+    def test_overridden_variables_are_not_parsed
       assert_equal 2..2, configure("-w2", env: { "WEB_CONCURRENCY" => "many" })[:workers]
     end
 
-    def test_the_file_sees_the_environment_in_rack_env
+    def test_config_file_sees_the_environment_in_rack_env
       write("carat.rb", "workers ENV['RACK_ENV'] == 'test' ? 4 : 1\n")
       rack_env = ENV.fetch("RACK_ENV", nil)
 
@@ -61,7 +61,7 @@ module Carat
       ENV.delete("RAILS_ENV")
     end
 
-    def test_an_environment_chosen_for_carat_holds_for_rails_too
+    def test_environment_chosen_for_carat_applies_to_rails
       [["-e", "staging"], [{ "CARAT_ENVIRONMENT" => "staging" }]].each do |words|
         env = { "RACK_ENV" => "test", "RAILS_ENV" => "test" }.merge(words.grep(Hash).first.to_h)
         configure(*words.grep(String), env:)
@@ -70,14 +70,14 @@ module Carat
       end
     end
 
-    def test_an_environment_chosen_in_the_file_holds_for_rails_too
+    def test_environment_chosen_in_the_file_applies_to_rails
       write("carat.rb", "environment 'staging'\n")
       configure(env: env = {})
 
       assert_equal %w[staging staging], env.values_at("RACK_ENV", "RAILS_ENV")
     end
 
-    def test_rails_keeps_an_environment_of_its_own
+    def test_rails_keeps_its_own_environment
       configure(env: env = { "RACK_ENV" => "deployment", "RAILS_ENV" => "production" })
       assert_equal %w[deployment production], env.values_at("RACK_ENV", "RAILS_ENV")
 
@@ -99,7 +99,7 @@ module Carat
       assert_equal "carat.rb:1: workers: is too late: the configuration has been read", error.message
     end
 
-    def test_the_edge_gets_resolved_values
+    def test_edge_gets_resolved_values
       text = JSON.generate(configure("--max-body=1MB", "--queue-timeout=500ms", "--log=x.log", "--access-log").for_edge)
       values = JSON.parse(text).values_at("max_body", "queue_timeout", "idle_timeout", "log", "access_log", "ready_fd")
 
@@ -116,7 +116,7 @@ module Carat
       assert_refused "CARAT_CONFIG: there is no file #{path("no.rb")}", env: { "CARAT_CONFIG" => "no.rb" }
     end
 
-    def test_an_option_that_does_not_exist_raises_key_error
+    def test_option_that_does_not_exist_raises_key_error
       assert_raises(KeyError) { configure[:wokers] }
     end
 

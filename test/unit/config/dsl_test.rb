@@ -22,7 +22,7 @@ module Carat
       assert_equal %w[tcp://x:1 fd://3 fd://4 tcp://x:2], settings.fetch(:bind)
     end
 
-    def test_paths_start_at_the_working_directory
+    def test_paths_are_relative_to_the_working_directory
       write("config/carat.rb", %(rackup "config.ru"\nlog "carat.log"\nspool_dir "."))
       settings = run_file(path("config/carat.rb"))
 
@@ -45,7 +45,7 @@ module Carat
       assert_refused "carat.rb:1: bind: no address is given; write #{Config::Type::Address::FORMS}", "bind"
     end
 
-    def test_the_line_is_that_of_the_call_inside_a_block
+    def test_error_in_a_block_names_the_line_of_the_call
       assert_refused "carat.rb:2: threads: 0 is not a whole number from 1 to 100", "[0].each do |n|\n  threads n\nend"
     end
 
@@ -65,7 +65,7 @@ module Carat
       assert_refused "carat.rb:1: preload_app!: no such option", "preload_app!"
     end
 
-    def test_the_config_file_cannot_name_another
+    def test_config_file_cannot_name_another
       assert_refused "carat.rb:1: ready_fd: no such option", "ready_fd 3"
     end
 

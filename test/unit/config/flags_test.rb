@@ -46,7 +46,7 @@ module Carat
       assert_equal 2..2, flags.settings.fetch(:workers)
     end
 
-    def test_the_command_line_stays_as_it_is
+    def test_command_line_stays_as_it_is
       words = %w[-w 2].freeze
 
       assert_equal 2..2, read(*words).fetch(:workers)

@@ -5,7 +5,7 @@ require "carat/config/option"
 
 module Carat
   class OptionTest < Minitest::Test
-    def test_the_flag_and_the_variable_come_from_the_name
+    def test_flag_and_the_variable_come_from_the_name
       option = Config::Option.new(name: :max_body, type: :bytes, default: 1024)
 
       assert_equal "--max-body", option.flag
@@ -13,12 +13,12 @@ module Carat
       assert_equal "1 KiB", option.default_words
     end
 
-    def test_nil_stands_for_itself_only_where_it_is_the_default
+    def test_nil_is_valid_only_as_the_default
       assert_nil Config::Option.new(name: :log, type: :log).parse(nil)
       assert_raises(Config::InvalidValue) { Config::Option.new(name: :workers, type: :integer, default: 1).parse(nil) }
     end
 
-    def test_the_remedy_follows_the_problem
+    def test_remedy_follows_the_reason
       option = Config::Option.new(name: :n, type: :integer, within: 1.., default: 1, remedy: "take more")
       error = assert_raises(Config::InvalidValue) { option.parse(0) }
 

@@ -7,13 +7,13 @@ module Carat
   class OptionsTest < Minitest::Test
     ROOT = File.expand_path("../../..", __dir__)
 
-    def test_the_page_of_options_is_the_one_that_the_table_makes
+    def test_page_of_options_matches_the_table
       page = File.read(File.join(ROOT, "docs/options.md"))
 
       assert_equal Config::Options.to_markdown, page, "run: rake docs"
     end
 
-    def test_the_edge_reads_exactly_the_options_that_the_table_marks
+    def test_settings_of_the_edge_match_the_table
       settings = File.read(File.join(ROOT, "crates/carat-edge/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
       fields = settings.scan(/^ +pub\S* (\w+):/).flatten.map(&:to_sym)
 
@@ -43,17 +43,17 @@ module Carat
       end
     end
 
-    def test_variables_of_our_own_are_stronger_than_common_ones
+    def test_variables_of_carat_win_over_common_ones
       assert_equal %w[CARAT_WORKERS WEB_CONCURRENCY], Config::Options.fetch(:workers).variables
       assert_equal %w[CARAT_ENVIRONMENT RACK_ENV RAILS_ENV], Config::Options.fetch(:environment).variables
     end
 
-    def test_the_config_file_and_the_ready_descriptor_are_not_for_the_config_file
+    def test_config_and_ready_fd_cannot_be_set_in_the_config_file
       assert_equal %i[config ready_fd], (Config::Options.to_a - Config::Options.from(:file)).map(&:name)
       assert_empty Config::Options.fetch(:ready_fd).variables
     end
 
-    def test_an_option_that_does_not_exist_raises_key_error
+    def test_option_that_does_not_exist_raises_key_error
       assert_raises(KeyError) { Config::Options.fetch(:wokers) }
     end
   end

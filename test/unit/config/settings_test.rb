@@ -16,7 +16,7 @@ module Carat
       assert_equal 2, @settings.fetch(:threads)
     end
 
-    def test_lists_grow
+    def test_values_of_a_list_add_up
       2.times { |n| @settings.set(Config::Options.fetch(:bind), "tcp://x:#{n}", "here") }
 
       assert_equal %w[tcp://x:0 tcp://x:1], @settings.fetch(:bind)
@@ -28,7 +28,7 @@ module Carat
       assert_equal "here: 0 is not a whole number from 1 to 100", error.message
     end
 
-    def test_frozen_settings_refuse_more
+    def test_frozen_settings_reject_values
       @settings.freeze
       error = assert_raises(Config::ConfigError) { @settings.set(Config::Options.fetch(:threads), 1, "here") }
 

@@ -5,11 +5,11 @@ require "carat/config/spelling"
 
 module Carat
   class SpellingTest < Minitest::Test
-    def test_a_near_word_is_suggested
+    def test_similar_word_is_suggested
       assert_equal "; did you mean workers?", Config::Spelling.hint(:wokers, %i[threads workers])
     end
 
-    def test_nothing_is_said_when_no_word_is_near
+    def test_no_word_is_suggested_when_none_is_similar
       assert_equal "", Config::Spelling.hint(:quantum, %i[threads workers])
     end
   end

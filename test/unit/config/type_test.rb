@@ -9,7 +9,7 @@ module Carat
   class TypeTest < Minitest::Test
     include Support::Workplace
 
-    def test_whole_numbers_come_as_integers_or_digits
+    def test_whole_numbers_are_integers_or_digits
       assert_equal([1, 100], ["1", 100].map { |value| integer(1..100).parse(value) })
     end
 
@@ -20,7 +20,7 @@ module Carat
       ["2.5", 2.0, nil, "0x10", "", [3]].each { |value| assert_refuses integer(1..), value }
     end
 
-    def test_workers_come_as_a_number_a_range_or_auto
+    def test_workers_are_a_number_a_range_or_auto
       type = Config::Type::WorkerCount.new
       values = [2, "2", 1..8, "1..8", "auto", :auto]
 
@@ -31,7 +31,7 @@ module Carat
       end
     end
 
-    def test_memory_comes_as_a_share_or_in_bytes
+    def test_memory_is_a_share_or_bytes
       type = Config::Type.build(:memory, (1024**2)..)
       values = ["80%", "12.5 %", "512MB", 1_048_576]
 
@@ -40,7 +40,7 @@ module Carat
       ["0%", "%", "some", 0, 512, "80", "99999999999GB", nil].each { |value| assert_refuses type, value }
     end
 
-    def test_reforks_come_as_a_word_or_as_numbers_of_requests
+    def test_refork_rule_is_a_word_or_numbers_of_requests
       type = Config::Type::ReforkRule.new
       values = [:auto, false, "1000,10000", { after: [1000, 10_000] }, { after: 5 }, 5]
 
@@ -48,7 +48,7 @@ module Carat
       [true, "never", [], [0], [10**20], { after: [] }, { before: 1 }, nil].each { |value| assert_refuses type, value }
     end
 
-    def test_the_policy_of_the_collector_comes_as_a_word_or_as_figures
+    def test_gc_policy_is_a_word_or_a_hash_of_numbers
       type = Config::Type::GcPolicy.new
       figures = { heap_growth_factor: 1.1, "RUBY_GC_MALLOC_LIMIT" => 1000 }
 
@@ -70,7 +70,7 @@ module Carat
       assert_equal [10, 10, 65_536, 65_536, 65_536, 1_572_864, 1_073_741_824, 1], sizes
     end
 
-    def test_bytes_of_another_kind_are_refused
+    def test_other_forms_of_bytes_are_rejected
       assert_refused '"big" is not a number of bytes from 1 to 1024 TiB, such as 65536, "64KB" or "1GB"', bytes, "big"
       [0, -1, 1.5, "1XB", "KB", "", "1025TB", nil].each { |value| assert_refuses bytes, value }
       assert_equal 0, Config::Type.build(:bytes, 0..).parse("0")
@@ -83,7 +83,7 @@ module Carat
       assert(times.all?(Float))
     end
 
-    def test_seconds_that_are_no_useful_time_are_refused
+    def test_durations_out_of_range_are_rejected
       assert_refused '"soon" is not a time above 0 and up to a year, such as 30, 2.5, "30s", "5m" or "500ms"',
                      seconds, "soon"
       [0, -1, Float::NAN, Float::INFINITY, "366d", "9000h", Complex(1, 1), nil].each do |value|
@@ -91,7 +91,7 @@ module Carat
       end
     end
 
-    def test_booleans_are_true_and_false_and_their_words
+    def test_booleans_are_true_false_and_their_synonyms
       values = [true, "TRUE", "1", false, "off"].map { |value| boolean.parse(value) }
 
       assert_equal [true, true, true, false, false], values
@@ -99,7 +99,7 @@ module Carat
       assert_refuses boolean, nil
     end
 
-    def test_choices_are_listed_when_one_is_refused
+    def test_rejected_choice_lists_the_valid_ones
       choice = Config::Type.build(:choice, %w[text json])
 
       assert_equal "json", choice.parse(:json)
@@ -114,7 +114,7 @@ module Carat
       assert_refuses name, 3
     end
 
-    def test_files_must_be_there
+    def test_files_must_exist
       file = Config::Type.build(:file)
 
       assert_equal path("config.ru"), file.parse("config.ru")
@@ -124,18 +124,18 @@ module Carat
       ["", "a\0b", 3, nil].each { |value| assert_refuses file, value }
     end
 
-    def test_the_home_of_nobody_known_is_no_path
+    def test_home_of_an_unknown_user_is_not_a_path
       assert_refuses Config::Type.build(:file), "~no-such-user/config.ru"
     end
 
-    def test_directories_must_be_there
+    def test_directories_must_exist
       directory = Config::Type.build(:directory)
 
       assert_equal @workplace, directory.parse(".")
       assert_refused "there is no directory #{path("spool")}", directory, "spool"
     end
 
-    def test_log_files_may_be_missing_but_their_directory_may_not
+    def test_log_file_may_be_missing_but_not_its_directory
       log = Config::Type.build(:log)
 
       assert_equal path("carat.log"), log.parse("carat.log")
@@ -143,7 +143,7 @@ module Carat
       assert_refused "#{@workplace} is a directory", log, "."
     end
 
-    def test_a_socket_can_be_made_at_its_path
+    def test_socket_path_is_free_or_a_socket
       socket = Config::Type.build(:socket)
       write("taken", "")
 
@@ -153,7 +153,7 @@ module Carat
       assert_refused "#{path("run/carat.sock")} is in a directory that does not exist", socket, "run/carat.sock"
     end
 
-    def test_values_are_written_for_readers
+    def test_values_are_formatted_for_readers
       assert_equal(["1 GiB", "1000 B", "0 B"], [1024**3, 1000, 0].map { |value| bytes.text(value) })
       assert_equal "60 s", seconds.text(60)
     end

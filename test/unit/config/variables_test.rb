@@ -9,7 +9,7 @@ module Carat
       assert_equal 2048, read(:max_body, "CARAT_MAX_BODY" => "2KB")
     end
 
-    def test_common_variables_count_when_ours_is_not_set
+    def test_common_variables_count_when_those_of_carat_are_unset
       assert_equal 4..4, read(:workers, "WEB_CONCURRENCY" => "4")
       assert_equal 2..2, read(:workers, "WEB_CONCURRENCY" => "4", "CARAT_WORKERS" => "2")
       assert_equal 4..4, read(:workers, "WEB_CONCURRENCY" => "4", "CARAT_WORKERS" => "")
@@ -25,7 +25,7 @@ module Carat
       assert_equal ["tcp://x:1", "fd://3"], read(:bind, "CARAT_BIND" => "tcp://x:1, fd://3")
     end
 
-    def test_what_no_variable_sets_stays_unset
+    def test_option_without_a_variable_stays_unset
       settings = Config::Settings.new
       Config::Variables.new({ "WEB_CONCURRENCY" => " " }).read(Config::Options.fetch(:workers), settings)
 

@@ -18,7 +18,7 @@ class ExtconfTest < Minitest::Test
     FileUtils.remove_entry(@directory)
   end
 
-  def test_what_is_missing_is_named_in_one_line_with_its_package
+  def test_missing_tool_is_named_with_its_package
     output, status = extconf("PATH" => @directory)
 
     assert_equal 1, status.exitstatus
@@ -26,14 +26,14 @@ class ExtconfTest < Minitest::Test
     assert_match(/missing: cargo #{Regexp.escape(OLDEST_RUST)} or later .*, a C compiler .*build-essential/, output)
   end
 
-  def test_cargo_that_is_too_old_is_named_with_its_version
+  def test_old_cargo_is_named_with_its_version
     File.write(File.join(@directory, "cargo"), "#!/bin/sh\necho 'cargo 1.63.0 (abc 2022-01-01)'\n", perm: 0o755)
     output, = extconf("PATH" => @directory)
 
     assert_includes output, "cargo #{OLDEST_RUST} or later; found 1.63.0 (Debian 13: apt-get install cargo; elsewhere:"
   end
 
-  def test_without_a_target_directory_the_compiled_crates_are_removed_after_the_installation
+  def test_without_a_target_directory_compiled_crates_are_removed
     extconf("CARGO_TARGET_DIR" => nil)
 
     assert_includes makefile, %(rm -rf "#{@directory}/target")

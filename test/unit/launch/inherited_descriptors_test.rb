@@ -15,7 +15,7 @@ module Carat
                    descriptors.variables(pid: 42))
     end
 
-    def test_the_ready_descriptor_follows_the_sockets_and_is_open_once
+    def test_ready_descriptor_follows_the_sockets_and_is_open_once
       descriptors = Launch::InheritedDescriptors.new(%w[fd://4], 3)
 
       assert_equal 4, descriptors.ready
@@ -23,7 +23,7 @@ module Carat
       assert_equal({ 3 => 9, 9 => :close }, Launch::InheritedDescriptors.new([], 9).redirections)
     end
 
-    def test_a_standard_stream_keeps_its_number
+    def test_standard_stream_keeps_its_number
       descriptors = Launch::InheritedDescriptors.new(%w[fd://3], 1)
 
       assert_equal 1, descriptors.ready
@@ -38,14 +38,14 @@ module Carat
       descriptors.check
     end
 
-    def test_what_listens_is_accepted
+    def test_listening_socket_is_accepted
       TCPServer.open("127.0.0.1", 0) do |server|
         IO.pipe { |_reader, writer| Launch::InheritedDescriptors.new(["fd://#{server.fileno}"], writer.fileno).check }
         refute_predicate server, :closed?
       end
     end
 
-    def test_what_does_not_listen_is_refused
+    def test_socket_that_does_not_listen_is_rejected
       UNIXSocket.pair do |one, _other|
         assert_refused "bind: fd://#{one.fileno} is a socket that does not listen", ["fd://#{one.fileno}"]
       end
@@ -55,7 +55,7 @@ module Carat
       assert_refused "bind: fd://999 is not an open socket", ["fd://999"]
     end
 
-    def test_a_ready_descriptor_that_is_not_open_is_refused
+    def test_ready_descriptor_that_is_not_open_is_refused
       assert_refused "ready_fd: 999 is not an open file descriptor", [], 999
     end
 

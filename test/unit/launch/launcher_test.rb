@@ -32,7 +32,7 @@ module Carat
       end
     RUBY
 
-    def test_the_edge_gets_its_options_the_mold_command_the_version_and_the_directory
+    def test_edge_settings_are_options_mold_version_and_directory
       settings = launcher("workers=2", "threads=5").edge_settings
 
       beside = %i[mold_command mold_environment version directory]
@@ -41,7 +41,7 @@ module Carat
       assert_equal [2..2, 5, VERSION, @workplace], settings.values_at(:workers, :threads, :version, :directory)
     end
 
-    def test_the_mold_is_started_with_the_same_words
+    def test_mold_is_started_with_the_same_words
       command = launcher("workers=2", "rackup=config.ru").edge_settings[:mold_command]
 
       assert_equal [RbConfig.ruby, "-I", LIBRARY], command.first(3)
@@ -49,19 +49,19 @@ module Carat
                    command.last(7)
     end
 
-    def test_an_edge_that_is_missing_is_one_line
+    def test_missing_edge_is_one_line
       error = assert_raises(Launch::LaunchError) { launcher(edge: nil).launch }
 
       assert_match(%r{\Acarat: not built for Ruby \S+: .*(script/setup|gem pristine)}, error.message)
     end
 
-    def test_an_edge_that_cannot_be_executed_is_one_line
+    def test_edge_that_cannot_be_executed_is_one_line
       error = assert_raises(Launch::LaunchError) { launcher(edge: path("config.ru")).launch }
 
       assert_equal "carat: #{path("config.ru")} cannot be executed: Permission denied", error.message[/.*denied/]
     end
 
-    def test_the_edge_takes_over_the_process
+    def test_edge_keeps_the_process_id
       report, pid = launch("workers=2")
 
       assert_equal pid.to_s, report["pid"]
@@ -69,7 +69,7 @@ module Carat
       assert_equal "", report["listen"]
     end
 
-    def test_inherited_sockets_are_renumbered_and_the_ready_descriptor_is_open_once
+    def test_sockets_are_renumbered_and_the_ready_descriptor_is_single
       TCPServer.open("127.0.0.1", 0) do |server|
         IO.pipe do |_reader, writer|
           report, pid = launch("ready_fd=3", "bind=fd://9", "bind=tcp://127.0.0.1:0", 9 => server, 3 => writer)

@@ -13,7 +13,7 @@ module Carat
       def variables = { "B" => configuration.fetch(:gc) }
     end
 
-    def test_the_parts_are_asked_in_turn_and_the_later_one_wins
+    def test_later_parts_win_over_earlier_ones
       parts = [First, Second]
       variables = Launch::MoldEnvironment.new({ gc: "frugal" }, environment: { "HOME" => "/root" }, parts:).to_h
 

@@ -7,11 +7,11 @@ module Carat
   class PreloadTest < Minitest::Test
     OURS = "/gem/carat/malloc.so"
 
-    def test_the_allocator_is_preloaded
+    def test_allocator_is_preloaded
       assert_equal({ "LD_PRELOAD" => OURS, "CARAT_USER_PRELOAD" => "" }, variables({}))
     end
 
-    def test_what_the_user_preloads_comes_behind_it
+    def test_libraries_of_the_user_follow_the_allocator
       user = "libfaketime.so.1:/opt/libsnoop.so"
 
       assert_equal({ "LD_PRELOAD" => "#{OURS}:#{user}", "CARAT_USER_PRELOAD" => user },
@@ -19,7 +19,7 @@ module Carat
       assert_equal "#{OURS}:a.so:b.so", variables({ "LD_PRELOAD" => " a.so  b.so" })["LD_PRELOAD"]
     end
 
-    def test_an_allocator_that_the_user_preloads_is_left_alone
+    def test_allocator_of_the_user_wins
       %w[libjemalloc.so.2 /usr/lib/libmimalloc.so.3 libtcmalloc_minimal.so.4].each do |name|
         assert_empty variables({ "LD_PRELOAD" => "libfaketime.so.1:#{name}" })
         assert_equal name, preload({ "LD_PRELOAD" => name }).theirs
@@ -27,12 +27,12 @@ module Carat
       refute_empty variables({ "LD_PRELOAD" => "/opt/jemalloc/libsnoop.so" })
     end
 
-    def test_the_system_s_allocator_stays_when_it_is_asked_for_or_there_is_none_of_ours
+    def test_allocator_of_the_system_is_used_when_chosen_or_unbuilt
       assert_empty variables({}, allocator: "system")
       assert_empty variables({}, library: nil)
     end
 
-    def test_a_path_that_cannot_be_written_in_the_variable_is_told_and_not_preloaded
+    def test_path_that_ld_preload_cannot_hold_is_reported
       ["/my gems/malloc.so", "/a:b/malloc.so"].each do |path|
         assert_empty variables({}, library: path)
         assert_match(/\A#{path} cannot be preloaded: /, preload({}, library: path).obstacle)
@@ -41,7 +41,7 @@ module Carat
       [OURS, nil].each { |path| assert_nil preload({}, library: path).obstacle }
     end
 
-    def test_the_mold_s_environment_is_what_the_user_s_was
+    def test_environment_of_the_user_is_restored_in_the_mold
       [{}, { "LD_PRELOAD" => "libfaketime.so.1" }].each do |user|
         environment = user.merge(variables(user))
         Launch::Preload.restore(environment)
@@ -50,7 +50,7 @@ module Carat
       end
     end
 
-    def test_an_environment_that_was_not_changed_stays
+    def test_unchanged_environment_stays
       environment = { "LD_PRELOAD" => "libjemalloc.so.2" }
       Launch::Preload.restore(environment)
 

@@ -8,19 +8,19 @@ module Carat
     RACKUP = { environment: "development", Host: "localhost", Port: 9292, config: "/app/config.ru",
                AccessLog: [] }.freeze
 
-    def test_an_address_that_the_user_gave_is_a_flag
+    def test_address_of_the_user_is_a_flag
       assert_equal ["--bind=tcp://localhost:3000", "--", "/app/config.ru"], argv(Port: "3000")
       assert_equal "--bind=tcp://[::1]:9292", argv(Host: "::1").first
       assert_equal "--bind=unix:///run/app.sock", argv(Host: "unix:///run/app.sock").first
     end
 
-    def test_the_address_that_rackup_falls_back_to_may_be_replaced_by_the_config_file
+    def test_default_address_of_rackup_yields_to_the_config_file
       assert_equal ["--", "/app/config.ru"], argv
       assert_equal "tcp://localhost:9292", arguments.variables["CARAT_BIND"]
       refute_includes arguments(Port: "3000").variables, "CARAT_BIND"
     end
 
-    def test_rails_says_which_options_its_user_gave
+    def test_rails_reports_the_options_of_its_user
       assert_equal ["--", "/app/config.ru"], argv(Port: 3000, user_supplied_options: [:pid])
       assert_equal "--bind=tcp://localhost:9292", argv(user_supplied_options: [:Port]).first
     end
@@ -29,11 +29,11 @@ module Carat
       assert_equal ["--threads=5", "--access-log=true"], argv(Threads: "5", access_log: true).first(2)
     end
 
-    def test_what_rackup_means_otherwise_is_not_taken_for_an_option
+    def test_options_of_rackup_itself_are_not_passed_on
       assert_equal ["--", "/app/config.ru"], argv(daemonize: true, pid: "x", bind: "y", rackup: "z", log_stdout: true)
     end
 
-    def test_the_environment_goes_by_variable
+    def test_environment_is_passed_as_a_variable
       assert_equal "production", arguments(environment: "production").variables["RACK_ENV"]
     end
 
@@ -44,14 +44,14 @@ module Carat
       assert_empty arguments.ruby_variables({})
     end
 
-    def test_an_application_without_a_file_is_refused
+    def test_application_without_a_file_is_refused
       [{ config: nil }, { builder: "run App" }, { app: :app }].each do |options|
         error = assert_raises(Launch::LaunchError) { argv(**options) }
         assert_equal "carat: needs the application in a rackup file: run carat path/to/config.ru", error.message
       end
     end
 
-    def test_valid_options_are_those_of_the_table
+    def test_valid_options_come_from_the_table
       assert_equal "Requests that a worker runs at once.", Launch::RackupArguments.valid_options["threads=N"]
       assert_includes Launch::RackupArguments.valid_options, "Port=PORT"
     end

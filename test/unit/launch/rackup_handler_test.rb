@@ -25,14 +25,14 @@ module Carat
       @cli = CLIDouble.new
     end
 
-    def test_the_command_gets_the_words_and_its_status_is_the_exit_status
+    def test_command_gets_the_words_and_sets_the_exit_status
       error = assert_raises(SystemExit) { run_handler({}, config: "config.ru", Host: "::", Port: "80") }
 
       assert_equal 7, error.status
       assert_equal ["--bind=tcp://[::]:80", "--", "config.ru"], @cli.argv
     end
 
-    def test_variables_that_are_set_stay_as_they_are
+    def test_existing_variables_stay
       [{ "CARAT_BIND" => "fd://3" }, { "PORT" => "80" }, { "RACK_ENV" => "test", "PORT" => "1" }].each do |env|
         before = env.dup
         assert_raises(SystemExit) { run_handler(env, config: "config.ru", Host: "localhost", Port: 9292) }
@@ -40,7 +40,7 @@ module Carat
       end
     end
 
-    def test_variables_that_are_not_set_are_filled
+    def test_missing_variables_are_set
       env = { "PORT" => "" }
       options = { config: "config.ru", Host: "localhost", Port: 9292, environment: "test" }
       assert_raises(SystemExit) { run_handler(env, **options) }
@@ -48,7 +48,7 @@ module Carat
       assert_equal %w[tcp://localhost:9292 test], env.values_at("CARAT_BIND", "RACK_ENV")
     end
 
-    def test_an_application_without_a_file_ends_with_one_line
+    def test_application_without_a_file_prints_one_line
       message = "carat: needs the application in a rackup file: run carat path/to/config.ru\n"
 
       assert_output("", message) do

@@ -5,7 +5,7 @@ require "test_helper"
 
 module Carat
   class CollectorClockTest < Minitest::Test
-    def test_only_what_came_after_the_fork_counts
+    def test_only_collections_after_the_fork_count
       3.times { GC.start }
       clock = Processes::CollectorClock.new
       2.times { GC.start }

@@ -5,7 +5,7 @@ require "carat/processes/double_fork"
 
 module Carat
   class DoubleForkTest < Minitest::Test
-    def test_it_does_not_live_without_the_parent_that_it_was_promised
+    def test_new_process_exits_unless_the_edge_is_its_parent
       reader, writer = IO.pipe
       writer.write("alive") && exit! if Processes::DoubleFork.new(0).fork
       writer.close
@@ -14,7 +14,7 @@ module Carat
       reader.close
     end
 
-    def test_the_process_in_between_ends_without_at_exit_handlers
+    def test_intermediate_process_runs_no_at_exit_blocks
       reader, writer = IO.pipe
       child = Process.fork do
         at_exit { writer.write("handled") && exit!(0) }

@@ -6,12 +6,12 @@ require "tempfile"
 
 module Carat
   class OomScoreTest < Minitest::Test
-    def test_a_score_is_raised_from_where_it_began
+    def test_score_is_raised_from_that_of_the_server
       assert_equal "-200", score_after("-500\n", 300)
       assert_equal "300", score_after("0\n", 300)
     end
 
-    def test_a_promoted_mold_is_where_molds_are
+    def test_promoted_mold_has_the_score_of_molds
       Tempfile.create("score") do |file|
         file.tap { |out| out.write("0\n") }.flush
         score = Processes::OomScore.new(file: file.path)
@@ -22,11 +22,11 @@ module Carat
       end
     end
 
-    def test_a_score_is_not_above_the_kernels_most
+    def test_score_stays_within_the_maximum_of_the_kernel
       assert_equal "1000", score_after("950\n", 300)
     end
 
-    def test_where_it_is_not_permitted_all_stays_as_it_is
+    def test_score_stays_without_permission
       assert_nil Processes::OomScore.new(file: "/no/such/file").raise_by(300)
       assert_nil Processes::OomScore.new(file: "/").raise_by(300)
     end

@@ -7,7 +7,7 @@ require "json"
 
 module Carat
   class StatsReportTest < Minitest::Test
-    def test_they_tell_of_the_heap_and_the_collector
+    def test_stats_cover_the_heap_and_the_collector
       figures = Processes::StatsReport.new.to_h
 
       assert_equal RUBY_VERSION, figures[:ruby]
@@ -17,7 +17,7 @@ module Carat
       assert_equal Thread.list.size, figures[:threads]
     end
 
-    def test_a_workers_stats_are_part_of_them
+    def test_stats_include_those_of_the_worker
       stats = { worker: 1, lanes: [{ served: 2 }], gc_share: 0.25 }
       figures = Processes::StatsReport.new(stats).to_h
 
@@ -25,11 +25,11 @@ module Carat
       assert_in_delta 0.25, figures[:gc][:time_share]
     end
 
-    def test_without_stats_the_share_of_collecting_is_not_known
+    def test_share_of_gc_time_is_nil_in_a_mold
       assert_nil Processes::StatsReport.new.to_h[:gc][:time_share]
     end
 
-    def test_they_are_short_json
+    def test_stats_are_short_json
       json = Processes::StatsReport.new({ lanes: Array.new(100) {
  { capacity: 1, running: 0, served: 10**9 } } }).to_json
 
@@ -37,7 +37,7 @@ module Carat
       assert_operator json.bytesize, :<, 64 * 1024
     end
 
-    def test_they_need_no_library_whose_version_the_application_chooses
+    def test_stats_need_no_gem_that_the_application_chooses
       library = File.expand_path("../../../lib", __dir__)
       program = "module Carat; Processes::StatsReport.new.to_json; end; p defined?(JSON)"
       words = ["-r", "carat/processes/stats_report", "-e", program]

@@ -36,7 +36,7 @@ module Carat
       RUBY
     end
 
-    def test_the_status_is_that_of_ruby
+    def test_exit_status_is_that_of_ruby
       { "nil" => [0, nil], "exit(3)" => [3, nil], "at_exit { exit(4) }" => [4, nil], "abort" => [1, nil],
         "raise 'no'" => [1, nil], "exit!(5)" => [5, nil] }.each do |code, expected|
         status = child { eval(code) } # rubocop:disable Security/Eval -- the table above
@@ -44,14 +44,14 @@ module Carat
       end
     end
 
-    def test_what_was_raised_is_told
+    def test_error_at_exit_is_reported
       reader, writer = IO.pipe
       child(log: writer) { raise NotImplementedError, "out of order" }
       writer.close
       assert_match(/out of order \(NotImplementedError\)/, reader.read)
     end
 
-    def test_what_was_written_arrives
+    def test_buffered_output_is_flushed
       assert_equal ["kept", "of a thread"], lines(<<~RUBY)
         fork do
           Carat::Processes::WorkerExit.arrange
@@ -69,7 +69,7 @@ module Carat
       RUBY
     end
 
-    def test_temporary_files_of_the_worker_are_removed_and_no_others
+    def test_only_temporary_files_of_the_worker_are_removed
       Dir.mktmpdir do |directory|
         theirs = Tempfile.new("theirs", directory)
         child { @kept = [Tempfile.new("mine", directory), Tempfile.new(%w[mine .txt], directory)] }

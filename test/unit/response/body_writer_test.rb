@@ -7,7 +7,7 @@ require "support/recorded_body"
 class BodyWriterTest < Support::NativeTest
   LARGE = "0123456789abcdef" * 8192 # 128 KiB
 
-  def test_each_is_streamed_and_flushed_piece_by_piece
+  def test_pieces_are_streamed_and_flushed_one_by_one
     gate = Queue.new
     body = recorded { |write| 3.times { |place| gate.pop && write.call("piece #{place}") } }
     lane = serve(->(_env) { [200, { "x" => "y" }, body] })
@@ -22,18 +22,18 @@ class BodyWriterTest < Support::NativeTest
     assert_equal 1, body.closed_count
   end
 
-  def test_a_body_without_pieces_is_empty
+  def test_body_without_pieces_is_empty
     assert_equal "", serve(->(_env) { [200, {}, recorded { nil }] }).call.body
   end
 
-  def test_a_short_body_of_declared_length_goes_in_one_piece
+  def test_short_body_of_declared_length_is_sent_as_a_whole
     buffer = +""
     body = recorded { |write| %w[one two].each { |text| write.call(buffer.replace(text)) } }
     assert_equal "onetwo", serve(->(_env) { [200, { "Content-Length" => "6" }, body] }).call.body
     assert_equal 1, body.closed_count
   end
 
-  def test_a_body_that_is_longer_than_declared_is_streamed
+  def test_body_that_is_longer_than_declared_is_streamed
     body = recorded { |write| %w[one two three].each { |text| write.call(text) } }
     lane = serve(->(_env) { [200, { "content-length" => "6" }, body] })
     assert_equal :stream, lane.call.body
@@ -54,7 +54,7 @@ class BodyWriterTest < Support::NativeTest
     assert_equal [(LARGE.bytesize * 4) - 262_144 - 100, :end], [rest.bytesize, last]
   end
 
-  def test_requests_that_come_while_a_body_waits_are_served_after_it_in_order
+  def test_requests_during_a_waiting_body_are_served_after_it_in_order
     large = recorded { |write| write.call(LARGE * 4) }
     lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? large : [env["PATH_INFO"]]] })
     lane.request
@@ -66,7 +66,7 @@ class BodyWriterTest < Support::NativeTest
     assert_equal %w[/a /b /c], Array.new(3) { lane.response.body }
   end
 
-  def test_a_client_that_goes_ends_the_iteration_and_runs_what_it_ensures
+  def test_client_that_is_gone_ends_the_iteration_and_its_ensure_blocks_run
     ensured = false
     body = recorded do |write|
       loop { write.call(LARGE) }
@@ -82,7 +82,7 @@ class BodyWriterTest < Support::NativeTest
     assert_equal [true, 1, ""], [ensured, body.closed_count, lane.errors.string]
   end
 
-  def test_an_edge_that_goes_ends_the_iteration
+  def test_edge_that_is_gone_ends_the_iteration
     body = recorded { |write| loop { write.call(LARGE) } }
     lane = serve(->(_env) { [200, {}, body] })
     lane.request
@@ -92,7 +92,7 @@ class BodyWriterTest < Support::NativeTest
     assert_equal 1, body.closed_count
   end
 
-  def test_an_error_in_each_breaks_the_body_off
+  def test_error_in_each_aborts_the_body
     body = recorded { |write| [write.call("begun"), raise("broken")] }
     lane = serve(->(_env) { [200, {}, body] })
     lane.call

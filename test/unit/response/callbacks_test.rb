@@ -4,7 +4,7 @@ require "test_helper"
 require "support/native_test"
 
 class CallbacksTest < Support::NativeTest
-  def test_they_run_after_the_answer_has_been_sent
+  def test_callables_run_after_the_response_has_been_sent
     gate = Queue.new
     done = Queue.new
     lane = serve(lambda do |env|
@@ -17,7 +17,7 @@ class CallbacksTest < Support::NativeTest
     assert_equal :replied, done.pop
   end
 
-  def test_the_finished_ones_run_in_reverse_with_the_response
+  def test_response_finished_runs_in_reverse_with_the_response
     seen = Queue.new
     lane = serve(lambda do |env|
       2.times { |place| env["rack.response_finished"] << ->(*arguments) { seen << [place, *arguments] } }
@@ -29,7 +29,7 @@ class CallbacksTest < Support::NativeTest
     assert_equal [1, 0], seen.map(&:first)
   end
 
-  def test_the_finished_ones_hear_of_the_error
+  def test_response_finished_receives_the_error
     seen = Queue.new
     lane = serve(lambda do |env|
       env["rack.response_finished"] << ->(*arguments) { seen << arguments.drop(1) }
@@ -40,7 +40,7 @@ class CallbacksTest < Support::NativeTest
     assert_equal [nil, nil, "broken"], [status, headers, error.message]
   end
 
-  def test_one_that_raises_keeps_no_other_from_running
+  def test_error_of_one_callable_does_not_stop_the_others
     done = Queue.new
     lane = serve(lambda do |env|
       env["rack.after_reply"] << -> { raise "broken" } << -> { done << true }
@@ -51,7 +51,7 @@ class CallbacksTest < Support::NativeTest
     assert_match(/GET .*broken \(RuntimeError\)/, lane.errors.string)
   end
 
-  def test_one_that_exits_asks_for_an_orderly_end_of_the_worker
+  def test_callable_that_exits_drains_the_worker
     lane = serve(lambda do |env|
       env["rack.after_reply"] << -> { exit }
       [200, {}, ["ok"]]
@@ -61,7 +61,7 @@ class CallbacksTest < Support::NativeTest
     assert_equal 2, lane.fatal
   end
 
-  def test_an_application_may_take_the_lists_away
+  def test_application_may_remove_the_lists
     lane = serve(lambda do |env|
       env.delete("rack.after_reply")
       env["rack.response_finished"] = nil

@@ -7,7 +7,7 @@ require "support/recorded_body"
 class DeliveryTest < Support::NativeTest
   LARGE = "0123456789abcdef" * 8192 # 128 KiB
 
-  def test_an_error_before_the_first_piece_is_an_internal_server_error
+  def test_error_before_the_first_piece_is_an_internal_server_error
     body = recorded { raise "broken" }
     assert_equal 500, serve(->(_env) { [200, {}, body] }).call.status
     assert_equal 1, body.closed_count
@@ -23,7 +23,7 @@ class DeliveryTest < Support::NativeTest
     end
   end
 
-  def test_an_error_in_close_changes_nothing_for_the_client
+  def test_error_in_close_changes_nothing_for_the_client
     body = recorded { |write| write.call("x") }
     def body.close = raise("cannot close")
     lane = serve(->(_env) { [200, { "content-length" => "1" }, body] })
@@ -32,7 +32,7 @@ class DeliveryTest < Support::NativeTest
     assert_includes lane.errors.string, "cannot close"
   end
 
-  def test_a_body_that_tells_its_pieces_goes_in_one_frame_and_is_closed_once
+  def test_body_with_to_ary_travels_in_one_frame_and_is_closed_once
     { true => 0, false => 1 }.each do |closes_itself, count|
       body = listed(closes_itself)
       lane = serve(->(_env) { [200, {}, body] })
@@ -68,12 +68,12 @@ class DeliveryTest < Support::NativeTest
     end
   end
 
-  def test_a_disk_without_room_is_an_internal_server_error
+  def test_full_disk_is_an_internal_server_error
     lane = serve(->(_env) { [200, {}, [LARGE]] }, spool_dir: "/dev/null/nowhere")
     assert_equal 500, lane.call.status
   end
 
-  def test_a_file_is_passed_open_and_not_read
+  def test_file_is_passed_open_and_not_read
     body = recorded { flunk "iterated" }
     def body.to_path = __FILE__
     lane = serve(->(_env) { [200, {}, body] })
@@ -83,13 +83,13 @@ class DeliveryTest < Support::NativeTest
     assert_equal 1, body.closed_count
   end
 
-  def test_a_file_that_has_grown_is_cut_to_its_declared_length
+  def test_file_that_has_grown_is_cut_to_its_declared_length
     body = recorded { flunk "iterated" }
     def body.to_path = __FILE__
     assert_equal 10, serve(->(_env) { [200, { "Content-Length" => "10" }, body] }).call.body[:length]
   end
 
-  def test_a_file_that_is_gone_is_an_internal_server_error
+  def test_missing_file_is_an_internal_server_error
     body = recorded { flunk "iterated" }
     def body.to_path = "/no/such/file"
     lane = serve(->(_env) { [200, {}, body] })
@@ -99,7 +99,7 @@ class DeliveryTest < Support::NativeTest
     assert_equal 1, body.closed_count
   end
 
-  def test_a_path_that_is_no_file_is_read_by_each
+  def test_path_that_is_not_a_file_is_read_by_each
     body = recorded { |write| write.call("read") }
     def body.to_path = "/dev/zero"
     lane = serve(->(_env) { [200, {}, body] })
@@ -115,7 +115,7 @@ class DeliveryTest < Support::NativeTest
     end
   end
 
-  def test_pieces_that_are_no_strings_are_an_error
+  def test_pieces_other_than_strings_are_an_error
     lane = serve(->(_env) { [200, {}, recorded { |write| write.call(1) }] })
     assert_equal 500, lane.call.status
   end

@@ -6,14 +6,14 @@ require "carat/response/error_log"
 
 module Carat
   class ErrorLogTest < Minitest::Test
-    def test_an_error_is_one_block_of_lines
+    def test_error_is_one_block_of_lines
       stream = StringIO.new
       Response::ErrorLog.new(stream).add(RuntimeError.new("broken"),
                                          { "REQUEST_METHOD" => "GET", "REQUEST_PATH" => "/" })
       assert_match(%r{\AGET /: .*broken.*\n\z}m, stream.string)
     end
 
-    def test_a_log_that_nobody_reads_is_no_error
+    def test_log_without_a_reader_is_no_error
       reader, writer = IO.pipe
       log = Response::ErrorLog.new(writer)
       reader.close

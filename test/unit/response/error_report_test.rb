@@ -7,7 +7,7 @@ module Carat
   class ErrorReportTest < Minitest::Test
     ENV_OF_REQUEST = { "REQUEST_METHOD" => "GET", "REQUEST_PATH" => "/x" }.freeze
 
-    def test_an_error_is_told_with_its_request_its_place_and_its_cause
+    def test_error_is_reported_with_its_request_place_and_cause
       text = Response::ErrorReport.new(error, ENV_OF_REQUEST).to_s
       assert_match(%r{\AGET /x: .*error_report_test.rb:\d+:in .*outer \(RuntimeError\)$}, text)
       assert_includes text, "inner (ArgumentError)"
@@ -18,7 +18,7 @@ module Carat
       assert_match(/\A\S+error_report_test.rb/, Response::ErrorReport.new(error).to_s)
     end
 
-    def test_an_invalid_response_needs_no_backtrace
+    def test_invalid_response_needs_no_backtrace
       invalid = Native::InvalidResponse.new("no good")
       assert_equal "GET /x: no good\n", Response::ErrorReport.new(invalid, ENV_OF_REQUEST).to_s
     end

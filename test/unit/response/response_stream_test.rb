@@ -22,7 +22,7 @@ class ResponseStreamTest < Support::NativeTest
     end
   end
 
-  def test_the_head_goes_before_the_body_is_called
+  def test_headers_are_sent_before_the_body_is_called
     gate = Queue.new
     lane = streaming { |stream| stream.write(gate.pop, "!") }
     lane.request
@@ -53,7 +53,7 @@ class ResponseStreamTest < Support::NativeTest
     assert_equal ["questionnil", :end], lane.stream
   end
 
-  def test_a_client_that_goes_is_an_io_error
+  def test_client_that_is_gone_is_an_io_error
     raised = nil
     lane = streaming do |stream|
       loop { stream << ("x" * 65_536) }
@@ -70,7 +70,7 @@ class ResponseStreamTest < Support::NativeTest
     assert_equal [1, ""], [@body.closed_count, lane.errors.string]
   end
 
-  def test_an_error_breaks_the_body_off
+  def test_error_aborts_the_body
     lane = streaming { |stream| raise "broken" if stream.write("begun") }
     lane.call
     assert_equal ["begun", :abort], lane.stream

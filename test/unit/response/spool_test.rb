@@ -6,7 +6,7 @@ require "carat/response/spool"
 
 module Carat
   class SpoolTest < Minitest::Test
-    def test_the_pieces_are_in_a_file_that_has_no_name
+    def test_pieces_are_in_a_file_that_has_no_name
       Dir.mktmpdir do |directory|
         Response::Spool.open(directory, ["a\n", "\xFF", "b"]) do |file|
           assert_equal ["a\n\xFFb".b, 0, true], [file.pread(10, 0).b, file.stat.nlink, file.close_on_exec?]
@@ -24,7 +24,7 @@ module Carat
       end
     end
 
-    def test_a_file_system_without_nameless_files_gets_one_that_is_unlinked_at_once
+    def test_without_o_tmpfile_the_file_is_unlinked_at_once
       Dir.mktmpdir do |directory|
         file = Response::Spool.create_named(directory)
         assert_equal [0, 0o600, []], [file.stat.nlink, file.stat.mode & 0o777, Dir.children(directory)]
@@ -32,7 +32,7 @@ module Carat
       end
     end
 
-    def test_a_directory_that_is_missing_is_an_error
+    def test_directory_that_is_missing_is_an_error
       assert_raises(Errno::ENOENT) { Response::Spool.open("/no/such/directory", []) { flunk } }
     end
 

@@ -6,11 +6,11 @@ require "carat/warmup/application"
 
 module Carat
   class ApplicationTest < Minitest::Test
-    def test_a_rackup_file_becomes_an_application
+    def test_application_of_a_rackup_file_is_loaded
       load("run ->(env) { [200, {}, [env['x']]] }") { |app| assert_equal [200, {}, ["y"]], app.call("x" => "y") }
     end
 
-    def test_what_the_file_raises_goes_through_with_its_place
+    def test_error_in_the_rackup_file_is_raised_with_its_place
       error = assert_raises(NameError) { load("\nno_such_thing") }
       assert_match(/config.ru:2/, error.backtrace.first)
     end

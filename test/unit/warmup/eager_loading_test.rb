@@ -11,13 +11,13 @@ module Carat
       alias_method :initialized?, :initialized
     end
 
-    def test_an_application_that_does_not_reload_is_loaded_once
+    def test_application_that_does_not_reload_is_loaded_once
       assert_equal [true, false, false], [[true, false], [true, true], [false, false]].map { |cache_classes, eager_load|
         loaded?(cache_classes:, eager_load:)
       }
     end
 
-    def test_an_application_that_has_not_booted_is_left_alone
+    def test_application_that_is_not_initialized_is_left_alone
       refute loaded?(initialized: false, cache_classes: true, eager_load: false)
     end
 
@@ -25,7 +25,7 @@ module Carat
       assert_nil Warmup::EagerLoading.run(log: nil)
     end
 
-    def test_what_does_not_load_is_told
+    def test_code_that_fails_to_load_is_reported
       log = StringIO.new
       broken = Object.new
       def broken.eager_load! = raise(LoadError, "no such file")

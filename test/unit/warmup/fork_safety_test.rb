@@ -15,23 +15,23 @@ module Carat
       (Thread.list - @others).each(&:join)
     end
 
-    def test_threads_that_are_left_running_are_named_with_their_place
+    def test_running_threads_are_named_with_their_place
       start.name = "refresh"
       assert_match(/Ruby threads are left running: #<Thread:\S+refresh \S+_test\.rb:\d+ sleep\S*> at \S+/, remark)
     end
 
-    def test_a_thread_with_a_mark_is_none_to_care_about
+    def test_marked_thread_is_ignored
       %I[fork_safe \0__detached_thread__].each { |mark| start.thread_variable_set(mark, true) }
       assert_nil remark
     end
 
-    def test_threads_that_end_by_themselves_are_waited_for
+    def test_threads_get_time_to_end_by_themselves
       start
       Thread.new { @gate.close }
       assert_nil remark(within: 60)
     end
 
-    def test_a_thread_that_ends_with_any_exception_is_its_own_affair
+    def test_exception_of_a_thread_does_not_spread
       waiting = Thread.current
       Thread.new do
         Thread.current.report_on_exception = false
@@ -41,12 +41,12 @@ module Carat
       assert_nil remark(within: 60)
     end
 
-    def test_only_some_of_many_are_named
+    def test_number_of_named_threads_is_limited
       8.times { start }
       assert_match(/; and 3 more\z/, remark)
     end
 
-    def test_a_declaration_is_kept
+    def test_declaration_is_kept
       Carat.not_fork_safe!("a library")
       assert_equal "a library", Warmup::ForkSafety.objection
     ensure

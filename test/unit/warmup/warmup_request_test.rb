@@ -9,7 +9,7 @@ require "test_helper"
 
 module Carat
   class WarmupRequestTest < Minitest::Test
-    def test_the_environment_is_one_that_rack_accepts
+    def test_environment_is_one_that_rack_accepts
       assert_empty warm(Rack::Lint.new(->(env) { answer(@env = env) }), "/login?next=%2F")
       assert_equal ["GET", "/login", "next=%2F", "/login?next=%2F", "localhost", ""],
                    @env.values_at("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "REQUEST_URI", "HTTP_HOST",
@@ -17,13 +17,13 @@ module Carat
       assert_equal Encoding::BINARY, @env["PATH_INFO"].encoding
     end
 
-    def test_a_streaming_body_is_called
+    def test_streaming_body_is_called
       stream = nil
       assert_empty warm(->(_env) { [200, {}, ->(io) { (stream = io) << "a" and io.write("b", "c") and io.close }] })
       assert_predicate stream, :closed?
     end
 
-    def test_a_body_that_raises_is_closed_and_told
+    def test_body_that_raises_is_closed_and_reported
       body = Object.new
       def body.each = raise("broken")
       def body.close = @closed = true
@@ -31,19 +31,19 @@ module Carat
       assert body.instance_variable_get(:@closed)
     end
 
-    def test_a_redirection_is_as_good_as_a_page_and_an_error_is_told
+    def test_redirect_is_fine_and_an_error_status_is_reported
       assert_empty warm(->(_env) { [302, { "location" => "/login" }, []] })
       assert_equal "carat: mold: warm_up /: responded with 503\n", warm(->(_env) { [503, {}, []] })
     end
 
-    def test_callables_are_given_what_was_answered_or_raised
+    def test_callables_receive_the_response_or_the_error
       seen = []
       warm(->(env) { env["rack.response_finished"] << ->(*all) { seen << all.drop(1) } and answer(env) })
       warm(->(env) { env["rack.response_finished"] << ->(*all) { seen << all.drop(1) } and raise("no") })
       assert_equal [[200, nil], [nil, "no"]], seen.map { |status, _headers, error| [status, error&.message] }
     end
 
-    def test_whatever_ends_a_request_is_told_and_ends_nothing_else
+    def test_end_of_a_request_is_reported_and_ends_nothing_else
       { "exit" => ->(_env) { exit(3) }, "Exception" => ->(_env) { raise Exception }, # rubocop:disable Lint/RaiseException
         "NoMemoryError" => ->(_env) { raise NoMemoryError },
         "the application has ended its thread" => ->(_env) { Thread.current.kill } }.each do |words, app|
@@ -51,7 +51,7 @@ module Carat
       end
     end
 
-    def test_a_request_that_hangs_is_ended_and_told_with_its_path
+    def test_request_that_hangs_is_ended_and_reported_with_its_path
       queue = Queue.new
       hanging = lambda do |_env|
         queue.pop

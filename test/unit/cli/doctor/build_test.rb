@@ -8,21 +8,21 @@ module Carat
   class DoctorBuildTest < Minitest::Test
     include Support::Workplace
 
-    def test_what_is_built_is_found
+    def test_complete_build_is_found
       assert_equal :ok, CLI::Doctor::Build.new({}).finding.level
     end
 
-    def test_what_is_not_built_is_a_problem_with_its_remedy
+    def test_missing_build_is_a_problem_with_a_remedy
       assert_problem "not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}", directory: nil
     end
 
-    def test_an_edge_that_may_not_run_is_a_problem
+    def test_edge_without_execute_permission_is_a_problem
       write("carat/carat-edge", "")
 
       assert_problem "#{path("carat/carat-edge")} is not executable", directory: @workplace
     end
 
-    def test_an_extension_that_cannot_be_loaded_is_a_problem
+    def test_extension_that_fails_to_load_is_a_problem
       assert_problem("libruby.so: cannot open; #{NativePath.remedy}", directory: NativePath.directory) do
         raise LoadError, "libruby.so: cannot open\nmore"
       end

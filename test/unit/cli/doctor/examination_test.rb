@@ -17,13 +17,13 @@ module Carat
       end
     end
 
-    def test_each_check_has_its_line
+    def test_each_check_has_one_finding
       examination = CLI::Doctor::Examination.new({ level: :warning }, checks: [Parrot, Parrot])
 
       assert_equal ["warning  parrot: has spoken"] * 2, examination.findings.map(&:to_s)
     end
 
-    def test_only_a_problem_is_not_healthy
+    def test_only_problems_are_unhealthy
       healthy = %i[ok warning problem].map do |level|
         CLI::Doctor::Examination.new({ level: }, checks: [Parrot]).healthy?
       end

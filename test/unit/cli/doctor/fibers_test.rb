@@ -5,20 +5,20 @@ require "carat/cli/doctor/fibers"
 
 module Carat
   class DoctorFibersTest < Minitest::Test
-    def test_none_are_well
+    def test_no_fibers_are_ok
       assert_equal "ok       fibers: not used", finding(nil, allowed: 0).to_s
     end
 
-    def test_as_many_as_there_is_room_for_are_well
+    def test_as_many_fibers_as_mappings_allow_are_ok
       assert_equal "ok       fibers: a worker may have 31229, the kernel has room for 31229", finding(31_229).to_s
     end
 
-    def test_one_more_is_a_warning
+    def test_one_fiber_more_is_a_warning
       assert_equal "warning  fibers: a worker may have 31230, and the kernel has room for about 31229: requests " \
                    "beyond that wait; raise vm.max_map_count, or lower fibers", finding(31_230).to_s
     end
 
-    def test_the_kernel_is_asked
+    def test_limit_comes_from_the_kernel
       assert_equal :ok, CLI::Doctor::Fibers.new({ fibers: 1 }).finding.level
     end
 

@@ -7,7 +7,7 @@ module Carat
   class DoctorMemoryLimitTest < Minitest::Test
     MIB = 1 << 20
 
-    def test_a_share_is_one_of_the_groups_limit
+    def test_share_is_one_of_the_groups_limit
       assert_equal "ok       memory: the control group allows 256 MiB; the server may have 204.8 MiB of it",
                    finding("80%", 256 * MIB)
     end

@@ -8,11 +8,11 @@ module Carat
     # 100 clients, 2 * (3 * 2 + 1) for a worker and its replacement, 64 for the rest.
     NEEDED = 178
 
-    def test_as_many_as_are_needed_are_well
+    def test_exactly_as_many_descriptors_as_needed_are_ok
       assert_equal "ok       open files: 178 needed, 178 allowed", finding(NEEDED).to_s
     end
 
-    def test_one_less_is_a_warning
+    def test_one_descriptor_less_is_a_warning
       assert_equal "warning  open files: 178 needed for max_connections 100, 177 allowed: " \
                    "raise `ulimit -Hn` or LimitNOFILE, or lower max_connections", finding(NEEDED - 1).to_s
     end

@@ -5,11 +5,11 @@ require "carat/cli/doctor/overcommit"
 
 module Carat
   class DoctorOvercommitTest < Minitest::Test
-    def test_a_kernel_that_overcommits_is_well
+    def test_kernel_that_overcommits_is_ok
       assert_equal %i[ok ok], %w[0 1].map { |mode| finding(mode).level }
     end
 
-    def test_one_that_does_not_is_a_warning
+    def test_kernel_that_never_overcommits_is_a_warning
       assert_match(/\Awarning  overcommit: vm\.overcommit_memory is 2: .* set it to 0 or 1/, finding("2").to_s)
     end
 

@@ -7,7 +7,7 @@ module Carat
   class DoctorRubyBuildTest < Minitest::Test
     Yjit = Struct.new(:enabled?)
 
-    def test_it_tells_whether_there_is_yjit_and_whether_it_is_on
+    def test_yjit_is_reported_as_missing_enabled_or_disabled
       kinds = [nil, Yjit.new(false), Yjit.new(true)]
       sentences = kinds.map { |yjit| CLI::Doctor::RubyBuild.new({}, yjit:).finding.to_s }
 

@@ -19,13 +19,13 @@ module Carat
       end
     end
 
-    def test_a_directory_that_takes_files_is_well_and_stays_empty
+    def test_writable_directory_is_ok_and_stays_empty
       File.delete("config.ru")
 
       assert_equal [:ok, []], [check.finding.level, Dir.children(@workplace)]
     end
 
-    def test_a_file_system_without_nameless_files_is_well_too_and_says_so
+    def test_file_system_without_o_tmpfile_is_ok_and_reported
       finding = check(spool: Old).finding
 
       assert_equal :ok, finding.level
@@ -33,7 +33,7 @@ module Carat
       assert_equal ["config.ru"], Dir.children(@workplace)
     end
 
-    def test_a_directory_that_takes_no_file_is_a_problem
+    def test_unwritable_directory_is_a_problem
       finding = check("/proc").finding
 
       assert_equal :problem, finding.level

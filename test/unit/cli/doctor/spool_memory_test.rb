@@ -7,7 +7,7 @@ module Carat
   class DoctorSpoolMemoryTest < Minitest::Test
     DEVICE = File.stat("/").then { |stat| "#{stat.dev_major}:#{stat.dev_minor}" }
 
-    def test_a_disk_is_well
+    def test_disk_is_ok
       assert_equal :ok, finding("36 1 #{DEVICE} / / rw shared:1 master:2 - ext4 /dev/vda rw\n").level
     end
 
@@ -20,11 +20,11 @@ module Carat
       end
     end
 
-    def test_a_file_system_that_is_not_listed_is_taken_for_a_disk
+    def test_unlisted_file_system_counts_as_a_disk
       assert_equal :ok, finding("").level
     end
 
-    def test_the_table_of_the_kernel_is_understood
+    def test_mount_table_of_the_kernel_is_parsed
       memory = CLI::Doctor::SpoolMemory.new({ spool_dir: "/dev/shm" }).finding.level
 
       assert_equal File.read("/proc/mounts").match?(%r{ /dev/shm tmpfs }) ? :warning : :ok, memory

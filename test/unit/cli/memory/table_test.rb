@@ -27,14 +27,14 @@ module Carat
       "fit" => { "workers" => 2, "base" => 20 * MIB, "per_worker" => 5 * MIB }, "without_sharing" => 50 * MIB
     }.freeze
 
-    def test_what_a_terminal_would_obey_is_escaped
+    def test_terminal_control_characters_are_escaped
       text = CLI::Memory::Table.new(REPORT.merge("version" => "\e]0;x\a\u009B2J\r")).to_s
 
       assert_includes text, 'carat \\e]0;x\\a\\u009B2J\\r, pid'
       refute_match(/[^[:print:]\n]/, text)
     end
 
-    def test_each_process_has_a_line_under_one_head
+    def test_each_process_has_a_line_below_the_headings
       lines = text.lines(chomp: true)
 
       assert_equal "carat 0.1.0, pid 41; sizes in MiB, slots in numbers", lines[0]
@@ -51,26 +51,26 @@ module Carat
       assert_equal 1, ends.uniq.size
     end
 
-    def test_the_fit_and_what_is_saved_stand_below
+    def test_fit_and_savings_follow_the_table
       assert_includes text, "\nn workers weigh 20.0 + 5.0 n; n is 2\nwithout sharing they would weigh 50.0: 20.0 more\n"
       assert_includes text(REPORT.merge("without_sharing" => 29 * MIB)), "would weigh 29.0: 1.0 less\n"
     end
 
-    def test_the_budget_and_where_it_comes_from_stand_below
+    def test_budget_and_its_source_follow_the_table
       budget = { "limit" => 80 * MIB, "used" => 30 * MIB, "whole" => 100 * MIB, "source" => "container" }
 
       assert_includes text(REPORT.merge("budget" => budget)),
                       "\n30.0 of a budget of 80.0 used; the container has 100.0\n"
     end
 
-    def test_a_process_that_told_nothing_is_named
+    def test_process_without_stats_is_named
       silent = REPORT["processes"] + [self.class.process("worker", 3)]
 
       assert_includes text(REPORT.merge("processes" => silent)),
                       "\nno stats from: worker 3 (booting, stopping, or a thread holds the GVL)\n"
     end
 
-    def test_what_is_not_known_is_a_dash
+    def test_unknown_values_are_dashes
       unknown = { "role" => "mold", "generation" => 1, "pid" => 43, "figures" => {} }
       report = REPORT.merge("processes" => [unknown], "fit" => nil, "without_sharing" => nil)
 

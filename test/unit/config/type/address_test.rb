@@ -25,7 +25,7 @@ module Carat
       assert_refused '"fd://2" has no number of 3 or more', "fd://2"
     end
 
-    def test_what_has_no_form_is_shown_the_forms
+    def test_malformed_address_lists_the_valid_forms
       texts = %w[9292 localhost:9292 tcp://localhost tcp://:9292 tcp://::1:80 http://x:1 unix:// unix:///a?mode=9
 fd://x]
       texts.each do |text|

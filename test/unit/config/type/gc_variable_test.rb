@@ -7,20 +7,20 @@ require "carat/config/type"
 
 module Carat
   class GcVariableTest < Minitest::Test
-    def test_names_are_those_of_ruby_without_their_beginning_and_in_any_case
+    def test_names_may_lack_the_prefix_and_have_any_case
       assert_equal %w[RUBY_GC_HEAP_GROWTH_FACTOR 1.1], parse(:heap_growth_factor, 1.1)
       assert_equal %w[RUBY_GC_MALLOC_LIMIT 1000], parse("RUBY_GC_MALLOC_LIMIT", 1000)
       assert_equal %w[RUBY_GC_HEAP_FREE_SLOTS_GOAL_RATIO 0], parse(:heap_free_slots_goal_ratio, 0)
       assert_equal %w[RUBY_GC_HEAP_0_INIT_SLOTS 0], parse("heap_0_init_slots", 0)
     end
 
-    def test_a_misspelt_name_is_refused_with_a_guess
+    def test_misspelled_name_gets_a_hint
       assert_refused "heap_free_slot_min_ratio: Ruby's garbage collector has no such variable; " \
                      "did you mean heap_free_slots_min_ratio?", :heap_free_slot_min_ratio, 0.05
       assert_refused "speed: Ruby's garbage collector has no such variable", :speed, 1
     end
 
-    def test_figures_that_ruby_would_pass_over_are_refused
+    def test_values_that_ruby_would_ignore_are_rejected
       assert_refused "heap_growth_factor: 0.5 is not a number above 1 and up to 100", :heap_growth_factor, 0.5
       assert_refused "heap_free_slots: 1.5 is not a whole number", :heap_free_slots, 1.5
       assert_refused "heap_free_slots_min_ratio: 1.1 is not a number above 0 and up to 1", :heap_free_slots_min_ratio,
@@ -31,7 +31,7 @@ module Carat
     end
 
     # Ruby tells with -w what it has taken.
-    def test_ruby_knows_the_names_and_takes_the_figures
+    def test_ruby_accepts_the_names_and_values
       figures = { heap_free_slots: 2, heap_growth_factor: 1.2, heap_growth_max_slots: 3, heap_free_slots_min_ratio: 0.1,
                   heap_free_slots_goal_ratio: 0.2, heap_free_slots_max_ratio: 0.3, heap_oldobject_limit_factor: 2.5,
                   malloc_limit: 5, malloc_limit_max: 6, malloc_limit_growth_factor: 1.5, oldmalloc_limit: 7,

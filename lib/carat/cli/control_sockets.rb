@@ -40,7 +40,7 @@ module Carat
       def running
         @running ||= Dir.children(@directory).sort.filter_map do |name|
           path = File.join(@directory, name)
-          [Integer(Regexp.last_match(1), 10), path] if NAME.match(name) && own?(path) && answers?(path)
+          [Integer(Regexp.last_match(1), 10), path] if NAME.match(name) && own?(path) && listening?(path)
         end.to_h
       rescue SystemCallError => e
         raise ControlError, "carat: #{@directory}: #{e.message}"
@@ -60,7 +60,7 @@ module Carat
         false
       end
 
-      def answers?(path)
+      def listening?(path)
         UNIXSocket.open(path, &:itself)
         true
       rescue SystemCallError

@@ -16,7 +16,7 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Serves the application; the default."
 
-      # `launcher` answers `new(configuration, words)`.
+      # `launcher` is a class like Launch::Launcher.
       def initialize(words, launcher: Launch::Launcher, **options)
         super(words, **options)
         @launcher = launcher

@@ -9,11 +9,10 @@ require_relative "rack2_stream_input"
 
 module Carat
   module Request
-    # What is the same in all environments of a worker, for the release of Rack that the application has loaded.
+    # The constant part of a worker's environments, for the release of Rack that the application has loaded.
     class EnvTemplate
-      # `release` is Rack.release; `capacity` is how many requests a worker runs at once, `several` whether there may
-      # be several workers; the files of a form get their names in `spool_dir`; `errors` is where `rack.errors` writes
-      # to.
+      # `release` is Rack.release, `capacity` the number of requests that a worker runs at once, `several` whether there
+      # may be several workers. Files of a form are named in `spool_dir`; `errors` is `rack.errors`.
       def initialize(release:, capacity:, several:, spool_dir:, errors: $stderr)
         @release = release.split(".").first(2).map(&:to_i)
         @capacity = capacity
@@ -22,17 +21,17 @@ module Carat
         @errors = errors
       end
 
-      # Returns the options of Native::Lane.new.
+      # Returns the options of Native::Lane.new and Native.environment.
       def to_h
         {
           constants: constants.freeze,
           lists: lists.freeze,
           asterisk: rack?(3, 1), # PATH_INFO may be "*" since Rack 3.1
-          split: !rack?(3),      # a value with line breaks is several headers until Rack 3
+          split: !rack?(3),      # before Rack 3, a value with line breaks is several headers
           memory_input: MemoryInput,
           file_input: FileInput,
           form_files: FormFiles,
-          stream_input: rack?(3) ? StreamInput : Rack2StreamInput, # Rack 2 asks for `rewind`
+          stream_input: rack?(3) ? StreamInput : Rack2StreamInput, # Rack 2 calls `rewind`
           spool_dir: @spool_dir
         }
       end

@@ -5,11 +5,11 @@ require_relative "form_input"
 
 module Carat
   module Request
-    # The files that the edge has taken out of a form, as `rack.multipart.tempfile_factory`: Rack parses what is left of
-    # the form, and where it comes to a file it asks here for one to write to. It gets the one that is written already.
+    # `rack.multipart.tempfile_factory` for a form whose files the edge has extracted. Rack parses the rest of the form;
+    # for each file it calls this for a Tempfile to write to, and receives the one that the edge has written.
     class FormFiles
-      # `descriptors` are those of the files in the order of the form, nil for one that was left in the body; `input` is
-      # that body; names are given to files in `directory`.
+      # `descriptors` are those of the files in the order of the form, nil for a file that is still in the body. `input`
+      # is that body; files are named in `directory`.
       def initialize(descriptors, input, directory)
         @files = descriptors.map { |descriptor| descriptor && File.for_fd(descriptor, "r+b") }
         @directory = directory
@@ -18,23 +18,23 @@ module Carat
         input.extend(FormInput).form_files = self
       end
 
-      # Returns the next file of the form, and beyond those that the edge has seen what Rack makes by itself.
+      # Returns the next file of the form, or Rack's own Tempfile for a file that the edge has not extracted.
       def call(filename, content_type)
-        place = @next
+        index = @next
         @next += 1
-        return Rack::Multipart::Parser::TEMPFILE_FACTORY.call(filename, content_type) unless @files[place]
+        return Rack::Multipart::Parser::TEMPFILE_FACTORY.call(filename, content_type) unless @files[index]
 
-        @taken[place] ||= FormFile.new(@files[place], filename, @directory)
+        @taken[index] ||= FormFile.new(@files[index], filename, @directory)
       end
 
-      # Whoever reads the form again finds the same files.
+      # Starts again with the first file, for the next parser of the form.
       def rewind
         @next = 0
       end
 
-      # Closes the files that nobody has asked for. The others live as long as Rack's own would.
+      # Closes the files that were not used. The others live as long as Rack's own would.
       def close
-        @files.each_with_index { |file, place| file&.close unless @taken[place] }
+        @files.each_with_index { |file, index| file&.close unless @taken[index] }
       end
     end
   end

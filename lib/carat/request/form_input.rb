@@ -2,11 +2,11 @@
 
 module Carat
   module Request
-    # What `rack.input` is, too, when the edge has taken files out of it: to parse it again begins with a rewind.
+    # Extends `rack.input` of a form whose files the edge has extracted: a rewind starts the files again, too.
     module FormInput
       attr_writer :form_files
 
-      # As IO#rewind.
+      # Rewinds as IO#rewind.
       def rewind
         @form_files.rewind
         super

@@ -4,10 +4,10 @@ require_relative "../stream_input"
 
 module Carat
   module Request
-    # A StreamInput for Rack 2, which rewinds what it has read: its parsers of forms do so whenever they are done. That
-    # works, but reading again raises Errno::ESPIPE, as what has been read is gone.
+    # A StreamInput for Rack 2, whose form parsers call `rewind` when they are done. That succeeds, but reading again
+    # raises Errno::ESPIPE, because the data is gone.
     class Rack2StreamInput < StreamInput
-      # Returns 0, as IO#rewind.
+      # Returns 0, as IO#rewind. Later reads raise Errno::ESPIPE.
       def rewind
         check_open
         @rewound = @begun

@@ -6,7 +6,7 @@ module Carat
   module Response
     # The text that the log has about an error of the application.
     class ErrorReport
-      # Errors that Carat raises about the application: their backtraces help nobody.
+      # Errors that Carat raises about the application: their backtraces do not matter.
       OURS = [Native::InvalidResponse].freeze
 
       # `error` is an Exception, `env` the environment of the request, empty outside of one.

@@ -24,7 +24,7 @@ module Carat
         [204, 205, 304].include?(status)
       end
 
-      # Returns a copy with a Content-Length of so many bytes.
+      # Returns a copy with a Content-Length in bytes.
       def with_length(bytes)
         ResponseHead.new(@status, [*HeaderList.flatten(@headers), "content-length", bytes.to_s])
       end

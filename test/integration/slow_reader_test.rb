@@ -9,7 +9,7 @@ class SlowReaderTest < Support::SharedServerTest
   STREAMED = 100 * 1024 * 1024
   # The kernel takes little of an answer for a client with so small a buffer.
   RECEIVE_BUFFER = 16 * 1024
-  KIB_FOR_A_CLIENT = 192
+  KIB_FOR_A_CLIENT = 96
 
   APP = <<~'RUBY'
     content = ("0123456789abcdef" * 187_500).freeze

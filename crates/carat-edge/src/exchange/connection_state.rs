@@ -12,6 +12,7 @@ pub(crate) struct ConnectionState {
     position: Cell<MessagePosition>,
     responding: Cell<bool>,
     waiting_reader: RefCell<Option<Waker>>,
+    waiting_body: RefCell<Option<Waker>>,
     refusal: Cell<Option<Refusal>>,
     body_bytes: Cell<u64>,
     body_paused: Cell<bool>,
@@ -46,6 +47,7 @@ impl ConnectionState {
             position: Cell::new(MessagePosition::BetweenMessages),
             responding: Cell::new(false),
             waiting_reader: RefCell::new(None),
+            waiting_body: RefCell::new(None),
             refusal: Cell::new(None),
             body_bytes: Cell::new(0),
             body_paused: Cell::new(false),
@@ -170,6 +172,21 @@ impl ConnectionState {
     /// Sets whether the client currently does not read what is written.
     pub(crate) fn set_write_blocked(&self, blocked: bool) {
         self.write_blocked.set(blocked);
+        if !blocked {
+            if let Some(waker) = self.waiting_body.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Whether the body of the response has to wait, because the client has not taken what was written before. `waker`
+    /// is woken when it has.
+    pub(crate) fn must_wait_to_write(&self, waker: &Waker) -> bool {
+        let blocked = self.write_blocked.get();
+        if blocked {
+            self.waiting_body.replace(Some(waker.clone()));
+        }
+        blocked
     }
 
     /// Counts bytes that the kernel accepted for the client.

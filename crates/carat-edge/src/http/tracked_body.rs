@@ -36,6 +36,10 @@ impl Body for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        // hyper would take one more piece while the one before is not written.
+        if self.state.must_wait_to_write(cx.waker()) {
+            return Poll::Pending;
+        }
         let piece = ready!(self.body.poll_piece(cx));
         match &piece {
             Some(Ok(piece)) => self.entry.count(piece.len()),

@@ -7,6 +7,7 @@ use super::exchange::{Exchange, LoggedRequest, PendingReply};
 use super::lane::Lane;
 use super::lane_event::{LaneEvent, LaneEvents};
 use super::lane_state::LaneState;
+use super::pauses::Pauses;
 use super::queue_time::QueueTime;
 use super::worker_id::WorkerId;
 use crate::exchange::{Call, Refusal};
@@ -25,6 +26,7 @@ pub(crate) struct Dispatcher {
     pub(super) queue: RefCell<VecDeque<Rc<Exchange>>>,
     queue_time: QueueTime,
     pub(super) refused: Cell<u64>,
+    pub(super) pauses: Pauses,
     /// Whether a rebalance is scheduled.
     pub(super) rebalancing: Cell<bool>,
 }
@@ -44,6 +46,7 @@ impl Dispatcher {
             queue: RefCell::default(),
             queue_time: QueueTime::default(),
             refused: Cell::new(0),
+            pauses: Pauses::default(),
             rebalancing: Cell::new(false),
         })
     }

@@ -14,6 +14,7 @@ mod lane_event;
 mod lane_state;
 mod lane_tag;
 mod pace;
+mod pauses;
 mod queue_time;
 mod rebalance;
 mod shared_page;

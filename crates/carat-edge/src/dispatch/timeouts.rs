@@ -1,5 +1,5 @@
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use carat_wire::stream::encode_abort;
 
@@ -32,8 +32,14 @@ impl Dispatcher {
         }
     }
 
+    /// The server stood still until now.
+    pub(crate) fn note_pause(&self, now: Instant, duration: Duration) {
+        self.pauses.add(now, duration);
+    }
+
     fn expire_waiting(&self) {
         let limit = self.settings.queue_timeout;
+        let limit = self.pauses.extend(limit, Instant::now());
         let mut expired = Vec::new();
         let mut queue = self.queue.borrow_mut();
         while queue
@@ -53,7 +59,8 @@ impl Dispatcher {
     }
 
     fn expire_running(&self) {
-        let (now, limit) = (Instant::now(), self.settings.request_timeout);
+        let now = Instant::now();
+        let limit = self.pauses.extend(self.settings.request_timeout, now);
         let lanes = self.lanes.borrow().clone();
         for lane in lanes {
             let overdue = lane.overdue(now, limit);

@@ -12,12 +12,19 @@ use std::time::{Duration, Instant};
 /// How often deadlines are checked, and thus their resolution.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
+/// A tick that comes later than this means that the process stood still: the machine was paused, the
+/// container frozen, or the process stopped.
+const LATE: Duration = Duration::from_secs(1);
+
 const NEVER: u32 = u32::MAX;
 
 /// The deadlines of all connections, in ticks since the start.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
     start: Instant,
+    last_tick: Cell<Instant>,
+    /// For how long the process stood still.
+    lost: Cell<Duration>,
     now: Cell<u32>,
     entries: RefCell<DeadlineEntries>,
 }
@@ -38,8 +45,11 @@ pub(crate) struct Deadline {
 
 impl Deadlines {
     pub(crate) fn new() -> Rc<Deadlines> {
+        let start = Instant::now();
         Rc::new(Deadlines {
-            start: Instant::now(),
+            start,
+            last_tick: Cell::new(start),
+            lost: Cell::default(),
             now: Cell::new(0),
             entries: RefCell::default(),
         })
@@ -50,10 +60,20 @@ impl Deadlines {
         self.now.get()
     }
 
-    /// Wakes the tasks whose deadline has passed. Called once a tick.
-    pub(crate) fn tick(&self) {
-        let ticks = self.start.elapsed().as_millis() / TICK.as_millis();
+    /// Wakes the tasks whose deadline has passed. Called once a tick. Returns how long the process stood
+    /// still before, which counts against no deadline: clients may have kept theirs.
+    pub(crate) fn tick(&self, now: Instant) -> Option<Duration> {
+        let since_last = now.saturating_duration_since(self.last_tick.replace(now));
+        let pause = Some(since_last).filter(|since_last| *since_last > LATE);
+        let lost = self.lost.get() + pause.unwrap_or_default();
+        self.lost.set(lost);
+        let ticks = (now - self.start).saturating_sub(lost).as_millis() / TICK.as_millis();
         self.now.set(u32::try_from(ticks).unwrap_or(NEVER - 1));
+        self.wake_passed();
+        pause
+    }
+
+    fn wake_passed(&self) {
         let mut entries = self.entries.borrow_mut();
         let DeadlineEntries {
             deadlines, wakers, ..

@@ -1,5 +1,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use carat_guard::HeaderLimits;
 use hyper::server::conn::http1;
@@ -66,12 +67,23 @@ impl Server {
         self.deadlines.wake_all();
     }
 
-    /// Ends what is overdue and writes what was gathered. Called once a tick.
-    pub(crate) fn tick(&self) {
-        self.deadlines.tick();
-        self.dispatcher.tick();
+    /// Ends what is overdue and writes what was gathered. Called once a tick. Returns how long the server
+    /// stood still before. Nothing is overdue then: what arrived meanwhile is read first.
+    pub(crate) fn tick(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let pause = self.deadlines.tick(now);
+        match pause {
+            None => self.dispatcher.tick(),
+            Some(pause) => {
+                self.dispatcher.note_pause(now, pause);
+                let seconds = format!("{:.1}", pause.as_secs_f64());
+                self.log
+                    .warn("the server stood still", &[("seconds", &seconds)]);
+            }
+        }
         self.report();
         self.log.flush();
+        pause
     }
 
     /// Logs once a tick how many requests were refused.

@@ -1,10 +1,10 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::{Interval, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
@@ -31,6 +31,8 @@ pub(crate) struct Supervisor {
     executor: Executor,
     stats: StatsCollector,
     ticks: Interval,
+    /// For how long the server stood still. That time counts against no timeout.
+    lost: Duration,
 }
 
 impl Supervisor {
@@ -53,7 +55,8 @@ impl Supervisor {
             lane_events,
             executor,
             stats: StatsCollector::new(mailbox, machine.memory),
-            ticks: interval(TICK),
+            ticks: ticks(TICK),
+            lost: Duration::ZERO,
         }
     }
 
@@ -79,7 +82,7 @@ impl Supervisor {
     fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
         let mut events = events.into();
         while let Some(event) = events.pop_front() {
-            for command in self.state.on(event, Instant::now()) {
+            for command in self.state.on(event, Instant::now() - self.lost) {
                 match &command {
                     Command::Exit(outcome) => return Some(outcome.clone()),
                     Command::StopAccepting => self.begin_stop(),
@@ -144,7 +147,10 @@ impl Supervisor {
     }
 
     fn tick(&mut self) -> Option<Outcome> {
-        self.server.tick();
+        if let Some(pause) = self.server.tick() {
+            self.lost += pause;
+            return None;
+        }
         let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
         let tick = Event::Tick(Tick {
             queue_time,
@@ -160,7 +166,7 @@ impl Supervisor {
 
     fn begin_stop(&mut self) {
         self.log_with_pid("stopping");
-        self.ticks = interval(TICK / 4);
+        self.ticks = ticks(TICK / 4);
     }
 
     fn log_with_pid(&self, message: &str) {
@@ -177,4 +183,11 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// Ticks that are not made up for after a pause.
+fn ticks(period: Duration) -> Interval {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }

@@ -43,6 +43,16 @@ class HttpSpoolTest < Support::IntegrationTest
     assert_equal 200, server.request("POST", "/", body: "x" * 1024 * KB).status
   end
 
+  # A worker writes a large response to a file, which stays until its client has read it.
+  def test_spooled_responses_count_against_the_spool_limit_and_give_their_room_back
+    server = serve_spooling(app: 'run ->(_env) { [200, {}, ["x" * 700 * 1024]] }', args: %w[--spool-limit 1MB])
+    slow = small(server).write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    slow.read_exactly(100)
+    assert_equal 503, server.get.status
+    slow.close
+    eventually { assert_equal 200, server.get.status }
+  end
+
   def test_a_503_for_want_of_room_says_when_to_come_back
     server = serve_spooling(args: %w[--spool-limit 100KB])
     response = server.request("POST", "/", fields: CHUNKED, body: chunked("x" * 101 * KB))
@@ -93,6 +103,14 @@ class HttpSpoolTest < Support::IntegrationTest
   end
 
   private
+
+  # A connection over which the kernel takes little.
+  def small(server)
+    socket = Socket.new(:INET, :STREAM)
+    socket.setsockopt(:SOCKET, :RCVBUF, 4096)
+    socket.connect(Addrinfo.tcp(server.host, server.port))
+    Support::RawClient.new(socket)
+  end
 
   def serve_spooling(app: Support::Gate::APP, args: [], **options)
     serve(app, threads: 1, files: SPOOL, args: [*ARGS, *args], **options)

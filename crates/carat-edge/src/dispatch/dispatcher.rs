@@ -10,7 +10,7 @@ use super::lane_state::LaneState;
 use super::pauses::Pauses;
 use super::queue_time::QueueTime;
 use super::worker_id::WorkerId;
-use crate::exchange::{Call, Refusal};
+use crate::exchange::{Call, Refusal, SpoolQuota};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -27,6 +27,8 @@ pub(crate) struct Dispatcher {
     queue_time: QueueTime,
     pub(super) refused: Cell<u64>,
     pub(super) pauses: Pauses,
+    /// What all spooled bodies may take together, those of requests included.
+    pub(crate) spool_quota: Rc<SpoolQuota>,
     /// Whether a rebalance is scheduled.
     pub(super) rebalancing: Cell<bool>,
 }
@@ -47,6 +49,7 @@ impl Dispatcher {
             queue_time: QueueTime::default(),
             refused: Cell::new(0),
             pauses: Pauses::default(),
+            spool_quota: SpoolQuota::new(settings.spool_limit),
             rebalancing: Cell::new(false),
         })
     }

@@ -18,7 +18,8 @@ use super::frame_socket::FrameSocket;
 use super::in_flight::RequestStage;
 use super::lane::Lane;
 use crate::exchange::{
-    Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource, reply_stream,
+    Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource, SpoolReservation,
+    reply_stream,
 };
 
 /// Carries frames between the dispatcher and a worker until the worker closes the lane.
@@ -148,6 +149,7 @@ impl FrameBatch<'_> {
         let made = reply_response(&reply, payload, &exchange.call.parts, file, || {
             self.stream(reply.id)
         });
+        let made = made.map(|response| (self.reserve(&response), response));
         if reply.body != ResponseBody::Stream || made.is_err() {
             self.lane.release(reply.id, self.now);
             exchange.call.discard_body();
@@ -156,11 +158,13 @@ impl FrameBatch<'_> {
             .now
             .saturating_duration_since(exchange.arrived + app_time);
         exchange.settle(match made {
-            Ok(response) => Ok(Reply {
+            Ok((Some(spooled), response)) => Ok(Reply {
                 response,
+                spooled,
                 queue_time,
                 app_time,
             }),
+            Ok((None, _)) => Err(Refusal::SpoolLimit),
             Err(invalid) => {
                 self.decline(&reply);
                 self.dispatcher.log.error(
@@ -171,6 +175,17 @@ impl FrameBatch<'_> {
             }
         });
         Ok(())
+    }
+
+    /// Counts a file that a worker has spooled against `spool_limit`; `None` when that would be exceeded. Files that the
+    /// application named are its own.
+    fn reserve(&self, response: &http::Response<ReplyBody>) -> Option<SpoolReservation> {
+        let mut reservation = SpoolReservation::of(&self.dispatcher.spool_quota);
+        let fits = match &response.body().content {
+            ReplyContent::File(range) if !range.allows_ranges => reservation.grow(range.length),
+            _ => true,
+        };
+        fits.then_some(reservation)
     }
 
     /// Aborts a stream that is not read, so that the worker does not wait for it.

@@ -3,11 +3,14 @@ use std::time::Duration;
 use http::Response;
 
 use super::reply_body::ReplyBody;
+use super::spool_quota::SpoolReservation;
 
 /// The application's response to a call.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) response: Response<ReplyBody>,
+    /// What the body takes of `spool_limit`, until the client has it.
+    pub(crate) spooled: SpoolReservation,
     /// How long the request waited for a worker.
     pub(crate) queue_time: Duration,
     /// How long the application took to begin its response.

@@ -151,8 +151,10 @@ async fn respond(
     mut entry: AccessEntry,
     state: Rc<ConnectionState>,
 ) -> Response<TrackedBody> {
+    let mut spooled = None;
     let response = match reply {
         Ok(reply) => {
+            spooled = Some(reply.spooled);
             let response = reply.response.map(ClientBody::from);
             let prepared = representation.apply(response).await;
             prepared.inspect(|_| entry.timed(reply.queue_time, reply.app_time))
@@ -166,7 +168,7 @@ async fn respond(
     });
     entry.responded(response.status());
     state.begin_response(response.version() == Version::HTTP_10);
-    response.map(|body| TrackedBody::new(body, entry, state))
+    response.map(|body| TrackedBody::new(body, entry, state, spooled))
 }
 
 /// Refuses a request that was not received completely. What still arrives is drained when the

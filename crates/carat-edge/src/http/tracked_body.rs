@@ -8,7 +8,7 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::access::AccessEntry;
 use crate::body::response::ClientBody;
-use crate::exchange::ConnectionState;
+use crate::exchange::{ConnectionState, SpoolReservation};
 
 /// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
 /// over.
@@ -16,6 +16,7 @@ pub(super) struct TrackedBody {
     body: ClientBody,
     entry: AccessEntry,
     state: Rc<ConnectionState>,
+    _spooled: Option<SpoolReservation>,
 }
 
 impl TrackedBody {
@@ -23,8 +24,14 @@ impl TrackedBody {
         body: ClientBody,
         entry: AccessEntry,
         state: Rc<ConnectionState>,
+        spooled: Option<SpoolReservation>,
     ) -> TrackedBody {
-        TrackedBody { body, entry, state }
+        TrackedBody {
+            body,
+            entry,
+            state,
+            _spooled: spooled,
+        }
     }
 }
 

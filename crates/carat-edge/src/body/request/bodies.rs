@@ -13,11 +13,15 @@ pub(crate) struct RequestBodies {
 }
 
 impl RequestBodies {
-    pub(crate) fn new(settings: &Rc<Settings>, log: &Rc<Log>) -> RequestBodies {
+    pub(crate) fn new(
+        settings: &Rc<Settings>,
+        log: &Rc<Log>,
+        quota: &Rc<SpoolQuota>,
+    ) -> RequestBodies {
         RequestBodies {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
-            quota: SpoolQuota::new(settings.spool_limit),
+            quota: Rc::clone(quota),
         }
     }
 }

@@ -11,6 +11,7 @@ mod molds;
 mod phase;
 mod reaction;
 mod refork;
+mod reforking;
 mod retiring;
 mod running_process;
 mod scaling;

@@ -1,29 +1,19 @@
-//! How a worker becomes the mold of the next generation: its successor serves, it is drained, told to be the mold, and
-//! takes over when it is ready. Then the workers of older generations are replaced.
-
 use std::time::Instant;
 
-use carat_policy::{ReforkRule, Reforks, ReplacementReason, WorkerUsage};
+use carat_policy::{ReforkRule, Reforks};
 
-use super::State;
-use super::boots::not_ready_within;
-use super::molds::{LeavingKind, MoldCandidate};
 use super::reaction::Reaction;
 use super::worker::Worker;
-use crate::dispatch::WorkerId;
-use crate::supervise::command::Command;
-use crate::supervise::exit_status::ExitStatus;
 use crate::supervise::log_line::LogLine;
-use crate::supervise::ruby_process::RubyProcess;
 
 /// When a worker becomes the mold, and which workers that makes outdated.
 #[derive(Debug)]
 pub(super) struct Refork {
-    reforks: Reforks,
+    pub(super) reforks: Reforks,
     /// Private memory of the worker that is to be the mold, when it was chosen.
-    promoted_private: Option<u64>,
+    pub(super) promoted_private: Option<u64>,
     /// Workers of older generations are to be replaced.
-    oldest_generation: u32,
+    pub(super) oldest_generation: u32,
 }
 
 impl Refork {
@@ -46,157 +36,5 @@ impl Refork {
         reaction.log(line.text("cause", cause));
         self.promoted_private = None;
         self.reforks.failed(reaction.now);
-    }
-}
-
-impl State {
-    /// Continues a refork, or decides whether to begin one. Called once a tick.
-    pub(super) fn keep_reforking(&mut self, reaction: &mut Reaction) {
-        self.fail_late_candidate(reaction);
-        self.molds.kill_overdue(reaction);
-        if self.molds.candidate.is_some() || self.workers.iter().any(Worker::is_promoted) {
-            return;
-        }
-        // A promoted worker ended in another way.
-        self.refork.promoted_private = None;
-        let oldest = self.refork.oldest_generation;
-        let mut ready = self.workers.ready();
-        let outdated = ready.find(|worker| worker.generation < oldest);
-        let outdated = outdated.map(|worker| worker.id);
-        drop(ready);
-        match outdated {
-            Some(id) => {
-                self.replace(id, ReplacementReason::Outdated, reaction);
-            }
-            None => self.choose_candidate(reaction),
-        }
-    }
-
-    fn choose_candidate(&mut self, reaction: &mut Reaction) {
-        let Some(generation) = self.molds.ready().map(|mold| mold.generation) else {
-            return;
-        };
-        // Its successor must fit beside all others.
-        if self.room() == 0 {
-            return;
-        }
-        // Whatever a mold leaked, all of its workers share from then on.
-        let limit = reaction.limits.worker_memory.unwrap_or(u64::MAX) / 2;
-        let fit = self.workers.ready().filter(|worker| worker.stays());
-        let fit: Vec<_> = fit.filter(|worker| worker.private() < limit).collect();
-        let usages: Vec<_> = fit.iter().map(|worker| usage(worker)).collect();
-        let chosen = self
-            .refork
-            .reforks
-            .choose(reaction.now, generation, &usages);
-        let Some(worker) = fit.iter().find(|worker| Some(worker.id.serial) == chosen) else {
-            return;
-        };
-        let (id, private) = (worker.id, worker.private());
-        if self.replace(id, ReplacementReason::Promotion, reaction) {
-            self.refork.promoted_private = Some(private);
-        }
-    }
-
-    /// The worker's lanes are empty: it is told to be the mold.
-    pub(super) fn promote(&mut self, id: WorkerId, reaction: &mut Reaction) {
-        if let Some(worker) = self.workers.remove(id) {
-            self.molds.promote(&worker, reaction);
-        }
-    }
-
-    /// The candidate is the mold now, and the one before it ends.
-    pub(super) fn take_over(&mut self, reaction: &mut Reaction) {
-        let Some(MoldCandidate { mut mold, worker }) = self.molds.candidate.take() else {
-            return;
-        };
-        reaction.push(Command::CloseLanes(worker.id));
-        mold.is_ready = true;
-        self.refork.oldest_generation = mold.generation;
-        let private = self.refork.promoted_private.take().unwrap_or_default();
-        self.refork.reforks.succeeded(reaction.now, private);
-        for worker in self.workers.iter_mut() {
-            worker.requests_before = worker.requests;
-        }
-        if let Some(old) = self.molds.current.replace(mold) {
-            reaction.push(Command::End(RubyProcess::Mold(old.generation)));
-            let deadline = reaction.now + reaction.limits.shutdown_timeout;
-            self.molds.leave(old, LeavingKind::Retired, deadline);
-        }
-    }
-
-    pub(super) fn not_fork_safe(&mut self, generation: u32, cause: &str, reaction: &mut Reaction) {
-        if self.molds.is_candidate(generation) {
-            self.candidate_failed(cause, true, reaction);
-        }
-    }
-
-    /// The candidate cannot be the mold; `is_final` if no other worker of its generation can. It ends, the mold stays.
-    pub(super) fn candidate_failed(
-        &mut self,
-        cause: &str,
-        is_final: bool,
-        reaction: &mut Reaction,
-    ) {
-        let Some(MoldCandidate { mold, worker }) = self.molds.candidate.take() else {
-            return;
-        };
-        reaction.push(Command::CloseLanes(worker.id));
-        let line = LogLine::warn("worker did not become the mold");
-        let line = line.number("worker", worker.id.number);
-        let line = line.number("gen", worker.generation);
-        let line = line.number("pid", mold.pid.unwrap_or_default());
-        let line = line.number("next_gen", mold.generation);
-        reaction.log(line.text("cause", cause));
-        self.refork.promoted_private = None;
-        match self.molds.current.as_ref().filter(|_| is_final) {
-            Some(mold) => self.refork.reforks.refused(reaction.now, mold.generation),
-            None => self.refork.reforks.failed(reaction.now),
-        }
-        let deadline = reaction.now + reaction.limits.shutdown_timeout;
-        self.molds
-            .leave(mold, LeavingKind::Refused(worker), deadline);
-    }
-
-    pub(super) fn candidate_closed(&mut self, reaction: &mut Reaction) {
-        self.kill_candidate(reaction);
-        self.candidate_failed("it closed its control socket", false, reaction);
-    }
-
-    /// The process may have been the candidate.
-    pub(super) fn candidate_exited(
-        &mut self,
-        pid: u32,
-        status: ExitStatus,
-        reaction: &mut Reaction,
-    ) {
-        let candidate = self.molds.candidate.as_ref();
-        if candidate.is_some_and(|candidate| candidate.mold.pid == Some(pid)) {
-            self.candidate_failed(&format!("it ended ({status})"), false, reaction);
-        }
-    }
-
-    fn fail_late_candidate(&mut self, reaction: &mut Reaction) {
-        let candidate = self.molds.candidate.as_ref();
-        let age = candidate.map(|it| reaction.now.saturating_duration_since(it.mold.started));
-        if age.is_some_and(|age| age > reaction.limits.boot_timeout) {
-            self.kill_candidate(reaction);
-            self.candidate_failed(&not_ready_within(reaction), false, reaction);
-        }
-    }
-
-    fn kill_candidate(&self, reaction: &mut Reaction) {
-        let candidate = self.molds.candidate.as_ref();
-        if let Some(pid) = candidate.and_then(|candidate| candidate.mold.pid) {
-            reaction.push(Command::Kill { pid });
-        }
-    }
-}
-
-fn usage(worker: &Worker) -> WorkerUsage {
-    WorkerUsage {
-        serial: worker.id.serial,
-        requests: worker.requests_since_takeover(),
-        private: worker.private(),
     }
 }

@@ -100,7 +100,7 @@ fn a_mold_that_failed_to_boot_is_not_forgotten_while_it_runs() {
 }
 
 #[test]
-fn an_elder_mold_is_replaced_while_its_workers_serve() {
+fn a_mold_that_dies_is_replaced_while_its_workers_serve() {
     let mut world = serving(2);
     let mold = world.mold_pids()[0];
     world.exit(mold, world.killed(), true);

@@ -41,7 +41,7 @@ struct Row {
     pid: u32,
     requests: Option<u64>,
     memory: Option<Memory>,
-    /// What the process says of itself; `None` when it did not answer in time.
+    /// The stats of the process; `None` if it did not reply in time.
     figures: Option<Value>,
 }
 

@@ -140,7 +140,7 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             cause: text(frame.payload),
         },
         (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Leaving(worker),
-        // Somebody else told a worker to end that is to be the mold.
+        // A worker that is becoming the mold got a signal to end.
         (Kind::Leaving, RubyProcess::Mold(_)) => Event::Closed(process),
         (Kind::Stack, RubyProcess::Worker(worker)) => {
             let stack = Stack::decode(frame.payload)?;

@@ -31,7 +31,7 @@ pub(crate) enum Command {
     ReadMemory(MemorySubjects),
     /// Write a line to the log.
     Log(LogLine),
-    /// The server is ready: tell the log and `--ready-fd`.
+    /// Report to the log and to `--ready-fd` that the server is ready.
     Announce,
     /// The server stops: accept no client, and close each connection after its response.
     StopAccepting,

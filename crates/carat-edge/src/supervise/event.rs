@@ -45,7 +45,7 @@ pub(crate) enum Event {
         lane: u16,
         text: String,
     },
-    /// A worker got a signal to end from somebody else, or cannot go on.
+    /// A worker got a signal to end from another process, or cannot go on.
     Leaving(WorkerId),
     /// A process closed its control socket.
     Closed(RubyProcess),

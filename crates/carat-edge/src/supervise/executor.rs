@@ -182,7 +182,7 @@ impl Executor {
         }
     }
 
-    /// Nothing more comes on these lanes, whoever still holds them open.
+    /// No more frames come on these lanes, even if another process still holds them open.
     fn close_lanes(&mut self, worker: WorkerId) {
         for lane in self.lanes.remove(&worker).into_iter().flatten() {
             lane.worker_died();

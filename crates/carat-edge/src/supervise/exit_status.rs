@@ -11,7 +11,7 @@ pub(crate) enum ExitStatus {
         /// How many processes the OOM killer had killed by then.
         oom_kills: u64,
     },
-    /// The process never said hello, so nobody knows its id.
+    /// The process never said hello, so its process id is unknown.
     Unknown,
 }
 

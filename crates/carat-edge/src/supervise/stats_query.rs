@@ -15,7 +15,7 @@ pub(super) struct StatsQuery {
 }
 
 impl StatsQuery {
-    /// Adds somebody who asks. Returns the number of the query if it has to be put to the processes.
+    /// Adds an asker. Returns the number of the query if the processes have to be asked.
     pub(super) fn join(&mut self, asker: oneshot::Sender<StatsReport>) -> Option<u64> {
         self.askers.push(asker);
         if self.askers.len() > 1 {

@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    fn nobody() -> MemorySubjects {
+    fn no_subjects() -> MemorySubjects {
         MemorySubjects {
             mold: None,
             workers: Vec::new(),
@@ -193,7 +193,7 @@ mod tests {
         let now = Instant::now();
         let mut monitor = MemoryMonitor::new(now, 0);
         assert!(monitor.is_due(now));
-        monitor.begin_reading(&nobody());
+        monitor.begin_reading(&no_subjects());
         assert!(!monitor.is_due(now + SECOND));
         assert!(!monitor.is_current(now));
         monitor.end_reading(&reading(now), std::iter::empty());
@@ -206,7 +206,7 @@ mod tests {
     fn a_change_during_a_reading_makes_the_next_one_due_at_once() {
         let now = Instant::now();
         let mut monitor = MemoryMonitor::new(now, 0);
-        monitor.begin_reading(&nobody());
+        monitor.begin_reading(&no_subjects());
         monitor.hurry(now);
         monitor.end_reading(&reading(now), std::iter::empty());
         assert!(monitor.is_due(now));

@@ -28,7 +28,7 @@ impl State {
         }
     }
 
-    /// The worker was told to end by somebody else, or cannot go on.
+    /// The worker got a signal to end from another process, or cannot go on.
     pub(super) fn leave(&mut self, id: WorkerId, reaction: &mut Reaction) {
         if let Some(worker) = self.workers.get_mut(id) {
             worker.forgo_promotion();
@@ -72,16 +72,16 @@ impl State {
             return;
         };
         reaction.push(Command::AskStack { tag, request });
-        let answer = reaction.now + STACK_WAIT;
+        let stack_deadline = reaction.now + STACK_WAIT;
         if worker.stage.is_last() {
             return;
         }
         match &mut worker.stage {
             // The deadline of its first stuck request stays.
-            WorkerStage::Stuck { stack, .. } => *stack = answer,
+            WorkerStage::Stuck { stack, .. } => *stack = stack_deadline,
             other => {
                 *other = WorkerStage::Stuck {
-                    stack: answer,
+                    stack: stack_deadline,
                     deadline: reaction.now + reaction.limits.shutdown_timeout,
                     is_drained: false,
                 };
@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// A worker that is only replaced has time for its longest request: nobody waits for its end.
+/// A worker that is only replaced has time for its longest request: nothing waits for its end.
 fn drain_deadline(worker: &Worker, reaction: &Reaction) -> Instant {
     let limits = &reaction.limits;
     let patience = match worker.replacement {

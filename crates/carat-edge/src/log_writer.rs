@@ -9,8 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long the end of the process waits for the last lines to be written.
-const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the server waits for its lines to be written where it must: when it is ready, and when it
+/// ends.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Most bytes that wait to be written, beside as many that are being written. Further lines are dropped
 /// and counted.
@@ -78,9 +79,9 @@ impl LogWriter {
         (has_room && queue.dropped_lines > 0).then(|| mem::take(&mut queue.dropped_lines))
     }
 
-    /// Waits for the last lines to be written, at most `LAST_LINES_TIMEOUT`.
+    /// Waits until all lines are written, at most `FINISH_TIMEOUT`.
     pub(crate) fn finish(&self) {
-        self.finish_within(LAST_LINES_TIMEOUT);
+        self.finish_within(FINISH_TIMEOUT);
     }
 
     fn finish_within(&self, within: Duration) {

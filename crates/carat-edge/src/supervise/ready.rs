@@ -33,6 +33,8 @@ impl Ready {
                 ],
             );
         }
+        // Whoever waits for the descriptor may read the log next.
+        log.finish();
         if let Err(error) = self.write_urls() {
             log.warn("cannot write to --ready-fd", &[("cause", &error)]);
         }

@@ -56,7 +56,7 @@ module Native
       assert_equal "wanted", lane.slot.take[FACTORY].call("x", nil).read
     end
 
-    def test_files_that_nobody_asked_for_are_closed_with_the_request_and_others_are_not
+    def test_only_files_that_nobody_asked_for_are_closed_with_the_request
       lane = harness
       env = take_form(lane, "taken", "left")
       taken = env[FACTORY].call("x", nil)
@@ -68,7 +68,7 @@ module Native
       assert_equal ["taken", true], [taken.read, left.closed?]
     end
 
-    def test_a_lane_whose_process_has_too_many_files_open_ends_before_it_mixes_them_up
+    def test_a_lane_without_descriptors_left_ends_and_mixes_up_no_files
       message = forked do
         lane = harness
         lane.request(body: SKELETON, files: Array.new(20) { file("x") })

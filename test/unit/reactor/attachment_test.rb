@@ -60,7 +60,7 @@ class ReactorAttachmentTest < Support::ReactorTest
       assert_equal ["x"], @seen
     end
 
-    def test_the_block_of_an_io_that_another_detaches_is_not_called_although_that_is_ready
+    def test_the_block_of_a_detached_io_is_not_called_though_it_is_ready
       pairs = Array.new(2) { UNIXSocket.pair }
       pairs.each { |_, far| far.write("x") }
       ios = pairs.map(&:first)

@@ -33,7 +33,7 @@ class FiberLaneTest < Support::FiberLaneTest
     assert_equal %w[/1 /2 /3 /4 /5 /6 /7], order
   end
 
-  def test_requests_that_compute_are_served_by_one_slot_though_it_lets_others_run
+  def test_one_slot_serves_requests_that_compute_and_lets_others_run
     lane = fibers(->(_env) { self.class.compute(0.002) })
     20.times { lane.request }
     20.times { lane.response }
@@ -122,7 +122,7 @@ class FiberLaneTest < Support::FiberLaneTest
     assert ended.pop
   end
 
-  def test_an_error_of_a_fiber_that_the_application_started_is_told_once_and_ends_nothing
+  def test_an_error_of_a_fiber_of_the_application_is_only_logged_once
     lane = fibers(->(_env) { Fiber.schedule { raise NotImplementedError, "beside" }.then { [200, {}, ["ok"]] } })
     assert_equal %w[ok ok], Array.new(2) { lane.call.body }
     lane.finish

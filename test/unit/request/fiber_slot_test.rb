@@ -48,7 +48,7 @@ module Carat
       assert_equal 1, Array.new(3) { lane.call.body }.uniq.size
     end
 
-    def test_a_fiber_is_used_again_with_what_every_fiber_is_born_with_unless_that_can_be_changed
+    def test_a_fiber_with_only_frozen_variables_of_its_birth_is_reused
       { nil => 1, [] => 3 }.each do |value, fibers|
         used = born_with(value) do
           lane = fibers(->(_env) { [200, {}, [Fiber.current.object_id.to_s]] })

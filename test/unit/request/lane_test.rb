@@ -53,7 +53,7 @@ class LaneTest < Support::NativeTest
     assert_equal [nil, nil], lane.frame
   end
 
-  def test_the_connection_s_threads_are_not_the_application_s_to_throw_through
+  def test_the_application_cannot_throw_through_threads_of_carat
     assert_equal SORRY, serve(->(_env) { throw :async }).call.to_a.values_at(1, 4)
   end
 

@@ -11,7 +11,7 @@ module Scheduler
     extend Support::Needs
     needs Support::AsyncGem.obstacle
 
-    def test_a_task_that_is_stopped_runs_its_ensure_blocks_and_its_children_stop
+    def test_a_stopped_task_runs_its_ensure_blocks_and_stops_its_children
       ended = []
       statuses = fibers do
         inner = nil

@@ -100,7 +100,7 @@ module Scheduler
       end
     end
 
-    def test_io_write_that_has_moved_bytes_before_an_error_returns_their_number
+    def test_an_io_write_that_fails_later_returns_what_it_has_moved
       reader, writer = IO.pipe
       content = "x" * 1_000_000
       moved = fibers do

@@ -45,7 +45,7 @@ module Scheduler
       assert_match(/abandoned.*wait_whatever_comes/m, printed)
     end
 
-    def test_a_new_fiber_is_not_charged_with_the_waits_of_one_that_was_collected
+    def test_a_new_fiber_does_not_inherit_refusals_of_a_collected_one
       reached = 0
       _, printed = capture_io do
         cancel_behind do

@@ -40,7 +40,7 @@ module Scheduler
       assert_empty printed
     end
 
-    def test_of_the_errors_of_the_block_and_of_a_fiber_the_first_is_raised_and_both_are_printed
+    def test_of_two_errors_the_first_is_raised_and_both_are_printed
       first, last = KeyError.new("first"), IndexError.new("last")
       _, printed = capture_io do
         assert_same first, error_of { go { sleep(0.001) && raise(last) } && raise(first) }

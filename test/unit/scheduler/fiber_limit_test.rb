@@ -25,7 +25,7 @@ module Scheduler
       end
     RUBY
 
-    def test_a_clear_error_comes_before_ruby_s_own_and_leaves_room_for_the_rest
+    def test_the_error_is_clear_and_leaves_room_for_other_mappings
       skip "the kernel allows #{mappings} mappings" if mappings > MOST_MAPPINGS
       live, message, went_on = run_script(SCRIPT, mappings.to_s).lines(chomp: true)
       assert_includes 100..3000, Integer(live)

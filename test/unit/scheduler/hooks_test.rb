@@ -127,7 +127,7 @@ module Scheduler
       end
     end
 
-    def test_a_blocking_operation_has_ended_before_the_fiber_that_is_interrupted_goes_on
+    def test_an_interrupted_fiber_waits_for_its_blocking_operation
       skip_without_blocking_operations
       order = []
       started = Queue.new

@@ -31,7 +31,7 @@ module Scheduler
     end
 
     # The server goes on with the query: the next one on the connection would wait for it.
-    def test_a_query_that_a_timeout_interrupts_leaves_the_connection_busy_until_it_is_cancelled
+    def test_a_connection_is_busy_after_a_timeout_until_it_is_cancelled
       fibers do
         connection = connect
         holding do

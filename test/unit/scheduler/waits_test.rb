@@ -54,7 +54,7 @@ module Scheduler
       refute_predicate mutex, :locked?
     end
 
-    def test_a_condition_variable_that_is_signalled_in_time_returns_what_is_true
+    def test_a_condition_variable_that_is_signaled_in_time_returns_true
       monitor = Monitor.new
       condition = monitor.new_cond
       fibers do

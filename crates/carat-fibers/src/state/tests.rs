@@ -207,7 +207,7 @@ fn a_regular_file_is_ready_at_once_but_has_no_urgent_data() {
 }
 
 #[test]
-fn in_a_forked_process_only_the_timeouts_of_the_fiber_that_forked_are_left() {
+fn after_a_fork_only_timeouts_of_the_fiber_that_forked_are_left() {
     let mut state = State::default();
     let now = Instant::now();
     block(&mut state, "parent");

@@ -120,7 +120,7 @@ class ReactorTest < Support::ReactorTest
 
     private
 
-    # Long enough for others to go on that could.
+    # Long enough for others to run that can.
     def give_way
       10.times { sleep(0) }
     end

@@ -6,7 +6,7 @@ require "support/native_test"
 class StreamInputTest < Support::NativeTest
   WINDOW = 256 * 1024
   ENCODINGS = [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII, Encoding::UTF_16LE].freeze
-  # Bytes that are no text, lines, an empty one, and no line feed at the end.
+  # Bytes that are not text, lines, an empty line, and no line feed at the end.
   BODY = "\xff\0a\n\nb\xc3\n\xe2\x82".b.freeze
 
   def teardown
@@ -240,7 +240,7 @@ class StreamInputTest < Support::NativeTest
 
   private
 
-  # Sends a byte of the body for each piece of the answer once the body is wanted, and takes both to their ends.
+  # Sends one byte of the body for each piece of the response, once the body is read, until both have ended.
   def take_turns(lane)
     @written = sent = 0
     wanted = false
@@ -255,7 +255,7 @@ class StreamInputTest < Support::NativeTest
     lane.send_bytes(Support::Wire.chunk(1, "x" * [100 - sent, 0].max) + Support::Wire.end(1))
   end
 
-  # All ways to cut the body in two, and one piece for each byte.
+  # Every way to cut the body in two, and one piece for each byte.
   def splits
     [*0..BODY.bytesize].map { |at| [BODY[0, at], BODY[at..]].reject(&:empty?) } << BODY.chars
   end
@@ -267,7 +267,7 @@ class StreamInputTest < Support::NativeTest
     [lane, lane.slot.take["rack.input"]]
   end
 
-  # An input of which everything has arrived.
+  # An input whose body has arrived completely.
   def input_of(*pieces, ending: :end)
     lane, input = open
     waiting = Thread.new { input.eof? unless pieces.empty? && ending == :abort }

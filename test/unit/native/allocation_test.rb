@@ -7,9 +7,9 @@ module Carat
   module ::Native
     class AllocationTest < Support::NativeTest
       LIMIT = 25
-      # Their answers fit into the socket also where each is sent by itself.
+      # Their responses fit into the socket even if each is sent alone.
       REQUESTS = 80
-      # What a browser sends.
+      # The headers of a browser.
       HEADERS = {
         "host" => "localhost:9292", "user-agent" => "Mozilla/5.0", "accept" => "text/html", "accept-encoding" => "gzip",
         "accept-language" => "en", "connection" => "keep-alive", "cookie" => "a=1; b=2"
@@ -26,7 +26,7 @@ module Carat
 
       private
 
-      # Takes and answers in this thread, from requests that have arrived already.
+      # Takes requests that have arrived already, and responds, in this thread.
       def objects_per_request(app, release)
         lane = harness(app, release: release)
         served = Request::Slot.new(app, lane.native, spool_dir: Dir.tmpdir)

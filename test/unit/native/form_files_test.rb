@@ -92,7 +92,7 @@ module Native
       lane.slot.take.tap { lane.slot.respond(200, {}, []) }
     end
 
-    # An unlinked file with this text, not at its beginning.
+    # An unlinked file with this text; its position is not 0.
     def file(text)
       file = File.open(Dir.tmpdir, File::RDWR | File::TMPFILE | File::BINARY)
       file.write(text)
@@ -101,7 +101,7 @@ module Native
       file
     end
 
-    # Opens files until this process may only open so many more.
+    # Opens files until this process can open only this many more.
     def leave_descriptors(count)
       Process.setrlimit(:NOFILE, 200)
       opened = []
@@ -110,7 +110,7 @@ module Native
       opened.pop(count).each(&:close)
     end
 
-    # The value of the block, a String, in a process of its own.
+    # Runs the block in a new process and returns its value, a String.
     def forked
       reader, writer = IO.pipe
       pid = fork do

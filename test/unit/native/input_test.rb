@@ -92,7 +92,7 @@ module Native
       lane.slot.take
     end
 
-    # Yields an unlinked file with this text, not at its beginning.
+    # Yields an unlinked file with this text; its position is not 0.
     def with_file(text)
       File.open(Dir.tmpdir, File::RDWR | File::TMPFILE | File::BINARY) do |file|
         file.write(text)

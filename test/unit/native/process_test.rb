@@ -35,7 +35,7 @@ module Native
 
     private
 
-    # The value of the block in a process of its own.
+    # Runs the block in a new process and returns its value.
     def forked
       reader, writer = IO.pipe
       child = fork do

@@ -84,7 +84,7 @@ module Native
 
     private
 
-    # A lane whose request waits for its answer.
+    # A lane whose request waits for its response.
     def taken(release: "2.2.0", **request)
       lane = harness(release: release)
       lane.request(**request)

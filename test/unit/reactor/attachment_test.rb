@@ -99,7 +99,7 @@ class ReactorAttachmentTest < Support::ReactorTest
 
     private
 
-    # The kernel gives the lowest number that is free, and the garbage collector may have freed any.
+    # The kernel assigns the lowest free number, and the garbage collector may have freed any.
     def pair_with(number)
       @pairs = Array.new((number / 2) + 1) { UNIXSocket.pair }
       @pairs.find { |pair| pair.map(&:fileno).include?(number) } or flunk "#{number} is not used again"

@@ -40,7 +40,7 @@ class ReactorDocsTest < Support::SchedulerTest
 
   private
 
-  # The examples have names of their own: another thread runs them beside the test.
+  # The examples have names of their own because another thread runs them beside the test.
   def own_scope
     binding
   end

@@ -43,7 +43,7 @@ class ReactorTimerTest < Support::ReactorTest
     include Cases
   end
 
-  # Under GC.stress all of them are late.
+  # Under GC.stress, all timers are late.
   def test_timers_are_called_in_their_order
     [0.3, 0.1, 0.2].each { |seconds| @reactor.after(seconds) { @seen << seconds } }
     run_reactor

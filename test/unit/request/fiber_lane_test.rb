@@ -232,7 +232,7 @@ class FiberLaneTest < Support::FiberLaneTest
 
   private
 
-  # Refuses one fiber as the scheduler does when the kernel has no room for its stack.
+  # Refuses one fiber, as the scheduler does when the kernel has no room for its stack.
   def refusing_a_fiber
     refusals = ["no room"]
     refusal = Module.new do

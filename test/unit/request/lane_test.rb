@@ -57,15 +57,15 @@ class LaneTest < Support::NativeTest
     assert_equal SORRY, serve(->(_env) { throw :async }).call.to_a.values_at(1, 4)
   end
 
-  def test_answers_that_are_none_are_reported_in_one_line
+  def test_what_is_no_response_is_reported_in_one_line
     {
       [nil, {}, []] => "the status is not from 200 to 599", ["abc", {}, []] => "the status is not from 200 to 599",
       [:ok, {}, []] => "the status is Symbol, without to_i", [200, nil, []] => "the headers are NilClass, without each",
       [200, {}, nil] => "the body is NilClass, without each and call",
       [200, {}, ["a", 1]] => "the body contains Integer", nil => "the body is NilClass, without each and call"
-    }.each do |answer, reason|
-      lane = serve(->(_env) { answer })
-      assert_equal SORRY, lane.call.to_a.values_at(1, 4), answer.inspect
+    }.each do |response, reason|
+      lane = serve(->(_env) { response })
+      assert_equal SORRY, lane.call.to_a.values_at(1, 4), response.inspect
       assert_equal "GET /: #{reason}\n", lane.errors.string
     end
   end

@@ -15,7 +15,7 @@ module Carat
       assert_equal [0, "abc"], [input.rewind, input.read]
     end
 
-    # Rack's parsers rewind when they are done, and nobody reads after them.
+    # Rack's parsers rewind at their end, and nobody reads after them.
     def test_it_can_be_rewound_afterwards_but_not_read_again
       input = input_of("abc")
       input.read(1)

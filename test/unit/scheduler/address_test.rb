@@ -7,7 +7,7 @@ require "socket"
 require "timeout"
 
 module Scheduler
-  # Several who ask for one name.
+  # Several fibers that look up the same name.
   class AddressTest < Support::SchedulerTest
     FOUND = [Addrinfo.ip("127.0.0.1")].freeze
 
@@ -88,7 +88,7 @@ module Scheduler
       Addrinfo.stub(:getaddrinfo, look_up) { fibers(&block) }
     end
 
-    # Interrupts a look-up, that waits for its answer or for a place.
+    # Interrupts a lookup that waits for its result or for a slot.
     def give_up(name)
       count = @lookups
       fiber = go { assert_raises(KeyError) { resolve(name) } }

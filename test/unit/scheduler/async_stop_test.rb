@@ -139,7 +139,7 @@ module Scheduler
 
     private
 
-    # Async calls it cancelled from 2.40 on.
+    # Async 2.40 renamed it to `cancelled`.
     def stopped(status)
       status == :cancelled ? :stopped : status
     end

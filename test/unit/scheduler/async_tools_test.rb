@@ -7,7 +7,7 @@ require "support/scheduler_test"
 require "socket"
 
 module Scheduler
-  # What the async gem has for its tasks: timeouts, semaphores, barriers, queues, clients.
+  # The async gem's tools for tasks: timeouts, semaphores, barriers, queues, clients.
   class AsyncToolsTest < Support::SchedulerTest
     extend Support::Needs
     needs Support::AsyncGem.obstacle

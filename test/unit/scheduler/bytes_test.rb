@@ -5,7 +5,7 @@ require "support/scheduler_test"
 require "socket"
 
 module Scheduler
-  # The hooks that move bytes: what each returns to Ruby, which calls it so.
+  # The hooks that move bytes, called as Ruby calls them, and their results.
   class BytesTest < Support::SchedulerTest
     Warning[:experimental] = false # IO::Buffer
 
@@ -153,7 +153,7 @@ module Scheduler
       IO::Buffer.new(content.bytesize).tap { |buffer| copy(content, buffer) }
     end
 
-    # Ruby 3.1 has the other name.
+    # Ruby 3.1 has another name for it.
     def copy(content, buffer)
       return buffer.set_string(content) if buffer.respond_to?(:set_string)
 
@@ -178,7 +178,7 @@ module Scheduler
       [moved, buffer.get_string(0, [moved, 0].max)]
     end
 
-    # Writes until the pipe takes no more; returns how many bytes that were.
+    # Writes until the pipe is full. Returns how many bytes it took.
     def fill(writer)
       filled = 0
       loop do

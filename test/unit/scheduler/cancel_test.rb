@@ -4,7 +4,7 @@ require "test_helper"
 require "support/scheduler_test"
 
 module Scheduler
-  # The end of everything that still waits.
+  # The end of all fibers that still wait.
   class CancelTest < Support::SchedulerTest
     def test_the_ensure_blocks_of_all_fibers_run
       ended = []
@@ -121,7 +121,7 @@ module Scheduler
       times.times { assert_raises(Carat::Native::Cancelled) { sleep(1) } }
     end
 
-    # Runs the block in a thread that has a scheduler, then ends all that wait.
+    # Runs the block in a thread with a scheduler, then cancels all waits.
     def cancel_behind
       in_thread do
         scheduler = Carat::Scheduler.new
@@ -147,7 +147,7 @@ module Scheduler
       end
     end
 
-    # Waits again and again where nothing may wait.
+    # Repeats a wait that the scheduler refuses.
     def in_vain(scheduler)
       scheduler.cancel
       loop do

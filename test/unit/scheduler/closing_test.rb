@@ -4,7 +4,7 @@ require "test_helper"
 require "support/scheduler_test"
 
 module Scheduler
-  # Closing what a fiber waits for.
+  # Closing an IO that a fiber waits for.
   class ClosingTest < Support::SchedulerTest
     def test_closing_an_io_ends_the_wait_for_it
       reader, @writer = IO.pipe

@@ -61,7 +61,7 @@ module Scheduler
       scope.eval(EXAMPLES.fetch(number), PAGE)
     end
 
-    # Answers nobody before everybody has asked: a client that waits for one answer after the other waits forever.
+    # Responds to nobody before all have asked: a client that sends one request after another would wait for ever.
     def serve_when_all_have_come(server, count)
       clients = Array.new(count) { server.accept }
       clients.each do |client|

@@ -5,7 +5,7 @@ require "support/eventually"
 require "support/scheduler_test"
 
 module Scheduler
-  # What becomes of errors that nobody rescues.
+  # Errors that no fiber rescues.
   class ErrorsTest < Support::SchedulerTest
     def test_an_error_ends_its_fiber_alone_and_is_raised_at_the_end
       ended = false
@@ -75,7 +75,7 @@ module Scheduler
 
     private
 
-    # What Carat.run raises in a thread that reports errors, as threads do by default and `in_thread` does not.
+    # The error of Carat.run in a thread that reports errors, as threads do by default and those of `in_thread` do not.
     def error_of(&block)
       in_thread do
         Thread.pass while Thread.current.report_on_exception

@@ -4,11 +4,11 @@ require "test_helper"
 require "carat"
 
 module Scheduler
-  # As many fibers as the kernel has room for: the stack of each takes two mappings.
+  # The limit of the kernel: the stack of each fiber takes two mappings.
   class FiberLimitTest < Minitest::Test
     MOST_MAPPINGS = 200_000
 
-    # Takes all mappings but a few thousand by mapping a file again and again, so that few fibers are enough.
+    # Maps a file repeatedly until only a few thousand mappings are left, so that few fibers reach the limit.
     SCRIPT = <<~'RUBY'
       Warning[:experimental] = false
       require "carat"
@@ -33,7 +33,7 @@ module Scheduler
       assert_equal "true", went_on
     end
 
-    # In a process of its own: what other tests have left there are mappings, too.
+    # In a process of its own, because other tests leave mappings behind.
     def test_fibers_that_have_ended_make_room
       script = 'require "carat"; Carat.run { 70_000.times { Fiber.schedule { nil } } }; print "done"'
       assert_equal "done", run_script(script)

@@ -5,7 +5,7 @@ require "support/scheduler_test"
 require "socket"
 
 module Scheduler
-  # What each hook returns to Ruby, which calls it so.
+  # The hooks, called as Ruby calls them, and their results.
   class HooksTest < Support::SchedulerTest
     Warning[:experimental] = false # IO::Buffer
 

@@ -152,7 +152,7 @@ module Scheduler
 
     private
 
-    # As an extension closes its descriptor: no Ruby method hears of it.
+    # Closes it as an extension does, without a Ruby method.
     def unseen_close(io)
       IO.instance_method(:close).super_method.bind_call(io)
     end

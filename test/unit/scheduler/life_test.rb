@@ -184,7 +184,7 @@ module Scheduler
       yield
     end
 
-    # A thread whose fiber waits in `hold`, and whose loop therefore sleeps in the kernel.
+    # A thread whose fiber waits in `hold`, so its loop sleeps in the kernel.
     def looping(&cleanup)
       ready = Queue.new
       thread = Thread.new do

@@ -4,9 +4,9 @@ require "test_helper"
 require "support/scheduler_test"
 
 module Scheduler
-  # How long fibers run without giving way.
+  # How long fibers run without a wait.
   class LongRunsTest < Support::SchedulerTest
-    # Longer than anything that only waits takes, even on a busy machine.
+    # Longer than any run without computing, even on a busy machine.
     NEVER = 5
 
     def test_the_longest_run_is_measured
@@ -118,7 +118,7 @@ module Scheduler
       Fiber.scheduler
     end
 
-    # Keeps the thread for itself.
+    # Computes without a wait.
     def spin(seconds)
       over = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
       true until Process.clock_gettime(Process::CLOCK_MONOTONIC) > over
@@ -131,7 +131,7 @@ module Scheduler
     include Stress
   end
 
-  # What says nothing under GC.stress, where the number or the time counts.
+  # Tests of counts and times, which mean nothing under GC.stress.
   class LongRunsWithoutStressTest < Support::SchedulerTest
     def test_waiting_is_no_run
       longest = fibers do

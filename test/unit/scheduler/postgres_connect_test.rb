@@ -5,7 +5,7 @@ require "support/postgres_test"
 require "socket"
 
 module Scheduler
-  # How the driver `pg` comes to its server.
+  # How the driver `pg` connects to its server.
   class PgConnectTest < Support::PostgresTest
     TLS = "select ssl from pg_stat_ssl where pid = pg_backend_pid()"
 

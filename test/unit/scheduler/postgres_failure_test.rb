@@ -5,9 +5,9 @@ require "support/postgres_test"
 require "timeout"
 
 module Scheduler
-  # What goes wrong between the driver `pg` and its server.
+  # Failures between the driver `pg` and its server.
   class PgFailureTest < Support::PostgresTest
-    # A lock would not do where the server stops: it may end the holder before the others, who then get it.
+    # A lock is not enough when the server stops: it may end the holder first, and the others then get the lock.
     SLEEP = "select pg_sleep(1000)"
 
     def test_a_query_is_cancelled_by_another_fiber
@@ -92,7 +92,7 @@ module Scheduler
 
     private
 
-    # Runs the block while nobody gets through WAIT.
+    # Runs the block while WAIT blocks everybody.
     def holding
       holder = lock
       yield

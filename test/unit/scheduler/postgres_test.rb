@@ -4,7 +4,7 @@ require "test_helper"
 require "support/postgres_test"
 
 module Scheduler
-  # The driver `pg` with what it does by default.
+  # The driver `pg` with its defaults.
   class PgTest < Support::PostgresTest
     BIG = 50 * 1024 * 1024
 
@@ -118,7 +118,7 @@ module Scheduler
       rows
     end
 
-    # How often another fiber has its turn until the given one has ended.
+    # How often another fiber runs until the given one has ended.
     def count_turns(fiber)
       turns = 0
       turns += 1 while fiber.alive? && sleep(0)

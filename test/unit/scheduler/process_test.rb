@@ -5,7 +5,7 @@ require "support/scheduler_test"
 require "timeout"
 
 module Scheduler
-  # Waiting for processes: each of them ends only when another fiber says so.
+  # Waiting for processes, each of which ends only when another fiber ends it.
   class ProcessTest < Support::SchedulerTest
     READ = "head -n 1 > /dev/null"
 

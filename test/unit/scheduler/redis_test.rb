@@ -5,9 +5,9 @@ require "support/redis_server"
 require "support/scheduler_test"
 
 module Scheduler
-  # The driver `redis` with its Ruby connection: 4.8 speaks to the socket itself, 5 through `redis-client`.
+  # The driver `redis` with its Ruby connection: 4.8 uses the socket directly, 5 through `redis-client`.
   class RedisTest < Support::SchedulerTest
-    # What a command raises when its connection ends.
+    # The errors of a command whose connection ends.
     GONE = Redis::BaseConnectionError
 
     def setup
@@ -109,7 +109,7 @@ module Scheduler
       redis.get("key #{number}")
     end
 
-    # Notes the first message.
+    # Records the first message.
     def subscribe(messages)
       redis = client
       redis.subscribe("news") do |on|

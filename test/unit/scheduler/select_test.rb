@@ -72,7 +72,7 @@ module Scheduler
 
     private
 
-    # Ruby is asked once before the wait, and perhaps once more when the time is over, but not again and again.
+    # Ruby is called once before the wait, and perhaps once after the timeout, but not repeatedly.
     def assert_select_sleeps_for(io)
       asked = 0
       fibers do

@@ -123,7 +123,7 @@ module Scheduler
       database.get(Sequel.function(:pg_backend_pid))
     end
 
-    # Asks in ten fibers at once.
+    # Queries in ten fibers at once.
     def wake(database)
       answers = []
       10.times { go { answers << database.get(1) } }

@@ -78,7 +78,7 @@ module Scheduler
       assert_equal %i[cleaned outer], order
     end
 
-    # The fiber's time runs out, and before it can go on it is given the lock.
+    # The fiber's timeout expires, and it gets the lock before it runs again.
     def test_a_timeout_does_not_lose_a_lock_that_the_fiber_was_given
       mutex = Mutex.new
       last = nil
@@ -99,7 +99,7 @@ module Scheduler
       Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
-    # Keeps the thread for itself.
+    # Computes without a wait.
     def spin(seconds)
       over = now + seconds
       nil until now > over
@@ -111,7 +111,7 @@ module Scheduler
     include Stress
   end
 
-  # What says nothing under GC.stress, where the number or the time counts.
+  # Tests of counts and times, which mean nothing under GC.stress.
   class TimeoutsWithoutStressTest < Support::SchedulerTest
     def test_twenty_five_thousand_timers_may_be_cancelled
       count = fibers do

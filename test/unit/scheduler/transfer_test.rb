@@ -4,7 +4,7 @@ require "test_helper"
 require "support/scheduler_test"
 
 module Scheduler
-  # Much data on its way: through pipes, from and to files.
+  # Large transfers: through pipes, from and to files.
   class TransferTest < Support::SchedulerTest
     BIG = ("carat " * 50_000).b.freeze
 
@@ -37,7 +37,7 @@ module Scheduler
       assert_operator calls.values.sum, :<=, 4 * reads
     end
 
-    # Until Ruby 3.2 the lock of the IO is handed on between the failed system call and the look at its errno.
+    # Up to 3.2, Ruby hands on the lock of the IO between a failed system call and reading errno.
     def test_two_writers_of_a_pipe_that_breaks_both_get_its_error
       reader, writer = IO.pipe
       writer.sync = true
@@ -92,7 +92,7 @@ module Scheduler
 
     private
 
-    # Runs the block under a scheduler of its own; returns how often these hooks were called.
+    # Runs the block with a new scheduler. Returns how often these hooks were called.
     def counting(*hooks, &block)
       calls = Hash.new(0)
       scheduler = Carat::Scheduler.new
@@ -104,7 +104,7 @@ module Scheduler
       calls
     end
 
-    # The path of a file of which nothing is in the page cache.
+    # The path of a file without pages in the page cache.
     def uncached(directory)
       "#{directory}/file".tap do |path|
         File.open(path, "wb") do |file|

@@ -5,7 +5,7 @@ require "support/scheduler_test"
 require "monitor"
 
 module Scheduler
-  # What threads use to wait for each other, and for time.
+  # The means by which threads wait for each other, and for time.
   class WaitsTest < Support::SchedulerTest
     def test_sleep_returns_whole_seconds_and_takes_any_number
       slept = fibers { [sleep(0), sleep(0.001), sleep(1r / 1000), sleep(0.0)] }
@@ -84,7 +84,7 @@ module Scheduler
       assert_equal [1, 2], taken
     end
 
-    # Whoever comes by at the right moment would else get what others wait for, such as a connection of a pool.
+    # Otherwise a fiber that runs at the right moment gets what others wait for, such as a connection of a pool.
     def test_who_waits_for_a_queue_comes_before_those_that_come_later
       queue = Queue.new
       order = []
@@ -198,9 +198,9 @@ module Scheduler
     include Stress
   end
 
-  # What says nothing under GC.stress, where the number or the time counts.
+  # Tests of counts and times, which mean nothing under GC.stress.
   class WaitsWithoutStressTest < Support::SchedulerTest
-    # With whole milliseconds, rounded up, there would be a hundred at most. A busy machine may take several attempts.
+    # If milliseconds were rounded up, there would be a hundred at most. A busy machine may need several attempts.
     def test_a_sleep_of_less_than_a_millisecond_is_not_rounded_up
       enough = 20.times.any? do
         sleeps = 0

@@ -100,8 +100,8 @@ module Carat
       def stalled(fiber, seconds)
         slot = @slots.each_key.find { |candidate| candidate.fiber.equal?(fiber) }
         who = slot&.request || "a fiber without a request"
-        @say.call("#{who} kept the thread for #{seconds.round(2)} s, in which no other of " \
-                       "#{running} requests went on: fibers give way only when they wait")
+        @say.call("#{who} blocked the thread for #{seconds.round(2)} s while #{running} requests were running: " \
+                  "fibers give way only when they wait")
       end
 
       def running

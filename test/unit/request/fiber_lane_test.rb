@@ -170,7 +170,7 @@ class FiberLaneTest < Support::FiberLaneTest
     said = Queue.new
     lane = fibers(->(_env) { FiberLaneTest.compute(0.02) }, stall_warning: 0.01, say: said.method(:push))
     lane.call(path: "/report")
-    assert_match(%r{\AGET /report kept the thread for 0\.\d+ s}, said.pop)
+    assert_match(%r{\AGET /report blocked the thread for 0\.\d+ s}, said.pop)
     assert_operator lane.lane.stats[:longest_run], :>, 0.01
   end
 

@@ -37,7 +37,7 @@ class FormFilesTest < Support::IntegrationTest
     server = serve_forms(args: %w[--max-parts 4 --max-files 2 --max-part-header 200 --max-field-bytes 1000])
     long = field("a", "1", "; x=\"#{"y" * 200}\"")
     { "too many parts" => Array.new(5) { field("a", "1") }, "too many files" => Array.new(3) { file("a") },
-      "header of a part" => [long], "fields of the form" => [field("a", "x" * 600), field("b", "x" * 401)] }
+      "headers of a part" => [long], "fields of the form" => [field("a", "x" * 600), field("b", "x" * 401)] }
       .each do |reason, parts|
         response = post(server, form(*parts))
         assert_equal [413, "close"], [response.status, response["connection"]], reason

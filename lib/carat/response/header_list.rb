@@ -12,8 +12,9 @@ module Carat
       def flatten(headers)
         return headers.each_with_object([]) { |(name, value), list| add(list, name.to_s, value) } if headers.is_a?(Hash)
 
-        raise Native::InvalidResponse,
-              "the headers are #{headers.class}, without each" unless headers.respond_to?(:each)
+        unless headers.respond_to?(:each)
+          raise Native::InvalidResponse, "the headers are #{headers.class}, without each"
+        end
 
         list = []
         headers.each { |name, value| add(list, name.to_s, value) }

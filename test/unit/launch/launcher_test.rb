@@ -14,7 +14,7 @@ module Carat
 
     LIBRARY = File.expand_path("../../../lib", __dir__)
 
-    # Stands where the edge is, and tells what it was started with.
+    # Replaces the edge, and prints what it was started with.
     EDGE = <<~'SH'
       #!/bin/sh
       echo "pid $$"
@@ -90,7 +90,7 @@ module Carat
       Launch::Launcher.new(Config::Configuration.from_words(words, env: {}), words, edge:)
     end
 
-    # Returns what the edge told, by the first word (two for descriptors), and the process id it was started as.
+    # Returns the output of the edge by its first word (two for descriptors), and its process id.
     def launch(*words, **descriptors)
       write("edge", EDGE)
       File.chmod(0o755, "edge")

@@ -30,8 +30,8 @@ module Carat
     end
 
     def test_stats_are_short_json
-      json = Processes::StatsReport.new({ lanes: Array.new(100) {
- { capacity: 1, running: 0, served: 10**9 } } }).to_json
+      lanes = Array.new(100) { { capacity: 1, running: 0, served: 10**9 } }
+      json = Processes::StatsReport.new({ lanes: }).to_json
 
       assert_equal RUBY_VERSION, JSON.parse(json)["ruby"]
       assert_operator json.bytesize, :<, 64 * 1024

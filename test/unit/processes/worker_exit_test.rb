@@ -92,8 +92,8 @@ module Carat
     # What a program of its own prints.
     def lines(program)
       load_path = $LOAD_PATH.flat_map { |directory| ["-I", directory] }
-      command = [RbConfig.ruby, *load_path, "-r", "carat/processes/worker_exit", "-e", "$stdout.sync = true", "-e",
-program]
+      command = [RbConfig.ruby, *load_path, "-r", "carat/processes/worker_exit", "-e", "$stdout.sync = true",
+                 "-e", program]
       IO.popen(command, &:read).lines(chomp: true)
     end
   end

@@ -60,8 +60,7 @@ module Carat
       end
       endless = ->(_env) { [200, {}, Enumerator.new { |parts| loop { parts << "a" } }] }
       ends = [hanging, endless].map { |app| warm(app, "/hang", deadline: now + 0.5) }
-      ends.each { |words|
- assert_match(%r{\Acarat: mold: warm_up /hang: not finished in time \(boot_timeout\)}, words) }
+      ends.each { |log| assert_match(%r{\Acarat: mold: warm_up /hang: not finished in time \(boot_timeout\)}, log) }
       assert @ended
     end
 
@@ -75,7 +74,7 @@ module Carat
       [200, { "content-type" => "text/plain" }, ["warm"]]
     end
 
-    # What is told.
+    # Returns the log.
     def warm(app, target = "/", deadline: now + 60)
       log = StringIO.new
       template = Request::EnvTemplate.new(release: Rack.release, capacity: 1, several: true, spool_dir: "/var/tmp")

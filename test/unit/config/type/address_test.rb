@@ -27,7 +27,7 @@ module Carat
 
     def test_malformed_address_lists_the_valid_forms
       texts = %w[9292 localhost:9292 tcp://localhost tcp://:9292 tcp://::1:80 http://x:1 unix:// unix:///a?mode=9
-fd://x]
+                 fd://x]
       texts.each do |text|
         assert_refused "#{text.inspect} is not an address; write #{Config::Type::Address::FORMS}", text
       end

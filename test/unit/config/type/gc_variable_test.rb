@@ -30,7 +30,7 @@ module Carat
       end
     end
 
-    # Ruby tells with -w what it has taken.
+    # With -w, Ruby prints the values that it has accepted.
     def test_ruby_accepts_the_names_and_values
       figures = { heap_free_slots: 2, heap_growth_factor: 1.2, heap_growth_max_slots: 3, heap_free_slots_min_ratio: 0.1,
                   heap_free_slots_goal_ratio: 0.2, heap_free_slots_max_ratio: 0.3, heap_oldobject_limit_factor: 2.5,

@@ -14,12 +14,11 @@ module Carat
       # The subcommand that runs when the command line names none.
       DEFAULT = "serve"
 
-      NAMES.each { |name| CLI.autoload(name.capitalize, File.join(__dir__, "#{name}.rb")) }
-
       module_function
 
-      # Returns the class of the subcommand called `name`, one of NAMES.
+      # Loads and returns the class of the subcommand called `name`, one of NAMES.
       def fetch(name)
+        require_relative name
         CLI.const_get(name.capitalize)
       end
 

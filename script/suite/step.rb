@@ -7,7 +7,7 @@ require_relative "tally"
 module Suite
   # One command of the suite. Prints its output as it comes, and counts the tests in it.
   class Step
-    DEADLINE_SECONDS = 20 * 60
+    DEADLINE_SECONDS = 35 * 60
     SILENCE_SECONDS = 90
     END_SECONDS = 15
     READ_BYTES = 64 * 1024

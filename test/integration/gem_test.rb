@@ -26,7 +26,7 @@ class GemTest < Support::IntegrationTest
 
   # cargo compiles everything.
   def watchdog_seconds
-    900
+    1800
   end
 
   def test_gem_compiles_in_an_empty_home_and_its_command_serves

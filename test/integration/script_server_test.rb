@@ -8,7 +8,7 @@ class ScriptServerTest < Support::IntegrationTest
 
   # cargo compiles what has changed.
   def watchdog_seconds
-    900
+    1800
   end
 
   def test_one_command_builds_carat_and_serves_the_upload_example

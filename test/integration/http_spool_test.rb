@@ -79,7 +79,7 @@ class HttpSpoolTest < Support::IntegrationTest
 
     assert_refused 507, server, "x" * 1100 * KB
     assert_equal 200, server.request("POST", "/", body: "x" * 900 * KB).status
-    assert_match(/cannot spool a request body.*No space left/, server.directory.read("log"))
+    eventually { assert_match(/cannot spool a request body.*No space left/, server.directory.read("log")) }
   end
 
   # EFBIG, from `ulimit -f` or a file system with small files: the body is what cannot be stored.
@@ -99,7 +99,7 @@ class HttpSpoolTest < Support::IntegrationTest
     end
 
     assert_refused 500, server, "x" * 17 * KB
-    assert_match(/cannot spool a request body spool_dir=\S+ cause="No such file/, server.log)
+    await_log(server, /cannot spool a request body spool_dir=\S+ cause="No such file/)
   end
 
   private

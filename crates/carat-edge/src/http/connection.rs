@@ -113,11 +113,7 @@ async fn serve_active(
             is_over = Pin::new(&mut connection).poll(cx).is_ready();
         }
         if is_over {
-            return Poll::Ready(if state.must_reset() {
-                ActiveEnd::BrokenOff
-            } else {
-                ActiveEnd::Over(state.refusal().filter(|_| state.may_refuse()))
-            });
+            return Poll::Ready(end_of(&state));
         }
         if !state.has_received() {
             return Poll::Ready(ActiveEnd::FalseAlarm);
@@ -139,6 +135,15 @@ async fn serve_active(
         stream,
         end,
         linger,
+    }
+}
+
+/// How a connection ends that hyper has finished.
+fn end_of(state: &ConnectionState) -> ActiveEnd {
+    if state.must_reset() {
+        ActiveEnd::BrokenOff
+    } else {
+        ActiveEnd::Over(state.refusal().filter(|_| state.may_refuse()))
     }
 }
 

@@ -82,7 +82,9 @@ impl Supervisor {
     fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
         let mut events = events.into();
         while let Some(event) = events.pop_front() {
-            for command in self.state.on(event, Instant::now() - self.lost) {
+            let now = Instant::now().checked_sub(self.lost);
+            let now = now.expect("the time lost is a part of the time since the start");
+            for command in self.state.on(event, now) {
                 match &command {
                     Command::Exit(outcome) => return Some(outcome.clone()),
                     Command::StopAccepting => self.begin_stop(),

@@ -23,6 +23,9 @@ pub(super) struct MemoryMonitor {
     /// The processes of the reading under way, and of the last one.
     reading: BTreeSet<u32>,
     read: BTreeSet<u32>,
+    /// The current mold of the reading under way, and of the last one.
+    reading_mold: Option<u32>,
+    read_mold: Option<u32>,
     /// `None` until the first reading.
     pub(super) totals: Option<MemoryTotals>,
     /// For a worker that exceeds `worker_memory`.
@@ -47,6 +50,8 @@ impl MemoryMonitor {
             oom_kills: OomKills::since(oom_kills),
             reading: BTreeSet::new(),
             read: BTreeSet::new(),
+            reading_mold: None,
+            read_mold: None,
             totals: None,
             worker_backoff: ReplacementBackoff::default(),
             budget_backoff: ReplacementBackoff::default(),
@@ -75,6 +80,7 @@ impl MemoryMonitor {
         let molds = subjects.others.iter().copied();
         let molds = molds.chain(subjects.mold.map(|(_, pid)| pid));
         self.reading = workers.chain(molds).collect();
+        self.reading_mold = subjects.mold.map(|(_, pid)| pid);
         self.is_reading = true;
         self.due += READING;
     }
@@ -104,8 +110,14 @@ impl MemoryMonitor {
             .map(|totals| totals.used.approach(totals.budget.limit));
         let pause = reading_pause(workers.chain(total), reading.took);
         self.read = std::mem::take(&mut self.reading);
+        self.read_mold = self.reading_mold.take();
         self.is_reading = false;
         self.due = self.due.min(reading.at + reading.took + pause);
+    }
+
+    /// Whether the last reading includes this process as the current mold.
+    pub(super) fn includes_mold(&self, pid: Option<u32>) -> bool {
+        pid.is_some() && self.read_mold == pid
     }
 
     /// Whether the last reading includes this process.

@@ -61,7 +61,7 @@ impl State {
     /// worker each.
     pub(super) fn room(&self) -> u32 {
         let mold = self.molds.current.as_ref();
-        if mold.is_some_and(|mold| mold.is_ready && !self.memory.includes(mold.pid)) {
+        if mold.is_some_and(|mold| mold.is_ready && !self.memory.includes_mold(mold.pid)) {
             return 0;
         }
         let workers = self.workers.iter();

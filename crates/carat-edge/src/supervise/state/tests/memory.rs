@@ -123,6 +123,30 @@ fn a_worker_and_a_mold_that_the_oom_killer_killed_are_named() {
 }
 
 #[test]
+fn a_worker_that_took_over_forks_nobody_before_a_reading_includes_it() {
+    let mut limits = fixed(3);
+    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 4 * WORKER_BYTES);
+    let mut world = World::serving(limits, ReforkRule::After(vec![100]));
+    let old = world.mold_pids()[0];
+    let candidate = world.serving_pids()[0];
+    let others = world.serving_pids().split_off(1);
+    world.process(candidate).requests = 150;
+    world.tick();
+    let successor = world.processes.keys().next_back().copied();
+    let successor = successor.expect("a fork");
+    world.say_hello(successor);
+    world.get_ready(successor);
+    world.tick();
+    world.get_ready(candidate);
+    assert!(world.process(old).is_told_to_end);
+    world.commands.clear();
+    world.process(others[0]).is_busy = true;
+    world.get_stuck(others[0]);
+    world.tick();
+    assert_eq!(world.forks(), 0);
+}
+
+#[test]
 fn a_new_mold_forks_nobody_before_a_reading_includes_it() {
     let mut world = with_room(2, 2);
     let mold = world.mold_pids()[0];

@@ -5,6 +5,7 @@ require "rbconfig"
 require_relative "inherited_descriptors"
 require_relative "launch_error"
 require_relative "mold_environment"
+require_relative "../config/options"
 require_relative "../native_path"
 require_relative "open_file_limit"
 require_relative "preload"
@@ -48,7 +49,7 @@ module Carat
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
-          version: VERSION, directory: Dir.pwd
+          control_socket_name: Config::Options::CONTROL_SOCKET, version: VERSION, directory: Dir.pwd
         )
       end
 

@@ -10,6 +10,7 @@ mod memory;
 mod report;
 mod route;
 mod serve;
+mod socket_name;
 mod stale_sockets;
 
 pub(crate) use serve::administer;

@@ -1,6 +1,5 @@
 use std::convert::Infallible;
 use std::io;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +20,7 @@ use tokio::time::{sleep, timeout};
 use super::control_listener::ControlListener;
 use super::memory::MemoryReader;
 use super::route::Route;
+use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::log::Log;
 use crate::settings::Settings;
@@ -41,9 +41,11 @@ pub(crate) async fn administer(
     log: Rc<Log>,
     mailbox: Mailbox,
 ) -> io::Result<()> {
-    let path = path(&settings);
+    let name = SocketName::new(&settings.control_socket_name);
+    let by_default = || settings.spool_dir.join(name.of(std::process::id()));
+    let path = settings.control_socket.clone().unwrap_or_else(by_default);
     let directory = settings.spool_dir.clone();
-    spawn_blocking(move || remove_stale_sockets(&directory));
+    spawn_blocking(move || remove_stale_sockets(&directory, &name));
     match ControlListener::bind(&path) {
         Ok(listener) => {
             accept_clients(listener, Rc::new(MemoryReader::new(settings, mailbox))).await;
@@ -54,15 +56,6 @@ pub(crate) async fn administer(
         ),
     }
     Ok(())
-}
-
-/// Where the socket is. `carat memory` looks there too.
-fn path(settings: &Settings) -> PathBuf {
-    let by_default = || {
-        let name = format!("carat-{}.sock", std::process::id());
-        settings.spool_dir.join(name)
-    };
-    settings.control_socket.clone().unwrap_or_else(by_default)
 }
 
 async fn accept_clients(listener: ControlListener, reader: Rc<MemoryReader>) {

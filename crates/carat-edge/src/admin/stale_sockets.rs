@@ -1,16 +1,17 @@
 use std::fs;
 use std::path::Path;
 
+use super::socket_name::SocketName;
 use crate::socket_file::remove_stale;
 
 /// Removes the sockets that killed servers left in a directory. In a sticky directory, those of other users stay.
-pub(super) fn remove_stale_sockets(directory: &Path) {
+pub(super) fn remove_stale_sockets(directory: &Path, socket_name: &SocketName) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let pid = name.to_str().and_then(pid_of);
+        let pid = name.to_str().and_then(|name| socket_name.pid(name));
         // A server that is about to listen is running, and one in another container accepts connections.
         let is_dead = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
         if is_dead {
@@ -18,12 +19,6 @@ pub(super) fn remove_stale_sockets(directory: &Path) {
             let _ = remove_stale(&entry.path());
         }
     }
-}
-
-/// The process id of the server whose socket has this name.
-fn pid_of(name: &str) -> Option<u32> {
-    let pid = name.strip_prefix("carat-")?.strip_suffix(".sock")?;
-    pid.parse().ok()
 }
 
 #[cfg(test)]
@@ -42,7 +37,7 @@ mod tests {
         for name in [DEAD, &own, "carat.sock"] {
             drop(UnixListener::bind(directory.path().join(name)).expect("free"));
         }
-        remove_stale_sockets(directory.path());
+        remove_stale_sockets(directory.path(), &SocketName::new("carat-PID.sock"));
         let is_there = |name: &str| directory.path().join(name).exists();
         assert!(!is_there(DEAD));
         assert!(is_there(&own) && is_there("carat.sock"));
@@ -55,16 +50,8 @@ mod tests {
         fs::write(&file, "mine").expect("writable");
         let socket = directory.path().join(DEAD);
         let _listener = UnixListener::bind(&socket).expect("free");
-        remove_stale_sockets(directory.path());
+        remove_stale_sockets(directory.path(), &SocketName::new("carat-PID.sock"));
         assert!(socket.exists() && file.exists());
-        remove_stale_sockets(&file);
-    }
-
-    #[test]
-    fn the_name_of_a_servers_socket_has_a_process_id() {
-        assert_eq!(pid_of("carat-42.sock"), Some(42));
-        for name in ["carat-.sock", "carat-x.sock", "carat-42", "x-42.sock"] {
-            assert_eq!(pid_of(name), None, "{name}");
-        }
+        remove_stale_sockets(&file, &SocketName::new("carat-PID.sock"));
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 /// The environment variable that carries the settings.
 pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 
-/// Every option that the edge reads; `docs/options.md` describes each.
+/// The options that the edge reads, which `docs/options.md` describes, and what the launcher adds.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 
 use carat_wire::push_header;
 
-/// Most bytes that the headers of one response take.
+/// Maximum total size of a response's header fields, in bytes.
 const HEADERS_LIMIT: usize = 256 * 1024;
 
-/// Most headers of one response. The edge's header map takes at most 24 575.
+/// Maximum number of header fields per response. The edge's header map takes at most 24 575.
 const HEADER_COUNT_LIMIT: u16 = 1024;
 
 /// Longest name of a header, in bytes.

@@ -23,8 +23,7 @@ use crate::exchange::{BodySink, ReplySender};
 /// A lane takes no request while its outbox has this many bytes.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
 
-/// No request is sent to a lane with this many bytes of requests that its worker has not begun. Worker processes keep
-/// up to 16 MiB.
+/// No further request is sent to a lane whose unstarted requests have this many bytes. A worker buffers up to 16 MiB.
 const AHEAD_LIMIT: usize = 8 * 1024 * 1024;
 
 /// The edge's side of a lane: the requests that one Ruby thread has. With capacity 1 the thread serves

@@ -78,7 +78,8 @@ impl State {
         }
     }
 
-    /// Wants one worker less when one is idle for long. It ends, unless fewer than that run anyway.
+    /// Lowers the wanted number by one when a worker has been idle too long, and stops that worker if more than the
+    /// wanted number are running.
     fn shrink(&mut self, reaction: &mut Reaction) {
         // A worker that boots cannot stand in yet for the one that would end.
         if !reaction.limits.elastic.may_shrink(self.wanted) || self.workers.booting() > 0 {

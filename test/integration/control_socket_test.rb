@@ -121,10 +121,11 @@ module Carat
       assert_equal "\"\"\n", IO.popen([*stranger.first(5), *words], &:read)
     end
 
-    def test_without_an_option_it_is_in_spool_dir_and_ends_with_the_server
-      server = server(app: APP, args: %w[--spool-dir .]).start
-      path = File.join(server.directory.path, "carat-#{server.pid}.sock")
+    def test_without_an_option_it_is_in_a_private_directory_and_ends_with_the_server
+      server = serve(APP)
+      path = File.join(server.directory.path, "carat", "carat-#{server.pid}.sock")
       eventually(message: "the socket") { File.socket?(path) }
+      assert_equal 0o700, File.stat(File.dirname(path)).mode & 0o777
       server.stop
 
       refute_path_exists path
@@ -139,11 +140,14 @@ module Carat
     end
 
     def test_a_server_without_a_control_socket_serves
-      name = "x" * 100
-      server = server(app: APP, files: { "#{name}/file" => "" }, args: ["--spool-dir", name]).start
-      await_log(server, / warn no control socket: .* path=\S*#{name}\S* cause=/)
+      server = server(app: APP, args: ["--control-socket", NAME])
+      other = UNIXServer.new(socket(server))
+      server.start
+      await_log(server, / warn no control socket: .* cause="\S*#{NAME}: Address already in use/)
 
       assert_equal "done", server.get.body
+    ensure
+      other&.close
     end
 
     private

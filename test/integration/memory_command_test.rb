@@ -5,9 +5,9 @@ require "open3"
 require "test_helper"
 
 class MemoryCommandTest < Support::IntegrationTest
-  def test_the_only_server_in_spool_dir_is_weighed
+  def test_the_only_server_is_weighed
     server = start(workers: 2)
-    out, err, status = carat("memory", "--spool-dir", @spool)
+    out, err, status = carat("memory")
 
     assert_equal ["", 0], [err, status]
     assert_match(/\Acarat \S+, pid #{server.pid}; sizes in MiB/, out)
@@ -18,7 +18,7 @@ class MemoryCommandTest < Support::IntegrationTest
 
   def test_json_is_the_servers_answer
     server = start
-    out, _err, status = carat("memory", "--spool-dir", @spool, "--json")
+    out, _err, status = carat("memory", "--json")
 
     assert_equal [server.pid, 0], [JSON.parse(out)["pid"], status]
   end
@@ -26,19 +26,19 @@ class MemoryCommandTest < Support::IntegrationTest
   def test_one_of_several_servers_is_chosen_by_its_process_id
     one = start
     other = start
-    _out, err, status = carat("memory", "--spool-dir", @spool)
+    _out, err, status = carat("memory")
 
     assert_equal 1, status
     assert_equal "carat: several servers are running; choose one with --pid: " \
                  "#{[one, other].map { |server| server.pid.to_s }.sort.join(", ")}\n", err
-    out, = carat("memory", "--spool-dir", @spool, "--pid", other.pid.to_s, "--json")
+    out, = carat("memory", "--pid", other.pid.to_s, "--json")
 
     assert_equal other.pid, JSON.parse(out)["pid"]
   end
 
   def test_a_server_is_found_by_its_socket
     server = start
-    out, = carat("memory", "--json", "--control-socket", File.join(@spool, "carat-#{server.pid}.sock"))
+    out, = carat("memory", "--json", "--control-socket", socket(server))
 
     assert_equal server.pid, JSON.parse(out)["pid"]
   end
@@ -47,18 +47,22 @@ class MemoryCommandTest < Support::IntegrationTest
 
   # All servers of a test have their control sockets in the directory of the first.
   def start(**options)
-    server = server(**options)
-    @spool ||= server.directory.path
-    server.directory.write("carat.rb", "spool_dir #{@spool.inspect}\n")
+    server = server(env: { "XDG_RUNTIME_DIR" => @session }.compact, **options)
+    @session ||= server.directory.path
     server.start
     await_workers(server, options[:workers] || 1)
-    eventually(message: "the control socket") { File.socket?(File.join(@spool, "carat-#{server.pid}.sock")) }
+    eventually(message: "the control socket") { File.socket?(socket(server)) }
     server
+  end
+
+  def socket(server)
+    File.join(@session, "carat", "carat-#{server.pid}.sock")
   end
 
   # Runs the command where no application is; returns what it prints, its complaint, and its status.
   def carat(*words)
-    out, err, status = Open3.capture3(Support::ServerOptions::NEUTRAL_ENV, *Support::ServerOptions::COMMAND, *words,
+    env = Support::ServerOptions::NEUTRAL_ENV.merge("XDG_RUNTIME_DIR" => @session)
+    out, err, status = Open3.capture3(env, *Support::ServerOptions::COMMAND, *words,
                                       chdir: Dir.tmpdir)
     [out, err, status.exitstatus]
   end

@@ -65,7 +65,7 @@ module Support
     def launch
       ready, announcement = IO.pipe
       streams = { in: File::NULL, %i[out err] => [@directory.log_path, "a"], READY_FD => announcement }
-      @pid = Process.spawn(@options.env, *@options.command_line(READY_FD),
+      @pid = Process.spawn(env, *@options.command_line(READY_FD),
                            chdir: @directory.path, **streams, **@options.spawn)
       ready
     ensure
@@ -168,6 +168,11 @@ module Support
     end
 
     private
+
+    # The control socket is in the server's directory, not in one of the machine.
+    def env
+      { "XDG_RUNTIME_DIR" => @directory.path }.merge(@options.env)
+    end
 
     def announced(ready, within)
       DeadlineReader.new(ready).read_to_end(Eventually.now + within).lines(chomp: true)

@@ -39,8 +39,10 @@ pub(crate) struct Settings {
     #[serde(deserialize_with = "refork")]
     pub(crate) refork: ReforkRule,
     pub(crate) control_socket: Option<PathBuf>,
-    /// The name of a control socket in `spool_dir`, with `PID` for the process id of its server.
+    /// The name of a control socket, with `PID` for the process id of its server.
     pub(crate) control_socket_name: String,
+    /// Where a control socket may be, the best directory first.
+    pub(crate) control_directories: Vec<PathBuf>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
     pub(crate) access_log: bool,
@@ -195,7 +197,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "control_socket_name": "carat-PID.sock", "mold_command": [], "mold_environment": {}, "bind": [], "backlog": 1,
+    "version": "", "directory": "/", "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "bind": [], "backlog": 1,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

@@ -6,23 +6,23 @@ require_relative "control_error"
 
 module Carat
   module CLI
-    # The control sockets in a directory. Each running server has one in its spool_dir unless `control_socket` names
-    # another path.
+    # The control sockets of running servers. Each server has one in a directory of Launch::ControlDirectories unless
+    # `control_socket` names another path.
     class ControlSockets
       NAME = /\A#{Regexp.escape(Config::Options::CONTROL_SOCKET).sub("PID", "(\\\\d+)")}\z/
-      private_constant :NAME
+      REMEDY = "start one, or name the socket with --control-socket"
+      private_constant :NAME, :REMEDY
 
       # Only servers of the user `uid` count; for root, all do.
-      def initialize(directory, uid: Process.euid)
-        @directory = directory
+      def initialize(directories, uid: Process.euid)
+        @directories = directories
         @uid = uid
       end
 
       # Returns the path of the control socket of the server with the process id `pid`. Raises ControlError.
       def of(pid)
         running.fetch(pid) do
-          raise ControlError, "carat: no server with process id #{pid} has a control socket in #{@directory}; " \
-                              "name the socket with --control-socket#{list}"
+          raise ControlError, "carat: no server of yours has the process id #{pid}; #{REMEDY}#{list}"
         end
       end
 
@@ -30,26 +30,29 @@ module Carat
       def only
         case running.size
         when 1 then running.values.first
-        when 0 then raise ControlError, "carat: no server of yours has a control socket in #{@directory}; " \
-                                        "name the socket with --control-socket"
+        when 0 then raise ControlError, "carat: no server of yours is running; #{REMEDY}"
         else raise ControlError, "carat: several servers are running; choose one with --pid#{list}"
         end
       end
 
-      # Returns a Hash of paths by process id: the sockets on which a server listens. Raises ControlError.
+      # Returns a Hash of paths by process id: the sockets on which a server listens.
       def running
-        @running ||= Dir.children(@directory).sort.filter_map do |name|
-          path = File.join(@directory, name)
-          [Integer(Regexp.last_match(1), 10), path] if NAME.match(name) && own?(path) && listening?(path)
-        end.to_h
-      rescue SystemCallError => e
-        raise ControlError, "carat: #{@directory}: #{e.message}"
+        @running ||= @directories.flat_map { |directory| running_in(directory) }.sort.to_h
       end
 
       private
 
       def list
         ": #{running.keys.join(", ")}" if running.any?
+      end
+
+      def running_in(directory)
+        Dir.children(directory).filter_map do |name|
+          path = File.join(directory, name)
+          [Integer(Regexp.last_match(1), 10), path] if NAME.match(name) && own?(path) && listening?(path)
+        end
+      rescue SystemCallError
+        [] # it has gone
       end
 
       # Other users may have created files in a shared directory.

@@ -19,7 +19,7 @@ module Carat
       SUMMARY = "Shows the memory of a running server's processes."
       LEGEND = <<~TEXT
         Without a flag, the server is the one on the control_socket of the
-        configuration, or else your only one in spool_dir.
+        configuration, or else the only one that you run.
 
         process    The edge, the mold, and the workers by number.
         pid        The process id.

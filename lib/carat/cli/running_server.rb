@@ -6,16 +6,17 @@ require_relative "../config/flags"
 require_relative "../config/invalid_value"
 require_relative "../config/options"
 require_relative "../config/type/whole_number"
+require_relative "../launch/control_directories"
 require_relative "control_client"
 require_relative "control_sockets"
 
 module Carat
   module CLI
     # A server that runs already, for the subcommands that ask one. A flag names its control socket or its process id;
-    # otherwise the configuration names the socket, or there is only one in spool_dir.
+    # otherwise the configuration names the socket, or only one server is running.
     class RunningServer
       # The options that say where the control socket is.
-      OPTIONS = %i[config environment control_socket spool_dir].freeze
+      OPTIONS = %i[config environment control_socket].freeze
       PID = Config::Type::WholeNumber.new(1..)
       private_constant :OPTIONS, :PID
 
@@ -58,12 +59,12 @@ module Carat
       end
 
       def sockets
-        @sockets ||= ControlSockets.new(configuration[:spool_dir])
+        @sockets ||= ControlSockets.new(Launch::ControlDirectories.new(environment: @env).searched)
       end
 
       # Without the rackup file: there may be no application in this directory.
       def configuration
-        @configuration ||= Config::Configuration.new(@flags.settings, @env, only: %i[control_socket spool_dir])
+        @configuration ||= Config::Configuration.new(@flags.settings, @env, only: %i[control_socket])
       end
     end
   end

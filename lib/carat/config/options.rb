@@ -14,7 +14,7 @@ module Carat
       GIB = 1024 * MIB
       private_constant :KIB, :MIB, :GIB
 
-      # The name of a server's control socket in its spool_dir; PID stands for its process id.
+      # The name of a server's control socket in its directory; PID stands for its process id.
       CONTROL_SOCKET = "carat-PID.sock"
 
       # The Options, in the order of the help.
@@ -74,7 +74,7 @@ module Carat
         Option.new(name: :allocator, group: "Memory", type: :choice, within: %w[jemalloc system], default: "jemalloc",
                    doc: "Memory allocator for the Ruby processes."),
         Option.new(name: :control_socket, group: "Memory", type: :socket, edge: true,
-                   default_text: "#{CONTROL_SOCKET} in spool_dir",
+                   default_text: "#{CONTROL_SOCKET} in a directory of the server's user",
                    doc: "The Unix socket on which the server responds to `carat memory`."),
 
         Option.new(name: :request_timeout, group: "Requests", type: :seconds, default: 60, edge: true,

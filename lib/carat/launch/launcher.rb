@@ -2,6 +2,7 @@
 
 require "json"
 require "rbconfig"
+require_relative "control_directories"
 require_relative "inherited_descriptors"
 require_relative "launch_error"
 require_relative "mold_environment"
@@ -49,7 +50,8 @@ module Carat
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
-          control_socket_name: Config::Options::CONTROL_SOCKET, version: VERSION, directory: Dir.pwd
+          control_socket_name: Config::Options::CONTROL_SOCKET, control_directories: ControlDirectories.new.to_a,
+          version: VERSION, directory: Dir.pwd
         )
       end
 

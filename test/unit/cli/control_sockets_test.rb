@@ -34,35 +34,41 @@ module Carat
 
       assert_refused("carat: several servers are running; choose one with --pid: 42, 43") { sockets.only }
       assert_equal path("carat-43.sock"), sockets.of(43)
-      assert_refused("carat: no server with process id 7 has a control socket in #{@workplace}; " \
-                     "name the socket with --control-socket: 42, 43") { sockets.of(7) }
+      assert_refused("carat: no server of yours has the process id 7; start one, or name the socket with " \
+                     "--control-socket: 42, 43") { sockets.of(7) }
     end
 
     def test_without_a_server_there_is_none
-      assert_refused("carat: no server of yours has a control socket in #{@workplace}; " \
-                     "name the socket with --control-socket") { sockets.only }
+      assert_refused("carat: no server of yours is running; start one, or name the socket with --control-socket") do
+        sockets.only
+      end
     end
 
     def test_sockets_of_other_users_count_for_root_alone
       listen(42)
       stranger = File.stat("carat-42.sock").uid + 1
 
-      assert_empty CLI::ControlSockets.new(@workplace, uid: stranger).running
-      refute_empty CLI::ControlSockets.new(@workplace, uid: 0).running
+      assert_empty CLI::ControlSockets.new([@workplace], uid: stranger).running
+      refute_empty CLI::ControlSockets.new([@workplace], uid: 0).running
     end
 
-    def test_directory_that_is_gone_is_one_line
-      assert_refused(%r{\Acarat: /nowhere: No such file[^\n]*\z}) { CLI::ControlSockets.new("/nowhere").only }
+    def test_servers_of_several_directories_count
+      listen(42)
+      Dir.mkdir("other")
+      UNIXServer.new("other/carat-7.sock").close
+      listen("43", "other")
+
+      assert_equal [42, 43], CLI::ControlSockets.new([@workplace, path("other"), "/nowhere"]).running.keys
     end
 
     private
 
     def sockets
-      CLI::ControlSockets.new(@workplace)
+      CLI::ControlSockets.new([@workplace])
     end
 
-    def listen(pid)
-      UNIXServer.new("carat-#{pid}.sock").tap { |server| (@servers ||= []) << server }
+    def listen(pid, directory = ".")
+      UNIXServer.new("#{directory}/carat-#{pid}.sock").tap { |server| (@servers ||= []) << server }
     end
 
     def assert_refused(message, &block)

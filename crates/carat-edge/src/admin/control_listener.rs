@@ -25,7 +25,9 @@ impl ControlListener {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         // The file is created with the mode of its socket: nobody else can connect, not even before a chmod.
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-        let file = SocketFile::bind(&socket, path)?;
+        let file = SocketFile::bind(&socket, path).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        })?;
         socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
         Ok(ControlListener {

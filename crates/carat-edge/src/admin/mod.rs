@@ -1,9 +1,10 @@
 //! The control socket: the state of the server, for those who run it, over HTTP on a Unix socket.
 //!
 //! ```sh
-//! curl --unix-socket /var/tmp/carat-4242.sock http://carat/memory
+//! curl --unix-socket /run/carat/carat-4242.sock http://carat/memory
 //! ```
 
+mod control_directory;
 mod control_listener;
 mod edge_stats;
 mod memory;

@@ -17,6 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
+use super::control_directory::choose;
 use super::control_listener::ControlListener;
 use super::memory::MemoryReader;
 use super::route::Route;
@@ -41,21 +42,29 @@ pub(crate) async fn administer(
     log: Rc<Log>,
     mailbox: Mailbox,
 ) -> io::Result<()> {
-    let name = SocketName::new(&settings.control_socket_name);
-    let by_default = || settings.spool_dir.join(name.of(std::process::id()));
-    let path = settings.control_socket.clone().unwrap_or_else(by_default);
-    let directory = settings.spool_dir.clone();
-    spawn_blocking(move || remove_stale_sockets(&directory, &name));
-    match ControlListener::bind(&path) {
+    match bind(&settings) {
         Ok(listener) => {
             accept_clients(listener, Rc::new(MemoryReader::new(settings, mailbox))).await;
         }
         Err(error) => log.warn(
-            "no control socket: `carat memory` will not find this server",
-            &[("path", &path.display()), ("cause", &error)],
+            "no control socket: commands such as `carat memory` will not find this server",
+            &[("cause", &error)],
         ),
     }
     Ok(())
+}
+
+/// Binds the socket that the options name, or one of its own in a private directory, from which those of dead servers
+/// are removed.
+fn bind(settings: &Settings) -> io::Result<ControlListener> {
+    if let Some(path) = &settings.control_socket {
+        return ControlListener::bind(path);
+    }
+    let directory = choose(&settings.control_directories)?;
+    let name = SocketName::new(&settings.control_socket_name);
+    let path = directory.join(name.of(std::process::id()));
+    spawn_blocking(move || remove_stale_sockets(&directory, &name));
+    ControlListener::bind(&path)
 }
 
 async fn accept_clients(listener: ControlListener, reader: Rc<MemoryReader>) {

@@ -14,6 +14,7 @@ mod field_value;
 mod http;
 mod log;
 mod log_writer;
+mod pid_file;
 mod settings;
 mod socket_file;
 mod supervise;
@@ -33,6 +34,7 @@ use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::http::{Listener, Server, accept, bind_all};
 use crate::log::Log;
 use crate::log_writer::LogWriter;
+use crate::pid_file::PidFile;
 use crate::settings::Settings;
 use crate::supervise::{MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, reap};
 use crate::tasks::ServerTasks;
@@ -70,6 +72,7 @@ fn print_limits() -> ExitCode {
 }
 
 fn serve(settings: Settings) -> Result<Outcome, String> {
+    let _pid_file = settings.pid_file.clone().map(PidFile::adopt);
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -16,6 +16,8 @@ pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 pub(crate) struct Settings {
     pub(crate) version: String,
     pub(crate) directory: PathBuf,
+    /// A file with the process id of the edge, which is removed with the server.
+    pub(crate) pid_file: Option<PathBuf>,
     pub(crate) mold_command: Vec<String>,
     /// Variables that the mold gets in addition to the edge's environment.
     pub(crate) mold_environment: BTreeMap<String, String>,
@@ -197,7 +199,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "bind": [], "backlog": 1,
+    "version": "", "directory": "/", "pid_file": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "bind": [], "backlog": 1,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

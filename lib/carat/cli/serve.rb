@@ -16,15 +16,17 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Serves the application; the default."
 
-      # `launcher` is a class like Launch::Launcher.
-      def initialize(words, launcher: Launch::Launcher, **options)
+      # `launcher` is a class like Launch::Launcher; `pid_file` is the path of a pid file that was written for this
+      # process, and that the server is to remove.
+      def initialize(words, launcher: Launch::Launcher, pid_file: nil, **options)
         super(words, **options)
         @launcher = launcher
+        @pid_file = pid_file
       end
 
       # Does not return when the server starts. Raises ConfigError and LaunchError.
       def run
-        @launcher.new(configuration, @flags.words).launch
+        @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch
         SUCCESS
       end
 

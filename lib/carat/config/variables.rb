@@ -11,7 +11,9 @@ module Carat
     # Reads options from environment variables; an empty variable counts as unset.
     class Variables
       PORT = Type::WholeNumber.new(0..65_535)
-      private_constant :PORT
+      # With WEB_CONCURRENCY=0, Puma forks no worker; the nearest to that is one.
+      SINGLE_MODE = "0"
+      private_constant :PORT, :SINGLE_MODE
 
       def initialize(env)
         @env = env
@@ -35,6 +37,7 @@ module Carat
       def value(option, name)
         text = @env.fetch(name).strip
         return "tcp://0.0.0.0:#{PORT.parse(text)}" if name == "PORT"
+        return "1" if name == "WEB_CONCURRENCY" && text == SINGLE_MODE
 
         option.list? ? text.split(",").map(&:strip) : text
       end

@@ -22,11 +22,13 @@ module Carat
       # The program of the mold.
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
 
-      # `configuration` is a Configuration; `words`, those of Flags#words, let the mold read it again. `edge` is the
-      # path of the edge program, or nil when it is not built.
-      def initialize(configuration, words, edge: NativePath.edge)
+      # `configuration` is a Configuration; `words`, those of Flags#words, let the mold read it again. `pid_file` is the
+      # path of a file with this process id, which the server removes when it ends, or nil. `edge` is the path of the
+      # edge program, or nil when it is not built.
+      def initialize(configuration, words, pid_file: nil, edge: NativePath.edge)
         @configuration = configuration
         @words = words
+        @pid_file = pid_file
         @edge = edge
         @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
       end
@@ -51,7 +53,7 @@ module Carat
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
           control_socket_name: Config::Options::CONTROL_SOCKET, control_directories: ControlDirectories.new.to_a,
-          version: VERSION, directory: Dir.pwd
+          version: VERSION, directory: Dir.pwd, pid_file: @pid_file
         )
       end
 

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "launch_error"
-require_relative "../config/options"
+require_relative "../warmup/console_log"
+require_relative "rackup_options"
 
 module Carat
   module Launch
@@ -10,14 +11,7 @@ module Carat
       # What `rackup` passes when the user names no address.
       DEFAULT_HOSTS = [nil, "localhost", "0.0.0.0"].freeze
       DEFAULT_PORTS = [nil, 9292].freeze
-      PASSED = Config::Options.from(:file).reject { |option| %i[rackup environment bind].include?(option.name) }.freeze
-      private_constant :DEFAULT_HOSTS, :DEFAULT_PORTS, :PASSED
-
-      # Returns the options for `-O NAME=VALUE` as rackup lists them: a Hash of descriptions by `name=VALUE`.
-      def self.valid_options
-        address = { "Host=HOST" => "Host to listen on", "Port=PORT" => "Port to listen on" }
-        address.merge(PASSED.to_h { |option| ["#{option.name}=#{option.metavar || "true|false"}", option.doc] })
-      end
+      private_constant :DEFAULT_HOSTS, :DEFAULT_PORTS
 
       # `options` is the Hash that rackup passes to a handler.
       def initialize(options)
@@ -30,9 +24,11 @@ module Carat
       end
 
       # Returns environment variables to set where they are unset: rackup's default address, which a config file may
-      # replace, and the environment, which rackup has already passed to the application.
+      # replace, the environment, which rackup has already passed to the application, and the log that `rails server`
+      # writes to the terminal.
       def variables
         variables = { "RACK_ENV" => @options[:environment] }
+        variables[Warmup::ConsoleLog::VARIABLE] = "1" if @options[:log_stdout]
         variables["CARAT_BIND"] = address if address && !chosen_address?
         variables.compact
       end
@@ -46,6 +42,18 @@ module Carat
           "RUBYLIB" => [*paths, *env["RUBYLIB"]].join(File::PATH_SEPARATOR),
           "RUBYOPT" => [*env["RUBYOPT"], *files].join(" ")
         }.reject { |_name, value| value.empty? }
+      end
+
+      # Returns the absolute path of the pid file that rackup has written, or nil.
+      def pid_file
+        File.expand_path(@options[:pid]) if @options[:pid]
+      end
+
+      # Returns the directory of the application when rackup has left it, as a daemon does; otherwise nil.
+      def directory
+        return unless @options[:daemonize]
+
+        defined?(::Rails.root) && ::Rails.root ? ::Rails.root.to_s : File.dirname(File.expand_path(rackup))
       end
 
       private
@@ -62,8 +70,8 @@ module Carat
       end
 
       def flags
-        PASSED.filter_map do |option|
-          key = [option.name, option.name.to_s.capitalize.to_sym].find { |name| @options.key?(name) }
+        RackupOptions::PASSED.filter_map do |option|
+          key = RackupOptions.key(option, @options)
           "#{option.flag}=#{@options[key]}" if key
         end
       end

@@ -8,6 +8,7 @@ require_relative "../native"
 require_relative "../request/env_template"
 require_relative "../warmup"
 require_relative "../warmup/application"
+require_relative "../warmup/console_log"
 require_relative "../warmup/fiber_isolation"
 require_relative "app_context"
 require_relative "arenas"
@@ -71,6 +72,7 @@ module Carat
         @configuration = Config::Configuration.from_words(@words)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         app = Warmup::Application.load(@configuration[:rackup])
+        Warmup::ConsoleLog.attach(ENV)
         Warmup::FiberIsolation.establish(@configuration[:fibers]) if @configuration[:fibers]
         @context = AppContext.new(app, @configuration, template)
         @configuration.hooks.run(:on_mold_boot)

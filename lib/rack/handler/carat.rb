@@ -3,9 +3,11 @@
 require "rack/handler"
 require_relative "../../carat"
 require_relative "../../carat/launch/rackup_handler"
+require_relative "../../carat/launch/rails_server"
 
 module Carat
   # `rackup -s carat` and `rails server -u carat` with Rack 2.
   ::Rack::Handler::Carat = Module.new { extend Launch::RackupHandler }
   ::Rack::Handler.register("carat", "Rack::Handler::Carat")
+  Launch::RailsServer.adapt(::Rails::Server) if defined?(::Rails::Server)
 end

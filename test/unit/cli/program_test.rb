@@ -15,15 +15,16 @@ module Carat
 
     # Stands where the launcher is, and remembers what it was given instead of becoming the edge.
     class LauncherDouble
-      attr_reader :configuration, :words
+      attr_reader :configuration, :words, :pid_file
 
       def initialize(problem = nil)
         @problem = problem
       end
 
-      def new(configuration, words)
+      def new(configuration, words, pid_file:)
         @configuration = configuration
         @words = words
+        @pid_file = pid_file
         self
       end
 

@@ -16,6 +16,11 @@ module Carat
       assert_equal "test", read(:environment, "RACK_ENV" => "test", "RAILS_ENV" => "production")
     end
 
+    def test_the_single_mode_of_puma_is_one_worker
+      assert_equal 1..1, read(:workers, "WEB_CONCURRENCY" => "0")
+      assert_raises(Config::ConfigError) { read(:workers, "CARAT_WORKERS" => "0") }
+    end
+
     def test_port_listens_on_all_interfaces
       assert_equal ["tcp://0.0.0.0:3000"], read(:bind, "PORT" => "3000")
       assert_equal ["fd://3"], read(:bind, "PORT" => "3000", "CARAT_BIND" => "fd://3")

@@ -51,9 +51,14 @@ module Carat
       end
     end
 
-    def test_valid_options_come_from_the_table
-      assert_equal "Requests that a worker runs at once.", Launch::RackupArguments.valid_options["threads=N"]
-      assert_includes Launch::RackupArguments.valid_options, "Port=PORT"
+    def test_a_daemon_returns_to_the_directory_of_the_application
+      assert_equal "/app", arguments(daemonize: true).directory
+      assert_nil arguments.directory
+    end
+
+    def test_the_log_to_the_terminal_is_asked_for_by_a_variable
+      assert_equal "1", arguments(log_stdout: true).variables["CARAT_CONSOLE_LOG"]
+      refute_includes arguments(log_stdout: false).variables, "CARAT_CONSOLE_LOG"
     end
 
     private

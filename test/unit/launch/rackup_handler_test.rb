@@ -7,11 +7,12 @@ module Carat
   class RackupHandlerTest < Minitest::Test
     # Stands where the command is.
     class CLIDouble
-      attr_reader :argv
+      attr_reader :argv, :pid_file
 
-      def new(argv, env:)
+      def new(argv, env:, pid_file:)
         @argv = argv
         @env = env
+        @pid_file = pid_file
         self
       end
 
@@ -46,6 +47,18 @@ module Carat
       assert_raises(SystemExit) { run_handler(env, **options) }
 
       assert_equal %w[tcp://localhost:9292 test], env.values_at("CARAT_BIND", "RACK_ENV")
+    end
+
+    def test_the_server_removes_the_pid_file_that_rackup_has_written
+      assert_raises(SystemExit) { run_handler({}, config: "config.ru", pid: "server.pid") }
+
+      assert_equal File.expand_path("server.pid"), @cli.pid_file
+    end
+
+    def test_options_without_effect_are_named
+      assert_output("", /\Acarat: Workrs: no such option; did you mean workers\? \(.*\n\z/) do
+        assert_raises(SystemExit) { run_handler({}, config: "config.ru", Workrs: "2", AccessLog: []) }
+      end
     end
 
     def test_application_without_a_file_prints_one_line

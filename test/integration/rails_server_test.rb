@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/rails_app"
+
+# `rails server -u carat`, with each of its flags.
+class RailsServerTest < Support::IntegrationTest
+  LIBRARY = { "RUBYLIB" => File.join(Support::ServerOptions::ROOT, "lib") }.freeze
+  PID_FILE = "tmp/pids/server.pid"
+
+  def test_development_logs_requests_to_the_console_and_to_the_file
+    server = rails
+    server.get("/items/1")
+
+    await_log(server, %r{^Started GET "/items/1"})
+    assert_match(%r{Started GET "/items/1"}, server.directory.read("log/development.log"))
+  end
+
+  def test_console_log_is_written_only_where_rails_writes_it
+    [rails("--no-log-to-stdout"), rails("-e", "production")].each do |server|
+      name = server.log[/starting in (\w+)/, 1]
+      assert_equal "item 1 of #{server.pid} in #{name}", server.get("/items/1").body
+      eventually { server.directory.read("log/#{name}.log").include?("Started GET") }
+      refute_includes server.log, "Started GET"
+    end
+    server = rails("-e", "production", "--log-to-stdout")
+    server.get("/items/1")
+
+    await_log(server, %r{Started GET "/items/1"})
+  end
+
+  def test_the_level_of_the_console_log_is_that_of_the_application
+    server = rails(env: { "RAILS_LOG_LEVEL" => "error" })
+    server.get("/items/1")
+    assert_equal 404, server.get("/nowhere").status
+
+    await_log(server, %r{No route matches \[GET\] "/nowhere"})
+    refute_includes server.log, "Started GET"
+  end
+
+  def test_the_application_is_loaded_once
+    server = rails
+
+    assert_equal [server.mold.to_s], server.directory.read("loads").lines(chomp: true)
+  end
+
+  def test_the_pid_file_names_the_server_and_is_removed_with_it
+    server = rails
+    assert_equal server.pid.to_s, server.directory.read(PID_FILE)
+
+    assert_equal 0, server.stop.exitstatus
+    refute_path_exists File.join(server.directory.path, PID_FILE)
+  end
+
+  def test_the_pid_file_may_be_elsewhere
+    server = rails("-P", "shop.pid")
+    assert_equal server.pid.to_s, server.directory.read("shop.pid")
+
+    assert_equal 0, server.stop(signal: :INT).exitstatus
+    refute_path_exists File.join(server.directory.path, "shop.pid")
+  end
+
+  def test_the_pid_file_of_a_boot_that_failed_is_removed
+    server = server(**options([]), files: Support::RailsApp::FILES.merge("config.ru" => "raise \"no database\""))
+
+    assert_equal 1, server.run.exitstatus
+    assert_match(/^carat: config\.ru:1: no database \(RuntimeError\)$/, server.log)
+    refute_path_exists File.join(server.directory.path, PID_FILE)
+  end
+
+  def test_a_pid_file_that_another_server_has_written_stays
+    server = rails
+    server.directory.write(PID_FILE, "1")
+
+    assert_equal 0, server.stop.exitstatus
+    assert_equal "1", server.directory.read(PID_FILE)
+  end
+
+  def test_port_and_workers_from_the_environment
+    server = rails(env: { "PORT" => "0", "WEB_CONCURRENCY" => "0", "RAILS_MAX_THREADS" => "2" }, port: [])
+
+    assert_equal [1], server.workers.keys
+    assert_equal 2 + 1, Support::ProcessTree.sockets(server.workers.fetch(1)).size
+  end
+
+  def test_a_daemon_serves_from_the_directory_of_the_application
+    server = server(**options(%w[-d], files: { "config/carat.rb" => 'log "carat.log"' }))
+    server.run
+    pid = eventually { server.directory.read(PID_FILE)[/\A\d+\z/] }.to_i
+    client = server.connect(await_log(server, /listening url=(\S+)/)[1])
+    client.request("GET", "/items/1")
+
+    assert_equal "item 1 of #{pid} in development", client.read_response.body
+    Process.kill(:TERM, pid)
+    await_emptiness(server)
+    refute_path_exists File.join(server.directory.path, PID_FILE)
+  end
+
+  def test_caching_is_the_business_of_rails
+    server = rails("-C")
+
+    assert_path_exists File.join(server.directory.path, "tmp/caching-dev.txt")
+  end
+
+  def test_early_hints_are_said_to_be_missing
+    assert_match(/^carat: early_hints: Carat sends no early hints/, rails("--early-hints").log)
+  end
+
+  # What foreman and its like do: a pipe in place of the terminal, PORT, and a signal to the whole group.
+  def test_a_process_manager_gets_the_output_and_ends_all_by_one_signal
+    server = rails(env: { "PORT" => "0" }, port: [], spawn: { pgroup: true })
+    server.get("/items/1")
+    await_log(server, /^Started GET/)
+    Process.kill(:TERM, -server.pid)
+
+    assert_equal 0, server.wait.exitstatus
+    await_emptiness(server)
+  end
+
+  private
+
+  def rails(*args, **options)
+    server(**options(args, **options)).start
+  end
+
+  def options(args, port: %w[-p 0], env: {}, files: {}, **options)
+    { app: nil, flags: false, files: Support::RailsApp::FILES.merge(files), env: LIBRARY.merge(env),
+      command: [RbConfig.ruby, "bin/rails"], args: ["server", "-u", "carat", "-b", "127.0.0.1", *port, *args],
+      **options }
+  end
+end

@@ -1,8 +1,10 @@
 # frozen_string_literal: true
 
 require "io/wait"
+require "json"
 require "socket"
 require_relative "control_error"
+require_relative "printable"
 
 module Carat
   module CLI
@@ -13,7 +15,8 @@ module Carat
       CHUNK = 65_536
       # Maximum size of a response, far above what a server with a thousand workers sends.
       RESPONSE_LIMIT = 16 * 1024 * 1024
-      private_constant :CHUNK, :RESPONSE_LIMIT
+      REFUSAL = %r{\AHTTP/1\.1 (409|503) .*^content-type: application/json\r?$}im
+      private_constant :CHUNK, :REFUSAL, :RESPONSE_LIMIT
 
       # `path` is the path of the socket, `deadline` a number of seconds.
       def initialize(path, deadline: DEADLINE_SECONDS)
@@ -23,13 +26,33 @@ module Carat
 
       # Returns the body of the response to a GET. Raises ControlError when there is none.
       def get(target)
-        head, body = ask("GET #{target} HTTP/1.1\r\nHost: carat\r\nConnection: close\r\n\r\n").split("\r\n\r\n", 2)
-        return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
+        request("GET", target)
+      end
 
-        fail_with(head ? "it responds with #{head[0, 100].lines.first.to_s.strip.dump}" : "it does not respond")
+      # Returns the body of the response to a POST without a body. Raises ControlError when there is none, with the
+      # server's reason when it refuses.
+      def post(target)
+        request("POST", target)
       end
 
       private
+
+      def request(verb, target)
+        head, body = ask("#{verb} #{target} HTTP/1.1\r\nHost: carat\r\nConnection: close\r\n" \
+                         "#{"Content-Length: 0\r\n" if verb == "POST"}\r\n").split("\r\n\r\n", 2)
+        return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
+
+        refuse(body) if head&.match?(REFUSAL)
+        fail_with(head ? "it responds with #{head[0, 100].lines.first.to_s.strip.dump}" : "it does not respond")
+      end
+
+      # The server says in JSON why it did not do what was asked.
+      def refuse(body)
+        reason = JSON.parse(body)["error"]
+        raise ControlError, "carat: #{Printable.text(reason)}" if reason.is_a?(String)
+      rescue JSON::ParserError, TypeError
+        fail_with("it refuses without a reason")
+      end
 
       def ask(request)
         UNIXSocket.open(@path) do |socket|

@@ -42,6 +42,12 @@ module Carat
         ControlClient.new(path).get(target)
       end
 
+      # Returns the body of the response to a POST of `target`, a String. Raises ControlError when no server can be
+      # asked or it refuses, and ConfigError.
+      def post(target)
+        ControlClient.new(path).post(target)
+      end
+
       # Returns the path of the control socket. Raises ControlError and ConfigError.
       def path
         return @flags.settings.fetch(:control_socket) if @flags.settings.key?(:control_socket)

@@ -4,9 +4,7 @@ require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../config/flags"
 require_relative "../config/options"
-require_relative "../config/spelling"
 require_relative "../version"
-require_relative "subcommands"
 
 module Carat
   module CLI
@@ -64,9 +62,6 @@ module Carat
 
       def name_rackup
         path = single_argument("rackup file") or return
-        hint = Config::Spelling.hint(path, Subcommands::NAMES)
-        raise Config::ConfigError, "#{path}: no such subcommand or file#{hint}" unless hint.empty? || File.exist?(path)
-
         @flags.set(Config::Options.fetch(:rackup), path, "carat")
       end
 

@@ -2,37 +2,59 @@
 
 require_relative "../config/config_error"
 require_relative "../config/flags"
+require_relative "../config/spelling"
 
 module Carat
   module CLI
-    # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name, and add the
-    # name to NAMES.
+    # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name (KillWorker in
+    # kill_worker.rb for `kill-worker`), and add the name to NAMES.
     module Subcommands
       # Every subcommand, in the order of the help.
-      NAMES = %w[serve check doctor memory help version].freeze
+      NAMES = %w[serve check doctor status memory stop scale pause resume kill-worker help version].freeze
 
       # The subcommand that runs when the command line names none.
       DEFAULT = "serve"
+
+      # What a subcommand looks like; a path has a dot or a slash.
+      WORD = /\A[a-z][a-z_-]*\z/i
+      private_constant :WORD
 
       module_function
 
       # Loads and returns the class of the subcommand called `name`, one of NAMES.
       def fetch(name)
-        require_relative name
-        CLI.const_get(name.capitalize)
+        require_relative name.tr("-", "_")
+        CLI.const_get(name.split("-").map(&:capitalize).join)
       end
 
       # Splits the words of a command line into the subcommand's name and the other words. Flags may come before the
-      # name; after `--` a word is a file.
+      # name; after `--` a word is a file. Raises ConfigError for a word that is neither.
       def split(argv)
-        following = Config::Flags.new.parse_leading(argv)
+        following = following_flags(argv) or return [DEFAULT, argv]
         leading = argv.first(argv.size - following.size)
-        return [DEFAULT, argv] unless NAMES.include?(following.first) && leading.last != "--"
+        return [DEFAULT, argv] if following.empty? || leading.last == "--"
+        return [following.first, leading + following.drop(1)] if NAMES.include?(following.first)
 
-        [following.first, leading + following.drop(1)]
-      rescue Config::ConfigError
-        [DEFAULT, argv] # which reports the error
+        refuse_mistyped(following.first)
+        [DEFAULT, argv]
       end
+
+      # Raises ConfigError for a word that looks like a subcommand and is no file.
+      def refuse_mistyped(word)
+        return if !WORD.match?(word) || File.exist?(word)
+
+        hint = Config::Spelling.hint(word, NAMES)
+        hint = "; carat help lists the subcommands" if hint.empty?
+        raise Config::ConfigError, "#{word}: no such subcommand or file#{hint}"
+      end
+
+      # Returns nil for flags that are wrong; the subcommand reports them.
+      def following_flags(argv)
+        Config::Flags.new.parse_leading(argv)
+      rescue Config::ConfigError
+        nil
+      end
+      private_class_method :refuse_mistyped, :following_flags
     end
   end
 end

@@ -19,10 +19,11 @@ module Carat
     def test_every_file_with_a_subcommand_is_registered
       directory = File.expand_path("../../../lib/carat/cli", __dir__)
       files = Dir["*.rb", base: directory].select do |file|
-        File.foreach(File.join(directory, file)).include?("      include Subcommand\n")
+        File.foreach(File.join(directory, file)).grep(/\A {6}include (Control)?(Subcommand|Command)$/).any? &&
+          file != "control_command.rb"
       end
 
-      assert_equal CLI::Subcommands::NAMES.sort, files.map { |file| File.basename(file, ".rb") }.sort
+      assert_equal CLI::Subcommands::NAMES.sort, files.map { |file| File.basename(file, ".rb").tr("_", "-") }.sort
     end
 
     def test_word_chooses_the_subcommand
@@ -38,6 +39,14 @@ module Carat
       [%w[], %w[-w2], %w[config.ru], %w[config.ru check], %w[--unknown check], %w[-- check]].each do |words|
         assert_equal ["serve", words], split(*words)
       end
+    end
+
+    def test_a_word_that_is_neither_a_subcommand_nor_a_file_is_refused
+      assert_equal "restrat: no such subcommand or file; carat help lists the subcommands",
+                   assert_raises(Config::ConfigError) { split("restrat", "--pid", "1") }.message
+      assert_equal "kill-wroker: no such subcommand or file; did you mean kill-worker?",
+                   assert_raises(Config::ConfigError) { split("-w2", "kill-wroker", "2") }.message
+      assert_equal ["serve", %w[-- restrat]], split("--", "restrat")
     end
 
     private

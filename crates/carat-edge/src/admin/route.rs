@@ -1,39 +1,160 @@
-use http::{Method, StatusCode};
+use std::time::Duration;
+
+use carat_policy::WorkerCount;
+use http::{Method, StatusCode, Uri};
+
+use crate::supervise::ControlRequest;
+
+/// A pause that nobody ends is over after this time at the latest.
+const PAUSE_LIMIT: Duration = Duration::from_secs(600);
+
+/// More workers than this are a mistake. The option `workers` has the same limit.
+const WORKERS_LIMIT: u32 = 10_000;
 
 /// The resources of the control socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     /// The memory and the stats of each process.
     Memory,
+    /// What the supervisor does or reports.
+    Control(ControlRequest),
+}
+
+/// Why a request has no resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoRoute {
+    NotFound,
+    /// The methods that the path allows.
+    NotAllowed(&'static str),
+    /// The query is missing or wrong.
+    BadQuery,
+}
+
+impl NoRoute {
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            NoRoute::NotFound => StatusCode::NOT_FOUND,
+            NoRoute::NotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+            NoRoute::BadQuery => StatusCode::BAD_REQUEST,
+        }
+    }
 }
 
 impl Route {
-    /// Finds the resource of a request, or the status that says why there is none.
-    pub(super) fn find(method: &Method, path: &str) -> Result<Route, StatusCode> {
-        let route = match path {
-            "/memory" => Route::Memory,
-            _ => return Err(StatusCode::NOT_FOUND),
-        };
-        match *method {
-            Method::GET | Method::HEAD => Ok(route),
-            _ => Err(StatusCode::METHOD_NOT_ALLOWED),
+    /// Finds the resource of a request. What changes something takes POST, and its argument is in the query.
+    pub(super) fn find(method: &Method, uri: &Uri) -> Result<Route, NoRoute> {
+        let query = uri.query().unwrap_or_default();
+        match uri.path() {
+            "/memory" => read(method, Route::Memory),
+            "/status" => read(method, Route::Control(ControlRequest::Status)),
+            "/stop" => write(method, || Some(ControlRequest::Stop)),
+            "/scale" => write(method, || workers(query).map(ControlRequest::Scale)),
+            "/pause" => write(method, || seconds(query).map(ControlRequest::Pause)),
+            "/resume" => write(method, || Some(ControlRequest::Resume)),
+            "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
+            _ => Err(NoRoute::NotFound),
         }
     }
+}
+
+fn read(method: &Method, route: Route) -> Result<Route, NoRoute> {
+    match *method {
+        Method::GET | Method::HEAD => Ok(route),
+        _ => Err(NoRoute::NotAllowed("GET, HEAD")),
+    }
+}
+
+fn write(
+    method: &Method,
+    request: impl FnOnce() -> Option<ControlRequest>,
+) -> Result<Route, NoRoute> {
+    match *method {
+        Method::POST => request().map(Route::Control).ok_or(NoRoute::BadQuery),
+        _ => Err(NoRoute::NotAllowed("POST")),
+    }
+}
+
+fn number(query: &str) -> Option<u32> {
+    query.strip_prefix("number=")?.parse().ok()
+}
+
+fn seconds(query: &str) -> Option<Duration> {
+    let seconds: f64 = query.strip_prefix("seconds=")?.parse().ok()?;
+    let duration = Duration::try_from_secs_f64(seconds).ok()?;
+    (!duration.is_zero() && duration <= PAUSE_LIMIT).then_some(duration)
+}
+
+/// Reads what the option table writes: `2..2`, `1..8` or `auto`.
+fn workers(query: &str) -> Option<WorkerCount> {
+    let text = query.strip_prefix("workers=")?;
+    if text == "auto" {
+        return Some(WorkerCount::Auto);
+    }
+    let (min, max) = text.split_once("..")?;
+    let (min, max) = (min.parse().ok()?, max.parse().ok()?);
+    (1 <= min && min <= max && max <= WORKERS_LIMIT).then_some(WorkerCount::Between { min, max })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn find(method: &Method, target: &str) -> Result<Route, NoRoute> {
+        Route::find(method, &target.parse().expect("a target"))
+    }
+
     #[test]
-    fn a_path_and_a_method_make_a_route_or_a_status() {
-        assert_eq!(Route::find(&Method::GET, "/memory"), Ok(Route::Memory));
-        assert_eq!(Route::find(&Method::HEAD, "/memory"), Ok(Route::Memory));
-        let not_allowed = Route::find(&Method::POST, "/memory");
-        assert_eq!(not_allowed, Err(StatusCode::METHOD_NOT_ALLOWED));
-        for path in ["/", "/memory/", "/Memory", "*"] {
-            let nothing = Route::find(&Method::GET, path);
-            assert_eq!(nothing, Err(StatusCode::NOT_FOUND), "{path}");
+    fn a_path_and_a_method_make_a_route() {
+        assert_eq!(find(&Method::GET, "/memory"), Ok(Route::Memory));
+        assert_eq!(find(&Method::HEAD, "/memory"), Ok(Route::Memory));
+        let status = Ok(Route::Control(ControlRequest::Status));
+        assert_eq!(find(&Method::GET, "/status"), status);
+        let not_allowed = Err(NoRoute::NotAllowed("GET, HEAD"));
+        assert_eq!(find(&Method::POST, "/memory"), not_allowed);
+        for path in ["/", "/memory/", "/Memory"] {
+            assert_eq!(find(&Method::GET, path), Err(NoRoute::NotFound), "{path}");
         }
+    }
+
+    #[test]
+    fn what_changes_something_takes_post() {
+        let stop = Ok(Route::Control(ControlRequest::Stop));
+        assert_eq!(find(&Method::POST, "/stop"), stop);
+        for path in [
+            "/stop",
+            "/scale?workers=1..2",
+            "/pause?seconds=1",
+            "/resume",
+        ] {
+            let not_allowed = Err(NoRoute::NotAllowed("POST"));
+            assert_eq!(find(&Method::GET, path), not_allowed, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_query_is_the_argument_and_has_its_bounds() {
+        let scale = |text: &str| find(&Method::POST, &format!("/scale?workers={text}"));
+        let between = |min, max| {
+            let count = WorkerCount::Between { min, max };
+            Ok(Route::Control(ControlRequest::Scale(count)))
+        };
+        assert_eq!(scale("1..6"), between(1, 6));
+        let auto = Ok(Route::Control(ControlRequest::Scale(WorkerCount::Auto)));
+        assert_eq!(scale("auto"), auto);
+        for text in ["", "0..1", "3..2", "1..10001", "x..2", "4"] {
+            assert_eq!(scale(text), Err(NoRoute::BadQuery), "{text}");
+        }
+        let pause = |text: &str| find(&Method::POST, &format!("/pause?seconds={text}"));
+        let half = Duration::from_millis(500);
+        assert_eq!(
+            pause("0.5"),
+            Ok(Route::Control(ControlRequest::Pause(half)))
+        );
+        for text in ["", "0", "-1", "601", "inf", "NaN"] {
+            assert_eq!(pause(text), Err(NoRoute::BadQuery), "{text}");
+        }
+        let kill = Ok(Route::Control(ControlRequest::KillWorker(2)));
+        assert_eq!(find(&Method::POST, "/kill-worker?number=2"), kill);
+        assert_eq!(find(&Method::POST, "/kill-worker"), Err(NoRoute::BadQuery));
     }
 }

@@ -17,10 +17,11 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
+use super::control::ask;
 use super::control_directory::choose;
 use super::control_listener::ControlListener;
 use super::memory::MemoryReader;
-use super::route::Route;
+use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::log::Log;
@@ -44,7 +45,8 @@ pub(crate) async fn administer(
 ) -> io::Result<()> {
     match bind(&settings) {
         Ok(listener) => {
-            accept_clients(listener, Rc::new(MemoryReader::new(settings, mailbox))).await;
+            let reader = MemoryReader::new(settings, mailbox.clone());
+            accept_clients(listener, Rc::new(Resources { reader, mailbox })).await;
         }
         Err(error) => log.warn(
             "no control socket: commands such as `carat memory` will not find this server",
@@ -67,15 +69,21 @@ fn bind(settings: &Settings) -> io::Result<ControlListener> {
     ControlListener::bind(&path)
 }
 
-async fn accept_clients(listener: ControlListener, reader: Rc<MemoryReader>) {
+/// What requests are answered from.
+struct Resources {
+    reader: MemoryReader,
+    mailbox: Mailbox,
+}
+
+async fn accept_clients(listener: ControlListener, resources: Rc<Resources>) {
     let permits = Arc::new(Semaphore::new(CLIENT_LIMIT));
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
         match listener.accept().await {
             Ok(stream) => {
-                let reader = Rc::clone(&reader);
+                let resources = Rc::clone(&resources);
                 spawn_local(async move {
                     // A slower client starts again.
-                    let _ = timeout(CLIENT_TIMEOUT, serve_connection(stream, reader)).await;
+                    let _ = timeout(CLIENT_TIMEOUT, serve_connection(stream, resources)).await;
                     drop(permit);
                 });
             }
@@ -85,10 +93,10 @@ async fn accept_clients(listener: ControlListener, reader: Rc<MemoryReader>) {
 }
 
 /// Serves one request.
-async fn serve_connection(stream: UnixStream, reader: Rc<MemoryReader>) {
+async fn serve_connection(stream: UnixStream, resources: Rc<Resources>) {
     let service = service_fn(|request| {
-        let reader = Rc::clone(&reader);
-        async move { Ok::<_, Infallible>(respond(&request, &reader).await) }
+        let resources = Rc::clone(&resources);
+        async move { Ok::<_, Infallible>(respond(&request, &resources).await) }
     });
     let served = http1::Builder::new()
         .keep_alive(false)
@@ -99,24 +107,29 @@ async fn serve_connection(stream: UnixStream, reader: Rc<MemoryReader>) {
     let _ = served.await;
 }
 
-async fn respond(request: &Request<Incoming>, reader: &MemoryReader) -> Response<Full<Bytes>> {
-    let json = match Route::find(request.method(), request.uri().path()) {
-        Ok(Route::Memory) => reader.read().await,
-        Err(status) => Err(status),
+async fn respond(request: &Request<Incoming>, resources: &Resources) -> Response<Full<Bytes>> {
+    let (status, json) = match Route::find(request.method(), request.uri()) {
+        Ok(Route::Memory) => match resources.reader.read().await {
+            Ok(json) => (StatusCode::OK, json),
+            Err(status) => return refusal(status),
+        },
+        Ok(Route::Control(control)) => ask(&resources.mailbox, control).await,
+        Err(no_route) => return no_resource(no_route),
     };
-    match json {
-        Ok(json) => response(StatusCode::OK, "application/json", json),
-        Err(status) => refusal(status),
-    }
+    response(status, "application/json", json)
 }
 
-fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
-    let mut response = response(status, "text/plain", format!("{status}\n"));
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        let methods = HeaderValue::from_static("GET, HEAD");
+fn no_resource(no_route: NoRoute) -> Response<Full<Bytes>> {
+    let mut response = refusal(no_route.status());
+    if let NoRoute::NotAllowed(methods) = no_route {
+        let methods = HeaderValue::from_static(methods);
         response.headers_mut().insert(ALLOW, methods);
     }
     response
+}
+
+fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
+    response(status, "text/plain", format!("{status}\n"))
 }
 
 fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {

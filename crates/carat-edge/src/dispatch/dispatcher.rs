@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, LoggedRequest, PendingReply};
+use super::hold::Hold;
 use super::lane::Lane;
 use super::lane_event::{LaneEvent, LaneEvents};
 use super::lane_state::LaneState;
@@ -27,6 +28,7 @@ pub(crate) struct Dispatcher {
     queue_time: QueueTime,
     pub(super) refused: Cell<u64>,
     pub(super) pauses: Pauses,
+    pub(super) hold: Hold,
     /// What all spooled bodies may take together, those of requests included.
     pub(crate) spool_quota: Rc<SpoolQuota>,
     /// Whether a rebalance is scheduled.
@@ -49,6 +51,7 @@ impl Dispatcher {
             queue_time: QueueTime::default(),
             refused: Cell::new(0),
             pauses: Pauses::default(),
+            hold: Hold::default(),
             spool_quota: SpoolQuota::new(settings.spool_limit),
             rebalancing: Cell::new(false),
         })
@@ -86,14 +89,20 @@ impl Dispatcher {
     fn makes_room(&self) -> bool {
         let mut queue = self.queue.borrow_mut();
         queue.retain(|exchange| !exchange.is_cancelled());
+        if self.hold.is_on() {
+            return queue.len() < self.settings.queue_limit;
+        }
         let lanes = self.lanes.borrow();
         let vacancies: usize = lanes.iter().map(|lane| lane.vacancies()).sum();
         queue.len() < self.settings.queue_limit + vacancies
     }
 
     /// The most recently used idle lane; otherwise the lane with the fewest requests that has room,
-    /// preferably of a worker that is not stalled.
+    /// preferably of a worker that is not stalled. None while requests are held.
     pub(super) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
+        if self.hold.is_on() {
+            return None;
+        }
         let idle = self.idle.borrow_mut().pop();
         idle.or_else(|| {
             let lanes = self.lanes.borrow();
@@ -119,7 +128,7 @@ impl Dispatcher {
 
     /// Moves requests from the queue to a lane as long as it has room.
     pub(super) fn refill(&self, lane: &Rc<Lane>, now: Instant) {
-        while lane.has_room(now) {
+        while !self.hold.is_on() && lane.has_room(now) {
             let Some(exchange) = self.next_waiting() else {
                 break;
             };
@@ -139,8 +148,12 @@ impl Dispatcher {
         }
     }
 
-    /// The mean time that requests waited for a lane since the last call, and how many wait now.
+    /// The mean time that requests waited for a lane since the last call, and how many wait now. Those that are held
+    /// do not count: more workers would not help.
     pub(crate) fn take_queue_time(&self) -> (Duration, usize) {
+        if self.hold.is_on() {
+            return (self.queue_time.take(None), 0);
+        }
         let queue = self.queue.borrow();
         let front = queue.front().map(|exchange| exchange.arrived.elapsed());
         (self.queue_time.take(front), queue.len())
@@ -157,7 +170,7 @@ impl Dispatcher {
     }
 
     /// Adds a lane to the idle ones if it holds no request.
-    fn note_idle(&self, lane: &Rc<Lane>) {
+    pub(super) fn note_idle(&self, lane: &Rc<Lane>) {
         if !lane.is_empty() {
             return;
         }
@@ -204,7 +217,7 @@ impl Dispatcher {
         self.lanes_of(worker).iter().all(|lane| lane.is_empty())
     }
 
-    fn lanes_of(&self, worker: WorkerId) -> Vec<Rc<Lane>> {
+    pub(super) fn lanes_of(&self, worker: WorkerId) -> Vec<Rc<Lane>> {
         self.lanes
             .borrow()
             .iter()

@@ -8,6 +8,8 @@ mod failover;
 #[cfg(test)]
 mod fixture;
 mod frame_socket;
+mod hold;
+mod holding;
 mod in_flight;
 mod lane;
 mod lane_event;

@@ -15,6 +15,7 @@ use crate::exchange::Refusal;
 impl Dispatcher {
     /// Enforces the timeouts of requests. Called once a tick.
     pub(crate) fn tick(&self) {
+        self.end_hold(Instant::now());
         self.expire_waiting();
         self.rebalance(Instant::now());
         // Of what a worker has begun without a response, nobody else tells.
@@ -38,8 +39,12 @@ impl Dispatcher {
     }
 
     fn expire_waiting(&self) {
-        let limit = self.settings.queue_timeout;
-        let limit = self.pauses.extend(limit, Instant::now());
+        if self.hold.is_on() {
+            return;
+        }
+        let now = Instant::now();
+        let limit = self.pauses.extend(self.settings.queue_timeout, now);
+        let limit = self.hold.extend(limit, now);
         let mut expired = Vec::new();
         let mut queue = self.queue.borrow_mut();
         while queue

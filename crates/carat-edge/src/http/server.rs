@@ -30,6 +30,7 @@ pub(crate) struct Server {
     /// One permit for each connection.
     pub(super) connection_permits: Arc<Semaphore>,
     pub(super) draining: Flag,
+    pub(crate) started: Instant,
 }
 
 impl Server {
@@ -49,6 +50,7 @@ impl Server {
             http1: http1(settings),
             connection_permits: Arc::new(Semaphore::new(settings.max_connections)),
             draining: Flag::default(),
+            started: Instant::now(),
         })
     }
 
@@ -63,6 +65,7 @@ impl Server {
 
     /// Accepts no more connections, and closes each one after its current response.
     pub(crate) fn drain(&self) {
+        self.dispatcher.release_hold(Instant::now());
         self.draining.set();
         self.deadlines.wake_all();
     }
@@ -100,9 +103,14 @@ impl Server {
         }
     }
 
+    /// How many clients are connected.
+    pub(crate) fn connections(&self) -> usize {
+        self.settings.max_connections - self.connection_permits.available_permits()
+    }
+
     /// Whether no client is connected.
     pub(crate) fn is_idle(&self) -> bool {
-        self.connection_permits.available_permits() == self.settings.max_connections
+        self.connections() == 0
     }
 }
 

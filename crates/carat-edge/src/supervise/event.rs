@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use carat_policy::ContainerMemory;
+use carat_policy::{ContainerMemory, Elastic};
 
 use super::command::MemorySubject;
 use super::exit_status::ExitStatus;
@@ -68,7 +68,11 @@ pub(crate) enum Event {
     },
     /// Sent every 100 ms, and more often during a stop.
     Tick(Tick),
-    /// SIGTERM or SIGINT.
+    /// The number of workers follows the load between these bounds from now on.
+    Scaled(Elastic),
+    /// Somebody wants this worker killed.
+    KillRequested(WorkerId),
+    /// SIGTERM, SIGINT, or `carat stop`.
     StopRequested,
 }
 

@@ -86,6 +86,11 @@ impl Executor {
         self.ready.announce(&server.settings.version, &server.log);
     }
 
+    /// Where the server listens.
+    pub(super) fn urls(&self) -> &[String] {
+        self.ready.urls()
+    }
+
     /// What the workers did so far.
     pub(super) fn traffic(&self, now: Instant) -> Vec<WorkerTraffic> {
         let of_worker = |(worker, lanes): (&WorkerId, &Vec<Rc<Lane>>)| WorkerTraffic {

@@ -1,6 +1,7 @@
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
+use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
 use super::ruby_process::RubyProcess;
 use super::stats_report::StatsReport;
@@ -10,6 +11,8 @@ use super::stats_report::StatsReport;
 pub(crate) enum Message {
     Event(Event),
     Stats(StatsMessage),
+    /// Somebody asks something of the server.
+    Control(ControlRequest, oneshot::Sender<ControlReply>),
 }
 
 /// A message about the stats of the processes.

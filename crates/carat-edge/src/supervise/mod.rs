@@ -6,6 +6,8 @@
 
 mod channel;
 mod command;
+mod control;
+mod control_request;
 mod event;
 mod executor;
 mod exit_status;
@@ -17,6 +19,7 @@ mod mold_process;
 mod ready;
 mod reaper;
 mod ruby_process;
+mod server_status;
 mod signals;
 mod state;
 mod stats_collector;
@@ -26,6 +29,7 @@ mod supervisor;
 mod worker_sockets;
 
 pub(crate) use command::Outcome;
+pub(crate) use control_request::ControlRequest;
 pub(crate) use mailbox::{Mailbox, Message, StatsMessage};
 pub(crate) use memory::{MachineLimits, Rollup};
 pub(crate) use ready::Ready;

@@ -21,6 +21,11 @@ impl Ready {
         Ok(Ready { urls, file })
     }
 
+    /// Where the server listens.
+    pub(crate) fn urls(&self) -> &[String] {
+        &self.urls
+    }
+
     /// Logs where the server listens, and writes it to the descriptor.
     pub(crate) fn announce(&mut self, version: &str, log: &Log) {
         for url in &self.urls {

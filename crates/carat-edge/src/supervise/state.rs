@@ -15,12 +15,14 @@ mod reforking;
 mod retiring;
 mod running_process;
 mod scaling;
+mod status;
 mod stopping;
 #[cfg(test)]
 mod tests;
 mod unclaimed_exits;
 mod worker;
 mod worker_stage;
+mod worker_status;
 mod workers;
 
 use std::time::Instant;
@@ -29,6 +31,7 @@ use carat_policy::{Backoff, ReforkRule};
 
 pub(crate) use self::memory_monitor::MemoryTotals;
 pub(crate) use self::running_process::RunningProcess;
+pub(crate) use self::worker_status::WorkerStatus;
 
 use self::boot_errors::BootErrors;
 use self::memory_monitor::MemoryMonitor;
@@ -130,6 +133,8 @@ impl State {
             Event::MemoryRead(reading) => self.memory_read(&reading, reaction),
             Event::Exited { pid, status } => self.exited(pid, status, reaction),
             Event::Tick(tick) => self.tick(&tick, reaction),
+            Event::Scaled(elastic) => self.scale(elastic, reaction),
+            Event::KillRequested(worker) => self.kill_requested(worker, reaction),
             Event::StopRequested => self.stop_requested(reaction),
         }
     }

@@ -24,11 +24,11 @@ use crate::log::Field;
 
 /// Connects the world with the state: whatever happens becomes an event, and each command is carried out.
 pub(crate) struct Supervisor {
-    server: Rc<Server>,
+    pub(super) server: Rc<Server>,
     messages: UnboundedReceiver<Message>,
     lane_events: UnboundedReceiver<LaneEvent>,
-    state: State,
-    executor: Executor,
+    pub(super) state: State,
+    pub(super) executor: Executor,
     stats: StatsCollector,
     ticks: Interval,
     /// For how long the server stood still. That time counts against no timeout.
@@ -79,7 +79,7 @@ impl Supervisor {
     }
 
     /// Hands events to the state, carries out its commands, and goes on with what they cause at once.
-    fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
+    pub(super) fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
         let mut events = events.into();
         while let Some(event) = events.pop_front() {
             let now = Instant::now().checked_sub(self.lost);
@@ -110,6 +110,12 @@ impl Supervisor {
                         .receive(process, None, &self.state, &self.executor);
                 }
                 self.handle([event])
+            }
+            Message::Control(request, asker) => {
+                let (reply, outcome) = self.control(request);
+                // Whoever asked may be gone.
+                let _ = asker.send(reply);
+                outcome
             }
             Message::Stats(message) => {
                 self.stats.handle(message, &self.state, &self.executor);

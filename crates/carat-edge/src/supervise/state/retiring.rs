@@ -107,6 +107,19 @@ impl State {
         reaction.log(report.number("lane", lane).text("stack", text));
     }
 
+    /// Somebody wants the worker killed, with all that it does.
+    pub(super) fn kill_requested(&mut self, id: WorkerId, reaction: &mut Reaction) {
+        let Some(worker) = self.workers.get_mut(id) else {
+            return;
+        };
+        worker.forgo_promotion();
+        if let Some(pid) = worker.pid {
+            signal(worker, pid, false, reaction);
+            let deadline = reaction.now + KILL_AFTER;
+            worker.stage = WorkerStage::Killed { deadline };
+        }
+    }
+
     /// Sends SIGTERM to the workers whose time is over, and SIGKILL to those that had it.
     pub(super) fn end_overdue(&mut self, reaction: &mut Reaction) {
         for worker in self.workers.iter_mut() {

@@ -1,6 +1,6 @@
 //! How the number of workers follows the load, and how one worker replaces another.
 
-use carat_policy::{Demand, ReplacementReason};
+use carat_policy::{Demand, Elastic, ReplacementReason};
 
 use super::State;
 use super::reaction::Reaction;
@@ -13,8 +13,19 @@ impl State {
     pub(super) fn follow_load(&mut self, tick: &Tick, reaction: &mut Reaction) {
         self.grow(tick, reaction);
         self.shrink(reaction);
+        self.retire_surplus(reaction);
         self.replace_worn(reaction);
         self.keep_reforking(reaction);
+    }
+
+    /// From now on the number of workers follows the load between these bounds.
+    pub(super) fn scale(&mut self, elastic: Elastic, reaction: &mut Reaction) {
+        self.limits.elastic = elastic;
+        reaction.limits.elastic = elastic;
+        self.wanted = self.wanted.clamp(elastic.min, elastic.max);
+        let line = LogLine::info("workers scaled").number("min", elastic.min);
+        let line = line.number("max", elastic.max);
+        reaction.log(line.number("wanted", self.wanted));
     }
 
     /// Marks a worker for replacement: it serves until as many others serve as are wanted. False if the worker does not
@@ -95,6 +106,16 @@ impl State {
             self.retire(id, "idle worker ends", reaction);
         } else {
             reaction.log(LogLine::info("fewer workers").number("wanted", self.wanted));
+        }
+    }
+
+    /// Ends the workers that are too many after the bounds were lowered, the coldest first.
+    fn retire_surplus(&mut self, reaction: &mut Reaction) {
+        while self.workers.serving() > self.wanted {
+            let Some((id, _)) = self.workers.coldest() else {
+                return;
+            };
+            self.retire(id, "surplus worker ends", reaction);
         }
     }
 

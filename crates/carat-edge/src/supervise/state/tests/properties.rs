@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
 use super::{fixed, limits};
+use crate::dispatch::WorkerId;
 use crate::supervise::command::Outcome;
 use crate::supervise::event::Event;
 use crate::supervise::exit_status::ExitStatus;
@@ -37,6 +38,8 @@ enum Happening {
     Ticks(u8),
     Waits(u64),
     Queues(usize),
+    IsScaled(u32),
+    IsKilledOnRequest(usize),
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -63,6 +66,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         8 => (1..5_u8).prop_map(Happening::Ticks),
         2 => (1..90_u64).prop_map(Happening::Waits),
         2 => (0..40_usize).prop_map(Happening::Queues),
+        1 => (1..6_u32).prop_map(Happening::IsScaled),
+        1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
     ]
 }
 
@@ -80,6 +85,7 @@ impl World {
                 self.demand.waiting = waiting;
                 self.demand.queue_time = Duration::from_millis(20 * u64::from(waiting > 0));
             }
+            Happening::IsScaled(max) => self.scale(max),
             Happening::Hello(index)
             | Happening::Ready(index)
             | Happening::BootFails(index)
@@ -95,6 +101,7 @@ impl World {
             | Happening::Finishes(index)
             | Happening::Ends(index)
             | Happening::Serves(index, _)
+            | Happening::IsKilledOnRequest(index)
             | Happening::IsIdle(index) => {
                 let pids: Vec<u32> = self.processes.keys().copied().collect();
                 if let Some(pid) = pids.get(index % pids.len().max(1)) {
@@ -120,11 +127,7 @@ impl World {
             (Happening::Serves(_, count), _) => self.process(pid).requests += count,
             (Happening::IsIdle(_), _) => self.process(pid).idle = Duration::from_secs(300),
             (Happening::DiesBeforeHello(_), process) if !it.said_hello => {
-                let status = ExitStatus::Exited(1);
-                self.processes.remove(&pid);
-                self.send(Event::Exited { pid, status });
-                self.send(Event::Hello { process, pid });
-                self.send(Event::Closed(process));
+                self.die_before_hello(pid, process);
             }
             (Happening::Closes(_), process) if is_open => {
                 self.process(pid).is_closed = true;
@@ -148,12 +151,38 @@ impl World {
                 self.process(pid).is_draining = true;
                 self.get_stuck(pid);
             }
-            (Happening::Leaves(_), RubyProcess::Worker(worker)) if it.is_ready => {
-                self.process(pid).is_draining = true;
-                self.send(Event::Leaving(worker));
+            (
+                Happening::Leaves(_) | Happening::IsKilledOnRequest(_),
+                RubyProcess::Worker(worker),
+            ) if it.is_ready => {
+                self.leave(pid, worker, matches!(happening, Happening::Leaves(_)));
             }
             _ => {}
         }
+    }
+
+    fn die_before_hello(&mut self, pid: u32, process: RubyProcess) {
+        let status = ExitStatus::Exited(1);
+        self.processes.remove(&pid);
+        self.send(Event::Exited { pid, status });
+        self.send(Event::Hello { process, pid });
+        self.send(Event::Closed(process));
+    }
+
+    fn leave(&mut self, pid: u32, worker: WorkerId, is_told: bool) {
+        self.process(pid).is_draining = true;
+        self.send(if is_told {
+            Event::Leaving(worker)
+        } else {
+            Event::KillRequested(worker)
+        });
+    }
+
+    /// Two workers at least, unless the test allows only one.
+    fn scale(&mut self, max: u32) {
+        let mut elastic = self.limits.elastic;
+        elastic.max = max.max(elastic.min);
+        self.send(Event::Scaled(elastic));
     }
 
     /// All goes well from here on, and nobody asks for more.

@@ -216,3 +216,30 @@ fn forks_that_fail_together_are_logged_once_and_retried_later() {
     world.wait(Duration::from_secs(1));
     assert_eq!(world.forks(), 1);
 }
+
+#[test]
+fn lower_bounds_end_the_workers_that_are_too_many() {
+    let mut world = serving(4);
+    let elastic = fixed(2).elastic;
+    world.send(Event::Scaled(elastic));
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 2);
+    assert_eq!(world.count("surplus worker ends"), 2);
+    world.send(Event::Scaled(fixed(3).elastic));
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 3);
+}
+
+#[test]
+fn a_worker_that_somebody_kills_is_replaced_without_a_pause() {
+    let mut world = serving(2);
+    let pid = world.serving_pids()[0];
+    world.process(pid).is_busy = true;
+    let worker = world.worker(pid);
+    world.send(Event::KillRequested(worker));
+    assert!(world.commands.contains(&Command::Kill { pid }));
+    world.settle_for(5);
+    assert_eq!(world.serving_pids().len(), 2);
+    assert_eq!(world.count("worker died"), 0);
+    assert!(!world.processes.contains_key(&pid));
+}

@@ -1,0 +1,52 @@
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use super::pauses::Pauses;
+
+/// A time in which all requests wait in the queue, because somebody asked for it. It counts against no `queue_timeout`.
+#[derive(Debug, Default)]
+pub(super) struct Hold {
+    current: Cell<Option<HoldSpan>>,
+    past: Pauses,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct HoldSpan {
+    since: Instant,
+    until: Instant,
+}
+
+impl Hold {
+    /// Begins, or ends then instead.
+    pub(super) fn begin(&self, now: Instant, duration: Duration) {
+        let since = self.current.get().map_or(now, |span| span.since);
+        let until = now + duration;
+        self.current.set(Some(HoldSpan { since, until }));
+    }
+
+    /// Ends. False if it was not on.
+    pub(super) fn end(&self, now: Instant) -> bool {
+        let Some(span) = self.current.take() else {
+            return false;
+        };
+        let duration = now.saturating_duration_since(span.since);
+        self.past.add(now, duration);
+        true
+    }
+
+    /// How much longer it lasts.
+    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+        let span = self.current.get()?;
+        Some(span.until.saturating_duration_since(now))
+    }
+
+    /// Whether requests are held.
+    pub(super) fn is_on(&self) -> bool {
+        self.current.get().is_some()
+    }
+
+    /// The `queue_timeout` of requests that may have waited in holds.
+    pub(super) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
+        self.past.extend(timeout, now)
+    }
+}

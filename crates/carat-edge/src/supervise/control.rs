@@ -1,0 +1,94 @@
+//! What the supervisor does when somebody asks for it on the control socket.
+
+use std::time::{Duration, Instant};
+
+use carat_policy::{Elastic, WorkerCount};
+use serde_json::json;
+
+use super::command::Outcome;
+use super::control_request::{ControlReply, ControlRequest};
+use super::event::Event;
+use super::memory::Machine;
+use super::server_status::ServerStatus;
+use super::supervisor::Supervisor;
+
+impl Supervisor {
+    /// Carries out a request, and replies when that is done. The outcome is that of the server if it ends.
+    pub(super) fn control(&mut self, request: ControlRequest) -> (ControlReply, Option<Outcome>) {
+        let is_stopping = self.state.is_stopping();
+        match request {
+            ControlRequest::Status => (Ok(self.status()), None),
+            _ if is_stopping => (Err("the server is stopping".to_owned()), None),
+            ControlRequest::Stop => {
+                let seconds = self.server.settings.shutdown_timeout.as_secs_f64();
+                let outcome = self.handle([Event::StopRequested]);
+                (Ok(json!({ "stops_within": seconds })), outcome)
+            }
+            ControlRequest::Scale(count) => self.scale(count),
+            ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
+            ControlRequest::Resume => (self.resume(), None),
+            ControlRequest::KillWorker(number) => self.kill_worker(number),
+        }
+    }
+
+    fn status(&self) -> serde_json::Value {
+        let status = ServerStatus::new(&self.server, &self.state, &self.executor);
+        serde_json::to_value(status).expect("a status has only string keys")
+    }
+
+    fn scale(&mut self, count: WorkerCount) -> (ControlReply, Option<Outcome>) {
+        let target = self.server.settings.queue_time_target;
+        let processors = Machine::read(std::path::Path::new("/")).processors;
+        let elastic = Elastic::new(count, target, processors);
+        let before = self.state.bounds();
+        let outcome = self.handle([Event::Scaled(elastic)]);
+        let now = self.state.bounds();
+        let reply = json!({ "before": [before.min, before.max], "workers": [now.min, now.max] });
+        (Ok(reply), outcome)
+    }
+
+    fn pause(&mut self, duration: Duration) -> serde_json::Value {
+        let dispatcher = &self.server.dispatcher;
+        dispatcher.hold(Instant::now(), duration);
+        let seconds = duration.as_secs_f64();
+        let message = "paused: requests wait in the queue";
+        self.server
+            .log
+            .info(message, &[("seconds", &format!("{seconds}"))]);
+        json!({
+            "seconds": seconds,
+            "running": dispatcher.running(),
+            "queue_limit": self.server.settings.queue_limit,
+        })
+    }
+
+    fn resume(&mut self) -> ControlReply {
+        let waiting = self.server.dispatcher.waiting();
+        if !self.server.dispatcher.release_hold(Instant::now()) {
+            return Err("the server is not paused".to_owned());
+        }
+        self.server.log.info("resumed", &[]);
+        Ok(json!({ "waiting": waiting }))
+    }
+
+    fn kill_worker(&mut self, number: u32) -> (ControlReply, Option<Outcome>) {
+        let workers = self.state.workers_by_number();
+        let Some((worker, pid)) = workers.iter().find(|(id, _)| id.number == number) else {
+            let mut numbers: Vec<_> = workers
+                .iter()
+                .map(|(id, _)| id.number.to_string())
+                .collect();
+            numbers.sort();
+            let known = numbers.join(", ");
+            return (
+                Err(format!("there is no worker {number}, only: {known}")),
+                None,
+            );
+        };
+        let (worker, pid) = (*worker, *pid);
+        let running = self.server.dispatcher.running_on(worker);
+        let outcome = self.handle([Event::KillRequested(worker)]);
+        let reply = json!({ "worker": number, "pid": pid, "running": running });
+        (Ok(reply), outcome)
+    }
+}

@@ -1,0 +1,22 @@
+use std::time::Duration;
+
+use carat_policy::WorkerCount;
+use serde_json::Value;
+
+/// What somebody asks of the running server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ControlRequest {
+    /// Report what the server does.
+    Status,
+    Stop,
+    /// Run this many workers from now on.
+    Scale(WorkerCount),
+    /// Hold requests in the queue for this long.
+    Pause(Duration),
+    Resume,
+    /// Kill the worker with this number.
+    KillWorker(u32),
+}
+
+/// What was done, as a JSON object, or one sentence about why it was not.
+pub(crate) type ControlReply = Result<Value, String>;

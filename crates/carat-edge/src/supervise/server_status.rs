@@ -1,0 +1,89 @@
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::executor::Executor;
+use super::state::{State, WorkerStatus};
+use crate::http::Server;
+
+/// What the server does: the response to `GET /status`. Times are seconds.
+#[derive(Debug, Serialize)]
+pub(super) struct ServerStatus {
+    version: String,
+    pid: u32,
+    state: &'static str,
+    listeners: Vec<String>,
+    uptime: f64,
+    /// Of the mold that forks; `None` while there is none.
+    generation: Option<u32>,
+    connections: usize,
+    /// Requests that the workers have.
+    running: usize,
+    /// Requests that wait for a worker.
+    waiting: usize,
+    queue_limit: usize,
+    /// How much longer a pause lasts.
+    paused_for: Option<f64>,
+    workers: WorkerBounds,
+    processes: Vec<WorkerRow>,
+}
+
+/// How many workers may run, and are wanted now.
+#[derive(Debug, Serialize)]
+struct WorkerBounds {
+    min: u32,
+    max: u32,
+    wanted: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct WorkerRow {
+    number: u32,
+    generation: u32,
+    pid: Option<u32>,
+    state: &'static str,
+    /// How long it has been ready; 0 before.
+    age: f64,
+    requests: u64,
+    running: usize,
+}
+
+impl ServerStatus {
+    pub(super) fn new(server: &Server, state: &State, executor: &Executor) -> ServerStatus {
+        let now = Instant::now();
+        let dispatcher = &server.dispatcher;
+        let paused_for = dispatcher.held_for(now).map(|left| left.as_secs_f64());
+        let bounds = state.bounds();
+        let row = |status: WorkerStatus| WorkerRow {
+            number: status.id.number,
+            generation: status.generation,
+            pid: status.pid,
+            state: status.stage,
+            age: status.age.as_secs_f64(),
+            requests: executor.requests(status.id),
+            running: dispatcher.running_on(status.id),
+        };
+        ServerStatus {
+            version: server.settings.version.clone(),
+            pid: std::process::id(),
+            state: match state.phase_name() {
+                "serving" if paused_for.is_some() => "paused",
+                name => name,
+            },
+            listeners: executor.urls().to_vec(),
+            uptime: now.saturating_duration_since(server.started).as_secs_f64(),
+            generation: state.generation(),
+            connections: server.connections(),
+            running: dispatcher.running(),
+            waiting: dispatcher.waiting(),
+            queue_limit: server.settings.queue_limit,
+            paused_for,
+            workers: WorkerBounds {
+                min: bounds.min,
+                max: bounds.max,
+                wanted: state.wanted(),
+            },
+            processes: state.worker_statuses(now).map(row).collect(),
+        }
+    }
+}

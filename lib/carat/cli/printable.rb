@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+module Carat
+  module CLI
+    # Makes text from elsewhere safe to print: what a terminal would act upon is escaped.
+    module Printable
+      # Characters that are printed; the rest of a longer text is cut off.
+      LIMIT = 16_384
+
+      module_function
+
+      # Returns `text` without control characters except line ends, in UTF-8, and cut to LIMIT characters.
+      def text(text)
+        clean = text.dup.force_encoding(Encoding::UTF_8).scrub("?")
+        clean = "#{clean[0, LIMIT]} ..." if clean.length > LIMIT
+        clean.gsub(/[[:cntrl:]&&[^\n]]/) { |character| character.dump[1..-2] }
+      end
+    end
+  end
+end

@@ -21,6 +21,10 @@ module Bench
       Memory.new(kilobytes.fetch("Pss") * 1024, owned.compact.sum * 1024)
     end
 
+    def self.descriptors(pid) = Dir.children("/proc/#{pid}/fd").size
+
+    def self.threads(pid) = Dir.children("/proc/#{pid}/task").size
+
     # CPU seconds of all threads of these processes, ended ones included: clock_getcpuclockid(3) without libc, exact to
     # the nanosecond. Raises Errno::EINVAL when one has gone.
     def self.cpu(pids) = pids.sum { |pid| Process.clock_gettime((~pid << 3) | SCHEDULER_CLOCK) }

@@ -5,8 +5,9 @@ module Bench
   #
   # measure: a callable that takes a ServerSpec and the Options and returns a sample (a Hash of figures that JSON can
   # carry) or, when `variants` is a heading, a Hash of variant => sample. needs: a callable that says in one sentence
-  # why the case cannot run here. busy: whether `--beside` applies. further: a callable from all rows to more Tables.
-  Case = Struct.new(:name, :title, :servers, :variants, :columns, :measure, :needs, :busy, :further,
+  # why the case cannot run here. busy: whether `--beside` applies. once: whether it has one round, whatever `--rounds`
+  # says. further: a callable from all rows to more Tables.
+  Case = Struct.new(:name, :title, :servers, :variants, :columns, :measure, :needs, :busy, :once, :further,
                     keyword_init: true) do
     def specs = Servers.named(servers)
 

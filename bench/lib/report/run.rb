@@ -64,9 +64,10 @@ module Bench
     # ServerSpec => its rounds. Every round starts with another server.
     def rounds(kase, specs)
       collected = specs.to_h { |spec| [spec, []] }
-      @options.rounds.times do |round|
+      total = kase.once ? 1 : @options.rounds
+      total.times do |round|
         specs.rotate(round).each do |spec|
-          warn("#{kase.name}: round #{round + 1} of #{@options.rounds}: #{spec.name}")
+          warn("#{kase.name}: round #{round + 1} of #{total}: #{spec.name}")
           collected.fetch(spec) << BusyLoops.beside(kase.busy ? @options.beside : 0) { kase.sample(spec, @options) }
         end
       end

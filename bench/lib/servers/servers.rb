@@ -77,6 +77,10 @@ module Bench
     REFORK = [*WARM, "--refork", "20000,1000000000"].freeze
     REFORKS = [*WARM, "--refork", "500"].freeze
 
+    # The first refork soon, the others so far apart that each generation can be watched.
+    SOAK = [*JSON_LOG, "--refork", "2000,40000", "--worker-idle-timeout", "3", "--multipart", "edge", "--compress",
+            "--decode-requests"].freeze
+
     MEMORY = [
       *SCALE.map { |workers| carat("carat-warm-w#{workers}", workers, *WARM) },
       *SCALE.map { |workers| carat("carat-plain-w#{workers}", workers, *PLAIN) },
@@ -87,7 +91,9 @@ module Bench
       carat("carat-leak", 2, *JSON_LOG, "--worker-memory", "150MB", threads: 3),
       carat("carat-kill-t3", 4, *WARM, threads: 3), carat("carat-kill-f16", 4, *WARM, fibers: 16),
       carat("carat-kill-refork-t3", 4, *REFORKS, threads: 3), carat("carat-kill-refork-f16", 4, *REFORKS, fibers: 16),
-      carat("carat-auto", "auto", *WARM), carat("carat-fork", 1, *WARM, threads: 3)
+      carat("carat-auto", "auto", *WARM), carat("carat-fork", 1, *WARM, threads: 3),
+      carat("carat-soak-t3", 1..4, *SOAK, threads: 3),
+      carat("carat-soak-f16", 1..4, *SOAK, "--request-body", "stream", fibers: 16)
     ].freeze
 
     ALL = [*SPEED, *MEMORY].to_h { |spec| [spec.name, spec] }.freeze

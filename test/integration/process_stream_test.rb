@@ -31,7 +31,7 @@ class ProcessStreamTest < Support::IntegrationTest
       server = stream
       client = server.connect.write(head("/die", verb: verb)).write("a line\n")
 
-      assert_equal 502, client.read_response.status
+      assert_refused 502, client
       assert_equal 1, server.gate.arrivals.size
       assert_equal DIGEST, server.request("POST", "/", body: BODY).body
     end
@@ -84,7 +84,25 @@ class ProcessStreamTest < Support::IntegrationTest
     server = stream(args: %w[--request-timeout 2])
     client = server.connect.write(head("/gate"))
 
-    assert_equal 504, client.read_response.status
+    assert_refused 504, client
+  end
+
+  def test_a_request_that_waits_too_long_for_a_worker_is_refused_without_its_body
+    server = stream(args: %w[--queue-timeout 1])
+    server.connect.write(head("/gate"))
+    await_arrivals(server, 1)
+
+    assert_refused 503, server.connect.write(head("/"))
+  end
+
+  def test_a_request_that_finds_the_queue_full_is_refused_without_its_body
+    server = stream(args: %w[--queue-limit 1])
+    server.connect.write(head("/gate"))
+    await_arrivals(server, 1)
+    server.connect.write(head("/waits"))
+    see_edge_go_round(server)
+
+    assert_refused 503, server.connect.write(head("/"))
   end
 
   # The rate counts after ten seconds.
@@ -132,6 +150,13 @@ class ProcessStreamTest < Support::IntegrationTest
   end
 
   private
+
+  # The client does not send the rest of its body, so the response says that the connection ends.
+  def assert_refused(status, client)
+    response = client.read_response
+
+    assert_equal [status, "close"], [response.status, response["connection"]]
+  end
 
   def stream(threads: 1, args: [])
     serve(APP, threads: threads, args: ["--request-body", "stream", *args])

@@ -38,10 +38,13 @@ impl Exchange {
         }
     }
 
-    /// Settles the exchange. Only the first outcome counts.
+    /// Settles the exchange. Only the first outcome counts. A refusal discards the rest of the body.
     pub(super) fn settle(&self, result: Result<Reply, Refusal>) {
         let mut outcome = self.outcome.borrow_mut();
         if let ExchangeOutcome::Open(waker) = &mut *outcome {
+            if result.is_err() {
+                self.call.discard_body();
+            }
             let waker = waker.take();
             *outcome = ExchangeOutcome::Settled(result);
             if let Some(waker) = waker {

@@ -67,10 +67,15 @@ fn receive_and_dispatch(
     async move {
         let received = receive(&mut call, body, &state, &server.request_bodies).await;
         let progress = received.map_err(|refusal| refuse(refusal, &state))?;
-        let pending = server.dispatcher.dispatch(call)?;
-        match progress {
-            None => pending.await,
-            Some(progress) => reply_unless_broken(pending, progress, &state).await,
+        match (server.dispatcher.dispatch(call), progress) {
+            (Ok(pending), None) => pending.await,
+            (Ok(pending), Some(progress)) => reply_unless_broken(pending, progress, &state).await,
+            (Err(refusal), progress) => {
+                if let Some(mut progress) = progress {
+                    progress.settled().await;
+                }
+                Err(refusal)
+            }
         }
     }
 }

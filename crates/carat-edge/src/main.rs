@@ -12,6 +12,7 @@ mod dispatch;
 mod exchange;
 mod field_value;
 mod http;
+mod identity;
 mod log;
 mod log_writer;
 mod pid_file;
@@ -32,11 +33,14 @@ use crate::admin::administer;
 use crate::body::response::encoding_threads;
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::http::{Listener, Server, accept, bind_all};
+use crate::identity::Identity;
 use crate::log::Log;
 use crate::log_writer::LogWriter;
 use crate::pid_file::PidFile;
 use crate::settings::Settings;
-use crate::supervise::{MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, reap};
+use crate::supervise::{
+    MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, reap, take_descriptor,
+};
 use crate::tasks::ServerTasks;
 
 #[global_allocator]
@@ -86,13 +90,14 @@ fn serve(settings: Settings) -> Result<Outcome, String> {
 
 /// The server from its first socket to its last worker.
 async fn run(settings: Rc<Settings>) -> Result<Outcome, String> {
+    let ready_file = take_descriptor(settings.ready_fd)
+        .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
+    let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
+    let listeners = bind_all(&settings.bind, settings.backlog, become_user)?;
     let log = Log::open(&settings).map_err(|error| format!("cannot open the log: {error}"))?;
     let log = Rc::new(log);
     log.report_panics();
-    let listeners = bind_all(&settings.bind, settings.backlog)?;
-    let urls = listeners.iter().map(Listener::url).collect();
-    let ready = Ready::new(urls, settings.ready_fd)
-        .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
+    let ready = Ready::new(listeners.iter().map(Listener::url).collect(), ready_file);
     let signals = Signals::new().map_err(|error| format!("cannot handle signals: {error}"))?;
     let (mailbox, messages) = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();

@@ -7,6 +7,8 @@ use std::time::Duration;
 use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
 use serde::{Deserialize, Deserializer};
 
+use crate::identity::Identity;
+
 /// The environment variable that carries the settings.
 pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 
@@ -21,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) mold_command: Vec<String>,
     /// Variables that the mold gets in addition to the edge's environment.
     pub(crate) mold_environment: BTreeMap<String, String>,
+    /// The user to become once the ports are bound; `None` to stay who started the server.
+    pub(crate) identity: Option<Identity>,
     pub(crate) bind: Vec<String>,
     pub(crate) backlog: i32,
     pub(crate) ready_fd: Option<i32>,
@@ -199,7 +203,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "bind": [], "backlog": 1,
+    "version": "", "directory": "/", "pid_file": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

@@ -39,6 +39,13 @@ module Carat
                    edge: true,
                    doc: "A file descriptor that receives one line per listener when the first worker is ready."),
 
+        Option.new(name: :user, group: "User", type: :user,
+                   doc: "The user that the server becomes when root has started it and the ports are bound."),
+        Option.new(name: :group, group: "User", type: :group, default_text: "the user's group",
+                   doc: "The group of that user."),
+        Option.new(name: :umask, group: "User", type: :umask, default_text: "inherited",
+                   doc: "Mode bits that new files of the server and of the application do not get."),
+
         Option.new(name: :workers, group: "Processes", type: :workers, default: 1..1, short: "-w",
                    env: %w[WEB_CONCURRENCY], edge: true,
                    doc: "Worker processes: a number, a range that follows the load, or what the machine has room for."),

@@ -52,6 +52,8 @@ module Carat
           `gc heap_growth_factor: 1.1, heap_free_slots_goal_ratio: 0.2`. `RUBY_GC_` variables in the environment win.
         - **targets**: the path and query of a request, such as `/login`: `warm_up "/", "/login"` in the config file, commas in
           `CARAT_WARM_UP`, one flag for each.
+        - **user**, **group**: a name or a number.
+        - **umask**: octal digits, such as `"027"`.
         - **file**, **directory**, **log**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.
       MARKDOWN

@@ -8,6 +8,7 @@ require_relative "type/choice"
 require_relative "type/directory"
 require_relative "type/file_path"
 require_relative "type/gc_policy"
+require_relative "type/group_name"
 require_relative "type/log_file"
 require_relative "type/memory_budget"
 require_relative "type/refork_rule"
@@ -15,6 +16,8 @@ require_relative "type/seconds"
 require_relative "type/socket_path"
 require_relative "type/target_list"
 require_relative "type/text"
+require_relative "type/umask"
+require_relative "type/user_name"
 require_relative "type/whole_number"
 require_relative "type/worker_count"
 
@@ -26,8 +29,9 @@ module Carat
       # The class of each type that an option can name.
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
-        file: FilePath, gc: GcPolicy, integer: WholeNumber, log: LogFile, memory: MemoryBudget, refork: ReforkRule,
-        seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, workers: WorkerCount
+        file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
+        refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, umask: Umask,
+        user: UserName, workers: WorkerCount
       }.freeze
 
       # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.

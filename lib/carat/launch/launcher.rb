@@ -3,6 +3,7 @@
 require "json"
 require "rbconfig"
 require_relative "control_directories"
+require_relative "identity"
 require_relative "inherited_descriptors"
 require_relative "launch_error"
 require_relative "mold_environment"
@@ -30,19 +31,23 @@ module Carat
         @words = words
         @pid_file = pid_file
         @edge = edge
+        @identity = Identity.new(configuration)
         @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
       end
 
       # Executes the edge and does not return. Warnings go to `log`. Raises LaunchError when the edge is missing or
-      # cannot be executed, and ConfigError when an inherited descriptor does not match the configuration.
+      # cannot be executed, and ConfigError when the process does not allow what the configuration says.
       def launch(log: $stderr)
         raise LaunchError, "carat: not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless @edge
 
         @descriptors.check
-        obstacle = Preload.new(@configuration, ENV).obstacle
-        log.write("carat: #{obstacle}\n") if obstacle
+        variables = environment
+        [Preload.new(@configuration, ENV).obstacle, @identity.warning].compact.each do |remark|
+          log.write("carat: #{remark}\n")
+        end
         OpenFileLimit.raise_soft
-        Process.exec(environment, [@edge, "carat-edge"], **@descriptors.redirections)
+        File.umask(@configuration[:umask]) if @configuration[:umask]
+        Process.exec(variables, [@edge, "carat-edge"], **@descriptors.redirections)
       rescue SystemCallError => e
         raise LaunchError, "carat: #{@edge} cannot be executed: #{e.message}"
       end
@@ -52,8 +57,9 @@ module Carat
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
-          control_socket_name: Config::Options::CONTROL_SOCKET, control_directories: ControlDirectories.new.to_a,
-          version: VERSION, directory: Dir.pwd, pid_file: @pid_file
+          control_socket_name: Config::Options::CONTROL_SOCKET,
+          control_directories: ControlDirectories.new(uid: @identity.uid).to_a,
+          identity: @identity.to_h, version: VERSION, directory: Dir.pwd, pid_file: @pid_file
         )
       end
 

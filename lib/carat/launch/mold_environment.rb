@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "collector_policy"
+require_relative "identity"
 require_relative "preload"
 
 module Carat
@@ -10,7 +11,7 @@ module Carat
     # environment. PARTS is the only place that lists all parts.
     class MoldEnvironment
       # Every part.
-      PARTS = [Preload, CollectorPolicy].freeze
+      PARTS = [Identity, Preload, CollectorPolicy].freeze
 
       # Restores the user's environment in `environment`, the mold's ENV, for programs that the application starts.
       def self.restore(environment)

@@ -106,6 +106,25 @@ module Carat
       assert_refused '"xml" is not one of: text, json', choice, "xml"
     end
 
+    def test_users_and_groups_exist_or_are_numbers
+      user, group = %i[user group].map { |type| Config::Type.build(type) }
+
+      assert_equal(%w[root root 4000 4000], ["root", :root, "4000", 4000].map { |value| user.parse(value) })
+      assert_equal(%w[root 4000], ["root", 4000].map { |value| group.parse(value) })
+      assert_refused 'there is no user "nobdy"', user, "nobdy"
+      assert_refused 'there is no group "nogrp"', group, "nogrp"
+      ["", nil, 1.5, -1, "9999999999", "a\0b"].each { |value| assert_refuses user, value }
+    end
+
+    def test_umasks_are_octal
+      umask = Config::Type.build(:umask)
+
+      assert_equal([0o027, 0o077, 0o022, 0], ["027", "0077", 0o022, "0"].map { |value| umask.parse(value) })
+      assert_equal "0027", umask.text(0o027)
+      assert_refused '"8" is not an octal mask such as 027', umask, "8"
+      ["01000", 0o1000, -1, "u=rwx", nil, 1.5].each { |value| assert_refuses umask, value }
+    end
+
     def test_names_are_not_blank
       name = Config::Type.build(:string)
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs};
@@ -29,26 +30,41 @@ pub(crate) enum Listener {
     },
 }
 
-/// Binds every address of the `bind` option. The error names the address and says what to do.
-pub(crate) fn bind_all(addresses: &[String], backlog: i32) -> Result<Vec<Listener>, String> {
+/// Binds every address of the `bind` option, in its order. Ports are bound before `become_user`, and Unix sockets
+/// afterwards, so that their files belong to the user. The error names the address and says what to do.
+pub(crate) fn bind_all(
+    addresses: &[String],
+    backlog: i32,
+    become_user: impl FnOnce() -> Result<(), String>,
+) -> Result<Vec<Listener>, String> {
     let mut inherited = ListenFd::from_env();
-    let mut listeners = Vec::new();
-    for (text, index) in addresses.iter().zip(0..) {
+    let mut listeners = BTreeMap::new();
+    let mut paths = Vec::new();
+    let mut inherited_count = 0;
+    for (index, text) in addresses.iter().enumerate() {
         let bound = match Address::parse(text)? {
             Address::Tcp { host, port } => bind_tcp(&host, port, backlog),
             Address::Unix { path, mode } => {
-                bind_unix(&path, mode, backlog).map(|bound| vec![bound])
+                paths.push((index, text, path, mode));
+                continue;
             }
             Address::Inherited => {
-                let before = addresses[..index]
-                    .iter()
-                    .filter(|text| text.starts_with("fd://"));
-                adopt(&mut inherited, before.count()).map(|bound| vec![bound])
+                inherited_count += 1;
+                adopt(&mut inherited, inherited_count - 1).map(|bound| vec![bound])
             }
         };
-        listeners.extend(bound.map_err(|error| format!("{text}: {}", advice(&error)))?);
+        listeners.insert(index, bound.map_err(|error| advise(text, &error))?);
     }
-    Ok(listeners)
+    become_user()?;
+    for (index, text, path, mode) in paths {
+        let bound = bind_unix(&path, mode, backlog).map_err(|error| advise(text, &error))?;
+        listeners.insert(index, vec![bound]);
+    }
+    Ok(listeners.into_values().flatten().collect())
+}
+
+fn advise(address: &str, error: &io::Error) -> String {
+    format!("{address}: {}", advice(error))
 }
 
 fn advice(error: &io::Error) -> String {

@@ -32,7 +32,7 @@ pub(crate) use command::Outcome;
 pub(crate) use control_request::ControlRequest;
 pub(crate) use mailbox::{Mailbox, Message, StatsMessage};
 pub(crate) use memory::{MachineLimits, Rollup};
-pub(crate) use ready::Ready;
+pub(crate) use ready::{Ready, take_descriptor};
 pub(crate) use reaper::reap;
 pub(crate) use signals::Signals;
 pub(crate) use stats_report::{MemoryAllowance, ProcessStats, Role, StatsReport};

@@ -14,11 +14,9 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Takes over descriptor `fd`. Its reader sees the end of file only when neither the edge nor a process that it
-    /// starts keeps it open.
-    pub(crate) fn new(urls: Vec<String>, fd: Option<i32>) -> io::Result<Ready> {
-        let file = fd.map(take).transpose()?;
-        Ok(Ready { urls, file })
+    /// Announces these URLs; `file` is that of the ready descriptor.
+    pub(crate) fn new(urls: Vec<String>, file: Option<File>) -> Ready {
+        Ready { urls, file }
     }
 
     /// Where the server listens.
@@ -52,6 +50,12 @@ impl Ready {
         }
         Ok(())
     }
+}
+
+/// Takes over the ready descriptor. Its reader sees the end of file only when neither the edge nor a process that it
+/// starts keeps it open. Needs the rights of the user that opened it.
+pub(crate) fn take_descriptor(fd: Option<i32>) -> io::Result<Option<File>> {
+    fd.map(take).transpose()
 }
 
 fn take(fd: i32) -> io::Result<File> {

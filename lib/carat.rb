@@ -41,7 +41,11 @@ module Carat
   module Response
   end
 
-  private_constant :CLI, :Config, :Launch, :Processes, :Warmup, :Request, :Response
+  # What the Ruby processes write to the log.
+  module Log
+  end
+
+  private_constant :CLI, :Config, :Launch, :Log, :Processes, :Warmup, :Request, :Response
 
   # Runs the block in a fiber under a Scheduler, and returns its value when all fibers have ended. Raises the first
   # error that a fiber does not rescue, and SchedulerError when the thread already has a scheduler.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "log/process_log"
 require_relative "warmup/connections"
 require_relative "warmup/eager_loading"
 require_relative "warmup/heap_warmup"
@@ -12,15 +13,15 @@ module Carat
     module_function
 
     # Runs once, after the application has been loaded: requests `targets` from it, with environments of `template`,
-    # until `deadline` of the monotonic clock. Warnings go to `log`.
-    def first(app, template, targets, deadline:, log: $stderr)
+    # until `deadline` of the monotonic clock. Warnings go to the ProcessLog `log`.
+    def first(app, template, targets, deadline:, log:)
       Warmup::EagerLoading.run(log:)
       targets.each { |target| Warmup::WarmupRequest.new(app, template, target, log:).run(deadline:) }
       run(log:)
     end
 
     # Runs before each generation of workers, in the first mold and in a worker that becomes one.
-    def run(log: $stderr)
+    def run(log:)
       Warmup::Connections.close(log:)
       Processes::Output.flush
       Warmup::HeapWarmup.run

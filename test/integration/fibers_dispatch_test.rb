@@ -41,7 +41,7 @@ class FibersDispatchTest < Support::IntegrationTest
 
     assert_equal 504, stuck.read_response.status
     stack = await_log(server, /stack of the stuck request worker=1 gen=1 pid=#{old} lane=0 stack=\n/).post_match
-    assert_match(/\A(\S+:in .*\n)*?\S*config\.ru:9:in /, stack)
+    assert_match(/\A(\s*\S+:in .*\n)*?\s*\S*config\.ru:9:in /, stack)
     refute_equal old.to_s, server.get("/").body
     later(0.3)
     refute_includes server.log, "ending worker"

@@ -45,7 +45,7 @@ class ProcessTimeoutTest < Support::IntegrationTest
     server.get("/stuck")
     line = await_log(server, /stack of the stuck request worker=\d gen=1 pid=\d+ lane=\d stack=\n/)
 
-    assert_match(/\A\S*config\.ru:3:in .*sleep.*\n\S*config\.ru:3:in .*\n/, line.post_match)
+    assert_match(/\A\s*\S*config\.ru:3:in .*sleep.*\n\s*\S*config\.ru:3:in .*\n/, line.post_match)
   end
 
   def test_stack_is_one_field_of_a_json_line
@@ -95,7 +95,7 @@ class ProcessTimeoutTest < Support::IntegrationTest
     server = start
     assert_equal 504, server.get("/loop").status
 
-    await_log(server, /stack=\n(.*\n)*\S*config\.ru:11:in /)
+    await_log(server, /stack=\n(.*\n)*\s*\S*config\.ru:11:in /)
   end
 
   def test_worker_that_never_lets_go_of_the_lock_is_killed

@@ -3,6 +3,7 @@
 require "socket"
 require "tmpdir"
 require "stringio"
+require "carat/log/process_log"
 require "carat/request/env_template"
 require "carat/request/lane"
 require_relative "wire"
@@ -31,6 +32,11 @@ module Carat
         open(release)
       end
 
+      # The log of the lane's errors and warnings.
+      def log
+        Log::ProcessLog.new(@errors)
+      end
+
       # A slot of the lane, for a test that does itself what a worker would.
       def slot
         @slot ||= Native::Slot.new(@native)
@@ -38,14 +44,13 @@ module Carat
 
       # Runs the lane in a new thread, one request at a time.
       def start
-        run(Request::Lane.new(@app, @native, errors: @errors, spool_dir: @spool_dir) { @fatal += 1 })
+        run(Request::Lane.new(@app, @native, log: log, spool_dir: @spool_dir) { @fatal += 1 })
       end
 
       # Runs the lane in a new thread, whose fibers take up to `capacity` requests at once. The options are those
       # of Request::FiberLane.
       def start_fibers(capacity, **options)
-        options = { capacity: capacity, stall_warning: 60, say: ->(words) { @errors.puts words },
-                    errors: @errors, spool_dir: @spool_dir, **options }
+        options = { capacity: capacity, stall_warning: 60, log: log, spool_dir: @spool_dir, **options }
         run(Request::FiberLane.new(@app, @native, **options) { @fatal += 1 })
       end
 

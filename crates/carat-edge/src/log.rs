@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 
 use crate::field_value::FieldValue;
+use crate::log_text::{block, json_printable, quoted, shortened};
 use crate::log_writer::LogWriter;
 use crate::settings::{LogFormat, Settings};
 use crate::timestamp::Timestamp;
@@ -144,6 +145,19 @@ impl Log {
     }
 }
 
+/// Why the server cannot run, as one line or block of standard error, in the format of the log.
+pub(crate) fn complaint(format: LogFormat, cause: &str) -> String {
+    match format {
+        LogFormat::Text => format!("carat: {}\n", block(cause)),
+        LogFormat::Json => line(
+            format,
+            Level::Error,
+            "the server failed",
+            &[("cause", &cause)],
+        ),
+    }
+}
+
 fn append_to(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).open(path)
 }
@@ -166,26 +180,19 @@ fn text_line(now: Timestamp, level: Level, message: &str, fields: &[Field<'_>]) 
     line
 }
 
-/// Quotes a value that is not a single word. A text of several lines stays as it is.
-fn quoted(value: &str) -> String {
-    if value.contains('\n') {
-        format!("\n{}", value.trim_end())
-    } else if value.is_empty() || value.contains([' ', '"', '=']) {
-        format!("{value:?}")
-    } else {
-        value.to_owned()
-    }
-}
-
 fn json_line(now: Timestamp, level: Level, message: &str, fields: &[Field<'_>]) -> String {
     let mut object = Map::new();
     object.insert("time".to_owned(), Value::from(now.to_string()));
     object.insert("level".to_owned(), Value::from(level.name()));
     object.insert("message".to_owned(), Value::from(message));
     for (name, value) in fields {
-        object.insert((*name).to_owned(), value.json());
+        let value = match value.json() {
+            Value::String(text) => Value::from(shortened(&text)),
+            other => other,
+        };
+        object.insert((*name).to_owned(), value);
     }
-    let mut line = Value::Object(object).to_string();
+    let mut line = json_printable(Value::Object(object).to_string());
     line.push('\n');
     line
 }
@@ -221,6 +228,42 @@ mod tests {
         let value: Value = serde_json::from_str(&line).expect("valid JSON");
         assert_eq!(value["pid"], 42);
         assert_eq!(value["path"], "/x");
+    }
+
+    #[test]
+    fn a_hostile_value_stays_within_its_event() {
+        let value = format!(
+            "a\n1970-01-01T00:00:00.000Z info ready\x1b[2J\0\u{9b}{}",
+            "x".repeat(1 << 20)
+        );
+        let fields: [Field<'_>; 1] = [("cause", &value)];
+        let text = text_line(NOON.into(), Level::Error, "failed", &fields);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("    ")));
+        let json = json_line(NOON.into(), Level::Error, "failed", &fields);
+        for line in [&text, &json] {
+            assert!(line.len() < 20_000);
+            assert!(
+                line.chars()
+                    .all(|character| character == '\n' || !character.is_control())
+            );
+        }
+        assert_eq!(json.lines().count(), 1);
+        let object: Value = serde_json::from_str(&json).expect("valid JSON");
+        assert!(
+            object["cause"]
+                .as_str()
+                .expect("a text")
+                .starts_with("a\n1970")
+        );
+    }
+
+    #[test]
+    fn a_complaint_is_in_the_format_of_the_log() {
+        assert_eq!(complaint(LogFormat::Text, "a\nb\n"), "carat: a\n    b\n");
+        let json = complaint(LogFormat::Json, "a\nb");
+        let object: Value = serde_json::from_str(&json).expect("valid JSON");
+        assert_eq!(object["cause"], "a\nb");
+        assert_eq!(json.lines().count(), 1);
     }
 
     #[test]

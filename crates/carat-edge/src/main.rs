@@ -14,6 +14,7 @@ mod field_value;
 mod http;
 mod identity;
 mod log;
+mod log_text;
 mod log_writer;
 mod pid_file;
 mod settings;
@@ -34,10 +35,10 @@ use crate::body::response::encoding_threads;
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::http::{Listener, Server, accept, bind_all};
 use crate::identity::Identity;
-use crate::log::Log;
+use crate::log::{Log, complaint};
 use crate::log_writer::LogWriter;
 use crate::pid_file::PidFile;
-use crate::settings::Settings;
+use crate::settings::{LogFormat, Settings};
 use crate::supervise::{
     MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, reap, take_descriptor,
 };
@@ -58,12 +59,13 @@ fn main() -> ExitCode {
     }
     let settings = match Settings::from_environment() {
         Ok(settings) => settings,
-        Err(error) => return complain(&error, 78),
+        Err(error) => return complain(LogFormat::Text, &error, 78),
     };
+    let log_format = settings.log_format;
     match serve(settings).unwrap_or_else(Outcome::Failed) {
         Outcome::Finished => ExitCode::SUCCESS,
         Outcome::Cut => ExitCode::FAILURE,
-        Outcome::Failed(error) => complain(&error, 1),
+        Outcome::Failed(error) => complain(log_format, &error, 1),
     }
 }
 
@@ -71,7 +73,7 @@ fn print_limits() -> ExitCode {
     let json = MachineLimits::read(Path::new("/")).to_json();
     match writeln!(std::io::stdout(), "{json}") {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complain(&error.to_string(), 1),
+        Err(error) => complain(LogFormat::Text, &error.to_string(), 1),
     }
 }
 
@@ -126,10 +128,10 @@ fn adopt_orphans() -> Result<(), String> {
         .map_err(|error| format!("cannot become the subreaper of the workers: {error}"))
 }
 
-fn complain(error: &str, status: u8) -> ExitCode {
+fn complain(format: LogFormat, error: &str, status: u8) -> ExitCode {
     // Without a standard error there is nowhere to write.
     if let Ok(stderr) = LogWriter::to_stderr() {
-        stderr.write(format!("carat: {}\n", error.trim_end()).as_bytes());
+        stderr.write(complaint(format, error).as_bytes());
         stderr.finish();
     }
     ExitCode::from(status)

@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
+require_relative "../config/config_error"
+require_relative "../launch/launch_error"
 require_relative "../launch/launcher"
+require_relative "../log/process_log"
 require_relative "help"
 require_relative "subcommand"
 
@@ -26,8 +29,13 @@ module Carat
 
       # Does not return when the server starts. Raises ConfigError and LaunchError.
       def run
-        @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch
+        log = Log::ProcessLog.new(format: configuration[:log_format])
+        @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch(log:)
         SUCCESS
+      rescue Config::ConfigError, Launch::LaunchError => e
+        raise unless log
+
+        raise e.class, log.line(e.message)
       end
 
       # Returns the text of `carat --help`.

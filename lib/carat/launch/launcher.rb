@@ -8,6 +8,7 @@ require_relative "inherited_descriptors"
 require_relative "launch_error"
 require_relative "mold_environment"
 require_relative "../config/options"
+require_relative "../log/process_log"
 require_relative "../native_path"
 require_relative "open_file_limit"
 require_relative "preload"
@@ -35,16 +36,14 @@ module Carat
         @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
       end
 
-      # Executes the edge and does not return. Warnings go to `log`. Raises LaunchError when the edge is missing or
-      # cannot be executed, and ConfigError when the process does not allow what the configuration says.
-      def launch(log: $stderr)
+      # Executes the edge and does not return. Warnings go to the ProcessLog `log`. Raises LaunchError when the edge is
+      # missing or cannot be executed, and ConfigError when the process does not allow what the configuration says.
+      def launch(log:)
         raise LaunchError, "carat: not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless @edge
 
         @descriptors.check
         variables = environment
-        [Preload.new(@configuration, ENV).obstacle, @identity.warning].compact.each do |remark|
-          log.write("carat: #{remark}\n")
-        end
+        [Preload.new(@configuration, ENV).obstacle, @identity.warning].compact.each { |remark| log.warn(remark) }
         OpenFileLimit.raise_soft
         File.umask(@configuration[:umask]) if @configuration[:umask]
         Process.exec(variables, [@edge, "carat-edge"], **@descriptors.redirections)

@@ -2,8 +2,8 @@
 
 module Carat
   module Processes
-    # What the first mold has loaded and every process forked from it shares: the Rack application, the Configuration
-    # and the EnvTemplate.
-    AppContext = Struct.new(:app, :configuration, :template)
+    # What the first mold has loaded and every process forked from it shares: the Rack application, the Configuration,
+    # the EnvTemplate and the mold's ProcessLog.
+    AppContext = Struct.new(:app, :configuration, :template, :log)
   end
 end

@@ -39,7 +39,8 @@ module Carat
         end
         finish
       rescue Native::LinkError => e
-        abort "carat: mold: #{e.message}"
+        @context.log.failure("the mold failed", e)
+        exit(1)
       end
 
       private

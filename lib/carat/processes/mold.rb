@@ -4,6 +4,8 @@ require_relative "../../carat"
 require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../launch/mold_environment"
+require_relative "../log/error_report"
+require_relative "../log/process_log"
 require_relative "../native"
 require_relative "../request/env_template"
 require_relative "../warmup"
@@ -41,6 +43,7 @@ module Carat
       def initialize(control, words)
         @control = control
         @words = words
+        @log = Log::ProcessLog.new(mold: true)
         @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
@@ -48,11 +51,13 @@ module Carat
       def run
         settle
         load
-        Warmup.first(@context.app, @context.template, @configuration[:warm_up], deadline: warm_up_deadline)
+        targets = @configuration[:warm_up]
+        Warmup.first(@context.app, @context.template, targets, deadline: warm_up_deadline, log: @log)
         @control.ready
         Forker.new(@control, @context)
       rescue Native::LinkError => e
-        abort "carat: mold: #{e.message}"
+        @log.failure("the mold failed", e)
+        exit(1)
       end
 
       private
@@ -70,11 +75,12 @@ module Carat
 
       def load
         @configuration = Config::Configuration.from_words(@words)
+        @log = Log::ProcessLog.new(format: @configuration[:log_format], mold: true)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         app = Warmup::Application.load(@configuration[:rackup])
         Warmup::ConsoleLog.attach(ENV)
-        Warmup::FiberIsolation.establish(@configuration[:fibers]) if @configuration[:fibers]
-        @context = AppContext.new(app, @configuration, template)
+        Warmup::FiberIsolation.establish(@configuration[:fibers], log: @log) if @configuration[:fibers]
+        @context = AppContext.new(app, @configuration, template, @log)
         @configuration.hooks.run(:on_mold_boot)
       rescue Config::ConfigError => e
         give_up(e.message, BAD_CONFIG)
@@ -85,7 +91,8 @@ module Carat
 
       def template
         Request::EnvTemplate.new(release: Rack.release, capacity: @configuration[:fibers] || @configuration[:threads],
-                                 several: @configuration[:workers] != (1..1), spool_dir: @configuration[:spool_dir])
+                                 several: @configuration[:workers] != (1..1), spool_dir: @configuration[:spool_dir],
+                                 errors: @log.errors)
       end
 
       def warm_up_deadline

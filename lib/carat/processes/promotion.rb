@@ -40,7 +40,7 @@ module Carat
       def become_mold
         Process.setproctitle("carat: mold gen=#{@generation}")
         OomScore.server.raise_by(OomScore::MOLD)
-        Warmup.run
+        Warmup.run(log: @context.log)
         @context.configuration.hooks.run(:after_refork)
         warn_of_threads
         @control.ready
@@ -50,7 +50,7 @@ module Carat
       # Threads that after_refork has started: they run in the mold, and workers do not have them.
       def warn_of_threads
         remark = Warmup::ForkSafety.remark(within: 0)
-        $stderr.write("carat: mold: after_refork: #{remark}\n") if remark
+        @context.log.warn("after_refork: #{remark}") if remark
       end
     end
   end

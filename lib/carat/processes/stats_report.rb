@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../native"
-require_relative "plain_json"
+require_relative "../log/plain_json"
 
 module Carat
   module Processes
@@ -23,7 +23,7 @@ module Carat
 
       # Returns the JSON of #to_h.
       def to_json(*)
-        PlainJSON.generate(to_h)
+        Log::PlainJSON.generate(to_h)
       end
 
       private

@@ -2,7 +2,6 @@
 
 require_relative "../native"
 require_relative "../request/lane"
-require_relative "../response/error_report"
 require_relative "boot_failure"
 require_relative "collector_clock"
 require_relative "promotion"
@@ -25,12 +24,13 @@ module Carat
         @context = context
         @app, @configuration, @template = *context
         @control = Native::Control.new(order.control)
+        @log = context.log.with(worker: order.worker)
       end
 
       # Serves until the edge drains this worker. Returns its Promotion if it becomes the next mold, nil if it ends.
       # Exits with status 1 when a hook raises or the edge sends what cannot be understood.
       def run
-        WorkerExit.arrange
+        WorkerExit.arrange(log: @log)
         @collector = CollectorClock.new
         Worker.current = self
         Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
@@ -41,7 +41,7 @@ module Carat
         finish
         promotion(generation) if generation
       rescue StandardError => e
-        report(e)
+        @log.failure("the worker failed", e)
         @control.boot_failed(BootFailure.new(e).to_s) if generation
         exit(1)
       end
@@ -66,12 +66,12 @@ module Carat
       end
 
       def lane(native)
-        options = { spool_dir: @configuration[:spool_dir] }
+        options = { spool_dir: @configuration[:spool_dir], log: @log }
         return Request::Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
 
         require_relative "../request/fiber_lane"
         options.update(capacity: @configuration[:fibers], stall_warning: @configuration[:stall_warning])
-        Request::FiberLane.new(@app, native, say: method(:say), **options) { @control.leaving }
+        Request::FiberLane.new(@app, native, **options) { @control.leaving }
       end
 
       def start(lane, number)
@@ -84,7 +84,7 @@ module Carat
       def serve(lane)
         lane.run
       rescue StandardError => e
-        report(e)
+        @log.failure("a lane failed", e)
         @control.leaving
       end
 
@@ -115,14 +115,6 @@ module Carat
       def promotion(generation)
         Worker.current = @lanes = @threads = nil
         Promotion.new(@control, @context, generation)
-      end
-
-      def report(error)
-        $stderr.write("carat: worker=#{@order.worker}: #{Response::ErrorReport.new(error)}")
-      end
-
-      def say(words)
-        $stderr.write("carat: worker=#{@order.worker}: #{words}\n")
       end
     end
   end

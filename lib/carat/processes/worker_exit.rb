@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../response/error_report"
+require_relative "../log/process_log"
 require_relative "output"
 
 module Carat
@@ -12,7 +12,7 @@ module Carat
 
       # Call it first in the new process. Blocks run in reverse order, so this one runs after the worker's own and exits
       # before the inherited ones.
-      def arrange(log: $stderr)
+      def arrange(log: Log::ProcessLog.new)
         at_exit do
           error = $! # rubocop:disable Style/SpecialGlobalVars -- the alternative loads the English library
           report(error, log)
@@ -33,10 +33,8 @@ module Carat
       def report(error, log)
         case error
         when nil, SystemExit, SignalException then nil
-        else log.write(Response::ErrorReport.new(error).to_s)
+        else log.application_error(error)
         end
-      rescue IOError, SystemCallError
-        # The reader of the log is gone.
       end
 
       # As Ruby does, so that `ensure` blocks run.
@@ -55,7 +53,7 @@ module Carat
         mine = /-#{Process.pid}-[^\/]*\z/
         ObjectSpace.each_object(::Tempfile).select { |file| file.path&.match?(mine) }.each(&:close!)
       rescue IOError, SystemCallError => e
-        log.write(Response::ErrorReport.new(e).to_s)
+        log.failure("cannot remove the temporary files", e)
       end
 
       def status(error)

@@ -16,16 +16,15 @@ module Carat
       RETRY_SECONDS = 1
       private_constant :FIBER_OPTIONS, :RETRY_SECONDS
 
-      # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once. `say` is called
-      # with a warning when one has kept the thread for longer than `stall_warning` seconds. The other options and the
-      # block are those of Slot.
-      def initialize(app, native, capacity:, stall_warning:, say:, errors: $stderr, **options, &fatal)
+      # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once. The
+      # ProcessLog `log` gets a warning when one has kept the thread for longer than `stall_warning` seconds. The other
+      # options and the block are those of Slot.
+      def initialize(app, native, capacity:, stall_warning:, log:, **options, &fatal)
         @app = app
         @native = native
         @capacity = capacity
         @stall_warning = stall_warning
-        @say = say
-        @errors = errors
+        @log = log
         @options = options
         @fatal = fatal
         @slots = {}.compare_by_identity
@@ -34,7 +33,7 @@ module Carat
 
       # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
-        @scheduler = LaneScheduler.new(@errors)
+        @scheduler = LaneScheduler.new(@log)
         @scheduler.watch_runs(@stall_warning) { |fiber, seconds| stalled(fiber, seconds) }
         Fiber.set_scheduler(@scheduler)
         @native.hello(@capacity, true)
@@ -73,12 +72,12 @@ module Carat
       end
 
       def open_slot
-        slot = FiberSlot.new(@app, @native, @scheduler, errors: @errors, **@options, &@fatal)
+        slot = FiberSlot.new(@app, @native, @scheduler, log: @log, **@options, &@fatal)
         @slots[slot] = true
         Fiber.schedule(**FIBER_OPTIONS) { work(slot) }
       rescue SchedulerError => e
         close(slot)
-        @say.call(e.message)
+        @log.warn(e.message)
         sleep RETRY_SECONDS
       end
 
@@ -100,7 +99,7 @@ module Carat
       def stalled(fiber, seconds)
         slot = @slots.each_key.find { |candidate| candidate.fiber.equal?(fiber) }
         who = slot&.request || "a fiber without a request"
-        @say.call("#{who} blocked the thread for #{seconds.round(2)} s while #{running} requests were running: " \
+        @log.warn("#{who} blocked the thread for #{seconds.round(2)} s while #{running} requests were running: " \
                   "fibers give way only when they wait")
       end
 

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../response/error_log"
 require_relative "../scheduler"
 
 module Carat
@@ -8,16 +7,16 @@ module Carat
     # Runs the fibers of a lane, and those that the application starts beside its requests. An error of such a fiber is
     # logged, as that of a thread is, and ends nothing else.
     class LaneScheduler < Scheduler
-      # `errors` is the stream for error reports.
-      def initialize(errors)
+      # `log` is a ProcessLog.
+      def initialize(log)
         super()
-        @log = Response::ErrorLog.new(errors)
+        @log = log
       end
 
       private
 
       def fail_with(error)
-        @log.add(error, {})
+        @log.application_error(error)
       end
     end
   end

@@ -4,7 +4,6 @@ require_relative "../application_errors"
 require_relative "../native"
 require_relative "../response/callbacks"
 require_relative "../response/delivery"
-require_relative "../response/error_log"
 
 module Carat
   module Request
@@ -19,14 +18,13 @@ module Carat
       # How many requests it has responded to.
       attr_reader :served
 
-      # `app` is a Rack application, `lane` a Native::Lane, `errors` the stream for error reports. The block is called
-      # after an error that the worker must not survive.
-      def initialize(app, lane, spool_dir:, errors: $stderr, &fatal)
+      # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog. The block is called after an error that
+      # the worker must not survive.
+      def initialize(app, lane, spool_dir:, log:, &fatal)
         @app = app
         @native = Native::Slot.new(lane)
         @fatal = fatal
-        @errors = errors
-        @log = Response::ErrorLog.new(errors)
+        @log = log
         @delivery = Response::Delivery.new(@native, spool_dir)
         @callbacks = Response::Callbacks.new(@native, @log)
         @served = 0
@@ -84,14 +82,14 @@ module Carat
 
       def fail_request(env, error)
         give_up_response
-        @log.add(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
+        @log.application_error(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
       end
 
       # The application forked this process in the middle of a request, and returned from it in both: only the parent
       # can respond. Handlers of at_exit are the parent's.
       def end_fork
-        @errors.write("carat: pid=#{Process.pid}: a process that the application forked returned from its request; " \
-                      "its parent responds, and it ends (use a block, or exit!)\n")
+        @log.with(pid: Process.pid).warn("a process that the application forked returned from its request; " \
+                                         "its parent responds, and it ends (use a block, or exit!)")
         exit!(1)
       end
 

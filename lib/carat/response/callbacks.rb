@@ -6,7 +6,7 @@ module Carat
   module Response
     # Runs the callables of `rack.after_reply` and `rack.response_finished`.
     class Callbacks
-      # `native` is a Native::Lane, `log` an ErrorLog.
+      # `native` is a Native::Lane, `log` a ProcessLog.
       def initialize(native, log)
         @native = native
         @log = log
@@ -32,7 +32,7 @@ module Carat
       def attempt(env)
         yield
       rescue *APPLICATION_ERRORS => e
-        @log.add(e, env)
+        @log.application_error(e, env)
       end
     end
   end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../response/error_report"
-
 module Carat
   module Warmup
     # Closes the connections that the application has opened while it was loaded: forked processes would share their
@@ -13,8 +11,8 @@ module Carat
 
       module_function
 
-      # Loads no library that the application has not loaded. Warnings go to `log`.
-      def close(log: $stderr)
+      # Loads no library that the application has not loaded. Warnings go to the ProcessLog `log`.
+      def close(log:)
         each(log, :pools, &:disconnect!)
         each(log, :databases) { |database| database.disconnect unless in_memory?(database) }
         each(log, :clients, &:close)
@@ -28,7 +26,7 @@ module Carat
       def attempt(log)
         yield
       rescue StandardError => e
-        log.write("carat: mold: cannot close a connection before the fork: #{Response::ErrorReport.new(e)}")
+        log.failure("cannot close a connection before the fork", e)
       end
 
       # Connection pools of ActiveRecord.

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../response/error_report"
-
 module Carat
   module Warmup
     # Loads before the fork what Rails would autoload in each worker, unless the application reloads its code.
@@ -9,14 +7,14 @@ module Carat
     module EagerLoading
       module_function
 
-      # Warnings go to `log`. Code that fails to load is left to the request that needs it.
-      def run(log: $stderr)
+      # Warnings go to the ProcessLog `log`. Code that fails to load is left to the request that needs it.
+      def run(log:)
         application = rails
         return unless application && wanted?(application.config)
 
         application.config.eager_load_namespaces.each(&:eager_load!)
       rescue StandardError, ScriptError => e
-        log.write("carat: mold: cannot load the whole application before the fork: #{Response::ErrorReport.new(e)}")
+        log.failure("cannot load the whole application before the fork", e)
       end
 
       # Returns the initialized application, or nil.

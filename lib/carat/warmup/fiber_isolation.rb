@@ -13,8 +13,8 @@ module Carat
       module_function
 
       # Call it after the application has been loaded, before the fork. `fibers` is the number of requests that a worker
-      # runs at once; warnings go to `log`. Raises ConfigError when ActiveRecord is too old.
-      def establish(fibers, log: $stderr)
+      # runs at once; warnings go to the ProcessLog `log`. Raises ConfigError when ActiveRecord is too old.
+      def establish(fibers, log:)
         ::Sequel.extension(:fiber_concurrency) if defined?(::Sequel.extension)
         load_constants(::Rack) if defined?(::Rack) && AUTOLOAD_NEEDS_THREADS
         refuse_old_rails
@@ -23,9 +23,8 @@ module Carat
         release_connections
         ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
         scarce_pools(fibers).each do |pool|
-          log.write("carat: mold: #{fibers} fibers of a worker share #{pool.size} connections to the database " \
-                    "#{pool.db_config.name.inspect}: a request waits up to " \
-                    "#{pool.checkout_timeout} s for a free one\n")
+          log.warn("#{fibers} fibers of a worker share #{pool.size} connections to the database " \
+                   "#{pool.db_config.name.inspect}: a request waits up to #{pool.checkout_timeout} s for a free one")
         end
       end
 

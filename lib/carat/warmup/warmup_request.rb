@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../native"
-require_relative "../response/error_report"
+require_relative "../log/process_log"
 
 module Carat
   module Warmup
@@ -14,8 +14,9 @@ module Carat
       GRACE_SECONDS = 1
       private_constant :GOOD, :GRACE_SECONDS
 
-      # `template` is an EnvTemplate, `target` a path with an optional query. Warnings go to `log`.
-      def initialize(app, template, target, log: $stderr)
+      # `template` is an EnvTemplate, `target` a path with an optional query. Warnings go to
+      # the ProcessLog `log`.
+      def initialize(app, template, target, log:)
         @app = app
         @template = template.to_h
         @target = target
@@ -40,7 +41,7 @@ module Carat
         warn("responded with #{status}") unless GOOD.cover?(status.to_i)
         true
       rescue Exception => e # rubocop:disable Lint/RescueException -- not even `exit` keeps the server from serving
-        warn(Response::ErrorReport.new(e).to_s.chomp)
+        @log.failure("warm_up #{@target}", e)
         true
       end
 
@@ -73,7 +74,7 @@ module Carat
       end
 
       def warn(message)
-        @log.write("carat: mold: warm_up #{@target}: #{message}\n")
+        @log.warn("warm_up #{@target}: #{message}")
       end
 
       # The stream for a streaming body of Rack 3: discards everything.

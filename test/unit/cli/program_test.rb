@@ -28,7 +28,7 @@ module Carat
         self
       end
 
-      def launch
+      def launch(log:) # rubocop:disable Lint/UnusedMethodArgument -- as the launcher has it
         raise @problem if @problem
       end
     end

@@ -28,7 +28,8 @@ module Carat
       require "carat/config/configuration"
       require "carat/launch/launcher"
       module Carat
-        Launch::Launcher.new(Config::Configuration.from_words(ARGV), ARGV, edge: File.expand_path("edge")).launch
+        Launch::Launcher.new(Config::Configuration.from_words(ARGV), ARGV, edge: File.expand_path("edge"))
+                        .launch(log: Log::ProcessLog.new)
       end
     RUBY
 
@@ -51,13 +52,13 @@ module Carat
     end
 
     def test_missing_edge_is_one_line
-      error = assert_raises(Launch::LaunchError) { launcher(edge: nil).launch }
+      error = assert_raises(Launch::LaunchError) { launcher(edge: nil).launch(log: Log::ProcessLog.new) }
 
       assert_match(%r{\Acarat: not built for Ruby \S+: .*(script/setup|gem pristine)}, error.message)
     end
 
     def test_edge_that_cannot_be_executed_is_one_line
-      error = assert_raises(Launch::LaunchError) { launcher(edge: path("config.ru")).launch }
+      error = assert_raises(Launch::LaunchError) { launcher(edge: path("config.ru")).launch(log: Log::ProcessLog.new) }
 
       assert_equal "carat: #{path("config.ru")} cannot be executed: Permission denied", error.message[/.*denied/]
     end

@@ -29,7 +29,7 @@ module Carat
       # Takes requests that have arrived already, and responds, in this thread.
       def objects_per_request(app, release)
         lane = harness(app, release: release)
-        served = Request::Slot.new(app, lane.native, spool_dir: Dir.tmpdir)
+        served = Request::Slot.new(app, lane.native, spool_dir: Dir.tmpdir, log: lane.log)
         2.times { lane.send_bytes(requests) }
         serve_some(served)
         lane.native.flush

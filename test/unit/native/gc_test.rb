@@ -62,7 +62,7 @@ module Carat
 
       def traffic
         lane = harness(APP)
-        served = Request::Slot.new(APP, lane.native, spool_dir: Dir.tmpdir, errors: lane.errors)
+        served = Request::Slot.new(APP, lane.native, spool_dir: Dir.tmpdir, log: lane.log)
         %w[/inline /list /form /file /each /raises].each do |path|
           lane.request(path: path, method: "POST", body: BODY, headers: { "x-odd" => "odd", "host" => "h" },
                        files: path == "/form" ? [@file] : [])

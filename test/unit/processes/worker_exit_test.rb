@@ -83,7 +83,7 @@ module Carat
     # The status of a child that has run the block; what Minitest registers with at_exit is the parent's.
     def child(log: File.open(File::NULL, "w"))
       pid = fork do
-        Processes::WorkerExit.arrange(log: log)
+        Processes::WorkerExit.arrange(log: Log::ProcessLog.new(log))
         yield
       end
       Process.wait2(pid).last

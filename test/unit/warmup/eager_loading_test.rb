@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/log/process_log"
 require "carat/warmup/eager_loading"
 require "stringio"
 require "test_helper"
@@ -26,13 +27,13 @@ module Carat
     end
 
     def test_code_that_fails_to_load_is_reported
-      log = StringIO.new
+      log = Log::ProcessLog.new(stream = StringIO.new, mold: true)
       broken = Object.new
       def broken.eager_load! = raise(LoadError, "no such file")
       with_rails(true, cache_classes: true, eager_load: false, eager_load_namespaces: [broken]) do
         Warmup::EagerLoading.run(log: log)
       end
-      assert_match(/\Acarat: mold: cannot load the whole application before the fork: .*no such file/, log.string)
+      assert_match(/\Acarat: mold: cannot load the whole application before the fork: .*no such file/, stream.string)
     end
 
     private
@@ -41,7 +42,7 @@ module Carat
       loads = 0
       namespace = Object.new
       namespace.define_singleton_method(:eager_load!) { loads += 1 }
-      with_rails(initialized, **config, eager_load_namespaces: [namespace]) { Warmup::EagerLoading.run }
+      with_rails(initialized, **config, eager_load_namespaces: [namespace]) { Warmup::EagerLoading.run(log: nil) }
       loads == 1
     end
 

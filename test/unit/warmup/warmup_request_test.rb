@@ -76,10 +76,10 @@ module Carat
 
     # Returns the log.
     def warm(app, target = "/", deadline: now + 60)
-      log = StringIO.new
+      log = Log::ProcessLog.new(stream = StringIO.new, mold: true)
       template = Request::EnvTemplate.new(release: Rack.release, capacity: 1, several: true, spool_dir: "/var/tmp")
       Warmup::WarmupRequest.new(app, template, target, log: log).run(deadline: deadline)
-      log.string
+      stream.string
     end
   end
 end

@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "escape"
+
 module Carat
-  module Processes
+  module Log
     # Generates JSON without the json gem. The application's bundle chooses the version of that gem, so the mold must
     # not load another one first.
     module PlainJSON
-      ESCAPED = /["\\\u0000-\u001f]/
+      # What JSON requires, and what a terminal or a pager would obey: the same set as in the edge's log lines.
+      ESCAPED = /["\\\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       private_constant :ESCAPED
 
       module_function
@@ -24,7 +27,7 @@ module Carat
 
       # Returns the text of `value` as a JSON string.
       def text(value)
-        words = value.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+        words = Escape.utf8(value.to_s) { "\ufffd" }
         "\"#{words.gsub(ESCAPED) { |character| format("\\u%04x", character.ord) }}\""
       end
     end

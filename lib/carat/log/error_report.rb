@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+require_relative "../native"
+
+module Carat
+  module Log
+    # The text that the log has about an error of the application.
+    class ErrorReport
+      # `error` is an Exception.
+      def initialize(error)
+        @error = error
+      end
+
+      # Returns the error with its causes and its backtrace, as Ruby prints it: of any size and with any characters. An
+      # application may override what is called here.
+      def to_s
+        (ours? ? @error.message : @error.full_message(highlight: false, order: :top)).to_s.chomp
+      rescue StandardError, SystemStackError => e
+        "#{@error.class}, whose message raises #{e.class}"
+      end
+
+      private
+
+      # Whether Carat raised it about a response of the application: then the backtrace does not matter.
+      def ours?
+        @error.is_a?(Native::InvalidResponse)
+      end
+    end
+  end
+end

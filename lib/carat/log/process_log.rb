@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require_relative "error_stream"
+require_relative "escape"
+require_relative "plain_json"
+
+module Carat
+  module Log
+    # Autoloaded, as it needs the extension: when that is missing, the launcher has to say so. A mold loads it at once.
+    autoload :ErrorReport, File.join(__dir__, "error_report.rb")
+
+    # What one Ruby process of the server writes to the log, in the format of the edge's lines. What the application
+    # makes of a line is escaped: nothing in it begins a line of its own.
+    class ProcessLog
+      # `stream` is an IO; `format` is "text" or "json"; `fields` say which process writes.
+      def initialize(stream = $stderr, format: "text", **fields)
+        @stream = stream
+        @format = format
+        @fields = fields
+      end
+
+      # Returns the log of a process with other `fields`, such as `worker: 3`.
+      def with(**fields)
+        ProcessLog.new(@stream, format: @format, **fields)
+      end
+
+      # Returns the stream for `rack.errors`. In a text log, it is the application's own.
+      def errors
+        json? ? ErrorStream.new(with) : @stream
+      end
+
+      # Logs what needs attention.
+      def warn(message)
+        json? ? event("warn", message:) : write("#{prefix}#{Escape.block(message)}")
+      end
+
+      # Logs what an Exception has kept this process from.
+      def failure(message, error)
+        report = ErrorReport.new(error).to_s
+        json? ? event("error", message:, cause: report) : write("#{prefix}#{Escape.block("#{message}: #{report}")}")
+      end
+
+      # Logs an Exception of the application; `env` is the environment of its request, empty outside of one.
+      def application_error(error, env = {})
+        report = ErrorReport.new(error).to_s
+        request = env.values_at("REQUEST_METHOD", "REQUEST_PATH").join(" ") unless env.empty?
+        return write(Escape.block([*request, report].join(": "))) unless json?
+
+        event("error", message: "application error", **{ request: }.compact, cause: report)
+      end
+
+      # Returns a message for the terminal as the log would have it.
+      def line(message)
+        json? ? json("error", message:) : message
+      end
+
+      # Writes the line of an event in a JSON log.
+      def event(level, **details)
+        write(json(level, **details))
+      end
+
+      private
+
+      def json(level, **details)
+        time = Time.now.utc.strftime("%Y-%m-%dT%H:%M:%S.%LZ")
+        details = details.transform_values { |text| Escape.shortened(Escape.utf8(text) { "\ufffd" }) }
+        PlainJSON.generate({ time:, level:, **details, **@fields, pid: Process.pid })
+      end
+
+      def json?
+        @format == "json"
+      end
+
+      def prefix
+        ["carat", *@fields.map { |name, value| value == true ? name : "#{name}=#{value}" }, ""].join(": ")
+      end
+
+      # One call for each line, so that lines of several processes do not mix.
+      def write(line)
+        @stream.write("#{line}\n")
+      rescue IOError, SystemCallError
+        # The reader of the log is gone, which must not fail requests.
+      end
+    end
+  end
+end

@@ -10,6 +10,12 @@ class HttpLimitsTest < Support::Refusals
   MAX_URI = 200
   MAX_BODY = 1024 * 1024
   TOO_LARGE = "x" * (10 * MAX_BODY)
+  # Responds with what arrives, as it arrives.
+  ECHO = <<~'RUBY'
+    run(lambda do |env|
+      [200, {}, Enumerator.new { |parts| while (part = env["rack.input"].read(1)) do parts << part end }]
+    end)
+  RUBY
 
   serves Support::Probe::APP,
          args: %W[--max-header-bytes #{MAX_HEADER_BYTES} --max-headers #{MAX_HEADERS} --max-uri #{MAX_URI}
@@ -39,9 +45,33 @@ class HttpLimitsTest < Support::Refusals
     assert_refused 414, "GET /#{"x" * 10_000}"
   end
 
-  def test_trailers_have_the_limits_of_a_head
-    assert_refused 431, chunked("0\r\n#{"X: y\r\n" * (MAX_HEADERS + 1)}\r\n")
-    assert_refused 431, chunked("0\r\nX: #{"y" * MAX_HEADER_BYTES}\r\n\r\n")
+  def test_as_many_trailers_as_the_limit_are_taken_and_one_more_is_431
+    assert_equal 200, connect.write(trailers(MAX_HEADERS)).read_response.status
+    assert_refused 431, trailers(MAX_HEADERS + 1)
+  end
+
+  def test_trailers_of_exactly_the_limit_are_taken_and_one_byte_more_is_431
+    assert_equal 200, connect.write(trailers_of(MAX_HEADER_BYTES)).read_response.status
+    assert_refused 431, trailers_of(MAX_HEADER_BYTES + 1)
+    assert_refused 431, trailers_of(10 * MAX_HEADER_BYTES)
+  end
+
+  def test_trailers_too_large_are_logged_with_their_reason
+    server = serve(Support::Probe::APP, args: %w[--access-log])
+    { trailers(101) => "too many headers", trailers_of(65_537) => "header is too large" }.each do |bytes, reason|
+      assert_equal 431, status(server, bytes)
+      await_log(server, %r{^127\.0\.0\.1 .*"POST / HTTP/1\.1" 431 .* reason="#{reason}"$})
+    end
+  end
+
+  def test_trailers_too_large_end_a_response_that_has_begun
+    server = serve(ECHO, args: %w[--request-body stream --access-log])
+    client = server.connect.write(chunked("1\r\nx\r\n"))
+    client.read_exactly("HTTP/1.1 200 OK".size)
+    rest = client.write("0\r\nX: #{"y" * 70_000}").read_to_end
+
+    refute_match(/\r\n0\r\n\r\n\z/, rest)
+    await_log(server, %r{"POST / HTTP/1\.1" 200 1 .* reason="header is too large"$})
   end
 
   def test_a_body_of_exactly_the_limit_is_taken_in_either_framing
@@ -78,17 +108,19 @@ class HttpLimitsTest < Support::Refusals
   def test_the_defaults_are_those_of_the_table
     server = serve(Support::Probe::APP)
     statuses = [headers(100), headers(101), target(16_384), target(16_385), head_of(65_536), head_of(65_537),
+                trailers(100), trailers(101), trailers_of(65_536), trailers_of(65_537),
                 announcing(1024**3), announcing((1024**3) + 1)].map { |bytes| status(server, bytes) }
 
-    assert_equal [200, 431, 200, 414, 200, 431, 100, 413], statuses
+    assert_equal [200, 431, 200, 414, 200, 431, 200, 431, 200, 431, 100, 413], statuses
   end
 
   def test_limits_may_be_higher_than_what_the_parser_would_take_by_itself
     server = serve(Support::Probe::APP, args: %w[--max-header-bytes 1MB --max-headers 5000 --max-uri 60000])
-    statuses = [headers(5000), headers(5001), target(60_000), target(60_001), head_of(1024**2), head_of((1024**2) + 1)]
+    statuses = [headers(5000), headers(5001), target(60_000), target(60_001), head_of(1024**2), head_of((1024**2) + 1),
+                trailers(5000), trailers(5001), trailers_of(1024**2), trailers_of((1024**2) + 1)]
                .map { |bytes| status(server, bytes) }
 
-    assert_equal [200, 431, 200, 414, 200, 431], statuses
+    assert_equal [200, 431] + [200, 414] + ([200, 431] * 3), statuses
   end
 
   private
@@ -115,6 +147,15 @@ class HttpLimitsTest < Support::Refusals
 
   def headers(count)
     "GET / HTTP/1.1\r\nHost: a\r\n#{"X: y\r\n" * (count - 1)}\r\n"
+  end
+
+  def trailers(count)
+    chunked("0\r\n#{"X: y\r\n" * count}\r\n")
+  end
+
+  # Trailers of so many bytes, the blank line included.
+  def trailers_of(bytes)
+    chunked("0\r\nX: #{"y" * (bytes - "X: \r\n\r\n".size)}\r\n\r\n")
   end
 
   def chunked(body)

@@ -2,6 +2,7 @@
 //! a terminal, and has a bound.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Most bytes of a text in a log line, before it is escaped; the middle of a longer one is left out.
 const TEXT_LIMIT: usize = 16 * 1024;
@@ -67,7 +68,8 @@ pub(crate) fn json_printable(json: String) -> String {
     }
     json.chars().fold(String::new(), |mut text, character| {
         if is_hidden(character) {
-            text += &format!("\\u{:04x}", u32::from(character));
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\\u{:04x}", u32::from(character));
         } else {
             text.push(character);
         }
@@ -116,7 +118,7 @@ mod tests {
     fn a_second_line_cannot_be_taken_for_a_line_of_the_log() {
         let value = format!("a\r\n{FORGED}\n\tfrom b\n      c\n");
         let lines = format!("a\n    {FORGED}\n    from b\n      c");
-        assert_eq!(quoted(&value), format!("\n    {lines}").replace("\r", ""));
+        assert_eq!(quoted(&value), format!("\n    {lines}").replace('\r', ""));
         assert_eq!(block(&value), lines.replacen('a', "a\\u{d}", 1));
     }
 

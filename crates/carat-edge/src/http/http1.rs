@@ -14,7 +14,9 @@ pub(super) fn http1(settings: &Settings) -> http1::Builder {
     let buffer = settings.max_header_bytes.max(settings.body_buffer);
     builder
         .header_read_timeout(None)
-        .max_buf_size(buffer.max(HYPER_BUFFER_MIN));
+        .max_buf_size(buffer.max(HYPER_BUFFER_MIN))
+        // Trailers, too, which the guard has measured: by itself hyper ends a body with more than 16 KiB of them.
+        .max_header_size(settings.max_header_bytes + 1);
     if settings.max_headers > HYPER_INLINE_HEADERS {
         builder.max_headers(settings.max_headers);
     }

@@ -69,6 +69,10 @@ impl Body for TrackedBody {
 
 impl Drop for TrackedBody {
     fn drop(&mut self) {
+        // The body of the request broke off after the response had begun: only the log can say why.
+        if let (Some(refusal), false) = (self.state.refusal(), self.state.body_has_arrived()) {
+            self.entry.refused(refusal);
+        }
         self.state.end_message();
     }
 }

@@ -43,7 +43,7 @@ class AsyncTest < Support::IntegrationTest
 
     assert_equal [[[0, 1, 2]], ["Async::TimeoutError"]], (%w[/tasks /timeout].map { |path| seen(server, path) })
     assert_equal [500, [[0, 1, 2]]], [server.get("/raise").status, seen(server, "/tasks")]
-    assert_match(/RuntimeError.*no luck|no luck.*RuntimeError/, server.log)
+    await_log(server, /RuntimeError.*no luck|no luck.*RuntimeError/)
   end
 
   def test_a_task_that_a_request_leaves_behind_ends_with_the_worker

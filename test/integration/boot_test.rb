@@ -22,7 +22,7 @@ class BootTest < Support::IntegrationTest
     server = server(app: "run ->(env) {\n  [200, {}, [)]\n}\n")
 
     assert_equal 1, server.run.exitstatus
-    assert_match(/\Acarat: (\S*config\.ru:2: |--> config\.ru)/, server.log)
+    await_log(server, /\Acarat: (\S*config\.ru:2: |--> config\.ru)/)
     refute_includes server.log, "lib/carat"
   end
 
@@ -49,7 +49,7 @@ class BootTest < Support::IntegrationTest
     server = server(args: ["nowhere.ru"])
 
     assert_equal 78, server.run.exitstatus
-    assert_match(%r{\Acarat: there is no file /\S+/nowhere\.ru; start carat beside it, .+\n\z}, server.log)
+    await_log(server, %r{\Acarat: there is no file /\S+/nowhere\.ru; start carat beside it, .+\n\z})
   end
 
   WORKERS = 'a number of workers up to 10000, such as 2, 1..8 or "auto"'
@@ -76,14 +76,14 @@ class BootTest < Support::IntegrationTest
     server = server(args: %w[--log nowhere/carat.log])
 
     assert_equal 78, server.run.exitstatus
-    assert_match(%r{\A--log: there is no directory /\S+/nowhere\n\z}, server.log)
+    await_log(server, %r{\A--log: there is no directory /\S+/nowhere\n\z})
   end
 
   def test_check_says_what_would_run_and_starts_nothing
     server = server(app: "raise \"loaded\"", args: %w[check], env: { "WEB_CONCURRENCY" => "4" })
 
     assert_equal 0, server.run.exitstatus
-    assert_match(/\Acarat: the configuration is valid: \S+config\.ru, workers 4, threads 3, \S+\n\z/, server.log)
+    await_log(server, /\Acarat: the configuration is valid: \S+config\.ru, workers 4, threads 3, \S+\n\z/)
   end
 
   def test_check_finds_what_is_wrong
@@ -141,7 +141,7 @@ class BootTest < Support::IntegrationTest
   def test_output_of_the_application_is_not_held_back
     server = serve("puts \"loaded\"\n#{HELLO}", config: 'on_worker_boot { print "booted" }')
 
-    assert_match(/^loaded\n(.*\n)*.*booted/, server.log)
+    await_log(server, /^loaded\n(.*\n)*.*booted/)
   end
 
   def test_version_and_help_need_no_application

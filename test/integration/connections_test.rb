@@ -129,8 +129,8 @@ class ConnectionsTest < Support::IntegrationTest
       run ->(_env) { [200, {}, ["ok"]] }
     RUBY
     assert_equal "ok", server.get.body
-    assert_match(/^carat: mold: cannot close a connection before the fork: .*not now/, server.log)
-    assert_match(/^closed$/, server.log)
+    await_log(server, /^carat: mold: cannot close a connection before the fork: .*not now/)
+    await_log(server, /^closed$/)
   end
 
   def test_a_module_of_the_application_that_is_called_redis_is_none_of_ours

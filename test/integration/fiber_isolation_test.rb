@@ -27,8 +27,7 @@ class FiberIsolationTest < Support::IntegrationTest
     skip "Rails #{ActiveRecord::VERSION::STRING} can" unless OLD
     server = server(app: RECORDS, workers: 1, fibers: 4)
     assert_equal 1, server.run.exitstatus
-    assert_match(/^carat: fibers need Rails 7\.0 or later: ActiveRecord 6\.\S+ gives all fibers of a /,
-                 server.log)
+    await_log(server, /^carat: fibers need Rails 7\.0 or later: ActiveRecord 6\.\S+ gives all fibers of a /)
   end
 
   def test_threads_take_any_active_record

@@ -68,7 +68,7 @@ class FibersPostgresTest < Support::IntegrationTest
     await_queries(WAIT, 2)
     unlock
     assert_equal [200, 200, 500], statuses(clients).sort
-    assert_match(/canceling statement due to user request/, @server.log)
+    await_log(@server, /canceling statement due to user request/)
     assert_whole_pool
   end
 

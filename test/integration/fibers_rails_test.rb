@@ -104,7 +104,7 @@ class FibersRailsTest < Support::IntegrationTest
   def test_rails_keeps_its_state_for_each_fiber_without_being_told
     start
     assert_equal "fiber", @server.get("/isolation").body
-    assert_match(/^carat: mold: 64 fibers of a worker share 5 connections to the database "primary"/, @server.log)
+    await_log(@server, /^carat: mold: 64 fibers of a worker share 5 connections to the database "primary"/)
   end
 
   def test_queries_of_one_worker_wait_at_once
@@ -135,7 +135,7 @@ class FibersRailsTest < Support::IntegrationTest
     assert_equal 500, @server.get("/one").status
     unlock
     assert_equal [200, 200], [first.read_response.status, @server.get("/one").status]
-    assert_match(/ConnectionTimeoutError/, @server.log)
+    await_log(@server, /ConnectionTimeoutError/)
     assert_whole_pool(1)
   end
 
@@ -169,7 +169,7 @@ class FibersRailsTest < Support::IntegrationTest
     start
     lock
     assert_equal [500] * 10, statuses(ask_for("/cancelled", 10))
-    assert_match(/canceling statement due to statement timeout/, @server.log)
+    await_log(@server, /canceling statement due to statement timeout/)
     unlock
     assert_whole_pool
   end

@@ -121,7 +121,7 @@ class FormFilesTest < Support::IntegrationTest
     server = serve_forms
     response = server.request("GET", "/die-once", fields: { "Content-Type" => TYPE }, body: form(file("file")))
     assert_equal [200, digest], [response.status, response.body]
-    assert_includes server.log, "worker died"
+    await_log(server, /worker died/)
   end
 
   def test_more_files_than_one_message_carries

@@ -83,7 +83,7 @@ class HandlerTest < Support::IntegrationTest
                     args: ["-s", "carat", "-b", "run ->(_env) { [200, {}, []] }"])
 
     assert_equal 1, server.run.exitstatus
-    assert_match(%r{^carat: needs the application in a rackup file: run carat path/to/config\.ru$}, server.log)
+    await_log(server, %r{^carat: needs the application in a rackup file: run carat path/to/config\.ru$})
   end
 
   def test_rails_server_becomes_the_server
@@ -104,7 +104,7 @@ class HandlerTest < Support::IntegrationTest
     assert_rails_reads_forms(server)
     assert_equal "line 0\nline 1\nline 2\n", server.get("/stream").body
     assert_equal 500, server.get("/broken").status
-    assert_match(/RuntimeError \(broken\)/, server.log)
+    await_log(server, /RuntimeError \(broken\)/)
     assert_equal 404, server.get("/nowhere").status
   end
 

@@ -29,8 +29,8 @@ class HttpFileTest < Support::SharedServerTest
     client = connect
     %w[/gone /dangling].each { |path| assert_equal 500, client.get(path).status, path }
 
-    assert_match(/GET \/gone: .*No such file or directory.*\(Errno::ENOENT\)/, log)
-    assert_includes log, "closed gone"
+    await_log(server, /GET \/gone: .*No such file or directory.*\(Errno::ENOENT\)/)
+    await_log(server, /closed gone/)
     assert_equal "next", client.get("/next").body
   end
 

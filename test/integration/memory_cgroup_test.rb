@@ -59,7 +59,7 @@ class MemoryCgroupTest < Support::IntegrationTest
     server = server(app: app, command: @cgroup.wrap(Support::ServerOptions::COMMAND))
 
     assert_equal 1, server.run.exitstatus
-    assert_match(/the mold ended \(signal 9 of the OOM killer\)/, server.log)
+    await_log(server, /the mold ended \(signal 9 of the OOM killer\)/)
   end
 
   private

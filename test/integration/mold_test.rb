@@ -44,7 +44,7 @@ class MoldTest < Support::IntegrationTest
           raise "broken" if tries.zero?
         end
       RUBY
-      assert_match(/carat\.rb:4: broken \(RuntimeError\)/, server.log)
+      await_log(server, /carat\.rb:4: broken \(RuntimeError\)/)
       refute_match(%r{lib/carat/(worker|mold|hooks)}, server.log)
       assert_equal 200, server.get.status
     end

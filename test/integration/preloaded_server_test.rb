@@ -57,7 +57,7 @@ class PreloadedServerTest < Support::IntegrationTest
     copy_carat(server.directory.path)
 
     assert_match(/\Aglibc \S+ nil nil nil\z/, server.start.get.body)
-    assert_match(%r{^carat: \S*/my gems/\S+malloc\.so cannot be preloaded: }, server.log)
+    await_log(server, %r{^carat: \S*/my gems/\S+malloc\.so cannot be preloaded: })
     refute_match(/ld\.so/, server.log)
   end
 

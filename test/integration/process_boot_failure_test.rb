@@ -20,8 +20,7 @@ class ProcessBootFailureTest < Support::IntegrationTest
     server = boot(EXIT)
 
     assert_pauses_grow(server)
-    assert_match(/ error worker died while booting worker=1 gen=1 pid=\d+ retry_in=0\.25s cause="exit status 0"$/,
-                 server.log)
+    await_log(server, / error worker died while booting worker=1 gen=1 pid=\d+ retry_in=0\.25s cause="exit status 0"$/)
     assert_stops(server)
   end
 
@@ -29,8 +28,8 @@ class ProcessBootFailureTest < Support::IntegrationTest
     server = boot(RAISE, workers: 2)
     await_log(server, /retry_in=0\.50s/)
 
-    assert_match(/ error worker failed to boot worker=\d gen=1 pid=\d+ retry_in=0\.25s #{error(3, "no database")}$/,
-                 server.log)
+    await_log(server,
+              / error worker failed to boot worker=\d gen=1 pid=\d+ retry_in=0\.25s #{error(3, "no database")}$/)
     assert_equal 1, server.log.scan("no database").size
     refute_includes server.log, "lib/carat"
     assert_stops(server)
@@ -40,7 +39,7 @@ class ProcessBootFailureTest < Support::IntegrationTest
     server = boot("before_fork { |_number| raise \"not now\" }\n")
     await_log(server, /retry_in=0\.50s/)
 
-    assert_match(/ error worker failed to boot worker=1 gen=1 retry_in=0\.25s #{error(1, "not now")}$/, server.log)
+    await_log(server, / error worker failed to boot worker=1 gen=1 retry_in=0\.25s #{error(1, "not now")}$/)
     assert_stops(server)
   end
 
@@ -52,7 +51,7 @@ class ProcessBootFailureTest < Support::IntegrationTest
       server.directory.write("repaired", "")
       await_workers(server, 1)
 
-      assert_match(/^.* error worker failed to boot worker=1 gen=1 retry_in=0\.25s cause=.*/, server.log)
+      await_log(server, /^.* error worker failed to boot worker=1 gen=1 retry_in=0\.25s cause=.*/)
       assert_includes server.log, "carat.rb:1: #{cause}"
       refute_match(/mold died/, server.log)
       assert_stops(server)

@@ -19,9 +19,9 @@ class ProcessDeathTest < Support::IntegrationTest
     Process.kill(:KILL, first)
     await_workers(server, 3)
 
-    assert_match(/ error worker died worker=1 gen=1 pid=#{first} cause="signal 9"$/, server.log)
+    await_log(server, / error worker died worker=1 gen=1 pid=#{first} cause="signal 9"$/)
     number, pid = server.workers.find { |_, worker| worker != second }
-    assert_match(/ info worker ready worker=#{number} gen=1 pid=#{pid} boot_ms=\d+$/, server.log)
+    await_log(server, / info worker ready worker=#{number} gen=1 pid=#{pid} boot_ms=\d+$/)
     assert_equal [pid, second].sort, server.workers.values.sort
   end
 
@@ -31,7 +31,7 @@ class ProcessDeathTest < Support::IntegrationTest
     kill_worker(server)
 
     assert_equal 502, client.read_response.status
-    assert_match(%r{ error request lost with its worker worker=1 request="POST /gate"$}, server.log)
+    await_log(server, %r{ error request lost with its worker worker=1 request="POST /gate"$})
     assert_equal 1, server.gate.arrivals.size
   end
 

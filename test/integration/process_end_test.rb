@@ -51,7 +51,7 @@ class ProcessEndTest < Support::IntegrationTest
     server = serve("at_exit { sleep }; #{OK}", args: %w[--shutdown-timeout 500ms])
 
     assert_equal 0, server.stop.exitstatus
-    assert_match(/ warn mold killed: its at_exit blocks did not finish in time gen=1 pid=\d+$/, server.log)
+    await_log(server, / warn mold killed: its at_exit blocks did not finish in time gen=1 pid=\d+$/)
     await_emptiness(server)
   end
 

@@ -23,8 +23,7 @@ class ProcessMemoryTest < Support::IntegrationTest
     most = Array.new(900) { leak(server, client) }.max
 
     assert_operator most, :<=, LIMIT + TOLERANCE
-    assert_match(/will be replaced worker=1 .*reason="private memory exceeds.*" private="\d+ MiB" limit="48 MiB"/,
-                 server.log)
+    await_log(server, /will be replaced worker=1 .*reason="private memory exceeds.*" private="\d+ MiB" limit="48 MiB"/)
     refute_match(/worker died|ERROR/i, server.log)
   end
 

@@ -61,7 +61,7 @@ class ProcessMoldTest < Support::IntegrationTest
 
     assert_equal 200, server.get("/").status
     assert_equal 1, server.log.scan("broken").size
-    assert_match(/ mold failed to boot gen=2 .*cause="config\.ru:1: broken \(RuntimeError\)"$/, server.log)
+    await_log(server, / mold failed to boot gen=2 .*cause="config\.ru:1: broken \(RuntimeError\)"$/)
     server.directory.write("config.ru", GATED)
     await_log(server, /mold ready gen=4/)
     assert_equal 0, server.stop.exitstatus

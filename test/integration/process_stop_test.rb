@@ -129,7 +129,7 @@ class ProcessStopTest < Support::IntegrationTest
     # Only the first has begun: who repeats it may do it twice.
     assert_equal [[504, nil], [503, "1"], [503, "1"]], (responses.map { |response|
  [response.status, response["retry-after"]] })
-    assert_match(/ warn .*shutdown_timeout/, server.log)
+    await_log(server, / warn .*shutdown_timeout/)
     await_emptiness(server)
   end
 

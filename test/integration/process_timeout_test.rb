@@ -36,7 +36,7 @@ class ProcessTimeoutTest < Support::IntegrationTest
     stuck = server.gate.arrivals.first.pid
 
     assert_equal 504, response.status
-    assert_match(%r{ error request timed out worker=1 request="GET /stuck"$}, server.log)
+    await_log(server, %r{ error request timed out worker=1 request="GET /stuck"$})
     refute_equal stuck.to_s, server.get("/").body
   end
 

@@ -36,10 +36,10 @@ class RackAfterTest < Support::IntegrationTest
     RUBY
     server.get
     eventually { server.log.include?("first 201") }
-    assert_match(/^last 201 .*nil\nfirst 201 .*nil$/, server.log)
+    await_log(server, /^last 201 .*nil\nfirst 201 .*nil$/)
     assert_equal 500, server.get("/raise").status
     eventually { server.log.include?("first nil") }
-    assert_match(/^last nil nil #<RuntimeError: broken>\nfirst nil nil #<RuntimeError: broken>$/, server.log)
+    await_log(server, /^last nil nil #<RuntimeError: broken>\nfirst nil nil #<RuntimeError: broken>$/)
   end
 
   def test_a_worker_whose_application_exits_is_replaced_and_nobody_notices
@@ -78,7 +78,7 @@ class RackAfterTest < Support::IntegrationTest
   def test_an_application_that_does_not_load_is_told_with_its_place
     server = server(app: "\n\nno_such_thing\n")
     refute_predicate server.run, :success?
-    assert_match(/^.*config\.ru:3: undefined local variable or method [`']no_such_thing'.* \(NameError\)$/, server.log)
+    await_log(server, /^.*config\.ru:3: undefined local variable or method [`']no_such_thing'.* \(NameError\)$/)
     refute_match(%r{lib/carat|rack/builder}, server.log)
   end
 

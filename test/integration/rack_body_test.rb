@@ -107,7 +107,7 @@ class RackBodyTest < Support::SharedServerTest
   def test_what_the_application_raises_is_an_internal_server_error
     client = connect
     assert_equal [500, "Internal Server Error\n"], client.get("/raise").to_h.values_at(:status, :body)
-    assert_match(%r{GET /raise: \S+config.ru:\d+:in .*broken application \(RuntimeError\)}, log)
+    await_log(server, %r{GET /raise: \S+config.ru:\d+:in .*broken application \(RuntimeError\)})
     assert_equal "ab", client.get("/array").body
   end
 

@@ -64,7 +64,7 @@ class RailsServerTest < Support::IntegrationTest
     server = server(**options([]), files: Support::RailsApp::FILES.merge("config.ru" => "raise \"no database\""))
 
     assert_equal 1, server.run.exitstatus
-    assert_match(/^carat: config\.ru:1: no database \(RuntimeError\)$/, server.log)
+    await_log(server, /^carat: config\.ru:1: no database \(RuntimeError\)$/)
     refute_path_exists File.join(server.directory.path, PID_FILE)
   end
 

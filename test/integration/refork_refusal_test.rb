@@ -82,7 +82,7 @@ class ReforkRefusalTest < Support::IntegrationTest
     server = refork(PID, config: "after_refork { Thread.new { sleep } }")
     await_log(server, /mold ready gen=2/)
 
-    assert_match(/^carat: mold: after_refork: Ruby threads are left running: #<Thread:.*carat\.rb:1/, server.log)
+    await_log(server, /^carat: mold: after_refork: Ruby threads are left running: #<Thread:.*carat\.rb:1/)
   end
 
   def test_a_worker_that_is_not_ready_in_time_is_killed_and_the_mold_stays

@@ -56,7 +56,7 @@ class ReforkTest < Support::IntegrationTest
     stats = JSON.parse(server.get.body)
     assert_operator stats.fetch("generation"), :>=, 4
     assert_equal server.workers.values.first, JSON.parse(server.get.body).fetch("pid")
-    assert_match(/mold ended gen=1 .*exit status 0.*mold ended gen=2 .*exit status 0/m, server.log)
+    await_log(server, /mold ended gen=1 .*exit status 0.*mold ended gen=2 .*exit status 0/m)
   end
 
   def test_workers_of_all_generations_die_with_the_edge

@@ -38,17 +38,17 @@ class WarmUpTest < Support::IntegrationTest
   def test_what_goes_wrong_is_told_with_its_target_and_the_server_serves
     server = serve(APP, workers: 1, config: 'warm_up "/raise", "/missing", "/broken", "/exit", "/kill", "/"')
     assert_includes server.get("/seen").body, "GET /"
-    assert_match(%r{^carat: mold: warm_up /raise: .*no database}, server.log)
-    assert_match(%r{^carat: mold: warm_up /missing: responded with 404$}, server.log)
-    assert_match(%r{^carat: mold: warm_up /broken: .*NotImplementedError}, server.log)
-    assert_match(%r{^carat: mold: warm_up /exit: .*exit}, server.log)
-    assert_match(%r{^carat: mold: warm_up /kill: the application has ended its thread$}, server.log)
+    await_log(server, %r{^carat: mold: warm_up /raise: .*no database})
+    await_log(server, %r{^carat: mold: warm_up /missing: responded with 404$})
+    await_log(server, %r{^carat: mold: warm_up /broken: .*NotImplementedError})
+    await_log(server, %r{^carat: mold: warm_up /exit: .*exit})
+    await_log(server, %r{^carat: mold: warm_up /kill: the application has ended its thread$})
   end
 
   def test_a_request_that_hangs_is_named_and_the_server_serves
     server = serve(APP, workers: 1, config: 'warm_up "/hang"', args: %w[--boot-timeout 8])
     assert_equal 404, server.get("/missing").status
-    assert_match(%r{^carat: mold: warm_up /hang: not finished in time \(boot_timeout\), at \S*config\.ru}, server.log)
+    await_log(server, %r{^carat: mold: warm_up /hang: not finished in time \(boot_timeout\), at \S*config\.ru})
   end
 
   def test_a_worker_inherits_what_was_warmed

@@ -45,6 +45,7 @@ module Carat
         variables = environment
         [Preload.new(@configuration, ENV).obstacle, @identity.warning].compact.each { |remark| log.warn(remark) }
         OpenFileLimit.raise_soft
+        ignore_file_size_signal
         File.umask(@configuration[:umask]) if @configuration[:umask]
         Process.exec(variables, [@edge, "carat-edge"], **@descriptors.redirections)
       rescue SystemCallError => e
@@ -63,6 +64,11 @@ module Carat
       end
 
       private
+
+      # A write beyond RLIMIT_FSIZE is an error to report, not a reason to die. The edge and its children inherit this.
+      def ignore_file_size_signal
+        Signal.trap(:XFSZ, "IGNORE")
+      end
 
       def environment
         { "CARAT_EDGE_SETTINGS" => JSON.generate(edge_settings), **@descriptors.variables }

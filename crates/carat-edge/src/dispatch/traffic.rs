@@ -164,7 +164,7 @@ impl FrameBatch<'_> {
                 queue_time,
                 app_time,
             }),
-            Ok((None, _)) => Err(Refusal::SpoolLimit),
+            Ok((None, _)) => Err(Refusal::ResponseNotStored),
             Err(invalid) => {
                 self.decline(&reply);
                 self.dispatcher.log.error(

@@ -55,6 +55,8 @@ pub(crate) enum Refusal {
     SpoolFull,
     /// All spooled bodies together would exceed `spool_limit`.
     SpoolLimit,
+    /// The body of the application's response would exceed `spool_limit`.
+    ResponseNotStored,
 }
 
 impl Refusal {
@@ -82,7 +84,9 @@ impl Refusal {
             | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::WorkerLost => StatusCode::BAD_GATEWAY,
             Refusal::AppTimeout | Refusal::CutOff => StatusCode::GATEWAY_TIMEOUT,
-            Refusal::InvalidResponse | Refusal::SpoolFailed => StatusCode::INTERNAL_SERVER_ERROR,
+            Refusal::InvalidResponse | Refusal::SpoolFailed | Refusal::ResponseNotStored => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
             Refusal::SpoolFull => StatusCode::INSUFFICIENT_STORAGE,
         }
     }
@@ -105,6 +109,7 @@ impl Refusal {
             Refusal::InvalidResponse => "the application's response is not valid HTTP",
             Refusal::SpoolFailed | Refusal::SpoolFull => "the request body could not be stored",
             Refusal::SpoolLimit => "too many request bodies are stored at once",
+            Refusal::ResponseNotStored => "the response could not be stored",
         }
     }
 
@@ -124,7 +129,8 @@ impl Refusal {
             | Refusal::CutOff
             | Refusal::SpoolFailed
             | Refusal::SpoolFull
-            | Refusal::SpoolLimit => Fault::Server,
+            | Refusal::SpoolLimit
+            | Refusal::ResponseNotStored => Fault::Server,
         }
     }
 

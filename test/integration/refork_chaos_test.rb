@@ -1,15 +1,11 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/chaos/ledger"
+require "support/chaos/load"
 
 # Processes are killed at every step from one generation to the next while clients are served.
 class ReforkChaosTest < Support::IntegrationTest
-  APP = <<~'RUBY'
-    run(lambda do |env|
-      sleep 0.01 if env["PATH_INFO"].end_with?("7")
-      [200, {}, [env["PATH_INFO"]]]
-    end)
-  RUBY
   # Each step takes long enough that somebody can be killed in it.
   CONFIG = "on_worker_boot { sleep 0.3 }\nbefore_refork { sleep 0.3 }\n"
   # The lines of a refork, in their order, and who is killed when each is written: whom it names, or the mold.
@@ -25,33 +21,20 @@ class ReforkChaosTest < Support::IntegrationTest
   ].freeze
 
   def test_every_get_is_answered_whoever_is_killed
-    server = serve(APP, workers: 3, threads: 2, args: %w[--refork 100], config: CONFIG)
+    server = serve(Support::Chaos::Ledger::APP, workers: 3, threads: 2, args: %w[--refork 100], config: CONFIG)
     await_workers(server, 3)
-    done = false
-    clients = Array.new(3) { |number| Thread.new { outcomes_until(server, "/#{number}-") { done } } }
+    load = Support::Chaos::Load.new(server, "r", random: Random.new(0), kinds: %i[get])
     kill_at_every_step(server)
-    done = true
 
-    assert_equal [200], clients.flat_map { |client| client.value.values }.uniq
+    assert_equal [200], load.finish.map(&:status).uniq
     eventually(message: "a mold and its workers") { whole?(server) }
     assert_equal 0, server.stop.exitstatus
     await_emptiness(server)
   ensure
-    done = true
+    load&.finish
   end
 
   private
-
-  def outcomes_until(server, prefix)
-    client = server.connect
-    outcomes = {}
-    until yield
-      path = "#{prefix}#{outcomes.size}"
-      client.request("GET", path)
-      outcomes[path] = client.read_response.status
-    end
-    outcomes
-  end
 
   def kill_at_every_step(server)
     seen = server.log.size

@@ -95,7 +95,25 @@ class BenchTablesTest < Minitest::Test
     assert_includes rows, "**0 (>= 1) missed**"
   end
 
+  def test_growth_that_the_whole_interval_shows_is_marked
+    rows = soak({ per_hour: 3.0, margin: 1.5 }, { per_hour: 3.0, margin: 2.5 }, { per_hour: 3.0, margin: nil })
+
+    assert_includes rows, "| carat-soak-t3 | edge | 1 | 75 | 2.0-9.5 | 5.0-6.0 | **+3.0 ± 1.5 grows** | 5.0-6.0 | " \
+                          "+3.0 ± 2.5 | 5.0-6.0 | - |"
+    assert_includes rows, "| carat-soak-t3 | hello | 1 000 | 2 |"
+    assert_includes rows, "**2 (<= 0) missed**"
+  end
+
   private
+
+  def soak(pss, unshared, descriptors)
+    growth = { pss_mb: pss, private_mb: unshared, descriptors: descriptors, threads: descriptors }
+    growth = growth.transform_values { |trend| { from: 5.0, to: 6.0, **trend } }
+    sample = { seconds: 60, requests: 9, failed: 0, operations: 1000, errors: 2, most_workers: 3, born: 4,
+               later_molds: 1, died: 0, done: { hello: 1000 }, wrong: { hello: 2 } }
+    edge = { processes: 1, readings: 75, minutes: [2.0, 9.5], **growth }
+    table("soak", "carat-soak-t3" => { **sample, growth: { "edge" => edge } })
+  end
 
   def burst(seconds, completed) = { requests: 1000, seconds: seconds, ok: completed }
 

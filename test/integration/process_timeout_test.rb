@@ -56,8 +56,8 @@ class ProcessTimeoutTest < Support::IntegrationTest
     assert_match(/config\.ru:3:in /, JSON.parse(line).fetch("stack"))
   end
 
-  def test_worker_that_is_stuck_gets_sigterm_and_then_sigkill
-    server = start
+  def test_worker_whose_hooks_do_not_end_gets_sigterm_and_then_sigkill
+    server = start(config: "on_worker_shutdown { sleep }")
     server.get("/stuck")
     pid = server.gate.arrivals.first.pid
 

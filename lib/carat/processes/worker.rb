@@ -13,6 +13,10 @@ module Carat
   module Processes
     # The role of a process that runs the application: the main thread listens to the edge, each lane has a thread.
     class Worker
+      # How long requests without a client delay the hooks, which then have 1.5 s until SIGKILL.
+      CUT_OFF_SECONDS = 0.5
+      private_constant :CUT_OFF_SECONDS
+
       class << self
         # The Worker of this process; nil in other processes.
         attr_accessor :current
@@ -88,11 +92,12 @@ module Carat
         @control.leaving
       end
 
-      # Returns when the worker is drained: the generation whose mold it becomes, or nil.
+      # Returns when the worker is drained, or is to end in any case: the generation whose mold it becomes, or nil.
       def listen
         while (message, *details = @control.receive)
           case message
           when :drain then return
+          when :bye then return give_up
           when :promote then return details.first
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
           when :ask_stack then @control.stack(details.first, stack_of(*details))
@@ -105,9 +110,15 @@ module Carat
         @lanes[lane]&.backtrace(request_id).to_a.join("\n")
       end
 
+      # Requests that are still running have no client any more, and may never end.
+      def give_up
+        @deadline = now + CUT_OFF_SECONDS
+        nil
+      end
+
       def finish
         @lanes.each(&:drain)
-        @threads.each(&:join)
+        @threads.each { |thread| thread.join(@deadline && [@deadline - now, 0].max) }
         @configuration.hooks.run(:on_worker_shutdown, @order.worker)
       end
 
@@ -115,6 +126,10 @@ module Carat
       def promotion(generation)
         Worker.current = @lanes = @threads = nil
         Promotion.new(@control, @context, generation)
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
     end
   end

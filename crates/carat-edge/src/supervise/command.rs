@@ -13,6 +13,8 @@ pub(crate) enum Command {
     Drain(WorkerId),
     /// Tell a process to end.
     End(RubyProcess),
+    /// Tell a worker to end without waiting for its requests, which no client expects a response to any more.
+    EndNow(WorkerId),
     /// Tell the mold to end with the server, and so to run its `at_exit` blocks.
     EndWithServer { generation: u32 },
     /// Tell a worker to be the mold of this generation.

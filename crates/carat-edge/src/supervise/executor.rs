@@ -55,6 +55,7 @@ impl Executor {
             Command::Fork { worker, generation } => return self.fork(worker, generation),
             Command::Drain(worker) => return self.drain(worker),
             Command::End(process) => self.send_signal(process, Kind::Drain),
+            Command::EndNow(worker) => self.send_signal(RubyProcess::Worker(worker), Kind::Bye),
             Command::EndWithServer { generation } => {
                 self.send_signal(RubyProcess::Mold(generation), Kind::Bye);
             }

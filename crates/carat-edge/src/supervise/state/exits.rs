@@ -1,6 +1,7 @@
 //! What the end of a process means.
 
 use super::State;
+use super::phase::KILL_AFTER;
 use super::reaction::Reaction;
 use super::worker::{Worker, WorkerBoot};
 use super::worker_stage::WorkerStage;
@@ -9,8 +10,6 @@ use crate::supervise::command::Command;
 use crate::supervise::exit_status::ExitStatus;
 use crate::supervise::log_line::LogLine;
 use crate::supervise::ruby_process::RubyProcess;
-
-use super::retiring::KILL_AFTER;
 
 impl State {
     /// A child process ended.

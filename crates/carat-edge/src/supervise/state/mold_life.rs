@@ -3,8 +3,8 @@
 use super::State;
 use super::mold::Mold;
 use super::molds::LeavingKind;
+use super::phase::KILL_AFTER;
 use super::reaction::Reaction;
-use super::retiring::KILL_AFTER;
 use crate::supervise::command::Command;
 use crate::supervise::exit_status::ExitStatus;
 use crate::supervise::log_line::LogLine;

@@ -1,5 +1,8 @@
 use std::time::{Duration, Instant};
 
+/// How long a process has from SIGTERM to SIGKILL, and its hooks at least.
+pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
+
 /// Where the server is in its life.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Phase {
@@ -52,5 +55,10 @@ impl Stop {
             has_clients: true,
             step: StopStep::FinishRequests,
         }
+    }
+
+    /// When processes that are told to end now are killed.
+    pub(super) fn end_deadline(&self, now: Instant) -> Instant {
+        self.deadline.max(now + KILL_AFTER)
     }
 }

@@ -3,15 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::State;
+use super::phase::{KILL_AFTER, Phase};
 use super::reaction::Reaction;
 use super::worker::Worker;
 use super::worker_stage::WorkerStage;
 use crate::dispatch::{LaneTag, WorkerId};
 use crate::supervise::command::Command;
 use crate::supervise::log_line::LogLine;
-
-/// How long a process has from SIGTERM to SIGKILL.
-pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
 
 /// How long a stuck worker has to report its stack.
 const STACK_WAIT: Duration = Duration::from_secs(1);
@@ -49,6 +47,7 @@ impl State {
 
     /// All lanes of a worker are empty: it is told to end, or to be the mold.
     pub(super) fn drained(&mut self, id: WorkerId, reaction: &mut Reaction) {
+        let (deadline, is_cut_off) = (self.end_deadline(reaction), self.is_cut_off(reaction));
         let Some(worker) = self.workers.get_mut(id) else {
             return;
         };
@@ -56,9 +55,12 @@ impl State {
         match &mut worker.stage {
             WorkerStage::Retiring { .. } if is_promoted => self.promote(id, reaction),
             WorkerStage::Retiring { .. } => {
-                let deadline = reaction.now + reaction.limits.shutdown_timeout;
                 worker.stage = WorkerStage::Ending { deadline };
-                worker.end(reaction);
+                if is_cut_off {
+                    worker.end_now(reaction);
+                } else {
+                    worker.end(reaction);
+                }
             }
             WorkerStage::Stuck { is_drained, .. } => *is_drained = true,
             _ => {}
@@ -120,6 +122,19 @@ impl State {
         }
     }
 
+    /// Until when a worker that is told to end now may run its hooks.
+    fn end_deadline(&self, reaction: &Reaction) -> Instant {
+        match &self.phase {
+            Phase::Stopping(stop) => stop.end_deadline(reaction.now),
+            _ => reaction.now + reaction.limits.shutdown_timeout.max(KILL_AFTER),
+        }
+    }
+
+    /// Whether the stop has given up all requests, also those that workers are still running.
+    fn is_cut_off(&self, reaction: &Reaction) -> bool {
+        matches!(&self.phase, Phase::Stopping(stop) if reaction.now >= stop.deadline)
+    }
+
     /// Sends SIGTERM to the workers whose time is over, and SIGKILL to those that had it.
     pub(super) fn end_overdue(&mut self, reaction: &mut Reaction) {
         for worker in self.workers.iter_mut() {
@@ -133,7 +148,7 @@ impl State {
                 self.refork.candidate_fails(worker, cause, reaction);
             }
             signal(worker, pid, worker.stage.is_terminated_first(), reaction);
-            worker.end(reaction);
+            worker.end_now(reaction);
             worker.stage = worker.stage.after_signal(reaction.now, KILL_AFTER);
         }
     }

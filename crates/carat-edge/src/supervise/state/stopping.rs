@@ -1,13 +1,12 @@
 //! How the server stops: the requests finish, then the workers end, then the mold, all within `shutdown_timeout`.
 //! Processes that are told to end have `KILL_AFTER` at least.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::State;
 use super::molds::LeavingKind;
-use super::phase::{Phase, Stop, StopStep};
+use super::phase::{KILL_AFTER, Phase, Stop, StopStep};
 use super::reaction::Reaction;
-use super::retiring::KILL_AFTER;
 use super::worker::{Worker, WorkerBoot};
 use crate::supervise::command::{Command, Outcome};
 use crate::supervise::log_line::LogLine;
@@ -91,20 +90,21 @@ impl State {
         None
     }
 
+    /// Requests without a client may run until `shutdown_timeout` is over; then the hooks run without them.
     fn begin_ending_workers(&mut self, stop: &Stop, reaction: &mut Reaction) -> StopStep {
+        let deadline = stop.deadline.max(reaction.now);
         let is_forking = self.workers.iter().any(|worker| worker.pid.is_none());
         for id in self.workers.ids() {
-            let worker = self.workers.get(id);
-            if worker.is_some_and(|worker| worker.boot == WorkerBoot::Done) {
-                self.retire(id, "worker ends with the server", reaction);
-                // One that was draining before may have been cut off, and be empty now.
-                reaction.push(Command::Drain(id));
+            let worker = self.workers.get_mut(id);
+            if let Some(worker) = worker.filter(|worker| worker.boot == WorkerBoot::Done) {
+                worker.end_with_server(deadline, reaction);
             } else {
                 self.abandon(id, reaction);
             }
         }
         StopStep::EndWorkers {
-            until: last_deadline(stop, reaction),
+            // A request may end, or be seen to be late, this much after the deadline.
+            until: reaction.now.max(stop.deadline + LAST_RESPONSES) + KILL_AFTER,
             is_forking,
         }
     }
@@ -119,7 +119,7 @@ impl State {
         let until = if is_forking {
             reaction.now + KILL_AFTER
         } else {
-            last_deadline(stop, reaction)
+            stop.end_deadline(reaction.now)
         };
         if let Some(mold) = self.molds.current.take_if(|mold| mold.is_ready) {
             let generation = mold.generation;
@@ -136,9 +136,4 @@ impl State {
         }
         self.exit(outcome, reaction);
     }
-}
-
-/// When processes that are told to end now are killed.
-fn last_deadline(stop: &Stop, reaction: &Reaction) -> Instant {
-    stop.deadline.max(reaction.now + KILL_AFTER)
 }

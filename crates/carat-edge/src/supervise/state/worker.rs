@@ -140,6 +140,23 @@ impl Worker {
         reaction.push(Command::Drain(self.id));
     }
 
+    /// Drains it because the server stops. One that was draining before has as long as the others, and may be empty by
+    /// now.
+    pub(super) fn end_with_server(&mut self, deadline: Instant, reaction: &mut Reaction) {
+        if self.is_ready() {
+            reaction.log(self.identify(LogLine::info("worker ends with the server")));
+        }
+        if self.stage.is_last() {
+            return;
+        }
+        self.drain(deadline, reaction);
+    }
+
+    /// Tells it to end without waiting for its requests.
+    pub(super) fn end_now(&self, reaction: &mut Reaction) {
+        reaction.push(Command::EndNow(self.id));
+    }
+
     /// Tells it to end.
     pub(super) fn end(&self, reaction: &mut Reaction) {
         reaction.push(Command::End(RubyProcess::Worker(self.id)));

@@ -7,6 +7,7 @@ use carat_policy::ReforkRule;
 use super::fixed;
 use super::world::World;
 use crate::supervise::command::{Command, Outcome};
+use crate::supervise::event::Event;
 use crate::supervise::exit_status::ExitStatus;
 
 fn serving(workers: u32) -> World {
@@ -93,6 +94,64 @@ fn a_worker_that_does_not_end_is_killed_and_the_server_ends_in_time() {
     assert!(world.commands.contains(&Command::Kill { pid }));
     let unfinished = "mold killed: its at_exit blocks did not finish in time";
     assert_eq!(world.count(unfinished), 1);
+}
+
+/// When a process was killed; until then it has run its hooks.
+fn killed_after(world: &mut World, pid: u32) -> Duration {
+    let start = world.now;
+    while !world.process(pid).is_killed {
+        world.tick();
+        assert!(world.now - start < Duration::from_secs(60), "never");
+    }
+    world.now - start
+}
+
+#[test]
+fn hooks_have_two_seconds_even_if_shutdown_timeout_is_shorter() {
+    let mut limits = fixed(1);
+    limits.shutdown_timeout = Duration::from_millis(100);
+    for is_stopping in [true, false] {
+        let mut world = World::serving(limits, ReforkRule::Off);
+        let pid = world.serving_pids()[0];
+        world.demand.has_clients = false;
+        if is_stopping {
+            world.stop();
+        } else {
+            let worker = world.worker(pid);
+            world.send(Event::Leaving(worker));
+        }
+        let took = killed_after(&mut world, pid);
+        assert!(took >= Duration::from_secs(2), "{is_stopping} {took:?}");
+    }
+}
+
+#[test]
+fn a_worker_whose_request_outlasts_the_stop_is_told_to_end_without_it() {
+    let mut world = serving(1);
+    let pid = world.serving_pids()[0];
+    let worker = world.worker(pid);
+    world.process(pid).is_busy = true;
+    world.demand.has_clients = false;
+    world.stop();
+    world.tick();
+    world.wait(Duration::from_secs(30));
+    assert!(world.commands.contains(&Command::EndNow(worker)));
+    assert!(!world.process(pid).is_killed);
+    let took = killed_after(&mut world, pid);
+    assert!(
+        took >= Duration::from_millis(1_900),
+        "{took:?} after a tick"
+    );
+}
+
+#[test]
+fn workers_that_are_cut_off_do_not_wait_for_their_requests() {
+    let mut world = serving(1);
+    let worker = world.worker(world.serving_pids()[0]);
+    world.stop();
+    world.wait(Duration::from_secs(31));
+    world.settle_for(10);
+    assert!(world.commands.contains(&Command::EndNow(worker)));
 }
 
 #[test]

@@ -148,6 +148,9 @@ impl World {
             }
             Command::Drain(worker) => return self.drain(*worker),
             Command::End(process) => self.with(*process, |it| it.is_told_to_end = true),
+            Command::EndNow(worker) => {
+                self.with(RubyProcess::Worker(*worker), |it| it.is_told_to_end = true);
+            }
             Command::EndWithServer { generation } => {
                 self.with(RubyProcess::Mold(*generation), |it| {
                     it.is_told_to_end = true;

@@ -15,9 +15,10 @@ module Carat
     #   edge      whether the edge reads it
     #   only      [:flag] or [:flag, :env] for an option that not every source may set
     #   remedy    what to do about a rejected value
+    #   limit     for a limit on clients or the application: the status or the end that follows when it is exceeded
     #   doc       one sentence
     Option = Struct.new(:name, :group, :type, :within, :default, :default_text, :env, :short, :edge, :only, :remedy,
-                        :doc, keyword_init: true)
+                        :limit, :doc, keyword_init: true)
 
     # One row of the option table.
     class Option

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+module Suite
+  # A bound that is a constant rather than an option.
+  #
+  #   name, file, value   of the constant, as the file has them
+  #   bounds              what is bounded
+  #   answer              a status or what happens instead when it is exceeded
+  #   test                `path: name` of its test; nil for those that test/integration/limits_test.rb drives
+  NamedLimit = Struct.new(:name, :file, :value, :bounds, :answer, :test, keyword_init: true)
+
+  # The constants that bound what clients, the application and other users of the machine make Carat hold or do.
+  module NamedLimits
+    GUARD = "crates/carat-guard/src"
+    EDGE = "crates/carat-edge/src"
+    LANE = "crates/carat-lane/src"
+    private_constant :GUARD, :EDGE, :LANE
+
+    TABLE = [
+      NamedLimit.new(name: :BLANK_LINES_LIMIT, file: "#{GUARD}/request_line.rs", value: "2", answer: 400,
+                     bounds: "blank lines before a request"),
+      NamedLimit.new(name: :METHOD_LIMIT, file: "#{GUARD}/request_line.rs", value: "32", answer: 501,
+                     bounds: "bytes of a method"),
+      NamedLimit.new(name: :CHUNK_EXTENSIONS_LIMIT, file: "#{GUARD}/chunked.rs", value: "16 * 1024", answer: 400,
+                     bounds: "bytes of chunk extensions in one body"),
+      NamedLimit.new(name: :SIZE_DIGITS_LIMIT, file: "#{GUARD}/chunked.rs", value: "16", answer: 400,
+                     bounds: "digits of a chunk's size"),
+      NamedLimit.new(name: :CODINGS_LIMIT, file: "crates/carat-coding/src/codings.rs", value: "2", answer: 415,
+                     bounds: "content codings of a request body"),
+      NamedLimit.new(name: :WINDOW_LOG, file: "crates/carat-coding/src/decode/zstd.rs", value: "23", answer: 415,
+                     bounds: "logarithm of the window of a zstd body: 8 MiB"),
+      NamedLimit.new(name: :GZIP_MEMBERS_LIMIT, file: "crates/carat-coding/src/decode/inflate.rs",
+                     value: "64 * 1024", answer: 413, bounds: "members of a gzip body"),
+      NamedLimit.new(name: :BOUNDARY_LIMIT, file: "crates/carat-multipart/src/content_type.rs", value: "70",
+                     answer: "the application parses the form", bounds: "bytes of a form's boundary",
+                     test: "crates/carat-multipart/src/content_type.rs: whatever_leaves_a_doubt_has_none"),
+      NamedLimit.new(name: :RANGES_LIMIT, file: "#{EDGE}/body/response/range.rs", value: "32",
+                     answer: "200 with the whole file", bounds: "ranges of a request",
+                     test: "test/integration/http_range_test.rb: test_too_many_ranges_get_the_whole"),
+      NamedLimit.new(name: :AHEAD_LIMIT, file: "#{EDGE}/http/guarded.rs", value: "16 * 1024",
+                     answer: "reading pauses", bounds: "bytes read of requests behind the current one",
+                     test: "test/integration/http_pipelining_test.rb: " \
+                           "test_more_than_is_read_ahead_arrives_complete_and_in_order"),
+      NamedLimit.new(name: :UNSENT_LIMIT, file: "#{EDGE}/http/listener.rs", value: "64 * 1024",
+                     answer: "writing pauses", bounds: "bytes that the kernel holds unsent for a client",
+                     test: "test/integration/slow_reader_test.rb: test_little_is_held_for_a_client_that_does_not_read"),
+      NamedLimit.new(name: :QUEUE_LIMIT, file: "#{EDGE}/log_writer.rs", value: "1024 * 1024",
+                     answer: "lines are dropped and counted", bounds: "bytes of log lines that wait",
+                     test: "test/integration/log_pipe_test.rb: " \
+                           "test_what_was_dropped_is_counted_when_the_log_is_read_again"),
+      NamedLimit.new(name: :TEXT_LIMIT, file: "#{EDGE}/log_text.rs", value: "16 * 1024",
+                     answer: "the middle is left out", bounds: "bytes of a text in a log line",
+                     test: "test/integration/log_hostile_test.rb: test_every_line_of_a_json_log_is_an_object"),
+      NamedLimit.new(name: :HEADER_LIMIT, file: "#{EDGE}/admin/serve.rs", value: "8 * 1024", answer: 431,
+                     bounds: "bytes of headers on the control socket",
+                     test: "test/integration/control_socket_test.rb: " \
+                           "test_a_client_that_sends_too_much_or_nothing_is_in_nobodys_way"),
+      NamedLimit.new(name: :CLIENT_LIMIT, file: "#{EDGE}/admin/serve.rs", value: "8", answer: "waits",
+                     bounds: "connections to the control socket",
+                     test: "test/integration/control_socket_test.rb: " \
+                           "test_a_client_that_sends_too_much_or_nothing_is_in_nobodys_way"),
+      NamedLimit.new(name: :HEADER_COUNT_LIMIT, file: "#{LANE}/head_encoder.rs", value: "1024", answer: 500,
+                     bounds: "header fields of a response"),
+      NamedLimit.new(name: :HEADERS_LIMIT, file: "#{LANE}/head_encoder.rs", value: "256 * 1024", answer: 500,
+                     bounds: "bytes of the headers of a response",
+                     test: "#{LANE}/head_encoder.rs: headers_have_a_limit_in_bytes_and_in_number"),
+      NamedLimit.new(name: :NAME_LIMIT, file: "#{LANE}/head_encoder.rs", value: "1024", answer: 500,
+                     bounds: "bytes of a header's name in a response"),
+      NamedLimit.new(name: :HELD_LIMIT, file: "#{LANE}/session.rs", value: "16 * 1024 * 1024",
+                     answer: "reading pauses", bounds: "bytes of requests that wait in a worker",
+                     test: "crates/carat-lane/tests/lane.rs: " \
+                           "a_request_that_arrives_while_a_body_is_read_is_held_for_later"),
+      NamedLimit.new(name: :STREAM_WINDOW, file: "crates/carat-wire/src/stream.rs", value: "256 * 1024",
+                     answer: "the sender waits", bounds: "bytes of a streamed body between edge and worker",
+                     test: "crates/carat-lane/tests/lane.rs: a_stream_waits_when_its_window_is_used_up"),
+      NamedLimit.new(name: :FRAME_LIMIT, file: "crates/carat-wire/src/frame.rs", value: "8 * 1024 * 1024",
+                     answer: "the lane ends", bounds: "bytes of a frame",
+                     test: "crates/carat-link/src/inbox.rs: no_bytes_make_an_inbox_grow_beyond_one_frame")
+    ].freeze
+  end
+end

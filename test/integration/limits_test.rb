@@ -1,0 +1,155 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "carat/config/options"
+require "support/limit_requests"
+require_relative "../../script/suite/named_limits"
+
+# Each limit of the option table, and each constant that has no test of its own: what is at its bound is served, and
+# what is one beyond gets the answer of the table. A limit without a driver fails.
+class LimitsTest < Support::IntegrationTest
+  OPTIONS = Carat.const_get(:Config)::Options.select(&:limit).to_h { |option| [option.name, option.limit] }.freeze
+  CONSTANTS = Suite::NamedLimits::TABLE.reject(&:test).to_h { |limit| [limit.name, limit.answer] }.freeze
+  SECONDS = 1
+  LARGE = 40 * 1024 * 1024
+  APP = <<~'RUBY'
+    run(lambda do |env|
+      count = env["QUERY_STRING"].to_i
+      sleep if env["PATH_INFO"] == "/never"
+      env["rack.input"]&.read
+      case env["PATH_INFO"]
+      when "/headers" then [200, { "x" => (["y"] * (count - 1)).join("\n"), "content-length" => "1" }, ["x"]]
+      when "/name" then [200, { "x" * count => "y" }, []]
+      when "/large" then [200, {}, ["x" * count]]
+      else [200, {}, []]
+      end
+    end)
+  RUBY
+
+  OPTIONS.merge(CONSTANTS).each do |name, answer|
+    define_method("test_#{name.downcase}_holds_at_its_bound_and_ends_beyond_it") do
+      driver = name.downcase
+      Support::LimitRequests.respond_to?(driver) ? drive_bytes(driver, answer) : send("drive_#{driver}")
+    end
+  end
+
+  private
+
+  def drive_bytes(name, answer)
+    statuses = [0, 1].map do |extra|
+      args, bytes = Support::LimitRequests.public_send(name, extra)
+      status(serve_with(*args), bytes)
+    end
+
+    assert_equal [200, answer], statuses
+  end
+
+  def drive_max_connections
+    server = serve_with("--max-connections", "2")
+    first, second = Array.new(2) { server.connect }
+    assert_equal([200, 200], [first, second].map { |client| client.get.status })
+    third = ask(server, "GET", "/")
+    assert_equal([200, 200], [first, second].map { |client| client.get.status })
+    assert_nil third.socket.wait_readable(0)
+    first.close
+
+    assert_equal 200, third.read_response.status
+  end
+
+  def drive_request_timeout
+    server = serve_with("--request-timeout", SECONDS.to_s)
+
+    assert_equal [200, 504], [server.get.status, server.get("/never").status]
+  end
+
+  def drive_queue_limit
+    server, waiting = fill("--queue-limit", "1")
+
+    assert_equal 503, server.get.status
+    server.gate.open
+    assert_equal 200, waiting.read_response.status
+  end
+
+  def drive_queue_timeout
+    _server, waiting = fill("--queue-timeout", SECONDS.to_s)
+
+    assert_equal 503, waiting.read_response.status
+  end
+
+  def drive_shutdown_timeout
+    statuses = [60, SECONDS].map do |seconds|
+      server = serve(Support::Gate::APP, args: ["--shutdown-timeout", seconds.to_s])
+      client = ask(server, "GET", "/gate")
+      await_arrivals(server, 1)
+      server.kill(:TERM)
+      await_log(server, /stopping/)
+      server.gate.open if seconds > SECONDS
+      client.read_response.status
+    end
+
+    assert_equal [200, 504], statuses
+  end
+
+  def drive_header_timeout
+    server = serve_with("--header-timeout", SECONDS.to_s)
+
+    assert_equal [200, 408], [server.get.status, status(server, "GET / HTTP/1.1\r\n")]
+  end
+
+  def drive_idle_timeout
+    client = serve_with("--idle-timeout", SECONDS.to_s).connect
+
+    assert_equal([200, 200], Array.new(2) { client.get.status })
+    assert_equal "", client.read_to_end
+  end
+
+  # The rate counts after ten seconds.
+  def drive_body_min_rate
+    server = serve_with("--body-min-rate", "1KB", "--inline-body-limit", "0")
+    slow, steady = [1, 40_000].map do |sent|
+      server.connect.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 40001\r\n\r\n#{"x" * sent}")
+    end
+
+    assert_equal [408, 200], [slow.read_response.status, steady.write("x").read_response.status]
+  end
+
+  def drive_write_timeout
+    server = serve_with("--write-timeout", SECONDS.to_s)
+    idle = ask(server, "GET", "/large?#{LARGE}")
+
+    assert_equal LARGE, server.get("/large?#{LARGE}").body.bytesize
+    await_log(server, %r{/large\?#{LARGE} HTTP/1\.1" 200.*\n.*/large\?#{LARGE} HTTP/1\.1" 200})
+    assert_operator idle.read_to_end.bytesize, :<, LARGE
+    assert_predicate idle, :reset_by_peer?
+  end
+
+  # The rate counts after ten seconds.
+  def drive_write_min_rate
+    server = serve_with("--write-min-rate", "1GB")
+    slow = ask(server, "GET", "/large?#{LARGE}")
+
+    assert_equal LARGE, server.get("/large?#{LARGE}").body.bytesize
+    assert_raises(EOFError) { eventually { slow.read_exactly(6 * 1024).nil? } }
+  end
+
+  def serve_with(*args)
+    serve(APP, threads: 2, args: ["--access-log", *args.map(&:to_s)])
+  end
+
+  # A server whose only lane is busy and whose queue has one request, and the client of that one.
+  def fill(*args)
+    server = serve(Support::Gate::APP, threads: 1, args: args)
+    ask(server, "GET", "/gate")
+    await_arrivals(server, 1)
+    waiting = ask(server, "GET", "/gate")
+    see_edge_go_round(server)
+    [server, waiting]
+  end
+
+  def status(server, bytes)
+    client = server.connect.write(bytes)
+    client.read_response.status
+  ensure
+    client&.close
+  end
+end

@@ -122,6 +122,15 @@ class BootTest < Support::IntegrationTest
     await_workers(server, 2)
   end
 
+  def test_a_configuration_of_puma_that_is_not_read_is_named
+    warning = "carat: config/puma.rb is not read, and there is no carat.rb: carat import > carat.rb\n"
+    server = serve(HELLO, files: { "config/puma.rb" => "workers 2" })
+    assert server.log.start_with?(warning), server.log
+    server = serve(HELLO, files: { "config/puma.rb" => "workers 2", "carat.rb" => "" })
+
+    refute_includes server.log, "puma"
+  end
+
   def test_rackup_file_may_have_any_name_and_place
     server = serve("raise", files: { "apps/other.ru" => HELLO.sub("hello", "other") }, args: ["apps/other.ru"])
 

@@ -5,6 +5,7 @@ require_relative "../launch/launch_error"
 require_relative "../launch/launcher"
 require_relative "../log/process_log"
 require_relative "help"
+require_relative "import"
 require_relative "subcommand"
 
 module Carat
@@ -30,6 +31,7 @@ module Carat
       # Does not return when the server starts. Raises ConfigError and LaunchError.
       def run
         log = Log::ProcessLog.new(format: configuration[:log_format])
+        warn_of_puma(log)
         @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch(log:)
         SUCCESS
       rescue Config::ConfigError, Launch::LaunchError => e
@@ -41,6 +43,16 @@ module Carat
       # Returns the text of `carat --help`.
       def help
         Help.overview(@flags)
+      end
+
+      private
+
+      # Teams that come from Puma expect their configuration to be in effect.
+      def warn_of_puma(log)
+        path = Import::PLACES.find { |place| File.file?(place) }
+        return if configuration.config_path || path.nil?
+
+        log.warn("#{path} is not read, and there is no carat.rb: carat import > carat.rb")
       end
     end
   end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Carat
+  module CLI
+    class Import
+      # A call of one of Puma's methods in a configuration: `threads ENV.fetch("THREADS", 5), 5`.
+      class Call
+        TYPES = %i[FCALL VCALL].freeze
+        PARAMETERS = /\A\s*(do|\{)\s*\|/
+        private_constant :PARAMETERS, :TYPES
+
+        class << self
+          # Returns the call of one of `names` at `node` of RubyVM::AbstractSyntaxTree, or nil. `source` is a
+          # SourceText.
+          def at(node, source, names)
+            head = head(node)
+            new(node, head, source) if TYPES.include?(head.type) && names.include?(head.children.first)
+          end
+
+          # Returns how many calls of `names` there are in `node`.
+          def count(node, names)
+            return 0 unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
+
+            itself = TYPES.include?(node.type) && names.include?(node.children.first) ? 1 : 0
+            itself + node.children.sum { |child| count(child, names) }
+          end
+
+          private
+
+          def head(node)
+            node.type == :ITER ? node.children.first : node
+          end
+        end
+
+        # The name of the method, a Symbol.
+        attr_reader :name
+
+        # The source of each argument; nil when a splat or `&block` hides their number.
+        attr_reader :arguments
+
+        # The offsets of the whole call, and those of the part before its block.
+        attr_reader :range, :head
+
+        # `head` is `node` without its block.
+        def initialize(node, head, source)
+          @node = node
+          @source = source
+          @range = source.range(node)
+          @head = source.range(head)
+          @name, list = head.children
+          @arguments = read(list)
+        end
+
+        # Whether there is a block `do ... end` or `{ ... }`.
+        def block?
+          @head != @range
+        end
+
+        # Whether the block takes parameters.
+        def parameters?
+          @source.slice(@head.end...@range.end).match?(PARAMETERS)
+        end
+
+        # Returns the number that the argument at `index` is, or nil when it is something else.
+        def number(index)
+          text = @arguments&.at(index)
+          text.delete("_").to_i if text&.match?(/\A\d[\d_]*\z/)
+        end
+
+        # Returns the text of the argument at `index` if that is a String without interpolation, or nil.
+        def string(index)
+          node = @nodes&.at(index)
+          node.children.first if node&.type == :STR
+        end
+
+        private
+
+        def read(list)
+          return [] if list.nil?
+          return unless list.type == :LIST
+
+          @nodes = list.children.compact
+          @nodes.map { |node| @source.of(node) }
+        end
+      end
+    end
+  end
+end

@@ -19,9 +19,9 @@ module Carat
       # Where Puma looks for its configuration.
       PLACES = %w[config/puma.rb puma.rb].freeze
       FOOT = <<~TEXT
-        Options and hooks become those of Carat, and the Ruby code around them stays as it
-        is, such as ENV.fetch("PORT", 3000). Where Carat has no counterpart, the line
-        becomes a comment that says what to do:
+        Options and hooks become those of Carat, and the Ruby code around them stays
+        as it is, such as ENV.fetch("PORT", 3000). Where Carat has no counterpart, the
+        line becomes a comment that says what to do:
 
           carat import config/puma.rb > carat.rb
           carat check

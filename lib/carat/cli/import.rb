@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config/config_error"
+require_relative "../config/flags"
 require_relative "import/puma_file"
 require_relative "subcommand"
 

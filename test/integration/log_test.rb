@@ -45,12 +45,26 @@ class LogTest < Support::IntegrationTest
     server.request("HEAD", "/")
     get, post, head = access_lines(server, 3)
 
-    assert_match(%r{\A127\.0\.0\.1 - - #{COMMON_STAMP} "GET /slow\?a=1 HTTP/1\.1" 200 5 #{TIMES}\n\z}, get)
+    assert_match(%r{\A127\.0\.0\.1 - - #{COMMON_STAMP} "GET /slow\?a=1 HTTP/1\.1" 200 5 "-" "-" #{TIMES}\n\z}, get)
     assert_match(%r{"POST /missing HTTP/1\.1" 404 5 }, post)
     assert_match(%r{"HEAD / HTTP/1\.1" 200 0 }, head)
     queue, app, total = get.match(TIMES).captures.map(&:to_f)
     assert_operator app, :>=, 50
     assert_operator total + 0.002, :>=, queue + app # each is rounded
+  end
+
+  def test_access_line_names_referer_and_user_agent_escaped
+    server = serve(APP, args: %w[--access-log])
+    server.get("/", fields: { "Referer" => "http://a/\"\\", "User-Agent" => "caf\xE9 1".b })
+
+    assert_includes access_lines(server, 1).first, ' 200 5 "http://a/\"\\\\" "caf\xE9 1" queue='
+  end
+
+  def test_client_on_a_unix_socket_has_no_address_in_the_access_log
+    server = serve(APP, binds: ["unix://carat.sock"], args: %w[--access-log])
+    server.get("/")
+
+    assert access_lines(server, 1).first.start_with?("unix: - - [")
   end
 
   def test_access_line_of_a_request_that_waited_tells_for_how_long
@@ -70,7 +84,7 @@ class LogTest < Support::IntegrationTest
   def test_json_lines_all_parse
     server = serve(APP, args: %w[--access-log --log-format json], workers: 2)
     await_workers(server, 2)
-    server.get("/slow?a=1")
+    server.get("/slow?a=1", fields: { "User-Agent" => "curl" })
     Process.kill(:KILL, server.workers.fetch(2))
     await_workers(server, 3)
     server.stop
@@ -80,8 +94,8 @@ class LogTest < Support::IntegrationTest
     assert_equal ["error", 2, 1, "signal 9"], died.values_at("level", "worker", "gen", "cause")
     assert_kind_of Integer, died.fetch("pid")
     access = lines.find { |line| line.key?("target") }
-    assert_equal ["GET", "/slow?a=1", "HTTP/1.1", 200, 5, "127.0.0.1"],
-                 access.values_at("method", "target", "protocol", "status", "bytes", "remote")
+    assert_equal ["GET", "/slow?a=1", "HTTP/1.1", 200, 5, "127.0.0.1", "curl", nil],
+                 access.values_at("method", "target", "protocol", "status", "bytes", "remote", "user_agent", "referer")
     assert_operator access.fetch("app_ms"), :>=, 50
     assert_operator access.fetch("queue_ms"), :<, 50
     assert_operator access.fetch("total_ms"), :>=, access.fetch("app_ms")

@@ -125,6 +125,7 @@ mod tests {
         let (parts, ()) = request.body(()).expect("a valid request").into_parts();
         let peer = Rc::new(Peer {
             remote: "127.0.0.1".to_owned(),
+            is_unix: false,
             local_port: 80,
         });
         let mut outbox = Outbox::default();

@@ -84,6 +84,7 @@ impl Call {
         let (parts, ()) = request.expect("a valid request").into_parts();
         let peer = Peer {
             remote: "127.0.0.1".to_owned(),
+            is_unix: false,
             local_port: 80,
         };
         Call::new(parts, Rc::new(peer))

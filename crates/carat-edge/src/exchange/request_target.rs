@@ -66,6 +66,7 @@ mod tests {
         let (parts, ()) = request.body(()).expect("a valid request").into_parts();
         let peer = Peer {
             remote: String::new(),
+            is_unix: false,
             local_port: 9292,
         };
         check(RequestTarget::of(&parts, &peer));

@@ -2,7 +2,8 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
-use http::{Request, StatusCode, Version};
+use http::header::{REFERER, USER_AGENT};
+use http::{HeaderValue, Request, StatusCode, Version};
 use serde_json::json;
 
 use crate::exchange::{Peer, Refusal};
@@ -43,6 +44,8 @@ struct LoggedTarget {
     method: String,
     target: String,
     version: Version,
+    referer: Option<HeaderValue>,
+    user_agent: Option<HeaderValue>,
 }
 
 impl AccessLog {
@@ -59,6 +62,8 @@ impl AccessLog {
                 method: request.method().to_string(),
                 target: request.uri().to_string(),
                 version: request.version(),
+                referer: request.headers().get(REFERER).cloned(),
+                user_agent: request.headers().get(USER_AGENT).cloned(),
             })
         })
     }
@@ -75,7 +80,7 @@ impl AccessLog {
             Box::new(AccessLine {
                 log: Rc::clone(log),
                 start: Instant::now(),
-                remote: peer.remote.clone(),
+                remote: peer.logged().to_owned(),
                 request: request(),
                 status: CLIENT_GONE,
                 reason: None,
@@ -123,7 +128,7 @@ impl Drop for AccessEntry {
         if let Some(line) = &self.0 {
             let now = Timestamp::from(SystemTime::now());
             let text = match line.log.format() {
-                LogFormat::Text => line.common(now),
+                LogFormat::Text => line.combined(now),
                 LogFormat::Json => line.json(now),
             };
             line.log.gather(text.as_bytes());
@@ -132,9 +137,9 @@ impl Drop for AccessEntry {
 }
 
 impl AccessLine {
-    /// The common log format, followed by times in milliseconds and the reason of a refusal.
-    fn common(&self, now: Timestamp) -> String {
-        let request = self.request.as_ref().map_or_else(
+    /// The combined log format, followed by times in milliseconds and the reason of a refusal.
+    fn combined(&self, now: Timestamp) -> String {
+        let request_line = self.request.as_ref().map_or_else(
             || "-".to_owned(),
             |line| {
                 format!(
@@ -145,11 +150,17 @@ impl AccessLine {
                 )
             },
         );
+        let field = |value: Option<&HeaderValue>| {
+            value.map_or_else(|| "-".to_owned(), |value| printable(value.as_bytes()))
+        };
+        let request = self.request.as_ref();
+        let referer = field(request.and_then(|line| line.referer.as_ref()));
+        let user_agent = field(request.and_then(|line| line.user_agent.as_ref()));
         let reason = self
             .reason
             .map_or_else(String::new, |reason| format!(" reason=\"{reason}\""));
         format!(
-            "{} - - [{}] \"{request}\" {} {} queue={:.3} app={:.3} total={:.3}{reason}\n",
+            "{} - - [{}] \"{request_line}\" {} {} \"{referer}\" \"{user_agent}\" queue={:.3} app={:.3} total={:.3}{reason}\n",
             self.remote,
             now.common(),
             self.status,
@@ -174,6 +185,12 @@ impl AccessLine {
             line["method"] = json!(request.method);
             line["target"] = json!(request.target);
             line["protocol"] = json!(format!("{:?}", request.version));
+            let field = |value: &Option<HeaderValue>| {
+                let value = value.as_ref()?;
+                Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+            };
+            line["referer"] = json!(field(&request.referer));
+            line["user_agent"] = json!(field(&request.user_agent));
         }
         if let Some(reason) = self.reason {
             line["reason"] = json!(reason);
@@ -189,6 +206,20 @@ fn escaped(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// A field value for use in quotes: bytes beyond printable ASCII as `\xHH`.
+fn printable(value: &[u8]) -> String {
+    value
+        .iter()
+        .fold(String::with_capacity(value.len()), |mut text, &byte| {
+            match byte {
+                b'"' | b'\\' => text.extend(['\\', char::from(byte)]),
+                b' '..=b'~' => text.push(char::from(byte)),
+                _ => text.push_str(&format!("\\x{byte:02X}")),
+            }
+            text
+        })
 }
 
 fn milliseconds(duration: Duration) -> f64 {

@@ -23,6 +23,7 @@ impl ClientStream {
     pub(super) fn peer(&self) -> Peer {
         Peer {
             remote: self.remote_address(),
+            is_unix: matches!(self, ClientStream::Unix(_)),
             local_port: self.local_port(),
         }
     }

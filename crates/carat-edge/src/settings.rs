@@ -84,8 +84,8 @@ pub(crate) struct Settings {
     pub(crate) header_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
     pub(crate) idle_timeout: Duration,
-    #[serde(deserialize_with = "seconds")]
-    pub(crate) request_timeout: Duration,
+    #[serde(deserialize_with = "optional_seconds")]
+    pub(crate) request_timeout: Option<Duration>,
     #[serde(deserialize_with = "seconds")]
     pub(crate) queue_timeout: Duration,
     #[serde(deserialize_with = "seconds")]

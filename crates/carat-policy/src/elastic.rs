@@ -55,6 +55,26 @@ impl Elastic {
         }
     }
 
+    /// The bounds for one worker more.
+    #[must_use]
+    pub fn raised(self) -> Elastic {
+        Elastic {
+            min: self.min.saturating_add(1),
+            max: self.max.saturating_add(1),
+            ..self
+        }
+    }
+
+    /// The bounds for one worker fewer. One always stays.
+    #[must_use]
+    pub fn lowered(self) -> Elastic {
+        Elastic {
+            min: self.min.saturating_sub(1).max(1),
+            max: self.max.saturating_sub(1).max(1),
+            ..self
+        }
+    }
+
     /// How many workers to run instead of `wanted`: enough for the waiting requests, at most twice as many as before,
     /// and no more while others are still booting.
     #[must_use]
@@ -130,6 +150,16 @@ mod tests {
     fn workers_shrink_to_the_minimum_and_not_below() {
         assert!(ELASTIC.may_shrink(2));
         assert!(!ELASTIC.may_shrink(1));
+    }
+
+    #[test]
+    fn the_bounds_move_together_and_one_worker_stays() {
+        let bounds = |elastic: Elastic| (elastic.min, elastic.max);
+        assert_eq!(bounds(ELASTIC.raised()), (2, 9));
+        assert_eq!(bounds(ELASTIC.raised().lowered()), (1, 8));
+        let two = Elastic { max: 2, ..ELASTIC };
+        assert_eq!(bounds(two.lowered()), (1, 1));
+        assert_eq!(bounds(two.lowered().lowered()), (1, 1));
     }
 
     #[test]

@@ -10,6 +10,9 @@ module Carat
   module Config
     # The value of every option, from the strongest source: flag, config file, environment variable, default.
     class Configuration
+      DEVELOPMENT = "development"
+      private_constant :DEVELOPMENT
+
       # The blocks of the config file, as Hooks.
       attr_reader :hooks
 
@@ -63,8 +66,14 @@ module Carat
       def fallback(option)
         settings = Settings.new
         Variables.new(@env).read(option, settings)
-        settings.set(option, option.default, option.name) unless settings.key?(option.name)
+        settings.set(option, default(option), option.name) unless settings.key?(option.name)
         settings
+      end
+
+      def default(option)
+        return option.default unless option.in_development && resolve(Options.fetch(:environment)) == DEVELOPMENT
+
+        option.in_development
       end
 
       # Rails reads RAILS_ENV before RACK_ENV, so a choice made for Carat sets both.

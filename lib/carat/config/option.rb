@@ -9,7 +9,8 @@ module Carat
     #
     #   name      Symbol: the method of the config file and the key in the edge's JSON
     #   type      Symbol: a key of Type::NAMES; `within` limits the type
-    #   default   the value when no source sets it, as a user would write it; `default_text` describes it to readers
+    #   default   the value when no source sets it, as a user would write it; `default_text` describes it to readers,
+    #             and `in_development` replaces it in the development environment
     #   env       names of environment variables besides CARAT_<NAME>
     #   short     the one-letter flag
     #   edge      whether the edge reads it
@@ -17,8 +18,8 @@ module Carat
     #   remedy    what to do about a rejected value
     #   limit     for a limit on clients or the application: the status or the end that follows when it is exceeded
     #   doc       one sentence
-    Option = Struct.new(:name, :group, :type, :within, :default, :default_text, :env, :short, :edge, :only, :remedy,
-                        :limit, :doc, keyword_init: true)
+    Option = Struct.new(:name, :group, :type, :within, :default, :default_text, :in_development, :env, :short, :edge,
+                        :only, :remedy, :limit, :doc, keyword_init: true)
 
     # One row of the option table.
     class Option
@@ -73,6 +74,8 @@ module Carat
 
       # Returns the default as readers see it, such as `64 KiB`.
       def default_words
+        return "#{text(default)}; #{in_development} in development" if in_development
+
         default_text || (default.nil? ? "none" : text(default))
       end
 

@@ -84,8 +84,9 @@ module Carat
                    default_text: "#{CONTROL_SOCKET} in a directory of the server's user",
                    doc: "The Unix socket on which the server responds to `carat memory`."),
 
-        Option.new(name: :request_timeout, group: "Requests", type: :seconds, default: 60, edge: true,
-                   limit: 504, doc: "How long the application may take to begin its response; then 504."),
+        Option.new(name: :request_timeout, group: "Requests", type: :timeout, default: 60, edge: true,
+                   in_development: "off", limit: 504,
+                   doc: "How long the application may take to begin its response; then 504."),
         Option.new(name: :queue_limit, group: "Requests", type: :integer, within: 1..1_000_000, default: 1024,
                    edge: true, limit: 503,
                    doc: "Requests that may wait for a worker; further ones get 503."),

@@ -41,6 +41,7 @@ module Carat
           `tcp://0.0.0.0:3000`.
         - **bytes**: a number, or text such as `"64KB"`, `"64KiB"`, `"1GB"`; units are powers of 1024.
         - **seconds**: a number, or text such as `"500ms"`, `"30s"`, `"5m"`, `"12h"`, `"1d"`; above 0, at most a year.
+        - **timeout**: seconds, or `off`.
         - **boolean**: `true` or `false` (also `yes`/`no`, `on`/`off`, `1`/`0`). The flag alone means true, with `--no-` it means
           false.
         - **workers**: a number; a range such as `1..8` (in the config file also without quotes), within which the number

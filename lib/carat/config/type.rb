@@ -16,6 +16,7 @@ require_relative "type/seconds"
 require_relative "type/socket_path"
 require_relative "type/target_list"
 require_relative "type/text"
+require_relative "type/timeout"
 require_relative "type/umask"
 require_relative "type/user_name"
 require_relative "type/whole_number"
@@ -30,7 +31,7 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
         file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, umask: Umask,
+        refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, timeout: Timeout, umask: Umask,
         user: UserName, workers: WorkerCount
       }.freeze
 

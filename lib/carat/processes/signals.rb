@@ -9,7 +9,7 @@ module Carat
 
       # In the mold: the edge stops it on the control socket.
       def ignore
-        %w[INT TERM HUP].each { |name| trap(name) { nil } }
+        %w[INT TERM QUIT HUP].each { |name| trap(name) { nil } }
       end
 
       # In a worker: SIGTERM calls the block, which runs in a signal handler.

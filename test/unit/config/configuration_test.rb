@@ -47,6 +47,15 @@ module Carat
       assert_nil configure(env: { "CARAT_LOG" => "carat.log" })[:log]
     end
 
+    def test_in_development_no_request_times_out
+      assert_equal [nil, 60.0], %w[development production].map { |name| configure("-e", name)[:request_timeout] }
+      assert_equal [nil, 5.0], [configure("--request-timeout=off", "-eproduction"), configure("--request-timeout=5")]
+        .map { |configuration| configuration[:request_timeout] }
+      write("carat.rb", "environment \"production\"")
+
+      assert_equal 60.0, configure[:request_timeout] # rubocop:disable Minitest/AssertInDelta
+    end
+
     def test_overridden_variables_are_not_parsed
       assert_equal 2..2, configure("-w2", env: { "WEB_CONCURRENCY" => "many" })[:workers]
     end

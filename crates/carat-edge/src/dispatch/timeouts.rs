@@ -64,8 +64,11 @@ impl Dispatcher {
     }
 
     fn expire_running(&self) {
+        let Some(limit) = self.settings.request_timeout else {
+            return;
+        };
         let now = Instant::now();
-        let limit = self.pauses.extend(self.settings.request_timeout, now);
+        let limit = self.pauses.extend(limit, now);
         let lanes = self.lanes.borrow().clone();
         for lane in lanes {
             let overdue = lane.overdue(now, limit);

@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     pub(crate) worker_memory: Option<u64>,
     pub(crate) worker_idle_timeout: Duration,
     pub(crate) boot_timeout: Duration,
-    pub(crate) request_timeout: Duration,
+    pub(crate) request_timeout: Option<Duration>,
     pub(crate) shutdown_timeout: Duration,
 }
 

@@ -1,12 +1,20 @@
 use std::io;
 
+use rustix::process::Signal as Raw;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+const TTIN: i32 = Raw::TTIN.as_raw();
+const TTOU: i32 = Raw::TTOU.as_raw();
 
 /// What a signal asks the server to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignalRequest {
-    /// SIGTERM, SIGINT.
+    /// SIGTERM, SIGINT, SIGQUIT.
     Stop,
+    /// SIGTTIN.
+    AddWorker,
+    /// SIGTTOU.
+    RemoveWorker,
     /// SIGHUP.
     ReopenLogs,
     /// SIGUSR1 and SIGUSR2 mean something to other servers, but not to this one. The signal's name.
@@ -18,6 +26,9 @@ pub(crate) enum SignalRequest {
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    quit: Signal,
+    terminal_input: Signal,
+    terminal_output: Signal,
     hangup: Signal,
     user1: Signal,
     user2: Signal,
@@ -28,6 +39,9 @@ impl Signals {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
+            terminal_input: signal(SignalKind::from_raw(TTIN))?,
+            terminal_output: signal(SignalKind::from_raw(TTOU))?,
             hangup: signal(SignalKind::hangup())?,
             user1: signal(SignalKind::user_defined1())?,
             user2: signal(SignalKind::user_defined2())?,
@@ -39,6 +53,9 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => SignalRequest::Stop,
             _ = self.interrupt.recv() => SignalRequest::Stop,
+            _ = self.quit.recv() => SignalRequest::Stop,
+            _ = self.terminal_input.recv() => SignalRequest::AddWorker,
+            _ = self.terminal_output.recv() => SignalRequest::RemoveWorker,
             _ = self.hangup.recv() => SignalRequest::ReopenLogs,
             _ = self.user1.recv() => SignalRequest::Nothing("USR1"),
             _ = self.user2.recv() => SignalRequest::Nothing("USR2"),

@@ -3,6 +3,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -145,13 +146,27 @@ impl Supervisor {
                 tokio::task::yield_now().await;
                 return self.handle([Event::StopRequested]);
             }
+            SignalRequest::AddWorker => return self.rescale(Elastic::raised),
+            SignalRequest::RemoveWorker => return self.rescale(Elastic::lowered),
             SignalRequest::ReopenLogs => self.reopen_logs(),
             SignalRequest::Nothing(name) => {
-                let message = "signal ignored: TERM stops the server, HUP reopens the log file";
+                let message =
+                    "signal ignored: TERM stops, HUP reopens the log file, TTIN and TTOU scale";
                 self.server.log.warn(message, &[("signal", &name)]);
             }
         }
         None
+    }
+
+    fn rescale(&mut self, change: impl FnOnce(Elastic) -> Elastic) -> Option<Outcome> {
+        let bounds = self.state.bounds();
+        let changed = change(bounds);
+        if changed == bounds {
+            let workers: [Field<'_>; 1] = [("workers", &bounds.max)];
+            self.server.log.warn("the last worker stays", &workers);
+            return None;
+        }
+        self.handle([Event::Scaled(changed)])
     }
 
     fn tick(&mut self) -> Option<Outcome> {

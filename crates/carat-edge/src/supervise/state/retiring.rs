@@ -169,7 +169,9 @@ impl State {
 fn drain_deadline(worker: &Worker, reaction: &Reaction) -> Instant {
     let limits = &reaction.limits;
     let patience = match worker.replacement {
-        Some(_) => limits.shutdown_timeout.max(limits.request_timeout),
+        Some(_) => limits
+            .shutdown_timeout
+            .max(limits.request_timeout.unwrap_or_default()),
         None => limits.shutdown_timeout,
     };
     reaction.now + patience

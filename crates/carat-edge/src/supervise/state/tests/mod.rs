@@ -33,7 +33,7 @@ pub(super) fn limits() -> Limits {
         worker_memory: None,
         worker_idle_timeout: HOUR,
         boot_timeout: Duration::from_secs(60),
-        request_timeout: Duration::from_secs(60),
+        request_timeout: Some(Duration::from_secs(60)),
         shutdown_timeout: Duration::from_secs(30),
     }
 }

@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Signals that people who come from Puma or Unicorn send to the server. TERM, INT and HUP have tests of their own.
+class SignalsTest < Support::IntegrationTest
+  HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
+
+  def test_ttin_adds_a_worker_and_ttou_takes_one_away
+    server = serve(HELLO, workers: 1)
+    server.kill(:TTIN)
+    await_log(server, /workers scaled min=2 max=2 wanted=2/)
+    await_workers(server, 2)
+    server.kill(:TTOU)
+    await_log(server, /workers scaled min=1 max=1 wanted=1/)
+    await_log(server, /worker ended/)
+
+    assert_equal "hello", server.get.body
+    assert_equal 1, server.workers.size
+  end
+
+  def test_both_bounds_of_a_range_move
+    server = serve(HELLO, workers: "1..3")
+    server.kill(:TTIN)
+
+    await_log(server, /workers scaled min=2 max=4 wanted=2/)
+  end
+
+  def test_the_last_worker_stays
+    server = serve(HELLO, workers: 1)
+    server.kill(:TTOU)
+    await_log(server, / warn the last worker stays workers=1$/)
+
+    assert_equal "hello", server.get.body
+  end
+
+  def test_quit_stops_the_server_when_its_requests_are_done
+    server = serve(Support::Gate::APP, threads: 1)
+    client = ask(server, "GET", "/gate")
+    await_arrivals(server, 1)
+    server.kill(:QUIT)
+    await_log(server, /stopping/)
+    server.gate.open
+
+    assert_equal 200, client.read_response.status
+    assert_equal 0, server.wait.exitstatus
+  end
+
+  def test_quit_to_the_whole_group_kills_nobody_early
+    server = serve(Support::Gate::APP, threads: 1, spawn: { pgroup: true })
+    client = ask(server, "GET", "/gate")
+    await_arrivals(server, 1)
+    Process.kill(:QUIT, -server.pid)
+    await_log(server, /stopping/)
+    server.gate.open
+
+    assert_equal 200, client.read_response.status
+    assert_equal 0, server.wait.exitstatus
+  end
+
+  def test_other_signals_say_what_to_use
+    server = serve(HELLO)
+    server.kill(:USR2)
+
+    await_log(server, /signal ignored: TERM stops, HUP reopens the log file, TTIN and TTOU scale signal=USR2$/)
+    assert_equal "hello", server.get.body
+  end
+end

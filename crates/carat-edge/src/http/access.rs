@@ -216,10 +216,14 @@ fn printable(value: &[u8]) -> String {
             match byte {
                 b'"' | b'\\' => text.extend(['\\', char::from(byte)]),
                 b' '..=b'~' => text.push(char::from(byte)),
-                _ => text.push_str(&format!("\\x{byte:02X}")),
+                _ => text.extend(['\\', 'x', hex_digit(byte >> 4), hex_digit(byte & 0xF)]),
             }
             text
         })
+}
+
+fn hex_digit(nibble: u8) -> char {
+    char::from_digit(u32::from(nibble), 16).map_or('?', |digit| digit.to_ascii_uppercase())
 }
 
 fn milliseconds(duration: Duration) -> f64 {

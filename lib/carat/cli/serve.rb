@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config/config_error"
+require_relative "../config/variables"
 require_relative "../launch/launch_error"
 require_relative "../launch/launcher"
 require_relative "../log/process_log"
@@ -31,6 +32,7 @@ module Carat
       # Does not return when the server starts. Raises ConfigError and LaunchError.
       def run
         log = Log::ProcessLog.new(format: configuration[:log_format])
+        Config::Variables.warnings(@env).each { |line| log.warn(line) }
         warn_of_puma(log)
         @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch(log:)
         SUCCESS

@@ -3,6 +3,7 @@
 require_relative "config_error"
 require_relative "hooks"
 require_relative "options"
+require_relative "puma_hints"
 require_relative "spelling"
 
 module Carat
@@ -20,7 +21,8 @@ module Carat
         define_method(option.name) do |*values|
           place = "#{caller_place}: #{option.name}"
           values = [values.flatten] if option.list?
-          raise ConfigError, "#{place}: takes one value (#{values.size} given)" if values.size != 1
+          hint = PumaHints.threads(values) if option.name == :threads
+          raise ConfigError, "#{place}: takes one value (#{values.size} given)#{hint}" if values.size != 1
 
           @settings.set(option, values.first, place)
         end
@@ -38,7 +40,9 @@ module Carat
 
       def method_missing(name, *)
         known = [*Options.from(:file).map(&:name), *Hooks::TABLE.keys]
-        raise ConfigError, "#{caller_place}: #{name}: no such option#{Spelling.hint(name, known)}"
+        hint = PumaHints.method(name, caller_place[/\A[^:]+/])
+        hint = Spelling.hint(name, known) if hint.empty?
+        raise ConfigError, "#{caller_place}: #{name}: no such option#{hint}"
       end
 
       def respond_to_missing?(_name, _include_private = false)

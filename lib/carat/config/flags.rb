@@ -3,6 +3,7 @@
 require "optparse"
 require_relative "config_error"
 require_relative "options"
+require_relative "puma_hints"
 require_relative "settings"
 require_relative "spelling"
 
@@ -86,8 +87,13 @@ module Carat
         case error
         when OptionParser::MissingArgument then "#{flag}: needs a value"
         when OptionParser::NeedlessArgument then "#{flag}: takes no value"
-        else "#{flag}: no such flag#{Spelling.hint(flag, names)} (#{@help} lists them)"
+        else "#{flag}: no such flag#{hint(flag)} (#{@help} lists them)"
         end
+      end
+
+      def hint(flag)
+        puma = PumaHints.flag(flag)
+        puma.empty? ? Spelling.hint(flag, names) : puma
       end
 
       def names
@@ -106,6 +112,10 @@ module Carat
           raise OptionParser::MissingArgument, option.flag if value.to_s.start_with?("--")
 
           set(option, value, option.flag)
+        rescue ConfigError => e
+          raise unless option.name == :threads
+
+          raise ConfigError, "#{e.message}#{PumaHints.threads([value])}"
         end
       end
 

@@ -4,6 +4,7 @@ require_relative "config_error"
 require_relative "invalid_value"
 require_relative "options"
 require_relative "settings"
+require_relative "spelling"
 require_relative "type/whole_number"
 
 module Carat
@@ -14,6 +15,25 @@ module Carat
       # With WEB_CONCURRENCY=0, Puma forks no worker; the nearest to that is one.
       SINGLE_MODE = "0"
       private_constant :PORT, :SINGLE_MODE
+
+      # Variables of Carat that set no option.
+      OTHERS = /\ACARAT_(?:TEST_\w+|CONSOLE_LOG|TRIXIE_ROOT|SID_ROOT)\z/
+      PREFIX = /\ACARAT_/
+      private_constant :OTHERS, :PREFIX
+
+      # Returns a message for each variable in `env` that looks like one of Carat's and has no effect.
+      def self.warnings(env)
+        known = Options.flat_map(&:variables).grep(PREFIX)
+        unknown = env.keys.grep(PREFIX).grep_v(OTHERS) - known
+        unknown.map { |name| "#{name}: no such variable#{hint(name, known)}" }
+      end
+
+      # The prefix would make all of them similar.
+      def self.hint(name, known)
+        bare = known.map { |variable| variable.sub(PREFIX, "") }
+        Spelling.hint(name.sub(PREFIX, ""), bare).sub("mean ", "mean CARAT_")
+      end
+      private_class_method :hint
 
       def initialize(env)
         @env = env

@@ -50,7 +50,8 @@ module Carat
     end
 
     def test_options_take_one_value
-      assert_refused "carat.rb:1: threads: takes one value (2 given)", "threads 1, 5"
+      assert_refused "carat.rb:1: threads: takes one value (2 given); Puma's minimum and maximum are one number " \
+                     "here: 5", "threads 1, 5"
       assert_refused "carat.rb:1: workers: takes one value (0 given)", "workers"
     end
 
@@ -62,7 +63,12 @@ module Carat
       assert_refused "carat.rb:2: wokers: no such option; did you mean workers?", "\nwokers 2"
       assert_refused "carat.rb:1: on_worker_start: no such option; did you mean on_worker_boot?",
                      "on_worker_start { 1 }"
-      assert_refused "carat.rb:1: preload_app!: no such option", "preload_app!"
+    end
+
+    def test_methods_of_puma_are_answered_with_what_translates_them
+      hint = "it is Puma's: carat import carat.rb prints the carat.rb"
+      assert_refused "carat.rb:1: preload_app!: no such option; #{hint}", "preload_app!"
+      assert_refused "carat.rb:1: plugin: no such option; #{hint}", "plugin :tmp_restart"
     end
 
     def test_config_file_cannot_name_another

@@ -91,6 +91,18 @@ module Carat
       assert_refused "--help: takes no value", "--help=me"
     end
 
+    def test_flags_of_puma_are_answered_with_those_of_carat
+      assert_refused "-p: no such flag; in place of Puma's -p use --bind tcp://0.0.0.0:3000, or PORT=3000 " \
+                     "(carat --help lists them)", "-p", "3000"
+      assert_refused "-d: no such flag; in place of Puma's -d use the service manager, as Carat stays in the " \
+                     "foreground (carat --help lists them)", "-d"
+      assert_refused "--pidfile: no such flag; in place of Puma's --pidfile use `carat status`, which finds the " \
+                     "process id (carat --help lists them)", "--pidfile=x"
+      assert_refused "--threads: \"1:5\" is not a whole number from 1 to 100; Puma's minimum and maximum are one " \
+                     "number here: 5", "-t", "1:5"
+      assert_refused "--threads: \"x\" is not a whole number from 1 to 100", "-t", "x"
+    end
+
     def test_unknown_flags_get_a_hint
       assert_refused "--wokers: no such flag; did you mean --workers? (carat --help lists them)", "--wokers=2"
       assert_refused "--quantum: no such flag (carat --help lists them)", "--quantum"

@@ -16,6 +16,12 @@ module Carat
       assert_equal "test", read(:environment, "RACK_ENV" => "test", "RAILS_ENV" => "production")
     end
 
+    def test_unknown_variables_are_named_with_the_nearest
+      env = { "CARAT_WROKERS" => "2", "CARAT_WORKERS" => "2", "CARAT_TEST_FIBERS" => "1", "PATH" => "" }
+
+      assert_equal ["CARAT_WROKERS: no such variable; did you mean CARAT_WORKERS?"], Config::Variables.warnings(env)
+    end
+
     def test_the_single_mode_of_puma_is_one_worker
       assert_equal 1..1, read(:workers, "WEB_CONCURRENCY" => "0")
       assert_raises(Config::ConfigError) { read(:workers, "CARAT_WORKERS" => "0") }

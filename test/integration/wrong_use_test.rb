@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "socket"
+require "test_helper"
+
+# What people do wrong on their first day. Each mistake is answered with one sentence: what, where, and what to do.
+class WrongUseTest < Support::IntegrationTest
+  BAD_CONFIG = 78
+  FAILURE = 1
+  PUMA = "port ENV.fetch(\"PORT\", 3000)\npreload_app!\n"
+  LONG = "unix:///tmp/#{"x" * 120}"
+  # By name: the mistake (options of Support::Server), the status, and the sentence.
+  CASES = {
+    "no rackup file" =>
+      [{ args: ["nowhere.ru"] }, BAD_CONFIG,
+       %r{there is no file /\S+/nowhere\.ru; start carat beside it, or name one: carat \S+}],
+    "two rackup files" => [{ args: ["config.ru", "other.ru"] }, BAD_CONFIG, /other\.ru: one rackup file is enough/],
+    "a mistyped subcommand" =>
+      [{ args: ["chekc"] }, BAD_CONFIG, /chekc: no such subcommand or file; did you mean check\?/],
+    "a syntax error" =>
+      [{ app: "run ->(env) { [200, {}, [)] }\n" }, FAILURE, /carat: (\S*config\.ru:1: |--> config\.ru)/],
+    "a missing gem" =>
+      [{ app: "require \"no_such_gem\"" }, FAILURE,
+       /carat: config\.ru:1: cannot load such file -- no_such_gem \(LoadError\)/],
+    "a typing error" =>
+      [{ app: "rnu ->(_env) {}" }, FAILURE,
+       /carat: config\.ru:1: undefined method [`']rnu' for .* \(NoMethodError\)/],
+    "nothing to run" => [{ app: "use Rack::Head" }, FAILURE, /carat: config\.ru: missing run or map statement/],
+    "a dead database" =>
+      [{ app: "require \"pg\"\nPG.connect(host: \"127.0.0.1\", port: 1)" }, FAILURE,
+       /carat: config\.ru:2: .*connection to server .* failed: Connection refused/],
+    "an application that exits" => [{ app: "exit!(3)" }, FAILURE, /carat: the mold ended \(exit status 3\)/],
+    "an application that does not load" =>
+      [{ app: "sleep", args: %w[--boot-timeout 300ms] }, FAILURE,
+       /carat: the application did not load within 300ms \(boot_timeout\)/],
+    "a failing hook" =>
+      [{ config: "on_mold_boot { raise \"no cache\" }" }, FAILURE, /carat: carat\.rb:1: no cache \(RuntimeError\)/],
+    "an unknown flag" => [{ args: %w[--wrokers 2] }, BAD_CONFIG, /--wrokers: no such flag; did you mean --workers\?/],
+    "a flag without its value" => [{ args: %w[--workers --access-log] }, BAD_CONFIG, /--workers: needs a value/],
+    "a number that is none" =>
+      [{ args: %w[-w many] }, BAD_CONFIG,
+       /--workers: "many" is not a number of workers up to 10000, such as 2, 1\.\.8 or "auto"/],
+    "a variable that is no number" =>
+      [{ env: { "RAILS_MAX_THREADS" => "five" } }, BAD_CONFIG,
+       /RAILS_MAX_THREADS: "five" is not a whole number from 1 to 100/],
+    "a port that is none" =>
+      [{ binds: [], env: { "PORT" => "http" } }, BAD_CONFIG, /PORT: "http" is not a whole number from 0 to 65535/],
+    "a size that is none" =>
+      [{ args: %w[--max-body much] }, BAD_CONFIG, /--max-body: "much" is not a (size|number of bytes)/],
+    "a time that is none" =>
+      [{ args: %w[--queue-timeout soon] }, BAD_CONFIG,
+       /--queue-timeout: "soon" is not a time above 0 and up to a year, such as 30/],
+    "an unknown option" =>
+      [{ config: "wrokers 2" }, BAD_CONFIG, /carat\.rb:1: wrokers: no such option; did you mean workers\?/],
+    "a config file that is not Ruby" => [{ config: "workers (\n" }, BAD_CONFIG, /carat\.rb:\d: syntax error/],
+    "a config file that raises" =>
+      [{ config: "\nraise \"not here\"" }, BAD_CONFIG, /carat\.rb:2: RuntimeError: not here/],
+    "a config file that is not there" =>
+      [{ args: %w[-C nowhere.rb] }, BAD_CONFIG, %r{--config: there is no file /\S+/nowhere\.rb}],
+    "the config file of Puma" =>
+      [{ args: %w[-C config/puma.rb], files: { "config/puma.rb" => PUMA } }, BAD_CONFIG,
+       %r{config/puma\.rb:1: port: no such option; it is Puma's: carat import config/puma\.rb prints the carat\.rb}],
+    "the port flag of Puma" =>
+      [{ args: %w[-p 3000] }, BAD_CONFIG,
+       %r{-p: no such flag; in place of Puma's -p use --bind tcp://0\.0\.0\.0:3000}],
+    "the threads of Puma" =>
+      [{ args: %w[-t 5:5] }, BAD_CONFIG,
+       /--threads: "5:5" is not a whole number .*; Puma's minimum and maximum are one number here: 5/],
+    "an address of TLS" =>
+      [{ binds: ["ssl://0.0.0.0:443"] }, BAD_CONFIG,
+       %r{--bind: "ssl://0\.0\.0\.0:443" is not an address; write tcp://HOST:PORT}],
+    "an address of another machine" =>
+      [{ binds: ["tcp://192.0.2.1:0"] }, FAILURE, %r{tcp://192\.0\.2\.1:0: this machine has no such address}],
+    "a socket path that is too long" => [{ binds: [LONG] }, BAD_CONFIG, /--bind: .* 107 bytes/],
+    "a socket in no directory" =>
+      [{ binds: ["unix:///nowhere/carat.sock"] }, BAD_CONFIG,
+       %r{--bind: "unix:///nowhere/carat\.sock" is in a directory that does not exist}],
+    "a socket that nobody passed" => [{ binds: ["fd://77"] }, BAD_CONFIG, %r{bind: fd://77 is not an open socket}],
+    "a log in no directory" =>
+      [{ args: %w[--log nowhere/carat.log] }, BAD_CONFIG, %r{--log: there is no directory /\S+/nowhere}],
+    "a spool in no directory" => [{ args: %w[--spool-dir nowhere] }, BAD_CONFIG, %r{--spool-dir: .*/nowhere}]
+  }.freeze
+
+  CASES.each do |name, (options, status, sentence)|
+    define_method("test_#{name.tr(" ", "_")}") { assert_refused(status, sentence, **options) }
+  end
+
+  def test_a_port_that_is_taken
+    TCPServer.open("127.0.0.1", 0) do |taken|
+      url = "tcp://127.0.0.1:#{taken.addr[1]}"
+      assert_refused FAILURE, /carat: #{url}: the address is in use: stop the other server or choose another/,
+                     binds: [url]
+    end
+  end
+
+  def test_there_are_thirty_of_them
+    assert_operator CASES.size, :>=, 30
+  end
+
+  private
+
+  # The first line is the sentence; a backtrace within the application may follow.
+  def assert_refused(status, sentence, **options)
+    server = server(**options)
+
+    assert_equal status, server.run.exitstatus
+    assert_match(/\A#{sentence.source.start_with?("carat: ") ? "" : "(?:carat: )?"}#{sentence}/, server.log)
+    assert_empty server.log.lines.drop(1).grep(%r{lib/carat|/gems/}), server.log
+  end
+end

@@ -33,6 +33,23 @@ class ReforkRefusalTest < Support::IntegrationTest
     assert_nothing_lost(server)
   end
 
+  def test_the_idle_pool_of_a_library_is_no_obstacle_and_works_in_the_next_generation
+    server = refork(<<~RUBY)
+      require "logger"
+      require "concurrent"
+      pool = Concurrent::ThreadPoolExecutor.new(min_threads: 0, max_threads: 2, idletime: 60)
+      run(lambda do |_env|
+        answer = Queue.new
+        pool.post { answer << Process.pid }
+        [200, {}, [answer.pop.to_s]]
+      end)
+    RUBY
+    await_log(server, /mold ready gen=2/)
+    await_log(server, /worker ready worker=\d+ gen=2/)
+
+    eventually { server.workers.value?(server.get.body.to_i) && server.get.status == 200 }
+  end
+
   def test_threads_that_are_said_to_be_safe_are_none_to_care_about
     server = refork(<<~RUBY)
       require "timeout"

@@ -12,6 +12,7 @@ require_relative "../warmup"
 require_relative "../warmup/application"
 require_relative "../warmup/console_log"
 require_relative "../warmup/fiber_isolation"
+require_relative "../warmup/pool_size"
 require_relative "app_context"
 require_relative "arenas"
 require_relative "boot_failure"
@@ -79,7 +80,9 @@ module Carat
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         app = Warmup::Application.load(@configuration[:rackup])
         Warmup::ConsoleLog.attach(ENV)
-        Warmup::FiberIsolation.establish(@configuration[:fibers], log: @log) if @configuration[:fibers]
+        Warmup::FiberIsolation.establish if @configuration[:fibers]
+        option = @configuration[:fibers] ? :fibers : :threads
+        Warmup::PoolSize.check(option, @configuration[option], log: @log)
         @context = AppContext.new(app, @configuration, template, @log)
         @configuration.hooks.run(:on_mold_boot)
       rescue Config::ConfigError => e

@@ -2,6 +2,7 @@
 
 require_relative "../warmup"
 require_relative "../warmup/fork_safety"
+require_relative "../warmup/idle_pools"
 require_relative "boot_failure"
 require_relative "forker"
 require_relative "oom_score"
@@ -25,8 +26,10 @@ module Carat
         return @control.not_fork_safe(Warmup::ForkSafety.objection) if Warmup::ForkSafety.objection
 
         @context.configuration.hooks.run(:before_refork)
+        Warmup::IdlePools.stop
         remark = Warmup::ForkSafety.remark
-        return @control.boot_failed(remark) if remark
+        # Other workers of this generation have the same threads: only a new one is worth another attempt.
+        return @control.not_fork_safe(remark) if remark
 
         become_mold
       rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is

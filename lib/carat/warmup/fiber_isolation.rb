@@ -12,9 +12,8 @@ module Carat
 
       module_function
 
-      # Call it after the application has been loaded, before the fork. `fibers` is the number of requests that a worker
-      # runs at once; warnings go to the ProcessLog `log`. Raises ConfigError when ActiveRecord is too old.
-      def establish(fibers, log:)
+      # Call it after the application has been loaded, before the fork. Raises ConfigError when ActiveRecord is too old.
+      def establish
         ::Sequel.extension(:fiber_concurrency) if defined?(::Sequel.extension)
         load_constants(::Rack) if defined?(::Rack) && AUTOLOAD_NEEDS_THREADS
         refuse_old_rails
@@ -22,10 +21,6 @@ module Carat
 
         release_connections
         ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
-        scarce_pools(fibers).each do |pool|
-          log.warn("#{fibers} fibers of a worker share #{pool.size} connections to the database " \
-                   "#{pool.db_config.name.inspect}: a request waits up to #{pool.checkout_timeout} s for a free one")
-        end
       end
 
       # Before Ruby 3.2, a constant that one fiber autoloads is missing in the others meanwhile. So Rack's autoloads
@@ -56,19 +51,12 @@ module Carat
         ::ActiveRecord::Base.connection_handler.clear_active_connections! if records?
       end
 
-      def scarce_pools(fibers)
-        return [] unless records?
-
-        ::ActiveRecord::Base.connection_handler.connection_pool_list.select { |pool| pool.size < fibers }
-      end
-
       # Whether ActiveRecord::Base is loaded; naming it would load it.
       def records?
         defined?(::ActiveRecord) && !::ActiveRecord.autoload?(:Base)
       end
 
-      private_class_method :load_constants, :refuse_old_rails, :isolation?, :release_connections, :scarce_pools,
-                           :records?
+      private_class_method :load_constants, :refuse_old_rails, :isolation?, :release_connections, :records?
     end
   end
 end

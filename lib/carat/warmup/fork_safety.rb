@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "thread_origin"
+
 module Carat
   module Warmup
     # Whether this process may become a mold. A fork keeps only one thread: locks and state of other threads would stay
@@ -20,21 +22,20 @@ module Carat
 
         # Returns a message about threads that are still running after `within` seconds, or nil.
         def remark(within: GRACE_SECONDS)
-          left = survivors(within)
-          return if left.empty?
+          left = survivors(within:)
+          "Ruby threads are left running: #{left.join("; ")}" unless left.empty?
+        end
 
-          places = left.first(THREADS_LIMIT).map { |thread| place(thread) }
-          places << "and #{left.size - THREADS_LIMIT} more" if left.size > THREADS_LIMIT
-          "Ruby threads are left running: #{places.join("; ")}"
+        # Returns a text about each of the first threads that are still running after `within` seconds.
+        def survivors(within: GRACE_SECONDS)
+          deadline = now + within
+          running.each { |thread| await(thread, deadline - now) }
+          left = running
+          places = left.first(THREADS_LIMIT).map { |thread| ThreadOrigin.new(thread).to_s }
+          left.size > THREADS_LIMIT ? [*places, "and #{left.size - THREADS_LIMIT} more"] : places
         end
 
         private
-
-        def survivors(within)
-          deadline = now + within
-          running.each { |thread| await(thread, deadline - now) }
-          running
-        end
 
         def running
           Thread.list.reject do |thread|
@@ -46,10 +47,6 @@ module Carat
           thread.join(seconds) if seconds.positive?
         rescue Exception # rubocop:disable Lint/RescueException -- a thread may end with any exception
           # The thread has reported its error.
-        end
-
-        def place(thread)
-          [thread.inspect, thread.backtrace&.first].compact.join(" at ")
         end
 
         def now

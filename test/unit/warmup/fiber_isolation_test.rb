@@ -11,7 +11,7 @@ module Carat
     COUNT = <<~'RUBY'
       require "rack"
       require "carat/warmup/fiber_isolation"
-      Carat::Warmup::FiberIsolation.establish(2, log: nil)
+      Carat::Warmup::FiberIsolation.establish
       print Rack.constants.count { |name| Rack.autoload?(name) }
     RUBY
 

@@ -11,6 +11,7 @@ require_relative "ruby_build"
 require_relative "spool_file"
 require_relative "spool_memory"
 require_relative "spool_room"
+require_relative "threads"
 
 module Carat
   module CLI
@@ -21,7 +22,7 @@ module Carat
         # Every check, in the order of the findings.
         CHECKS = [
           Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
-          OpenFiles, Fibers
+          OpenFiles, Fibers, Threads
         ].freeze
 
         # Returns the Finding of each check, in the order of CHECKS.

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Carat
+  module Warmup
+    # Whether ActiveRecord's pools have a connection for each request that a worker runs at once.
+    module PoolSize
+      module_function
+
+      # Warns of each smaller pool. Call it after the application has been loaded. `option` is :threads or :fibers,
+      # `count` its value; warnings go to the ProcessLog `log`.
+      def check(option, count, log:)
+        scarce(count).each do |pool|
+          log.warn("#{count} #{option} of a worker share #{pool.size} connections to the database " \
+                   "#{pool.db_config.name.inspect}: a request waits up to #{pool.checkout_timeout} s for a free one; " \
+                   "set pool in config/database.yml to #{count}, or #{option} to #{pool.size}")
+        end
+      end
+
+      def scarce(count)
+        return [] if !defined?(::ActiveRecord) || ::ActiveRecord.autoload?(:Base)
+
+        ::ActiveRecord::Base.connection_handler.connection_pool_list.select { |pool| pool.size < count }
+      end
+
+      private_class_method :scarce
+    end
+  end
+end

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Carat
+  module Warmup
+    # Where a thread comes from: its place in the code, and the gem that started it.
+    class ThreadOrigin
+      # `#<Thread:0x000 /path/file.rb:12 sleep>`, also with a name before the path.
+      START = %r{(/\S+\.rb):\d+ }
+      GEM = %r{/gems/([^/]+-\d[^/]*)/}
+      private_constant :GEM, :START
+
+      def initialize(thread)
+        @thread = thread
+      end
+
+      # Returns a text such as `#<Thread:0x000 /path/pool.rb:12 sleep> at /path/pool.rb:15 (gem pool-1.0)`.
+      def to_s
+        text = [@thread.inspect, @thread.backtrace&.first].compact.join(" at ")
+        gem ? "#{text} (gem #{gem})" : text
+      end
+
+      # Returns the name and version of the gem whose code started the thread, or nil.
+      def gem
+        file = @thread.inspect[START, 1] or return
+
+        file[GEM, 1] || loaded_gem(file)
+      end
+
+      private
+
+      # A gem that Bundler takes from a directory, or one of a Linux distribution.
+      def loaded_gem(file)
+        specification = ::Gem.loaded_specs.values.find { |spec| file.start_with?("#{spec.full_gem_path}/") }
+        specification&.full_name
+      end
+    end
+  end
+end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require "logger"
+require "minitest/autorun"
+require "active_record"
+require "carat/warmup/pool_size"
+
+module Carat
+  class PoolSizeTest < Minitest::Test
+    # Remembers warnings, as a ProcessLog takes them.
+    class LogDouble
+      def lines
+        @lines ||= []
+      end
+
+      def warn(line)
+        lines << line
+      end
+    end
+
+    WARNING = "5 threads of a worker share 2 connections to the database \"primary\": a request waits up to 5.0 s " \
+              "for a free one; set pool in config/database.yml to 5, or threads to 2"
+
+    def setup
+      ActiveRecord::Base.configurations = { "development" => { "adapter" => "sqlite3", "database" => ":memory:",
+                                                               "pool" => 2 } }
+      ActiveRecord::Base.establish_connection(:development)
+    end
+
+    def teardown
+      ActiveRecord::Base.remove_connection
+    end
+
+    def test_a_pool_that_is_smaller_than_the_threads_is_named_with_both_numbers
+      assert_equal [WARNING], check(:threads, 5)
+    end
+
+    def test_a_pool_that_suffices_needs_no_warning
+      assert_empty check(:fibers, 2)
+    end
+
+    private
+
+    def check(option, count)
+      LogDouble.new.tap { |log| Warmup::PoolSize.check(option, count, log:) }.lines
+    end
+  end
+end

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+require "logger" # concurrent-ruby 1.3.4 and older need it
+require "minitest/autorun"
+require "concurrent"
+require "carat/warmup/thread_origin"
+
+module Carat
+  class ThreadOriginTest < Minitest::Test
+    def test_the_gem_that_started_a_thread_is_named
+      pool = Concurrent::FixedThreadPool.new(1)
+      queue = Queue.new
+      pool.post { queue << Thread.current }
+      origin = Warmup::ThreadOrigin.new(queue.pop)
+
+      assert_match(/\Aconcurrent-ruby-\d/, origin.gem)
+      assert_match(/ruby_thread_pool_executor\.rb:\d+.* \(gem concurrent-ruby-\d[\d.]*\)\z/, origin.to_s)
+    ensure
+      pool.kill
+    end
+
+    def test_a_thread_of_the_application_has_no_gem
+      thread = Thread.new { Thread.stop }
+
+      assert_nil Warmup::ThreadOrigin.new(thread).gem
+      assert_match(/thread_origin_test\.rb:\d+/, Warmup::ThreadOrigin.new(thread).to_s)
+    ensure
+      thread.kill
+    end
+  end
+end

@@ -31,8 +31,8 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
         file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList, timeout: Timeout, umask: Umask,
-        user: UserName, workers: WorkerCount
+        refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList,
+        timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
       }.freeze
 
       # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.

@@ -25,8 +25,8 @@ module Carat
 
       assert_equal([5.0, 0.5, nil, nil, nil], [5, "500ms", "off", false, nil].map { |value| type.parse(value) })
       assert_equal(["5.0 s", "off"], [5.0, nil].map { |value| type.text(value) })
-      assert_refused '"never" is not a time above 0 and up to a year, such as 30, 2.5, "30s", "5m" or "500ms", or "off"',
-                     type, "never"
+      assert_refused '"never" is not a time above 0 and up to a year, such as 30, 2.5, "30s", "5m" or "500ms", or ' \
+                     '"off"', type, "never"
     end
 
     def test_workers_are_a_number_a_range_or_auto

@@ -1,12 +1,11 @@
-use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use carat_wire::{FRAME_LIMIT, Frame, HEADER_BYTES, Malformed};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 
-use crate::DESCRIPTORS_LIMIT;
+use crate::{DESCRIPTORS_LIMIT, Descriptors};
 
 /// Most bytes of one read, and the size of an inbox without a large frame: the largest piece of a stream
 /// and the few bytes of its frame arrive in one read.
@@ -33,8 +32,8 @@ pub enum Fill {
 pub struct Inbox {
     /// The frames.
     pub frames: Frames,
-    /// Descriptors, in the order of their frames.
-    pub descriptors: VecDeque<OwnedFd>,
+    /// The descriptors of those frames.
+    pub descriptors: Descriptors,
 }
 
 /// Bytes that arrived and were not taken: at most one incomplete frame and one read.
@@ -53,26 +52,22 @@ impl Inbox {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_LIMIT))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-        let received = match recvmsg(socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags) {
-            // Otherwise later frames would get the wrong descriptors.
-            Ok(message) if message.flags.contains(ReturnFlags::CTRUNC) => {
-                return Err(io::Error::other(
-                    "descriptors were lost: too many files are open",
-                ));
-            }
-            Ok(message) => message.bytes,
+        let message = match recvmsg(socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags) {
+            Ok(message) => message,
             Err(rustix::io::Errno::AGAIN) => return Ok(Fill::Blocked),
             Err(rustix::io::Errno::CONNRESET) => return Ok(Fill::Closed),
             Err(error) => return Err(error.into()),
         };
+        let received = message.bytes;
+        // The process is at its limit of open files, so the kernel closed some.
+        let is_cut = message.flags.contains(ReturnFlags::CTRUNC);
+        let arrived = ancillary.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+            _ => None,
+        });
         // The kernel ends a read after bytes that came with descriptors: more may follow.
-        let mut emptied = received < wanted;
-        for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-                self.descriptors.extend(descriptors);
-                emptied = false;
-            }
-        }
+        let has_descriptors = self.descriptors.add(arrived.flatten(), is_cut);
+        let emptied = received < wanted && !has_descriptors;
         if received == 0 {
             return Ok(Fill::Closed);
         }
@@ -150,18 +145,6 @@ mod tests {
         UnixStream::pair().expect("a socket pair")
     }
 
-    fn receive_ids(inbox: &mut Inbox, socket: &UnixStream) -> Vec<u32> {
-        let mut ids = Vec::new();
-        while let Ok(Fill::Bytes { .. }) = inbox.fill(socket) {
-            while let Some(frame) = inbox.frames.next().expect("well formed") {
-                ids.push(u32::from_le_bytes(
-                    *frame.payload.first_chunk().expect("an id"),
-                ));
-            }
-        }
-        ids
-    }
-
     #[test]
     fn frames_and_more_descriptors_than_one_message_takes_arrive_in_order() {
         let (near, far) = pair();
@@ -182,9 +165,18 @@ mod tests {
         readers.clear();
         assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
 
-        let mut inbox = Inbox::default();
-        assert_eq!(receive_ids(&mut inbox, &far), (0..600).collect::<Vec<_>>());
-        for (id, descriptor) in inbox.descriptors.into_iter().enumerate() {
+        let (mut inbox, mut taken, mut ids) = (Inbox::default(), Vec::new(), Vec::new());
+        while let Ok(Fill::Bytes { .. }) = inbox.fill(&far) {
+            while let Some(frame) = inbox.frames.next().expect("well formed") {
+                ids.push(u32::from_le_bytes(
+                    *frame.payload.first_chunk().expect("an id"),
+                ));
+                let own = inbox.descriptors.take(1, frame.has_first_descriptor);
+                taken.extend(own.expect("arrived"));
+            }
+        }
+        assert_eq!(ids, (0..600).collect::<Vec<_>>());
+        for (id, descriptor) in taken.into_iter().enumerate() {
             let mut byte = [0];
             std::fs::File::from(descriptor)
                 .read_exact(&mut byte)
@@ -217,19 +209,30 @@ mod tests {
 
     #[test]
     fn one_frame_may_have_more_descriptors_than_one_message_takes() {
+        const COUNTS: [usize; 5] = [1, 2 * DESCRIPTORS_LIMIT + 7, 1, DESCRIPTORS_LIMIT, 300];
         let (near, far) = pair();
         let mut outbox = Outbox::default();
-        for _ in 0..2 * DESCRIPTORS_LIMIT + 7 {
-            outbox.attach(near.try_clone().expect("a duplicate").into());
+        for count in COUNTS {
+            carat_wire::stream::encode_end(outbox.buffer(), 1);
+            for _ in 0..count {
+                outbox.attach(near.try_clone().expect("a duplicate").into());
+            }
+            carat_wire::stream::encode_end(outbox.buffer(), 2);
         }
-        carat_wire::stream::encode_end(outbox.buffer(), 1);
         assert_eq!(outbox.flush(&near).expect("sent"), Flush::Done);
 
-        let mut inbox = Inbox::default();
-        while inbox.frames.peek().expect("well formed").is_none() {
-            assert!(matches!(inbox.fill(&far), Ok(Fill::Bytes { .. })));
+        let (mut inbox, mut frames) = (Inbox::default(), 0);
+        while let Ok(Fill::Bytes { .. }) = inbox.fill(&far) {
+            while let Some(frame) = inbox.frames.next().expect("well formed") {
+                if frames % 2 == 1 {
+                    let (count, is_first) = (COUNTS[frames / 2], frame.has_first_descriptor);
+                    let taken = inbox.descriptors.take(count, is_first);
+                    assert_eq!(taken.expect("arrived").count(), count);
+                }
+                frames += 1;
+            }
         }
-        assert_eq!(inbox.descriptors.len(), 2 * DESCRIPTORS_LIMIT + 7);
+        assert_eq!((frames, inbox.descriptors.len()), (2 * COUNTS.len(), 0));
     }
 
     #[test]

@@ -21,9 +21,11 @@
 
 #![forbid(unsafe_code)]
 
+mod descriptors;
 mod inbox;
 mod outbox;
 
+pub use descriptors::{Descriptors, MissingDescriptors};
 pub use inbox::{Fill, Frames, Inbox, READ_LIMIT};
 pub use outbox::{Flush, Outbox};
 

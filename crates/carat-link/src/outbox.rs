@@ -3,6 +3,7 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use carat_wire::mark_first_descriptor;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use crate::DESCRIPTORS_LIMIT;
@@ -26,6 +27,8 @@ pub struct Outbox {
     sent: usize,
     /// Descriptors, each with the offset of its frame in `bytes`.
     descriptors: VecDeque<(usize, OwnedFd)>,
+    /// How many of them belong to the frame whose first descriptors were sent.
+    rest_of_frame: usize,
 }
 
 impl Outbox {
@@ -81,15 +84,14 @@ impl Outbox {
         self.sent = 0;
     }
 
-    /// Sends once. Descriptors go with the first byte, never later than their frame. A frame with more
-    /// descriptors than one message holds goes with the last of them, and one byte with each message
-    /// before.
+    /// Sends once. Descriptors go with the first byte, never later than their frame.
     fn send(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
-        let count = self.descriptors.len().min(DESCRIPTORS_LIMIT);
-        let end = self
-            .descriptors
-            .get(DESCRIPTORS_LIMIT)
-            .map_or(self.bytes.len(), |(offset, _)| (*offset).max(self.sent + 1));
+        let count = self.next_descriptors();
+        let following = self.descriptors.get(count);
+        let end = following.map_or(self.bytes.len(), |(offset, _)| (*offset).max(self.sent + 1));
+        if let (0, Some((offset, _))) = (self.rest_of_frame, self.descriptors.front()) {
+            mark_first_descriptor(&mut self.bytes[*offset..]);
+        }
         let bytes = [IoSlice::new(&self.bytes[self.sent..end])];
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let sent = if count == 0 {
@@ -108,8 +110,38 @@ impl Outbox {
             debug_assert!(fits, "the space is sized for DESCRIPTORS_LIMIT");
             sendmsg(socket, &bytes, &mut ancillary, flags)?
         };
-        self.descriptors.drain(..count);
+        self.note_sent(count);
         Ok(sent)
+    }
+
+    /// How many descriptors go with the next message: those of as many whole frames as one message holds. A frame with
+    /// more has several messages to itself: the last carries the rest of it, those before at least one byte.
+    fn next_descriptors(&self) -> usize {
+        if self.rest_of_frame > 0 {
+            return self.rest_of_frame.min(DESCRIPTORS_LIMIT);
+        }
+        match self.descriptors.get(DESCRIPTORS_LIMIT) {
+            None => self.descriptors.len(),
+            Some((cut, _)) => match self.descriptors_before(*cut) {
+                0 => DESCRIPTORS_LIMIT,
+                whole => whole,
+            },
+        }
+    }
+
+    fn note_sent(&mut self, count: usize) {
+        let last = self.descriptors.drain(..count).next_back();
+        if self.rest_of_frame > 0 {
+            self.rest_of_frame -= count;
+        } else if let Some((frame, _)) = last {
+            self.rest_of_frame = self.descriptors_before(frame + 1);
+        }
+    }
+
+    /// How many descriptors belong to frames before this offset.
+    fn descriptors_before(&self, offset: usize) -> usize {
+        self.descriptors
+            .partition_point(|(frame, _)| *frame < offset)
     }
 }
 
@@ -157,11 +189,11 @@ mod tests {
         while frames < 3 * DESCRIPTORS_LIMIT {
             outbox.flush(&near).expect("open");
             inbox.fill(&far).expect("open");
-            while inbox.frames.next().expect("well formed").is_some() {
+            while let Some(frame) = inbox.frames.next().expect("well formed") {
                 frames += 1;
+                let taken = inbox.descriptors.take(1, frame.has_first_descriptor);
+                files += taken.expect("arrived").count();
             }
-            files += inbox.descriptors.drain(..).count();
-            assert!(files >= frames);
         }
         assert_eq!(files, frames);
     }

@@ -6,6 +6,9 @@ pub const HEADER_BYTES: usize = 4;
 /// The largest frame in bytes: an inline body, headers at their limits, and some room.
 pub const FRAME_LIMIT: usize = 8 * 1024 * 1024;
 
+/// In the byte of the kind: the frame has the first descriptor of a message.
+const FIRST_DESCRIPTOR: u8 = 0x80;
+
 /// The meaning of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -30,6 +33,8 @@ pub enum Kind {
     Window = 20,
     /// The stream of this request ends before its end.
     Abort = 21,
+    /// Worker: the descriptors of this request did not all arrive, and the application did not begin it.
+    DescriptorsLost = 22,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
     /// Mold or worker: the boot failed.
@@ -64,6 +69,7 @@ impl Kind {
             19 => Kind::End,
             20 => Kind::Window,
             21 => Kind::Abort,
+            22 => Kind::DescriptorsLost,
             32 => Kind::ForkWorker,
             33 => Kind::BootFailed,
             34 => Kind::AskStack,
@@ -83,6 +89,8 @@ impl Kind {
 pub struct Frame<'a> {
     /// The meaning of the frame.
     pub kind: Kind,
+    /// Whether the first descriptor of a message of the socket belongs to this frame.
+    pub has_first_descriptor: bool,
     /// The bytes after the kind.
     pub payload: &'a [u8],
 }
@@ -102,7 +110,8 @@ impl<'a> Frame<'a> {
         };
         let (kind, payload) = body.split_first().ok_or(Malformed::Truncated)?;
         Ok(Some(Frame {
-            kind: Kind::from_byte(*kind)?,
+            kind: Kind::from_byte(kind & !FIRST_DESCRIPTOR)?,
+            has_first_descriptor: kind & FIRST_DESCRIPTOR != 0,
             payload,
         }))
     }
@@ -111,6 +120,14 @@ impl<'a> Frame<'a> {
     #[must_use]
     pub fn size(&self) -> usize {
         HEADER_BYTES + 1 + self.payload.len()
+    }
+}
+
+/// Marks the encoded frame that `bytes` begin with: the first descriptor of a message of the socket belongs to it. A
+/// receiver that lost the rest of a message so knows where the descriptors of the next one begin.
+pub fn mark_first_descriptor(bytes: &mut [u8]) {
+    if let Some(kind) = bytes.get_mut(HEADER_BYTES) {
+        *kind |= FIRST_DESCRIPTOR;
     }
 }
 
@@ -151,6 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_changes_nothing_else_about_a_frame() {
+        let mut bytes = Vec::new();
+        push(&mut bytes, Kind::Response, |out| out.push(7));
+        let frame = |bytes: &[u8]| {
+            let frame = Frame::first(bytes).expect("well formed").expect("complete");
+            let kind = frame.kind;
+            (kind, frame.has_first_descriptor, frame.payload.to_vec())
+        };
+        assert_eq!(frame(&bytes), (Kind::Response, false, vec![7]));
+        mark_first_descriptor(&mut bytes);
+        assert_eq!(frame(&bytes), (Kind::Response, true, vec![7]));
+    }
+
+    #[test]
     fn a_frame_over_the_limit_is_refused_before_it_is_buffered() {
         assert_eq!(
             Frame::first(&u32::MAX.to_le_bytes()),
@@ -162,7 +193,7 @@ mod tests {
     fn an_unknown_kind_and_an_empty_frame_are_refused() {
         assert_eq!(
             Frame::first(&[1, 0, 0, 0, 250]),
-            Err(Malformed::UnknownKind(250))
+            Err(Malformed::UnknownKind(122))
         );
         assert_eq!(Frame::first(&[0, 0, 0, 0]), Err(Malformed::Truncated));
     }

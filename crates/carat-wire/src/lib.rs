@@ -3,7 +3,7 @@
 //! A frame is a little-endian `u32` length (of what follows), one byte of [`Kind`], and a payload.
 //! This crate encodes into a `Vec<u8>` and decodes from a slice. It does no I/O, and knows neither HTTP
 //! parsing nor Ruby. File descriptors travel beside the bytes, in the order of the frames that announce
-//! them.
+//! them. A frame that has the first descriptor of a message is marked.
 //!
 //! ```
 //! use carat_wire::{Frame, Kind, stream};
@@ -30,7 +30,7 @@ pub mod response;
 pub mod stream;
 
 pub use form_files::FormFiles;
-pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind};
+pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
 pub use header::{Headers, NAMES, Name, code_of, extend_header, name_of, push_header};
 pub use hello::{Hello, SocketKind, VERSION};
 pub use malformed::Malformed;

@@ -88,6 +88,13 @@ pub fn encode(
     });
 }
 
+/// Appends that the descriptors of request `id` did not all arrive, and that the application did not begin it.
+pub fn encode_descriptors_lost(out: &mut Vec<u8>, id: u32) {
+    frame::push(out, Kind::DescriptorsLost, |out| {
+        out.extend_from_slice(&id.to_le_bytes());
+    });
+}
+
 fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {
     out.extend_from_slice(&head.id.to_le_bytes());
     out.push(head.version);

@@ -4,6 +4,7 @@ use carat_wire::control::{
     AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_promote, encode_boot_failed,
     encode_not_fork_safe, encode_promote, encode_signal, encode_stats,
 };
+use carat_wire::request::encode_descriptors_lost;
 use carat_wire::response::{ResponseHead, body};
 use carat_wire::stream::{
     Chunk, Window, decode_id, encode_abort, encode_chunk, encode_end, encode_window,
@@ -27,6 +28,7 @@ enum Message {
     Chunk(u32, Vec<u8>),
     End(u32),
     Abort(u32),
+    DescriptorsLost(u32),
     Window(Window),
     ForkWorker(ForkWorker),
     Text(Kind, Vec<u8>),
@@ -187,6 +189,7 @@ impl Message {
             Message::Chunk(id, data) => encode_chunk(out, *id, data),
             Message::End(id) => encode_end(out, *id),
             Message::Abort(id) => encode_abort(out, *id),
+            Message::DescriptorsLost(id) => encode_descriptors_lost(out, *id),
             Message::Window(window) => encode_window(out, window.id, window.bytes),
             Message::ForkWorker(fork) => fork.encode(out),
             Message::Text(Kind::BootFailed, text) => encode_boot_failed(out, text),
@@ -210,6 +213,7 @@ impl Message {
             }
             Kind::End => Message::End(decode_id(payload)?),
             Kind::Abort => Message::Abort(decode_id(payload)?),
+            Kind::DescriptorsLost => Message::DescriptorsLost(decode_id(payload)?),
             Kind::Window => Message::Window(Window::decode(payload)?),
             Kind::ForkWorker => Message::ForkWorker(ForkWorker::decode(payload)?),
             Kind::AskStack => Message::AskStack(AskStack::decode(payload)?),
@@ -323,6 +327,7 @@ fn message() -> impl Strategy<Value = Message> {
         (any::<u32>(), bytes(300)).prop_map(|(id, data)| Message::Chunk(id, data)),
         any::<u32>().prop_map(Message::End),
         any::<u32>().prop_map(Message::Abort),
+        any::<u32>().prop_map(Message::DescriptorsLost),
         any::<(u32, u32)>().prop_map(|(id, bytes)| Message::Window(Window { id, bytes })),
         any::<(u32, u32, u16)>().prop_map(|(worker, generation, lanes)| {
             Message::ForkWorker(ForkWorker {
@@ -390,8 +395,8 @@ proptest! {
         message.encode(&mut encoded);
         let payload = &encoded[HEADER_BYTES + 1..];
         let frame = Frame {
-            kind: Frame::first(&encoded).expect("well formed").expect("complete").kind,
             payload: &payload[..cut.index(payload.len() + 1)],
+            ..Frame::first(&encoded).expect("well formed").expect("complete")
         };
         if !matches!(message, Message::Signal(_)) {
             let _ = Message::decode(frame);

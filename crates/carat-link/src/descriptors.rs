@@ -1,0 +1,198 @@
+use std::collections::VecDeque;
+use std::collections::vec_deque::Drain;
+use std::error::Error;
+use std::fmt;
+use std::os::fd::OwnedFd;
+
+use crate::DESCRIPTORS_LIMIT;
+
+/// Descriptors that have arrived, in the order of their frames.
+///
+/// A process at its limit of open files receives the first descriptors of a message, and the kernel closes the others.
+/// The frame that has the first descriptor of a message is marked, so only the frames whose descriptors were closed lose
+/// them.
+#[derive(Debug, Default)]
+pub struct Descriptors {
+    arrived: VecDeque<OwnedFd>,
+    /// The message that the last frame took descriptors from.
+    current: ReceivedMessage,
+    later: VecDeque<ReceivedMessage>,
+}
+
+/// What is left of a message with descriptors.
+#[derive(Debug, Default, Clone, Copy)]
+struct ReceivedMessage {
+    count: usize,
+    /// Whether further descriptors of the message were lost.
+    is_cut: bool,
+}
+
+/// Why the descriptors of a frame are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingDescriptors {
+    /// They were sent, but this process could not open them.
+    Lost,
+    /// They were not sent.
+    NotSent,
+}
+
+impl fmt::Display for MissingDescriptors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MissingDescriptors::Lost => "its descriptors were lost: too many files are open",
+            MissingDescriptors::NotSent => "it came without its descriptors",
+        })
+    }
+}
+
+impl Error for MissingDescriptors {}
+
+impl Descriptors {
+    /// Takes the `count` descriptors of a frame, at least one. `is_first` is
+    /// [`has_first_descriptor`](carat_wire::Frame::has_first_descriptor) of that frame.
+    pub fn take(
+        &mut self,
+        count: usize,
+        is_first: bool,
+    ) -> Result<Drain<'_, OwnedFd>, MissingDescriptors> {
+        let opens_message = is_first || (self.current.count == 0 && !self.current.is_cut);
+        let mut rest = 0;
+        if opens_message {
+            self.next_message()?;
+            rest = count.div_ceil(DESCRIPTORS_LIMIT).saturating_sub(1);
+        }
+        while rest > 0 && self.current.count < count && !self.current.is_cut {
+            let next = self.later.pop_front();
+            let next = next.ok_or(MissingDescriptors::NotSent)?;
+            self.current.count += next.count;
+            self.current.is_cut = next.is_cut;
+            rest -= 1;
+        }
+        if self.current.count < count {
+            return Err(self.skip(rest));
+        }
+        self.current.count -= count;
+        Ok(self.arrived.drain(..count))
+    }
+
+    /// How many descriptors wait for their frames.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.arrived.len()
+    }
+
+    /// Whether no descriptor waits for its frame.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.arrived.is_empty()
+    }
+
+    /// Adds those of a message; `is_cut` says that the kernel closed some. Returns whether it had any.
+    pub(crate) fn add(&mut self, descriptors: impl Iterator<Item = OwnedFd>, is_cut: bool) -> bool {
+        let before = self.arrived.len();
+        self.arrived.extend(descriptors);
+        let count = self.arrived.len() - before;
+        let has_descriptors = count > 0 || is_cut;
+        if has_descriptors {
+            self.later.push_back(ReceivedMessage { count, is_cut });
+        }
+        has_descriptors
+    }
+
+    /// Closes what is left of the current message, and goes on with the next one.
+    fn next_message(&mut self) -> Result<(), MissingDescriptors> {
+        self.arrived.drain(..self.current.count);
+        self.current = ReceivedMessage::default();
+        self.current = self.later.pop_front().ok_or(MissingDescriptors::NotSent)?;
+        Ok(())
+    }
+
+    /// Closes what arrived of a frame's descriptors. `rest` is how many messages with its last ones follow.
+    fn skip(&mut self, rest: usize) -> MissingDescriptors {
+        if !self.current.is_cut {
+            return MissingDescriptors::NotSent;
+        }
+        for message in self.later.drain(..rest.min(self.later.len())) {
+            self.current.count += message.count;
+        }
+        self.arrived.drain(..self.current.count);
+        self.current.count = 0;
+        MissingDescriptors::Lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::iter;
+
+    use super::*;
+
+    fn files(count: usize) -> impl Iterator<Item = OwnedFd> {
+        let open = || File::open("/dev/null").expect("there on every machine");
+        iter::repeat_with(move || open().into()).take(count)
+    }
+
+    /// The descriptors of these messages, as (count, is_cut).
+    fn received(messages: &[(usize, bool)]) -> Descriptors {
+        let mut descriptors = Descriptors::default();
+        for (count, is_cut) in messages {
+            descriptors.add(files(*count), *is_cut);
+        }
+        descriptors
+    }
+
+    fn take(
+        descriptors: &mut Descriptors,
+        count: usize,
+        is_first: bool,
+    ) -> Result<usize, MissingDescriptors> {
+        let taken = descriptors.take(count, is_first);
+        taken.map(|taken| taken.count())
+    }
+
+    #[test]
+    fn only_the_frames_whose_descriptors_were_closed_lose_them() {
+        let mut descriptors = received(&[(2, true), (1, false), (0, true), (2, false)]);
+        let frames = [
+            (1, true, Ok(1)),
+            (2, false, Err(MissingDescriptors::Lost)),
+            (1, false, Err(MissingDescriptors::Lost)),
+            (1, true, Ok(1)),
+            (1, true, Err(MissingDescriptors::Lost)),
+            (2, true, Ok(2)),
+        ];
+        for (count, is_first, expected) in frames {
+            assert_eq!(take(&mut descriptors, count, is_first), expected);
+        }
+        assert!(descriptors.is_empty());
+    }
+
+    #[test]
+    fn a_frame_that_fills_several_messages_loses_all_and_the_next_one_none() {
+        for cut in 0..3 {
+            let counts = [DESCRIPTORS_LIMIT, DESCRIPTORS_LIMIT, 7];
+            let mut messages: Vec<_> = counts.iter().map(|count| (*count, false)).collect();
+            messages[cut] = (counts[cut] / 2, true);
+            messages.push((1, false));
+            let mut descriptors = received(&messages);
+            let count = counts.iter().sum();
+            assert_eq!(
+                take(&mut descriptors, count, true),
+                Err(MissingDescriptors::Lost)
+            );
+            assert_eq!(descriptors.len(), 1);
+            assert_eq!(take(&mut descriptors, 1, true), Ok(1));
+        }
+    }
+
+    #[test]
+    fn descriptors_that_were_not_sent_are_not_lost() {
+        let missing = Err(MissingDescriptors::NotSent);
+        assert_eq!(take(&mut received(&[]), 1, true), missing);
+        assert_eq!(take(&mut received(&[(1, false)]), 2, true), missing);
+        let mut descriptors = received(&[(1, false)]);
+        assert_eq!(take(&mut descriptors, 1, true), Ok(1));
+        assert_eq!(take(&mut descriptors, 1, false), missing);
+    }
+}

@@ -82,11 +82,9 @@ impl ControlSession {
             Kind::Promote => ControlMessage::Promote(decode_promote(frame.payload)?),
             Kind::ForkWorker => {
                 let fork = ForkWorker::decode(frame.payload)?;
-                if self.inbox.descriptors.len() < fork.descriptors() {
-                    return Err(LinkError::MissingDescriptor);
-                }
-                let descriptors = self.inbox.descriptors.drain(..fork.descriptors()).collect();
-                ControlMessage::ForkWorker(fork, descriptors)
+                let arrived = &mut self.inbox.descriptors;
+                let own = arrived.take(fork.descriptors(), frame.has_first_descriptor)?;
+                ControlMessage::ForkWorker(fork, own.collect())
             }
             kind => return Err(LinkError::Unexpected(kind)),
         }))
@@ -153,7 +151,7 @@ mod tests {
     fn a_fork_without_its_descriptors_is_an_error() {
         let (mut session, socket, _edge) = session(|outbox| fork().encode(outbox.buffer()));
         let received = session.receive(socket.as_fd());
-        assert!(matches!(received, Err(LinkError::MissingDescriptor)));
+        assert!(matches!(received, Err(LinkError::Descriptors(_))));
     }
 
     #[test]

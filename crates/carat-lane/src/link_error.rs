@@ -2,6 +2,7 @@
 
 use std::{error, fmt, io};
 
+use carat_link::MissingDescriptors;
 use carat_wire::{Kind, Malformed};
 
 /// Why a socket to the edge cannot be used any longer.
@@ -14,7 +15,7 @@ pub enum LinkError {
     /// The edge sent a kind of frame that this socket does not carry.
     Unexpected(Kind),
     /// A frame arrived without the descriptors that belong to it.
-    MissingDescriptor,
+    Descriptors(MissingDescriptors),
     /// The edge sent more than the lane buffers.
     TooFarAhead,
 }
@@ -33,7 +34,7 @@ impl fmt::Display for LinkError {
             LinkError::Socket(error) => write!(f, "the socket to the edge failed: {error}"),
             LinkError::Malformed(error) => write!(f, "the edge sent a malformed frame: {error}"),
             LinkError::Unexpected(kind) => write!(f, "the edge sent an unexpected {kind:?}"),
-            LinkError::MissingDescriptor => write!(f, "a frame arrived without its descriptors"),
+            LinkError::Descriptors(error) => write!(f, "a frame is not usable: {error}"),
             LinkError::TooFarAhead => write!(f, "the edge sent too much ahead"),
         }
     }
@@ -44,9 +45,8 @@ impl error::Error for LinkError {
         match self {
             LinkError::Socket(error) => Some(error),
             LinkError::Malformed(error) => Some(error),
-            LinkError::Unexpected(_) | LinkError::MissingDescriptor | LinkError::TooFarAhead => {
-                None
-            }
+            LinkError::Descriptors(error) => Some(error),
+            LinkError::Unexpected(_) | LinkError::TooFarAhead => None,
         }
     }
 }
@@ -60,6 +60,12 @@ impl From<io::Error> for LinkError {
 impl From<Malformed> for LinkError {
     fn from(error: Malformed) -> LinkError {
         LinkError::Malformed(error)
+    }
+}
+
+impl From<MissingDescriptors> for LinkError {
+    fn from(error: MissingDescriptors) -> LinkError {
+        LinkError::Descriptors(error)
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-use carat_link::{Fill, Flush, Inbox, Outbox};
+use carat_link::{Fill, Flush, Inbox, MissingDescriptors, Outbox};
 use carat_wire::control::encode_signal;
+use carat_wire::request::encode_descriptors_lost;
 use carat_wire::stream::{encode_abort, encode_chunk, encode_window};
 use carat_wire::{Hello, Kind, Request, RequestBody, SocketKind};
 
@@ -30,7 +31,7 @@ pub struct LaneSession {
     pub(crate) flush_policy: FlushPolicy,
     pub(crate) in_flight: InFlight,
     /// Requests that arrived while the one who read waited for something else.
-    held: VecDeque<Vec<u8>>,
+    held: VecDeque<HeldRequest>,
     held_bytes: usize,
     fairness: Fairness,
     /// Whether somebody waits for the socket, and so is the one to read it.
@@ -39,6 +40,22 @@ pub struct LaneSession {
     pub is_paused: bool,
     /// The edge has closed the socket.
     is_gone: bool,
+}
+
+/// A request until it is taken.
+#[derive(Debug)]
+struct HeldRequest {
+    payload: Vec<u8>,
+    has_first_descriptor: bool,
+}
+
+/// What became of the request at the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken<T> {
+    /// It was handed over.
+    Request(T),
+    /// Too many files are open to receive the descriptors of the request with this id.
+    DescriptorsLost(u32),
 }
 
 /// The descriptors that travelled beside a request.
@@ -95,29 +112,35 @@ impl LaneSession {
     pub fn take<T>(
         &mut self,
         with: impl FnOnce(&Request<'_>, Descriptors) -> T,
-    ) -> Result<T, LinkError> {
+    ) -> Result<Taken<T>, LinkError> {
         let held = self.held.pop_front();
-        self.held_bytes -= held.as_ref().map_or(0, Vec::len);
-        let payload = match &held {
-            Some(payload) => payload,
-            None => self
-                .inbox
-                .frames
-                .next()?
-                .map_or(&[][..], |frame| frame.payload),
+        let (payload, is_first) = match &held {
+            Some(held) => (&held.payload[..], held.has_first_descriptor),
+            None => match self.inbox.frames.next()? {
+                Some(frame) => (frame.payload, frame.has_first_descriptor),
+                None => (&[][..], false),
+            },
         };
+        self.held_bytes -= held.as_ref().map_or(0, |held| held.payload.len());
         let request = Request::decode(payload)?;
-        let arrived = &mut self.inbox.descriptors;
-        let mut due = |travels: bool| {
-            let descriptor =
-                travels.then(|| arrived.pop_front().ok_or(LinkError::MissingDescriptor));
-            descriptor.transpose()
+        let has_body = matches!(request.body, RequestBody::File { .. });
+        let count = usize::from(has_body) + request.files.iter().filter(|apart| *apart).count();
+        let mut arrived = match count {
+            0 => None,
+            _ => match self.inbox.descriptors.take(count, is_first) {
+                Ok(own) => Some(own),
+                Err(MissingDescriptors::Lost) => {
+                    return Ok(Taken::DescriptorsLost(request.head.id));
+                }
+                Err(error) => return Err(error.into()),
+            },
         };
+        let mut own = |travels: bool| arrived.as_mut().filter(|_| travels)?.next();
         let descriptors = Descriptors {
-            body: due(matches!(request.body, RequestBody::File { .. }))?,
-            files: request.files.iter().map(due).collect::<Result<_, _>>()?,
+            body: own(has_body),
+            files: request.files.iter().map(own).collect(),
         };
-        Ok(with(&request, descriptors))
+        Ok(Taken::Request(with(&request, descriptors)))
     }
 
     /// The application begins request `id`; `is_streamed` when its body follows in chunks.
@@ -128,6 +151,11 @@ impl LaneSession {
     /// Appends that request `id` was recalled, and is skipped.
     pub fn skip(&mut self, id: u32) {
         encode_abort(self.outbox.buffer(), id);
+    }
+
+    /// Appends that the descriptors of request `id` were lost: the edge sends it again.
+    pub fn report_descriptors_lost(&mut self, id: u32) {
+        encode_descriptors_lost(self.outbox.buffer(), id);
     }
 
     /// Sends a part of `data` as a piece of the response to request `id`.
@@ -328,7 +356,10 @@ impl LaneSession {
         while self.is_request_next()? {
             if let Some(frame) = self.inbox.frames.next()? {
                 self.held_bytes += frame.payload.len();
-                self.held.push_back(frame.payload.to_vec());
+                self.held.push_back(HeldRequest {
+                    payload: frame.payload.to_vec(),
+                    has_first_descriptor: frame.has_first_descriptor,
+                });
             }
             if self.held_bytes > HELD_LIMIT {
                 return Err(LinkError::TooFarAhead);

@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use carat_wire::mark_first_descriptor;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -26,9 +28,25 @@ pub struct Outbox {
     bytes: Vec<u8>,
     sent: usize,
     /// Descriptors, each with the offset of its frame in `bytes`.
-    descriptors: VecDeque<(usize, OwnedFd)>,
+    descriptors: VecDeque<(usize, Attachment)>,
     /// How many of them belong to the frame whose first descriptors were sent.
     rest_of_frame: usize,
+}
+
+/// A descriptor until it is sent.
+#[derive(Debug)]
+enum Attachment {
+    Owned(OwnedFd),
+    Shared(Arc<File>),
+}
+
+impl AsFd for Attachment {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Attachment::Owned(descriptor) => descriptor.as_fd(),
+            Attachment::Shared(file) => file.as_fd(),
+        }
+    }
 }
 
 impl Outbox {
@@ -39,7 +57,16 @@ impl Outbox {
 
     /// Attaches a descriptor to the frame that is appended next.
     pub fn attach(&mut self, descriptor: OwnedFd) {
-        self.descriptors.push_back((self.bytes.len(), descriptor));
+        self.push(Attachment::Owned(descriptor));
+    }
+
+    /// Attaches a file that the sender keeps to the frame that is appended next.
+    pub fn attach_shared(&mut self, file: Arc<File>) {
+        self.push(Attachment::Shared(file));
+    }
+
+    fn push(&mut self, attachment: Attachment) {
+        self.descriptors.push_back((self.bytes.len(), attachment));
     }
 
     /// Bytes to be sent.

@@ -8,6 +8,7 @@
 #![expect(missing_docs, reason = "magnus adds the exported `Init_native`")]
 
 mod allocator;
+mod collector;
 mod control;
 mod env;
 mod error;

@@ -1,10 +1,12 @@
 //! How a slot responds to its request.
 
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
 use carat_lane::{LaneSession, OutgoingBody, Progress, Step, StreamEnd, WaitFor};
 use magnus::{Error, RString, Ruby, Value};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
+use crate::collector::close_forgotten_files;
 use crate::error;
 use crate::inline_body::InlineBody;
 use crate::io::borrow;
@@ -39,7 +41,7 @@ impl Slot {
     }
 
     /// Responds with part of an open file: its descriptor, which stays the caller's, an offset and a length in bytes, and
-    /// whether the client may ask for ranges of it. Returns false as `respond_inline`.
+    /// whether the client may ask for ranges of it. Returns false as `respond_inline`. Raises `Errno::EMFILE`.
     pub(crate) fn respond_file(
         ruby: &Ruby,
         slot: &Slot,
@@ -49,9 +51,7 @@ impl Slot {
     ) -> Result<bool, Error> {
         // SAFETY: the caller holds the file open during this call.
         let file = unsafe { BorrowedFd::borrow_raw(file) };
-        let file = file
-            .try_clone_to_owned()
-            .map_err(|failure| error::link(ruby, failure))?;
+        let file = duplicate(ruby, file)?;
         let body = Body::File {
             file,
             offset,
@@ -144,4 +144,14 @@ impl Slot {
         lane.end_if_drained(ruby)?;
         Ok(true)
     }
+}
+
+/// A second descriptor of the file. When too many are open, those that the application forgot to close are closed first.
+fn duplicate(ruby: &Ruby, file: BorrowedFd<'_>) -> Result<OwnedFd, Error> {
+    let mut duplicated = fcntl_dupfd_cloexec(file, 0);
+    if duplicated.as_ref().err() == Some(&Errno::MFILE) {
+        close_forgotten_files(ruby)?;
+        duplicated = fcntl_dupfd_cloexec(file, 0);
+    }
+    duplicated.map_err(|errno| error::system_call(ruby, errno))
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use carat_lane::{CurrentRequest, WaitFor};
+use carat_lane::{CurrentRequest, Taken, WaitFor};
 use carat_wire::{Request, RequestBody};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
@@ -13,6 +13,7 @@ use magnus::{
     function, gc, method,
 };
 
+use crate::collector::close_forgotten_files;
 use crate::error;
 use crate::input::Input;
 use crate::io::borrow;
@@ -96,7 +97,7 @@ impl Slot {
         Ok(None)
     }
 
-    /// Takes the request at the front; `None` when the edge has recalled it.
+    /// Takes the request at the front; `None` when the edge has recalled it, or sends it again.
     fn take_arrived(
         &self,
         ruby: &Ruby,
@@ -116,8 +117,16 @@ impl Slot {
             };
             (current, env.transpose(), is_streamed, descriptors.files)
         });
-        let (current, env, is_streamed, files) =
-            taken.map_err(|failure| error::link(ruby, failure))?;
+        let taken = taken.map_err(|failure| error::link(ruby, failure))?;
+        let (current, env, is_streamed, files) = match taken {
+            Taken::Request(taken) => taken,
+            Taken::DescriptorsLost(id) => {
+                drop(session); // other code may run in what follows
+                close_forgotten_files(ruby)?;
+                borrow(ruby, &lane.session)?.report_descriptors_lost(id);
+                return Ok(None);
+            }
+        };
         let Some(env) = env? else {
             session.skip(current.id);
             return Ok(None);

@@ -16,6 +16,8 @@ pub enum ReplacementReason {
     Promotion,
     /// A worker of its generation became the mold.
     Outdated,
+    /// It was at its limit of open files again, after it had collected its garbage.
+    OpenFiles,
     /// Its private memory exceeds `worker_memory`.
     Memory {
         /// Its private memory.
@@ -87,6 +89,7 @@ impl fmt::Display for ReplacementReason {
             ReplacementReason::Budget { .. } => write!(f, "all processes together exceed memory"),
             ReplacementReason::Age(age) => write!(f, "{} s old (worker_age)", age.as_secs()),
             ReplacementReason::Promotion => write!(f, "promotion to mold (refork)"),
+            ReplacementReason::OpenFiles => write!(f, "too many open files"),
             ReplacementReason::Outdated => write!(f, "older than the mold (refork)"),
         }
     }

@@ -1,15 +1,12 @@
-use std::io;
-use std::os::fd::OwnedFd;
-
 use carat_link::Outbox;
 use carat_wire::request::{self, RequestBody, RequestHead};
 use http::HeaderName;
 use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
 
-use crate::exchange::{Call, CallBody, RequestTarget};
+use crate::exchange::{Call, CallBody, RequestTarget, Spool};
 
 /// Appends a request to a lane's outbox.
-pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()> {
+pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) {
     let body = match &call.body {
         CallBody::None => RequestBody::None,
         CallBody::Inline(bytes) => RequestBody::Inline(bytes),
@@ -20,8 +17,8 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
             length: stream.length(),
         },
     };
-    for descriptor in descriptors(call)? {
-        outbox.attach(descriptor);
+    for spool in spools(call) {
+        outbox.attach_shared(spool.share_file());
     }
     let target = RequestTarget::of(&call.parts, &call.peer);
     let head = RequestHead {
@@ -42,20 +39,15 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) -> io::Result<()
     request::encode(outbox.buffer(), &head, body, files, |out| {
         push_headers(out, call)
     });
-    Ok(())
 }
 
-/// The descriptors of the body and of the files that were taken out of it. Returns all of them or, when
-/// too many are open, an error: an attached descriptor would go with the next frame, whichever it is.
-fn descriptors(call: &Call) -> io::Result<Vec<OwnedFd>> {
+/// The files that travel beside a request: its body, and what was taken out of that.
+fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
     let body = match &call.body {
         CallBody::Spooled(spool) => Some(spool),
         CallBody::None | CallBody::Inline(_) | CallBody::Stream(_) => None,
     };
-    let spools = body.into_iter().chain(call.files.iter().flatten());
-    spools
-        .map(|spool| Ok(spool.file().try_clone()?.into()))
-        .collect()
+    body.into_iter().chain(call.files.iter().flatten())
 }
 
 /// Appends the headers that the application sees, each name once, and returns their number.
@@ -131,7 +123,7 @@ mod tests {
         let mut outbox = Outbox::default();
         let mut call = Call::new(parts, peer);
         call.body = body;
-        encode(&mut outbox, 1, &call).expect("encoded");
+        encode(&mut outbox, 1, &call);
         let frame = carat_wire::Frame::first(outbox.buffer())
             .expect("well formed")
             .expect("complete");

@@ -16,6 +16,8 @@ pub(super) struct Exchange {
     pub(super) arrived: Instant,
     /// Whether a worker died while it served the request.
     pub(super) retried: Cell<bool>,
+    /// Whether a worker could not receive the request.
+    pub(super) resent: Cell<bool>,
     cancelled: Cell<bool>,
     outcome: RefCell<ExchangeOutcome>,
 }
@@ -33,6 +35,7 @@ impl Exchange {
             call,
             arrived: Instant::now(),
             retried: Cell::new(false),
+            resent: Cell::new(false),
             cancelled: Cell::new(false),
             outcome: RefCell::new(ExchangeOutcome::Open(None)),
         }

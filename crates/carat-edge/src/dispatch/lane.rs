@@ -95,7 +95,7 @@ impl Lane {
         self.in_flight.borrow().is_empty()
     }
 
-    /// How many requests were sent to the worker.
+    /// How many requests were sent to the worker, without those that it never began.
     pub(crate) fn begun_count(&self) -> u64 {
         self.usage.begun()
     }
@@ -177,7 +177,7 @@ impl Lane {
         let ticket = in_flight.ticket();
         let mut outbox = self.outbox.borrow_mut();
         let before = outbox.len();
-        encode(&mut outbox, ticket.id, &exchange.call)?;
+        encode(&mut outbox, ticket.id, &exchange.call);
         let bytes = outbox.len() - before;
         drop(outbox);
         if let Some(body) = exchange.call.body_stream() {
@@ -206,6 +206,11 @@ impl Lane {
             }
         }
         Some(released)
+    }
+
+    /// A request that was removed is sent again: the worker did not begin it.
+    pub(super) fn note_not_begun(&self) {
+        self.usage.take_back(1);
     }
 
     /// The request with this id, if the application has not replied.
@@ -283,6 +288,7 @@ impl Lane {
         let mut in_flight = self.in_flight.borrow_mut();
         let begun = self.page.recall(in_flight.last_id())?;
         let back = in_flight.take_behind(begun);
+        self.usage.take_back(back.len());
         if self.is_concurrent() && !back.is_empty() {
             self.stall.begin();
         }
@@ -431,6 +437,18 @@ mod tests {
             AHEAD_LIMIT / BODY - 1
         );
         assert!(lane.in_flight().bytes() < 2 * BODY);
+    }
+
+    #[test]
+    fn recalled_requests_do_not_count_as_those_of_the_worker() {
+        for capacity in [1, 256] {
+            let (lane, now) = lane_with(3, capacity);
+            assert!(lane.worker_begins(1));
+            lane.recall().expect("recalled");
+            assert_eq!(lane.begun_count(), 1);
+            lane.begin(exchange(), now).expect("encoded");
+            assert_eq!(lane.begun_count(), 2);
+        }
     }
 
     #[test]

@@ -9,11 +9,13 @@ pub(crate) enum LaneEvent {
     Drained(LaneTag),
     /// The lane is closed.
     Lost(LaneTag),
+    /// The worker could not open the descriptors of a request.
+    DescriptorsLost(LaneTag),
     /// This request of the lane exceeded `request_timeout`.
     Stuck { tag: LaneTag, request: u32 },
 }
 
-/// Sends lane events. There are never more than a few for each lane.
+/// Sends lane events. There are never more than a few for each lane and each of its requests.
 #[derive(Debug, Clone)]
 pub(crate) struct LaneEvents(UnboundedSender<LaneEvent>);
 

@@ -7,16 +7,17 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use carat_link::Inbox;
+use carat_link::{Inbox, MissingDescriptors};
 use carat_wire::stream::{self, Chunk, STREAM_WINDOW, Window};
 use carat_wire::{Frame, Hello, Kind, Malformed, Response, ResponseBody};
 
 use super::decode::reply_response;
 use super::dispatcher::Dispatcher;
-use super::exchange::LoggedRequest;
+use super::exchange::{Exchange, LoggedRequest};
 use super::frame_socket::FrameSocket;
-use super::in_flight::RequestStage;
+use super::in_flight::{InFlightRequest, RequestStage};
 use super::lane::Lane;
+use super::lane_event::LaneEvent;
 use crate::exchange::{
     Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource, SpoolReservation,
     reply_stream,
@@ -78,7 +79,12 @@ fn take_frames(
         descriptors,
     } = inbox;
     while let Some(frame) = frames.next()? {
-        batch.take(frame, || descriptors.pop_front().map(File::from))?;
+        batch.take(frame, || {
+            let mut own = descriptors.take(1, frame.has_first_descriptor)?;
+            own.next()
+                .map(File::from)
+                .ok_or(MissingDescriptors::NotSent)
+        })?;
     }
     lane.note_received();
     dispatcher.refill(lane, now);
@@ -97,7 +103,7 @@ impl FrameBatch<'_> {
     fn take(
         &self,
         frame: Frame<'_>,
-        descriptor: impl FnOnce() -> Option<File>,
+        descriptor: impl FnOnce() -> Result<File, MissingDescriptors>,
     ) -> Result<(), Malformed> {
         match frame.kind {
             Kind::Response => self.replied(&Bytes::copy_from_slice(frame.payload), descriptor)?,
@@ -113,6 +119,7 @@ impl FrameBatch<'_> {
             }
             Kind::End => self.streamed(stream::decode_id(frame.payload)?, ReplySender::finish),
             Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, ReplySender::abort),
+            Kind::DescriptorsLost => self.not_received(stream::decode_id(frame.payload)?),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             // The worker closes the lane next.
             Kind::Bye => {}
@@ -134,11 +141,11 @@ impl FrameBatch<'_> {
     fn replied(
         &self,
         payload: &Bytes,
-        descriptor: impl FnOnce() -> Option<File>,
+        descriptor: impl FnOnce() -> Result<File, MissingDescriptors>,
     ) -> Result<(), Malformed> {
         let reply = Response::decode(payload)?;
         let is_file = matches!(reply.body, ResponseBody::File { .. });
-        let file = if is_file { descriptor() } else { None };
+        let file = is_file.then(descriptor).transpose();
         let Some(exchange) = self.lane.waiting(reply.id) else {
             // The request is unknown, or already has a reply.
             self.decline(&reply);
@@ -146,6 +153,11 @@ impl FrameBatch<'_> {
         };
         let app_time = Duration::from_micros(u64::from(reply.app_micros));
         self.lane.note_pace(app_time);
+        if matches!(file, Err(MissingDescriptors::Lost)) {
+            self.lose_reply(reply.id, &exchange);
+            return Ok(());
+        }
+        let file = file.ok().flatten();
         let made = reply_response(&reply, payload, &exchange.call.parts, file, || {
             self.stream(reply.id)
         });
@@ -175,6 +187,37 @@ impl FrameBatch<'_> {
             }
         });
         Ok(())
+    }
+
+    /// The application replied with a file, and this process could not open its descriptor.
+    fn lose_reply(&self, id: u32, exchange: &Exchange) {
+        self.lane.release(id, self.now);
+        exchange.call.discard_body();
+        self.dispatcher.log.error(
+            "response lost: too many files are open",
+            &[("request", &LoggedRequest(exchange))],
+        );
+        exchange.settle(Err(Refusal::ReplyLost));
+    }
+
+    /// The worker could not open the descriptors of a request. It has collected its garbage since, so the request is
+    /// sent again, once: to whichever lane is free.
+    fn not_received(&self, id: u32) {
+        let Some(InFlightRequest { stage, .. }) = self.lane.release(id, self.now) else {
+            return;
+        };
+        self.lane.note_not_begun();
+        if let RequestStage::Waiting(exchange) = stage {
+            if exchange.resent.replace(true) {
+                let message = "request not received: its worker has too many files open";
+                self.dispatcher.report(message, self.lane, &exchange);
+                exchange.settle(Err(Refusal::NoDescriptors));
+            } else {
+                self.dispatcher.requeue(vec![exchange]);
+            }
+        }
+        let exhausted = LaneEvent::DescriptorsLost(self.lane.tag);
+        self.dispatcher.events.send(exhausted);
     }
 
     /// Counts a file that a worker has spooled against `spool_limit`; `None` when that would be exceeded. Files that the
@@ -229,7 +272,10 @@ impl FrameBatch<'_> {
                 end(&sender);
             }
             // The request was recalled while the worker took it, and the worker skipped it.
-            RequestStage::Waiting(exchange) => self.dispatcher.requeue(vec![exchange]),
+            RequestStage::Waiting(exchange) => {
+                self.lane.note_not_begun();
+                self.dispatcher.requeue(vec![exchange]);
+            }
         }
     }
 }

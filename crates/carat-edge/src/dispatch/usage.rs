@@ -24,12 +24,17 @@ impl Usage {
         self.last.set(now);
     }
 
+    /// Requests that were sent, and that the worker did not begin, were taken back.
+    pub(super) fn take_back(&self, count: usize) {
+        self.begun.set(self.begun.get() - count as u64);
+    }
+
     /// A request is over.
     pub(super) fn end(&self, now: Instant) {
         self.last.set(now);
     }
 
-    /// How many requests were sent.
+    /// How many requests were sent and not taken back.
     pub(super) fn begun(&self) -> u64 {
         self.begun.get()
     }

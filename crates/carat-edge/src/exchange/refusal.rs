@@ -49,6 +49,10 @@ pub(crate) enum Refusal {
     AppTimeout,
     /// The application's response is not valid HTTP.
     InvalidResponse,
+    /// The application's response is a file, whose descriptor was lost: too many are open.
+    ReplyLost,
+    /// Too many files are open to store the body, or to hand it to a worker.
+    NoDescriptors,
     /// Writing the body to `spool_dir` failed.
     SpoolFailed,
     /// The file system of `spool_dir` is full, or does not allow a file of this size.
@@ -81,12 +85,14 @@ impl Refusal {
             Refusal::QueueFull
             | Refusal::QueueTimeout
             | Refusal::Stopping
+            | Refusal::NoDescriptors
             | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::WorkerLost => StatusCode::BAD_GATEWAY,
             Refusal::AppTimeout | Refusal::CutOff => StatusCode::GATEWAY_TIMEOUT,
-            Refusal::InvalidResponse | Refusal::SpoolFailed | Refusal::ResponseNotStored => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            Refusal::InvalidResponse
+            | Refusal::ReplyLost
+            | Refusal::SpoolFailed
+            | Refusal::ResponseNotStored => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::SpoolFull => StatusCode::INSUFFICIENT_STORAGE,
         }
     }
@@ -107,6 +113,7 @@ impl Refusal {
             Refusal::WorkerLost => "the application process died while it served this request",
             Refusal::AppTimeout => "the application did not respond in time",
             Refusal::InvalidResponse => "the application's response is not valid HTTP",
+            Refusal::ReplyLost | Refusal::NoDescriptors => "too many files are open",
             Refusal::SpoolFailed | Refusal::SpoolFull => "the request body could not be stored",
             Refusal::SpoolLimit => "too many request bodies are stored at once",
             Refusal::ResponseNotStored => "the response could not be stored",
@@ -127,6 +134,8 @@ impl Refusal {
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::CutOff
+            | Refusal::ReplyLost
+            | Refusal::NoDescriptors
             | Refusal::SpoolFailed
             | Refusal::SpoolFull
             | Refusal::SpoolLimit
@@ -140,7 +149,10 @@ impl Refusal {
         matches!(self.fault(), Fault::Client)
             || matches!(
                 self,
-                Refusal::SpoolFailed | Refusal::SpoolFull | Refusal::SpoolLimit
+                Refusal::NoDescriptors
+                    | Refusal::SpoolFailed
+                    | Refusal::SpoolFull
+                    | Refusal::SpoolLimit
             )
     }
 

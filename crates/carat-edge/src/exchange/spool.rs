@@ -17,9 +17,9 @@ impl Spool {
         Spool { file, reservation }
     }
 
-    /// The file.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
+    /// The file, for a message that carries its descriptor.
+    pub(crate) fn share_file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
     }
 
     /// Bytes in the file.

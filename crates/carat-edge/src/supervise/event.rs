@@ -51,6 +51,8 @@ pub(crate) enum Event {
     Closed(RubyProcess),
     /// A worker closed a lane.
     LaneLost(WorkerId),
+    /// A worker could not open the descriptors of a request.
+    DescriptorsLost(WorkerId),
     /// All lanes of a draining worker are empty.
     Drained(WorkerId),
     /// A request exceeded `request_timeout`.

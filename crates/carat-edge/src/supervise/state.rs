@@ -127,6 +127,7 @@ impl State {
             Event::Leaving(worker) => self.leave(worker, reaction),
             Event::Closed(process) => self.control_closed(process, reaction),
             Event::LaneLost(worker) => self.lane_lost(worker, reaction),
+            Event::DescriptorsLost(worker) => self.descriptors_lost(worker, reaction),
             Event::Drained(worker) => self.drained(worker, reaction),
             Event::LaneStuck { tag, request } => self.lane_stuck(tag, request, reaction),
             Event::Traffic(traffic) => self.workers.update_traffic(&traffic),

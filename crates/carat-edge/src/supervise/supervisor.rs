@@ -130,6 +130,9 @@ impl Supervisor {
             LaneEvent::Stuck { tag, request } => {
                 return self.handle([Event::LaneStuck { tag, request }]);
             }
+            LaneEvent::DescriptorsLost(tag) => {
+                return self.handle([Event::DescriptorsLost(tag.worker)]);
+            }
             LaneEvent::Drained(tag) | LaneEvent::Lost(tag) => tag,
         };
         let is_lost = matches!(event, LaneEvent::Lost(_));

@@ -119,6 +119,21 @@ impl State {
         }
     }
 
+    /// A worker could not open the descriptors of a request. It has collected its garbage since. When that does not
+    /// help, its application leaks files, and it is replaced.
+    pub(super) fn descriptors_lost(&mut self, id: WorkerId, reaction: &mut Reaction) {
+        let Some(worker) = self.workers.get_mut(id) else {
+            return;
+        };
+        if worker.lost_descriptors {
+            self.replace(id, ReplacementReason::OpenFiles, reaction);
+        } else {
+            worker.lost_descriptors = true;
+            let line = LogLine::warn("worker has too many files open to receive a request");
+            reaction.log(worker.identify(line));
+        }
+    }
+
     fn replace_worn(&mut self, reaction: &mut Reaction) {
         let wear = reaction.limits.wear;
         let worn = self.workers.ready().find_map(|worker| {

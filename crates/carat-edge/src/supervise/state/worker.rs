@@ -24,6 +24,8 @@ pub(crate) struct Worker {
     pub(super) requests: u64,
     /// How many of them before the current mold took over.
     pub(super) requests_before: u64,
+    /// Whether it was at its limit of open files.
+    pub(super) lost_descriptors: bool,
     /// How long it has had no request.
     pub(super) idle: Duration,
     /// Why it ends once its successor serves.
@@ -63,6 +65,7 @@ impl Worker {
             ready_since: None,
             requests: 0,
             requests_before: 0,
+            lost_descriptors: false,
             idle: Duration::ZERO,
             replacement: None,
             memory: None,

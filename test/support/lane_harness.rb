@@ -61,6 +61,7 @@ module Carat
         rights = travelling.empty? ? [] : [Socket::AncillaryData.unix_rights(*travelling)]
         body = file ? { body: { file: file.size } } : {}
         bytes = Wire.request(@last_id += 1, **request, **body, files: files)
+        Wire.mark_first_descriptor(bytes) unless travelling.empty?
         sent = @socket.sendmsg(bytes, 0, nil, *rights)
         @socket.write(bytes.byteslice(sent..)) # sendmsg sends what fits
         @last_id

@@ -5,9 +5,11 @@ module Support
   module Wire
     KINDS = {
       hello: 1, ready: 2, drain: 3, bye: 4, request: 16, response: 17, chunk: 18, end: 19, window: 20, abort: 21,
-      fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37, ask_stats: 38,
-      stats: 39, not_fork_safe: 40
+      descriptors_lost: 22, fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37,
+      ask_stats: 38, stats: 39, not_fork_safe: 40
     }.freeze
+    # In the byte of the kind: the frame has the first descriptor of a message.
+    FIRST_DESCRIPTOR = 0x80
     NAMES = File.read(File.expand_path("../../crates/carat-wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
                 .scan(/"([^"]+)"/).flatten.freeze
     Response = Struct.new(:id, :status, :app_micros, :headers, :body)
@@ -53,10 +55,16 @@ module Support
       frame(:ask_stack, [lane, request].pack("S<L<"))
     end
 
+    # The frame, with the mark of one that has the first descriptor of a message.
+    def mark_first_descriptor(frame)
+      frame.setbyte(4, frame.getbyte(4) | FIRST_DESCRIPTOR)
+      frame
+    end
+
     # The kind and the payload of the frame that `bytes` begin with.
     def parse(bytes)
       length, kind = bytes.unpack("L<C")
-      [KINDS.key(kind), bytes.byteslice(5, length - 1)]
+      [KINDS.key(kind & ~FIRST_DESCRIPTOR), bytes.byteslice(5, length - 1)]
     end
 
     def response(payload)

@@ -68,19 +68,6 @@ module Native
       assert_equal ["taken", true], [taken.read, left.closed?]
     end
 
-    def test_a_lane_without_descriptors_left_ends_and_mixes_up_no_files
-      message = forked do
-        lane = harness
-        lane.request(body: SKELETON, files: Array.new(20) { file("x") })
-        leave_descriptors(5)
-        lane.slot.take
-        "nothing"
-      rescue Carat::Native::LinkError => e
-        e.message
-      end
-      assert_includes message, "too many files are open"
-    end
-
     private
 
     def take_form(lane, *texts)
@@ -99,29 +86,6 @@ module Native
       file.flush
       @files << file
       file
-    end
-
-    # Opens files until this process can open only this many more.
-    def leave_descriptors(count)
-      Process.setrlimit(:NOFILE, 200)
-      opened = []
-      loop { opened << File.open(File::NULL) }
-    rescue Errno::EMFILE
-      opened.pop(count).each(&:close)
-    end
-
-    # Runs the block in a new process and returns its value, a String.
-    def forked
-      reader, writer = IO.pipe
-      pid = fork do
-        writer.write(yield)
-        exit!
-      end
-      writer.close
-      reader.read
-    ensure
-      Process.wait(pid)
-      reader.close
     end
   end
 end

@@ -1,0 +1,88 @@
+//! What a limit of open files allows.
+
+/// Descriptors for what comes and goes: listeners, logs, the runtime, molds, `carat memory`, and files in `/proc`.
+const RESERVE: usize = 64;
+
+/// Descriptors without which there is no point in starting.
+const LEAST: usize = 10;
+
+/// How many descriptors the edge spends on what clients cause. All of them together stay below its limit of open files,
+/// so that none is missing for the file of a response, and the Ruby processes can be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DescriptorBudget {
+    /// Client connections.
+    pub connections: usize,
+    /// Files of responses: at least one for each connection. Requests whose clients are gone may have more.
+    pub replies: usize,
+    /// Files of request bodies.
+    pub spools: usize,
+}
+
+impl DescriptorBudget {
+    /// Divides `limit` descriptors among at most `max_connections` clients, after what the edge needs for up to `workers`
+    /// workers of this many lanes. `None` if hardly anything is left for clients.
+    #[must_use]
+    pub fn new(
+        limit: usize,
+        max_connections: usize,
+        workers: u32,
+        lanes: u16,
+    ) -> Option<DescriptorBudget> {
+        let processes = of_processes(workers, lanes);
+        let left = limit.saturating_sub(RESERVE + processes);
+        if left < LEAST {
+            return None;
+        }
+        let connections = max_connections.min(left / 5 * 2);
+        let spools = left / 5;
+        Some(DescriptorBudget {
+            connections,
+            replies: left - connections - spools,
+            spools,
+        })
+    }
+}
+
+/// The control socket of each worker, and a socket and a page of each lane: twice, because the other ends are open until
+/// the mold has them, and a worker that drains has its own beside those of its successor.
+fn of_processes(workers: u32, lanes: u16) -> usize {
+    let most = workers as usize * 2 + 2;
+    most.saturating_mul(1 + 2 * usize::from(lanes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_parts_together_stay_below_the_limit() {
+        for limit in [100, 256, 1024, 4096, 65_536, 1_048_576] {
+            for max_connections in [1, 100, 16_384] {
+                let Some(budget) = DescriptorBudget::new(limit, max_connections, 2, 3) else {
+                    assert!(limit < 256);
+                    continue;
+                };
+                let parts = budget.connections + budget.replies + budget.spools;
+                assert_eq!(parts + RESERVE + of_processes(2, 3), limit);
+                assert!(budget.replies >= budget.connections && budget.connections > 0);
+                assert!(budget.spools > 0 && budget.connections <= max_connections);
+            }
+        }
+    }
+
+    #[test]
+    fn an_ordinary_limit_allows_every_client() {
+        let budget = DescriptorBudget::new(65_536, 16_384, 16, 5).expect("enough");
+        assert_eq!(budget.connections, 16_384);
+    }
+
+    #[test]
+    fn a_limit_without_room_for_clients_allows_nothing() {
+        let processes = of_processes(2, 3);
+        assert_eq!(processes, 42);
+        let least = RESERVE + processes + LEAST;
+        assert!(DescriptorBudget::new(least, 1, 2, 3).is_some());
+        assert!(DescriptorBudget::new(least - 1, 1, 2, 3).is_none());
+        assert!(DescriptorBudget::new(1024, 1, u32::MAX, u16::MAX).is_none());
+    }
+}

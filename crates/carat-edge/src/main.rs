@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accept_failures;
 mod admin;
 mod body;
 mod dispatch;
@@ -40,7 +41,8 @@ use crate::log_writer::LogWriter;
 use crate::pid_file::PidFile;
 use crate::settings::{LogFormat, Settings};
 use crate::supervise::{
-    MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, reap, take_descriptor,
+    MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, descriptor_budget, reap,
+    take_descriptor,
 };
 use crate::tasks::ServerTasks;
 
@@ -99,12 +101,13 @@ async fn run(settings: Rc<Settings>) -> Result<Outcome, String> {
     let log = Log::open(&settings).map_err(|error| format!("cannot open the log: {error}"))?;
     let log = Rc::new(log);
     log.report_panics();
+    let budget = descriptor_budget(&settings, &log)?;
     let ready = Ready::new(listeners.iter().map(Listener::url).collect(), ready_file);
     let signals = Signals::new().map_err(|error| format!("cannot handle signals: {error}"))?;
     let (mailbox, messages) = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();
-    let dispatcher = Dispatcher::new(&settings, &log, lanes);
-    let server = Server::new(&settings, &log, dispatcher);
+    let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget);
+    let server = Server::new(&settings, &log, dispatcher, &budget);
     let mut tasks = ServerTasks::default();
     tasks.spawn("reap", reap(mailbox.clone()));
     let control = administer(settings, Rc::clone(&log), mailbox.clone());

@@ -133,7 +133,7 @@ mod tests {
         iter::repeat_with(move || open().into()).take(count)
     }
 
-    /// The descriptors of these messages, as (count, is_cut).
+    /// The descriptors of these messages, each with its count and whether it was cut.
     fn received(messages: &[(usize, bool)]) -> Descriptors {
         let mut descriptors = Descriptors::default();
         for (count, is_cut) in messages {
@@ -148,7 +148,7 @@ mod tests {
         is_first: bool,
     ) -> Result<usize, MissingDescriptors> {
         let taken = descriptors.take(count, is_first);
-        taken.map(|taken| taken.count())
+        taken.map(Iterator::count)
     }
 
     #[test]

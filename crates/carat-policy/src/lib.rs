@@ -14,6 +14,7 @@
 
 mod backoff;
 mod byte_size;
+mod descriptor_budget;
 mod elastic;
 mod memory_budget;
 mod memory_pace;
@@ -25,6 +26,7 @@ mod replacement_backoff;
 
 pub use backoff::Backoff;
 pub use byte_size::ByteSize;
+pub use descriptor_budget::DescriptorBudget;
 pub use elastic::{Demand, Elastic, WorkerCount};
 pub use memory_budget::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_cost};
 pub use memory_pace::{MemoryApproach, reading_pause};

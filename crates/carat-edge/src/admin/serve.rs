@@ -2,7 +2,7 @@ use std::convert::Infallible;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
@@ -24,6 +24,7 @@ use super::memory::MemoryReader;
 use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
+use crate::accept_failures::AcceptFailures;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::supervise::Mailbox;
@@ -34,8 +35,6 @@ const CLIENT_LIMIT: usize = 8;
 const HEADER_LIMIT: usize = 8 * 1024;
 /// How long a client may take for its request and for reading the response.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the listener pauses when no file descriptor is left.
-const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the control socket until the server ends. The server also runs without one.
 pub(crate) async fn administer(
@@ -46,7 +45,9 @@ pub(crate) async fn administer(
     match bind(&settings) {
         Ok(listener) => {
             let reader = MemoryReader::new(settings, mailbox.clone());
-            accept_clients(listener, Rc::new(Resources { reader, mailbox })).await;
+            let resources = Rc::new(Resources { reader, mailbox });
+            let failure = accept_clients(listener, resources, &log).await;
+            log.warn("the control socket is broken", &[("cause", &failure)]);
         }
         Err(error) => log.warn(
             "no control socket: commands such as `carat memory` will not find this server",
@@ -75,19 +76,32 @@ struct Resources {
     mailbox: Mailbox,
 }
 
-async fn accept_clients(listener: ControlListener, resources: Rc<Resources>) {
+/// Accepts clients until the listener accepts nobody any more, and returns why.
+async fn accept_clients(
+    listener: ControlListener,
+    resources: Rc<Resources>,
+    log: &Log,
+) -> io::Error {
     let permits = Arc::new(Semaphore::new(CLIENT_LIMIT));
-    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
-        match listener.accept().await {
+    let mut failures = AcceptFailures::new("control socket");
+    loop {
+        let permit = Arc::clone(&permits).acquire_owned().await;
+        let error = match listener.accept().await {
             Ok(stream) => {
+                failures.end();
                 let resources = Rc::clone(&resources);
                 spawn_local(async move {
                     // A slower client starts again.
                     let _ = timeout(CLIENT_TIMEOUT, serve_connection(stream, resources)).await;
                     drop(permit);
                 });
+                continue;
             }
-            Err(_) => sleep(EXHAUSTED_PAUSE).await,
+            Err(error) => error,
+        };
+        match failures.pause_after(error, Instant::now(), log) {
+            Ok(pause) => sleep(pause).await,
+            Err(error) => return error,
         }
     }
 }

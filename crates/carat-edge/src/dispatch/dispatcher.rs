@@ -3,6 +3,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use carat_policy::DescriptorBudget;
+
 use super::exchange::{Exchange, LoggedRequest, PendingReply};
 use super::hold::Hold;
 use super::lane::Lane;
@@ -40,6 +42,7 @@ impl Dispatcher {
         settings: &Rc<Settings>,
         log: &Rc<Log>,
         events: LaneEvents,
+        budget: &DescriptorBudget,
     ) -> Rc<Dispatcher> {
         Rc::new(Dispatcher {
             settings: Rc::clone(settings),
@@ -52,7 +55,7 @@ impl Dispatcher {
             refused: Cell::new(0),
             pauses: Pauses::default(),
             hold: Hold::default(),
-            spool_quota: SpoolQuota::new(settings.spool_limit),
+            spool_quota: SpoolQuota::new(settings.spool_limit, budget.spools),
             rebalancing: Cell::new(false),
         })
     }

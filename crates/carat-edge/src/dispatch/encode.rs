@@ -115,11 +115,7 @@ mod tests {
 
     fn headers_seen(request: http::request::Builder, body: CallBody) -> Vec<(String, String)> {
         let (parts, ()) = request.body(()).expect("a valid request").into_parts();
-        let peer = Rc::new(Peer {
-            remote: "127.0.0.1".to_owned(),
-            is_unix: false,
-            local_port: 80,
-        });
+        let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None));
         let mut outbox = Outbox::default();
         let mut call = Call::new(parts, peer);
         call.body = body;

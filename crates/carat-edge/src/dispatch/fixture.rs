@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use carat_policy::DescriptorBudget;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::dispatcher::Dispatcher;
@@ -11,6 +12,12 @@ use super::lane_event::{LaneEvent, LaneEvents};
 use crate::exchange::{Call, ReplySource};
 use crate::log::Log;
 use crate::settings::Settings;
+
+const BUDGET: DescriptorBudget = DescriptorBudget {
+    connections: 10,
+    replies: 10,
+    spools: 10,
+};
 
 /// A worker that ignores how its streamed response is read.
 pub(super) struct IgnoringSource;
@@ -33,7 +40,7 @@ impl Fixture {
         let settings = Rc::new(Settings::plain());
         let log = Rc::new(Log::open(&settings).expect("a log"));
         let (sender, events) = LaneEvents::channel();
-        let dispatcher = Dispatcher::new(&settings, &log, sender);
+        let dispatcher = Dispatcher::new(&settings, &log, sender, &BUDGET);
         let lanes: Vec<_> = (1..)
             .zip(capacities)
             .map(|(worker, capacity)| Lane::unshared(worker, *capacity))

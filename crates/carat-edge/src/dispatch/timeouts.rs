@@ -47,17 +47,19 @@ impl Dispatcher {
         let limit = self.hold.extend(limit, now);
         let mut expired = Vec::new();
         let mut queue = self.queue.borrow_mut();
+        // Their bodies may be files, and too many may be open.
+        queue.retain(|exchange| !exchange.is_cancelled());
         while queue
             .front()
-            .is_some_and(|front| front.is_cancelled() || front.arrived.elapsed() > limit)
+            .is_some_and(|front| front.arrived.elapsed() > limit)
         {
             expired.extend(queue.pop_front());
         }
         drop(queue);
-        for exchange in expired.iter().filter(|exchange| !exchange.is_cancelled()) {
+        for exchange in expired {
             self.log.warn(
                 "request waited too long",
-                &[("request", &LoggedRequest(exchange))],
+                &[("request", &LoggedRequest(&exchange))],
             );
             exchange.settle(Err(Refusal::QueueTimeout));
         }

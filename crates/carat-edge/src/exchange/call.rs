@@ -82,11 +82,7 @@ impl Call {
     pub(crate) fn plain(method: &str, path: &str) -> Call {
         let request = http::Request::builder().method(method).uri(path).body(());
         let (parts, ()) = request.expect("a valid request").into_parts();
-        let peer = Peer {
-            remote: "127.0.0.1".to_owned(),
-            is_unix: false,
-            local_port: 80,
-        };
+        let peer = Peer::new("127.0.0.1".to_owned(), false, 80, None);
         Call::new(parts, Rc::new(peer))
     }
 }

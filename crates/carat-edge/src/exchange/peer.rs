@@ -1,3 +1,5 @@
+use tokio::sync::OwnedSemaphorePermit;
+
 /// The two ends of a client connection, as the application sees them.
 #[derive(Debug)]
 pub(crate) struct Peer {
@@ -7,9 +9,25 @@ pub(crate) struct Peer {
     pub(crate) is_unix: bool,
     /// The server's port, for requests that name none.
     pub(crate) local_port: u16,
+    _reply: Option<OwnedSemaphorePermit>,
 }
 
 impl Peer {
+    /// Keeps `reply`, the permit to open the file of a response, as long as a request of this client is in progress.
+    pub(crate) fn new(
+        remote: String,
+        is_unix: bool,
+        local_port: u16,
+        reply: Option<OwnedSemaphorePermit>,
+    ) -> Peer {
+        Peer {
+            remote,
+            is_unix,
+            local_port,
+            _reply: reply,
+        }
+    }
+
     /// The client for the access log. Nobody knows the address of a client on a Unix socket, usually a proxy.
     pub(crate) fn logged(&self) -> &str {
         if self.is_unix { "unix:" } else { &self.remote }

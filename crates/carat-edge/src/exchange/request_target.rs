@@ -64,11 +64,7 @@ mod tests {
             request = request.header(HOST, host);
         }
         let (parts, ()) = request.body(()).expect("a valid request").into_parts();
-        let peer = Peer {
-            remote: String::new(),
-            is_unix: false,
-            local_port: 9292,
-        };
+        let peer = Peer::new(String::new(), false, 9292, None);
         check(RequestTarget::of(&parts, &peer));
     }
 

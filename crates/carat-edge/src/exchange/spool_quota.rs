@@ -1,20 +1,27 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The total of bytes in all spools, limited by `spool_limit`.
+/// The total of bytes in all spools, limited by `spool_limit`, and the number of files of request bodies, limited by how
+/// many this process may open.
 #[derive(Debug)]
 pub(crate) struct SpoolQuota {
     limit: u64,
     used: Cell<u64>,
     refused: Cell<u64>,
+    file_limit: usize,
+    files: Cell<usize>,
+    refused_files: Cell<u64>,
 }
 
 impl SpoolQuota {
-    pub(crate) fn new(limit: u64) -> Rc<SpoolQuota> {
+    pub(crate) fn new(limit: u64, file_limit: usize) -> Rc<SpoolQuota> {
         Rc::new(SpoolQuota {
             limit,
             used: Cell::new(0),
             refused: Cell::new(0),
+            file_limit,
+            files: Cell::new(0),
+            refused_files: Cell::new(0),
         })
     }
 
@@ -22,13 +29,30 @@ impl SpoolQuota {
     pub(crate) fn take_refused(&self) -> u64 {
         self.refused.take()
     }
+
+    /// How often there was no file for a body since the last call.
+    pub(crate) fn take_refused_files(&self) -> u64 {
+        self.refused_files.take()
+    }
+
+    /// Most files of request bodies.
+    pub(crate) fn file_limit(&self) -> usize {
+        self.file_limit
+    }
+
+    /// Whether at least half of the files are free, so that the files of a form may have their own: others need only one
+    /// for a body.
+    pub(crate) fn has_files_to_spare(&self) -> bool {
+        self.files.get() < self.file_limit / 2
+    }
 }
 
-/// A part of the quota. Dropping it returns its bytes.
+/// A part of the quota. Dropping it returns its bytes and its file.
 #[derive(Debug)]
 pub(crate) struct SpoolReservation {
     quota: Rc<SpoolQuota>,
     bytes: u64,
+    files: usize,
 }
 
 impl SpoolReservation {
@@ -37,7 +61,20 @@ impl SpoolReservation {
         SpoolReservation {
             quota: Rc::clone(quota),
             bytes: 0,
+            files: 0,
         }
+    }
+
+    /// One file without bytes; `None` when there are too many.
+    pub(crate) fn of_file(quota: &Rc<SpoolQuota>) -> Option<SpoolReservation> {
+        if quota.files.get() >= quota.file_limit {
+            quota.refused_files.set(quota.refused_files.get() + 1);
+            return None;
+        }
+        quota.files.set(quota.files.get() + 1);
+        let mut reservation = SpoolReservation::of(quota);
+        reservation.files = 1;
+        Some(reservation)
     }
 
     /// Reserves more bytes, or none and returns `false` when that would exceed the limit.
@@ -61,6 +98,7 @@ impl SpoolReservation {
 impl Drop for SpoolReservation {
     fn drop(&mut self) {
         self.quota.used.set(self.quota.used.get() - self.bytes);
+        self.quota.files.set(self.quota.files.get() - self.files);
     }
 }
 
@@ -68,9 +106,11 @@ impl Drop for SpoolReservation {
 mod tests {
     use super::*;
 
+    const FILES: usize = 4;
+
     #[test]
     fn a_dropped_part_returns_its_bytes() {
-        let quota = SpoolQuota::new(10);
+        let quota = SpoolQuota::new(10, FILES);
         let mut first = SpoolReservation::of(&quota);
         let mut second = SpoolReservation::of(&quota);
         assert!(first.grow(6) && second.grow(4));
@@ -82,7 +122,7 @@ mod tests {
 
     #[test]
     fn bytes_over_the_limit_are_refused_and_counted_once() {
-        let quota = SpoolQuota::new(10);
+        let quota = SpoolQuota::new(10, FILES);
         let mut part = SpoolReservation::of(&quota);
         assert!(!part.grow(11));
         assert_eq!((part.bytes(), quota.take_refused()), (0, 1));
@@ -92,9 +132,29 @@ mod tests {
 
     #[test]
     fn a_huge_number_does_not_wrap_around() {
-        let quota = SpoolQuota::new(u64::MAX - 1);
+        let quota = SpoolQuota::new(u64::MAX - 1, FILES);
         let mut part = SpoolReservation::of(&quota);
         assert!(part.grow(2));
         assert!(!part.grow(u64::MAX));
+    }
+
+    #[test]
+    fn files_over_the_limit_are_refused_until_another_is_dropped() {
+        let quota = SpoolQuota::new(0, FILES);
+        let file = || SpoolReservation::of_file(&quota);
+        let mut files: Vec<_> = (0..FILES).map_while(|_| file()).collect();
+        assert!(files.len() == FILES && file().is_none() && file().is_none());
+        assert_eq!((quota.take_refused_files(), quota.take_refused()), (2, 0));
+        files.pop();
+        assert!(file().is_some());
+    }
+
+    #[test]
+    fn files_of_forms_leave_half_for_other_bodies() {
+        let quota = SpoolQuota::new(0, FILES);
+        let _first = SpoolReservation::of_file(&quota);
+        assert!(quota.has_files_to_spare());
+        let _second = SpoolReservation::of_file(&quota);
+        assert!(!quota.has_files_to_spare());
     }
 }

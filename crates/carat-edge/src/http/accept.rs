@@ -1,26 +1,24 @@
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
-use rustix::io::Errno;
 use tokio::task::spawn_local;
+use tokio::time::sleep;
 
 use super::connection::serve_connection;
 use super::listener::Listener;
 use super::server::Server;
+use crate::accept_failures::AcceptFailures;
 
-/// How long a listener pauses when no file descriptor is left for another client.
-const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
-
-/// Accepts clients until the server drains, including those that connected before. At
-/// `max_connections` further clients wait in the backlog. An error means that the listener accepts nobody any more.
+/// Accepts clients until the server drains, including those that connected before. While all seats are
+/// taken, further clients wait in the backlog. An error means that the listener accepts nobody any more.
 pub(crate) async fn accept(listener: Listener, server: Rc<Server>) -> io::Result<()> {
+    let mut failures = AcceptFailures::new("clients");
     loop {
-        let permit = tokio::select! {
+        let seat = tokio::select! {
             biased;
-            permit = Arc::clone(&server.connection_permits).acquire_owned() => permit,
+            seat = server.seats.take() => seat,
             () = server.draining.wait() => return Ok(()),
         };
         let accepted = tokio::select! {
@@ -30,47 +28,19 @@ pub(crate) async fn accept(listener: Listener, server: Rc<Server>) -> io::Result
         };
         match accepted {
             Ok(stream) => {
-                let server = Rc::clone(&server);
-                spawn_local(async move {
-                    serve_connection(stream, server).await;
-                    drop(permit);
-                });
+                failures.end();
+                spawn_local(serve_connection(stream, seat, Rc::clone(&server)));
             }
-            Err(error) if is_exhausted(&error) => {
-                server
-                    .log
-                    .warn("cannot accept: no descriptor left", &[("cause", &error)]);
-                tokio::time::sleep(EXHAUSTED_PAUSE).await;
-            }
-            Err(error) if is_broken(&error) => return Err(error),
-            // The client closed the connection before it was accepted.
-            Err(_) => {}
+            Err(error) => sleep(failures.pause_after(error, Instant::now(), &server.log)?).await,
         }
     }
-}
-
-fn is_exhausted(error: &io::Error) -> bool {
-    is_one_of(
-        error,
-        &[Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM],
-    )
-}
-
-/// Whether the fault is the listener's rather than that of one client (accept(2)).
-fn is_broken(error: &io::Error) -> bool {
-    is_one_of(error, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK])
-}
-
-fn is_one_of(error: &io::Error, errnos: &[Errno]) -> bool {
-    errnos
-        .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::Shutdown;
 
+    use carat_policy::DescriptorBudget;
     use socket2::SockRef;
     use tokio::net::TcpListener;
     use tokio::task::{LocalSet, yield_now};
@@ -80,11 +50,17 @@ mod tests {
     use crate::log::Log;
     use crate::settings::Settings;
 
+    const BUDGET: DescriptorBudget = DescriptorBudget {
+        connections: 1,
+        replies: 1,
+        spools: 1,
+    };
+
     fn server() -> Rc<Server> {
         let settings = Rc::new(Settings::plain());
         let log = Rc::new(Log::open(&settings).expect("a log"));
-        let dispatcher = Dispatcher::new(&settings, &log, LaneEvents::channel().0);
-        Server::new(&settings, &log, dispatcher)
+        let dispatcher = Dispatcher::new(&settings, &log, LaneEvents::channel().0, &BUDGET);
+        Server::new(&settings, &log, dispatcher, &BUDGET)
     }
 
     #[test]

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::deadlines::Deadline;
 use super::guarded::GuardedStream;
 use super::phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
+use super::seats::Seat;
 use super::serve::serve;
 use super::server::Server;
 use super::stream::ClientStream;
@@ -29,8 +30,12 @@ const LINGER_READ: usize = 8 * 1024;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves one client until it or the server ends the connection.
-pub(super) async fn serve_connection(mut stream: ClientStream, server: Rc<Server>) {
-    let peer = Rc::new(stream.peer());
+pub(super) async fn serve_connection(mut stream: ClientStream, seat: Seat, server: Rc<Server>) {
+    let Seat {
+        connection: _connected,
+        reply,
+    } = seat;
+    let peer = Rc::new(stream.peer(reply));
     let deadline = server.deadlines.deadline();
     let mut wait = server.settings.header_timeout;
     if server.draining.is_set() {
@@ -53,8 +58,8 @@ pub(super) async fn serve_connection(mut stream: ClientStream, server: Rc<Server
     if let Some(refusal) = refusal {
         server.access_log.refused(&peer, refusal);
         let write_timeout = server.settings.write_timeout.min(REFUSAL_TIMEOUT);
-        let sent = timeout(write_timeout, stream.write_all(&refusal.into_bytes())).await;
-        if !matches!(sent, Ok(Ok(()))) {
+        let written = timeout(write_timeout, stream.write_all(&refusal.into_bytes())).await;
+        if !matches!(written, Ok(Ok(()))) {
             return stream.reset();
         }
     }

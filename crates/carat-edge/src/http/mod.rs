@@ -9,6 +9,7 @@ mod guarded;
 mod http1;
 mod listener;
 mod phase_timeouts;
+mod seats;
 mod serve;
 mod server;
 mod slow_reader;

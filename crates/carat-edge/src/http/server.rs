@@ -1,14 +1,15 @@
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use carat_guard::HeaderLimits;
+use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::access::AccessLog;
 use super::deadlines::Deadlines;
 use super::http1::http1;
+use super::seats::Seats;
 use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
 use crate::dispatch::Dispatcher;
@@ -27,8 +28,7 @@ pub(crate) struct Server {
     /// `None` when responses are not compressed.
     pub(super) encoders: Option<Rc<Encoders>>,
     pub(super) http1: http1::Builder,
-    /// One permit for each connection.
-    pub(super) connection_permits: Arc<Semaphore>,
+    pub(super) seats: Seats,
     pub(super) draining: Flag,
     pub(crate) started: Instant,
 }
@@ -38,6 +38,7 @@ impl Server {
         settings: &Rc<Settings>,
         log: &Rc<Log>,
         dispatcher: Rc<Dispatcher>,
+        budget: &DescriptorBudget,
     ) -> Rc<Server> {
         Rc::new(Server {
             settings: Rc::clone(settings),
@@ -48,7 +49,7 @@ impl Server {
             dispatcher,
             encoders: Encoders::new(settings, log),
             http1: http1(settings),
-            connection_permits: Arc::new(Semaphore::new(settings.max_connections)),
+            seats: Seats::new(budget),
             draining: Flag::default(),
             started: Instant::now(),
         })
@@ -91,7 +92,8 @@ impl Server {
 
     /// Logs once a tick how many requests were refused.
     fn report(&self) {
-        let refused = self.request_bodies.quota.take_refused();
+        let quota = &self.request_bodies.quota;
+        let refused = quota.take_refused();
         if refused > 0 {
             self.log.warn(
                 "spool full",
@@ -101,11 +103,18 @@ impl Server {
                 ],
             );
         }
+        let refused = quota.take_refused_files();
+        if refused > 0 {
+            self.log.warn(
+                "too many request bodies in files: the limit of open files allows no more",
+                &[("refused", &refused), ("files", &quota.file_limit())],
+            );
+        }
     }
 
     /// How many clients are connected.
     pub(crate) fn connections(&self) -> usize {
-        self.settings.max_connections - self.connection_permits.available_permits()
+        self.seats.taken()
     }
 
     /// Whether no client is connected.

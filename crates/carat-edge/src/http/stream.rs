@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::exchange::Peer;
 
@@ -19,13 +20,15 @@ pub(super) enum ClientStream {
 }
 
 impl ClientStream {
-    /// The two ends of the connection.
-    pub(super) fn peer(&self) -> Peer {
-        Peer {
-            remote: self.remote_address(),
-            is_unix: matches!(self, ClientStream::Unix(_)),
-            local_port: self.local_port(),
-        }
+    /// The two ends of the connection, with the permit to open the file of a response.
+    pub(super) fn peer(&self, reply: OwnedSemaphorePermit) -> Peer {
+        let is_unix = matches!(self, ClientStream::Unix(_));
+        Peer::new(
+            self.remote_address(),
+            is_unix,
+            self.local_port(),
+            Some(reply),
+        )
     }
 
     /// The client's address; a client on a Unix socket is on this machine.

@@ -30,6 +30,8 @@ struct FormContents<'a> {
     held: Vec<u8>,
     /// The current file once it is not.
     spooler: Option<Spooler<'a>>,
+    /// Whether the current file stays in the skeleton although it is large.
+    is_in_skeleton: bool,
 }
 
 impl<'a> Form<'a> {
@@ -48,6 +50,7 @@ impl<'a> Form<'a> {
                 files: Vec::new(),
                 held: Vec::new(),
                 spooler: None,
+                is_in_skeleton: false,
             },
         })
     }
@@ -91,9 +94,17 @@ impl FormContents<'_> {
         if let Some(spooler) = &mut self.spooler {
             return spooler.write(bytes).await;
         }
+        if self.is_in_skeleton {
+            return self.skeleton.take(bytes).await;
+        }
         if self.held.len() + bytes.len() <= SMALL_FILE_LIMIT {
             self.held.extend_from_slice(bytes);
             return Ok(());
+        }
+        if !self.bodies.quota.has_files_to_spare() {
+            self.is_in_skeleton = true;
+            self.skeleton.take(&mem::take(&mut self.held)).await?;
+            return self.skeleton.take(bytes).await;
         }
         let spooler = self.spooler.insert(Spooler::create(self.bodies).await?);
         spooler.write(&mem::take(&mut self.held)).await?;
@@ -106,6 +117,7 @@ impl FormContents<'_> {
         } else {
             self.skeleton.take(&self.held).await?;
             self.held.clear();
+            self.is_in_skeleton = false;
             None
         };
         self.files.push(file);

@@ -3,6 +3,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use tokio::task::spawn_blocking;
 
 use super::bodies::RequestBodies;
@@ -19,14 +20,16 @@ pub(super) struct Spooler<'a> {
 }
 
 impl<'a> Spooler<'a> {
-    /// Creates the file in `spool_dir`.
+    /// Creates the file in `spool_dir`, unless too many are open.
     pub(super) async fn create(bodies: &'a RequestBodies) -> Result<Spooler<'a>, Refusal> {
+        let reservation = SpoolReservation::of_file(&bodies.quota);
+        let reservation = reservation.ok_or(Refusal::NoDescriptors)?;
         let directory = bodies.settings.spool_dir.clone();
         let file = blocking(move || tempfile::tempfile_in(directory)).await;
         Ok(Spooler {
             bodies,
             file: Arc::new(file.map_err(|error| refuse(&error, bodies))?),
-            reservation: SpoolReservation::of(&bodies.quota),
+            reservation,
             gathered: Vec::new(),
         })
     }
@@ -102,6 +105,9 @@ fn refuse(error: &io::Error, bodies: &RequestBodies) -> Refusal {
         "cannot spool a request body",
         &[("spool_dir", &directory), ("cause", error)],
     );
+    if let Some(Errno::MFILE | Errno::NFILE) = Errno::from_io_error(error) {
+        return Refusal::NoDescriptors;
+    }
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             Refusal::SpoolFull

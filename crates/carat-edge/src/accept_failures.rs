@@ -1,0 +1,141 @@
+//! What follows an error of accept(2).
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+
+use crate::log::Log;
+
+/// The first pause when no descriptor is left for another client; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a shortage is not logged again.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The errors of one listener.
+#[derive(Debug)]
+pub(crate) struct AcceptFailures {
+    /// Whose clients have to wait.
+    listener: &'static str,
+    pause: Duration,
+    logged: Option<Instant>,
+}
+
+impl AcceptFailures {
+    /// Those of the listener with this name.
+    pub(crate) fn new(listener: &'static str) -> AcceptFailures {
+        AcceptFailures {
+            listener,
+            pause: FIRST_PAUSE,
+            logged: None,
+        }
+    }
+
+    /// A client was accepted.
+    pub(crate) fn end(&mut self) {
+        self.pause = FIRST_PAUSE;
+    }
+
+    /// How long to pause before the next attempt, or the error when the listener accepts nobody any more.
+    pub(crate) fn pause_after(
+        &mut self,
+        error: io::Error,
+        now: Instant,
+        log: &Log,
+    ) -> io::Result<Duration> {
+        if is_broken(&error) {
+            return Err(error);
+        }
+        if !is_exhausted(&error) {
+            // The client closed the connection before it was accepted.
+            return Ok(Duration::ZERO);
+        }
+        let is_news = |logged| now.saturating_duration_since(logged) >= SILENCE;
+        if self.logged.is_none_or(is_news) {
+            self.logged = Some(now);
+            log.warn(
+                "cannot accept: no descriptor left",
+                &[("listener", &self.listener), ("cause", &error)],
+            );
+        }
+        let pause = self.pause;
+        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        Ok(pause)
+    }
+}
+
+fn is_exhausted(error: &io::Error) -> bool {
+    is_one_of(
+        error,
+        &[Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM],
+    )
+}
+
+/// Whether the fault is the listener's rather than that of one client (accept(2)).
+fn is_broken(error: &io::Error) -> bool {
+    is_one_of(error, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK])
+}
+
+fn is_one_of(error: &io::Error, errnos: &[Errno]) -> bool {
+    errnos
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    fn log(path: &Path) -> Log {
+        let mut settings = Settings::plain();
+        settings.log = Some(path.to_owned());
+        Log::open(&settings).expect("a log")
+    }
+
+    #[test]
+    fn pauses_grow_until_a_client_is_accepted() {
+        let (mut failures, now) = (AcceptFailures::new("x"), Instant::now());
+        let log = log(Path::new("/dev/null"));
+        let mut pause = || {
+            let pause = failures.pause_after(Errno::MFILE.into(), now, &log);
+            pause.expect("the listener is sound").as_millis()
+        };
+        let pauses: Vec<_> = (0..7).map(|_| pause()).collect();
+        assert_eq!(pauses, [50, 100, 200, 400, 800, 1000, 1000]);
+        failures.end();
+        let pause = failures.pause_after(Errno::NFILE.into(), now, &log);
+        assert_eq!(pause.expect("sound"), FIRST_PAUSE);
+    }
+
+    #[test]
+    fn a_shortage_is_logged_once_a_minute() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("log");
+        let (log, mut failures) = (log(&path), AcceptFailures::new("x"));
+        let start = Instant::now();
+        for second in 0..120 {
+            let now = start + Duration::from_secs(second);
+            let pause = failures.pause_after(Errno::MFILE.into(), now, &log);
+            assert!(pause.is_ok());
+        }
+        log.finish();
+        let lines = fs::read_to_string(&path).expect("written");
+        assert_eq!(lines.matches("cannot accept").count(), 2, "{lines}");
+    }
+
+    #[test]
+    fn a_client_that_is_gone_costs_no_pause_and_a_broken_listener_is_an_error() {
+        let log = log(Path::new("/dev/null"));
+        let mut failures = AcceptFailures::new("x");
+        let gone = failures.pause_after(Errno::CONNABORTED.into(), Instant::now(), &log);
+        assert_eq!(gone.expect("sound"), Duration::ZERO);
+        let broken = failures.pause_after(Errno::INVAL.into(), Instant::now(), &log);
+        assert!(broken.is_err());
+    }
+}

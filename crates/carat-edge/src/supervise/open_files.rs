@@ -1,0 +1,41 @@
+use std::path::Path;
+
+use carat_policy::{DescriptorBudget, Elastic};
+use rustix::process::{Resource, getrlimit};
+
+use super::memory::Machine;
+use crate::log::Log;
+use crate::settings::Settings;
+
+/// Divides the limit of open files among clients, bodies, and workers. Logs when it allows fewer clients than
+/// `max_connections`, and is an error when it allows hardly any.
+pub(crate) fn descriptor_budget(
+    settings: &Settings,
+    log: &Log,
+) -> Result<DescriptorBudget, String> {
+    let limit = getrlimit(Resource::Nofile).current;
+    let limit = limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    });
+    let processors = Machine::read(Path::new("/")).processors;
+    let workers = Elastic::new(settings.workers, settings.queue_time_target, processors).max;
+    let most = settings.max_connections;
+    let budget =
+        DescriptorBudget::new(limit, most, workers, settings.lanes()).ok_or_else(|| {
+            format!(
+                "the limit of open files, {limit}, is too low for {workers} workers and clients: \
+             raise `ulimit -Hn` or LimitNOFILE"
+            )
+        })?;
+    if budget.connections < most {
+        log.warn(
+            "the limit of open files allows fewer clients than max_connections",
+            &[
+                ("clients", &budget.connections),
+                ("max_connections", &most),
+                ("open_files", &limit),
+            ],
+        );
+    }
+    Ok(budget)
+}

@@ -304,3 +304,82 @@ impl ReplySource for LaneReplySource {
         self.lane.push(|out| stream::encode_abort(out, self.id));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use carat_wire::request::encode_descriptors_lost;
+    use carat_wire::response::{ResponseHead, body, encode};
+
+    use super::*;
+    use crate::dispatch::PendingReply;
+    use crate::dispatch::fixture::{Fixture, locally};
+
+    fn outcome(pending: PendingReply) -> Poll<Result<Reply, Refusal>> {
+        pin!(pending).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// The worker of this lane sends a frame whose descriptor is lost.
+    fn receive(fixture: &Fixture, lane: usize, send: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        send(&mut bytes);
+        let frame = Frame::first(&bytes).expect("well formed");
+        let batch = FrameBatch {
+            lane: &fixture.lanes[lane],
+            dispatcher: &fixture.dispatcher,
+            now: Instant::now(),
+        };
+        let taken = batch.take(frame.expect("complete"), || Err(MissingDescriptors::Lost));
+        taken.expect("well formed");
+    }
+
+    #[test]
+    fn a_request_whose_descriptors_were_lost_is_sent_again_once() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[1, 1]);
+            let pending = fixture.dispatch("POST", "/");
+            let first = usize::from(fixture.lanes[0].is_empty());
+            receive(&fixture, first, |out| encode_descriptors_lost(out, 1));
+            assert_eq!(fixture.lanes[first].begun_count(), 0);
+            let second = usize::from(fixture.lanes[0].is_empty());
+            let lost = fixture.lanes[second].ids()[0];
+            receive(&fixture, second, |out| encode_descriptors_lost(out, lost));
+            assert!(matches!(
+                outcome(pending),
+                Poll::Ready(Err(Refusal::NoDescriptors))
+            ));
+            assert_eq!(fixture.load(), [0, 0]);
+            for lane in [first, second] {
+                let expected = LaneEvent::DescriptorsLost(fixture.lanes[lane].tag);
+                assert_eq!(fixture.events.try_recv(), Ok(expected));
+            }
+        });
+    }
+
+    #[test]
+    fn a_file_that_was_lost_costs_its_response_alone() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[256]);
+            let (lost, other) = (fixture.dispatch("POST", "/"), fixture.dispatch("GET", "/"));
+            let head = |id| ResponseHead {
+                id,
+                status: 200,
+                app_micros: 0,
+            };
+            receive(&fixture, 0, |out| {
+                encode(out, head(1), (0, &[]), |out| body::file(out, 0, 9, false));
+            });
+            receive(&fixture, 0, |out| {
+                encode(out, head(2), (0, &[]), body::none);
+            });
+            assert!(matches!(
+                outcome(lost),
+                Poll::Ready(Err(Refusal::ReplyLost))
+            ));
+            assert!(matches!(outcome(other), Poll::Ready(Ok(_))));
+            assert!(fixture.lanes[0].is_empty() && fixture.events.try_recv().is_err());
+        });
+    }
+}

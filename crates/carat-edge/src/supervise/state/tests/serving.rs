@@ -243,3 +243,25 @@ fn a_worker_that_somebody_kills_is_replaced_without_a_pause() {
     assert_eq!(world.count("worker died"), 0);
     assert!(!world.processes.contains_key(&pid));
 }
+
+#[test]
+fn a_worker_that_stays_at_its_limit_of_open_files_is_replaced() {
+    let mut world = World::serving(fixed(2), ReforkRule::Off);
+    let pid = world.serving_pids()[0];
+    let worker = world.worker(pid);
+    world.send(Event::DescriptorsLost(worker));
+    world.settle();
+    assert_eq!(
+        world.count("worker has too many files open to receive a request"),
+        1
+    );
+    assert!(world.serving_pids().contains(&pid));
+    for _ in 0..3 {
+        world.send(Event::DescriptorsLost(worker));
+    }
+    assert_eq!(world.count("worker will be replaced"), 1);
+    world.settle();
+    assert!(!world.serving_pids().contains(&pid));
+    assert_eq!(world.serving_pids().len(), 2);
+    assert_eq!(world.count("worker died"), 0);
+}

@@ -19,7 +19,7 @@ struct Link {
     far: UnixStream,
     outbox: Outbox,
     inbox: Inbox,
-    /// Of each frame: its length, and how many descriptors were attached up to and including it.
+    /// Of each frame: its length, and how many descriptors were attached to it.
     sent: Vec<(usize, usize)>,
     attached: usize,
     arrived: usize,
@@ -43,7 +43,8 @@ impl Link {
     }
 
     fn append(&mut self, length: usize, descriptors: usize) {
-        for _ in 0..descriptors.min(OPEN_LIMIT.saturating_sub(self.attached - self.arrived)) {
+        let own = descriptors.min(OPEN_LIMIT.saturating_sub(self.attached - self.arrived));
+        for _ in 0..own {
             let descriptor = self.null.try_clone().expect("few are open");
             self.outbox.attach(descriptor.into());
             self.attached += 1;
@@ -51,12 +52,11 @@ impl Link {
         let id = u32::try_from(self.sent.len()).expect("an input is short");
         let byte = id.to_le_bytes()[0];
         encode_chunk(self.outbox.buffer(), id, &vec![byte; length]);
-        self.sent.push((length, self.attached));
+        self.sent.push((length, own));
     }
 
     fn read(&mut self) -> bool {
         let fill = self.inbox.fill(&self.far).expect("an open socket");
-        self.arrived += self.inbox.descriptors.drain(..).count();
         while let Some(frame) = self.inbox.frames.next().expect("well formed") {
             let chunk = Chunk::decode(frame.payload).expect("well formed");
             let (length, descriptors) = self.sent[self.frames];
@@ -64,7 +64,11 @@ impl Link {
             assert_eq!(chunk.data.len(), length);
             let byte = chunk.id.to_le_bytes()[0];
             assert!(chunk.data.iter().all(|&found| found == byte));
-            assert!(self.arrived >= descriptors, "a descriptor behind its frame");
+            if descriptors > 0 {
+                let is_first = frame.has_first_descriptor;
+                let own = self.inbox.descriptors.take(descriptors, is_first);
+                self.arrived += own.expect("a descriptor behind its frame").count();
+            }
             self.frames += 1;
         }
         matches!(fill, Fill::Bytes { .. })

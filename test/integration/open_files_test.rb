@@ -2,6 +2,7 @@
 
 require "digest"
 require "test_helper"
+require "carat/cli/doctor/open_files"
 require "support/form_body"
 require "support/integration_test"
 
@@ -49,9 +50,17 @@ class OpenFilesTest < Support::IntegrationTest
   end
 
   def test_the_log_says_that_the_limit_allows_fewer_clients
-    server = serve_limited
-    assert_match(/ warn the limit of open files allows fewer clients than max_connections clients=#{CLIENTS} /, server.log)
-    refute_match(/fewer clients/, serve_limited(args: ["--max-connections", CLIENTS.to_s]).log)
+    line = "warn the limit of open files allows fewer clients than max_connections clients=#{CLIENTS} "
+    assert_includes serve_limited.log, line
+  end
+
+  def test_the_doctor_expects_what_the_server_allows
+    { CLIENTS => "ok", CLIENTS + 1 => "warning" }.each do |clients, word|
+      server = serve_limited(args: ["--max-connections", clients.to_s])
+      options = { workers: 2..2, threads: 3, fibers: nil, max_connections: clients }
+      finding = Carat::CLI::Doctor::OpenFiles.new(options, allowed: LIMIT).finding
+      assert_equal [word, word == "warning"], [finding.to_s[/\w+/], server.log.include?("fewer clients")]
+    end
   end
 
   def test_a_limit_without_room_for_clients_is_an_error_at_boot

@@ -43,6 +43,6 @@ pub use head_encoder::{HeadEncoder, InvalidHead};
 pub use link_error::LinkError;
 pub use portion::{Cut, Portion};
 pub use response::{BodyPieces, CurrentRequest, OutgoingBody, StreamEnd};
-pub use session::{Descriptors, LaneSession, Progress, Taken};
+pub use session::{Descriptors, LaneSession, Progress, TakenRequest};
 pub use step::{Readiness, Step};
 pub use waiters::{WaitFor, Waiters};

@@ -51,7 +51,7 @@ struct HeldRequest {
 
 /// What became of the request at the front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken<T> {
+pub enum TakenRequest<T> {
     /// It was handed over.
     Request(T),
     /// Too many files are open to receive the descriptors of the request with this id.
@@ -112,7 +112,7 @@ impl LaneSession {
     pub fn take<T>(
         &mut self,
         with: impl FnOnce(&Request<'_>, Descriptors) -> T,
-    ) -> Result<Taken<T>, LinkError> {
+    ) -> Result<TakenRequest<T>, LinkError> {
         let held = self.held.pop_front();
         let (payload, is_first) = match &held {
             Some(held) => (&held.payload[..], held.has_first_descriptor),
@@ -130,7 +130,7 @@ impl LaneSession {
             _ => match self.inbox.descriptors.take(count, is_first) {
                 Ok(own) => Some(own),
                 Err(MissingDescriptors::Lost) => {
-                    return Ok(Taken::DescriptorsLost(request.head.id));
+                    return Ok(TakenRequest::DescriptorsLost(request.head.id));
                 }
                 Err(error) => return Err(error.into()),
             },
@@ -140,7 +140,7 @@ impl LaneSession {
             body: own(has_body),
             files: request.files.iter().map(own).collect(),
         };
-        Ok(Taken::Request(with(&request, descriptors)))
+        Ok(TakenRequest::Request(with(&request, descriptors)))
     }
 
     /// The application begins request `id`; `is_streamed` when its body follows in chunks.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use carat_lane::{
     BodyPieces, BodyStatus, CurrentRequest, HeadEncoder, LaneSession, LinkError, OutgoingBody,
-    Progress, Readiness, Step, StreamEnd, Taken,
+    Progress, Readiness, Step, StreamEnd, TakenRequest,
 };
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::request::{self, RequestBody, RequestHead};
@@ -104,7 +104,7 @@ impl Worker {
             let is_streamed = matches!(request.body, RequestBody::Stream { .. });
             (request.head.id, is_streamed)
         });
-        let Taken::Request((id, is_streamed)) = taken.expect("a request") else {
+        let TakenRequest::Request((id, is_streamed)) = taken.expect("a request") else {
             panic!("it has no descriptors");
         };
         self.session.begin(id, is_streamed);

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use carat_wire::{FRAME_LIMIT, Frame, HEADER_BYTES, Malformed};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 
-use crate::{DESCRIPTORS_LIMIT, Descriptors};
+use crate::{ArrivedDescriptors, DESCRIPTORS_LIMIT};
 
 /// Most bytes of one read, and the size of an inbox without a large frame: the largest piece of a stream
 /// and the few bytes of its frame arrive in one read.
@@ -33,7 +33,7 @@ pub struct Inbox {
     /// The frames.
     pub frames: Frames,
     /// The descriptors of those frames.
-    pub descriptors: Descriptors,
+    pub descriptors: ArrivedDescriptors,
 }
 
 /// Bytes that arrived and were not taken: at most one incomplete frame and one read.

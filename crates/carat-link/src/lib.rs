@@ -21,11 +21,11 @@
 
 #![forbid(unsafe_code)]
 
-mod descriptors;
+mod arrived_descriptors;
 mod inbox;
 mod outbox;
 
-pub use descriptors::{Descriptors, MissingDescriptors};
+pub use arrived_descriptors::{ArrivedDescriptors, MissingDescriptors};
 pub use inbox::{Fill, Frames, Inbox, READ_LIMIT};
 pub use outbox::{Flush, Outbox};
 

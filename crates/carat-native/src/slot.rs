@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use carat_lane::{CurrentRequest, Taken, WaitFor};
+use carat_lane::{CurrentRequest, TakenRequest, WaitFor};
 use carat_wire::{Request, RequestBody};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
@@ -119,8 +119,8 @@ impl Slot {
         });
         let taken = taken.map_err(|failure| error::link(ruby, failure))?;
         let (current, env, is_streamed, files) = match taken {
-            Taken::Request(taken) => taken,
-            Taken::DescriptorsLost(id) => {
+            TakenRequest::Request(taken) => taken,
+            TakenRequest::DescriptorsLost(id) => {
                 drop(session); // other code may run in what follows
                 close_forgotten_files(ruby)?;
                 borrow(ruby, &lane.session)?.report_descriptors_lost(id);

@@ -11,10 +11,13 @@ module Carat
     class Doctor
       # Whether the edge may open a file descriptor for each client and for its own needs.
       class OpenFiles
-        # Besides clients: listeners, logs, the runtime, and spooled bodies.
+        # What the edge keeps for itself, as in DescriptorBudget of crates/carat-policy.
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
+        # Two fifths of the rest are for clients, as many for files of responses, and a fifth for bodies.
+        PARTS = 5
+        CLIENT_PARTS = 2
 
         # `allowed` is the soft RLIMIT_NOFILE of the edge.
         def initialize(configuration, allowed: Launch::OpenFileLimit.reachable)
@@ -33,13 +36,13 @@ module Carat
         private
 
         def needed
-          clients + (workers * ((lanes * LANE) + 1)) + RESERVE
+          (clients.fdiv(CLIENT_PARTS).ceil * PARTS) + (workers * ((lanes * LANE) + 1)) + RESERVE
         end
 
-        # The maximum, and one replacement.
+        # Twice the maximum, because workers that drain have their own, and two more.
         def workers
           most = @configuration[:workers]
-          (most == Config::Type::WorkerCount::AUTO ? Etc.nprocessors : most.end) + 1
+          ((most == Config::Type::WorkerCount::AUTO ? Etc.nprocessors : most.end) * 2) + 2
         end
 
         # The lanes of one worker; its fibers share one.

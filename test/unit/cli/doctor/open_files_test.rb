@@ -5,20 +5,20 @@ require "carat/cli/doctor/open_files"
 
 module Carat
   class DoctorOpenFilesTest < Minitest::Test
-    # 100 clients, 2 * (3 * 2 + 1) for a worker and its replacement, 64 for the rest.
-    NEEDED = 178
+    # 100 clients and the same share for responses, half of it for bodies; 4 * (3 * 2 + 1) for workers, 64 for the rest.
+    NEEDED = 342
 
     def test_exactly_as_many_descriptors_as_needed_are_ok
-      assert_equal "ok       open files: 178 needed, 178 allowed", finding(NEEDED).to_s
+      assert_equal "ok       open files: 342 needed, 342 allowed", finding(NEEDED).to_s
     end
 
     def test_one_descriptor_less_is_a_warning
-      assert_equal "warning  open files: 178 needed for max_connections 100, 177 allowed: " \
+      assert_equal "warning  open files: 342 needed for max_connections 100, 341 allowed: " \
                    "raise `ulimit -Hn` or LimitNOFILE, or lower max_connections", finding(NEEDED - 1).to_s
     end
 
     def test_all_fibers_of_a_worker_share_what_one_thread_needs
-      assert_equal "ok       open files: 170 needed, 170 allowed", finding(170, fibers: 256).to_s
+      assert_equal "ok       open files: 326 needed, 326 allowed", finding(326, fibers: 256).to_s
     end
 
     private

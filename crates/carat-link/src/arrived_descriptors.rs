@@ -12,7 +12,7 @@ use crate::DESCRIPTORS_LIMIT;
 /// The frame that has the first descriptor of a message is marked, so only the frames whose descriptors were closed lose
 /// them.
 #[derive(Debug, Default)]
-pub struct Descriptors {
+pub struct ArrivedDescriptors {
     arrived: VecDeque<OwnedFd>,
     /// The message that the last frame took descriptors from.
     current: ReceivedMessage,
@@ -47,7 +47,7 @@ impl fmt::Display for MissingDescriptors {
 
 impl Error for MissingDescriptors {}
 
-impl Descriptors {
+impl ArrivedDescriptors {
     /// Takes the `count` descriptors of a frame, at least one. `is_first` is
     /// [`has_first_descriptor`](carat_wire::Frame::has_first_descriptor) of that frame.
     pub fn take(
@@ -134,8 +134,8 @@ mod tests {
     }
 
     /// The descriptors of these messages, each with its count and whether it was cut.
-    fn received(messages: &[(usize, bool)]) -> Descriptors {
-        let mut descriptors = Descriptors::default();
+    fn received(messages: &[(usize, bool)]) -> ArrivedDescriptors {
+        let mut descriptors = ArrivedDescriptors::default();
         for (count, is_cut) in messages {
             descriptors.add(files(*count), *is_cut);
         }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn take(
-        descriptors: &mut Descriptors,
+        descriptors: &mut ArrivedDescriptors,
         count: usize,
         is_first: bool,
     ) -> Result<usize, MissingDescriptors> {

@@ -96,6 +96,12 @@ class RailsServerTest < Support::IntegrationTest
     refute_path_exists File.join(server.directory.path, PID_FILE)
   end
 
+  def test_a_variable_makes_carat_the_default_server
+    server = rails(env: { "RACK_HANDLER" => "carat" }, using: [])
+
+    assert_equal "item 1 of #{server.pid} in development", server.get("/items/1").body
+  end
+
   def test_caching_is_the_business_of_rails
     server = rails("-C")
 
@@ -123,9 +129,9 @@ class RailsServerTest < Support::IntegrationTest
     server(**options(args, **options)).start
   end
 
-  def options(args, port: %w[-p 0], env: {}, files: {}, **options)
+  def options(args, using: %w[-u carat], port: %w[-p 0], env: {}, files: {}, **options)
     { app: nil, flags: false, files: Support::RailsApp::FILES.merge(files), env: LIBRARY.merge(env),
-      command: [RbConfig.ruby, "bin/rails"], args: ["server", "-u", "carat", "-b", "127.0.0.1", *port, *args],
+      command: [RbConfig.ruby, "bin/rails"], args: ["server", *using, "-b", "127.0.0.1", *port, *args],
       **options }
   end
 end

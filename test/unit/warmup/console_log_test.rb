@@ -3,6 +3,7 @@
 require "minitest/autorun"
 require "logger"
 require "active_support"
+require "active_support/core_ext/object/try"
 require "active_support/logger"
 require "carat/warmup/console_log"
 require "stringio"
@@ -13,7 +14,7 @@ module Carat
       @file = StringIO.new
       @out = StringIO.new
       @logger = ActiveSupport::Logger.new(@file, level: Logger::INFO)
-      @logger = ActiveSupport::BroadcastLogger.new(@logger) if defined?(ActiveSupport::BroadcastLogger)
+      @logger = broadcast(@logger) if defined?(ActiveSupport::BroadcastLogger)
     end
 
     def test_lines_go_to_the_file_and_to_the_console
@@ -43,6 +44,11 @@ module Carat
     end
 
     private
+
+    # As Rails 7.1 and later do when an application is initialized.
+    def broadcast(logger)
+      ActiveSupport::BroadcastLogger.new(logger).tap { |all| all.formatter = logger.formatter }
+    end
 
     def attach(env)
       Warmup::ConsoleLog.attach(env, logger: @logger, out: @out)

@@ -15,7 +15,8 @@ module Carat
           # Puma waits for a request for as long as it takes; Carat responds with 504 after 60 s.
           # request_timeout "off"
         TEXT
-        private_constant :DEFAULT_THREADS, :TIMEOUT
+        CONDITIONS = %i[IF UNLESS].freeze
+        private_constant :CONDITIONS, :DEFAULT_THREADS, :TIMEOUT
 
         # `path` names the file in messages, `text` is its content.
         def initialize(path, text)
@@ -76,7 +77,7 @@ module Carat
           end
           code = @source.statement?(call.range) ? translation.code : parenthesized(translation.code)
           edit(PumaDSL::BLOCKS.include?(call.name) ? call.head : call.range, code)
-          remark(call.range, translation.note) if translation.note
+          remark(call.range, sentence(translation.note)) if translation.note
           true
         end
 
@@ -92,17 +93,18 @@ module Carat
           end
         end
 
-        # Returns the range of the call if it stands alone, or of the statement on its line, such as `plugin :x if y`,
-        # that contains no other call.
+        # Returns the range of the call if it stands alone, or together with the condition behind it, as in
+        # `plugin :x if y`.
         def statement(call, parents)
           return call.range if @source.alone?(call.range)
 
-          around = parents.reverse.take_while { |parent| own_line?(parent) }
-          around.map { |parent| @source.range(parent) }.find { |range| @source.alone?(range) }
+          around = parents.reverse.find { |node| condition?(node) && Call.count(node, PumaDSL::NAMES) == 1 }
+          range = around && @source.range(around)
+          range if range && range.begin == call.range.begin && @source.alone?(range)
         end
 
-        def own_line?(node)
-          node.first_lineno == node.last_lineno && Call.count(node, PumaDSL::NAMES) == 1
+        def condition?(node)
+          CONDITIONS.include?(node.type) && node.first_lineno == node.last_lineno
         end
 
         # Inside of an expression, arguments need parentheses.
@@ -120,7 +122,7 @@ module Carat
         def remark(range, note)
           start = @source.lines(range).begin
           indent = @source.slice(start...range.begin)[/\A[ \t]*/]
-          edit(start...start, "#{indent}# #{sentence(note)}.\n")
+          edit(start...start, "#{indent}# #{note}.\n")
         end
 
         # A name stays as it is.

@@ -75,6 +75,8 @@ module Carat
       "before_fork { Puma.stats }" => "# Once, in the mold, after it has loaded the application.\n" \
                                       "# Puma is not loaded here.\non_mold_boot { Puma.stats }",
       "a ? quiet : debug" => "# debug: Carat needs no such setting; delete the line.\na ? access_log(false) : nil",
+      "tag 1 unless plain" => "# Processes are named by worker and generation:\n# tag 1 unless plain",
+      "if x then tag 1 end" => "# tag 1: processes are named by worker and generation.\nif x then nil end",
       "setup; tag \"shop\"" => "# tag \"shop\": processes are named by worker and generation.\nsetup; nil"
     }.freeze
 

@@ -9,7 +9,8 @@ module Support
     CONFIG = "carat.rb"
     COMMAND = [RbConfig.ruby, File.join(ROOT, "exe/carat")].freeze
     # Variables of the surrounding shell or CI must not change a test.
-    NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID]
+    NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID NOTIFY_SOCKET
+                     WATCHDOG_USEC]
                   .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
     # Encoding.default_external and default_internal of the servers' Ruby. Rails sets both to UTF-8.
     ENCODING_ENV = ENV.values_at("CARAT_TEST_ENCODING").compact

@@ -80,24 +80,25 @@ fn print_limits() -> ExitCode {
 }
 
 fn serve(settings: Settings) -> Result<Outcome, String> {
-    let _pid_file = settings.pid_file.clone().map(PidFile::adopt);
+    let pid_file = settings.pid_file.clone().map(PidFile::new);
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(DISK_THREADS + encoding_threads())
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
-    let outcome = LocalSet::new().block_on(&runtime, run(Rc::new(settings)));
+    let outcome = LocalSet::new().block_on(&runtime, run(Rc::new(settings), pid_file.as_ref()));
     runtime.shutdown_background();
     outcome
 }
 
 /// The server from its first socket to its last worker.
-async fn run(settings: Rc<Settings>) -> Result<Outcome, String> {
+async fn run(settings: Rc<Settings>, pid_file: Option<&PidFile>) -> Result<Outcome, String> {
     let ready_file = take_descriptor(settings.ready_fd)
         .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
     let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
     let listeners = bind_all(&settings.bind, settings.backlog, become_user)?;
+    pid_file.map_or(Ok(()), PidFile::write)?;
     let log = Log::open(&settings).map_err(|error| format!("cannot open the log: {error}"))?;
     let log = Rc::new(log);
     log.report_panics();

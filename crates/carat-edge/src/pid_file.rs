@@ -1,26 +1,124 @@
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The pid file that `rackup` or `rails server` wrote before it became the edge. Dropping it removes the file, unless the
-/// file names another process.
+/// The first word of the edge's command line.
+const PROGRAM: &[u8] = b"carat-edge\0";
+
+/// A file with the process id of the server. Dropping it removes the file, unless the file names another process.
 #[derive(Debug)]
-pub(crate) struct PidFile(PathBuf);
+pub(crate) struct PidFile {
+    path: PathBuf,
+    pid: u32,
+}
 
 impl PidFile {
-    pub(crate) fn adopt(path: PathBuf) -> PidFile {
-        PidFile(path)
+    /// The file at this path. It may exist already: `rackup` and `rails server` write it before they become the edge.
+    pub(crate) fn new(path: PathBuf) -> PidFile {
+        let pid = std::process::id();
+        PidFile { path, pid }
+    }
+
+    /// Writes the file in place of one whose server is gone. Fails if that server is running.
+    pub(crate) fn write(&self) -> Result<(), String> {
+        let path = self.path.display();
+        match named(&self.path) {
+            Some(pid) if pid == self.pid => return Ok(()),
+            Some(pid) if is_server(pid) => {
+                return Err(format!(
+                    "pidfile: {path} names a running server, process {pid}: stop it or choose another file"
+                ));
+            }
+            _ => {}
+        }
+        self.replace()
+            .map_err(|error| format!("pidfile: cannot write {path}: {error}"))
+    }
+
+    /// Readers see the old content or the new one. A link is replaced, not followed.
+    fn replace(&self) -> io::Result<()> {
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{}", self.pid));
+        let new = Path::new(&name);
+        let mut file = OpenOptions::new().write(true).create_new(true).open(new)?;
+        let written = writeln!(file, "{}", self.pid).and_then(|()| fs::rename(new, &self.path));
+        if written.is_err() {
+            // The error of the write counts.
+            let _ = fs::remove_file(new);
+        }
+        written
     }
 }
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        if names(&self.0, std::process::id()) {
+        if named(&self.path) == Some(self.pid) {
             // It may be gone already.
-            let _ = fs::remove_file(&self.0);
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-fn names(path: &Path, pid: u32) -> bool {
-    fs::read_to_string(path).is_ok_and(|text| text.trim().parse() == Ok(pid))
+fn named(path: &Path) -> Option<u32> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Whether the process is an edge: after a reboot, its id may belong to anything.
+fn is_server(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.starts_with(PROGRAM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No process has an id this high.
+    const DEAD: u32 = 4_294_967_290;
+
+    fn in_directory(test: impl FnOnce(PathBuf)) {
+        let directory = tempfile::tempdir().expect("a directory");
+        test(directory.path().join("carat.pid"));
+    }
+
+    #[test]
+    fn the_file_names_the_process_until_it_is_dropped() {
+        in_directory(|path| {
+            let file = PidFile::new(path.clone());
+            file.write().expect("writable");
+            assert_eq!(
+                fs::read_to_string(&path).expect("there"),
+                format!("{}\n", std::process::id())
+            );
+            assert_eq!(
+                fs::read_dir(path.parent().expect("a parent"))
+                    .expect("there")
+                    .count(),
+                1
+            );
+            drop(file);
+            assert!(!path.exists());
+        });
+    }
+
+    #[test]
+    fn a_file_of_a_dead_process_of_another_program_or_of_nobody_is_replaced() {
+        in_directory(|path| {
+            let other = rustix::process::getppid().map_or(1, |pid| pid.as_raw_nonzero().get());
+            for text in [DEAD.to_string(), other.to_string(), "what\n".to_owned()] {
+                fs::write(&path, &text).expect("writable");
+                let file = PidFile::new(path.clone());
+                file.write().expect("stale");
+                assert_eq!(named(&path), Some(std::process::id()), "{text}");
+            }
+        });
+    }
+
+    #[test]
+    fn a_file_that_names_another_process_stays() {
+        in_directory(|path| {
+            fs::write(&path, DEAD.to_string()).expect("writable");
+            drop(PidFile::new(path.clone()));
+            assert_eq!(named(&path), Some(DEAD));
+        });
+    }
 }

@@ -40,6 +40,8 @@ module Carat
                    edge: true,
                    doc: "A file descriptor that receives one line per listener when the first worker is ready."),
 
+        Option.new(name: :pidfile, group: "Processes", type: :pidfile,
+                   doc: "A file that has the process id of the server while it runs."),
         Option.new(name: :user, group: "User", type: :user,
                    doc: "The user that the server becomes when root has started it and the ports are bound."),
         Option.new(name: :group, group: "User", type: :group, default_text: "the user's group",

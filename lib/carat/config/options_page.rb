@@ -55,7 +55,7 @@ module Carat
           `CARAT_WARM_UP`, one flag for each.
         - **user**, **group**: a name or a number.
         - **umask**: octal digits, such as `"027"`.
-        - **file**, **directory**, **log**, **socket**: a path, relative to the working directory. The absolute path of a
+        - **file**, **directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.
       MARKDOWN
       COLUMNS = %w[Option Type Default Flag Environment Meaning].freeze

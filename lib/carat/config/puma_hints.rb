@@ -4,11 +4,11 @@ module Carat
   module Config
     # What somebody who comes from Puma should write, for flags and for methods of the config file.
     module PumaHints
+      NO_DAEMON = "a service manager, such as systemd (docs/services.md): Carat stays in the foreground, where " \
+                  "whoever started it can watch, log, and restart it"
       FLAGS = {
         "-p" => "--bind tcp://0.0.0.0:3000, or PORT=3000", "--port" => "--bind tcp://0.0.0.0:3000, or PORT=3000",
-        "-d" => "the service manager, as Carat stays in the foreground",
-        "--daemon" => "the service manager, as Carat stays in the foreground",
-        "--pidfile" => "`carat status`, which finds the process id",
+        "-d" => NO_DAEMON, "--daemon" => NO_DAEMON, "--daemonize" => NO_DAEMON,
         "--preload" => "nothing: Carat always loads the application before it forks",
         "-S" => "`carat status`", "--state" => "`carat status`", "--control-url" => "`carat status`",
         "-q" => "nothing: --access-log turns the access log on", "--quiet" => "nothing: --access-log turns it on",
@@ -19,11 +19,11 @@ module Carat
       METHODS = %i[
         activate_control_app after_worker_boot before_worker_boot before_worker_fork before_worker_shutdown
         bind_to_activated_sockets directory early_hints first_data_timeout force_shutdown_after fork_worker
-        lowlevel_error_handler nakayoshi_fork on_booted on_restart on_worker_fork out_of_band persistent_timeout pidfile
+        lowlevel_error_handler nakayoshi_fork on_booted on_restart on_worker_fork out_of_band persistent_timeout
         plugin port preload_app! prune_bundler queue_requests quiet ssl_bind state_path stdout_redirect tag
         wait_for_less_busy_worker worker_boot_timeout worker_check_interval worker_shutdown_timeout worker_timeout
       ].freeze
-      private_constant :FLAGS, :METHODS
+      private_constant :NO_DAEMON, :FLAGS, :METHODS
 
       module_function
 

@@ -31,7 +31,7 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
         file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList,
+        pidfile: LogFile, refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList,
         timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
       }.freeze
 

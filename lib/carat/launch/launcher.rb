@@ -12,6 +12,7 @@ require_relative "../log/process_log"
 require_relative "../native_path"
 require_relative "open_file_limit"
 require_relative "preload"
+require_relative "socket_activation"
 require_relative "../version"
 
 module Carat
@@ -25,15 +26,16 @@ module Carat
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
 
       # `configuration` is a Configuration; `words`, those of Flags#words, let the mold read it again. `pid_file` is the
-      # path of a file with this process id, which the server removes when it ends, or nil. `edge` is the path of the
-      # edge program, or nil when it is not built.
+      # path of a file that has this process id already, or nil. `edge` is the path of the edge program, or nil when it
+      # is not built.
       def initialize(configuration, words, pid_file: nil, edge: NativePath.edge)
         @configuration = configuration
         @words = words
-        @pid_file = pid_file
+        @pid_file = pid_file || configuration[:pidfile]
         @edge = edge
         @identity = Identity.new(configuration)
-        @descriptors = InheritedDescriptors.new(configuration[:bind], configuration[:ready_fd])
+        addresses = SocketActivation.new.replace(configuration[:bind])
+        @descriptors = InheritedDescriptors.new(addresses, configuration[:ready_fd])
       end
 
       # Executes the edge and does not return. Warnings go to the ProcessLog `log`. Raises LaunchError when the edge is

@@ -3,6 +3,7 @@
 require_relative "collector_policy"
 require_relative "identity"
 require_relative "preload"
+require_relative "service_variables"
 
 module Carat
   module Launch
@@ -11,7 +12,7 @@ module Carat
     # environment. PARTS is the only place that lists all parts.
     class MoldEnvironment
       # Every part.
-      PARTS = [Identity, Preload, CollectorPolicy].freeze
+      PARTS = [Identity, Preload, CollectorPolicy, ServiceVariables].freeze
 
       # Restores the user's environment in `environment`, the mold's ENV, for programs that the application starts.
       def self.restore(environment)

@@ -94,13 +94,18 @@ module Carat
     def test_flags_of_puma_are_answered_with_those_of_carat
       assert_refused "-p: no such flag; in place of Puma's -p use --bind tcp://0.0.0.0:3000, or PORT=3000 " \
                      "(carat --help lists them)", "-p", "3000"
-      assert_refused "-d: no such flag; in place of Puma's -d use the service manager, as Carat stays in the " \
-                     "foreground (carat --help lists them)", "-d"
-      assert_refused "--pidfile: no such flag; in place of Puma's --pidfile use `carat status`, which finds the " \
-                     "process id (carat --help lists them)", "--pidfile=x"
+      assert_refused "-S: no such flag; in place of Puma's -S use `carat status` (carat --help lists them)", "-S", "x"
       assert_refused "--threads: \"1:5\" is not a whole number from 1 to 100; Puma's minimum and maximum are one " \
                      "number here: 5", "-t", "1:5"
       assert_refused "--threads: \"x\" is not a whole number from 1 to 100", "-t", "x"
+    end
+
+    def test_a_daemon_is_refused_with_the_reason_and_the_alternative
+      %w[-d --daemon --daemonize].each do |flag|
+        assert_refused "#{flag}: no such flag; in place of Puma's #{flag} use a service manager, such as systemd " \
+                       "(docs/services.md): Carat stays in the foreground, where whoever started it can watch, log, " \
+                       "and restart it (carat --help lists them)", flag
+      end
     end
 
     def test_unknown_flags_get_a_hint

@@ -21,6 +21,7 @@ mod ready;
 mod reaper;
 mod ruby_process;
 mod server_status;
+mod service_manager;
 mod signals;
 mod state;
 mod stats_collector;

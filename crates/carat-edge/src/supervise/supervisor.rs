@@ -15,6 +15,7 @@ use super::mailbox::{Mailbox, Message};
 use super::memory::Machine;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
+use super::service_manager::ServiceManager;
 use super::signals::{SignalRequest, Signals};
 use super::state::State;
 use super::stats_collector::StatsCollector;
@@ -31,6 +32,7 @@ pub(crate) struct Supervisor {
     pub(super) state: State,
     pub(super) executor: Executor,
     stats: StatsCollector,
+    service_manager: ServiceManager,
     ticks: Interval,
     /// For how long the server stood still. That time counts against no timeout.
     lost: Duration,
@@ -56,6 +58,7 @@ impl Supervisor {
             lane_events,
             executor,
             stats: StatsCollector::new(mailbox, machine.memory),
+            service_manager: ServiceManager::from_environment(),
             ticks: ticks(TICK),
             lost: Duration::ZERO,
         }
@@ -71,8 +74,9 @@ impl Supervisor {
                 _ = self.ticks.tick() => self.tick(),
             };
             if let Some(outcome) = outcome {
-                if !matches!(outcome, Outcome::Failed(_)) {
-                    self.log_with_pid("stopped");
+                match &outcome {
+                    Outcome::Failed(cause) => self.service_manager.failed(cause),
+                    _ => self.log_with_pid("stopped"),
                 }
                 return outcome;
             }
@@ -89,6 +93,7 @@ impl Supervisor {
                 match &command {
                     Command::Exit(outcome) => return Some(outcome.clone()),
                     Command::StopAccepting => self.begin_stop(),
+                    Command::Announce => self.service_manager.ready(),
                     Command::Promote { worker, .. } => {
                         let worker = RubyProcess::Worker(*worker);
                         self.stats
@@ -173,6 +178,7 @@ impl Supervisor {
     }
 
     fn tick(&mut self) -> Option<Outcome> {
+        self.service_manager.tick(Instant::now());
         if let Some(pause) = self.server.tick() {
             self.lost += pause;
             return None;
@@ -191,6 +197,7 @@ impl Supervisor {
     }
 
     fn begin_stop(&mut self) {
+        self.service_manager.stopping();
         self.log_with_pid("stopping");
         self.ticks = ticks(TICK / 4);
     }
@@ -200,14 +207,15 @@ impl Supervisor {
         self.server.log.info(message, &pid);
     }
 
-    fn reopen_logs(&self) {
-        match self.server.log.reopen() {
-            Ok(()) => self.server.log.info("log reopened", &[]),
+    fn reopen_logs(&mut self) {
+        let log = &self.server.log;
+        self.service_manager.reload(|| match log.reopen() {
+            Ok(()) => log.info("log reopened", &[]),
             Err(error) => {
                 let cause: [Field<'_>; 1] = [("cause", &error)];
-                self.server.log.error("cannot reopen the log", &cause);
+                log.error("cannot reopen the log", &cause);
             }
-        }
+        });
     }
 }
 

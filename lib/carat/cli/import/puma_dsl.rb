@@ -22,7 +22,7 @@ module Carat
           environment: [:environment], rackup: [:rackup], worker_boot_timeout: [:boot_timeout],
           worker_shutdown_timeout: [:shutdown_timeout], first_data_timeout: [:header_timeout],
           persistent_timeout: [:idle_timeout], http_content_length_limit: [:max_body],
-          log_requests: [:access_log, "true"]
+          log_requests: [:access_log, "true"], pidfile: [:pidfile]
         }.freeze
 
         # The hook of Carat that runs at the same time.
@@ -50,7 +50,7 @@ module Carat
           app: "put the application into config.ru",
           before_restart: HANDOVER, on_restart: HANDOVER, restart_command: HANDOVER,
           before_thread_start: THREADS, on_thread_start: THREADS, before_thread_exit: THREADS, on_thread_exit: THREADS,
-          bind_to_activated_sockets: 'name the sockets that systemd passes: bind "fd://3"',
+          bind_to_activated_sockets: ALWAYS,
           clean_thread_locals: "each request of a lane sees the locals of its thread; clear them in a middleware",
           clear_binds!: "delete the addresses above that are not to be used",
           custom_logger: 'use log, and log_format "json"',
@@ -73,7 +73,6 @@ module Carat
           mutate_stdout_and_stderr_to_sync_on_write: ALWAYS,
           nakayoshi_fork: ALWAYS,
           out_of_band: "use rack.response_finished in the application",
-          pidfile: "the process id is that of the carat command; `carat status` finds it",
           prune_bundler: NEVER,
           queue_requests: ALWAYS,
           rack_url_scheme: "config.assume_ssl, or X-Forwarded-Proto from the proxy",

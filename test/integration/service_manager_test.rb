@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require "socket"
+require "test_helper"
+
+# What a service manager such as systemd sees: sd_notify(3), sd_listen_fds(3) and the watchdog.
+class ServiceManagerTest < Support::IntegrationTest
+  HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
+  # Responds with the names of the variables of its process.
+  NAMES = 'run ->(_env) { [200, {}, [ENV.keys.grep(/\A(NOTIFY|WATCHDOG|LISTEN)_/).join(" ")]] }'
+  # Starts the server with the variable that names it.
+  ACTIVATED = ["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *Support::ServerOptions::COMMAND].freeze
+
+  def setup
+    super
+    @directory = Dir.mktmpdir("carat-notify-")
+    @socket = Socket.new(:UNIX, :DGRAM)
+    @socket.bind(Addrinfo.unix(path))
+  end
+
+  def teardown
+    @socket.close
+    FileUtils.remove_entry(@directory)
+    super
+  end
+
+  def test_ready_comes_with_the_first_worker_and_stopping_with_the_stop
+    server = serve(HELLO, env: { "NOTIFY_SOCKET" => path })
+
+    assert_equal "READY=1\nSTATUS=serving", state
+    server.kill(:TERM)
+    assert_equal "STOPPING=1\nSTATUS=stopping", state
+    assert_equal 0, server.wait.exitstatus
+  end
+
+  def test_reload_is_announced_and_over_when_the_log_is_reopened
+    server = serve(HELLO, args: %w[--log server.log], env: { "NOTIFY_SOCKET" => path })
+    assert_equal "READY=1\nSTATUS=serving", state
+    log = File.join(server.directory.path, "server.log")
+    File.rename(log, "#{log}.1")
+    before = microseconds
+    server.kill(:HUP)
+
+    reloading = state[/\ARELOADING=1\nMONOTONIC_USEC=(\d+)\nSTATUS=reloading\z/, 1].to_i
+
+    assert_includes before..microseconds, reloading
+    assert_equal "READY=1\nSTATUS=serving", state
+    assert_path_exists log
+  end
+
+  def test_the_watchdog_gets_signs_of_life
+    server = serve(HELLO, env: { "NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "200000" })
+    eventually(message: "two signs of life") { Array.new(3) { state }.count("WATCHDOG=1") >= 2 }
+
+    assert_equal "hello", server.get.body
+  end
+
+  def test_a_failed_boot_says_why
+    server = server(app: 'raise "no database"', env: { "NOTIFY_SOCKET" => path })
+
+    assert_equal 1, server.run.exitstatus
+    assert_match(/\ASTATUS=failed: .*no database/, state)
+  end
+
+  def test_the_application_does_not_see_the_variables
+    server = serve(NAMES, env: { "NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "60000000" })
+
+    assert_equal "", server.get.body
+  end
+
+  def test_sockets_that_are_passed_replace_the_addresses
+    tcp = TCPServer.new("127.0.0.1", 0)
+    unix = UNIXServer.new(File.join(@directory, "web.sock"))
+    server = serve(NAMES, binds: ["tcp://127.0.0.1:1"], command: ACTIVATED, spawn: { 3 => tcp, 4 => unix },
+                          env: { "LISTEN_FDS" => "2", "LISTEN_FDNAMES" => "http:web" })
+
+    assert_equal ["http://127.0.0.1:#{tcp.local_address.ip_port}", "unix://#{unix.path}"], server.urls
+    [tcp, unix].each(&:close)
+    assert_equal(["", ""], server.urls.map { |url| server.connect(url).get.body })
+  end
+
+  def test_sockets_for_another_process_are_left_alone
+    tcp = TCPServer.new("127.0.0.1", 0)
+    server = serve(HELLO, spawn: { 3 => tcp }, env: { "LISTEN_FDS" => "1", "LISTEN_PID" => "1" })
+
+    refute_equal tcp.local_address.ip_port, server.port
+    assert_equal "hello", server.get.body
+  ensure
+    tcp.close
+  end
+
+  def test_a_descriptor_that_is_no_socket_is_one_line
+    server = server(app: HELLO, command: ACTIVATED, spawn: { 3 => File::NULL }, env: { "LISTEN_FDS" => "1" })
+
+    assert_equal 78, server.run.exitstatus
+    assert_equal "bind: fd://3 is not an open socket\n", server.log
+  end
+
+  private
+
+  def path
+    File.join(@directory, "notify.sock")
+  end
+
+  # The next state that the server reports.
+  def state
+    assert @socket.wait_readable(Support::Eventually::DEADLINE_SECONDS), "the server reports nothing"
+    @socket.recv(4096)
+  end
+
+  def microseconds
+    Process.clock_gettime(Process::CLOCK_MONOTONIC, :microsecond)
+  end
+end

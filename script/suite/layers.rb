@@ -12,7 +12,7 @@ module Suite
   ALLOCATOR = %w[carat-malloc libc tikv-jemalloc-sys].freeze
   UNSAFE = %w[carat-malloc carat-native].freeze
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
-  PURE = %w[carat-guard carat-wire].freeze
+  PURE = %w[carat-fields carat-guard carat-wire].freeze
   # Every class here is a Ruby object, whose methods take others of them.
   CIRCLES = %w[carat-native].freeze
   # A lane has two ends: the edge's, and the class that Ruby sees.

@@ -34,7 +34,7 @@ module Suite
       NamedLimit.new(name: :BOUNDARY_LIMIT, file: "crates/carat-multipart/src/content_type.rs", value: "70",
                      answer: "the application parses the form", bounds: "bytes of a form's boundary",
                      test: "crates/carat-multipart/src/content_type.rs: whatever_leaves_a_doubt_has_none"),
-      NamedLimit.new(name: :RANGES_LIMIT, file: "#{EDGE}/body/response/range.rs", value: "32",
+      NamedLimit.new(name: :RANGES_LIMIT, file: "crates/carat-fields/src/ranges.rs", value: "32",
                      answer: "200 with the whole file", bounds: "ranges of a request",
                      test: "test/integration/http_range_test.rb: test_too_many_ranges_get_the_whole"),
       NamedLimit.new(name: :AHEAD_LIMIT, file: "#{EDGE}/http/guarded.rs", value: "16 * 1024",
@@ -67,7 +67,7 @@ module Suite
       NamedLimit.new(name: :NAME_LIMIT, file: "#{LANE}/head_encoder.rs", value: "1024", answer: 500,
                      bounds: "bytes of a header's name in a response"),
       NamedLimit.new(name: :HELD_LIMIT, file: "#{LANE}/session.rs", value: "16 * 1024 * 1024",
-                     answer: "reading pauses", bounds: "bytes of requests that wait in a worker",
+                     answer: "the lane ends; the edge stays below", bounds: "bytes of requests that wait in a worker",
                      test: "crates/carat-lane/tests/lane.rs: " \
                            "a_request_that_arrives_while_a_body_is_read_is_held_for_later"),
       NamedLimit.new(name: :STREAM_WINDOW, file: "crates/carat-wire/src/stream.rs", value: "256 * 1024",

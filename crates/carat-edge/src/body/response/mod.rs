@@ -10,7 +10,6 @@ mod file;
 mod partial;
 mod parts;
 mod plain;
-mod range;
 
 pub(crate) use client_body::ClientBody;
 pub(crate) use encode::ResponseEncoding;

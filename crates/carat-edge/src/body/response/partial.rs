@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use carat_fields::RequestedRanges;
 use http::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING,
     CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPIRES, IF_RANGE,
@@ -9,7 +10,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 
 use super::client_body::ClientBody;
 use super::parts::{PartsBody, boundary};
-use super::range::RequestedRanges;
 use crate::exchange::{FileRange, ReplyBody, ReplyContent};
 
 /// Headers that describe the content. A 416 response does not carry them: nobody may cache it or

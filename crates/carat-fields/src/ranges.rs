@@ -1,11 +1,11 @@
 use std::ops::Range;
 
 /// Most ranges of one request; a client that requests more gets the complete content.
-const RANGES_LIMIT: usize = 32;
+pub const RANGES_LIMIT: usize = 32;
 
 /// What a `Range` header requests of a content of known length (RFC 9110, 14.1.2 and 14.2).
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum RequestedRanges {
+pub enum RequestedRanges {
     /// Everything: the header is malformed, uses another unit, or has too many ranges.
     Whole,
     /// Only bytes beyond the end.
@@ -17,7 +17,8 @@ pub(super) enum RequestedRanges {
 
 impl RequestedRanges {
     /// Parses the header. An empty content has no ranges: the header is ignored.
-    pub(super) fn of(header: &[u8], length: u64) -> RequestedRanges {
+    #[must_use]
+    pub fn of(header: &[u8], length: u64) -> RequestedRanges {
         let Some(specs) = specs(header).filter(|_| length > 0) else {
             return RequestedRanges::Whole;
         };

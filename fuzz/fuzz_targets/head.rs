@@ -36,6 +36,7 @@ fn arrived(head: &mut HeadEncoder) -> Headers {
         started: Instant::now(),
     };
     let mut session = LaneSession::default();
+    session.begin(request.id, false);
     assert!(!session.respond(request, head, OutgoingBody::<Nothing>::Empty));
     let flushed = session.flush(near.as_fd()).expect("an open socket");
     assert_eq!(flushed, Step::Done(()));

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use carat_fuzz::Input;
-use carat_lane::{BodyStatus, LaneSession, LinkError, Step};
+use carat_lane::{BodyStatus, LaneSession, LinkError, Step, TakenRequest};
 use carat_wire::request::RequestBody;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,18 +17,24 @@ type Seen = (Vec<(u32, Vec<u8>)>, Option<String>);
 
 /// Takes the request at the front. A streamed body is left where it is.
 fn take(session: &mut LaneSession, seen: &mut Seen) -> Result<(), LinkError> {
-    let (id, method, is_streamed) = session.take(|request, _| {
+    let taken = session.take(|request, _| {
         let is_streamed = matches!(request.body, RequestBody::Stream { .. });
         (request.head.id, request.head.method.to_vec(), is_streamed)
     })?;
-    session.begin(id, is_streamed);
-    seen.0.push((id, method));
+    match taken {
+        TakenRequest::Request((id, method, is_streamed)) => {
+            session.begin(id, is_streamed);
+            seen.0.push((id, method));
+        }
+        TakenRequest::DescriptorsLost(id) => seen.0.push((id, Vec::new())),
+    }
     Ok(())
 }
 
-/// Takes all requests that are there.
+/// Takes all requests that are there. What the edge sends after it has told the lane to drain may be
+/// read or not.
 fn work(session: &mut LaneSession, socket: &UnixStream, seen: &mut Seen) -> Result<(), LinkError> {
-    while session.next(socket.as_fd(), Instant::now())? == Step::Done(true) {
+    while session.next(socket.as_fd(), Instant::now())? == Step::Done(true) && !session.is_over() {
         take(session, seen)?;
     }
     Ok(())
@@ -39,19 +45,18 @@ fn seen<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
     let mut session = LaneSession::default();
     let mut seen = Seen::default();
     for piece in pieces {
-        // The worker does not read any more once its lane has ended.
-        if edge.write_all(piece).is_err() {
-            break;
+        edge.write_all(piece).expect("a piece fits into a socket");
+        let worked = work(&mut session, &socket, &mut seen);
+        if session.is_over() {
+            return seen;
         }
-        if let Err(error) = work(&mut session, &socket, &mut seen) {
+        if let Err(error) = worked {
             seen.1 = Some(error.to_string());
             return seen;
         }
     }
     drop(edge);
-    seen.1 = work(&mut session, &socket, &mut seen)
-        .err()
-        .map(|error| error.to_string());
+    work(&mut session, &socket, &mut seen).expect("all frames are handled");
     read_bodies(&mut session, &socket, &seen);
     seen
 }

@@ -104,7 +104,7 @@ class IdentityTest < Support::IntegrationTest
     server = own(server(app: APP, args: ["--user", USER, "--spool-dir", "spool"], files: { "spool/keep" => "" }))
 
     assert_equal 1, server.run.exitstatus
-    await_log(server, /\Acarat: spool_dir: \S+ cannot be written to\n\z/)
+    await_log(server, /^carat: spool_dir: \S+ cannot be written to$/)
   end
 
   def test_an_unknown_user_is_one_line
@@ -126,7 +126,7 @@ class IdentityTest < Support::IntegrationTest
     server = own(server(app: APP, args: ["--user", USER], command: command))
 
     assert_equal 1, server.run.exitstatus
-    await_log(server, /\Acarat: cannot become user #{entry.uid}: .*; root needs CAP_SETUID and CAP_SETGID\n\z/)
+    await_log(server, /^carat: cannot become user #{entry.uid}: .*; root needs CAP_SETUID and CAP_SETGID\n\z/)
   end
 
   def test_root_is_warned_outside_of_development

@@ -87,6 +87,8 @@ module Bench
       *SCALE.map { |workers| puma("puma-w#{workers}", "1:1", workers) },
       *[1, 4].map { |workers| carat("carat-bare-w#{workers}", workers, *JSON_LOG, app: File.join(APPS, "bare.ru")) },
       carat("carat-refork-t3", 4, *REFORK, threads: 3), carat("carat-refork-f16", 4, *REFORK, fibers: 16),
+      carat("carat-restart-t3", 2, "--memory", "1GB", threads: 3),
+      carat("carat-restart-f16", 2, "--memory", "1GB", fibers: 16),
       carat("carat-elastic", 1..8, *WARM, "--worker-idle-timeout", "5"),
       carat("carat-leak", 2, *JSON_LOG, "--worker-memory", "150MB", threads: 3),
       carat("carat-kill-t3", 4, *WARM, threads: 3), carat("carat-kill-f16", 4, *WARM, fibers: 16),

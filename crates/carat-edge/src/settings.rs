@@ -91,6 +91,11 @@ pub(crate) struct Settings {
     #[serde(deserialize_with = "seconds")]
     pub(crate) shutdown_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
+    pub(crate) keep_previous: Duration,
+    pub(crate) restart_check: Vec<String>,
+    /// Prints what these settings are with the configuration as it is when the command runs.
+    pub(crate) reader_command: Vec<String>,
+    #[serde(deserialize_with = "seconds")]
     pub(crate) boot_timeout: Duration,
 }
 
@@ -214,7 +219,7 @@ const PLAIN: &str = r#"{
     "max_connections": 1, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "shutdown_timeout": 60,
-    "boot_timeout": 60
+    "keep_previous": 60, "restart_check": [], "reader_command": [], "boot_timeout": 60
 }"#;
 
 #[cfg(test)]

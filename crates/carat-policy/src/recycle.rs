@@ -18,6 +18,8 @@ pub enum ReplacementReason {
     Outdated,
     /// It was at its limit of open files again, after it had collected its garbage.
     OpenFiles,
+    /// A restart brought new code.
+    Restart,
     /// Its private memory exceeds `worker_memory`.
     Memory {
         /// Its private memory.
@@ -62,7 +64,7 @@ impl Retirements {
         self.serving + self.draining == 0
     }
 
-    /// Whether another worker may be replaced because of its memory when `wanted` workers should run. One at a time
+    /// Whether another worker may be replaced because of its memory or its code when `wanted` workers should run. One at a time
     /// waits for its successor; no more than `wanted` drain, because draining can take long.
     #[must_use]
     pub fn allow_heavy(self, wanted: u32) -> bool {
@@ -73,9 +75,9 @@ impl Retirements {
     #[must_use]
     pub fn allow(self, reason: &ReplacementReason, wanted: u32) -> bool {
         match reason {
-            ReplacementReason::Memory { .. } | ReplacementReason::Budget { .. } => {
-                self.allow_heavy(wanted)
-            }
+            ReplacementReason::Memory { .. }
+            | ReplacementReason::Budget { .. }
+            | ReplacementReason::Restart => self.allow_heavy(wanted),
             _ => self.is_empty(),
         }
     }
@@ -90,6 +92,7 @@ impl fmt::Display for ReplacementReason {
             ReplacementReason::Age(age) => write!(f, "{} s old (worker_age)", age.as_secs()),
             ReplacementReason::Promotion => write!(f, "promotion to mold (refork)"),
             ReplacementReason::OpenFiles => write!(f, "too many open files"),
+            ReplacementReason::Restart => write!(f, "older than the code (restart)"),
             ReplacementReason::Outdated => write!(f, "older than the mold (refork)"),
         }
     }

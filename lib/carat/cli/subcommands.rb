@@ -10,7 +10,9 @@ module Carat
     # kill_worker.rb for `kill-worker`), and add the name to NAMES.
     module Subcommands
       # Every subcommand, in the order of the help.
-      NAMES = %w[serve check doctor import status memory stop scale pause resume kill-worker help version].freeze
+      NAMES = %w[
+        serve check doctor import status memory restart stop scale pause resume kill-worker help version
+      ].freeze
 
       # The subcommand that runs when the command line names none.
       DEFAULT = "serve"

@@ -14,12 +14,13 @@ module Carat
     #   env       names of environment variables besides CARAT_<NAME>
     #   short     the one-letter flag
     #   edge      whether the edge reads it
+    #   restart   whether a change takes effect at a restart, for an option that the edge reads
     #   only      [:flag] or [:flag, :env] for an option that not every source may set
     #   remedy    what to do about a rejected value
     #   limit     for a limit on clients or the application: the status or the end that follows when it is exceeded
     #   doc       one sentence
     Option = Struct.new(:name, :group, :type, :within, :default, :default_text, :in_development, :env, :short, :edge,
-                        :only, :remedy, :limit, :doc, keyword_init: true)
+                        :restart, :only, :remedy, :limit, :doc, keyword_init: true)
 
     # One row of the option table.
     class Option

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "rbconfig"
 require_relative "control_directories"
 require_relative "identity"
 require_relative "inherited_descriptors"
@@ -12,8 +11,10 @@ require_relative "../log/process_log"
 require_relative "../native_path"
 require_relative "open_file_limit"
 require_relative "preload"
+require_relative "ruby_program"
 require_relative "socket_activation"
 require_relative "../version"
+require_relative "working_directory"
 
 module Carat
   module Launch
@@ -24,6 +25,9 @@ module Carat
 
       # The program of the mold.
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
+
+      # The program that reads the configuration anew.
+      READ = "module Carat; Launch::FreshSettings.write(ARGV); end"
 
       # `configuration` is a Configuration; `words`, those of Flags#words, let the mold read it again. `pid_file` is the
       # path of a file that has this process id already, or nil. `edge` is the path of the edge program, or nil when it
@@ -60,8 +64,8 @@ module Carat
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
           control_socket_name: Config::Options::CONTROL_SOCKET,
-          control_directories: ControlDirectories.new(uid: @identity.uid).to_a,
-          identity: @identity.to_h, version: VERSION, directory: Dir.pwd, pid_file: @pid_file
+          control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,
+          identity: @identity.to_h, version: VERSION, directory: WorkingDirectory.new.path, pid_file: @pid_file
         )
       end
 
@@ -73,12 +77,21 @@ module Carat
       end
 
       def environment
-        { "CARAT_EDGE_SETTINGS" => JSON.generate(edge_settings), **@descriptors.variables }
+        { "CARAT_EDGE_SETTINGS" => JSON.generate(edge_settings), **WorkingDirectory.new.variables,
+          **@descriptors.variables }
       end
 
       def mold_command
+        ruby_command("carat/processes/mold", BOOT)
+      end
+
+      def reader_command
+        ruby_command("carat/launch/fresh_settings", READ)
+      end
+
+      def ruby_command(library, program)
         paths = [LIBRARY, NativePath.directory].compact.uniq.flat_map { |path| ["-I", path] }
-        [RbConfig.ruby, *paths, "-r", "carat/processes/mold", "-e", BOOT, "--", *@words]
+        [RubyProgram.path, *paths, "-r", library, "-e", program, "--", *@words]
       end
     end
   end

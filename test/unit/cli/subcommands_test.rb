@@ -42,11 +42,13 @@ module Carat
     end
 
     def test_a_word_that_is_neither_a_subcommand_nor_a_file_is_refused
-      assert_equal "restrat: no such subcommand or file; carat help lists the subcommands",
+      assert_equal "restrat: no such subcommand or file; did you mean restart?",
                    assert_raises(Config::ConfigError) { split("restrat", "--pid", "1") }.message
+      assert_equal "xyzzy: no such subcommand or file; carat help lists the subcommands",
+                   assert_raises(Config::ConfigError) { split("xyzzy") }.message
       assert_equal "kill-wroker: no such subcommand or file; did you mean kill-worker?",
                    assert_raises(Config::ConfigError) { split("-w2", "kill-wroker", "2") }.message
-      assert_equal ["serve", %w[-- restrat]], split("--", "restrat")
+      assert_equal ["serve", %w[-- xyzzy]], split("--", "xyzzy")
     end
 
     private

@@ -18,7 +18,7 @@ module Carat
       fields = settings.scan(/^ +pub\S* (\w+):/).flatten.map(&:to_sym)
 
       beside = %i[control_directories control_socket_name identity version directory mold_command mold_environment
-                  pid_file]
+                  pid_file reader_command]
 
       assert_equal Config::Options.for_edge.map(&:name).sort, (fields - beside).sort
     end

@@ -36,7 +36,8 @@ module Carat
     def test_edge_settings_are_options_mold_version_and_directory
       settings = launcher("workers=2", "threads=5").edge_settings
 
-      beside = %i[control_directories control_socket_name identity mold_command mold_environment pid_file version
+      beside = %i[control_directories control_socket_name identity mold_command mold_environment pid_file
+                  reader_command version
                   directory]
 
       assert_equal (Config::Options.for_edge.map(&:name) + beside).sort, settings.keys.sort
@@ -46,7 +47,7 @@ module Carat
     def test_mold_is_started_with_the_same_words
       command = launcher("workers=2", "rackup=config.ru").edge_settings[:mold_command]
 
-      assert_equal [RbConfig.ruby, "-I", LIBRARY], command.first(3)
+      assert_equal [Launch::RubyProgram.path, "-I", LIBRARY], command.first(3)
       assert_equal ["-r", "carat/processes/mold", "-e", Launch::Launcher::BOOT, "--", "workers=2", "rackup=config.ru"],
                    command.last(7)
     end

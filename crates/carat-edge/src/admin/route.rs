@@ -52,6 +52,15 @@ impl Route {
             "/pause" => write(method, || seconds(query).map(ControlRequest::Pause)),
             "/resume" => write(method, || Some(ControlRequest::Resume)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
+            "/restart" if *method == Method::POST => Ok(Route::Control(ControlRequest::Restart)),
+            "/restart" => {
+                let number = number(query).ok_or(NoRoute::BadQuery)?;
+                read(
+                    method,
+                    Route::Control(ControlRequest::RestartReport(number)),
+                )
+            }
+            "/rollback" => write(method, || Some(ControlRequest::Rollback)),
             _ => Err(NoRoute::NotFound),
         }
     }
@@ -153,6 +162,10 @@ mod tests {
         for text in ["", "0", "-1", "601", "inf", "NaN"] {
             assert_eq!(pause(text), Err(NoRoute::BadQuery), "{text}");
         }
+        let report = Ok(Route::Control(ControlRequest::RestartReport(3)));
+        assert_eq!(find(&Method::GET, "/restart?number=3"), report);
+        let restart = Ok(Route::Control(ControlRequest::Restart));
+        assert_eq!(find(&Method::POST, "/restart"), restart);
         let kill = Ok(Route::Control(ControlRequest::KillWorker(2)));
         assert_eq!(find(&Method::POST, "/kill-worker?number=2"), kill);
         assert_eq!(find(&Method::POST, "/kill-worker"), Err(NoRoute::BadQuery));

@@ -1,4 +1,4 @@
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,8 @@ use crate::settings::Settings;
 /// The queue of all workers: sends each request to a lane.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
-    pub(super) settings: Rc<Settings>,
+    /// Those of the current generation.
+    settings: RefCell<Rc<Settings>>,
     pub(super) log: Rc<Log>,
     pub(super) events: LaneEvents,
     pub(super) lanes: RefCell<Vec<Rc<Lane>>>,
@@ -45,7 +46,7 @@ impl Dispatcher {
         budget: &DescriptorBudget,
     ) -> Rc<Dispatcher> {
         Rc::new(Dispatcher {
-            settings: Rc::clone(settings),
+            settings: RefCell::new(Rc::clone(settings)),
             log: Rc::clone(log),
             events,
             lanes: RefCell::default(),
@@ -58,6 +59,16 @@ impl Dispatcher {
             spool_quota: SpoolQuota::new(settings.spool_limit, budget.spools),
             rebalancing: Cell::new(false),
         })
+    }
+
+    /// The settings of the current generation.
+    pub(super) fn settings(&self) -> Ref<'_, Settings> {
+        Ref::map(self.settings.borrow(), Rc::as_ref)
+    }
+
+    /// From now on these timeouts and limits of the queue hold.
+    pub(crate) fn adopt(&self, settings: &Rc<Settings>) {
+        self.settings.replace(Rc::clone(settings));
     }
 
     /// Sends a request to the application. Dropping the pending reply removes the request from the
@@ -79,7 +90,7 @@ impl Dispatcher {
                 return Ok(());
             }
         }
-        if waiting >= self.settings.queue_limit && !self.makes_room() {
+        if waiting >= self.settings().queue_limit && !self.makes_room() {
             self.refused.set(self.refused.get() + 1);
             return Err(Refusal::QueueFull);
         }
@@ -93,11 +104,11 @@ impl Dispatcher {
         let mut queue = self.queue.borrow_mut();
         queue.retain(|exchange| !exchange.is_cancelled());
         if self.hold.is_on() {
-            return queue.len() < self.settings.queue_limit;
+            return queue.len() < self.settings().queue_limit;
         }
         let lanes = self.lanes.borrow();
         let vacancies: usize = lanes.iter().map(|lane| lane.vacancies()).sum();
-        queue.len() < self.settings.queue_limit + vacancies
+        queue.len() < self.settings().queue_limit + vacancies
     }
 
     /// The most recently used idle lane; otherwise the lane with the fewest requests that has room,
@@ -131,6 +142,9 @@ impl Dispatcher {
 
     /// Moves requests from the queue to a lane as long as it has room.
     pub(super) fn refill(&self, lane: &Rc<Lane>, now: Instant) {
+        if lane.is_on_trial() {
+            return;
+        }
         while !self.hold.is_on() && lane.has_room(now) {
             let Some(exchange) = self.next_waiting() else {
                 break;
@@ -198,6 +212,12 @@ impl Dispatcher {
 
     /// A worker's lane takes requests.
     pub(super) fn lane_opened(&self, lane: &Rc<Lane>) {
+        if lane.is_on_trial() {
+            if let Some(exchange) = lane.take_first() {
+                self.begin(lane, &exchange, Instant::now());
+            }
+            return;
+        }
         self.lanes.borrow_mut().push(Rc::clone(lane));
         self.refill(lane, Instant::now());
     }

@@ -26,6 +26,9 @@ impl Dispatcher {
 
     /// Settles or requeues the requests of a lane.
     fn fail_over(&self, lane: &Lane) {
+        if lane.is_on_trial() {
+            return Dispatcher::fail_trial(lane);
+        }
         let begun = lane.begun();
         let not_begun = |id| is_behind(id, begun);
         let mut back = Vec::new();

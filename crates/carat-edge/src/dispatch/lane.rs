@@ -35,6 +35,10 @@ pub(crate) struct Lane {
     page: SharedPage,
     state: Cell<LaneState>,
     is_over: Cell<bool>,
+    /// It gets no request from the queue.
+    is_on_trial: Cell<bool>,
+    /// What it is asked on trial, until it opens.
+    first: RefCell<Option<Rc<Exchange>>>,
     capacity: Cell<u16>,
     outbox: RefCell<Outbox>,
     /// Whether a request had to wait because the outbox was full.
@@ -53,6 +57,8 @@ impl Lane {
             page: shared_page(page),
             state: Cell::new(LaneState::Opening),
             is_over: Cell::new(false),
+            is_on_trial: Cell::new(false),
+            first: RefCell::default(),
             capacity: Cell::new(0),
             outbox: RefCell::default(),
             was_full: Cell::new(false),
@@ -70,6 +76,28 @@ impl Lane {
 
     pub(crate) fn set_state(&self, state: LaneState) {
         self.state.set(state);
+    }
+
+    /// From now on the lane gets no request from the queue.
+    pub(crate) fn begin_trial(&self) {
+        self.is_on_trial.set(true);
+    }
+
+    pub(super) fn end_trial(&self) {
+        self.is_on_trial.set(false);
+    }
+
+    /// Keeps a request until the lane opens.
+    pub(super) fn keep_first(&self, exchange: Rc<Exchange>) {
+        self.first.replace(Some(exchange));
+    }
+
+    pub(super) fn take_first(&self) -> Option<Rc<Exchange>> {
+        self.first.take()
+    }
+
+    pub(super) fn is_on_trial(&self) -> bool {
+        self.is_on_trial.get()
     }
 
     /// The worker sent HELLO.

@@ -23,6 +23,7 @@ mod shared_page;
 mod stall;
 mod timeouts;
 mod traffic;
+mod trial;
 mod usage;
 mod worker_id;
 

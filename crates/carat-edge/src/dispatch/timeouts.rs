@@ -27,7 +27,7 @@ impl Dispatcher {
                 "queue full",
                 &[
                     ("refused", &refused),
-                    ("queue_limit", &self.settings.queue_limit),
+                    ("queue_limit", &self.settings().queue_limit),
                 ],
             );
         }
@@ -43,7 +43,7 @@ impl Dispatcher {
             return;
         }
         let now = Instant::now();
-        let limit = self.pauses.extend(self.settings.queue_timeout, now);
+        let limit = self.pauses.extend(self.settings().queue_timeout, now);
         let limit = self.hold.extend(limit, now);
         let mut expired = Vec::new();
         let mut queue = self.queue.borrow_mut();
@@ -66,7 +66,7 @@ impl Dispatcher {
     }
 
     fn expire_running(&self) {
-        let Some(limit) = self.settings.request_timeout else {
+        let Some(limit) = self.settings().request_timeout else {
             return;
         };
         let now = Instant::now();

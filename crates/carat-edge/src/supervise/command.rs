@@ -5,10 +5,27 @@ use crate::dispatch::{LaneTag, WorkerId};
 /// What the executor does next, as plain data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
+    /// Read the configuration anew, for the mold that boots next.
+    ReadSettings,
     /// Run the command that loads the application.
-    BootMold { generation: u32 },
-    /// Ask the mold of this generation to fork a worker.
-    Fork { worker: WorkerId, generation: u32 },
+    BootMold {
+        generation: u32,
+        settings: BootSettings,
+    },
+    /// Ask the mold of this generation to fork a worker. One on trial gets no request before it is admitted.
+    Fork {
+        worker: WorkerId,
+        generation: u32,
+        is_trial: bool,
+    },
+    /// Send a worker on trial the requests that it has to answer.
+    Check { worker: WorkerId, generation: u32 },
+    /// The worker is not on trial any more.
+    Admit(WorkerId),
+    /// The settings of this generation hold from now on.
+    Adopt { generation: u32 },
+    /// The mold forks workers of this generation from now on.
+    Renumber { before: u32, generation: u32 },
     /// Give a worker no more requests, and report when its lanes are empty.
     Drain(WorkerId),
     /// Tell a process to end.
@@ -41,6 +58,15 @@ pub(crate) enum Command {
     CutOffClients,
     /// The server is over.
     Exit(Outcome),
+}
+
+/// The settings with which a mold boots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BootSettings {
+    /// Those that hold.
+    Current,
+    /// Those that were read last.
+    New,
 }
 
 /// How the server ended.

@@ -10,6 +10,7 @@ use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
 use super::memory::Machine;
 use super::server_status::ServerStatus;
+use super::state::RestartReport;
 use super::supervisor::Supervisor;
 
 impl Supervisor {
@@ -18,12 +19,15 @@ impl Supervisor {
         let is_stopping = self.state.is_stopping();
         match request {
             ControlRequest::Status => (Ok(self.status()), None),
+            ControlRequest::RestartReport(number) => (self.restart_report(number), None),
             _ if is_stopping => (Err("the server is stopping".to_owned()), None),
             ControlRequest::Stop => {
-                let seconds = self.server.settings.shutdown_timeout.as_secs_f64();
+                let seconds = self.state.stops_within().as_secs_f64();
                 let outcome = self.handle([Event::StopRequested]);
                 (Ok(json!({ "stops_within": seconds })), outcome)
             }
+            ControlRequest::Restart => self.restart(),
+            ControlRequest::Rollback => self.roll_back(),
             ControlRequest::Scale(count) => self.scale(count),
             ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
             ControlRequest::Resume => (self.resume(), None),
@@ -36,8 +40,49 @@ impl Supervisor {
         serde_json::to_value(status).expect("a status has only string keys")
     }
 
+    fn restart(&mut self) -> (ControlReply, Option<Outcome>) {
+        if self.state.phase_name() != "serving" {
+            return (Err("the server is still starting".to_owned()), None);
+        }
+        let outcome = self.handle([Event::RestartRequested]);
+        (
+            Ok(json!({ "number": self.state.latest_restart() })),
+            outcome,
+        )
+    }
+
+    fn roll_back(&mut self) -> (ControlReply, Option<Outcome>) {
+        if !self.state.may_roll_back() {
+            let cause = "there is nothing to go back to: no previous mold is kept (keep_previous)";
+            return (Err(cause.to_owned()), None);
+        }
+        let outcome = self.handle([Event::RollbackRequested]);
+        (
+            Ok(json!({ "number": self.state.latest_restart() })),
+            outcome,
+        )
+    }
+
+    fn restart_report(&self, number: u32) -> ControlReply {
+        let report = self.state.restart_report(number);
+        let report = report.ok_or_else(|| format!("restart {number} is not known"))?;
+        let (state, cause) = match report {
+            RestartReport::Queued => ("queued", None),
+            RestartReport::UnderWay(stage) => (stage, None),
+            RestartReport::Done => ("done", None),
+            RestartReport::Failed(cause) => ("failed", Some(cause)),
+        };
+        Ok(json!({
+            "state": state,
+            "cause": cause,
+            "generation": self.state.generation(),
+            "old_workers": self.state.old_workers(),
+            "workers": self.state.wanted(),
+        }))
+    }
+
     fn scale(&mut self, count: WorkerCount) -> (ControlReply, Option<Outcome>) {
-        let target = self.server.settings.queue_time_target;
+        let target = self.state.bounds().queue_time_target;
         let processors = Machine::read(std::path::Path::new("/")).processors;
         let elastic = Elastic::new(count, target, processors);
         let before = self.state.bounds();

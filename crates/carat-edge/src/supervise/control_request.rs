@@ -16,6 +16,12 @@ pub(crate) enum ControlRequest {
     Resume,
     /// Kill the worker with this number.
     KillWorker(u32),
+    /// Replace the code by what is on disk now.
+    Restart,
+    /// Go back to the code before the last restart.
+    Rollback,
+    /// Report how far the restart with this number is.
+    RestartReport(u32),
 }
 
 /// What was done, as a JSON object, or one sentence about why it was not.

@@ -4,6 +4,7 @@ use carat_policy::{ContainerMemory, Elastic};
 
 use super::command::MemorySubject;
 use super::exit_status::ExitStatus;
+use super::generation_settings::GenerationSettings;
 use super::ruby_process::RubyProcess;
 use crate::dispatch::{LaneTag, WorkerId};
 
@@ -74,6 +75,21 @@ pub(crate) enum Event {
     Scaled(Elastic),
     /// Somebody wants this worker killed.
     KillRequested(WorkerId),
+    /// New code is to take over.
+    RestartRequested,
+    /// The previous mold is to take over.
+    RollbackRequested,
+    /// The configuration was read anew; with the names of options whose change only a new start can bring.
+    SettingsRead(Box<GenerationSettings>, Vec<String>),
+    /// The configuration cannot be read.
+    SettingsFailed {
+        cause: String,
+    },
+    /// The worker on trial answered as it should, or why not.
+    Checked {
+        worker: WorkerId,
+        result: Result<(), String>,
+    },
     /// SIGTERM, SIGINT, or `carat stop`.
     StopRequested,
 }

@@ -10,16 +10,20 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::{spawn_blocking, spawn_local};
 
 use super::channel::Channel;
-use super::command::{Command, MemorySubjects};
+use super::command::{BootSettings, Command, MemorySubjects};
 use super::event::{Event, WorkerTraffic};
-use super::mailbox::Mailbox;
+use super::generations::Generations;
+use super::mailbox::{Mailbox, Message};
 use super::memory::{Container, read_memory};
 use super::mold_process::MoldProcess;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
+use super::settings_reader::read_settings;
+use super::trial_request::check_worker;
 use super::worker_sockets::WorkerSockets;
 use crate::dispatch::{Lane, WorkerId, carry};
 use crate::http::Server;
+use crate::settings::Settings;
 
 /// Carries out the supervisor's commands. It owns the sockets and decides nothing.
 pub(super) struct Executor {
@@ -28,17 +32,20 @@ pub(super) struct Executor {
     ready: Ready,
     container: Container,
     channels: HashMap<RubyProcess, Channel>,
+    generations: Generations,
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
 }
 
 impl Executor {
     pub(super) fn new(server: Rc<Server>, mailbox: Mailbox, ready: Ready) -> Executor {
+        let generations = Generations::new(Rc::clone(&server.settings));
         Executor {
             server,
             mailbox,
             ready,
             container: Container::find(Path::new("/")),
             channels: HashMap::new(),
+            generations,
             lanes: HashMap::new(),
         }
     }
@@ -51,8 +58,20 @@ impl Executor {
     /// Carries out a command, and returns what happened at once.
     pub(super) fn carry_out(&mut self, command: Command) -> Option<Event> {
         match command {
-            Command::BootMold { generation } => return Some(self.boot_mold(generation)),
-            Command::Fork { worker, generation } => return self.fork(worker, generation),
+            Command::ReadSettings => self.read_settings(),
+            Command::BootMold {
+                generation,
+                settings,
+            } => return Some(self.boot_mold(generation, settings)),
+            Command::Fork {
+                worker,
+                generation,
+                is_trial,
+            } => return self.fork(worker, generation, is_trial),
+            Command::Check { worker, generation } => self.check(worker, generation),
+            Command::Admit(worker) => self.admit(worker),
+            Command::Adopt { generation } => self.adopt(generation),
+            Command::Renumber { before, generation } => self.renumber(before, generation),
             Command::Drain(worker) => return self.drain(worker),
             Command::End(process) => self.send_signal(process, Kind::Drain),
             Command::EndNow(worker) => self.send_signal(RubyProcess::Worker(worker), Kind::Bye),
@@ -70,7 +89,7 @@ impl Executor {
             Command::Terminate { pid } => signal_process(pid, Signal::TERM),
             Command::Kill { pid } => signal_process(pid, Signal::KILL),
             Command::CloseLanes(worker) => self.close_lanes(worker),
-            Command::CloseControl(process) => drop(self.channels.remove(&process)),
+            Command::CloseControl(process) => self.close_control(process),
             Command::ReadMemory(subjects) => self.read_memory(subjects),
             Command::Log(line) => line.write(&self.server.log),
             Command::Announce => self.announce(),
@@ -123,9 +142,65 @@ impl Executor {
         }
     }
 
-    fn boot_mold(&mut self, generation: u32) -> Event {
+    fn read_settings(&self) {
+        let (settings, mailbox) = (Rc::clone(&self.generations.current), self.mailbox.clone());
+        spawn_local(async move {
+            mailbox.send(Message::Settings(read_settings(settings).await));
+        });
+    }
+
+    /// The next new mold boots with these settings.
+    pub(super) fn keep_settings(&mut self, settings: Rc<Settings>) {
+        self.generations.fresh = settings;
+    }
+
+    fn adopt(&mut self, generation: u32) {
+        let settings = self.generations.adopt(generation);
+        self.server.dispatcher.adopt(&settings);
+    }
+
+    fn renumber(&mut self, before: u32, generation: u32) {
+        self.generations.renumber(before, generation);
+        if let Some(channel) = self.channels.remove(&RubyProcess::Mold(before)) {
+            let process = RubyProcess::Mold(generation);
+            channel.rename(process);
+            self.channels.insert(process, channel);
+        }
+    }
+
+    fn close_control(&mut self, process: RubyProcess) {
+        self.channels.remove(&process);
+        if let RubyProcess::Mold(generation) = process {
+            self.generations.forget(generation);
+        }
+    }
+
+    fn check(&self, worker: WorkerId, generation: u32) {
+        let settings = self.generations.of(generation);
+        let lanes = self.lanes.get(&worker);
+        let lane = lanes.and_then(|lanes| lanes.first()).map(Rc::clone);
+        let (targets, limit) = (settings.restart_check.clone(), settings.boot_timeout);
+        let dispatcher = Rc::clone(&self.server.dispatcher);
+        let mailbox = self.mailbox.clone();
+        spawn_local(async move {
+            let result = match lane {
+                Some(lane) => check_worker(dispatcher, lane, targets, limit).await,
+                None => Err("the worker is gone".to_owned()),
+            };
+            mailbox.event(Event::Checked { worker, result });
+        });
+    }
+
+    fn admit(&self, worker: WorkerId) {
+        for lane in self.lanes.get(&worker).into_iter().flatten() {
+            self.server.dispatcher.admit_lane(lane);
+        }
+    }
+
+    fn boot_mold(&mut self, generation: u32, settings: BootSettings) -> Event {
         let process = RubyProcess::Mold(generation);
-        let started = MoldProcess::start(&self.server.settings).and_then(|mold| {
+        let settings = self.generations.boot(generation, settings);
+        let started = MoldProcess::start(&settings).and_then(|mold| {
             let channel = Channel::open(mold.control, process, self.mailbox.clone())?;
             Ok((mold.pid, channel))
         });
@@ -140,8 +215,8 @@ impl Executor {
         }
     }
 
-    fn fork(&mut self, worker: WorkerId, generation: u32) -> Option<Event> {
-        self.try_fork(worker, generation)
+    fn fork(&mut self, worker: WorkerId, generation: u32, is_trial: bool) -> Option<Event> {
+        self.try_fork(worker, generation, is_trial)
             .err()
             .map(|error| Event::ForkFailed {
                 worker,
@@ -149,8 +224,8 @@ impl Executor {
             })
     }
 
-    fn try_fork(&mut self, worker: WorkerId, generation: u32) -> io::Result<()> {
-        let lanes = self.server.settings.lanes();
+    fn try_fork(&mut self, worker: WorkerId, generation: u32, is_trial: bool) -> io::Result<()> {
+        let lanes = self.generations.of(generation).lanes();
         let sockets = WorkerSockets::new(worker, lanes)?;
         let process = RubyProcess::Worker(worker);
         let channel = Channel::open(sockets.control, process, self.mailbox.clone())?;
@@ -166,6 +241,9 @@ impl Executor {
         let lanes = self.lanes.entry(worker).or_default();
         for (lane, socket) in sockets.lanes {
             lanes.push(Rc::clone(&lane));
+            if is_trial {
+                lane.begin_trial();
+            }
             spawn_local(carry(lane, socket, Rc::clone(&self.server.dispatcher)));
         }
         Ok(())
@@ -180,6 +258,7 @@ impl Executor {
     }
 
     fn promote(&mut self, worker: WorkerId, generation: u32) {
+        self.generations.boot(generation, BootSettings::Current);
         if let Some(channel) = self.channels.remove(&RubyProcess::Worker(worker)) {
             let process = RubyProcess::Mold(generation);
             channel.rename(process);

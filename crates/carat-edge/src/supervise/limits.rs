@@ -19,6 +19,7 @@ pub(crate) struct Limits {
     pub(crate) boot_timeout: Duration,
     pub(crate) request_timeout: Option<Duration>,
     pub(crate) shutdown_timeout: Duration,
+    pub(crate) keep_previous: Duration,
 }
 
 impl Limits {
@@ -38,6 +39,7 @@ impl Limits {
             boot_timeout: settings.boot_timeout,
             request_timeout: settings.request_timeout,
             shutdown_timeout: settings.shutdown_timeout,
+            keep_previous: settings.keep_previous,
         }
     }
 }

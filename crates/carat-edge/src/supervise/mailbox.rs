@@ -4,6 +4,7 @@ use tokio::sync::oneshot;
 use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
 use super::ruby_process::RubyProcess;
+use super::settings_reader::FreshSettings;
 use super::stats_report::StatsReport;
 
 /// A message to the supervisor.
@@ -11,6 +12,8 @@ use super::stats_report::StatsReport;
 pub(crate) enum Message {
     Event(Event),
     Stats(StatsMessage),
+    /// The configuration was read anew, or cannot be.
+    Settings(Result<FreshSettings, String>),
     /// Somebody asks something of the server.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
 }

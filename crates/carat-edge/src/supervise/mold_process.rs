@@ -30,6 +30,7 @@ impl MoldProcess {
         let child = Command::new(program)
             .args(arguments)
             .current_dir(&settings.directory)
+            .env("PWD", &settings.directory)
             .envs(&settings.mold_environment)
             .env(CONTROL_VARIABLE, far.as_raw_fd().to_string())
             .env_remove(settings::VARIABLE)

@@ -15,9 +15,11 @@ pub(crate) enum SignalRequest {
     AddWorker,
     /// SIGTTOU.
     RemoveWorker,
+    /// SIGUSR1.
+    Restart,
     /// SIGHUP.
     ReopenLogs,
-    /// SIGUSR1 and SIGUSR2 mean something to other servers, but not to this one. The signal's name.
+    /// SIGUSR2 means something to other servers, but not to this one. The signal's name.
     Nothing(&'static str),
 }
 
@@ -57,7 +59,7 @@ impl Signals {
             _ = self.terminal_input.recv() => SignalRequest::AddWorker,
             _ = self.terminal_output.recv() => SignalRequest::RemoveWorker,
             _ = self.hangup.recv() => SignalRequest::ReopenLogs,
-            _ = self.user1.recv() => SignalRequest::Nothing("USR1"),
+            _ = self.user1.recv() => SignalRequest::Restart,
             _ = self.user2.recv() => SignalRequest::Nothing("USR2"),
         }
     }

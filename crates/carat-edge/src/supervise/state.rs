@@ -12,6 +12,8 @@ mod phase;
 mod reaction;
 mod refork;
 mod reforking;
+mod restart;
+mod restarting;
 mod retiring;
 mod running_process;
 mod scaling;
@@ -30,15 +32,18 @@ use std::time::Instant;
 use carat_policy::{Backoff, ReforkRule};
 
 pub(crate) use self::memory_monitor::MemoryTotals;
+pub(crate) use self::restart::RestartReport;
 pub(crate) use self::running_process::RunningProcess;
 pub(crate) use self::worker_status::WorkerStatus;
 
 use self::boot_errors::BootErrors;
 use self::memory_monitor::MemoryMonitor;
+use self::mold::Mold;
 use self::molds::Molds;
 use self::phase::Phase;
 use self::reaction::Reaction;
 use self::refork::Refork;
+use self::restart::Restarts;
 use self::unclaimed_exits::UnclaimedExits;
 use self::workers::Workers;
 use super::command::{Command, Outcome};
@@ -56,6 +61,7 @@ pub(crate) struct State {
     worker_backoff: Backoff,
     molds: Molds,
     refork: Refork,
+    restarts: Restarts,
     memory: MemoryMonitor,
     boot_errors: BootErrors,
     unclaimed_exits: UnclaimedExits,
@@ -73,6 +79,7 @@ impl State {
             worker_backoff: Backoff::default(),
             molds: Molds::default(),
             refork: Refork::new(refork, now),
+            restarts: Restarts::default(),
             memory: MemoryMonitor::new(now, oom_kills),
             boot_errors: BootErrors::default(),
             unclaimed_exits: UnclaimedExits::default(),
@@ -98,10 +105,16 @@ impl State {
     pub(crate) fn processes(&self) -> Vec<RunningProcess> {
         let current = self.molds.current.iter();
         let current = current.filter_map(|mold| RunningProcess::of_mold(mold, true));
-        let others = self.molds.others();
-        let others = others.filter_map(|mold| RunningProcess::of_mold(mold, false));
+        let others = self
+            .other_molds()
+            .filter_map(|mold| RunningProcess::of_mold(mold, false));
         let workers = self.workers.iter().filter_map(RunningProcess::of_worker);
         current.chain(others).chain(workers).collect()
+    }
+
+    /// The molds that do not fork: those that are coming, ending, or kept.
+    fn other_molds(&self) -> impl Iterator<Item = &Mold> {
+        self.molds.others().chain(self.restarts.mold())
     }
 
     /// The memory of all processes together, when it was last read.
@@ -134,6 +147,13 @@ impl State {
             Event::MemoryRead(reading) => self.memory_read(&reading, reaction),
             Event::Exited { pid, status } => self.exited(pid, status, reaction),
             Event::Tick(tick) => self.tick(&tick, reaction),
+            Event::RestartRequested => self.restart_requested(reaction),
+            Event::RollbackRequested => self.rollback_requested(reaction),
+            Event::SettingsRead(settings, unchanged) => {
+                self.settings_read(*settings, &unchanged, reaction);
+            }
+            Event::SettingsFailed { cause } => self.settings_failed(&cause, reaction),
+            Event::Checked { worker, result } => self.checked(worker, result, reaction),
             Event::Scaled(elastic) => self.scale(elastic, reaction),
             Event::KillRequested(worker) => self.kill_requested(worker, reaction),
             Event::StopRequested => self.stop_requested(reaction),
@@ -167,6 +187,7 @@ impl State {
         self.fail_late_boots(reaction);
         self.end_overdue(reaction);
         self.read_memory(reaction);
+        self.advance_restart(reaction);
         self.succeed(reaction);
         self.fork_missing(reaction);
     }

@@ -10,12 +10,13 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
 use super::executor::Executor;
-use super::limits::Limits;
+use super::generation_settings::GenerationSettings;
 use super::mailbox::{Mailbox, Message};
 use super::memory::Machine;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
 use super::service_manager::ServiceManager;
+use super::settings_reader::FreshSettings;
 use super::signals::{SignalRequest, Signals};
 use super::state::State;
 use super::stats_collector::StatsCollector;
@@ -47,12 +48,11 @@ impl Supervisor {
     ) -> Supervisor {
         let settings = &server.settings;
         let machine = Machine::read(Path::new("/"));
-        let limits = Limits::new(settings, machine.processors, machine.memory);
+        let first = GenerationSettings::new(settings, machine.processors, machine.memory);
         let executor = Executor::new(Rc::clone(&server), mailbox.clone(), ready);
         let oom_kills = executor.container().oom_kills();
-        let refork = settings.refork.clone();
         Supervisor {
-            state: State::new(limits, refork, oom_kills, Instant::now()),
+            state: State::new(first.limits, first.refork, oom_kills, Instant::now()),
             server,
             messages,
             lane_events,
@@ -117,6 +117,16 @@ impl Supervisor {
                 }
                 self.handle([event])
             }
+            Message::Settings(Ok(FreshSettings {
+                settings,
+                unchanged,
+            })) => {
+                let machine = Machine::read(Path::new("/"));
+                let fresh = GenerationSettings::new(&settings, machine.processors, machine.memory);
+                self.executor.keep_settings(Rc::from(settings));
+                self.handle([Event::SettingsRead(Box::new(fresh), unchanged)])
+            }
+            Message::Settings(Err(cause)) => self.handle([Event::SettingsFailed { cause }]),
             Message::Control(request, asker) => {
                 let (reply, outcome) = self.control(request);
                 // Whoever asked may be gone.
@@ -156,10 +166,10 @@ impl Supervisor {
             }
             SignalRequest::AddWorker => return self.rescale(Elastic::raised),
             SignalRequest::RemoveWorker => return self.rescale(Elastic::lowered),
+            SignalRequest::Restart => return self.handle([Event::RestartRequested]),
             SignalRequest::ReopenLogs => self.reopen_logs(),
             SignalRequest::Nothing(name) => {
-                let message =
-                    "signal ignored: TERM stops, HUP reopens the log file, TTIN and TTOU scale";
+                let message = "signal ignored: TERM stops, USR1 restarts, HUP reopens the log file, TTIN and TTOU scale";
                 self.server.log.warn(message, &[("signal", &name)]);
             }
         }

@@ -19,16 +19,22 @@ impl State {
         if !self.worker_backoff.allows(reaction.now) {
             return;
         }
-        for _ in 0..self.affordable(self.workers.missing(self.wanted), reaction) {
+        let wanted = self.wanted.min(self.restarts.most_workers());
+        for _ in 0..self.affordable(self.workers.missing(wanted), reaction) {
             let worker = self.workers.next_id();
             self.workers
                 .insert(Worker::forked(worker, generation, reaction));
-            reaction.push(Command::Fork { worker, generation });
+            reaction.push(Command::Fork {
+                worker,
+                generation,
+                is_trial: false,
+            });
         }
     }
 
     pub(super) fn fork_failed(&mut self, id: WorkerId, cause: &str, reaction: &mut Reaction) {
         self.workers.remove(id);
+        self.trial_failed(id, cause, reaction);
         // Forks that fail together are logged once.
         if self.worker_backoff.allows(reaction.now) {
             reaction.log(LogLine::error("cannot fork a worker").text("cause", cause));
@@ -56,11 +62,14 @@ impl State {
         }
     }
 
-    fn worker_ready(&mut self, id: WorkerId, reaction: &mut Reaction) {
+    pub(super) fn worker_ready(&mut self, id: WorkerId, reaction: &mut Reaction) {
         let Some(worker) = self.workers.get_mut(id) else {
             return;
         };
         worker.boot = WorkerBoot::Done;
+        if worker.is_trial {
+            return self.check_trial(id, reaction);
+        }
         if !worker.is_booting() {
             return;
         }
@@ -102,6 +111,14 @@ impl State {
             return;
         };
         worker.boot = WorkerBoot::Failed;
+        let generation = worker.generation;
+        if worker.is_trial {
+            return self.trial_failed(id, cause, reaction);
+        }
+        self.count_failure(generation, cause, reaction);
+        let Some(worker) = self.workers.get(id) else {
+            return;
+        };
         let delay = self.worker_backoff.fail(reaction.now);
         let line = worker.identify(LogLine::error("worker failed to boot"));
         reaction.log(self.boot_errors.line(line, delay, cause));
@@ -145,7 +162,7 @@ impl State {
 }
 
 /// Why a process that missed `boot_timeout` failed.
-pub(super) fn not_ready_within(reaction: &Reaction) -> String {
+fn not_ready_within(reaction: &Reaction) -> String {
     format!(
         "not ready within {:?} (boot_timeout)",
         reaction.limits.boot_timeout

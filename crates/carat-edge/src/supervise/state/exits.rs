@@ -21,6 +21,13 @@ impl State {
             self.mold_exited(status, reaction);
         } else {
             self.candidate_exited(pid, status, reaction);
+            if self
+                .restarts
+                .mold()
+                .is_some_and(|mold| mold.pid == Some(pid))
+            {
+                self.lose_previous(reaction);
+            }
             if !self.molds.forget(pid, &status.to_string(), reaction) {
                 self.unclaimed_exits.add(reaction.now, pid, status);
             }
@@ -68,6 +75,7 @@ impl State {
         if let Some(line) = self.exit_line(&worker, status, reaction) {
             reaction.log(line);
         }
+        self.trial_failed(id, &status.to_string(), reaction);
     }
 
     /// The line of a worker's exit; `None` if the log says already why it cannot boot.

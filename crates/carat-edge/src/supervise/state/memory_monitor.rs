@@ -26,6 +26,10 @@ pub(super) struct MemoryMonitor {
     /// The current mold of the reading under way, and of the last one.
     reading_mold: Option<u32>,
     read_mold: Option<u32>,
+    /// Anonymous memory of the mold that forked last.
+    mold_bytes: u64,
+    /// How many readings end before one shows the last process that started or ended.
+    hurried_readings: u8,
     /// `None` until the first reading.
     pub(super) totals: Option<MemoryTotals>,
     /// For a worker that exceeds `worker_memory`.
@@ -52,6 +56,8 @@ impl MemoryMonitor {
             read: BTreeSet::new(),
             reading_mold: None,
             read_mold: None,
+            mold_bytes: 0,
+            hurried_readings: 0,
             totals: None,
             worker_backoff: ReplacementBackoff::default(),
             budget_backoff: ReplacementBackoff::default(),
@@ -69,8 +75,15 @@ impl MemoryMonitor {
         !self.is_reading && now < self.due
     }
 
+    /// Whether a whole reading was made since a process last started or ended.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.hurried_readings == 0
+    }
+
     /// A process started or ended: memory is read as soon as possible.
     pub(super) fn hurry(&mut self, now: Instant) {
+        // A reading that is under way may have begun before.
+        self.hurried_readings = 1 + u8::from(self.is_reading);
         self.due = now;
     }
 
@@ -97,6 +110,7 @@ impl MemoryMonitor {
             self.budget_backoff.recover(reading.at);
         }
         self.totals = Some(MemoryTotals { budget, used });
+        self.mold_bytes = reading.mold.map_or(self.mold_bytes, |(_, bytes)| bytes);
     }
 
     /// Ends a reading. The next one is due when a worker, or the total, may reach its limit.
@@ -111,6 +125,7 @@ impl MemoryMonitor {
         let pause = reading_pause(workers.chain(total), reading.took);
         self.read = std::mem::take(&mut self.reading);
         self.read_mold = self.reading_mold.take();
+        self.hurried_readings = self.hurried_readings.saturating_sub(1);
         self.is_reading = false;
         self.due = self.due.min(reading.at + reading.took + pause);
     }
@@ -126,12 +141,32 @@ impl MemoryMonitor {
     }
 
     /// How many more workers fit beside these: none before the first reading, any number where the kernel does not say.
-    pub(super) fn room(&self, workers: &[WorkerLoad], mold_anonymous: Option<u64>) -> u32 {
+    /// `is_second_mold_unread`: a second mold will take as much memory as the last known one.
+    pub(super) fn room(
+        &self,
+        workers: &[WorkerLoad],
+        mold_anonymous: Option<u64>,
+        is_second_mold_unread: bool,
+    ) -> u32 {
         let Some(totals) = self.totals else {
             return 0;
         };
         worker_cost(workers, mold_anonymous).map_or(u32::MAX, |cost| {
-            totals.budget.room(totals.used.bytes, cost, workers)
+            let reserved = if is_second_mold_unread {
+                self.mold_bytes
+            } else {
+                0
+            };
+            let used = totals.used.bytes.saturating_add(reserved);
+            totals.budget.room(used, cost, workers)
+        })
+    }
+
+    /// How many bytes are missing for a second mold, which will need as much memory as the last known one.
+    pub(super) fn missing_for_mold(&self) -> u64 {
+        self.totals.map_or(0, |totals| {
+            let needed = totals.used.bytes.saturating_add(self.mold_bytes);
+            needed.saturating_sub(totals.budget.limit)
         })
     }
 

@@ -33,7 +33,7 @@ impl State {
         let subjects = MemorySubjects {
             mold: mold.and_then(|mold| Some((mold.generation, mold.pid?))),
             workers: self.workers.iter().filter_map(subject).collect(),
-            others: self.molds.others().filter_map(|mold| mold.pid).collect(),
+            others: self.other_molds().filter_map(|mold| mold.pid).collect(),
         };
         self.memory.begin_reading(&subjects);
         reaction.push(Command::ReadMemory(subjects));
@@ -66,12 +66,20 @@ impl State {
         }
         let workers = self.workers.iter();
         let reserving = workers.filter(|worker| worker.stays() || worker.memory.is_none());
-        let others = self.molds.others();
+        let others = self.other_molds();
         let unread = others.filter(|mold| !self.memory.includes(mold.pid));
         let unread = unread.map(|_| UNREAD);
         let loads: Vec<WorkerLoad> = reserving.map(Worker::load).chain(unread).collect();
+        let anonymous = mold.and_then(|mold| mold.anonymous);
         self.memory
-            .room(&loads, mold.and_then(|mold| mold.anonymous))
+            .room(&loads, anonymous, self.is_second_mold_unread())
+    }
+
+    /// Whether a restart loads a mold whose full size no reading shows yet.
+    fn is_second_mold_unread(&self) -> bool {
+        let candidate = self.molds.candidate.as_ref();
+        let is_read = candidate.is_some_and(|it| it.mold.is_ready && self.memory.is_fresh());
+        self.molds.is_restarting() && !is_read
     }
 
     /// How many of the `missing` workers may be forked now. One worker always runs, whatever the budget.

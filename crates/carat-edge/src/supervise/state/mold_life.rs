@@ -5,7 +5,7 @@ use super::mold::Mold;
 use super::molds::LeavingKind;
 use super::phase::KILL_AFTER;
 use super::reaction::Reaction;
-use crate::supervise::command::Command;
+use crate::supervise::command::{BootSettings, Command};
 use crate::supervise::exit_status::ExitStatus;
 use crate::supervise::log_line::LogLine;
 use crate::supervise::ruby_process::RubyProcess;
@@ -28,18 +28,29 @@ impl State {
         } else if self.molds.candidate.is_none() && self.molds.backoff.allows(reaction.now) {
             let generation = self.molds.next_generation();
             self.molds.current = Some(Mold::started(generation, None, reaction.now));
-            reaction.push(Command::BootMold { generation });
+            let settings = BootSettings::Current;
+            reaction.push(Command::BootMold {
+                generation,
+                settings,
+            });
         }
     }
 
     pub(super) fn mold_started(&mut self, generation: u32, pid: u32) {
-        if let Some(mold) = self.molds.current_mut(generation) {
-            mold.pid = Some(pid);
+        let candidate = self.molds.candidate.as_mut();
+        let candidate = candidate.map(|candidate| &mut candidate.mold);
+        let started = candidate.filter(|mold| mold.generation == generation);
+        match started.or(self.molds.current.as_mut()) {
+            Some(mold) if mold.generation == generation => mold.pid = Some(pid),
+            _ => {}
         }
     }
 
     pub(super) fn mold_ready(&mut self, generation: u32, reaction: &mut Reaction) {
         if self.molds.is_candidate(generation) {
+            if self.molds.is_restarting() {
+                return self.restart_loaded(reaction);
+            }
             self.take_over(reaction);
         }
         let Some(mold) = self.molds.current_mut(generation) else {
@@ -58,6 +69,13 @@ impl State {
     pub(super) fn mold_closed(&mut self, generation: u32, reaction: &mut Reaction) {
         if self.molds.is_candidate(generation) {
             return self.candidate_closed(reaction);
+        }
+        if self
+            .restarts
+            .mold()
+            .is_some_and(|mold| mold.generation == generation)
+        {
+            return self.lose_previous(reaction);
         }
         let mold = self.molds.current_mut(generation);
         if let Some(pid) = mold.filter(|mold| mold.is_ready).and_then(|mold| mold.pid) {

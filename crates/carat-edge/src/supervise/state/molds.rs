@@ -14,7 +14,7 @@ use crate::supervise::ruby_process::RubyProcess;
 #[derive(Debug, Default)]
 pub(super) struct Molds {
     pub(super) current: Option<Mold>,
-    /// A worker that was told to be the mold, and is not ready.
+    /// The one that is to follow.
     pub(super) candidate: Option<MoldCandidate>,
     pub(super) leaving: Vec<LeavingMold>,
     /// That of the newest mold.
@@ -22,11 +22,20 @@ pub(super) struct Molds {
     pub(super) backoff: Backoff,
 }
 
-/// A worker that was told to be the mold.
+/// A mold that is to follow the current one.
 #[derive(Debug)]
 pub(super) struct MoldCandidate {
     pub(super) mold: Mold,
-    pub(super) worker: FormerWorker,
+    pub(super) origin: MoldOrigin,
+}
+
+/// Where a coming mold is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MoldOrigin {
+    /// A worker that was told to be the mold (a refork).
+    Worker(FormerWorker),
+    /// It loads the application (a restart).
+    Restart,
 }
 
 /// What the log calls a process that is no longer a worker and not yet a mold.
@@ -80,6 +89,12 @@ impl Molds {
         candidate.is_some_and(|candidate| candidate.mold.generation == generation)
     }
 
+    /// Whether the coming mold loads the application for a restart.
+    pub(super) fn is_restarting(&self) -> bool {
+        let candidate = self.candidate.as_ref();
+        candidate.is_some_and(|candidate| candidate.origin == MoldOrigin::Restart)
+    }
+
     /// The molds that are coming or ending.
     pub(super) fn others(&self) -> impl Iterator<Item = &Mold> {
         let candidate = self.candidate.iter().map(|candidate| &candidate.mold);
@@ -106,10 +121,10 @@ impl Molds {
         });
         self.candidate = Some(MoldCandidate {
             mold: Mold::started(generation, worker.pid, reaction.now),
-            worker: FormerWorker {
+            origin: MoldOrigin::Worker(FormerWorker {
                 id: worker.id,
                 generation: worker.generation,
-            },
+            }),
         });
     }
 

@@ -9,6 +9,7 @@ use crate::supervise::log_line::LogLine;
 /// When a worker becomes the mold, and which workers that makes outdated.
 #[derive(Debug)]
 pub(super) struct Refork {
+    rule: ReforkRule,
     pub(super) reforks: Reforks,
     /// Private memory of the worker that is to be the mold, when it was chosen.
     pub(super) promoted_private: Option<u64>,
@@ -19,10 +20,22 @@ pub(super) struct Refork {
 impl Refork {
     pub(super) fn new(rule: ReforkRule, now: Instant) -> Refork {
         Refork {
-            reforks: Reforks::new(rule, now),
+            reforks: Reforks::new(rule.clone(), now),
+            rule,
             promoted_private: None,
             oldest_generation: 0,
         }
+    }
+
+    /// New code took over in this generation: workers of all others are outdated, and what was measured does not count.
+    pub(super) fn restart(&mut self, rule: ReforkRule, generation: u32, now: Instant) {
+        *self = Refork::new(rule, now);
+        self.oldest_generation = generation;
+    }
+
+    /// The rule that holds.
+    pub(super) fn rule(&self) -> &ReforkRule {
+        &self.rule
     }
 
     /// The worker did not get as far as being told to be the mold.

@@ -1,11 +1,12 @@
 //! How a worker becomes the mold of the next generation: its successor serves, it is drained, told to be the mold, and
 //! takes over when it is ready. Then the workers of older generations are replaced.
 
+use std::time::Duration;
+
 use carat_policy::{ReplacementReason, WorkerUsage};
 
 use super::State;
-use super::boots::not_ready_within;
-use super::molds::{LeavingKind, MoldCandidate};
+use super::molds::{LeavingKind, MoldCandidate, MoldOrigin};
 use super::reaction::Reaction;
 use super::worker::Worker;
 use crate::dispatch::WorkerId;
@@ -30,9 +31,13 @@ impl State {
         let outdated = outdated.map(|worker| worker.id);
         drop(ready);
         match outdated {
+            Some(id) if self.restarts.is_replacing() => {
+                self.replace(id, ReplacementReason::Restart, reaction);
+            }
             Some(id) => {
                 self.replace(id, ReplacementReason::Outdated, reaction);
             }
+            None if self.restarts.current.is_some() => {}
             None => self.choose_candidate(reaction),
         }
     }
@@ -72,10 +77,12 @@ impl State {
 
     /// The candidate is the mold now, and the one before it ends.
     pub(super) fn take_over(&mut self, reaction: &mut Reaction) {
-        let Some(MoldCandidate { mut mold, worker }) = self.molds.candidate.take() else {
+        let Some(MoldCandidate { mut mold, origin }) = self.molds.candidate.take() else {
             return;
         };
-        reaction.push(Command::CloseLanes(worker.id));
+        if let MoldOrigin::Worker(worker) = origin {
+            reaction.push(Command::CloseLanes(worker.id));
+        }
         mold.is_ready = true;
         self.refork.oldest_generation = mold.generation;
         let private = self.refork.promoted_private.take().unwrap_or_default();
@@ -103,7 +110,14 @@ impl State {
         is_final: bool,
         reaction: &mut Reaction,
     ) {
-        let Some(MoldCandidate { mold, worker }) = self.molds.candidate.take() else {
+        if self.molds.is_restarting() {
+            return self.restart_failed(cause, reaction);
+        }
+        let Some(candidate) = self.molds.candidate.take() else {
+            return;
+        };
+        let MoldCandidate { mold, origin } = candidate;
+        let MoldOrigin::Worker(worker) = origin else {
             return;
         };
         reaction.push(Command::CloseLanes(worker.id));
@@ -143,14 +157,25 @@ impl State {
 
     fn fail_late_candidate(&mut self, reaction: &mut Reaction) {
         let candidate = self.molds.candidate.as_ref();
-        let age = candidate.map(|it| reaction.now.saturating_duration_since(it.mold.started));
-        if age.is_some_and(|age| age > reaction.limits.boot_timeout) {
+        let loading = candidate.filter(|it| !it.mold.is_ready);
+        let age = loading.map(|it| reaction.now.saturating_duration_since(it.mold.started));
+        let limit = self.candidate_timeout();
+        if age.is_some_and(|age| age > limit) {
             self.kill_candidate(reaction);
-            self.candidate_failed(&not_ready_within(reaction), false, reaction);
+            let cause = format!("not ready within {limit:?} (boot_timeout)");
+            self.candidate_failed(&cause, false, reaction);
         }
     }
 
-    fn kill_candidate(&self, reaction: &mut Reaction) {
+    /// A restart may have brought another `boot_timeout`.
+    fn candidate_timeout(&self) -> Duration {
+        let restart = self.restarts.current.as_ref();
+        let new = restart.and_then(|restart| restart.settings.as_ref());
+        new.map_or(self.limits, |settings| settings.limits)
+            .boot_timeout
+    }
+
+    pub(super) fn kill_candidate(&self, reaction: &mut Reaction) {
         let candidate = self.molds.candidate.as_ref();
         if let Some(pid) = candidate.and_then(|candidate| candidate.mold.pid) {
             reaction.push(Command::Kill { pid });

@@ -1,6 +1,6 @@
 //! What is reported about the state.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use carat_policy::Elastic;
 
@@ -27,6 +27,11 @@ impl State {
     /// Between which bounds the number of workers follows the load.
     pub(crate) fn bounds(&self) -> Elastic {
         self.limits.elastic
+    }
+
+    /// How long requests may take to finish when the server stops.
+    pub(crate) fn stops_within(&self) -> Duration {
+        self.limits.shutdown_timeout
     }
 
     /// How many workers should run now.

@@ -24,6 +24,7 @@ impl State {
         match &self.phase {
             Phase::Serving => {
                 reaction.push(Command::StopAccepting);
+                self.cancel_restart(reaction);
                 self.workers.iter_mut().for_each(Worker::forgo_promotion);
                 let timeout = reaction.limits.shutdown_timeout;
                 self.phase = Phase::Stopping(Stop::begin(reaction.now, timeout));
@@ -121,6 +122,7 @@ impl State {
         } else {
             stop.end_deadline(reaction.now)
         };
+        self.end_previous(reaction);
         if let Some(mold) = self.molds.current.take_if(|mold| mold.is_ready) {
             let generation = mold.generation;
             reaction.push(Command::EndWithServer { generation });

@@ -28,6 +28,8 @@ pub(crate) struct Worker {
     pub(super) lost_descriptors: bool,
     /// How long it has had no request.
     pub(super) idle: Duration,
+    /// It is the first of a new mold, and gets no request before it was checked.
+    pub(super) is_trial: bool,
     /// Why it ends once its successor serves.
     pub(super) replacement: Option<ReplacementReason>,
     /// `None` until its memory was read after it became ready.
@@ -67,6 +69,7 @@ impl Worker {
             requests_before: 0,
             lost_descriptors: false,
             idle: Duration::ZERO,
+            is_trial: false,
             replacement: None,
             memory: None,
         }
@@ -127,9 +130,9 @@ impl Worker {
         self.stage == WorkerStage::Ready
     }
 
-    /// Whether it serves, or is about to, and is not being replaced.
+    /// Whether it serves, or is about to, and is neither being replaced nor on trial.
     pub(super) fn stays(&self) -> bool {
-        (self.is_booting() || self.is_ready()) && self.replacement.is_none()
+        (self.is_booting() || self.is_ready()) && self.replacement.is_none() && !self.is_trial
     }
 
     /// Whether its main thread reads its control socket.

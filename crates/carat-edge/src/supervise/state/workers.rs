@@ -70,6 +70,19 @@ impl Workers {
         self.by_number.is_empty()
     }
 
+    /// The workers of generations before this one that have not booted.
+    pub(super) fn booting_before(&self, generation: u32) -> Vec<WorkerId> {
+        let old = self
+            .iter()
+            .filter(|it| it.is_booting() && it.generation < generation);
+        old.map(|worker| worker.id).collect()
+    }
+
+    /// Whether a worker takes no more requests.
+    pub(super) fn is_anyone_leaving(&self) -> bool {
+        self.iter().any(|it| !it.is_booting() && !it.is_ready())
+    }
+
     /// The worker with this process id.
     pub(super) fn with_pid(&self, pid: u32) -> Option<WorkerId> {
         let mut workers = self.iter();

@@ -4,6 +4,7 @@ mod ending;
 mod memory;
 mod properties;
 mod reforking;
+mod restarting;
 mod serving;
 mod world;
 
@@ -35,6 +36,7 @@ pub(super) fn limits() -> Limits {
         boot_timeout: Duration::from_secs(60),
         request_timeout: Some(Duration::from_secs(60)),
         shutdown_timeout: Duration::from_secs(30),
+        keep_previous: Duration::from_secs(60),
     }
 }
 

@@ -39,6 +39,10 @@ enum Happening {
     Waits(u64),
     Queues(usize),
     IsScaled(u32),
+    IsRestarted,
+    IsRolledBack,
+    SettingsAreRead(bool),
+    IsChecked(bool),
     IsKilledOnRequest(usize),
 }
 
@@ -67,6 +71,10 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => (1..90_u64).prop_map(Happening::Waits),
         2 => (0..40_usize).prop_map(Happening::Queues),
         1 => (1..6_u32).prop_map(Happening::IsScaled),
+        2 => Just(Happening::IsRestarted),
+        1 => Just(Happening::IsRolledBack),
+        4 => any::<bool>().prop_map(Happening::SettingsAreRead),
+        4 => any::<bool>().prop_map(Happening::IsChecked),
         1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
     ]
 }
@@ -86,6 +94,17 @@ impl World {
                 self.demand.queue_time = Duration::from_millis(20 * u64::from(waiting > 0));
             }
             Happening::IsScaled(max) => self.scale(max),
+            Happening::IsRestarted => self.send(Event::RestartRequested),
+            Happening::IsRolledBack => self.send(Event::RollbackRequested),
+            Happening::SettingsAreRead(true) => self.finish_settings(self.limits),
+            Happening::SettingsAreRead(false) => {
+                if std::mem::take(&mut self.reads_settings) {
+                    let cause = "a syntax error".to_owned();
+                    self.send(Event::SettingsFailed { cause });
+                }
+            }
+            Happening::IsChecked(true) => self.finish_check(Ok(())),
+            Happening::IsChecked(false) => self.finish_check(Err("503".to_owned())),
             Happening::Hello(index)
             | Happening::Ready(index)
             | Happening::BootFails(index)

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 use carat_policy::{ContainerMemory, ReforkRule};
 
 use crate::dispatch::{LaneTag, WorkerId};
-use crate::supervise::command::{Command, MemorySubjects, Outcome};
+use crate::supervise::command::{BootSettings, Command, MemorySubjects, Outcome};
 use crate::supervise::event::{Event, MemoryReading, Tick, WorkerTraffic};
 use crate::supervise::exit_status::ExitStatus;
+use crate::supervise::generation_settings::GenerationSettings;
 use crate::supervise::limits::Limits;
 use crate::supervise::ruby_process::RubyProcess;
 use crate::supervise::state::State;
@@ -35,6 +36,10 @@ pub(super) struct World {
     next_pid: u32,
     /// The reading that was asked for.
     reading: Option<MemorySubjects>,
+    /// The configuration is to be read.
+    pub(super) reads_settings: bool,
+    /// A worker on trial is to answer.
+    pub(super) check: Option<WorkerId>,
     pub(super) demand: Tick,
     pub(super) oom_kills: u64,
     pub(super) commands: Vec<Command>,
@@ -47,6 +52,9 @@ pub(super) struct World {
 pub(super) struct FakeProcess {
     pub(super) process: RubyProcess,
     pub(super) said_hello: bool,
+    pub(super) generation: u32,
+    /// Gets no request.
+    pub(super) is_on_trial: bool,
     pub(super) is_ready: bool,
     /// Has requests that it does not finish.
     pub(super) is_busy: bool,
@@ -74,6 +82,8 @@ impl World {
             processes: BTreeMap::new(),
             next_pid: 100,
             reading: None,
+            reads_settings: false,
+            check: None,
             demand: Tick {
                 has_clients: true,
                 ..Tick::default()
@@ -100,6 +110,8 @@ impl World {
             for (index, command) in commands.iter().enumerate() {
                 self.check_fork(command);
                 self.check_drain(&commands[..index], command);
+                self.check_restart(command);
+                self.check_boot(command);
                 events.extend(self.carry_out(command));
             }
             self.commands.extend(commands);
@@ -138,13 +150,19 @@ impl World {
 
     fn carry_out(&mut self, command: &Command) -> Option<Event> {
         match command {
-            Command::BootMold { generation } => {
+            Command::BootMold { generation, .. } => {
                 let generation = *generation;
                 let pid = self.start(RubyProcess::Mold(generation), MOLD_BYTES);
                 return Some(Event::MoldStarted { generation, pid });
             }
-            Command::Fork { worker, .. } => {
-                self.start(RubyProcess::Worker(*worker), WORKER_BYTES);
+            Command::Fork {
+                worker,
+                generation,
+                is_trial,
+            } => {
+                let pid = self.start(RubyProcess::Worker(*worker), WORKER_BYTES);
+                let forked = self.process(pid);
+                (forked.generation, forked.is_on_trial) = (*generation, *is_trial);
             }
             Command::Drain(worker) => return self.drain(*worker),
             Command::End(process) => self.with(*process, |it| it.is_told_to_end = true),
@@ -159,6 +177,7 @@ impl World {
             Command::Promote { worker, generation } => {
                 self.with(RubyProcess::Worker(*worker), |it| {
                     it.process = RubyProcess::Mold(*generation);
+                    it.generation = *generation;
                     it.is_ready = false;
                     it.is_draining = false;
                 });
@@ -171,9 +190,42 @@ impl World {
                 self.reading = Some(subjects.clone());
             }
             Command::Exit(outcome) => self.outcome = Some(outcome.clone()),
-            _ => {}
+            _ => self.carry_out_restart(command),
         }
         None
+    }
+
+    fn carry_out_restart(&mut self, command: &Command) {
+        match command {
+            Command::ReadSettings => self.reads_settings = true,
+            Command::Check { worker, .. } => self.check = Some(*worker),
+            Command::Admit(worker) => {
+                self.with(RubyProcess::Worker(*worker), |it| it.is_on_trial = false);
+            }
+            Command::Renumber { before, generation } => {
+                self.with(RubyProcess::Mold(*before), |it| {
+                    it.process = RubyProcess::Mold(*generation);
+                    it.generation = *generation;
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The configuration was read, with these limits.
+    pub(super) fn finish_settings(&mut self, limits: Limits) {
+        if std::mem::take(&mut self.reads_settings) {
+            let refork = ReforkRule::Off;
+            let settings = Box::new(GenerationSettings { limits, refork });
+            self.send(Event::SettingsRead(settings, Vec::new()));
+        }
+    }
+
+    /// The worker on trial answers.
+    pub(super) fn finish_check(&mut self, result: Result<(), String>) {
+        if let Some(worker) = self.check.take() {
+            self.send(Event::Checked { worker, result });
+        }
     }
 
     fn start(&mut self, process: RubyProcess, bytes: u64) -> u32 {
@@ -182,6 +234,8 @@ impl World {
         let started = FakeProcess {
             process,
             said_hello: matches!(process, RubyProcess::Mold(_)),
+            generation: 0,
+            is_on_trial: false,
             is_ready: false,
             is_busy: false,
             is_draining: false,
@@ -333,20 +387,27 @@ impl World {
             if self.outcome.is_some() {
                 return;
             }
-            for (pid, it) in self.processes.clone() {
-                if it.is_killed || it.is_told_to_end || it.is_closed {
-                    self.end(pid);
-                } else if it.is_busy || it.is_draining {
-                    self.finish(pid);
-                } else if !it.said_hello {
-                    self.say_hello(pid);
-                } else if !it.is_ready {
-                    self.get_ready(pid);
-                }
-            }
-            self.finish_reading();
-            self.tick();
+            self.finish_check(Ok(()));
+            self.settle_without_check();
         }
+    }
+
+    /// One tick in which all goes well, except that a worker on trial does not answer.
+    pub(super) fn settle_without_check(&mut self) {
+        for (pid, it) in self.processes.clone() {
+            if it.is_killed || it.is_told_to_end || it.is_closed {
+                self.end(pid);
+            } else if it.is_busy || it.is_draining {
+                self.finish(pid);
+            } else if !it.said_hello {
+                self.say_hello(pid);
+            } else if !it.is_ready {
+                self.get_ready(pid);
+            }
+        }
+        self.finish_reading();
+        self.finish_settings(self.limits);
+        self.tick();
     }
 }
 
@@ -369,6 +430,21 @@ impl World {
         );
     }
 
+    /// The mold of a restart boots only if it fits the budget.
+    fn check_boot(&self, command: &Command) {
+        let settings = BootSettings::New;
+        let carat_policy::MemoryLimit::Bytes(limit) = self.limits.memory else {
+            return;
+        };
+        let running = self.processes.values().filter(|it| !it.is_closed);
+        let used = running.map(|it| it.bytes).sum::<u64>() + EDGE_BYTES;
+        let is_new = matches!(command, Command::BootMold { settings: it, .. } if *it == settings);
+        assert!(
+            !is_new || used.saturating_add(MOLD_BYTES) <= limit,
+            "a second mold beyond the budget: {used} of {limit}"
+        );
+    }
+
     /// A worker that could stay is drained only while another one serves.
     fn check_drain(&self, before: &[Command], command: &Command) {
         let Command::Drain(worker) = command else {
@@ -385,6 +461,17 @@ impl World {
         assert!(
             !is_chosen || others.count() > 0,
             "drained the last serving worker: {reason:?}"
+        );
+    }
+
+    /// When a restart is done, no worker of another generation is left that could answer.
+    fn check_restart(&self, command: &Command) {
+        let is_done = matches!(command, Command::Log(line) if line.message == "restarted");
+        let newest = self.state.refork.oldest_generation;
+        let mut old = self.serving_processes();
+        assert!(
+            !is_done || old.all(|(_, it)| it.generation >= newest),
+            "old code is left: {self:#?}"
         );
     }
 
@@ -405,7 +492,8 @@ impl World {
         let processes = self.processes.iter().map(|(pid, it)| (*pid, it));
         processes.filter(|(_, it)| {
             let is_worker = matches!(it.process, RubyProcess::Worker(_));
-            is_worker && it.is_ready && !it.is_draining && !it.is_closed && !it.is_killed
+            let is_serving = it.is_ready && !it.is_on_trial;
+            is_worker && is_serving && !it.is_draining && !it.is_closed && !it.is_killed
         })
     }
 }

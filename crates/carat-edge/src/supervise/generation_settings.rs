@@ -1,0 +1,25 @@
+use carat_policy::ReforkRule;
+
+use super::limits::Limits;
+use crate::settings::Settings;
+
+/// The settings of a generation, as far as the supervisor's decisions depend on them.
+#[derive(Debug, Clone)]
+pub(crate) struct GenerationSettings {
+    pub(crate) limits: Limits,
+    pub(crate) refork: ReforkRule,
+}
+
+impl GenerationSettings {
+    /// Reads them from the options of a server on a machine with these processors and this memory.
+    pub(crate) fn new(
+        settings: &Settings,
+        processors: u32,
+        machine_memory: Option<u64>,
+    ) -> GenerationSettings {
+        GenerationSettings {
+            limits: Limits::new(settings, processors, machine_memory),
+            refork: settings.refork.clone(),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../../carat"
+require_relative "../config/config_error"
+require_relative "../config/configuration"
+require_relative "../config/options"
+require_relative "../version"
+require_relative "launcher"
+
+module Carat
+  module Launch
+    # The settings of the configuration as it is now, for a server that runs: what only a new start can change stays as
+    # it is.
+    class FreshSettings
+      # Writes the answer for the edge, which has started this process. `words` are those of Flags#words.
+      def self.write(words)
+        output = IO.for_fd(Integer(ENV.delete("CARAT_SETTINGS_FD"), 10), "w")
+        running = JSON.parse(ENV.delete("CARAT_EDGE_SETTINGS"))
+        output.write(JSON.generate(new(words, running).answer))
+      end
+
+      # `words` are those of Flags#words; `running` are the settings of the server, a Hash by name.
+      def initialize(words, running)
+        @words = words
+        @running = running
+      end
+
+      # Returns a Hash for the edge: the settings and the options that stay although they have changed, or an error.
+      def answer
+        return { error: version_problem } if @running["version"] != VERSION
+
+        { settings: { settings: @running.merge(fresh.slice(*changeable)), unchanged: } }
+      rescue Config::ConfigError => e
+        { error: e.message }
+      end
+
+      private
+
+      def fresh
+        @fresh ||= begin
+          configuration = Config::Configuration.from_words(@words)
+          settings = JSON.parse(JSON.generate(Launcher.new(configuration, @words).edge_settings))
+          settings.merge("mold_environment" => user_variables.merge(settings["mold_environment"]))
+        end
+      end
+
+      # A server that has become another user cannot tell any more that root started it.
+      def user_variables
+        @running["identity"] ? @running["mold_environment"].slice("HOME", "USER", "LOGNAME") : {}
+      end
+
+      def changeable
+        Config::Options.for_edge.select(&:restart).map { |option| option.name.to_s } +
+          %w[mold_command mold_environment reader_command directory]
+      end
+
+      def unchanged
+        fixed = Config::Options.for_edge.reject(&:restart).map { |option| option.name.to_s }
+        fixed.reject { |name| fresh[name] == @running[name] || (name == "bind" && inherited?) }
+      end
+
+      # Sockets from a service manager have their own numbers at the start, and no longer afterwards.
+      def inherited?
+        @running["bind"].all? { |address| address.start_with?("fd://") }
+      end
+
+      def version_problem
+        "Carat #{@running["version"]} is running, and #{VERSION} is installed: stop the server and start it again"
+      end
+    end
+  end
+end

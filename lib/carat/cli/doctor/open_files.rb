@@ -15,8 +15,9 @@ module Carat
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
-        # Two fifths of the rest are for clients, as many for files of responses, and a fifth for bodies.
+        # The rest has five parts: two for clients, two for files of responses, and one for bodies.
         PARTS = 5
+        # Those for clients.
         CLIENT_PARTS = 2
 
         # `allowed` is the soft RLIMIT_NOFILE of the edge.

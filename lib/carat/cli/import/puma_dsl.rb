@@ -8,7 +8,7 @@ module Carat
     class Import
       # The methods of Puma's configuration, those of Puma 5.6 to 8, and what becomes of each.
       module PumaDSL
-        HANDOVER = "start the server anew to load new code"
+        HANDOVER = "`carat restart` loads new code"
         PROXY = "set it in the proxy, or in the application"
         CONNECTIONS = "the edge manages connections, whatever the workers do"
         SOCKET = "`carat status` and `carat memory` ask the control socket, which is always there"

@@ -10,7 +10,7 @@ module Carat
         ALL_PERMISSIONS = 0o777
         PLUGINS = {
           "solid_queue" => "run bin/jobs beside Carat, as a service of its own",
-          "tmp_restart" => "start the server anew to load new code",
+          "tmp_restart" => "`carat restart` loads new code",
           "yabeda" => "start the exporter in on_mold_boot", "systemd" => "start carat with ExecStart",
           "statsd" => "`carat status --json` and `carat memory --json` have the numbers"
         }.freeze

@@ -61,12 +61,13 @@ pub enum StreamEnd {
 }
 
 impl LaneSession {
-    /// Appends a response to the outbox. Returns whether its body follows in pieces.
+    /// Appends a response to the outbox at this time. Returns whether its body follows in pieces.
     pub fn respond<P: BodyPieces>(
         &mut self,
         request: CurrentRequest,
         head: &mut HeadEncoder,
         body: OutgoingBody<P>,
+        now: Instant,
     ) -> bool {
         if let (true, OutgoingBody::Inline(inline)) = (request.is_head, &body) {
             head.add_length(inline.bytes());
@@ -83,7 +84,14 @@ impl LaneSession {
         } else {
             self.in_flight.end(request.id);
         }
-        self.push_response(request, head, body);
+        let spent = now.saturating_duration_since(request.started);
+        self.flush_policy.responded(now, spent);
+        let response = ResponseHead {
+            id: request.id,
+            status: head.status(),
+            app_micros: u32::try_from(spent.as_micros()).unwrap_or(u32::MAX),
+        };
+        self.push_response(response, head, body);
         is_streamed
     }
 
@@ -100,18 +108,10 @@ impl LaneSession {
 
     fn push_response<P: BodyPieces>(
         &mut self,
-        request: CurrentRequest,
+        response: ResponseHead,
         head: &HeadEncoder,
         outgoing: OutgoingBody<P>,
     ) {
-        let now = Instant::now();
-        let spent = now.duration_since(request.started);
-        self.flush_policy.responded(now, spent);
-        let response = ResponseHead {
-            id: request.id,
-            status: head.status(),
-            app_micros: u32::try_from(spent.as_micros()).unwrap_or(u32::MAX),
-        };
         match outgoing {
             OutgoingBody::Empty => self.push_frame(response, head, body::none),
             OutgoingBody::Inline(inline) => self.push_frame(response, head, |out| {

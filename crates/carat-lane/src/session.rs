@@ -241,8 +241,8 @@ impl LaneSession {
     }
 
     /// Whoever waited goes on: others have run meanwhile.
-    pub fn resumed(&mut self) {
-        self.fairness.resumed(Instant::now());
+    pub fn resumed(&mut self, now: Instant) {
+        self.fairness.resumed(now);
     }
 
     /// Whether a request waits that was read by somebody who waited for something else.

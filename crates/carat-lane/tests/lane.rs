@@ -118,7 +118,8 @@ impl Worker {
     fn respond(&mut self, request: CurrentRequest, body: OutgoingBody<Inline>) -> bool {
         let mut head = HeadEncoder::new(false);
         head.start(200).expect("a final status");
-        self.session.respond(request, &mut head, body)
+        self.session
+            .respond(request, &mut head, body, Instant::now())
     }
 
     fn send_piece(&mut self, id: u32, data: &[u8]) -> Step<Progress> {
@@ -304,11 +305,11 @@ fn when_the_edge_is_gone_nothing_follows_and_bodies_are_broken() {
 fn fibers_that_were_woken_run_before_the_next_request() {
     let (mut worker, mut edge) = pair();
     worker.session.greet(256, true);
-    worker.session.resumed();
+    worker.session.resumed(Instant::now());
     edge.request(1, RequestBody::None);
     worker.session.owe_others();
     assert_eq!(worker.next(), Step::Yield);
-    worker.session.resumed();
+    worker.session.resumed(Instant::now());
     assert_eq!(worker.next(), Step::Done(true));
     assert_eq!(edge.kinds(), [Kind::Hello]);
 }

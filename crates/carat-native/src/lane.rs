@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
+use std::time::Instant;
 
 use carat_lane::{HeadEncoder, LaneSession, LinkError, Readiness, Step, WaitFor};
 use magnus::value::ReprValue;
@@ -166,7 +167,7 @@ impl Lane {
                 }
                 Step::Yield => self.pause(ruby)?,
             }
-            borrow(ruby, &self.session)?.resumed();
+            borrow(ruby, &self.session)?.resumed(Instant::now());
         }
     }
 

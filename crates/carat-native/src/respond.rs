@@ -1,6 +1,7 @@
 //! How a slot responds to its request.
 
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::time::Instant;
 
 use carat_lane::{LaneSession, OutgoingBody, Progress, Step, StreamEnd, WaitFor};
 use magnus::{Error, RString, Ruby, Value};
@@ -136,7 +137,8 @@ impl Slot {
         let Some(request) = self.current.take() else {
             return Err(error::link(ruby, "no request waits for a response"));
         };
-        let is_streamed = LaneSession::respond(&mut session, request, &mut head, body);
+        let is_streamed =
+            LaneSession::respond(&mut session, request, &mut head, body, Instant::now());
         self.streaming.set(is_streamed.then_some(request.id));
         let relieved = session.relieve(socket);
         drop((session, head));

@@ -9,6 +9,7 @@
 mod accept_failures;
 mod admin;
 mod body;
+mod clock;
 mod dispatch;
 mod exchange;
 mod field_value;
@@ -41,8 +42,8 @@ use crate::log_writer::LogWriter;
 use crate::pid_file::PidFile;
 use crate::settings::{LogFormat, Settings};
 use crate::supervise::{
-    MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, descriptor_budget, reap,
-    take_descriptor,
+    LocalHost, MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, descriptor_budget,
+    reap, take_descriptor,
 };
 use crate::tasks::ServerTasks;
 
@@ -116,7 +117,13 @@ async fn run(settings: Rc<Settings>, pid_file: Option<&PidFile>) -> Result<Outco
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(&server)));
     }
-    let supervisor = Supervisor::new(server, (mailbox, messages), lane_events, ready);
+    let supervisor = Supervisor::new(
+        LocalHost::find(),
+        server,
+        (mailbox, messages),
+        lane_events,
+        ready,
+    );
     let outcome = tokio::select! {
         outcome = supervisor.run(signals) => outcome,
         failure = tasks.failure() => Outcome::Failed(failure),

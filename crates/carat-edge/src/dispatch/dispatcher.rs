@@ -13,6 +13,7 @@ use super::lane_state::LaneState;
 use super::pauses::Pauses;
 use super::queue_time::QueueTime;
 use super::worker_id::WorkerId;
+use crate::clock;
 use crate::exchange::{Call, Refusal, SpoolQuota};
 use crate::log::Log;
 use crate::settings::Settings;
@@ -172,7 +173,7 @@ impl Dispatcher {
             return (self.queue_time.take(None), 0);
         }
         let queue = self.queue.borrow();
-        let front = queue.front().map(|exchange| exchange.arrived.elapsed());
+        let front = queue.front().map(|exchange| exchange.waited(clock::now()));
         (self.queue_time.take(front), queue.len())
     }
 
@@ -219,7 +220,7 @@ impl Dispatcher {
             return;
         }
         self.lanes.borrow_mut().push(Rc::clone(lane));
-        self.refill(lane, Instant::now());
+        self.refill(lane, clock::now());
     }
 
     /// Sends no more requests to this worker. [`LaneEvent::Drained`] reports each lane that has

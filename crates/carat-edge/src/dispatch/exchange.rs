@@ -3,8 +3,9 @@ use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use crate::clock;
 use crate::exchange::{Call, Refusal, Reply};
 use crate::field_value::FieldValue;
 
@@ -33,7 +34,7 @@ impl Exchange {
     pub(super) fn new(call: Call) -> Exchange {
         Exchange {
             call,
-            arrived: Instant::now(),
+            arrived: clock::now(),
             retried: Cell::new(false),
             resent: Cell::new(false),
             cancelled: Cell::new(false),
@@ -54,6 +55,11 @@ impl Exchange {
                 waker.wake();
             }
         }
+    }
+
+    /// How long ago it was queued, or sent to a lane at once.
+    pub(super) fn waited(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.arrived)
     }
 
     /// Whether the client is gone.

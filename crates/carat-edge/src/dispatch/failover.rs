@@ -1,6 +1,5 @@
 use std::io;
 use std::rc::Rc;
-use std::time::Instant;
 
 use carat_wire::is_behind;
 
@@ -9,6 +8,7 @@ use super::exchange::Exchange;
 use super::in_flight::{InFlightRequest, RequestStage};
 use super::lane::Lane;
 use super::lane_event::LaneEvent;
+use crate::clock;
 use crate::exchange::Refusal;
 
 /// Requests of a worker that died.
@@ -57,7 +57,7 @@ impl Dispatcher {
         for exchange in back.into_iter().rev() {
             self.queue.borrow_mut().push_front(exchange);
         }
-        self.hand_out(Instant::now());
+        self.hand_out(clock::now());
     }
 }
 

@@ -6,7 +6,16 @@ use carat_link::{Fill, Flush, Inbox, Outbox};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// The edge's end of a lane or a control socket, which tokio waits for.
+/// The edge's end of a lane or a control socket.
+pub(crate) trait FrameTransport {
+    /// Reads once into `inbox`. Returns `false` when the other side closed the socket.
+    fn poll_fill(&self, cx: &mut Context<'_>, inbox: &mut Inbox) -> Poll<io::Result<bool>>;
+
+    /// Sends `outbox` until it is empty.
+    fn poll_flush(&self, cx: &mut Context<'_>, outbox: &mut Outbox) -> Poll<io::Result<()>>;
+}
+
+/// A socket that tokio waits for.
 #[derive(Debug)]
 pub(crate) struct FrameSocket(UnixStream);
 
@@ -15,13 +24,10 @@ impl FrameSocket {
         socket.set_nonblocking(true)?;
         UnixStream::from_std(socket).map(FrameSocket)
     }
+}
 
-    /// Reads once into `inbox`. Returns `false` when the other side closed the socket.
-    pub(crate) fn poll_fill(
-        &self,
-        cx: &mut Context<'_>,
-        inbox: &mut Inbox,
-    ) -> Poll<io::Result<bool>> {
+impl FrameTransport for FrameSocket {
+    fn poll_fill(&self, cx: &mut Context<'_>, inbox: &mut Inbox) -> Poll<io::Result<bool>> {
         loop {
             ready!(self.0.poll_read_ready(cx))?;
             let mut filled = None;
@@ -50,12 +56,7 @@ impl FrameSocket {
         }
     }
 
-    /// Sends `outbox` until it is empty.
-    pub(crate) fn poll_flush(
-        &self,
-        cx: &mut Context<'_>,
-        outbox: &mut Outbox,
-    ) -> Poll<io::Result<()>> {
+    fn poll_flush(&self, cx: &mut Context<'_>, outbox: &mut Outbox) -> Poll<io::Result<()>> {
         while !outbox.is_empty() {
             ready!(self.0.poll_write_ready(cx))?;
             let sent = self

@@ -10,7 +10,7 @@ use carat_wire::stream::{encode_abort, encode_chunk, encode_end};
 
 use super::encode::encode;
 use super::exchange::Exchange;
-use super::frame_socket::FrameSocket;
+use super::frame_socket::FrameTransport;
 use super::in_flight::{InFlightRequest, InFlightRequests, RequestStage};
 use super::lane_state::LaneState;
 use super::lane_tag::LaneTag;
@@ -340,7 +340,7 @@ impl Lane {
     pub(super) fn poll_flush(
         &self,
         cx: &mut Context<'_>,
-        socket: &FrameSocket,
+        socket: &impl FrameTransport,
     ) -> Poll<io::Result<()>> {
         socket.poll_flush(cx, &mut self.outbox.borrow_mut())
     }

@@ -29,7 +29,7 @@ mod worker_id;
 
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use exchange::PendingReply;
-pub(crate) use frame_socket::FrameSocket;
+pub(crate) use frame_socket::{FrameSocket, FrameTransport};
 pub(crate) use lane::Lane;
 pub(crate) use lane_event::{LaneEvent, LaneEvents};
 pub(crate) use lane_tag::LaneTag;

@@ -7,6 +7,8 @@ use super::dispatcher::Dispatcher;
 use super::lane::Lane;
 use super::pace::PREFETCH_WAIT;
 
+use crate::clock;
+
 /// Requests that wait in one lane while another lane would begin them.
 impl Dispatcher {
     /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them.
@@ -27,7 +29,7 @@ impl Dispatcher {
             spawn_local(async move {
                 tokio::time::sleep(PREFETCH_WAIT * 2).await;
                 dispatcher.rebalancing.set(false);
-                dispatcher.rebalance(Instant::now());
+                dispatcher.rebalance(clock::now());
                 if dispatcher.has_several_concurrent() {
                     // Only the difference between two looks shows that such a lane is stalled.
                     dispatcher.rebalance_soon();

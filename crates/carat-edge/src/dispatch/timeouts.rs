@@ -9,17 +9,18 @@ use super::in_flight::RequestStage;
 use super::lane::Lane;
 use super::lane_event::LaneEvent;
 use super::lane_state::LaneState;
+use crate::clock;
 use crate::exchange::Refusal;
 
 /// Requests that wait or run too long.
 impl Dispatcher {
     /// Enforces the timeouts of requests. Called once a tick.
     pub(crate) fn tick(&self) {
-        self.end_hold(Instant::now());
+        self.end_hold(clock::now());
         self.expire_waiting();
-        self.rebalance(Instant::now());
+        self.rebalance(clock::now());
         // Of what a worker has begun without a response, nobody else tells.
-        self.hand_out(Instant::now());
+        self.hand_out(clock::now());
         self.expire_running();
         let refused = self.refused.take();
         if refused > 0 {
@@ -42,17 +43,14 @@ impl Dispatcher {
         if self.hold.is_on() {
             return;
         }
-        let now = Instant::now();
+        let now = clock::now();
         let limit = self.pauses.extend(self.settings().queue_timeout, now);
         let limit = self.hold.extend(limit, now);
         let mut expired = Vec::new();
         let mut queue = self.queue.borrow_mut();
         // Their bodies may be files, and too many may be open.
         queue.retain(|exchange| !exchange.is_cancelled());
-        while queue
-            .front()
-            .is_some_and(|front| front.arrived.elapsed() > limit)
-        {
+        while queue.front().is_some_and(|front| front.waited(now) > limit) {
             expired.extend(queue.pop_front());
         }
         drop(queue);
@@ -69,7 +67,7 @@ impl Dispatcher {
         let Some(limit) = self.settings().request_timeout else {
             return;
         };
-        let now = Instant::now();
+        let now = clock::now();
         let limit = self.pauses.extend(limit, now);
         let lanes = self.lanes.borrow().clone();
         for lane in lanes {

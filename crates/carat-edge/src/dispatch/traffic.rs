@@ -14,17 +14,18 @@ use carat_wire::{Frame, Hello, Kind, Malformed, Response, ResponseBody};
 use super::decode::reply_response;
 use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, LoggedRequest};
-use super::frame_socket::FrameSocket;
+use super::frame_socket::FrameTransport;
 use super::in_flight::{InFlightRequest, RequestStage};
 use super::lane::Lane;
 use super::lane_event::LaneEvent;
+use crate::clock;
 use crate::exchange::{
     Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource, SpoolReservation,
     reply_stream,
 };
 
 /// Carries frames between the dispatcher and a worker until the worker closes the lane.
-pub(crate) async fn carry(lane: Rc<Lane>, socket: FrameSocket, dispatcher: Rc<Dispatcher>) {
+pub(crate) async fn carry(lane: Rc<Lane>, socket: impl FrameTransport, dispatcher: Rc<Dispatcher>) {
     let mut inbox = Inbox::default();
     let over = poll_fn(|cx| poll_traffic(cx, &lane, &socket, &mut inbox, &dispatcher)).await;
     dispatcher.lane_lost(&lane, over.err());
@@ -34,7 +35,7 @@ pub(crate) async fn carry(lane: Rc<Lane>, socket: FrameSocket, dispatcher: Rc<Di
 fn poll_traffic(
     cx: &mut Context<'_>,
     lane: &Rc<Lane>,
-    socket: &FrameSocket,
+    socket: &impl FrameTransport,
     inbox: &mut Inbox,
     dispatcher: &Rc<Dispatcher>,
 ) -> Poll<io::Result<()>> {
@@ -49,7 +50,7 @@ fn poll_traffic(
     }
     let mut flushed = lane.poll_flush(cx, socket);
     while lane.has_recovered() {
-        dispatcher.refill(lane, Instant::now());
+        dispatcher.refill(lane, clock::now());
         flushed = lane.poll_flush(cx, socket);
     }
     lane.set_waker(cx.waker());
@@ -68,7 +69,7 @@ fn take_frames(
     inbox: &mut Inbox,
     dispatcher: &Rc<Dispatcher>,
 ) -> Result<(), Malformed> {
-    let now = Instant::now();
+    let now = clock::now();
     let batch = FrameBatch {
         lane,
         dispatcher,

@@ -1,6 +1,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 /// Counts the requests of a lane.
 #[derive(Debug)]
 pub(super) struct Usage {
@@ -12,7 +14,7 @@ impl Default for Usage {
     fn default() -> Self {
         Usage {
             begun: Cell::new(0),
-            last: Cell::new(Instant::now()),
+            last: Cell::new(clock::now()),
         }
     }
 }

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use carat_wire::stream::PIECE_LIMIT;
 
+use crate::clock;
+
 /// The worker's side of a request body that is forwarded while it arrives.
 pub(crate) trait BodySink {
     /// Sends a piece.
@@ -69,7 +71,7 @@ pub(crate) fn body_stream(length: Option<u64>) -> (BodySender, BodyStream) {
             sink: None,
             window: 0,
             has_begun: false,
-            sent_at: Instant::now(),
+            sent_at: clock::now(),
             waker: None,
         }),
     });
@@ -218,7 +220,7 @@ impl BodyStreamState {
     }
 
     fn forward(&mut self, act: impl FnOnce(&dyn BodySink)) {
-        self.sent_at = Instant::now();
+        self.sent_at = clock::now();
         if let Some(sink) = &self.sink {
             act(sink.as_ref());
         }

@@ -9,6 +9,8 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 /// How often deadlines are checked, and thus their resolution.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
@@ -45,7 +47,7 @@ pub(crate) struct Deadline {
 
 impl Deadlines {
     pub(crate) fn new() -> Rc<Deadlines> {
-        let start = Instant::now();
+        let start = clock::now();
         Rc::new(Deadlines {
             start,
             last_tick: Cell::new(start),

@@ -12,6 +12,7 @@ use super::http1::http1;
 use super::seats::Seats;
 use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
+use crate::clock;
 use crate::dispatch::Dispatcher;
 use crate::log::Log;
 use crate::settings::Settings;
@@ -51,7 +52,7 @@ impl Server {
             http1: http1(settings),
             seats: Seats::new(budget),
             draining: Flag::default(),
-            started: Instant::now(),
+            started: clock::now(),
         })
     }
 
@@ -66,7 +67,7 @@ impl Server {
 
     /// Accepts no more connections, and closes each one after its current response.
     pub(crate) fn drain(&self) {
-        self.dispatcher.release_hold(Instant::now());
+        self.dispatcher.release_hold(clock::now());
         self.draining.set();
         self.deadlines.wake_all();
     }
@@ -74,7 +75,7 @@ impl Server {
     /// Ends what is overdue and writes what was gathered. Called once a tick. Returns how long the server
     /// stood still before. Nothing is overdue then: what arrived meanwhile is read first.
     pub(crate) fn tick(&self) -> Option<Duration> {
-        let now = Instant::now();
+        let now = clock::now();
         let pause = self.deadlines.tick(now);
         match pause {
             None => self.dispatcher.tick(),

@@ -1,8 +1,6 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
-use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
@@ -14,7 +12,7 @@ use tokio::task::spawn_local;
 use super::event::Event;
 use super::mailbox::{Mailbox, Message, StatsMessage};
 use super::ruby_process::RubyProcess;
-use crate::dispatch::FrameSocket;
+use crate::dispatch::FrameTransport;
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
 #[derive(Debug)]
@@ -32,11 +30,10 @@ struct Outgoing {
 impl Channel {
     /// Serves the socket until either side closes it. Messages go to the supervisor.
     pub(crate) fn open(
-        socket: UnixStream,
+        socket: impl FrameTransport + 'static,
         process: RubyProcess,
         mailbox: Mailbox,
-    ) -> io::Result<Channel> {
-        let socket = FrameSocket::new(socket)?;
+    ) -> Channel {
         let outgoing = Rc::new(RefCell::new(Outgoing::default()));
         let weak = Rc::downgrade(&outgoing);
         let process = Rc::new(Cell::new(process));
@@ -49,7 +46,7 @@ impl Channel {
             poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, deliver)).await;
             mailbox.event(Event::Closed(current.get()));
         });
-        Ok(Channel { outgoing, process })
+        Channel { outgoing, process }
     }
 
     /// The process plays this part from now on, and its messages carry that name.
@@ -83,7 +80,7 @@ impl Drop for Channel {
 fn poll(
     cx: &mut Context<'_>,
     outgoing: &Weak<RefCell<Outgoing>>,
-    socket: &FrameSocket,
+    socket: &impl FrameTransport,
     inbox: &mut Inbox,
     deliver: impl Fn(Frame<'_>) -> Result<(), Malformed>,
 ) -> Poll<()> {

@@ -1,6 +1,6 @@
 //! What the supervisor does when somebody asks for it on the control socket.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use carat_policy::{Elastic, WorkerCount};
 use serde_json::json;
@@ -8,12 +8,14 @@ use serde_json::json;
 use super::command::Outcome;
 use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
+use super::host::Host;
 use super::memory::Machine;
 use super::server_status::ServerStatus;
 use super::state::RestartReport;
 use super::supervisor::Supervisor;
+use crate::clock;
 
-impl Supervisor {
+impl<H: Host> Supervisor<H> {
     /// Carries out a request, and replies when that is done. The outcome is that of the server if it ends.
     pub(super) fn control(&mut self, request: ControlRequest) -> (ControlReply, Option<Outcome>) {
         let is_stopping = self.state.is_stopping();
@@ -94,7 +96,7 @@ impl Supervisor {
 
     fn pause(&mut self, duration: Duration) -> serde_json::Value {
         let dispatcher = &self.server.dispatcher;
-        dispatcher.hold(Instant::now(), duration);
+        dispatcher.hold(clock::now(), duration);
         let seconds = duration.as_secs_f64();
         let message = "paused: requests wait in the queue";
         self.server
@@ -109,7 +111,7 @@ impl Supervisor {
 
     fn resume(&mut self) -> ControlReply {
         let waiting = self.server.dispatcher.waiting();
-        if !self.server.dispatcher.release_hold(Instant::now()) {
+        if !self.server.dispatcher.release_hold(clock::now()) {
             return Err("the server is not paused".to_owned());
         }
         self.server.log.info("resumed", &[]);

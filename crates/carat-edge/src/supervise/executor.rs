@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use carat_wire::Kind;
 use carat_wire::control::{AskStack, ForkWorker, encode_promote, encode_signal};
-use rustix::process::{Pid, Signal, kill_process};
-use tokio::task::{spawn_blocking, spawn_local};
+use rustix::process::Signal;
+use tokio::task::spawn_local;
 
 use super::channel::Channel;
-use super::command::{BootSettings, Command, MemorySubjects};
+use super::command::{BootSettings, Command};
 use super::event::{Event, WorkerTraffic};
 use super::generations::Generations;
+use super::host::Host;
 use super::mailbox::{Mailbox, Message};
-use super::memory::{Container, read_memory};
-use super::mold_process::MoldProcess;
+use super::memory::Container;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
 use super::settings_reader::read_settings;
@@ -26,7 +26,8 @@ use crate::http::Server;
 use crate::settings::Settings;
 
 /// Carries out the supervisor's commands. It owns the sockets and decides nothing.
-pub(super) struct Executor {
+pub(super) struct Executor<H> {
+    host: H,
     server: Rc<Server>,
     mailbox: Mailbox,
     ready: Ready,
@@ -36,18 +37,24 @@ pub(super) struct Executor {
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
 }
 
-impl Executor {
-    pub(super) fn new(server: Rc<Server>, mailbox: Mailbox, ready: Ready) -> Executor {
+impl<H: Host> Executor<H> {
+    pub(super) fn new(host: H, server: Rc<Server>, mailbox: Mailbox, ready: Ready) -> Executor<H> {
         let generations = Generations::new(Rc::clone(&server.settings));
         Executor {
+            container: Container::find(host.root()),
+            host,
             server,
             mailbox,
             ready,
-            container: Container::find(Path::new("/")),
             channels: HashMap::new(),
             generations,
             lanes: HashMap::new(),
         }
+    }
+
+    /// Where the files of the kernel are.
+    pub(super) fn root(&self) -> &Path {
+        self.host.root()
     }
 
     /// The control group that the server runs in.
@@ -86,11 +93,13 @@ impl Executor {
                 };
                 self.send(RubyProcess::Worker(tag.worker), |out| ask.encode(out));
             }
-            Command::Terminate { pid } => signal_process(pid, Signal::TERM),
-            Command::Kill { pid } => signal_process(pid, Signal::KILL),
+            Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),
+            Command::Kill { pid } => self.host.signal(pid, Signal::KILL),
             Command::CloseLanes(worker) => self.close_lanes(worker),
             Command::CloseControl(process) => self.close_control(process),
-            Command::ReadMemory(subjects) => self.read_memory(subjects),
+            Command::ReadMemory(subjects) => {
+                self.host.read_memory(subjects, self.mailbox.clone());
+            }
             Command::Log(line) => line.write(&self.server.log),
             Command::Announce => self.announce(),
             Command::StopAccepting => self.server.drain(),
@@ -198,21 +207,22 @@ impl Executor {
     }
 
     fn boot_mold(&mut self, generation: u32, settings: BootSettings) -> Event {
-        let process = RubyProcess::Mold(generation);
         let settings = self.generations.boot(generation, settings);
-        let started = MoldProcess::start(&settings).and_then(|mold| {
-            let channel = Channel::open(mold.control, process, self.mailbox.clone())?;
-            Ok((mold.pid, channel))
-        });
-        match started {
-            Ok((pid, channel)) => {
-                self.channels.insert(process, channel);
-                Event::MoldStarted { generation, pid }
-            }
+        match self.try_boot_mold(generation, &settings) {
+            Ok(pid) => Event::MoldStarted { generation, pid },
             Err(error) => Event::MoldStartFailed {
                 cause: error.to_string(),
             },
         }
+    }
+
+    fn try_boot_mold(&mut self, generation: u32, settings: &Settings) -> io::Result<u32> {
+        let (near, far) = self.host.socket_pair()?;
+        let pid = self.host.start_mold(settings, far)?;
+        let process = RubyProcess::Mold(generation);
+        let channel = Channel::open(near, process, self.mailbox.clone());
+        self.channels.insert(process, channel);
+        Ok(pid)
     }
 
     fn fork(&mut self, worker: WorkerId, generation: u32, is_trial: bool) -> Option<Event> {
@@ -226,9 +236,9 @@ impl Executor {
 
     fn try_fork(&mut self, worker: WorkerId, generation: u32, is_trial: bool) -> io::Result<()> {
         let lanes = self.generations.of(generation).lanes();
-        let sockets = WorkerSockets::new(worker, lanes)?;
+        let sockets = WorkerSockets::new(&self.host, worker, lanes)?;
         let process = RubyProcess::Worker(worker);
-        let channel = Channel::open(sockets.control, process, self.mailbox.clone())?;
+        let channel = Channel::open(sockets.control, process, self.mailbox.clone());
         let fork = ForkWorker {
             worker: worker.number,
             generation,
@@ -272,21 +282,5 @@ impl Executor {
         for lane in self.lanes.remove(&worker).into_iter().flatten() {
             lane.worker_died();
         }
-    }
-
-    fn read_memory(&self, subjects: MemorySubjects) {
-        let (container, mailbox) = (self.container.clone(), self.mailbox.clone());
-        spawn_blocking(move || {
-            mailbox.event(Event::MemoryRead(read_memory(subjects, &container)));
-        });
-    }
-}
-
-/// Sends a signal to a child that has not been reaped, so that its process id is still its own.
-fn signal_process(pid: u32, signal: Signal) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        // It may be dead already; then its exit follows.
-        let _ = kill_process(pid, signal);
     }
 }

@@ -3,6 +3,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::executor::Executor;
+use super::host::Host;
 use super::state::{State, WorkerStatus};
 use crate::http::Server;
 
@@ -49,7 +50,11 @@ struct WorkerRow {
 }
 
 impl ServerStatus {
-    pub(super) fn new(server: &Server, state: &State, executor: &Executor) -> ServerStatus {
+    pub(super) fn new(
+        server: &Server,
+        state: &State,
+        executor: &Executor<impl Host>,
+    ) -> ServerStatus {
         let now = Instant::now();
         let dispatcher = &server.dispatcher;
         let paused_for = dispatcher.held_for(now).map(|left| left.as_secs_f64());

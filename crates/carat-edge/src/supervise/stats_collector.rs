@@ -6,6 +6,7 @@ use tokio::task::spawn_local;
 use tokio::time::sleep;
 
 use super::executor::Executor;
+use super::host::Host;
 use super::mailbox::{Mailbox, Message, StatsMessage};
 use super::ruby_process::RubyProcess;
 use super::state::{RunningProcess, State};
@@ -32,7 +33,12 @@ impl StatsCollector {
         }
     }
 
-    pub(super) fn handle(&mut self, message: StatsMessage, state: &State, executor: &Executor) {
+    pub(super) fn handle(
+        &mut self,
+        message: StatsMessage,
+        state: &State,
+        executor: &Executor<impl Host>,
+    ) {
         match message {
             StatsMessage::Ask(asker) => self.ask(asker, state, executor),
             StatsMessage::Reply { process, json } => {
@@ -51,13 +57,18 @@ impl StatsCollector {
         process: RubyProcess,
         json: Option<String>,
         state: &State,
-        executor: &Executor,
+        executor: &Executor<impl Host>,
     ) {
         self.query.receive(process, json);
         self.report_if_complete(state, executor);
     }
 
-    fn ask(&mut self, asker: oneshot::Sender<StatsReport>, state: &State, executor: &Executor) {
+    fn ask(
+        &mut self,
+        asker: oneshot::Sender<StatsReport>,
+        state: &State,
+        executor: &Executor<impl Host>,
+    ) {
         let Some(number) = self.query.join(asker) else {
             return;
         };
@@ -74,13 +85,13 @@ impl StatsCollector {
         self.report_if_complete(state, executor);
     }
 
-    fn report_if_complete(&mut self, state: &State, executor: &Executor) {
+    fn report_if_complete(&mut self, state: &State, executor: &Executor<impl Host>) {
         if self.query.is_complete() {
             self.report(state, executor);
         }
     }
 
-    fn report(&mut self, state: &State, executor: &Executor) {
+    fn report(&mut self, state: &State, executor: &Executor<impl Host>) {
         let mut processes = Vec::new();
         for running in state.processes() {
             let json = self.query.take_reply(running.process);
@@ -106,7 +117,7 @@ impl StatsCollector {
 fn process_stats(
     running: RunningProcess,
     json: Option<String>,
-    executor: &Executor,
+    executor: &Executor<impl Host>,
 ) -> ProcessStats {
     let (role, worker) = match running.process {
         RubyProcess::Mold(_) => (Role::Mold, None),

@@ -1,7 +1,6 @@
 use std::collections::VecDeque;
-use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -11,6 +10,7 @@ use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
 use super::executor::Executor;
 use super::generation_settings::GenerationSettings;
+use super::host::Host;
 use super::mailbox::{Mailbox, Message};
 use super::memory::Machine;
 use super::ready::Ready;
@@ -21,17 +21,18 @@ use super::signals::{SignalRequest, Signals};
 use super::state::State;
 use super::stats_collector::StatsCollector;
 
+use crate::clock;
 use crate::dispatch::LaneEvent;
 use crate::http::{Server, TICK};
 use crate::log::Field;
 
 /// Connects the world with the state: whatever happens becomes an event, and each command is carried out.
-pub(crate) struct Supervisor {
+pub(crate) struct Supervisor<H> {
     pub(super) server: Rc<Server>,
     messages: UnboundedReceiver<Message>,
     lane_events: UnboundedReceiver<LaneEvent>,
     pub(super) state: State,
-    pub(super) executor: Executor,
+    pub(super) executor: Executor<H>,
     stats: StatsCollector,
     service_manager: ServiceManager,
     ticks: Interval,
@@ -39,20 +40,21 @@ pub(crate) struct Supervisor {
     lost: Duration,
 }
 
-impl Supervisor {
+impl<H: Host> Supervisor<H> {
     pub(crate) fn new(
+        host: H,
         server: Rc<Server>,
         (mailbox, messages): (Mailbox, UnboundedReceiver<Message>),
         lane_events: UnboundedReceiver<LaneEvent>,
         ready: Ready,
-    ) -> Supervisor {
+    ) -> Supervisor<H> {
         let settings = &server.settings;
-        let machine = Machine::read(Path::new("/"));
+        let machine = Machine::read(host.root());
         let first = GenerationSettings::new(settings, machine.processors, machine.memory);
-        let executor = Executor::new(Rc::clone(&server), mailbox.clone(), ready);
+        let executor = Executor::new(host, Rc::clone(&server), mailbox.clone(), ready);
         let oom_kills = executor.container().oom_kills();
         Supervisor {
-            state: State::new(first.limits, first.refork, oom_kills, Instant::now()),
+            state: State::new(first.limits, first.refork, oom_kills, clock::now()),
             server,
             messages,
             lane_events,
@@ -87,7 +89,7 @@ impl Supervisor {
     pub(super) fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
         let mut events = events.into();
         while let Some(event) = events.pop_front() {
-            let now = Instant::now().checked_sub(self.lost);
+            let now = clock::now().checked_sub(self.lost);
             let now = now.expect("the time lost is a part of the time since the start");
             for command in self.state.on(event, now) {
                 match &command {
@@ -121,7 +123,7 @@ impl Supervisor {
                 settings,
                 unchanged,
             })) => {
-                let machine = Machine::read(Path::new("/"));
+                let machine = Machine::read(self.executor.root());
                 let fresh = GenerationSettings::new(&settings, machine.processors, machine.memory);
                 self.executor.keep_settings(Rc::from(settings));
                 self.handle([Event::SettingsRead(Box::new(fresh), unchanged)])
@@ -188,7 +190,7 @@ impl Supervisor {
     }
 
     fn tick(&mut self) -> Option<Outcome> {
-        self.service_manager.tick(Instant::now());
+        self.service_manager.tick(clock::now());
         if let Some(pause) = self.server.tick() {
             self.lost += pause;
             return None;
@@ -203,7 +205,7 @@ impl Supervisor {
     }
 
     fn traffic(&self) -> Event {
-        Event::Traffic(self.executor.traffic(Instant::now()))
+        Event::Traffic(self.executor.traffic(clock::now()))
     }
 
     fn begin_stop(&mut self) {

@@ -1,0 +1,31 @@
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use super::command::MemorySubjects;
+use super::mailbox::Mailbox;
+use crate::dispatch::FrameTransport;
+use crate::settings::Settings;
+
+/// The machine that the Ruby processes run on, as far as the executor acts on it.
+pub(crate) trait Host {
+    /// The edge's end of a socket.
+    type Socket: FrameTransport + 'static;
+
+    /// Where the files of the kernel are: `/`.
+    fn root(&self) -> &Path;
+
+    /// A socket pair: the edge's end, and the end of a process.
+    fn socket_pair(&self) -> io::Result<(Self::Socket, UnixStream)>;
+
+    /// Runs the command that loads the application, with this control socket, and returns its process id.
+    fn start_mold(&self, settings: &Settings, control: UnixStream) -> io::Result<u32>;
+
+    /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
+    fn signal(&self, pid: u32, signal: Signal);
+
+    /// Reads the memory of these processes. The reading goes to the mailbox.
+    fn read_memory(&self, subjects: MemorySubjects, mailbox: Mailbox);
+}

@@ -1,0 +1,81 @@
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::io::FdFlags;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::task::spawn_blocking;
+
+use super::command::MemorySubjects;
+use super::event::Event;
+use super::host::Host;
+use super::mailbox::Mailbox;
+use super::memory::{Container, read_memory};
+use crate::dispatch::FrameSocket;
+use crate::settings::{self, Settings};
+
+/// Tells the mold which descriptor is its control socket.
+const CONTROL_VARIABLE: &str = "CARAT_CONTROL_FD";
+
+/// The machine that the edge runs on.
+#[derive(Debug)]
+pub(crate) struct LocalHost {
+    container: Container,
+}
+
+impl LocalHost {
+    /// Finds the control group that the server runs in.
+    pub(crate) fn find() -> LocalHost {
+        LocalHost {
+            container: Container::find(Path::new("/")),
+        }
+    }
+}
+
+impl Host for LocalHost {
+    type Socket = FrameSocket;
+
+    fn root(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn socket_pair(&self) -> io::Result<(FrameSocket, UnixStream)> {
+        let (near, far) = UnixStream::pair()?;
+        Ok((FrameSocket::new(near)?, far))
+    }
+
+    fn start_mold(&self, settings: &Settings, control: UnixStream) -> io::Result<u32> {
+        let (program, arguments) = settings
+            .mold_command
+            .split_first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "mold_command is empty"))?;
+        // The one descriptor that the mold inherits; the edge's copy is closed when `control` is dropped.
+        rustix::io::fcntl_setfd(&control, FdFlags::empty())?;
+        let child = Command::new(program)
+            .args(arguments)
+            .current_dir(&settings.directory)
+            .env("PWD", &settings.directory)
+            .envs(&settings.mold_environment)
+            .env(CONTROL_VARIABLE, control.as_raw_fd().to_string())
+            .env_remove(settings::VARIABLE)
+            .spawn()?;
+        Ok(child.id())
+    }
+
+    fn signal(&self, pid: u32, signal: Signal) {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // It may be dead already; then its exit follows.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    fn read_memory(&self, subjects: MemorySubjects, mailbox: Mailbox) {
+        let container = self.container.clone();
+        spawn_blocking(move || {
+            mailbox.event(Event::MemoryRead(read_memory(subjects, &container)));
+        });
+    }
+}

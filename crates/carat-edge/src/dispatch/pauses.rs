@@ -28,10 +28,15 @@ impl Pauses {
 
     /// The timeout together with the pauses that a request which began before them may have spent in it.
     pub(super) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
-        let pauses = self.0.borrow();
-        let counts = |pause: &&Pause| now.saturating_duration_since(pause.end) <= timeout;
-        let lost = pauses.iter().filter(counts).map(|pause| pause.duration);
-        timeout + lost.sum()
+        let mut extended = timeout;
+        // A pause also moves what was before it further into the past.
+        for pause in self.0.borrow().iter().rev() {
+            if now.saturating_duration_since(pause.end) > extended {
+                break;
+            }
+            extended += pause.duration;
+        }
+        extended
     }
 }
 
@@ -47,11 +52,21 @@ mod tests {
         let end = Instant::now();
         assert_eq!(pauses.extend(TIMEOUT, end), TIMEOUT);
         pauses.add(end, Duration::from_secs(3600));
-        pauses.add(end + TIMEOUT, Duration::from_secs(60));
         let seconds = |now| pauses.extend(TIMEOUT, now).as_secs();
-        assert_eq!(seconds(end + TIMEOUT), 3670);
-        assert_eq!(seconds(end + TIMEOUT * 2), 70);
-        assert_eq!(seconds(end + TIMEOUT * 3), 10);
+        assert_eq!(seconds(end + TIMEOUT), 3610);
+        assert_eq!(seconds(end + TIMEOUT * 2), 10);
+    }
+
+    #[test]
+    fn a_pause_counts_although_a_later_one_took_longer_than_the_timeout() {
+        let pauses = Pauses::default();
+        let first = Instant::now();
+        pauses.add(first, Duration::from_secs(60));
+        let second = first + TIMEOUT / 2 + Duration::from_secs(100);
+        pauses.add(second, Duration::from_secs(100));
+        let seconds = |now| pauses.extend(TIMEOUT, now).as_secs();
+        assert_eq!(seconds(second + TIMEOUT / 2), 170);
+        assert_eq!(seconds(second + TIMEOUT), 110);
     }
 
     #[test]

@@ -85,6 +85,9 @@ impl State {
             self.is_announced = true;
             reaction.push(Command::Announce);
         }
+        if self.workers.get(id).is_some_and(|it| it.has_lost_lane) {
+            self.lane_lost(id, reaction);
+        }
     }
 
     pub(super) fn boot_failed(

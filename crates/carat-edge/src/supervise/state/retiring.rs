@@ -20,6 +20,7 @@ impl State {
     pub(super) fn lane_lost(&mut self, id: WorkerId, reaction: &mut Reaction) {
         if let Some(worker) = self.workers.get_mut(id) {
             worker.forgo_promotion();
+            worker.has_lost_lane = true;
             if worker.is_ready() {
                 worker.drain(reaction.now + reaction.limits.shutdown_timeout, reaction);
             }

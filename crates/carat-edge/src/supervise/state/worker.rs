@@ -30,6 +30,8 @@ pub(crate) struct Worker {
     pub(super) idle: Duration,
     /// It is the first of a new mold, and gets no request before it was checked.
     pub(super) is_trial: bool,
+    /// It closed a lane, perhaps before it was known to be ready.
+    pub(super) has_lost_lane: bool,
     /// Why it ends once its successor serves.
     pub(super) replacement: Option<ReplacementReason>,
     /// `None` until its memory was read after it became ready.
@@ -70,6 +72,7 @@ impl Worker {
             lost_descriptors: false,
             idle: Duration::ZERO,
             is_trial: false,
+            has_lost_lane: false,
             replacement: None,
             memory: None,
         }

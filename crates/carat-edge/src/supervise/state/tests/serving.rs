@@ -123,6 +123,21 @@ fn a_lane_that_ends_lets_the_other_requests_of_its_worker_finish() {
 }
 
 #[test]
+fn a_worker_that_loses_a_lane_before_it_is_ready_is_replaced() {
+    let mut world = World::new(fixed(1));
+    world.tick();
+    world.get_ready(100);
+    let (pid, _) = world.processes.iter().next_back().expect("a worker");
+    let pid = *pid;
+    world.say_hello(pid);
+    world.send(Event::LaneLost(world.worker(pid)));
+    world.get_ready(pid);
+    world.settle();
+    assert!(!world.processes.contains_key(&pid));
+    assert_eq!(world.serving_pids().len(), 1);
+}
+
+#[test]
 fn a_stuck_worker_reports_its_stack_and_finishes_before_it_is_ended() {
     let mut world = serving(1);
     let pid = world.serving_pids()[0];

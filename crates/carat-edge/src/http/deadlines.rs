@@ -27,6 +27,8 @@ pub(crate) struct Deadlines {
     last_tick: Cell<Instant>,
     /// For how long the process stood still.
     lost: Cell<Duration>,
+    /// Whether it stood still since the last tick.
+    has_paused: Cell<bool>,
     now: Cell<u32>,
     entries: RefCell<DeadlineEntries>,
 }
@@ -52,6 +54,7 @@ impl Deadlines {
             start,
             last_tick: Cell::new(start),
             lost: Cell::default(),
+            has_paused: Cell::default(),
             now: Cell::new(0),
             entries: RefCell::default(),
         })
@@ -62,17 +65,30 @@ impl Deadlines {
         self.now.get()
     }
 
-    /// Wakes the tasks whose deadline has passed. Called once a tick. Returns how long the process stood
-    /// still before, which counts against no deadline: clients may have kept theirs.
-    pub(crate) fn tick(&self, now: Instant) -> Option<Duration> {
-        let since_last = now.saturating_duration_since(self.last_tick.replace(now));
-        let pause = Some(since_last).filter(|since_last| *since_last > LATE);
-        let lost = self.lost.get() + pause.unwrap_or_default();
-        self.lost.set(lost);
-        let ticks = (now - self.start).saturating_sub(lost).as_millis() / TICK.as_millis();
+    /// Returns how long the process stood still, once after it did. That time counts against no deadline: clients may
+    /// have kept theirs.
+    pub(crate) fn take_pause(&self, now: Instant) -> Option<Duration> {
+        let since_last = now.saturating_duration_since(self.last_tick.get());
+        if since_last <= LATE {
+            return None;
+        }
+        self.last_tick.set(now);
+        self.lost.set(self.lost.get() + since_last);
+        self.has_paused.set(true);
+        Some(since_last)
+    }
+
+    /// Wakes the tasks whose deadline has passed. Called once a tick. Returns whether the process stood still since the
+    /// last one.
+    pub(crate) fn tick(&self, now: Instant) -> bool {
+        self.last_tick.set(now);
+        let ticks = (now - self.start)
+            .saturating_sub(self.lost.get())
+            .as_millis()
+            / TICK.as_millis();
         self.now.set(u32::try_from(ticks).unwrap_or(NEVER - 1));
         self.wake_passed();
-        pause
+        self.has_paused.take()
     }
 
     fn wake_passed(&self) {

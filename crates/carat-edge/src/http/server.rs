@@ -72,23 +72,27 @@ impl Server {
         self.deadlines.wake_all();
     }
 
-    /// Ends what is overdue and writes what was gathered. Called once a tick. Returns how long the server
-    /// stood still before. Nothing is overdue then: what arrived meanwhile is read first.
-    pub(crate) fn tick(&self) -> Option<Duration> {
+    /// Returns how long the server stood still, once after it did. Called before anything is judged by the time.
+    pub(crate) fn take_pause(&self) -> Option<Duration> {
         let now = clock::now();
-        let pause = self.deadlines.tick(now);
-        match pause {
-            None => self.dispatcher.tick(),
-            Some(pause) => {
-                self.dispatcher.note_pause(now, pause);
-                let seconds = format!("{:.1}", pause.as_secs_f64());
-                self.log
-                    .warn("the server stood still", &[("seconds", &seconds)]);
-            }
+        let pause = self.deadlines.take_pause(now)?;
+        self.dispatcher.note_pause(now, pause);
+        let seconds = format!("{:.1}", pause.as_secs_f64());
+        self.log
+            .warn("the server stood still", &[("seconds", &seconds)]);
+        Some(pause)
+    }
+
+    /// Ends what is overdue and writes what was gathered. Called once a tick. False when the server stood still before:
+    /// nothing is overdue then, because what arrived meanwhile is read first.
+    pub(crate) fn tick(&self) -> bool {
+        let has_paused = self.deadlines.tick(clock::now());
+        if !has_paused {
+            self.dispatcher.tick();
         }
         self.report();
         self.log.flush();
-        pause
+        !has_paused
     }
 
     /// Logs once a tick how many requests were refused.

@@ -87,6 +87,7 @@ impl<H: Host> Supervisor<H> {
 
     /// Hands events to the state, carries out its commands, and goes on with what they cause at once.
     pub(super) fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
+        self.notice_pause();
         let mut events = events.into();
         while let Some(event) = events.pop_front() {
             let now = clock::now().checked_sub(self.lost);
@@ -189,10 +190,10 @@ impl<H: Host> Supervisor<H> {
         self.handle([Event::Scaled(changed)])
     }
 
-    fn tick(&mut self) -> Option<Outcome> {
+    pub(crate) fn tick(&mut self) -> Option<Outcome> {
         self.service_manager.tick(clock::now());
-        if let Some(pause) = self.server.tick() {
-            self.lost += pause;
+        self.notice_pause();
+        if !self.server.tick() {
             return None;
         }
         let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
@@ -202,6 +203,11 @@ impl<H: Host> Supervisor<H> {
             has_clients: !self.server.is_idle(),
         });
         self.handle([self.traffic(), tick])
+    }
+
+    /// An event may be the first after a pause, before the tick that comes late.
+    fn notice_pause(&mut self) {
+        self.lost += self.server.take_pause().unwrap_or_default();
     }
 
     fn traffic(&self) -> Event {
@@ -228,6 +234,37 @@ impl<H: Host> Supervisor<H> {
                 log.error("cannot reopen the log", &cause);
             }
         });
+    }
+}
+
+/// What a simulation does instead of `run`, in an order of its own.
+#[cfg(test)]
+impl<H: Host> Supervisor<H> {
+    /// Handles the next message, or the next event of a lane. Returns whether there was one.
+    pub(crate) fn step(&mut self, lanes_first: bool) -> (bool, Option<Outcome>) {
+        let lane_event = lanes_first
+            .then(|| self.lane_events.try_recv().ok())
+            .flatten();
+        if let Some(event) = lane_event {
+            return (true, self.lane_event(event));
+        }
+        if let Ok(message) = self.messages.try_recv() {
+            return (true, self.receive(message));
+        }
+        match self.lane_events.try_recv() {
+            Ok(event) => (true, self.lane_event(event)),
+            Err(_) => (false, None),
+        }
+    }
+
+    /// SIGTERM.
+    pub(crate) fn stop(&mut self) -> Option<Outcome> {
+        self.handle([Event::StopRequested])
+    }
+
+    /// How many workers should run.
+    pub(crate) fn wanted(&self) -> u32 {
+        self.state.wanted()
     }
 }
 

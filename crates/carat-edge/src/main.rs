@@ -20,6 +20,8 @@ mod log_text;
 mod log_writer;
 mod pid_file;
 mod settings;
+#[cfg(test)]
+mod simulation;
 mod socket_file;
 mod supervise;
 mod tasks;

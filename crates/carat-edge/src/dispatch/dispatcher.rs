@@ -270,6 +270,15 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
+impl Dispatcher {
+    /// How many lanes are idle by mistake.
+    pub(super) fn count_wrongly_idle(&self) -> usize {
+        let idle = self.idle.borrow();
+        idle.iter().filter(|lane| !lane.is_free()).count()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::time::Instant;
 

@@ -403,6 +403,10 @@ impl Lane {
         self.push(|out| out.resize(OUTBOX_LIMIT, 0));
     }
 
+    pub(super) fn capacity(&self) -> usize {
+        usize::from(self.capacity.get())
+    }
+
     pub(super) fn ids(&self) -> Vec<u32> {
         self.in_flight().iter().map(|request| request.id).collect()
     }

@@ -11,6 +11,8 @@ mod frame_socket;
 mod hold;
 mod holding;
 mod in_flight;
+#[cfg(test)]
+mod inspection;
 mod lane;
 mod lane_event;
 mod lane_state;
@@ -30,6 +32,8 @@ mod worker_id;
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use exchange::PendingReply;
 pub(crate) use frame_socket::{FrameSocket, FrameTransport};
+#[cfg(test)]
+pub(crate) use inspection::{DispatcherView, LaneView};
 pub(crate) use lane::Lane;
 pub(crate) use lane_event::{LaneEvent, LaneEvents};
 pub(crate) use lane_tag::LaneTag;

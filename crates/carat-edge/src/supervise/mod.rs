@@ -35,8 +35,16 @@ mod supervisor;
 mod trial_request;
 mod worker_sockets;
 
+#[cfg(test)]
+pub(crate) use command::MemorySubjects;
 pub(crate) use command::Outcome;
 pub(crate) use control_request::ControlRequest;
+#[cfg(test)]
+pub(crate) use event::{Event, MemoryReading};
+#[cfg(test)]
+pub(crate) use exit_status::ExitStatus;
+#[cfg(test)]
+pub(crate) use host::Host;
 pub(crate) use local_host::LocalHost;
 pub(crate) use mailbox::{Mailbox, Message, StatsMessage};
 pub(crate) use memory::{MachineLimits, Rollup};

@@ -1,10 +1,9 @@
-use std::time::Instant;
-
 use serde::Serialize;
 
 use super::executor::Executor;
 use super::host::Host;
 use super::state::{State, WorkerStatus};
+use crate::clock;
 use crate::http::Server;
 
 /// What the server does: the response to `GET /status`. Times are seconds.
@@ -55,7 +54,7 @@ impl ServerStatus {
         state: &State,
         executor: &Executor<impl Host>,
     ) -> ServerStatus {
-        let now = Instant::now();
+        let now = clock::now();
         let dispatcher = &server.dispatcher;
         let paused_for = dispatcher.held_for(now).map(|left| left.as_secs_f64());
         let bounds = state.bounds();

@@ -1,0 +1,80 @@
+//! What holds at each moment at which the edge waits.
+
+use std::collections::BTreeSet;
+
+use super::server_run::ServerRun;
+use crate::dispatch::{DispatcherView, LaneView};
+
+/// Most requests in a lane of capacity 1, as `pace.rs` has it.
+const PREFETCH_LIMIT: usize = 128;
+/// Most bytes that a worker has not begun, as `lane.rs` has it, and the largest request beside them.
+const AHEAD_LIMIT: usize = 9 * 1024 * 1024;
+
+impl ServerRun {
+    /// Checks the queue and the lanes.
+    pub(super) fn check_bounds(&self) {
+        let view = self.server.dispatcher.inspect();
+        self.check_places(&view);
+        if !view.queued.is_empty() && view.has_idle_lane {
+            self.world
+                .violate(format!("requests wait beside an idle lane: {view:?}"));
+        }
+        if view.wrongly_idle > 0 {
+            self.world
+                .violate(format!("a lane is idle by mistake: {view:?}"));
+        }
+        for lane in &view.lanes {
+            let limit = if lane.capacity > 1 {
+                lane.capacity
+            } else {
+                PREFETCH_LIMIT
+            };
+            if lane.held > limit || lane.bytes_ahead > AHEAD_LIMIT {
+                self.world
+                    .violate(format!("a lane holds too much: {lane:?}"));
+            }
+        }
+    }
+
+    /// Each request whose client waits is in one place: in the queue, or on one lane.
+    fn check_places(&self, view: &DispatcherView) {
+        let on_lanes = view
+            .lanes
+            .iter()
+            .flat_map(|lane: &LaneView| lane.waiting.iter());
+        let places: Vec<usize> = view.queued.iter().chain(on_lanes).copied().collect();
+        let different: BTreeSet<usize> = places.iter().copied().collect();
+        let ledger = self.world.ledger.borrow();
+        let is_exact = different == *ledger.waiting() && different.len() == places.len();
+        drop(ledger);
+        if !is_exact {
+            let waiting = self.world.ledger.borrow().waiting().clone();
+            self.world.violate(format!(
+                "clients wait for {waiting:?}, the edge has {view:?}"
+            ));
+        }
+    }
+
+    /// Whether everything is as it should be when nothing goes wrong: no client, one mold, and the wanted workers.
+    pub(super) fn has_recovered(&self) -> bool {
+        if !self.world.is_calm.get() || !self.server.is_idle() {
+            return false;
+        }
+        let processes = self.world.processes.borrow();
+        let ready = processes.values().filter(|process| process.is_ready());
+        let workers = ready.clone().filter(|process| process.is_worker()).count();
+        let wanted = usize::try_from(self.wanted()).expect("few");
+        let lanes = usize::from(self.world.settings.lanes());
+        let view = self.server.dispatcher.inspect();
+        let open = view
+            .lanes
+            .iter()
+            .filter(|lane| lane.is_open && lane.held == 0);
+        workers == wanted
+            && processes.len() == wanted + 1
+            && ready.count() == processes.len()
+            && view.queued.is_empty()
+            && open.count() == wanted * lanes
+            && view.lanes.len() == wanted * lanes
+    }
+}

@@ -1,0 +1,87 @@
+//! What goes wrong beside what processes and clients do wrong by themselves.
+
+use super::schedule::Moment;
+use super::server_run::ServerRun;
+
+/// Microseconds between two faults of a usual run, on average.
+const FAULT_GAP: u64 = 120_000;
+
+/// A pause of this many microseconds is one that the server notices.
+const PAUSE: u64 = 1_200_000;
+
+impl ServerRun {
+    /// Something goes wrong, and something else will soon.
+    pub(super) async fn go_wrong(&mut self) {
+        let world = &self.world;
+        if world.is_calm.get() {
+            return;
+        }
+        let gap = FAULT_GAP * 1000 / world.scenario.trouble.max(1);
+        world.after(world.random.below(2 * gap), Moment::Fault);
+        let pids: Vec<u32> = world.processes.borrow().keys().copied().collect();
+        let Some(pid) = (!pids.is_empty()).then(|| world.random.pick(&pids)) else {
+            return;
+        };
+        world.note("fault", pid.into(), 0);
+        match world.random.below(100) {
+            0..25 => world.kill(pid),
+            25..30 => {
+                world.oom_kills.set(world.oom_kills.get() + 1);
+                world.kill(pid);
+            }
+            30..55 => self.stop_process(pid),
+            55..70 => self.end_lane(pid),
+            70..80 => world.act(pid, |process| process.leave(world)),
+            80..92 => world.act(pid, |process| process.bytes *= 3),
+            92..96 => self.pause_machine().await,
+            _ => self.pause_edge(),
+        }
+    }
+
+    /// From here on, nothing goes wrong.
+    pub(super) fn calm_down(&self) {
+        self.world.note("calm", 0, 0);
+        self.world.is_calm.set(true);
+        for process in self.world.processes.borrow_mut().values_mut() {
+            process.shrink();
+        }
+    }
+
+    /// SIGSTOP, and SIGCONT some time later.
+    fn stop_process(&self, pid: u32) {
+        let world = &self.world;
+        world.act(pid, |process| process.is_stopped = true);
+        let duration = world.random.pick(&[500, 5_000, 300_000, 2_500_000]);
+        world.after(duration, Moment::Continue(pid));
+    }
+
+    fn end_lane(&self, pid: u32) {
+        let world = &self.world;
+        world.act(pid, |process| {
+            let lanes = u64::from(process.lanes()).max(1);
+            let lane = u16::try_from(world.random.below(lanes)).expect("few");
+            process.end_lane(lane);
+        });
+    }
+
+    /// The machine stands still, and with it all processes.
+    async fn pause_machine(&self) {
+        if self.world.is_stopping.get() || self.is_edge_paused {
+            return;
+        }
+        let duration = PAUSE * self.world.random.between(1, 4);
+        self.world.note_pause(duration);
+        tokio::time::advance(std::time::Duration::from_micros(duration)).await;
+    }
+
+    /// The edge stands still, while the processes go on.
+    fn pause_edge(&mut self) {
+        if self.world.is_stopping.get() || self.is_edge_paused {
+            return;
+        }
+        let duration = PAUSE * self.world.random.between(1, 2);
+        self.world.note_pause(duration);
+        self.is_edge_paused = true;
+        self.world.after(duration, Moment::EdgeContinues);
+    }
+}

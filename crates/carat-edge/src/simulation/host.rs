@@ -1,0 +1,59 @@
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::rc::Rc;
+
+use rustix::process::Signal;
+
+use super::process::SimulatedProcess;
+use super::schedule::Moment;
+use super::socket::SimulatedSocket;
+use super::world::World;
+use crate::settings::Settings;
+use crate::supervise::{Host, Mailbox, MemorySubjects};
+
+/// A machine whose processes are simulated.
+#[derive(Debug)]
+pub(super) struct SimulatedHost(pub(super) Rc<World>);
+
+impl Host for SimulatedHost {
+    type Socket = SimulatedSocket;
+
+    fn root(&self) -> &Path {
+        Path::new("/no kernel has files here")
+    }
+
+    fn socket_pair(&self) -> io::Result<(SimulatedSocket, UnixStream)> {
+        if self.0.fault(4) {
+            return Err(io::Error::other("too many open files"));
+        }
+        let (near, wire, far) = self.0.wires.pair()?;
+        let near = SimulatedSocket::new(near, wire, Rc::clone(&self.0));
+        Ok((near, far))
+    }
+
+    fn start_mold(&self, _settings: &Settings, control: UnixStream) -> io::Result<u32> {
+        if self.0.fault(5) {
+            return Err(io::Error::other("no such command"));
+        }
+        let pid = self.0.next_pid();
+        let mold = SimulatedProcess::mold(pid, control.into(), &self.0);
+        self.0.insert(mold);
+        Ok(pid)
+    }
+
+    fn signal(&self, pid: u32, signal: Signal) {
+        self.0
+            .note("signal", pid.into(), signal.as_raw().unsigned_abs().into());
+        if signal == Signal::KILL {
+            self.0.after(self.0.latency(), Moment::Kill(pid));
+        } else if let Some(process) = self.0.processes.borrow_mut().get_mut(&pid) {
+            process.terminate(&self.0);
+        }
+    }
+
+    fn read_memory(&self, subjects: MemorySubjects, _mailbox: Mailbox) {
+        let took = self.0.random.between(100, 20_000);
+        self.0.after(took, Moment::MemoryRead(subjects));
+    }
+}

@@ -1,0 +1,255 @@
+use std::os::fd::AsFd;
+
+use carat_lane::{CurrentRequest, HeadEncoder, LaneSession, Step};
+use carat_wire::RequestBody;
+
+use super::page::WorkerPage;
+use super::schedule::Moment;
+use super::script::{CrashPoint, ScriptedBody};
+use super::served_request::{ServedRequest, ServiceStep};
+use super::wire::FarEnd;
+use super::world::World;
+use crate::clock;
+
+/// One thread of a worker, with the lane's real session.
+#[derive(Debug)]
+pub(super) struct WorkerLane {
+    /// The process, and the index of the lane in it.
+    name: (u32, u16),
+    end: Option<FarEnd>,
+    page: WorkerPage,
+    session: LaneSession,
+    head: HeadEncoder,
+    capacity: u16,
+    is_greeted: bool,
+    /// A request whose beginning the page shows, and which may have been recalled.
+    beginning: Option<TakenRequest>,
+    served: Vec<ServedRequest>,
+    /// The thread computes until then, in microseconds.
+    busy_until: u64,
+    /// When it goes on by itself, in microseconds.
+    planned: u64,
+}
+
+/// How a lane's turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LaneRun {
+    Waits,
+    Crashed,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct TakenRequest {
+    number: usize,
+    id: u32,
+    is_head: bool,
+    is_streamed: bool,
+}
+
+impl WorkerLane {
+    pub(super) fn new(
+        name: (u32, u16),
+        end: FarEnd,
+        page: WorkerPage,
+        capacity: u16,
+    ) -> WorkerLane {
+        WorkerLane {
+            name,
+            end: Some(end),
+            page,
+            session: LaneSession::default(),
+            head: HeadEncoder::new(false),
+            capacity,
+            is_greeted: false,
+            beginning: None,
+            served: Vec::new(),
+            busy_until: 0,
+            planned: 0,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.end.is_some()
+    }
+
+    pub(super) fn into_end(self) -> Option<FarEnd> {
+        self.end
+    }
+
+    /// The thread starts.
+    pub(super) fn greet(&mut self, world: &World) {
+        self.session.greet(self.capacity, self.capacity > 1);
+        self.is_greeted = true;
+        self.soon(world.latency(), world);
+    }
+
+    /// The lane takes no further request.
+    pub(super) fn drain(&mut self, world: &World) {
+        self.session.drain();
+        self.soon(0, world);
+    }
+
+    /// Says goodbye and closes the lane.
+    pub(super) fn leave(&mut self) {
+        if let Some(end) = self.end.take() {
+            self.session.say_bye();
+            // An edge that does not read loses the goodbye, which it does not need.
+            let _ = self.session.flush(end.as_fd());
+            end.wake_edge();
+        }
+        self.served.clear();
+    }
+
+    /// Goes on with what is served, and takes what has arrived.
+    pub(super) fn run(&mut self, world: &World) -> LaneRun {
+        let Some(end) = &self.end else {
+            return LaneRun::Waits;
+        };
+        end.look();
+        if !self.is_greeted || world.now() < self.busy_until {
+            return LaneRun::Waits;
+        }
+        self.session.resumed(clock::now());
+        if self.serve(world) || self.take(world) {
+            return LaneRun::Crashed;
+        }
+        self.send();
+        LaneRun::Waits
+    }
+
+    /// Goes on with the requests that are served. True when the worker dies of one.
+    fn serve(&mut self, world: &World) -> bool {
+        let mut index = 0;
+        while let (Some(end), Some(request)) = (&self.end, self.served.get_mut(index)) {
+            let step = request.run(&mut self.session, &mut self.head, end.as_fd(), world);
+            match step {
+                ServiceStep::Crashed => return true,
+                ServiceStep::Over => drop(self.served.remove(index)),
+                ServiceStep::WaitsForEdge => index += 1,
+                ServiceStep::WaitsUntil(at) => {
+                    index += 1;
+                    if request_keeps_thread(self.capacity, &self.served[index - 1]) {
+                        self.busy_until = at;
+                    }
+                    self.plan(at, world);
+                }
+            }
+            if self.busy_until > world.now() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Takes requests as long as slots are free. True when the worker dies of one.
+    fn take(&mut self, world: &World) -> bool {
+        if let Some(taken) = self.beginning.take() {
+            if self.begin(taken, world) {
+                return true;
+            }
+        }
+        while self.busy_until <= world.now() && self.served.len() < usize::from(self.capacity) {
+            let Some(end) = &self.end else { return false };
+            let next = self.session.next(end.as_fd(), clock::now());
+            match next.expect("the edge sends what a lane expects") {
+                Step::Wait(_) => return false,
+                Step::Yield => self.session.resumed(clock::now()),
+                Step::Done(false) => {
+                    if self.served.is_empty() {
+                        self.leave();
+                    }
+                    return false;
+                }
+                Step::Done(true) => {
+                    let taken = self.take_first(world);
+                    if world.random.chance(50) {
+                        self.beginning = Some(taken);
+                        self.soon(world.random.below(100), world);
+                        return false;
+                    }
+                    if self.begin(taken, world) {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Takes the request at the front; the page says that it begins.
+    fn take_first(&mut self, world: &World) -> TakenRequest {
+        let taken = self.session.take(|request, _| {
+            let path = std::str::from_utf8(request.head.path).expect("a path in ASCII");
+            let number = path[1..].parse().expect("the number of a request");
+            if let RequestBody::Inline(bytes) = request.body {
+                let script = world.ledger.borrow().script(number).body;
+                let is_whole = script == ScriptedBody::Inline(bytes.len());
+                world
+                    .ledger
+                    .borrow_mut()
+                    .check(is_whole, number, "has another body");
+            }
+            TakenRequest {
+                number,
+                id: request.head.id,
+                is_head: request.head.method == b"HEAD",
+                is_streamed: matches!(request.body, RequestBody::Stream { .. }),
+            }
+        });
+        let taken = taken.expect("the edge sends what a lane expects");
+        self.page.begin(taken.id);
+        world.note("begin", taken.number as u64, self.name.0.into());
+        world.ledger.borrow_mut().begin(taken.number);
+        taken
+    }
+
+    /// Serves a request that has begun, unless the edge has recalled it. True when the worker dies of it.
+    fn begin(&mut self, taken: TakenRequest, world: &World) -> bool {
+        if !self.page.may_run(taken.id) {
+            world.note("skip", taken.number as u64, self.name.0.into());
+            self.session.skip(taken.id);
+            return false;
+        }
+        self.session.begin(taken.id, taken.is_streamed);
+        let script = world.ledger.borrow().script(taken.number).clone();
+        if script.crash == Some(CrashPoint::Begin) {
+            return true;
+        }
+        world.note("run", taken.number as u64, self.name.0.into());
+        world.ledger.borrow_mut().run(taken.number, self.name.0);
+        let current = CurrentRequest {
+            id: taken.id,
+            is_head: taken.is_head,
+            started: clock::now(),
+        };
+        let request = ServedRequest::new(taken.number, script, current, world.now());
+        self.served.push(request);
+        self.serve(world)
+    }
+
+    fn send(&mut self) {
+        if let Some(end) = &self.end {
+            let flushed = self.session.flush(end.as_fd());
+            flushed.expect("an open socket");
+            end.wake_edge();
+        }
+    }
+
+    /// Goes on at this time, or before.
+    fn plan(&mut self, at: u64, world: &World) {
+        if self.planned <= world.now() || at < self.planned {
+            self.planned = at;
+            let moment = Moment::Lane(self.name.0, self.name.1);
+            world.schedule.add(at, moment);
+        }
+    }
+
+    fn soon(&self, delay: u64, world: &World) {
+        world.after(delay, Moment::Lane(self.name.0, self.name.1));
+    }
+}
+
+/// Whether nothing else runs in the thread while the request waits for time to pass.
+fn request_keeps_thread(capacity: u16, request: &ServedRequest) -> bool {
+    capacity == 1 || request.computes()
+}

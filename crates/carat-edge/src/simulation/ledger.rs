@@ -1,0 +1,222 @@
+use std::collections::BTreeSet;
+
+use super::script::{RequestScript, ScriptedResponse};
+use crate::exchange::Refusal;
+
+/// Every request of a run: what was promised, and what happened to it.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    entries: Vec<LedgerEntry>,
+    /// The requests without an answer whose clients wait.
+    waiting: BTreeSet<usize>,
+    /// What must not have happened.
+    violations: Vec<String>,
+}
+
+/// One request.
+#[derive(Debug)]
+pub(super) struct LedgerEntry {
+    pub(super) script: RequestScript,
+    sent_at: u64,
+    /// How often a worker's page said that it has begun.
+    begun: u32,
+    /// The workers that ran it.
+    runs: Vec<u32>,
+    /// The client left while it was in the queue.
+    left_queue: bool,
+    answer: Option<Answer>,
+    /// Bytes of a streamed body that the application has sent, and that the client has taken.
+    streamed: usize,
+    taken: usize,
+}
+
+/// How a request ended for its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    Reply,
+    Refused(Refusal),
+    Left,
+    /// The process of the edge exited.
+    Reset,
+}
+
+/// What the ledger must know of the server to judge an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LedgerTimeouts {
+    pub(super) request: u64,
+    pub(super) queue: u64,
+}
+
+impl Ledger {
+    /// A client sends a request; returns its number.
+    pub(super) fn send(&mut self, script: RequestScript, at: u64) -> usize {
+        let number = self.entries.len();
+        self.entries.push(LedgerEntry {
+            script,
+            sent_at: at,
+            begun: 0,
+            runs: Vec::new(),
+            left_queue: false,
+            answer: None,
+            streamed: 0,
+            taken: 0,
+        });
+        self.waiting.insert(number);
+        number
+    }
+
+    pub(super) fn script(&self, number: usize) -> &RequestScript {
+        &self.entries[number].script
+    }
+
+    /// The page of a worker says that the request has begun.
+    pub(super) fn begin(&mut self, number: usize) {
+        self.entries[number].begun += 1;
+    }
+
+    /// A worker runs the request.
+    pub(super) fn run(&mut self, number: usize, pid: u32) {
+        self.entries[number].runs.push(pid);
+        let entry = &self.entries[number];
+        let never = match entry.answer {
+            Some(Answer::Refused(Refusal::QueueFull)) => true,
+            Some(Answer::Refused(Refusal::QueueTimeout | Refusal::Stopping)) => entry.is_unsafe(),
+            Some(Answer::Left) => entry.left_queue,
+            _ => false,
+        };
+        self.check(
+            !never,
+            number,
+            "ran although it was refused, or its client had left the queue",
+        );
+        let entry = &self.entries[number];
+        let limit = if entry.is_unsafe() { 1 } else { 2 };
+        self.check(entry.runs.len() <= limit, number, "ran too often");
+    }
+
+    /// The application sent bytes of a streamed body.
+    pub(super) fn stream(&mut self, number: usize, bytes: usize) {
+        let entry = &mut self.entries[number];
+        entry.streamed += bytes;
+        let held = entry.streamed - entry.taken;
+        let window = carat_wire::stream::STREAM_WINDOW as usize;
+        let is_alone = entry.runs.len() == 1;
+        self.check(
+            !is_alone || held <= window,
+            number,
+            "the edge holds more than a window of a stream",
+        );
+    }
+
+    /// The client took bytes of a streamed body.
+    pub(super) fn take(&mut self, number: usize, bytes: usize) {
+        self.entries[number].taken += bytes;
+    }
+
+    /// The client got its answer, or left. `spent` is how long it waited, without the pauses of the machine.
+    pub(super) fn answer(
+        &mut self,
+        number: usize,
+        answer: Answer,
+        spent: u64,
+        timeouts: LedgerTimeouts,
+    ) {
+        let is_first = self.waiting.remove(&number);
+        self.check(is_first, number, "was answered twice");
+        self.entries[number].answer = Some(answer);
+        if let Some(wrong) = self.entries[number].is_wrong(answer, spent, timeouts) {
+            self.check(false, number, wrong);
+        }
+    }
+
+    /// The client left while its request was in the queue: it must not begin.
+    pub(super) fn leave_queue(&mut self, number: usize) {
+        self.entries[number].left_queue = true;
+    }
+
+    /// The worker that ran the request last.
+    pub(super) fn last_run(&self, number: usize) -> Option<u32> {
+        self.entries[number].runs.last().copied()
+    }
+
+    pub(super) fn sent_at(&self, number: usize) -> u64 {
+        self.entries[number].sent_at
+    }
+
+    /// The requests without an answer.
+    pub(super) fn waiting(&self) -> &BTreeSet<usize> {
+        &self.waiting
+    }
+
+    /// How many requests were sent.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Records a violation unless `holds`.
+    pub(super) fn check(&mut self, holds: bool, number: usize, what: &str) {
+        if !holds {
+            let entry = &self.entries[number];
+            self.violate(format!("request {number} {what}: {entry:?}"));
+        }
+    }
+
+    /// Records a violation.
+    pub(super) fn violate(&mut self, what: String) {
+        self.violations.push(what);
+    }
+
+    /// The first violation.
+    pub(super) fn violation(&self) -> Option<&String> {
+        self.violations.first()
+    }
+}
+
+impl LedgerEntry {
+    /// Whether it must not run twice.
+    fn is_unsafe(&self) -> bool {
+        matches!(self.script.method, "POST" | "PUT")
+    }
+
+    /// What is wrong with an answer, if anything.
+    fn is_wrong(
+        &self,
+        answer: Answer,
+        spent: u64,
+        timeouts: LedgerTimeouts,
+    ) -> Option<&'static str> {
+        let (has_begun, has_run) = (self.begun > 0, !self.runs.is_empty());
+        let refusal = match answer {
+            Answer::Reply if self.runs.is_empty() => return Some("has a reply and never ran"),
+            Answer::Reply if self.script.response == ScriptedResponse::Invalid => {
+                return Some("has a reply that is not valid");
+            }
+            Answer::Reply | Answer::Left | Answer::Reset => return None,
+            Answer::Refused(refusal) => refusal,
+        };
+        match refusal {
+            Refusal::QueueFull if has_run => Some("was refused by the queue and had run"),
+            Refusal::Stopping | Refusal::QueueTimeout if has_run && self.is_unsafe() => {
+                Some("was told that it had not run")
+            }
+            Refusal::QueueTimeout if spent < timeouts.queue => Some("left the queue too early"),
+            Refusal::AppTimeout if spent < timeouts.request => Some("timed out too early"),
+            Refusal::WorkerLost if !has_begun => Some("was lost and had not begun"),
+            Refusal::WorkerLost if self.begun < 2 && !self.is_unsafe() => {
+                Some("may be repeated and was not")
+            }
+            Refusal::CutOff if !has_begun => Some("was cut off and had not begun"),
+            Refusal::InvalidResponse if self.script.response != ScriptedResponse::Invalid => {
+                Some("has a valid response that was refused")
+            }
+            Refusal::QueueFull
+            | Refusal::QueueTimeout
+            | Refusal::Stopping
+            | Refusal::AppTimeout
+            | Refusal::WorkerLost
+            | Refusal::CutOff
+            | Refusal::InvalidResponse => None,
+            _ => Some("was refused for a reason that nothing gave"),
+        }
+    }
+}

@@ -1,0 +1,361 @@
+use std::os::fd::{AsFd, OwnedFd};
+
+use carat_lane::{ControlMessage, ControlSession, Step};
+use carat_wire::control::{
+    AskStack, Stack, encode_boot_failed, encode_not_fork_safe, encode_signal,
+};
+use carat_wire::{Hello, Kind, SocketKind};
+
+use super::scenario::WORKER_BYTES;
+use super::schedule::Moment;
+use super::wire::{FarEnd, WireEnd};
+use super::worker::{SimulatedWorker, WorkerEnd};
+use super::world::World;
+use crate::supervise::ExitStatus;
+
+/// A Ruby process: its control socket, and what it is about to do.
+#[derive(Debug)]
+pub(super) struct SimulatedProcess {
+    pub(super) pid: u32,
+    control: FarEnd,
+    session: ControlSession,
+    role: ProcessRole,
+    /// What it does next, and when in microseconds.
+    agenda: Vec<(u64, ProcessAction)>,
+    /// It exits soon, and reads nothing more.
+    is_leaving: bool,
+    /// SIGSTOP.
+    pub(super) is_stopped: bool,
+    /// Private memory.
+    pub(super) bytes: u64,
+    /// Set when the process exits.
+    pub(super) exit: Option<ExitStatus>,
+}
+
+#[derive(Debug)]
+enum ProcessRole {
+    Mold {
+        is_ready: bool,
+        /// It does nothing more.
+        is_stuck: bool,
+    },
+    Worker(SimulatedWorker),
+}
+
+#[derive(Debug)]
+enum ProcessAction {
+    Hello,
+    Ready,
+    FailBoot,
+    RefuseRefork,
+    Fork(Vec<OwnedFd>),
+    RefuseFork(Vec<OwnedFd>),
+    Leave,
+    ReportStack(AskStack),
+    Exit(i32),
+    Die,
+}
+
+impl SimulatedProcess {
+    /// A mold that loads the application.
+    pub(super) fn mold(pid: u32, control: OwnedFd, world: &World) -> SimulatedProcess {
+        let role = ProcessRole::Mold {
+            is_ready: false,
+            is_stuck: false,
+        };
+        let mut mold = SimulatedProcess::new(pid, control, role, world);
+        mold.boot(world);
+        mold
+    }
+
+    fn worker(pid: u32, mut sockets: Vec<OwnedFd>, world: &World) -> SimulatedProcess {
+        let control = sockets.remove(0);
+        let worker = SimulatedWorker::new(pid, sockets, world);
+        let role = ProcessRole::Worker(worker);
+        let mut process = SimulatedProcess::new(pid, control, role, world);
+        process.boot(world);
+        process
+    }
+
+    fn new(pid: u32, control: OwnedFd, role: ProcessRole, world: &World) -> SimulatedProcess {
+        SimulatedProcess {
+            pid,
+            control: world.wires.adopt(control, WireEnd::Control(pid)),
+            session: ControlSession::default(),
+            role,
+            agenda: Vec::new(),
+            is_leaving: false,
+            is_stopped: false,
+            bytes: WORKER_BYTES,
+            exit: None,
+        }
+    }
+
+    pub(super) fn is_worker(&self) -> bool {
+        matches!(self.role, ProcessRole::Worker(_))
+    }
+
+    /// Whether it is a worker that serves, or a mold that forks.
+    pub(super) fn is_ready(&self) -> bool {
+        match &self.role {
+            ProcessRole::Mold { is_ready, is_stuck } => *is_ready && !is_stuck,
+            ProcessRole::Worker(worker) => worker.serves(),
+        }
+    }
+
+    /// The number of its lanes.
+    pub(super) fn lanes(&self) -> u16 {
+        match &self.role {
+            ProcessRole::Mold { .. } => 0,
+            ProcessRole::Worker(worker) => worker.lanes(),
+        }
+    }
+
+    /// SIGTERM.
+    pub(super) fn terminate(&mut self, world: &World) {
+        if self.is_worker() {
+            self.plan(0, ProcessAction::Leave, world);
+        }
+    }
+
+    /// It has the memory of a new process.
+    pub(super) fn shrink(&mut self) {
+        self.bytes = WORKER_BYTES;
+    }
+
+    /// The ends of its lanes.
+    pub(super) fn into_lane_ends(self) -> Vec<FarEnd> {
+        match self.role {
+            ProcessRole::Mold { .. } => Vec::new(),
+            ProcessRole::Worker(worker) => worker.into_lane_ends(),
+        }
+    }
+
+    /// Does what is due, and reads its control socket.
+    pub(super) fn run(&mut self, world: &World) {
+        self.control.look();
+        while let Some(action) = self.take_due(world.now()) {
+            self.perform(action, world);
+            if self.exit.is_some() {
+                return;
+            }
+        }
+        self.listen(world);
+        self.finish(world);
+        let flushed = self.session.flush(self.control.as_fd());
+        flushed.expect("an open socket");
+        self.control.wake_edge();
+    }
+
+    /// Lets a lane act.
+    pub(super) fn run_lane(&mut self, lane: u16, world: &World) {
+        if let ProcessRole::Worker(worker) = &mut self.role {
+            if worker.run_lane(lane, world) {
+                self.exit = Some(world.killed());
+                return;
+            }
+        }
+        self.finish(world);
+    }
+
+    /// The application ends a lane's thread.
+    pub(super) fn end_lane(&mut self, lane: u16) {
+        if let ProcessRole::Worker(worker) = &mut self.role {
+            worker.end_lane(lane);
+        }
+    }
+
+    /// Another process sends it SIGTERM.
+    pub(super) fn leave(&mut self, world: &World) {
+        if self.is_worker() && self.is_ready() {
+            self.plan(0, ProcessAction::Leave, world);
+        }
+    }
+
+    /// The process begins to boot: most succeed.
+    fn boot(&mut self, world: &World) {
+        let is_promoted = matches!(self.role, ProcessRole::Mold { .. }) && self.bytes == 0;
+        let delay = world.random.between(1_000, 60_000);
+        if world.fault(10) {
+            return self.plan(delay, ProcessAction::Die, world);
+        }
+        if !is_promoted {
+            self.plan(world.random.below(1_000), ProcessAction::Hello, world);
+        }
+        if world.fault(20) {
+            self.plan(delay, ProcessAction::FailBoot, world);
+        } else if world.fault(18) {
+            self.plan(delay, ProcessAction::Die, world);
+        } else if world.fault(15) {
+            // Far too late.
+            self.plan(20_000_000, ProcessAction::Die, world);
+        } else {
+            let slow = if world.fault(30) { 1_500_000 } else { 0 };
+            self.plan(delay + slow, ProcessAction::Ready, world);
+        }
+    }
+
+    fn plan(&mut self, delay: u64, action: ProcessAction, world: &World) {
+        self.agenda.push((world.now() + delay, action));
+        world.after(delay, Moment::Process(self.pid));
+    }
+
+    fn take_due(&mut self, now: u64) -> Option<ProcessAction> {
+        let due = self
+            .agenda
+            .iter()
+            .enumerate()
+            .filter(|(_, (at, _))| *at <= now);
+        let (index, _) = due.min_by_key(|(_, (at, _))| *at)?;
+        Some(self.agenda.remove(index).1)
+    }
+
+    fn perform(&mut self, action: ProcessAction, world: &World) {
+        let out = self.session.buffer();
+        match action {
+            ProcessAction::Hello => {
+                let kind = match self.role {
+                    ProcessRole::Mold { .. } => SocketKind::Mold,
+                    ProcessRole::Worker(_) => SocketKind::Worker,
+                };
+                Hello::new(kind, self.pid, 0).encode(out);
+            }
+            ProcessAction::Ready => self.get_ready(world),
+            ProcessAction::FailBoot => {
+                encode_boot_failed(out, b"no luck");
+                self.plan(world.latency(), ProcessAction::Exit(1), world);
+            }
+            ProcessAction::RefuseRefork => {
+                encode_not_fork_safe(out, b"threads");
+                self.plan(world.latency(), ProcessAction::Exit(0), world);
+            }
+            ProcessAction::Fork(sockets) => {
+                let pid = world.next_pid();
+                world.insert(SimulatedProcess::worker(pid, sockets, world));
+            }
+            ProcessAction::RefuseFork(sockets) => refuse_fork(sockets, world),
+            ProcessAction::Leave => encode_signal(out, Kind::Leaving),
+            ProcessAction::ReportStack(ask) => {
+                let stack = Stack {
+                    lane: ask.lane,
+                    text: b"app.rb:1",
+                };
+                stack.encode(out);
+            }
+            ProcessAction::Exit(status) => self.exit = Some(ExitStatus::Exited(status)),
+            ProcessAction::Die => self.exit = Some(world.killed()),
+        }
+    }
+
+    fn get_ready(&mut self, world: &World) {
+        world.note("ready", self.pid.into(), self.is_worker().into());
+        encode_signal(self.session.buffer(), Kind::Ready);
+        match &mut self.role {
+            ProcessRole::Mold { is_ready, .. } => *is_ready = true,
+            ProcessRole::Worker(worker) => worker.serve(world),
+        }
+    }
+
+    fn listen(&mut self, world: &World) {
+        while self.exit.is_none() && self.listens() {
+            let received = self.session.receive(self.control.as_fd());
+            let Step::Done(message) = received.expect("the edge sends what a process expects")
+            else {
+                return;
+            };
+            self.receive(message, world);
+        }
+    }
+
+    /// Whether it reads its control socket now.
+    fn listens(&self) -> bool {
+        !self.is_leaving
+            && match &self.role {
+                ProcessRole::Mold { is_ready, is_stuck } => *is_ready && !is_stuck,
+                ProcessRole::Worker(worker) => worker.listens(),
+            }
+    }
+
+    fn receive(&mut self, message: ControlMessage, world: &World) {
+        world.note("told", self.pid.into(), 0);
+        match message {
+            ControlMessage::Drain => match &mut self.role {
+                ProcessRole::Mold { .. } => self.exit_soon(0, world),
+                ProcessRole::Worker(worker) => worker.finish(WorkerEnd::Exits, world),
+            },
+            ControlMessage::Promote(_) => {
+                if let ProcessRole::Worker(worker) = &mut self.role {
+                    worker.finish(WorkerEnd::IsPromoted, world);
+                }
+            }
+            ControlMessage::Bye => {
+                let hooks = if world.fault(100) { 10_000_000 } else { 0 };
+                self.plan(hooks + world.latency(), ProcessAction::Exit(0), world);
+            }
+            ControlMessage::ForkWorker(_, sockets) => self.fork(sockets, world),
+            ControlMessage::AskStack(ask) => {
+                if !world.fault(200) {
+                    self.plan(world.latency(), ProcessAction::ReportStack(ask), world);
+                }
+            }
+            ControlMessage::AskStats => {}
+            ControlMessage::End => self.exit_soon(1, world),
+        }
+    }
+
+    fn fork(&mut self, sockets: Vec<OwnedFd>, world: &World) {
+        let delay = world.random.between(200, 5_000);
+        if world.fault(30) {
+            self.plan(delay, ProcessAction::RefuseFork(sockets), world);
+        } else if world.fault(10) {
+            self.role = ProcessRole::Mold {
+                is_ready: true,
+                is_stuck: true,
+            };
+        } else {
+            self.plan(delay, ProcessAction::Fork(sockets), world);
+        }
+    }
+
+    fn exit_soon(&mut self, status: i32, world: &World) {
+        self.is_leaving = true;
+        self.plan(world.latency(), ProcessAction::Exit(status), world);
+    }
+
+    /// A worker whose lanes are closed ends, or becomes the mold.
+    fn finish(&mut self, world: &World) {
+        let ProcessRole::Worker(worker) = &mut self.role else {
+            return;
+        };
+        let Some(end) = worker.take_end() else {
+            return;
+        };
+        if end == WorkerEnd::Exits {
+            let hooks = if world.fault(50) { 10_000_000 } else { 0 };
+            self.plan(hooks + world.latency(), ProcessAction::Exit(0), world);
+            return;
+        }
+        world.note("promoted", self.pid.into(), 0);
+        self.role = ProcessRole::Mold {
+            is_ready: false,
+            is_stuck: false,
+        };
+        if world.fault(100) {
+            self.plan(world.latency(), ProcessAction::RefuseRefork, world);
+            return;
+        }
+        self.bytes = 0;
+        self.boot(world);
+        self.bytes = WORKER_BYTES;
+    }
+}
+
+/// A worker cannot be forked: the mold says so on its control socket, and closes that.
+fn refuse_fork(mut sockets: Vec<OwnedFd>, world: &World) {
+    let mut session = ControlSession::default();
+    encode_boot_failed(session.buffer(), b"cannot allocate memory");
+    let control = sockets.remove(0);
+    session.flush(control.as_fd()).expect("an open socket");
+    drop((control, sockets));
+    world.wires.wake_edge();
+}

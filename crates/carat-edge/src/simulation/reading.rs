@@ -1,0 +1,29 @@
+use std::time::Duration;
+
+use carat_policy::ContainerMemory;
+
+use super::world::World;
+use crate::clock;
+use crate::supervise::{MemoryReading, MemorySubjects};
+
+/// The memory of these processes now.
+pub(super) fn reading(subjects: &MemorySubjects, world: &World) -> MemoryReading {
+    let processes = world.processes.borrow();
+    let bytes = |pid: u32| processes.get(&pid).map(|process| process.bytes);
+    let workers = subjects.workers.iter();
+    let workers: Vec<_> = workers
+        .filter_map(|subject| Some((*subject, bytes(subject.pid)?)))
+        .collect();
+    let mold = subjects.mold.filter(|(_, pid)| processes.contains_key(pid));
+    MemoryReading {
+        at: clock::now(),
+        took: Duration::from_millis(1),
+        total: processes.values().map(|process| process.bytes).sum(),
+        mold: mold.and_then(|(generation, pid)| Some((generation, bytes(pid)?))),
+        workers,
+        container: ContainerMemory {
+            oom_kills: world.oom_kills.get(),
+            ..ContainerMemory::default()
+        },
+    }
+}

@@ -1,0 +1,72 @@
+use std::time::Duration;
+
+use carat_policy::{ReforkRule, WorkerCount};
+
+use super::random::SeededRandom;
+use crate::settings::Settings;
+
+/// What a seed makes of the server, its load and its misfortune.
+#[derive(Debug)]
+pub(super) struct Scenario {
+    pub(super) clients: u64,
+    /// Requests of each client, one after the other.
+    pub(super) requests: u64,
+    /// Microseconds that a client thinks before each request, at most.
+    pub(super) think: u64,
+    /// How much goes wrong, in thousandths of the usual. 0 in a calm run.
+    pub(super) trouble: u64,
+    /// When nothing goes wrong any more, in microseconds.
+    pub(super) calm_at: u64,
+    /// When the server is told to stop, if not after everything has settled.
+    pub(super) stop_at: Option<u64>,
+    /// Whether the server is told twice.
+    pub(super) is_cut_short: bool,
+}
+
+impl Scenario {
+    pub(super) fn random(random: &SeededRandom) -> Scenario {
+        let calm_at = random.between(300_000, 2_500_000);
+        Scenario {
+            clients: random.between(1, 8),
+            requests: random.between(1, 8),
+            think: random.pick(&[0, 500, 20_000, 300_000, 1_500_000]),
+            trouble: random.pick(&[0, 300, 1000, 1000, 3000]),
+            calm_at,
+            stop_at: random
+                .chance(350)
+                .then(|| random.between(0, calm_at * 3 / 2)),
+            is_cut_short: random.chance(50),
+        }
+    }
+
+    /// Settings of a small server that loses its patience soon.
+    pub(super) fn settings(random: &SeededRandom) -> Settings {
+        let millis = |choices: &[u64]| Duration::from_millis(random.pick(choices));
+        let min = u32::try_from(random.between(1, 3)).expect("small");
+        let max = min + u32::try_from(random.pick(&[0, 0, 1, 2])).expect("small");
+        Settings {
+            workers: WorkerCount::Between { min, max },
+            threads: random.pick(&[1, 1, 2, 3]),
+            fibers: random.pick(&[None, None, Some(2), Some(8)]),
+            queue_limit: random.pick(&[1, 4, 20, 100]),
+            request_timeout: millis(&[300, 1000, 3000]),
+            queue_timeout: millis(&[200, 1000, 3000]),
+            boot_timeout: millis(&[800, 2000]),
+            shutdown_timeout: millis(&[300, 1000, 3000]),
+            worker_idle_timeout: millis(&[300, 5000]),
+            queue_time_target: millis(&[1, 20]),
+            worker_requests: random.pick(&[None, None, Some(5), Some(20)]),
+            worker_memory: random.pick(&[None, Some(2 * WORKER_BYTES)]),
+            refork: if random.chance(400) {
+                ReforkRule::After(vec![3, 10])
+            } else {
+                ReforkRule::Off
+            },
+            max_connections: 100,
+            ..Settings::plain()
+        }
+    }
+}
+
+/// Private memory of a worker that has not grown.
+pub(super) const WORKER_BYTES: u64 = 20 << 20;

@@ -1,0 +1,51 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+
+/// Tells whether a task can go on, and wakes the one who waits for that.
+#[derive(Debug)]
+pub(super) struct TasksWaker {
+    is_set: AtomicBool,
+    waits: Mutex<Option<Waker>>,
+}
+
+impl Default for TasksWaker {
+    fn default() -> TasksWaker {
+        TasksWaker {
+            is_set: AtomicBool::new(true),
+            waits: Mutex::default(),
+        }
+    }
+}
+
+impl TasksWaker {
+    /// Whether a task can go on.
+    pub(super) fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Relaxed)
+    }
+
+    /// Whether a task could go on; the tasks are run next.
+    pub(super) fn take(&self) -> bool {
+        self.is_set.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whom to wake when a task can go on.
+    pub(super) fn wakes(&self, waker: &Waker) {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.replace(waker.clone());
+    }
+}
+
+impl Wake for TasksWaker {
+    fn wake(self: Arc<Self>) {
+        self.is_set.store(true, Ordering::Relaxed);
+        let waits = self
+            .waits
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(waker) = waits {
+            waker.wake();
+        }
+    }
+}

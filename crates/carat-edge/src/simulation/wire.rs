@@ -1,0 +1,107 @@
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+use std::task::Waker;
+
+use super::schedule::Moment;
+
+/// What a socket pair of the edge and a process has in common: who waits at either end.
+#[derive(Debug, Default)]
+pub(super) struct Wire {
+    /// The task of the edge that waits for the socket.
+    edge: RefCell<Option<Waker>>,
+    /// The end of a process, once it has it.
+    process: Cell<Option<WireEnd>>,
+    /// Whether the process will look soon.
+    is_announced: Cell<bool>,
+}
+
+/// Which end of which process.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum WireEnd {
+    Control(u32),
+    Lane(u32, u16),
+}
+
+impl Wire {
+    /// The edge waits until the process does something.
+    pub(super) fn wait(&self, waker: &Waker) {
+        self.edge.replace(Some(waker.clone()));
+    }
+
+    /// The process did something that the edge may wait for.
+    pub(super) fn wake_edge(&self) {
+        let waker = self.edge.borrow_mut().take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The edge did something: returns what the process does soon, unless it is going to anyway.
+    pub(super) fn announce(&self) -> Option<Moment> {
+        let end = self.process.get()?;
+        let is_new = !self.is_announced.replace(true);
+        is_new.then_some(match end {
+            WireEnd::Control(pid) => Moment::Process(pid),
+            WireEnd::Lane(pid, lane) => Moment::Lane(pid, lane),
+        })
+    }
+}
+
+/// All socket pairs, by the inode of the process's end.
+#[derive(Debug, Default)]
+pub(super) struct Wires(RefCell<BTreeMap<u64, Rc<Wire>>>);
+
+impl Wires {
+    /// A new socket pair: the edge's end, what the ends have in common, and the process's end.
+    pub(super) fn pair(&self) -> io::Result<(UnixStream, Rc<Wire>, UnixStream)> {
+        let (near, far) = UnixStream::pair()?;
+        let wire = Rc::new(Wire::default());
+        let inode = rustix::fs::fstat(&far)?.st_ino;
+        self.0.borrow_mut().insert(inode, Rc::clone(&wire));
+        Ok((near, wire, far))
+    }
+
+    /// The end of a process that has received this descriptor.
+    pub(super) fn adopt(&self, socket: OwnedFd, end: WireEnd) -> FarEnd {
+        let inode = rustix::fs::fstat(&socket).expect("an open socket").st_ino;
+        let wire = Rc::clone(&self.0.borrow()[&inode]);
+        wire.process.set(Some(end));
+        FarEnd { socket, wire }
+    }
+
+    /// A process is gone, and with it descriptors that it had not received yet.
+    pub(super) fn wake_edge(&self) {
+        for wire in self.0.borrow().values() {
+            wire.wake_edge();
+        }
+    }
+}
+
+/// The process's end of a socket.
+#[derive(Debug)]
+pub(super) struct FarEnd {
+    socket: OwnedFd,
+    wire: Rc<Wire>,
+}
+
+impl FarEnd {
+    /// The process looks now.
+    pub(super) fn look(&self) {
+        self.wire.is_announced.set(false);
+    }
+
+    /// Wakes the edge after the process has read or written.
+    pub(super) fn wake_edge(&self) {
+        self.wire.wake_edge();
+    }
+}
+
+impl AsFd for FarEnd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

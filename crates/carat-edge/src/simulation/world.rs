@@ -1,0 +1,232 @@
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Instant;
+
+use tokio::task::AbortHandle;
+
+use super::ledger::{Answer, Ledger, LedgerTimeouts};
+use super::process::SimulatedProcess;
+use super::random::SeededRandom;
+use super::scenario::Scenario;
+use super::schedule::{Moment, Schedule};
+use super::trace::Trace;
+use super::wire::{FarEnd, Wires};
+use crate::clock;
+use crate::settings::Settings;
+use crate::supervise::{Event, ExitStatus, Mailbox};
+
+/// Everything around the edge: time, processes, clients, and what goes wrong.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) settings: Rc<Settings>,
+    pub(super) scenario: Scenario,
+    pub(super) random: SeededRandom,
+    pub(super) schedule: Schedule,
+    pub(super) ledger: RefCell<Ledger>,
+    pub(super) wires: Wires,
+    pub(super) processes: RefCell<BTreeMap<u32, SimulatedProcess>>,
+    pub(super) trace: Trace,
+    pub(super) is_stopping: Cell<bool>,
+    pub(super) is_calm: Cell<bool>,
+    /// Sockets of dead workers, which processes that they had started keep open.
+    pub(super) orphans: RefCell<Vec<FarEnd>>,
+    /// Pauses of the edge: when each began, and how long it took.
+    pauses: RefCell<Vec<(u64, u64)>>,
+    /// The tasks of the clients.
+    clients: RefCell<Vec<AbortHandle>>,
+    mailbox: Mailbox,
+    start: Instant,
+    pids: Cell<u32>,
+    pub(super) oom_kills: Cell<u64>,
+}
+
+impl World {
+    pub(super) fn new(seed: u64, is_printed: bool, mailbox: Mailbox) -> Rc<World> {
+        let random = SeededRandom::new(seed);
+        let scenario = Scenario::random(&random);
+        let mut settings = Scenario::settings(&random);
+        if is_printed {
+            settings.log = None;
+        }
+        Rc::new(World {
+            settings: Rc::new(settings),
+            is_calm: Cell::new(scenario.trouble == 0),
+            scenario,
+            random,
+            schedule: Schedule::default(),
+            ledger: RefCell::default(),
+            wires: Wires::default(),
+            processes: RefCell::default(),
+            trace: Trace::new(is_printed),
+            is_stopping: Cell::new(false),
+            orphans: RefCell::default(),
+            pauses: RefCell::default(),
+            clients: RefCell::default(),
+            mailbox,
+            start: clock::now(),
+            pids: Cell::new(1000),
+            oom_kills: Cell::new(0),
+        })
+    }
+
+    /// Microseconds since the start.
+    pub(super) fn now(&self) -> u64 {
+        micros(clock::now().saturating_duration_since(self.start))
+    }
+
+    /// Plans a moment this many microseconds from now.
+    pub(super) fn after(&self, delay: u64, moment: Moment) {
+        self.schedule.add(self.now() + delay, moment);
+    }
+
+    /// Lets a client wait.
+    pub(super) async fn pause(&self, delay: u64) {
+        let at = self.now() + delay;
+        poll_fn(|cx| {
+            if self.now() >= at {
+                return Poll::Ready(());
+            }
+            self.schedule.add(at, Moment::Wake(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// A task of a client.
+    pub(super) fn add_client(&self, task: AbortHandle) {
+        self.clients.borrow_mut().push(task);
+    }
+
+    /// All clients are gone.
+    pub(super) fn abort_clients(&self) {
+        self.clients.take().iter().for_each(AbortHandle::abort);
+    }
+
+    /// Whether this goes wrong now; `of_thousand` is how often it does in a usual run.
+    pub(super) fn fault(&self, of_thousand: u64) -> bool {
+        let is_likely = self
+            .random
+            .chance(of_thousand * self.scenario.trouble / 1000);
+        is_likely && !self.is_calm.get()
+    }
+
+    /// How long it takes until a process looks at what the edge did, in microseconds.
+    pub(super) fn latency(&self) -> u64 {
+        self.random.pick(&[0, 0, 5, 50, 300])
+    }
+
+    pub(super) fn note(&self, event: &'static str, subject: u64, detail: u64) {
+        self.trace.note(self.now(), event, subject, detail);
+    }
+
+    /// Records a violation.
+    pub(super) fn violate(&self, what: String) {
+        self.ledger.borrow_mut().violate(what);
+    }
+
+    /// The answer of a request, or that its client left.
+    pub(super) fn answer(&self, number: usize, answer: Answer) {
+        let code = match answer {
+            Answer::Reply => 200,
+            Answer::Refused(refusal) => refusal.status().as_u16().into(),
+            Answer::Left => 0,
+            Answer::Reset => 1,
+        };
+        self.note("answer", number as u64, code);
+        let mut ledger = self.ledger.borrow_mut();
+        let spent = self.spent_since(ledger.sent_at(number));
+        let timeouts = LedgerTimeouts {
+            request: micros(self.settings.request_timeout),
+            queue: micros(self.settings.queue_timeout),
+        };
+        ledger.answer(number, answer, spent, timeouts);
+    }
+
+    /// The edge stands still from now on.
+    pub(super) fn note_pause(&self, duration: u64) {
+        self.note("pause", duration, 0);
+        self.pauses.borrow_mut().push((self.now(), duration));
+    }
+
+    /// Microseconds since then, without the pauses of the edge.
+    pub(super) fn spent_since(&self, at: u64) -> u64 {
+        let pauses = self.pauses.borrow();
+        let lost = pauses.iter().map(|(begun, duration)| {
+            let end = begun + duration;
+            end.saturating_sub(at.max(*begun))
+        });
+        (self.now() - at).saturating_sub(lost.sum())
+    }
+}
+
+/// The processes.
+impl World {
+    pub(super) fn next_pid(&self) -> u32 {
+        self.pids.set(self.pids.get() + 1);
+        self.pids.get()
+    }
+
+    /// A process starts.
+    pub(super) fn insert(&self, process: SimulatedProcess) {
+        self.note("start", process.pid.into(), process.is_worker().into());
+        self.after(0, Moment::Process(process.pid));
+        self.processes.borrow_mut().insert(process.pid, process);
+    }
+
+    /// Lets a process act, unless it is stopped. It may exit.
+    pub(super) fn act(&self, pid: u32, act: impl FnOnce(&mut SimulatedProcess)) {
+        let process = self.processes.borrow_mut().remove(&pid);
+        let Some(mut process) = process else {
+            return;
+        };
+        if !process.is_stopped {
+            act(&mut process);
+        }
+        match process.exit.take() {
+            Some(status) => self.end(process, status),
+            None => drop(self.processes.borrow_mut().insert(pid, process)),
+        }
+    }
+
+    /// A process is killed.
+    pub(super) fn kill(&self, pid: u32) {
+        let process = self.processes.borrow_mut().remove(&pid);
+        if let Some(process) = process {
+            self.end(process, self.killed());
+        }
+    }
+
+    /// The status of a process that was killed.
+    pub(super) fn killed(&self) -> ExitStatus {
+        ExitStatus::Signaled {
+            signal: rustix::process::Signal::KILL.as_raw(),
+            oom_kills: self.oom_kills.get(),
+        }
+    }
+
+    /// Tells the supervisor what happened.
+    pub(super) fn tell(&self, event: Event) {
+        self.mailbox.event(event);
+    }
+
+    fn end(&self, process: SimulatedProcess, status: ExitStatus) {
+        self.note("exit", process.pid.into(), 0);
+        let pid = process.pid;
+        if self.fault(30) {
+            self.orphans.borrow_mut().extend(process.into_lane_ends());
+        }
+        self.wires.wake_edge();
+        self.after(
+            self.random.pick(&[0, 0, 100, 3000]),
+            Moment::Reap(pid, status),
+        );
+    }
+}
+
+/// A duration in microseconds.
+pub(super) fn micros(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_micros()).expect("a run is short")
+}

@@ -35,6 +35,8 @@ pub(crate) struct Dispatcher {
     pub(super) hold: Hold,
     /// What all spooled bodies may take together, those of requests included.
     pub(crate) spool_quota: Rc<SpoolQuota>,
+    /// The server stops, and takes no further request.
+    pub(super) is_over: Cell<bool>,
     /// Whether a rebalance is scheduled.
     pub(super) rebalancing: Cell<bool>,
 }
@@ -58,6 +60,7 @@ impl Dispatcher {
             pauses: Pauses::default(),
             hold: Hold::default(),
             spool_quota: SpoolQuota::new(settings.spool_limit, budget.spools),
+            is_over: Cell::new(false),
             rebalancing: Cell::new(false),
         })
     }
@@ -81,6 +84,9 @@ impl Dispatcher {
     }
 
     fn admit(self: &Rc<Self>, exchange: &Rc<Exchange>) -> Result<(), Refusal> {
+        if self.is_over.get() {
+            return Err(Refusal::Stopping);
+        }
         let (waiting, now) = (self.queue.borrow().len(), exchange.arrived);
         if waiting == 0 {
             if let Some(lane) = self.choose(now) {

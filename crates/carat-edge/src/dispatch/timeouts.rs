@@ -100,8 +100,9 @@ impl Dispatcher {
     }
 
     /// Refuses every pending request: the server stops. Only a client whose request was never begun is
-    /// invited to repeat it.
+    /// invited to repeat it. Requests that arrive from now on are refused, too.
     pub(crate) fn give_up_all(&self) {
+        self.is_over.set(true);
         for exchange in self.queue.take() {
             self.cut_off(&exchange, Refusal::Stopping);
         }
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
     use crate::dispatch::PendingReply;
     use crate::dispatch::fixture::{Fixture, locally};
-    use crate::exchange::Reply;
+    use crate::exchange::{Call, Reply};
 
     fn outcome(pending: PendingReply) -> Poll<Result<Reply, Refusal>> {
         pin!(pending).poll(&mut Context::from_waker(Waker::noop()))
@@ -195,6 +196,17 @@ mod tests {
             }
             assert_eq!(begun, 40);
             assert!(!fixture.lanes[0].worker_begins(41));
+        });
+    }
+
+    #[test]
+    fn a_request_that_arrives_after_the_stop_cut_off_all_others_is_refused() {
+        locally(|| {
+            let fixture = Fixture::new(&[1]);
+            fixture.dispatcher.give_up_all();
+            let late = fixture.dispatcher.dispatch(Call::plain("POST", "/"));
+            assert_eq!(late.err(), Some(Refusal::Stopping));
+            assert!(fixture.lanes[0].is_empty());
         });
     }
 }

@@ -128,6 +128,14 @@ impl Server {
     }
 }
 
+#[cfg(test)]
+impl Server {
+    /// A simulated client connects. It leaves when the result is dropped.
+    pub(crate) async fn connect(&self) -> impl Sized + use<> {
+        self.seats.take().await
+    }
+}
+
 /// Something that happens once, and that many tasks wait for.
 #[derive(Debug)]
 pub(super) struct Flag(watch::Sender<bool>);

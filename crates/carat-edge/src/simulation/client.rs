@@ -1,7 +1,6 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::task::spawn_local;
@@ -24,8 +23,7 @@ pub(super) struct SimulatedClient {
 impl SimulatedClient {
     /// Sends all requests, unless the server stops.
     pub(super) async fn run(self) {
-        let permits = Arc::clone(&self.server.connection_permits);
-        let _connection = permits.try_acquire_owned().expect("enough for all clients");
+        let _connection = self.server.connect().await;
         for _ in 0..self.world.scenario.requests {
             // A request that has begun to arrive is served after the stop as well.
             if self.world.is_stopping.get() {

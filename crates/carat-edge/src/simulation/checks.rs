@@ -6,9 +6,9 @@ use super::server_run::ServerRun;
 use crate::dispatch::{DispatcherView, LaneView};
 
 /// Most requests in a lane of capacity 1, as `pace.rs` has it.
-const PREFETCH_LIMIT: usize = 128;
+const MOST_PREFETCHED: usize = 128;
 /// Most bytes that a worker has not begun, as `lane.rs` has it, and the largest request beside them.
-const AHEAD_LIMIT: usize = 9 * 1024 * 1024;
+const MOST_AHEAD: usize = 9 * 1024 * 1024;
 
 impl ServerRun {
     /// Checks the queue and the lanes.
@@ -27,9 +27,9 @@ impl ServerRun {
             let limit = if lane.capacity > 1 {
                 lane.capacity
             } else {
-                PREFETCH_LIMIT
+                MOST_PREFETCHED
             };
-            if lane.held > limit || lane.bytes_ahead > AHEAD_LIMIT {
+            if lane.held > limit || lane.bytes_ahead > MOST_AHEAD {
                 self.world
                     .violate(format!("a lane holds too much: {lane:?}"));
             }

@@ -1,6 +1,6 @@
 use std::os::fd::AsFd;
 
-use carat_lane::{CurrentRequest, HeadEncoder, LaneSession, Step};
+use carat_lane::{CurrentRequest, HeadEncoder, LaneSession, Step, TakenRequest};
 use carat_wire::RequestBody;
 
 use super::page::WorkerPage;
@@ -23,7 +23,7 @@ pub(super) struct WorkerLane {
     capacity: u16,
     is_greeted: bool,
     /// A request whose beginning the page shows, and which may have been recalled.
-    beginning: Option<TakenRequest>,
+    beginning: Option<BegunRequest>,
     served: Vec<ServedRequest>,
     /// The thread computes until then, in microseconds.
     busy_until: u64,
@@ -39,7 +39,7 @@ pub(super) enum LaneRun {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct TakenRequest {
+struct BegunRequest {
     number: usize,
     id: u32,
     is_head: bool,
@@ -177,7 +177,7 @@ impl WorkerLane {
     }
 
     /// Takes the request at the front; the page says that it begins.
-    fn take_first(&mut self, world: &World) -> TakenRequest {
+    fn take_first(&mut self, world: &World) -> BegunRequest {
         let taken = self.session.take(|request, _| {
             let path = std::str::from_utf8(request.head.path).expect("a path in ASCII");
             let number = path[1..].parse().expect("the number of a request");
@@ -189,7 +189,7 @@ impl WorkerLane {
                     .borrow_mut()
                     .check(is_whole, number, "has another body");
             }
-            TakenRequest {
+            BegunRequest {
                 number,
                 id: request.head.id,
                 is_head: request.head.method == b"HEAD",
@@ -197,6 +197,9 @@ impl WorkerLane {
             }
         });
         let taken = taken.expect("the edge sends what a lane expects");
+        let TakenRequest::Request(taken) = taken else {
+            unreachable!("no request has a descriptor");
+        };
         self.page.begin(taken.id);
         world.note("begin", taken.number as u64, self.name.0.into());
         world.ledger.borrow_mut().begin(taken.number);
@@ -204,7 +207,7 @@ impl WorkerLane {
     }
 
     /// Serves a request that has begun, unless the edge has recalled it. True when the worker dies of it.
-    fn begin(&mut self, taken: TakenRequest, world: &World) -> bool {
+    fn begin(&mut self, taken: BegunRequest, world: &World) -> bool {
         if !self.page.may_run(taken.id) {
             world.note("skip", taken.number as u64, self.name.0.into());
             self.session.skip(taken.id);

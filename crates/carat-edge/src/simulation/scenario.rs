@@ -49,7 +49,7 @@ impl Scenario {
             threads: random.pick(&[1, 1, 2, 3]),
             fibers: random.pick(&[None, None, Some(2), Some(8)]),
             queue_limit: random.pick(&[1, 4, 20, 100]),
-            request_timeout: millis(&[300, 1000, 3000]),
+            request_timeout: Some(millis(&[300, 1000, 3000])),
             queue_timeout: millis(&[200, 1000, 3000]),
             boot_timeout: millis(&[800, 2000]),
             shutdown_timeout: millis(&[300, 1000, 3000]),

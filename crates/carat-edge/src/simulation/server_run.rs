@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use carat_policy::DescriptorBudget;
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -19,12 +20,19 @@ use crate::http::Server;
 use crate::log::Log;
 use crate::supervise::{Event, Mailbox, Outcome, Ready, Supervisor};
 
+/// Enough for all clients.
+const BUDGET: DescriptorBudget = DescriptorBudget {
+    connections: 100,
+    replies: 200,
+    spools: 100,
+};
+
 /// How often the supervisor ticks, in microseconds; more often during a stop.
 const TICK: u64 = 100_000;
 /// A run that is not over by then has failed.
 const LONGEST: u64 = 300_000_000;
 /// As has one in which so much happens.
-const MOMENTS_LIMIT: u64 = 100_000;
+const MOST_MOMENTS: u64 = 100_000;
 /// How much longer than `shutdown_timeout` a stop may take, in microseconds, as the architecture page promises, and a tick.
 const STOP_SLACK: u64 = 4_250_000 + TICK / 4;
 
@@ -54,8 +62,8 @@ impl ServerRun {
             Rc::new(opened.expect("standard error"))
         });
         let (events, lane_events) = LaneEvents::channel();
-        let dispatcher = Dispatcher::new(&world.settings, &log, events);
-        let server = Server::new(&world.settings, &log, dispatcher);
+        let dispatcher = Dispatcher::new(&world.settings, &log, events, &BUDGET);
+        let server = Server::new(&world.settings, &log, dispatcher, &BUDGET);
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));
         let messages = (mailbox, messages);
@@ -95,7 +103,7 @@ impl ServerRun {
                 break;
             };
             self.moments += 1;
-            if at > LONGEST || self.moments > MOMENTS_LIMIT {
+            if at > LONGEST || self.moments > MOST_MOMENTS {
                 self.world.violate(format!(
                     "not over in time: {:?}",
                     self.server.dispatcher.inspect()

@@ -139,7 +139,7 @@ impl World {
         let mut ledger = self.ledger.borrow_mut();
         let spent = self.spent_since(ledger.sent_at(number));
         let timeouts = LedgerTimeouts {
-            request: micros(self.settings.request_timeout),
+            request: self.settings.request_timeout.map_or(0, micros),
             queue: micros(self.settings.queue_timeout),
         };
         ledger.answer(number, answer, spent, timeouts);

@@ -37,7 +37,8 @@ fn arrived(head: &mut HeadEncoder) -> Headers {
     };
     let mut session = LaneSession::default();
     session.begin(request.id, false);
-    assert!(!session.respond(request, head, OutgoingBody::<Nothing>::Empty));
+    let body = OutgoingBody::<Nothing>::Empty;
+    assert!(!session.respond(request, head, body, Instant::now()));
     let flushed = session.flush(near.as_fd()).expect("an open socket");
     assert_eq!(flushed, Step::Done(()));
     let mut inbox = Inbox::default();

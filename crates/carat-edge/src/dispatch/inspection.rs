@@ -48,7 +48,7 @@ impl Dispatcher {
         let lanes = self.lanes.borrow();
         DispatcherView {
             queued: waiting.map(|exchange| number_of(&exchange.call)).collect(),
-            queue_limit: self.settings.queue_limit,
+            queue_limit: self.settings().queue_limit,
             lanes: lanes.iter().map(|lane| lane.inspect()).collect(),
             has_idle_lane: self.has_idle_lane(),
             wrongly_idle: self.count_wrongly_idle(),

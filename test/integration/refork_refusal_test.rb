@@ -105,7 +105,8 @@ class ReforkRefusalTest < Support::IntegrationTest
   def test_a_worker_that_is_not_ready_in_time_is_killed_and_the_mold_stays
     server = refork(PID, config: "before_refork { sleep }",
                          args: ["--boot-timeout", Support::Server.ample_boot_seconds.to_s])
-    await_log(server, /did not become the mold .*cause="not ready within \d+s \(boot_timeout\)"$/)
+    await_log(server, /did not become the mold .*cause="not ready within \d+s \(boot_timeout\)"$/,
+              within: Support::Server.missed_boot_seconds)
     await_log(server, /worker ended worker=1 gen=1 .*cause="signal 9"$/)
 
     assert_nothing_lost(server)

@@ -53,8 +53,8 @@ module Support
     end
 
     # Waits until the log matches, and returns the match.
-    def await_log(server, pattern)
-      eventually(message: "a log line like #{pattern.inspect}") { server.log.match(pattern) }
+    def await_log(server, pattern, within: Eventually::DEADLINE_SECONDS)
+      eventually(within: within, message: "a log line like #{pattern.inspect}") { server.log.match(pattern) }
     end
 
     # Waits until `count` workers have become ready since the start.

@@ -33,6 +33,13 @@ module Support
       server&.directory&.remove
     end
 
+    # How long it may take until a boot has exceeded that boot_timeout, which on a busy machine is longer than other
+    # deadlines.
+    # @return [Integer] seconds
+    def self.missed_boot_seconds
+      ample_boot_seconds + Eventually::DEADLINE_SECONDS
+    end
+
     # @return [ServerDirectory]
     attr_reader :directory
     # @return [Array<String>] the URLs of its listeners, in the order of its binds

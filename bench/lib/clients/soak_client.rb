@@ -13,6 +13,8 @@ module Bench
     LARGE_BYTES = 1_000_000
     SLOW_RATE = 1_000_000
     SLOW_SECONDS = 30
+    # A connection that was idle for longer may be closed by the server at any time.
+    IDLE_SECONDS = 50
     # Connections that wait much longer for their next request than it takes until they are parked.
     PARKED = 6
     CODINGS = %w[gzip br zstd].freeze
@@ -36,7 +38,7 @@ module Bench
 
     def close
       disconnect
-      @parked.each(&:close)
+      @parked.each { |client, _| client.close }
     end
 
     private
@@ -98,12 +100,17 @@ module Bench
     end
 
     def parked
-      client = @parked.size < PARKED ? HttpClient.new(@port) : @parked.shift
+      close_old
+      client = @parked.size < PARKED ? HttpClient.new(@port) : @parked.shift.first
       client.request("/")
-      right?(client.response).tap { @parked.push(client) }
+      right?(client.response).tap { @parked.push([client, Bench.now]) }
     rescue *HttpClient::GONE
       client&.close
       raise
+    end
+
+    def close_old
+      @parked.shift.first.close while @parked.any? && @parked.first.last < Bench.now - IDLE_SECONDS
     end
 
     def get(path) = right?(ask(path))

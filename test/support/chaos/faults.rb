@@ -9,7 +9,9 @@ module Support
 
       # How often each happens, unless a test says otherwise.
       NUMBERS = { kill_worker: 10, kill_mold: 2, stop_worker: 3, stop_mold: 1, stop_all_workers: 1, lose_worker: 1,
-                  stop_edge: 2, stop_everybody: 1, mute_log: 2, hoard: 4 }.freeze
+                  stop_edge: 2, stop_everybody: 1, mute_log: 2, hoard: 4, crowd: 3 }.freeze
+      # More connections than the server has descriptors for.
+      CROWD = 300
       # Requests between two faults.
       CALM = (1..25)
       PAUSE_SECONDS = 0.3
@@ -39,9 +41,10 @@ module Support
         signal(:KILL, *worker)
       end
 
-      # A mold that is killed whenever it boots would never fork, so it must have been ready.
+      # A mold that is killed whenever it boots would never fork, and one has no name before it forks. Without a name, a
+      # worker is killed instead.
       def kill_mold
-        signal(:KILL, *eventually(message: "a mold") { @server.mold })
+        signal(:KILL, *(@server.mold || worker))
       end
 
       def stop_worker
@@ -74,6 +77,14 @@ module Support
 
       def mute_log
         @log.mute { await_requests(60) }
+      end
+
+      # Connections that send nothing take all descriptors. Those that the server cannot accept wait in the kernel.
+      def crowd
+        clients = Array.new(CROWD) { @server.connect }
+        pause
+      ensure
+        clients&.each(&:close)
       end
 
       # The worker keeps 20 MB, and is replaced when that has happened to it too often.

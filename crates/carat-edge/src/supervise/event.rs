@@ -18,6 +18,7 @@ pub(crate) enum Event {
     },
     /// The command that loads the application cannot be run.
     MoldStartFailed {
+        generation: u32,
         cause: String,
     },
     /// The sockets of a new worker cannot be made.

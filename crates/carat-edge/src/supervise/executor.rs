@@ -211,6 +211,7 @@ impl<H: Host> Executor<H> {
         match self.try_boot_mold(generation, &settings) {
             Ok(pid) => Event::MoldStarted { generation, pid },
             Err(error) => Event::MoldStartFailed {
+                generation,
                 cause: error.to_string(),
             },
         }

@@ -49,6 +49,7 @@ use self::workers::Workers;
 use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
 use super::limits::Limits;
+use super::ruby_process::RubyProcess;
 
 /// The Ruby processes as the supervisor knows them, and what it wants of them.
 #[derive(Debug)]
@@ -126,8 +127,9 @@ impl State {
     fn apply(&mut self, event: Event, reaction: &mut Reaction) {
         match event {
             Event::MoldStarted { generation, pid } => self.mold_started(generation, pid),
-            Event::MoldStartFailed { cause } => {
-                self.fail(format!("cannot start the mold: {cause}"), reaction);
+            Event::MoldStartFailed { generation, cause } => {
+                let cause = format!("cannot start the mold: {cause}");
+                self.boot_failed(RubyProcess::Mold(generation), &cause, reaction);
             }
             Event::ForkFailed { worker, cause } => self.fork_failed(worker, &cause, reaction),
             Event::Hello { process, pid } => self.hello(process, pid, reaction),

@@ -101,8 +101,11 @@ impl Molds {
         candidate.chain(self.leaving.iter().map(|leaving| &leaving.mold))
     }
 
-    /// Keeps a mold until its process ends, or is killed at the deadline.
+    /// Keeps a mold until its process ends, or is killed at the deadline, if it has a process.
     pub(super) fn leave(&mut self, mold: Mold, kind: LeavingKind, deadline: Instant) {
+        if mold.pid.is_none() {
+            return;
+        }
         self.leaving.push(LeavingMold {
             mold,
             kind,

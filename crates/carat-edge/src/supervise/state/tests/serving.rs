@@ -111,6 +111,21 @@ fn a_mold_that_dies_is_replaced_while_its_workers_serve() {
 }
 
 #[test]
+fn a_later_mold_that_cannot_be_started_is_tried_again() {
+    let mut world = serving(2);
+    let mold = world.mold_pids()[0];
+    world.no_process_starts = true;
+    world.exit(mold, world.killed(), true);
+    world.wait(Duration::from_secs(5));
+    assert_eq!(world.outcome, None);
+    assert!(world.mold_pids().is_empty());
+    world.no_process_starts = false;
+    world.wait(Duration::from_secs(10));
+    assert_eq!(world.mold_pids().len(), 1);
+    assert_eq!(world.serving_pids().len(), 2);
+}
+
+#[test]
 fn a_lane_that_ends_lets_the_other_requests_of_its_worker_finish() {
     let mut world = serving(1);
     let pid = world.serving_pids()[0];

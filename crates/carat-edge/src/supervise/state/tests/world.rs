@@ -42,6 +42,8 @@ pub(super) struct World {
     pub(super) check: Option<WorkerId>,
     pub(super) demand: Tick,
     pub(super) oom_kills: u64,
+    /// The system refuses further processes.
+    pub(super) no_process_starts: bool,
     pub(super) commands: Vec<Command>,
     pub(super) outcome: Option<Outcome>,
 }
@@ -89,6 +91,7 @@ impl World {
                 ..Tick::default()
             },
             oom_kills: 0,
+            no_process_starts: false,
             commands: Vec::new(),
             outcome: None,
         }
@@ -150,6 +153,12 @@ impl World {
 
     fn carry_out(&mut self, command: &Command) -> Option<Event> {
         match command {
+            Command::BootMold { generation, .. } if self.no_process_starts => {
+                return Some(Event::MoldStartFailed {
+                    generation: *generation,
+                    cause: "Resource temporarily unavailable".to_owned(),
+                });
+            }
             Command::BootMold { generation, .. } => {
                 let generation = *generation;
                 let pid = self.start(RubyProcess::Mold(generation), MOLD_BYTES);

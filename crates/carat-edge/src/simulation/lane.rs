@@ -164,7 +164,8 @@ impl WorkerLane {
                     let taken = self.take_first(world);
                     if world.random.chance(50) {
                         self.beginning = Some(taken);
-                        self.soon(world.random.below(100), world);
+                        let gap = world.random.pick(&[100, 100, 5_000]);
+                        self.soon(world.random.below(gap), world);
                         return false;
                     }
                     if self.begin(taken, world) {

@@ -123,6 +123,18 @@ class LimitsTest < Support::IntegrationTest
     assert_predicate idle, :reset_by_peer?
   end
 
+  # Each client takes 16 KiB until its request is complete.
+  def drive_client_memory
+    few, many = [20, 100].map do |count|
+      server = serve_with("--client-memory", "1MB", "--header-timeout", "600")
+      Array.new(count) { server.connect.write("G") }
+    end
+    first = eventually { many.find { |client| client.socket.wait_readable(0) } }
+
+    assert_equal([200], few.map { |client| client.write("ET / HTTP/1.1\r\nHost: a\r\n\r\n").read_response.status }.uniq)
+    assert_equal 503, first.read_response.status
+  end
+
   # The rate counts after ten seconds.
   def drive_write_min_rate
     server = serve_with("--write-min-rate", "1GB")

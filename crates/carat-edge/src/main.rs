@@ -37,6 +37,7 @@ use tokio::task::LocalSet;
 use crate::admin::administer;
 use crate::body::response::encoding_threads;
 use crate::dispatch::{Dispatcher, LaneEvents};
+use crate::exchange::ClientMemory;
 use crate::http::{Listener, Server, accept, bind_all};
 use crate::identity::Identity;
 use crate::log::{Log, complaint};
@@ -44,8 +45,8 @@ use crate::log_writer::LogWriter;
 use crate::pid_file::PidFile;
 use crate::settings::{LogFormat, Settings};
 use crate::supervise::{
-    LocalHost, MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, descriptor_budget,
-    reap, take_descriptor,
+    LocalHost, MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, client_memory_limit,
+    descriptor_budget, reap, take_descriptor,
 };
 use crate::tasks::ServerTasks;
 
@@ -110,12 +111,14 @@ async fn run(settings: Rc<Settings>, pid_file: Option<&PidFile>) -> Result<Outco
     let signals = Signals::new().map_err(|error| format!("cannot handle signals: {error}"))?;
     let (mailbox, messages) = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();
-    let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget);
+    let memory = ClientMemory::new(client_memory_limit(&settings));
+    let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(&memory));
     let server = Server::new(&settings, &log, dispatcher, &budget);
     let mut tasks = ServerTasks::default();
     tasks.spawn("reap", reap(mailbox.clone()));
-    let control = administer(settings, Rc::clone(&log), mailbox.clone());
+    let control = administer(settings, Rc::clone(&log), mailbox.clone(), memory);
     tasks.spawn("control socket", control);
+    tasks.spawn("client memory", Rc::clone(&server).watch_memory());
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(&server)));
     }

@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     pub(crate) worker_age: Option<Duration>,
     #[serde(deserialize_with = "memory")]
     pub(crate) memory: MemoryLimit,
+    #[serde(deserialize_with = "optional_memory")]
+    pub(crate) client_memory: Option<MemoryLimit>,
     pub(crate) worker_memory: Option<u64>,
     #[serde(deserialize_with = "refork")]
     pub(crate) refork: ReforkRule,
@@ -156,24 +158,37 @@ fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D:
     Ok(WorkerCount::Between { min, max })
 }
 
-/// Parses a number of bytes, or a share such as `80%`.
-fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryLimit, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Bytes(u64),
-        Share(String),
-    }
-    match Written::deserialize(deserializer)? {
-        Written::Bytes(bytes) => Ok(MemoryLimit::Bytes(bytes)),
-        Written::Share(text) => {
-            let percent = text.strip_suffix('%');
-            let percent: Option<f64> = percent.and_then(|number| number.parse().ok());
-            let percent =
-                percent.ok_or_else(|| serde::de::Error::custom("memory is not a share"))?;
-            Ok(MemoryLimit::Share(percent / 100.0))
+/// A number of bytes, or a share such as `80%`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenMemory {
+    Bytes(u64),
+    Share(String),
+}
+
+impl WrittenMemory {
+    fn parse<E: serde::de::Error>(self) -> Result<MemoryLimit, E> {
+        match self {
+            WrittenMemory::Bytes(bytes) => Ok(MemoryLimit::Bytes(bytes)),
+            WrittenMemory::Share(text) => {
+                let percent = text.strip_suffix('%');
+                let percent: Option<f64> = percent.and_then(|number| number.parse().ok());
+                let percent = percent.ok_or_else(|| E::custom("memory is not a share"))?;
+                Ok(MemoryLimit::Share(percent / 100.0))
+            }
         }
     }
+}
+
+fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryLimit, D::Error> {
+    WrittenMemory::deserialize(deserializer)?.parse()
+}
+
+fn optional_memory<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<MemoryLimit>, D::Error> {
+    let written = Option::<WrittenMemory>::deserialize(deserializer)?;
+    written.map(WrittenMemory::parse).transpose()
 }
 
 /// Parses `auto`, `off` or a list of request counts.
@@ -210,7 +225,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 const PLAIN: &str = r#"{
     "version": "", "directory": "/", "pid_file": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
-    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615,
+    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",
     "access_log": false, "spool_dir": "/var/tmp", "spool_limit": 18446744073709551615, "inline_body_limit": 1,
     "body_buffer": 1, "request_body": "whole", "multipart": "app", "max_parts": 1, "max_files": 1,

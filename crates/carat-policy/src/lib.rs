@@ -14,10 +14,13 @@
 
 mod backoff;
 mod byte_size;
+mod client_memory;
 mod descriptor_budget;
+mod edge_memory;
 mod elastic;
 mod memory_budget;
 mod memory_pace;
+mod memory_relief;
 mod memory_trend;
 mod oom_kills;
 mod recycle;
@@ -26,10 +29,13 @@ mod replacement_backoff;
 
 pub use backoff::Backoff;
 pub use byte_size::ByteSize;
+pub use client_memory::client_memory;
 pub use descriptor_budget::DescriptorBudget;
+pub use edge_memory::{EdgeMemory, EdgeReserve};
 pub use elastic::{Demand, Elastic, WorkerCount};
 pub use memory_budget::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_cost};
 pub use memory_pace::{MemoryApproach, reading_pause};
+pub use memory_relief::{HolderStage, MemoryDemand, MemoryHolder, relief};
 pub use memory_trend::MemoryTrend;
 pub use oom_kills::OomKills;
 pub use recycle::{ReplacementReason, Retirements, WearLimits};

@@ -1,5 +1,7 @@
 //! How much memory the server may use, and how many workers fit.
 
+use crate::edge_memory::EdgeMemory;
+
 /// A worker is expected to need at least this many bytes.
 const LEAST_COST: u64 = 1 << 20;
 
@@ -10,6 +12,17 @@ pub enum MemoryLimit {
     Bytes(u64),
     /// A share, up to 1, of what the container or the machine has.
     Share(f64),
+}
+
+impl MemoryLimit {
+    /// The limit in bytes, for a share of `whole` bytes.
+    #[must_use]
+    pub fn of(self, whole: u64) -> u64 {
+        match self {
+            MemoryLimit::Bytes(bytes) => bytes,
+            MemoryLimit::Share(share) => share_of(whole, share),
+        }
+    }
 }
 
 /// The memory of the control group that the server runs in.
@@ -68,11 +81,19 @@ impl MemoryBudget {
         }
     }
 
-    /// How much of it is used when the server's own processes use `own` bytes.
+    /// How much of it is used when the Ruby processes use `ruby` bytes and the edge counts for `reserve` bytes, whatever
+    /// it uses.
     #[must_use]
-    pub fn used(&self, own: u64, container: &ContainerMemory) -> u64 {
-        let others = container.anonymous.filter(|_| self.is_shared);
-        others.map_or(own, |anonymous| anonymous.max(own))
+    pub fn used(
+        &self,
+        ruby: u64,
+        edge: &EdgeMemory,
+        reserve: u64,
+        container: &ContainerMemory,
+    ) -> u64 {
+        let anonymous = container.anonymous.filter(|_| self.is_shared);
+        let others = anonymous.map_or(0, |bytes| bytes.saturating_sub(edge.anonymous));
+        others.max(ruby).saturating_add(reserve)
     }
 
     /// How many workers fit if each needs `cost` bytes and the `staying` ones may still grow to that size.
@@ -155,8 +176,25 @@ mod tests {
     fn in_a_container_all_of_its_processes_count() {
         let container = container_of(Some(256 * MIB), 150 * MIB);
         let budget = MemoryBudget::new(MemoryLimit::Share(0.8), &container, Some(GIB));
-        assert_eq!(budget.used(100 * MIB, &container), 150 * MIB);
-        assert_eq!(budget.used(160 * MIB, &container), 160 * MIB);
+        let used = |ruby| budget.used(ruby, &EdgeMemory::default(), 0, &container);
+        assert_eq!(used(100 * MIB), 150 * MIB);
+        assert_eq!(used(160 * MIB), 160 * MIB);
+    }
+
+    #[test]
+    fn the_edge_counts_for_its_reserve_whatever_it_uses() {
+        for edge in [5 * MIB, 90 * MIB] {
+            let container = container_of(Some(256 * MIB), 100 * MIB + edge);
+            let budget = MemoryBudget::new(MemoryLimit::Share(0.8), &container, Some(GIB));
+            let edge = EdgeMemory {
+                total: edge,
+                anonymous: edge,
+                clients: 0,
+            };
+            let used = |ruby| budget.used(ruby, &edge, 30 * MIB, &container);
+            assert_eq!(used(80 * MIB), 130 * MIB);
+            assert_eq!(used(120 * MIB), 150 * MIB);
+        }
     }
 
     #[test]
@@ -169,7 +207,8 @@ mod tests {
                 2 * GIB
             };
             let budget = MemoryBudget::new(memory, &container, Some(machine));
-            assert_eq!(budget.used(100 * MIB, &container), 100 * MIB);
+            let used = budget.used(100 * MIB, &EdgeMemory::default(), 0, &container);
+            assert_eq!(used, 100 * MIB);
         }
     }
 

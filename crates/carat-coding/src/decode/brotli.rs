@@ -1,22 +1,28 @@
 use std::fmt;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use brotli::enc::StandardAlloc;
-use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+use brotli::{Allocator, BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper};
 
 use super::{DecodeError, DecodeStep};
 
 /// br. The stream chooses the window, up to the 16 MiB of RFC 7932; the extension for larger windows is
 /// refused.
 pub(super) struct BrotliDecoder {
-    state: Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>,
+    state: Box<BrotliState<CountingAlloc, CountingAlloc, CountingAlloc>>,
+    allocated: CountingAlloc,
     complete: bool,
 }
 
 impl BrotliDecoder {
     pub(super) fn new() -> BrotliDecoder {
-        let alloc = StandardAlloc::default;
+        let allocated = CountingAlloc::default();
+        let alloc = || allocated.clone();
         BrotliDecoder {
             state: Box::new(BrotliState::new_strict(alloc(), alloc(), alloc())),
+            allocated,
             complete: false,
         }
     }
@@ -59,6 +65,11 @@ impl BrotliDecoder {
         })
     }
 
+    /// Bytes allocated.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(&*self.state) + self.allocated.0.load(Ordering::Relaxed)
+    }
+
     /// Whether the input may end here.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
@@ -71,5 +82,24 @@ impl fmt::Debug for BrotliDecoder {
             .debug_struct("BrotliDecoder")
             .field("complete", &self.complete)
             .finish_non_exhaustive()
+    }
+}
+
+/// Counts what the decoder allocates.
+#[derive(Debug, Clone, Default)]
+struct CountingAlloc(Arc<AtomicUsize>);
+
+impl<T: Clone + Default> Allocator<T> for CountingAlloc {
+    type AllocatedMemory = <StandardAlloc as Allocator<T>>::AllocatedMemory;
+
+    fn alloc_cell(&mut self, len: usize) -> Self::AllocatedMemory {
+        self.0.fetch_add(len * size_of::<T>(), Ordering::Relaxed);
+        StandardAlloc::default().alloc_cell(len)
+    }
+
+    fn free_cell(&mut self, memory: Self::AllocatedMemory) {
+        let bytes = size_of_val(memory.slice());
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+        StandardAlloc::default().free_cell(memory);
     }
 }

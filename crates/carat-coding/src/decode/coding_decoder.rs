@@ -1,5 +1,5 @@
 use super::brotli::BrotliDecoder;
-use super::inflate::Inflate;
+use super::inflate::{INFLATE_MEMORY, Inflate};
 use super::zstd::ZstdDecoder;
 use super::{DecodeError, DecodeStep};
 use crate::Coding;
@@ -32,6 +32,15 @@ impl CodingDecoder {
             CodingDecoder::Inflate(stage) => stage.step(input, output),
             CodingDecoder::Brotli(stage) => stage.step(input, output),
             CodingDecoder::Zstd(stage) => stage.step(input, output),
+        }
+    }
+
+    /// Bytes allocated.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            CodingDecoder::Inflate(_) => INFLATE_MEMORY,
+            CodingDecoder::Brotli(stage) => stage.memory(),
+            CodingDecoder::Zstd(stage) => stage.memory(),
         }
     }
 

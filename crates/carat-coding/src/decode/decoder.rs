@@ -71,6 +71,13 @@ impl Decoder {
         Ok(step)
     }
 
+    /// Bytes that the decoder has allocated, above all for the window that the stream asks for.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let outer = self.outer.as_ref().map_or(0, OuterCoding::memory);
+        self.stage.memory() + outer
+    }
+
     /// Checks that the body may end here. An empty body is valid in every coding.
     pub fn finish(&self) -> Result<(), DecodeError> {
         let complete =

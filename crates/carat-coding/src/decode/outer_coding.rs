@@ -61,6 +61,11 @@ impl OuterCoding {
         self.more || !self.unread.is_empty()
     }
 
+    /// Bytes allocated.
+    pub(super) fn memory(&self) -> usize {
+        self.stage.memory() + BETWEEN_LIMIT
+    }
+
     /// Bytes decoded so far.
     pub(super) fn written(&self) -> u64 {
         self.written

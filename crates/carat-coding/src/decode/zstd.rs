@@ -57,6 +57,11 @@ impl ZstdDecoder {
         })
     }
 
+    /// Bytes allocated.
+    pub(super) fn memory(&self) -> usize {
+        self.context.sizeof()
+    }
+
     /// Whether the input may end here.
     pub(super) fn is_complete(&self) -> bool {
         self.complete

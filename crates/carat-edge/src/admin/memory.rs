@@ -5,7 +5,8 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 use super::edge_stats::edge_stats;
-use super::report::{BudgetReport, MeasuredProcess, MemoryReport, ReportingServer};
+use super::report::{BudgetReport, ClientsReport, MeasuredProcess, MemoryReport, ReportingServer};
+use crate::exchange::ClientMemory;
 use crate::settings::Settings;
 use crate::supervise::{
     Mailbox, MemoryAllowance, Message, ProcessStats, Role, Rollup, StatsMessage, StatsReport,
@@ -16,15 +17,21 @@ use crate::supervise::{
 pub(super) struct MemoryReader {
     settings: Rc<Settings>,
     mailbox: Mailbox,
+    clients: Rc<ClientMemory>,
     /// One reading at a time, so that readings do not occupy all threads that wait for disks.
     permit: Semaphore,
 }
 
 impl MemoryReader {
-    pub(super) fn new(settings: Rc<Settings>, mailbox: Mailbox) -> MemoryReader {
+    pub(super) fn new(
+        settings: Rc<Settings>,
+        mailbox: Mailbox,
+        clients: Rc<ClientMemory>,
+    ) -> MemoryReader {
         MemoryReader {
             settings,
             mailbox,
+            clients,
             permit: Semaphore::new(1),
         }
     }
@@ -40,14 +47,18 @@ impl MemoryReader {
             version: self.settings.version.clone(),
             pid: std::process::id(),
         };
-        spawn_blocking(move || report(server, stats))
+        let clients = ClientsReport {
+            limit: self.clients.limit(),
+            used: self.clients.used(),
+        };
+        spawn_blocking(move || report(server, stats, clients))
             .await
             .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 /// Reads the memory of the processes. Those that ended meanwhile are omitted.
-fn report(server: ReportingServer, stats: StatsReport) -> String {
+fn report(server: ReportingServer, stats: StatsReport, clients: ClientsReport) -> String {
     let edge = ProcessStats {
         role: Role::Edge,
         number: None,
@@ -65,7 +76,7 @@ fn report(server: ReportingServer, stats: StatsReport) -> String {
         }),
     });
     let budget = stats.allowance.as_ref().map(budget);
-    let report = MemoryReport::new(server, measured.collect(), budget);
+    let report = MemoryReport::new(server, measured.collect(), budget, clients);
     serde_json::to_string(&report).expect("a report has only string keys")
 }
 

@@ -30,6 +30,7 @@ pub(super) struct MemoryReport {
     fit: Option<Fit>,
     without_sharing: Option<u64>,
     budget: Option<BudgetReport>,
+    clients: ClientsReport,
 }
 
 /// One process.
@@ -79,6 +80,13 @@ pub(super) struct BudgetReport {
     source: Option<Source>,
 }
 
+/// What clients may make the edge hold (the option `client_memory`), and what they do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(super) struct ClientsReport {
+    pub(super) limit: u64,
+    pub(super) used: u64,
+}
+
 /// Whose limit it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,6 +110,7 @@ impl MemoryReport {
         server: ReportingServer,
         processes: Vec<MeasuredProcess>,
         budget: Option<BudgetReport>,
+        clients: ClientsReport,
     ) -> MemoryReport {
         let totals = Totals::of(&processes);
         MemoryReport {
@@ -110,6 +119,7 @@ impl MemoryReport {
             without_sharing: without_sharing(&processes),
             totals,
             budget,
+            clients,
             processes: processes.into_iter().map(Row::from).collect(),
         }
     }
@@ -341,7 +351,12 @@ mod tests {
         let mut telling = process(Role::Mold, [100, 40, 10]);
         telling.stats.json = Some(r#"{"ruby":"3.3.8"}"#.to_owned());
 
-        let report = MemoryReport::new(server(), vec![silent, garbled, telling], None);
+        let report = MemoryReport::new(
+            server(),
+            vec![silent, garbled, telling],
+            None,
+            ClientsReport { limit: 8, used: 2 },
+        );
         let json = serde_json::to_value(&report).expect("JSON");
         assert_eq!(
             (&json["version"], &json["pid"]),
@@ -357,5 +372,9 @@ mod tests {
         assert!(rows[1]["figures"].is_null());
         assert_eq!(rows[2]["figures"]["ruby"], "3.3.8");
         assert_eq!(json["fit"]["workers"], 1);
+        assert_eq!(
+            (&json["clients"]["limit"], &json["clients"]["used"]),
+            (&8.into(), &2.into())
+        );
     }
 }

@@ -25,6 +25,7 @@ use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::accept_failures::AcceptFailures;
+use crate::exchange::ClientMemory;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::supervise::Mailbox;
@@ -41,10 +42,11 @@ pub(crate) async fn administer(
     settings: Rc<Settings>,
     log: Rc<Log>,
     mailbox: Mailbox,
+    memory: Rc<ClientMemory>,
 ) -> io::Result<()> {
     match bind(&settings) {
         Ok(listener) => {
-            let reader = MemoryReader::new(settings, mailbox.clone());
+            let reader = MemoryReader::new(settings, mailbox.clone(), memory);
             let resources = Rc::new(Resources { reader, mailbox });
             let failure = accept_clients(listener, resources, &log).await;
             log.warn("the control socket is broken", &[("cause", &failure)]);

@@ -14,7 +14,7 @@ use super::pauses::Pauses;
 use super::queue_time::QueueTime;
 use super::worker_id::WorkerId;
 use crate::clock;
-use crate::exchange::{Call, Refusal, SpoolQuota};
+use crate::exchange::{Call, ClientMemory, Refusal, SpoolQuota};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -37,6 +37,8 @@ pub(crate) struct Dispatcher {
     pub(crate) spool_quota: Rc<SpoolQuota>,
     /// The server stops, and takes no further request.
     pub(super) is_over: Cell<bool>,
+    /// What all clients make the edge hold.
+    pub(crate) client_memory: Rc<ClientMemory>,
     /// Whether a rebalance is scheduled.
     pub(super) rebalancing: Cell<bool>,
 }
@@ -47,6 +49,7 @@ impl Dispatcher {
         log: &Rc<Log>,
         events: LaneEvents,
         budget: &DescriptorBudget,
+        client_memory: Rc<ClientMemory>,
     ) -> Rc<Dispatcher> {
         Rc::new(Dispatcher {
             settings: RefCell::new(Rc::clone(settings)),
@@ -61,6 +64,7 @@ impl Dispatcher {
             hold: Hold::default(),
             spool_quota: SpoolQuota::new(settings.spool_limit, budget.spools),
             is_over: Cell::new(false),
+            client_memory,
             rebalancing: Cell::new(false),
         })
     }

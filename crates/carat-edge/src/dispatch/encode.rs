@@ -9,7 +9,7 @@ use crate::exchange::{Call, CallBody, RequestTarget, Spool};
 pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) {
     let body = match &call.body {
         CallBody::None => RequestBody::None,
-        CallBody::Inline(bytes) => RequestBody::Inline(bytes),
+        CallBody::Inline(body) => RequestBody::Inline(body.bytes()),
         CallBody::Spooled(spool) => RequestBody::File {
             length: spool.length(),
         },
@@ -111,13 +111,13 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::exchange::Peer;
+    use crate::exchange::{ClientMemory, InlineBytes, Peer};
 
     fn headers_seen(request: http::request::Builder, body: CallBody) -> Vec<(String, String)> {
         let (parts, ()) = request.body(()).expect("a valid request").into_parts();
         let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None));
         let mut outbox = Outbox::default();
-        let mut call = Call::new(parts, peer);
+        let mut call = Call::new(parts, peer, ClientMemory::new(u64::MAX).account());
         call.body = body;
         encode(&mut outbox, 1, &call);
         let frame = carat_wire::Frame::first(outbox.buffer())
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_chunked_body_has_the_length_that_was_received() {
         let request = Request::builder().header("transfer-encoding", "chunked");
-        let seen = headers_seen(request, CallBody::Inline(b"hello".to_vec()));
+        let seen = headers_seen(request, CallBody::Inline(InlineBytes::plain(b"hello")));
         assert_eq!(seen, [("content-length".to_owned(), "5".to_owned())]);
     }
 }

@@ -9,7 +9,9 @@ use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, PendingReply};
 use super::lane::Lane;
 use super::lane_event::{LaneEvent, LaneEvents};
-use crate::exchange::{Call, ReplySource};
+use crate::exchange::{
+    Call, ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, reply_stream,
+};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -20,11 +22,18 @@ const BUDGET: DescriptorBudget = DescriptorBudget {
 };
 
 /// A worker that ignores how its streamed response is read.
-pub(super) struct IgnoringSource;
+struct IgnoringSource;
 
 impl ReplySource for IgnoringSource {
     fn consumed(&self, _bytes: u32) {}
     fn abandoned(&self) {}
+}
+
+/// The two ends of a streamed response of such a worker.
+pub(super) fn ignored_stream() -> (ReplySender, ReplyStream) {
+    let memory = ClientMemory::new(u64::MAX);
+    let held = MemoryReservation::of(&memory.account());
+    reply_stream(Box::new(IgnoringSource), held)
 }
 
 /// A dispatcher of workers with one lane each, and the events of the lanes.
@@ -40,7 +49,8 @@ impl Fixture {
         let settings = Rc::new(Settings::plain());
         let log = Rc::new(Log::open(&settings).expect("a log"));
         let (sender, events) = LaneEvents::channel();
-        let dispatcher = Dispatcher::new(&settings, &log, sender, &BUDGET);
+        let memory = ClientMemory::new(u64::MAX);
+        let dispatcher = Dispatcher::new(&settings, &log, sender, &BUDGET, memory);
         let lanes: Vec<_> = (1..)
             .zip(capacities)
             .map(|(worker, capacity)| Lane::unshared(worker, *capacity))

@@ -263,8 +263,8 @@ fn id_of(number: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::fixture::IgnoringSource;
-    use crate::exchange::{Call, reply_stream};
+    use crate::dispatch::fixture::ignored_stream;
+    use crate::exchange::Call;
 
     fn add(requests: &mut InFlightRequests) -> u32 {
         let ticket = requests.ticket();
@@ -275,7 +275,7 @@ mod tests {
 
     fn add_stream(requests: &mut InFlightRequests) -> u32 {
         let id = add(requests);
-        let (sender, _body) = reply_stream(Box::new(IgnoringSource));
+        let (sender, _body) = ignored_stream();
         let request = requests.get_mut(id).expect("in flight");
         request.stream(sender, Instant::now());
         id

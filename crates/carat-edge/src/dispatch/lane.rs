@@ -18,7 +18,7 @@ use super::pace::{PREFETCH_WAIT, Pace};
 use super::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
 use super::stall::Stall;
 use super::usage::Usage;
-use crate::exchange::{BodySink, ReplySender};
+use crate::exchange::{BodySink, MemoryReservation, ReplySender};
 
 /// A lane takes no request while its outbox has this many bytes.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
@@ -345,6 +345,14 @@ impl Lane {
         socket.poll_flush(cx, &mut self.outbox.borrow_mut())
     }
 
+    /// Counts the bytes that wait for the worker.
+    pub(super) fn count_outbox(&self, memory: &mut MemoryReservation) {
+        let bytes = self.outbox.borrow().len();
+        if bytes as u64 != memory.bytes() {
+            memory.set(bytes);
+        }
+    }
+
     /// Sets the task to wake when there is something to send. Called after a flush only: frames that
     /// are pushed while the task runs are flushed by it anyway.
     pub(super) fn set_waker(&self, waker: &Waker) {
@@ -415,8 +423,8 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::fixture::IgnoringSource;
-    use crate::exchange::{Call, CallBody, reply_stream};
+    use crate::dispatch::fixture::ignored_stream;
+    use crate::exchange::{Call, CallBody, InlineBytes};
 
     const LIMIT: Duration = Duration::from_secs(1);
 
@@ -434,7 +442,7 @@ mod tests {
     }
 
     fn stream(lane: &Lane, id: u32, now: Instant) {
-        let (sender, _body) = reply_stream(Box::new(IgnoringSource));
+        let (sender, _body) = ignored_stream();
         lane.keep_streaming(id, sender, now);
     }
 
@@ -456,7 +464,7 @@ mod tests {
         for _ in 0..AHEAD_LIMIT / BODY {
             assert!(lane.has_room(now));
             let mut call = Call::plain("POST", "/");
-            call.body = CallBody::Inline(vec![0; BODY]);
+            call.body = CallBody::Inline(InlineBytes::plain(&vec![0; BODY]));
             lane.begin(Rc::new(Exchange::new(call)), now)
                 .expect("encoded");
             lane.outbox.borrow_mut().buffer().clear();

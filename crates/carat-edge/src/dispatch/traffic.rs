@@ -20,14 +20,20 @@ use super::lane::Lane;
 use super::lane_event::LaneEvent;
 use crate::clock;
 use crate::exchange::{
-    Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource, SpoolReservation,
-    reply_stream,
+    MemoryReservation, Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource,
+    SpoolReservation, reply_stream,
 };
 
 /// Carries frames between the dispatcher and a worker until the worker closes the lane.
 pub(crate) async fn carry(lane: Rc<Lane>, socket: impl FrameTransport, dispatcher: Rc<Dispatcher>) {
     let mut inbox = Inbox::default();
-    let over = poll_fn(|cx| poll_traffic(cx, &lane, &socket, &mut inbox, &dispatcher)).await;
+    let mut outbox_memory = MemoryReservation::of(&dispatcher.client_memory.account());
+    let over = poll_fn(|cx| {
+        let traffic = poll_traffic(cx, &lane, &socket, &mut inbox, &dispatcher);
+        lane.count_outbox(&mut outbox_memory);
+        traffic
+    });
+    let over = over.await;
     dispatcher.lane_lost(&lane, over.err());
 }
 
@@ -160,7 +166,7 @@ impl FrameBatch<'_> {
         }
         let file = file.ok().flatten();
         let made = reply_response(&reply, payload, &exchange.call.parts, file, || {
-            self.stream(reply.id)
+            self.stream(reply.id, &exchange)
         });
         let made = made.map(|response| (self.reserve(&response), response));
         if reply.body != ResponseBody::Stream || made.is_err() {
@@ -240,14 +246,17 @@ impl FrameBatch<'_> {
     }
 
     /// A body whose chunks follow on the lane.
-    fn stream(&self, id: u32) -> ReplyBody {
+    fn stream(&self, id: u32, exchange: &Exchange) -> ReplyBody {
         let lane = Rc::clone(self.lane);
         let source = LaneReplySource {
             lane,
             id,
             consumed: Cell::new(0),
         };
-        let (sender, stream) = reply_stream(Box::new(source));
+        let (sender, stream) = reply_stream(
+            Box::new(source),
+            MemoryReservation::of(&exchange.call.memory),
+        );
         self.lane.keep_streaming(id, sender, self.now);
         ReplyContent::Stream(stream).into()
     }

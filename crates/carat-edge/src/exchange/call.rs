@@ -4,6 +4,8 @@ use http::Method;
 use http::request::Parts;
 
 use super::body_stream::BodyStream;
+use super::client_memory::MemoryAccount;
+use super::inline_bytes::InlineBytes;
 use super::peer::Peer;
 use super::spool::Spool;
 
@@ -13,6 +15,8 @@ pub(crate) struct Call {
     pub(crate) parts: Parts,
     pub(crate) peer: Rc<Peer>,
     pub(crate) body: CallBody,
+    /// What the client holds in memory.
+    pub(crate) memory: Rc<MemoryAccount>,
     /// The files that were taken out of the body; `None` for one that was put back.
     pub(crate) files: Vec<Option<Spool>>,
 }
@@ -22,7 +26,7 @@ pub(crate) struct Call {
 pub(crate) enum CallBody {
     /// No body, or an empty one.
     None,
-    Inline(Vec<u8>),
+    Inline(InlineBytes),
     Spooled(Spool),
     /// Forwarded while it arrives.
     Stream(Rc<BodyStream>),
@@ -30,11 +34,12 @@ pub(crate) enum CallBody {
 
 impl Call {
     /// A request without a body.
-    pub(crate) fn new(parts: Parts, peer: Rc<Peer>) -> Call {
+    pub(crate) fn new(parts: Parts, peer: Rc<Peer>, memory: Rc<MemoryAccount>) -> Call {
         Call {
             parts,
             peer,
             body: CallBody::None,
+            memory,
             files: Vec::new(),
         }
     }
@@ -69,7 +74,7 @@ impl Call {
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             CallBody::None => Some(0),
-            CallBody::Inline(bytes) => Some(bytes.len() as u64),
+            CallBody::Inline(body) => Some(body.bytes().len() as u64),
             CallBody::Spooled(spool) => Some(spool.length()),
             CallBody::Stream(stream) => stream.length(),
         }
@@ -83,6 +88,7 @@ impl Call {
         let request = http::Request::builder().method(method).uri(path).body(());
         let (parts, ()) = request.expect("a valid request").into_parts();
         let peer = Peer::new("127.0.0.1".to_owned(), false, 80, None);
-        Call::new(parts, Rc::new(peer))
+        let memory = super::ClientMemory::new(u64::MAX);
+        Call::new(parts, Rc::new(peer), memory.account())
     }
 }

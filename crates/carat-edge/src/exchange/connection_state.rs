@@ -1,14 +1,17 @@
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::task::Waker;
 
 use carat_guard::MessagePosition;
 
+use super::client_memory::MemoryAccount;
 use super::refusal::Refusal;
 
 /// What one connection is doing, shared by the parts that read, serve and write it.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
-    received: Cell<bool>,
+    memory: Rc<MemoryAccount>,
+    received_bytes: Cell<u64>,
     position: Cell<MessagePosition>,
     responding: Cell<bool>,
     waiting_reader: RefCell<Option<Waker>>,
@@ -17,10 +20,15 @@ pub(crate) struct ConnectionState {
     body_bytes: Cell<u64>,
     body_paused: Cell<bool>,
     body_pauses: Cell<u32>,
+    body_streamed: Cell<bool>,
     response_begun: Cell<bool>,
     ends_by_close: Cell<bool>,
     broken_off: Cell<bool>,
     write_blocked: Cell<bool>,
+    /// The last piece of the response that hyper took, in bytes.
+    piece_bytes: Cell<u64>,
+    /// What `memory` holds of it.
+    unread_bytes: Cell<u64>,
     written_bytes: Cell<u64>,
     linger: Cell<bool>,
 }
@@ -41,9 +49,10 @@ pub(crate) enum ConnectionPhase {
 }
 
 impl ConnectionState {
-    pub(crate) fn new() -> ConnectionState {
+    pub(crate) fn new(memory: Rc<MemoryAccount>) -> ConnectionState {
         ConnectionState {
-            received: Cell::new(false),
+            memory,
+            received_bytes: Cell::new(0),
             position: Cell::new(MessagePosition::BetweenMessages),
             responding: Cell::new(false),
             waiting_reader: RefCell::new(None),
@@ -52,30 +61,46 @@ impl ConnectionState {
             body_bytes: Cell::new(0),
             body_paused: Cell::new(false),
             body_pauses: Cell::new(0),
+            body_streamed: Cell::new(false),
             response_begun: Cell::new(false),
             ends_by_close: Cell::new(false),
             broken_off: Cell::new(false),
             write_blocked: Cell::new(false),
+            piece_bytes: Cell::new(0),
+            unread_bytes: Cell::new(0),
             written_bytes: Cell::new(0),
             linger: Cell::new(false),
         }
     }
 
-    /// The client has sent something.
-    pub(crate) fn note_received(&self) {
-        self.received.set(true);
+    /// What the connection holds in memory.
+    pub(crate) fn memory(&self) -> &Rc<MemoryAccount> {
+        &self.memory
+    }
+
+    /// The client has sent this many bytes.
+    pub(crate) fn count_received(&self, bytes: usize) {
+        self.received_bytes
+            .set(self.received_bytes.get() + bytes as u64);
     }
 
     /// Whether the client has sent anything since hyper took the connection.
     pub(crate) fn has_received(&self) -> bool {
-        self.received.get()
+        self.received_bytes.get() > 0
+    }
+
+    /// Bytes received and written since hyper took the connection.
+    pub(crate) fn moved_bytes(&self) -> u64 {
+        self.received_bytes.get() + self.written_bytes.get()
     }
 
     /// hyper has the headers of a request. No other message begins before the response is out.
     pub(crate) fn begin_message(&self) {
         self.responding.set(true);
         self.body_bytes.set(0);
+        self.piece_bytes.set(0);
         self.body_paused.set(false);
+        self.body_streamed.set(false);
         self.response_begun.set(false);
     }
 
@@ -159,9 +184,15 @@ impl ConnectionState {
 
     /// Sets whether the server currently does not read the rest of the body.
     pub(crate) fn pause_body(&self, paused: bool) {
+        self.body_streamed.set(true);
         if self.body_paused.replace(paused) != paused {
             self.body_pauses.set(self.body_pauses.get().wrapping_add(1));
         }
+    }
+
+    /// Whether the application reads the body while it arrives.
+    pub(crate) fn is_body_streamed(&self) -> bool {
+        self.body_streamed.get()
     }
 
     /// Changes whenever the body is paused or resumed.
@@ -171,11 +202,28 @@ impl ConnectionState {
 
     /// Sets whether the client currently does not read what is written.
     pub(crate) fn set_write_blocked(&self, blocked: bool) {
-        self.write_blocked.set(blocked);
+        if self.write_blocked.replace(blocked) != blocked {
+            self.hold_piece(blocked);
+        }
         if !blocked {
             if let Some(waker) = self.waiting_body.take() {
                 waker.wake();
             }
+        }
+    }
+
+    /// hyper takes a piece of the response.
+    pub(crate) fn note_piece(&self, bytes: usize) {
+        self.piece_bytes.set(bytes as u64);
+    }
+
+    /// Counts the piece that hyper holds, or stops counting it.
+    fn hold_piece(&self, held: bool) {
+        if held {
+            self.unread_bytes.set(self.piece_bytes.get());
+            self.memory.take(self.unread_bytes.get());
+        } else {
+            self.memory.give_back(self.unread_bytes.take());
         }
     }
 

@@ -1,9 +1,12 @@
 //! The vocabulary of one request, shared by every room above: the call, the reply, the bodies of
-//! both, the refusal, and the two ends of the connection.
+//! both, the refusal, what clients hold in memory, and the two ends of the connection.
 
 mod body_stream;
 mod call;
+mod client_memory;
 mod connection_state;
+mod inline_bytes;
+mod memory_reservation;
 mod peer;
 mod refusal;
 mod reply;
@@ -15,7 +18,10 @@ mod spool_quota;
 
 pub(crate) use body_stream::{BodyReaders, BodySender, BodySink, BodyStream, body_stream};
 pub(crate) use call::{Call, CallBody};
+pub(crate) use client_memory::{ClientMemory, MemoryAccount, MemoryTicket};
 pub(crate) use connection_state::{ConnectionPhase, ConnectionState};
+pub(crate) use inline_bytes::InlineBytes;
+pub(crate) use memory_reservation::MemoryReservation;
 pub(crate) use peer::Peer;
 pub(crate) use refusal::Refusal;
 pub(crate) use reply::Reply;

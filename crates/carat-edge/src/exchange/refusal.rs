@@ -35,6 +35,10 @@ pub(crate) enum Refusal {
     Form(Exceeded),
     /// The headers or the body arrived too slowly.
     TooSlow,
+    /// Clients make the edge hold more than `client_memory`, and this one makes the least progress.
+    ClientMemory,
+    /// The same, for the streamed body of a request that the application has begun.
+    BodyCutOff,
     /// More than `queue_limit` requests wait.
     QueueFull,
     /// The request waited longer than `queue_timeout`.
@@ -82,18 +86,27 @@ impl Refusal {
                 StatusCode::BAD_REQUEST
             }
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Refusal::QueueFull
+            Refusal::ClientMemory
+            | Refusal::QueueFull
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::NoDescriptors
             | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
-            Refusal::WorkerLost => StatusCode::BAD_GATEWAY,
+            Refusal::WorkerLost | Refusal::BodyCutOff => StatusCode::BAD_GATEWAY,
             Refusal::AppTimeout | Refusal::CutOff => StatusCode::GATEWAY_TIMEOUT,
             Refusal::InvalidResponse
             | Refusal::ReplyLost
             | Refusal::SpoolFailed
             | Refusal::ResponseNotStored => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::SpoolFull => StatusCode::INSUFFICIENT_STORAGE,
+        }
+    }
+
+    /// The same once the application has begun the request, which must not be repeated then.
+    pub(crate) fn once_begun(self) -> Refusal {
+        match self {
+            Refusal::ClientMemory => Refusal::BodyCutOff,
+            other => other,
         }
     }
 
@@ -106,6 +119,9 @@ impl Refusal {
             Refusal::Undecodable(error) => error.reason(),
             Refusal::Form(exceeded) => exceeded.reason(),
             Refusal::TooSlow => "the request arrived too slowly",
+            Refusal::ClientMemory | Refusal::BodyCutOff => {
+                "the server holds too much for its clients"
+            }
             Refusal::QueueFull => "too many requests are waiting",
             Refusal::Stopping => "the server is stopping",
             Refusal::CutOff => "the server stopped before the application responded",
@@ -130,7 +146,9 @@ impl Refusal {
             | Refusal::Form(_)
             | Refusal::TooSlow => Fault::Client,
             Refusal::WorkerLost | Refusal::AppTimeout | Refusal::InvalidResponse => Fault::App,
-            Refusal::QueueFull
+            Refusal::ClientMemory
+            | Refusal::BodyCutOff
+            | Refusal::QueueFull
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::CutOff
@@ -149,7 +167,9 @@ impl Refusal {
         matches!(self.fault(), Fault::Client)
             || matches!(
                 self,
-                Refusal::NoDescriptors
+                Refusal::ClientMemory
+                    | Refusal::BodyCutOff
+                    | Refusal::NoDescriptors
                     | Refusal::SpoolFailed
                     | Refusal::SpoolFull
                     | Refusal::SpoolLimit
@@ -179,9 +199,14 @@ impl Refusal {
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let (status, reason) = (self.status(), self.reason());
         let phrase = status.canonical_reason().unwrap_or("Refused");
+        let retry_after = if status == StatusCode::SERVICE_UNAVAILABLE {
+            "retry-after: 1\r\n"
+        } else {
+            ""
+        };
         format!(
             "HTTP/1.1 {} {phrase}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
-             connection: close\r\ndate: {}\r\n\r\n{reason}\n",
+             connection: close\r\n{retry_after}date: {}\r\n\r\n{reason}\n",
             status.as_u16(),
             reason.len() + 1,
             httpdate::fmt_http_date(SystemTime::now()),

@@ -7,6 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
+use super::memory_reservation::MemoryReservation;
+
 /// The worker's side of a streamed response.
 pub(crate) trait ReplySource {
     /// The client read this many bytes: the worker may send as many more.
@@ -25,10 +27,12 @@ pub(crate) struct ReplyStream {
 #[derive(Debug)]
 pub(crate) struct ReplySender(Weak<RefCell<SharedReply>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SharedReply {
     /// At most `carat_wire::stream::STREAM_WINDOW` bytes, which the worker does not exceed.
     pieces: VecDeque<Bytes>,
+    /// What `pieces` take.
+    held: MemoryReservation,
     end: Option<ReplyEnd>,
     waker: Option<Waker>,
 }
@@ -39,9 +43,17 @@ enum ReplyEnd {
     Aborted,
 }
 
-/// The two ends of a streamed response.
-pub(crate) fn reply_stream(source: Box<dyn ReplySource>) -> (ReplySender, ReplyStream) {
-    let shared = Rc::new(RefCell::new(SharedReply::default()));
+/// The two ends of a streamed response; `held` counts what the client has not read.
+pub(crate) fn reply_stream(
+    source: Box<dyn ReplySource>,
+    held: MemoryReservation,
+) -> (ReplySender, ReplyStream) {
+    let shared = Rc::new(RefCell::new(SharedReply {
+        pieces: VecDeque::new(),
+        held,
+        end: None,
+        waker: None,
+    }));
     (
         ReplySender(Rc::downgrade(&shared)),
         ReplyStream { shared, source },
@@ -51,7 +63,10 @@ pub(crate) fn reply_stream(source: Box<dyn ReplySource>) -> (ReplySender, ReplyS
 impl ReplySender {
     /// Passes a piece on, or drops it when the response is not read any more.
     pub(crate) fn send(&self, piece: Bytes) {
-        self.change(|shared| shared.pieces.push_back(piece));
+        self.change(|shared| {
+            shared.held.grow(piece.len());
+            shared.pieces.push_back(piece);
+        });
     }
 
     /// The response is complete.
@@ -80,6 +95,7 @@ impl ReplyStream {
     pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let mut shared = self.shared.borrow_mut();
         if let Some(piece) = shared.pieces.pop_front() {
+            shared.held.shrink(piece.len());
             drop(shared);
             self.source
                 .consumed(u32::try_from(piece.len()).expect("a frame is smaller"));

@@ -47,6 +47,7 @@ mod tests {
 
     use super::*;
     use crate::dispatch::{Dispatcher, LaneEvents};
+    use crate::exchange::ClientMemory;
     use crate::log::Log;
     use crate::settings::Settings;
 
@@ -59,7 +60,9 @@ mod tests {
     fn server() -> Rc<Server> {
         let settings = Rc::new(Settings::plain());
         let log = Rc::new(Log::open(&settings).expect("a log"));
-        let dispatcher = Dispatcher::new(&settings, &log, LaneEvents::channel().0, &BUDGET);
+        let (lanes, _) = LaneEvents::channel();
+        let memory = ClientMemory::new(u64::MAX);
+        let dispatcher = Dispatcher::new(&settings, &log, lanes, &BUDGET, memory);
         Server::new(&settings, &log, dispatcher, &BUDGET)
     }
 

@@ -1,12 +1,12 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -36,7 +36,7 @@ pub(super) async fn serve_connection(mut stream: ClientStream, seat: Seat, serve
         reply,
     } = seat;
     let peer = Rc::new(stream.peer(reply));
-    let deadline = server.deadlines.deadline();
+    let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
     if server.draining.is_set() {
         // One of the last to be accepted: let its first bytes arrive.
@@ -97,11 +97,12 @@ struct ServedConnection {
 async fn serve_active(
     stream: ClientStream,
     peer: &Rc<Peer>,
-    deadline: &Deadline,
+    deadline: &Rc<Deadline>,
     server: &Rc<Server>,
 ) -> ServedConnection {
-    let state = Rc::new(ConnectionState::new());
+    let state = Rc::new(ConnectionState::new(server.client_memory().account()));
     let guarded = GuardedStream::new(stream, server, Rc::clone(&state));
+    let _active = server.active.add(&state, deadline);
     let service = service_fn(|request| serve(request, peer, &state, server));
     let mut connection = server
         .http1
@@ -157,10 +158,19 @@ async fn close(mut stream: ClientStream, linger: bool) {
     if stream.shutdown().await.is_err() || !linger {
         return;
     }
-    let drain = async {
-        let mut discarded = vec![0; LINGER_READ];
-        while let Ok(Ok(1..)) = timeout(LINGER_PAUSE, stream.read(&mut discarded)).await {}
-    };
+    let drain = async { while let Ok(true) = timeout(LINGER_PAUSE, discard(&mut stream)).await {} };
     // A client that still sends after LINGER is cut off.
     let _ = timeout(LINGER, drain).await;
+}
+
+/// Reads once and drops what was read. Returns `false` at the end. There may be many connections that linger, so the
+/// buffer exists only while one is read.
+async fn discard(stream: &mut ClientStream) -> bool {
+    poll_fn(|cx| {
+        let mut discarded = [0; LINGER_READ];
+        let mut discarded = ReadBuf::new(&mut discarded);
+        let read = ready!(Pin::new(&mut *stream).poll_read(cx, &mut discarded));
+        Poll::Ready(read.is_ok() && !discarded.filled().is_empty())
+    })
+    .await
 }

@@ -148,6 +148,20 @@ impl Deadline {
         self.deadlines.entries.borrow_mut().deadlines[self.index] = at;
     }
 
+    /// Lets it pass at once.
+    pub(crate) fn expire(&self) {
+        self.deadlines.entries.borrow_mut().deadlines[self.index] = 0;
+        self.wake();
+    }
+
+    /// Wakes the task that waits for it.
+    pub(crate) fn wake(&self) {
+        let waker = self.deadlines.entries.borrow_mut().wakers[self.index].take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     /// Whether it has passed. Otherwise `waker` is woken when it does.
     pub(crate) fn passed(&self, waker: &Waker) -> bool {
         let mut entries = self.deadlines.entries.borrow_mut();

@@ -9,10 +9,20 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
 use super::server::Server;
 use super::stream::ClientStream;
-use crate::exchange::{ConnectionState, Refusal};
+use crate::clock;
+use crate::exchange::{ConnectionState, MemoryReservation, MemoryTicket, Refusal};
 
 /// Bytes of further messages that are read while a request is served.
 const AHEAD_LIMIT: usize = 16 * 1024;
+
+/// What an active connection takes: hyper's first buffers, the tasks, and the smallest request and response.
+const ACTIVE_COST: usize = 16 * 1024;
+
+/// The size of hyper's first buffer. While memory is short, a read does not fill it, so that it does not grow.
+const FIRST_BUFFER: usize = 8 * 1024;
+
+/// The first room for headers that one read did not complete; it doubles.
+const CARRY_START: usize = 8 * 1024;
 
 /// A client's connection as hyper sees it: messages that the guard has checked, one at a time.
 pub(crate) struct GuardedStream {
@@ -25,6 +35,12 @@ pub(crate) struct GuardedStream {
     carry: BytesMut,
     /// How many bytes of `carry` the guard has passed.
     passed: usize,
+    /// What hyper's buffers take.
+    buffers: MemoryReservation,
+    /// What `carry` takes and, once hyper has them, the headers that it held.
+    headers: MemoryReservation,
+    /// Set while `carry` has to wait for memory.
+    ticket: Option<MemoryTicket>,
 }
 
 impl GuardedStream {
@@ -33,7 +49,12 @@ impl GuardedStream {
         server: &Server,
         state: Rc<ConnectionState>,
     ) -> GuardedStream {
+        let mut buffers = MemoryReservation::of(state.memory());
+        buffers.grow(ACTIVE_COST);
         GuardedStream {
+            buffers,
+            headers: MemoryReservation::of(state.memory()),
+            ticket: None,
             stream: stream.take(0),
             read_limit: server.settings.body_buffer as u64,
             guard: Guard::new(server.header_limits()),
@@ -128,24 +149,98 @@ impl GuardedStream {
         Ok(count > 0)
     }
 
+    /// Counts the buffer of hyper that has this much room.
+    fn account_for(&mut self, room: usize) {
+        let buffers = ACTIVE_COST + room.saturating_sub(FIRST_BUFFER);
+        if buffers as u64 > self.buffers.bytes() {
+            self.buffers.set(buffers);
+        }
+    }
+
+    /// Stops counting the headers of a request that is over.
+    fn forget_headers(&mut self) {
+        if self.headers.bytes() > 0 && self.carry.is_empty() && !self.state.is_responding() {
+            self.headers.set(0);
+        }
+    }
+
+    /// How many bytes the next read into this much room may return: hyper's buffer grows when reads fill it, and
+    /// `carry` has only so much room.
+    fn read_limit(&self, room: usize) -> u64 {
+        let limit = if self.state.memory().memory().has_room(room as u64) {
+            self.read_limit
+        } else {
+            self.read_limit.min(FIRST_BUFFER as u64 - 1)
+        };
+        if self.carry.is_empty() {
+            limit
+        } else {
+            limit.min((self.carry.capacity() - self.carry.len()) as u64)
+        }
+    }
+
+    /// Makes room for more bytes in `carry`, if it has begun. Returns `false` while there is no memory for them.
+    fn make_room(&mut self, cx: &Context<'_>) -> bool {
+        let room = self.carry.capacity() - self.carry.len();
+        if self.carry.is_empty() || room > 0 {
+            return true;
+        }
+        let wanted = self.carry.capacity().max(CARRY_START);
+        let is_resumed = match &self.ticket {
+            Some(ticket) => ticket.is_over(cx.waker()),
+            None => self.state.memory().admits(wanted as u64),
+        };
+        if is_resumed {
+            self.ticket = None;
+            self.carry.reserve(wanted);
+            self.headers.set(self.carry.capacity());
+        }
+        is_resumed
+    }
+
+    /// Waits for memory or, with a request that is not the next one, for the response to the one before.
+    fn await_room(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        if self.must_hold() {
+            // Reading would tell that the client is gone, but there is no room for what it sent.
+            if self.stream.get_ref().is_closed_by_client() {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+            }
+            self.state.hold(cx.waker());
+        } else if self.ticket.is_none() {
+            let wanted = self.carry.capacity().max(CARRY_START) as u64;
+            let ticket = self.state.memory().pause(wanted, clock::now());
+            ticket.is_over(cx.waker());
+            self.ticket = Some(ticket);
+        }
+        Poll::Pending
+    }
+
     /// Reads once into `buf` and keeps there what is passed on. Returns `true` at the end of the
     /// stream.
     fn read_once(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let before = buf.filled().len();
-        self.stream.set_limit(self.read_limit);
+        self.stream.set_limit(self.read_limit(buf.remaining()));
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         if buf.filled().len() == before {
             return Poll::Ready(Ok(true));
         }
-        self.state.note_received();
+        let received = buf.filled().len() - before;
+        self.state.count_received(received);
+        if received >= FIRST_BUFFER {
+            // hyper's next buffer is about twice as large.
+            self.account_for(2 * received);
+        }
         let may_pass = self.carry.is_empty() && !self.must_hold();
         let passed = if may_pass {
             self.pass_message(&mut buf.filled_mut()[before..])?
         } else {
             0
         };
-        self.carry
-            .extend_from_slice(&buf.filled()[before + passed..]);
+        let kept = &buf.filled()[before + passed..];
+        if !kept.is_empty() {
+            self.carry.extend_from_slice(kept);
+            self.headers.set(self.carry.capacity());
+        }
         buf.set_filled(before + passed);
         Poll::Ready(Ok(false))
     }
@@ -159,6 +254,8 @@ impl AsyncRead for GuardedStream {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buf.filled().len();
+        this.account_for(buf.remaining());
+        this.forget_headers();
         loop {
             if this.pass_on(buf)? {
                 return Poll::Ready(Ok(()));
@@ -171,13 +268,9 @@ impl AsyncRead for GuardedStream {
                 // To hyper this is the end of the stream: it finishes writing.
                 return Poll::Ready(Ok(()));
             }
-            if this.must_hold() && this.carry.len() >= AHEAD_LIMIT {
-                // Reading would tell that the client is gone, but there is no room for what it sent.
-                if this.stream.get_ref().is_closed_by_client() {
-                    return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
-                }
-                this.state.hold(cx.waker());
-                return Poll::Pending;
+            let is_ahead = this.must_hold() && this.carry.len() >= AHEAD_LIMIT;
+            if is_ahead || !this.make_room(cx) {
+                return this.await_room(cx);
             }
             match this.read_once(cx, buf) {
                 Poll::Pending => {

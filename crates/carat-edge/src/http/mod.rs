@@ -2,6 +2,7 @@
 
 mod accept;
 mod access;
+mod active_connections;
 mod address;
 mod connection;
 mod deadlines;

@@ -73,9 +73,15 @@ impl<'a> PhaseTimeouts<'a> {
         }
         self.phase = Some(phase);
         match phase {
-            ConnectionPhase::Idle => self
-                .deadline
-                .set(PARK_AFTER.min(self.settings.idle_timeout)),
+            ConnectionPhase::Idle => {
+                let park_after = if state.memory().memory().is_short() {
+                    Duration::ZERO
+                } else {
+                    PARK_AFTER
+                };
+                self.deadline
+                    .set(park_after.min(self.settings.idle_timeout));
+            }
             ConnectionPhase::Headers => self.deadline.set(self.settings.header_timeout),
             ConnectionPhase::Body => {
                 self.since = Instant::now();
@@ -110,6 +116,10 @@ impl<'a> PhaseTimeouts<'a> {
                 state.wake_reader();
                 self.deadline.set(CLIENT_CHECK);
                 None
+            }
+            // Its response has begun, so it cannot be refused otherwise.
+            ConnectionPhase::Writing if state.refusal() == Some(Refusal::ClientMemory) => {
+                Some(ActiveEnd::Stuck)
             }
             ConnectionPhase::Writing => {
                 let verdict = self.reader.look(Instant::now(), state.written_bytes());

@@ -12,7 +12,7 @@ use super::tracked_body::TrackedBody;
 use crate::body::request::{UploadProgress, receive, receive_empty};
 use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
 use crate::dispatch::PendingReply;
-use crate::exchange::{Call, ConnectionState, Peer, Refusal, Reply};
+use crate::exchange::{Call, ConnectionState, MemoryAccount, Peer, Refusal, Reply};
 
 /// Serves one request: the order of these steps is the behavior of the server.
 ///
@@ -27,7 +27,7 @@ pub(super) fn serve(
     let entry = server.access_log.start(&request, peer);
     let representation = Representation::negotiate(&request, server);
     let (parts, body) = request.into_parts();
-    let mut call = Call::new(parts, Rc::clone(peer));
+    let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
     let dispatched = if body.is_end_stream() {
         receive_empty(&mut call, &server.request_bodies);
         Dispatched::Now(server.dispatcher.dispatch(call))
@@ -120,6 +120,7 @@ impl Representation {
     async fn apply(
         self,
         mut response: Response<ClientBody>,
+        memory: &Rc<MemoryAccount>,
     ) -> Result<Response<ClientBody>, Refusal> {
         if let (Some(encoding), true) = (&self.encoding, self.ranges.is_wanted()) {
             encoding.declare(&mut response);
@@ -127,7 +128,7 @@ impl Representation {
         let response = self.ranges.apply(response, self.encoding.is_some());
         let response = match self.encoding {
             // Boxed: most responses are not encoded, and need not carry the room for it around.
-            Some(encoding) => Box::pin(encoding.apply(response)).await?,
+            Some(encoding) => Box::pin(encoding.apply(response, memory)).await?,
             None => response,
         };
         Ok(if self.is_http10 {
@@ -161,7 +162,7 @@ async fn respond(
         Ok(reply) => {
             spooled = Some(reply.spooled);
             let response = reply.response.map(ClientBody::from);
-            let prepared = representation.apply(response).await;
+            let prepared = representation.apply(response, state.memory()).await;
             prepared.inspect(|_| entry.timed(reply.queue_time, reply.app_time))
         }
         Err(refusal) => Err(refusal),

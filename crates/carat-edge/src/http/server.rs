@@ -1,3 +1,4 @@
+use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use hyper::server::conn::http1;
 use tokio::sync::watch;
 
 use super::access::AccessLog;
+use super::active_connections::ActiveConnections;
 use super::deadlines::Deadlines;
 use super::http1::http1;
 use super::seats::Seats;
@@ -14,6 +16,7 @@ use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
 use crate::clock;
 use crate::dispatch::Dispatcher;
+use crate::exchange::ClientMemory;
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -25,6 +28,7 @@ pub(crate) struct Server {
     pub(super) access_log: AccessLog,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) dispatcher: Rc<Dispatcher>,
+    pub(super) active: ActiveConnections,
     pub(super) request_bodies: RequestBodies,
     /// `None` when responses are not compressed.
     pub(super) encoders: Option<Rc<Encoders>>,
@@ -47,6 +51,7 @@ impl Server {
             access_log: AccessLog::new(log, settings.access_log),
             deadlines: Deadlines::new(),
             request_bodies: RequestBodies::new(settings, log, &dispatcher.spool_quota),
+            active: ActiveConnections::new(&dispatcher.client_memory),
             dispatcher,
             encoders: Encoders::new(settings, log),
             http1: http1(settings),
@@ -63,6 +68,12 @@ impl Server {
             max_headers: self.settings.max_headers,
             max_uri: self.settings.max_uri,
         }
+    }
+
+    /// Keeps what clients make the edge hold within `client_memory`. Never returns.
+    pub(crate) async fn watch_memory(self: Rc<Self>) -> io::Result<()> {
+        self.active.watch().await;
+        Ok(())
     }
 
     /// Accepts no more connections, and closes each one after its current response.
@@ -86,17 +97,36 @@ impl Server {
     /// Ends what is overdue and writes what was gathered. Called once a tick. False when the server stood still before:
     /// nothing is overdue then, because what arrived meanwhile is read first.
     pub(crate) fn tick(&self) -> bool {
-        let has_paused = self.deadlines.tick(clock::now());
+        let now = clock::now();
+        let has_paused = self.deadlines.tick(now);
         if !has_paused {
             self.dispatcher.tick();
+            self.active.tick(now);
         }
         self.report();
         self.log.flush();
         !has_paused
     }
 
+    /// What clients make the edge hold.
+    pub(crate) fn client_memory(&self) -> &Rc<ClientMemory> {
+        &self.dispatcher.client_memory
+    }
+
     /// Logs once a tick how many requests were refused.
     fn report(&self) {
+        let memory = self.client_memory();
+        let refused = memory.take_refused();
+        if refused > 0 {
+            self.log.warn(
+                "client memory used up",
+                &[
+                    ("refused", &refused),
+                    ("used", &memory.used()),
+                    ("client_memory", &memory.limit()),
+                ],
+            );
+        }
         let quota = &self.request_bodies.quota;
         let refused = quota.take_refused();
         if refused > 0 {

@@ -49,7 +49,10 @@ impl Body for TrackedBody {
         }
         let piece = ready!(self.body.poll_piece(cx));
         match &piece {
-            Some(Ok(piece)) => self.entry.count(piece.len()),
+            Some(Ok(piece)) => {
+                self.entry.count(piece.len());
+                self.state.note_piece(piece.len());
+            }
             Some(Err(_)) => self.state.break_off(),
             None => {}
         }

@@ -11,7 +11,9 @@ use super::script::{RequestScript, ScriptedBody, ScriptedResponse};
 use super::served_request::pattern;
 use super::upload::upload;
 use super::world::World;
-use crate::exchange::{Call, CallBody, Refusal, Reply, ReplyContent, ReplyStream, body_stream};
+use crate::exchange::{
+    Call, CallBody, InlineBytes, Refusal, Reply, ReplyContent, ReplyStream, body_stream,
+};
 use crate::http::Server;
 
 /// A client with one connection, which sends requests one after the other.
@@ -102,7 +104,7 @@ impl SimulatedClient {
         match body {
             ScriptedBody::None => (call, None),
             ScriptedBody::Inline(length) => {
-                call.body = CallBody::Inline(pattern(number, length));
+                call.body = CallBody::Inline(InlineBytes::plain(&pattern(number, length)));
                 (call, None)
             }
             ScriptedBody::Stream { length, sent } => {

@@ -52,7 +52,7 @@ impl Host for SimulatedHost {
         }
     }
 
-    fn read_memory(&self, subjects: MemorySubjects, _mailbox: Mailbox) {
+    fn read_memory(&self, subjects: MemorySubjects, _clients: u64, _mailbox: Mailbox) {
         let took = self.0.random.between(100, 20_000);
         self.0.after(took, Moment::MemoryRead(subjects));
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carat_policy::ContainerMemory;
+use carat_policy::{ContainerMemory, EdgeMemory};
 
 use super::world::World;
 use crate::clock;
@@ -18,7 +18,8 @@ pub(super) fn reading(subjects: &MemorySubjects, world: &World) -> MemoryReading
     MemoryReading {
         at: clock::now(),
         took: Duration::from_millis(1),
-        total: processes.values().map(|process| process.bytes).sum(),
+        edge: EdgeMemory::default(),
+        ruby: processes.values().map(|process| process.bytes).sum(),
         mold: mold.and_then(|(generation, pid)| Some((generation, bytes(pid)?))),
         workers,
         container: ContainerMemory {

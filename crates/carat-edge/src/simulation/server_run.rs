@@ -16,6 +16,7 @@ use super::schedule::Moment;
 use super::tasks_waker::TasksWaker;
 use super::world::{World, micros};
 use crate::dispatch::{Dispatcher, LaneEvents};
+use crate::exchange::ClientMemory;
 use crate::http::Server;
 use crate::log::Log;
 use crate::supervise::{Event, Mailbox, Outcome, Ready, Supervisor};
@@ -26,6 +27,9 @@ const BUDGET: DescriptorBudget = DescriptorBudget {
     replies: 200,
     spools: 100,
 };
+
+/// What clients may make the edge hold.
+const CLIENT_MEMORY: u64 = 8 << 20;
 
 /// How often the supervisor ticks, in microseconds; more often during a stop.
 const TICK: u64 = 100_000;
@@ -62,7 +66,13 @@ impl ServerRun {
             Rc::new(opened.expect("standard error"))
         });
         let (events, lane_events) = LaneEvents::channel();
-        let dispatcher = Dispatcher::new(&world.settings, &log, events, &BUDGET);
+        let dispatcher = Dispatcher::new(
+            &world.settings,
+            &log,
+            events,
+            &BUDGET,
+            ClientMemory::new(CLIENT_MEMORY),
+        );
         let server = Server::new(&world.settings, &log, dispatcher, &BUDGET);
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use carat_policy::{ContainerMemory, Elastic};
+use carat_policy::{ContainerMemory, EdgeMemory, Elastic};
 
 use super::command::MemorySubject;
 use super::exit_status::ExitStatus;
@@ -122,8 +122,9 @@ pub(crate) struct MemoryReading {
     pub(crate) at: Instant,
     /// How long the reading took.
     pub(crate) took: Duration,
-    /// Proportional set size of all processes together, swapped out or not.
-    pub(crate) total: u64,
+    pub(crate) edge: EdgeMemory,
+    /// Proportional set size of all Ruby processes together, swapped out or not.
+    pub(crate) ruby: u64,
     /// Generation and anonymous memory of the mold.
     pub(crate) mold: Option<(u32, u64)>,
     /// Private memory of each worker.

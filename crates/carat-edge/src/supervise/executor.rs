@@ -98,7 +98,9 @@ impl<H: Host> Executor<H> {
             Command::CloseLanes(worker) => self.close_lanes(worker),
             Command::CloseControl(process) => self.close_control(process),
             Command::ReadMemory(subjects) => {
-                self.host.read_memory(subjects, self.mailbox.clone());
+                let clients = self.server.client_memory().used();
+                self.host
+                    .read_memory(subjects, clients, self.mailbox.clone());
             }
             Command::Log(line) => line.write(&self.server.log),
             Command::Announce => self.announce(),

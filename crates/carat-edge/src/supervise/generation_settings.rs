@@ -11,14 +11,16 @@ pub(crate) struct GenerationSettings {
 }
 
 impl GenerationSettings {
-    /// Reads them from the options of a server on a machine with these processors and this memory.
+    /// Reads them from the options of a server on a machine with these processors and this memory, whose clients
+    /// may make the edge hold `client_memory` bytes.
     pub(crate) fn new(
         settings: &Settings,
         processors: u32,
         machine_memory: Option<u64>,
+        client_memory: u64,
     ) -> GenerationSettings {
         GenerationSettings {
-            limits: Limits::new(settings, processors, machine_memory),
+            limits: Limits::new(settings, processors, machine_memory, client_memory),
             refork: settings.refork.clone(),
         }
     }

@@ -26,6 +26,6 @@ pub(crate) trait Host {
     /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
     fn signal(&self, pid: u32, signal: Signal);
 
-    /// Reads the memory of these processes. The reading goes to the mailbox.
-    fn read_memory(&self, subjects: MemorySubjects, mailbox: Mailbox);
+    /// Reads the memory of these processes, and of the edge, whose clients make it hold `clients` bytes. The reading goes to the mailbox.
+    fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox);
 }

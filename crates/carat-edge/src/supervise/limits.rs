@@ -14,6 +14,8 @@ pub(crate) struct Limits {
     pub(crate) memory: MemoryLimit,
     /// The machine's memory in bytes; `None` when the kernel does not say.
     pub(crate) machine_memory: Option<u64>,
+    /// What clients may make the edge hold in bytes.
+    pub(crate) client_memory: u64,
     pub(crate) worker_memory: Option<u64>,
     pub(crate) worker_idle_timeout: Duration,
     pub(crate) boot_timeout: Duration,
@@ -23,8 +25,14 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Reads the limits from the options of a server on a machine with these processors and this memory.
-    pub(crate) fn new(settings: &Settings, processors: u32, machine_memory: Option<u64>) -> Limits {
+    /// Reads the limits from the options of a server on a machine with these processors and this memory, whose
+    /// clients may make the edge hold `client_memory` bytes.
+    pub(crate) fn new(
+        settings: &Settings,
+        processors: u32,
+        machine_memory: Option<u64>,
+        client_memory: u64,
+    ) -> Limits {
         Limits {
             elastic: Elastic::new(settings.workers, settings.queue_time_target, processors),
             wear: WearLimits {
@@ -34,6 +42,7 @@ impl Limits {
             slots: settings.slots(),
             memory: settings.memory,
             machine_memory,
+            client_memory,
             worker_memory: settings.worker_memory,
             worker_idle_timeout: settings.worker_idle_timeout,
             boot_timeout: settings.boot_timeout,

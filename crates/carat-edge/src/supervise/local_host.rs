@@ -72,10 +72,11 @@ impl Host for LocalHost {
         }
     }
 
-    fn read_memory(&self, subjects: MemorySubjects, mailbox: Mailbox) {
+    fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox) {
         let container = self.container.clone();
         spawn_blocking(move || {
-            mailbox.event(Event::MemoryRead(read_memory(subjects, &container)));
+            let reading = read_memory(subjects, clients, &container);
+            mailbox.event(Event::MemoryRead(reading));
         });
     }
 }

@@ -5,6 +5,7 @@
 //! process. A new feature is a new row of events and commands.
 
 mod channel;
+mod client_memory;
 mod command;
 mod control;
 mod control_request;
@@ -35,6 +36,7 @@ mod supervisor;
 mod trial_request;
 mod worker_sockets;
 
+pub(crate) use client_memory::client_memory_limit;
 #[cfg(test)]
 pub(crate) use command::MemorySubjects;
 pub(crate) use command::Outcome;

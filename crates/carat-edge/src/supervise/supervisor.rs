@@ -50,7 +50,8 @@ impl<H: Host> Supervisor<H> {
     ) -> Supervisor<H> {
         let settings = &server.settings;
         let machine = Machine::read(host.root());
-        let first = GenerationSettings::new(settings, machine.processors, machine.memory);
+        let clients = server.client_memory().limit();
+        let first = GenerationSettings::new(settings, machine.processors, machine.memory, clients);
         let executor = Executor::new(host, Rc::clone(&server), mailbox.clone(), ready);
         let oom_kills = executor.container().oom_kills();
         Supervisor {
@@ -125,7 +126,9 @@ impl<H: Host> Supervisor<H> {
                 unchanged,
             })) => {
                 let machine = Machine::read(self.executor.root());
-                let fresh = GenerationSettings::new(&settings, machine.processors, machine.memory);
+                let clients = self.server.client_memory().limit();
+                let fresh =
+                    GenerationSettings::new(&settings, machine.processors, machine.memory, clients);
                 self.executor.keep_settings(Rc::from(settings));
                 self.handle([Event::SettingsRead(Box::new(fresh), unchanged)])
             }

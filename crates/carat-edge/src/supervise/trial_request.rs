@@ -5,7 +5,7 @@ use http::header::{HOST, USER_AGENT};
 use tokio::time::timeout;
 
 use crate::dispatch::{Dispatcher, Lane};
-use crate::exchange::{Call, Peer};
+use crate::exchange::{Call, MemoryAccount, Peer};
 
 /// Sends each request of `restart_check` to a worker on trial. An error says which one failed, and how.
 pub(super) async fn check_worker(
@@ -16,7 +16,8 @@ pub(super) async fn check_worker(
 ) -> Result<(), String> {
     for target in &targets {
         let failed = |how: String| format!("restart_check {target}: {how}");
-        let call = call(target).map_err(|error| failed(error.to_string()))?;
+        let memory = dispatcher.client_memory.account();
+        let call = call(target, memory).map_err(|error| failed(error.to_string()))?;
         let reply = timeout(limit, dispatcher.try_on(&lane, call)).await;
         let reply = reply.map_err(|_| failed(format!("no response within {limit:?}")))?;
         let status = match reply {
@@ -30,11 +31,11 @@ pub(super) async fn check_worker(
     Ok(())
 }
 
-fn call(target: &str) -> http::Result<Call> {
+fn call(target: &str, memory: Rc<MemoryAccount>) -> http::Result<Call> {
     let request = http::Request::builder().uri(target);
     let request = request.header(HOST, "localhost");
     let request = request.header(USER_AGENT, "carat restart_check").body(())?;
     let (parts, ()) = request.into_parts();
     let peer = Peer::new("127.0.0.1".to_owned(), false, 80, None);
-    Ok(Call::new(parts, Rc::new(peer)))
+    Ok(Call::new(parts, Rc::new(peer), memory))
 }

@@ -82,7 +82,7 @@ module Carat
         end
 
         def summary
-          [fit, without_sharing, budget, *silence].compact
+          [fit, without_sharing, budget, clients, *silence].compact
         end
 
         def fit
@@ -99,6 +99,11 @@ module Carat
         def budget
           limit, used, whole, source = @report["budget"]&.values_at("limit", "used", "whole", "source")
           "#{mib(used)} of a budget of #{mib(limit)} used; the #{source} has #{mib(whole)}" if limit && whole
+        end
+
+        def clients
+          limit, used = @report["clients"]&.values_at("limit", "used")
+          "clients make the edge hold #{mib(used)} of at most #{mib(limit)} (client_memory)" if limit
         end
 
         # The processes that did not report their stats.

@@ -1,24 +1,27 @@
 use std::mem;
+use std::rc::Rc;
 
 use super::bodies::RequestBodies;
 use super::decoded_piece::DecodedPiece;
 use super::spooler::Spooler;
-use crate::exchange::{CallBody, Refusal};
+use crate::exchange::{CallBody, InlineBytes, MemoryAccount, Refusal};
 
-/// A complete body: a small one in memory, a larger one in a file.
+/// A complete body: a small one in memory, a larger one in a file, as well as any for which there is no memory.
 pub(super) struct BufferedBody<'a> {
     bodies: &'a RequestBodies,
+    memory: Rc<MemoryAccount>,
     /// The body while it is small.
-    held: Vec<u8>,
+    held: InlineBytes,
     /// The body once it is not.
     spooler: Option<Spooler<'a>>,
 }
 
 impl<'a> BufferedBody<'a> {
-    pub(super) fn new(bodies: &'a RequestBodies) -> BufferedBody<'a> {
+    pub(super) fn new(bodies: &'a RequestBodies, memory: &Rc<MemoryAccount>) -> BufferedBody<'a> {
         BufferedBody {
             bodies,
-            held: Vec::new(),
+            memory: Rc::clone(memory),
+            held: InlineBytes::new(memory),
             spooler: None,
         }
     }
@@ -26,8 +29,7 @@ impl<'a> BufferedBody<'a> {
     /// Appends a piece.
     pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
         let limit = self.bodies.settings.inline_body_limit;
-        if self.spooler.is_none() && self.held.len() + data.len() <= limit {
-            self.held.extend_from_slice(data);
+        if self.spooler.is_none() && self.held.push(data, limit) {
             return Ok(());
         }
         Box::pin(self.spill(data)).await
@@ -60,10 +62,11 @@ impl<'a> BufferedBody<'a> {
     async fn spill(&mut self, data: &[u8]) -> Result<(), Refusal> {
         let spooler = match &mut self.spooler {
             Some(spooler) => spooler,
-            empty => empty.insert(Spooler::create(self.bodies).await?),
+            empty => empty.insert(Spooler::create(self.bodies, &self.memory).await?),
         };
         if !self.held.is_empty() {
-            spooler.write(&mem::take(&mut self.held)).await?;
+            let held = mem::replace(&mut self.held, InlineBytes::new(&self.memory));
+            spooler.write_inline(held).await?;
         }
         spooler.write(data).await
     }

@@ -7,9 +7,9 @@ use tokio::task::spawn_blocking;
 use tokio::try_join;
 
 use super::arriving::ArrivingBody;
-use super::decoded_piece::DecodedPiece;
+use super::decoded_piece::{DecodedPiece, PIECE_LIMIT};
 use super::sink::RequestSink;
-use crate::exchange::Refusal;
+use crate::exchange::{MemoryReservation, Refusal};
 use crate::settings::Settings;
 
 /// Most decoder steps for one piece: input in tiny parts may need many.
@@ -17,6 +17,9 @@ const STEPS_LIMIT: usize = 32;
 
 /// Most pieces that are decoded before another body gets the thread.
 const RUN_LIMIT: usize = 16;
+
+/// What a decoder may take at first: enough for a small body in any coding.
+const FIRST_MEMORY: usize = 256 * 1024;
 
 /// Pieces of one body: while some are passed on, the next is decoded.
 const PIECES: usize = 8;
@@ -69,8 +72,13 @@ async fn fill(
     arriving: &mut ArrivingBody,
     (emptied, full): (Receiver<DecodedPiece>, Sender<DecodedPiece>),
 ) -> Result<(), Refusal> {
+    let connection = arriving.connection();
+    let mut memory = MemoryReservation::of(connection.memory());
+    reserve(&mut memory, FIRST_MEMORY)?;
     let mut work = DecodeTask {
         decoder,
+        pieces: 0,
+        memory_limit: FIRST_MEMORY,
         input: Bytes::new(),
         more: false,
         emptied,
@@ -86,9 +94,21 @@ async fn fill(
             // No encoder writes bytes that make a decoder panic.
             let rest = done.unwrap_or(Err(DecodeError::Corrupt));
             work = rest.map_err(Refusal::Undecodable)?;
+            let missing = work.memory().saturating_sub(work.memory_limit);
+            reserve(&mut memory, missing)?;
+            work.memory_limit += missing;
         }
     }
     work.decoder.finish().map_err(Refusal::Undecodable)
+}
+
+/// Reserves memory for a decoder, which cannot work with less.
+fn reserve(memory: &mut MemoryReservation, bytes: usize) -> Result<(), Refusal> {
+    if bytes == 0 || memory.try_grow(bytes) {
+        return Ok(());
+    }
+    memory.account().memory().note_refused(1);
+    Err(Refusal::ClientMemory)
 }
 
 /// Passes on all pieces at hand together: every change of thread takes time.
@@ -122,27 +142,38 @@ struct DecodeTask {
     input: Bytes,
     /// Whether there may be more output before more input arrives.
     more: bool,
+    /// How many pieces take memory.
+    pieces: usize,
+    /// Bytes that the decoder and its pieces may take.
+    memory_limit: usize,
     emptied: Receiver<DecodedPiece>,
     full: Sender<DecodedPiece>,
 }
 
 impl DecodeTask {
     /// Fills this piece, and others that are empty by then: a change of thread takes about as long as
-    /// decoding a piece.
+    /// decoding a piece. Stops when the decoder needs more memory than it may take: the system provides the pages of a
+    /// window as they are written, so little of it is in use by then.
     fn run(mut self, piece: DecodedPiece) -> Result<DecodeTask, DecodeError> {
         let mut next = Some(piece);
         for left in (0..RUN_LIMIT).rev() {
             let Some(mut piece) = next else { break };
             self.step(&mut piece)?;
             give(&self.full, piece);
-            let goes_on = self.more && left > 0;
+            let goes_on = self.more && left > 0 && self.memory() <= self.memory_limit;
             next = goes_on.then(|| self.emptied.try_recv().ok()).flatten();
         }
         Ok(self)
     }
 
+    /// Bytes that the decoder and its pieces take.
+    fn memory(&self) -> usize {
+        self.decoder.memory() + self.pieces * PIECE_LIMIT
+    }
+
     fn step(&mut self, piece: &mut DecodedPiece) -> Result<(), DecodeError> {
         piece.clear();
+        self.pieces += usize::from(!piece.is_allocated());
         for _ in 0..STEPS_LIMIT {
             let step = self.decoder.step(&self.input, piece.room())?;
             piece.fill(step.written);

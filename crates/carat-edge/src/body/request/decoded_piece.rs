@@ -1,5 +1,5 @@
 /// Most bytes of a piece.
-const PIECE_LIMIT: usize = 64 * 1024;
+pub(super) const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A part of a decoded body in a reused buffer.
 #[derive(Debug, Default)]
@@ -28,6 +28,11 @@ impl DecodedPiece {
     /// Whether there is no room left.
     pub(super) fn is_full(&self) -> bool {
         self.length == PIECE_LIMIT
+    }
+
+    /// Whether it takes memory.
+    pub(super) fn is_allocated(&self) -> bool {
+        !self.buffer.is_empty()
     }
 
     /// Empties the piece.

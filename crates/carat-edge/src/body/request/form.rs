@@ -1,13 +1,12 @@
 use std::mem;
 
 use carat_multipart::{FormEvent, FormLimits, Splitter, boundary_of};
-use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use super::bodies::RequestBodies;
 use super::buffered::BufferedBody;
 use super::spooler::Spooler;
-use crate::exchange::{CallBody, Refusal, Spool};
+use crate::exchange::{Call, CallBody, MemoryReservation, Refusal, Spool};
 use crate::settings::{Multipart, Settings};
 
 /// Smaller files stay in the body: a descriptor for each takes more time. For 100 files that are taken
@@ -28,6 +27,8 @@ struct FormContents<'a> {
     files: Vec<Option<Spool>>,
     /// The current file while it is small.
     held: Vec<u8>,
+    /// What `held` and the header of a part may take.
+    reservation: MemoryReservation,
     /// The current file once it is not.
     spooler: Option<Spooler<'a>>,
     /// Whether the current file stays in the skeleton although it is large.
@@ -36,19 +37,26 @@ struct FormContents<'a> {
 
 impl<'a> Form<'a> {
     /// Splits a body with these headers, if it is a form whose files the edge takes out.
-    pub(super) fn of(headers: &HeaderMap, bodies: &'a RequestBodies) -> Option<Form<'a>> {
+    pub(super) fn of(call: &Call, bodies: &'a RequestBodies) -> Option<Form<'a>> {
+        let headers = &call.parts.headers;
         if bodies.settings.multipart != Multipart::Edge || headers.contains_key(CONTENT_ENCODING) {
             return None;
         }
         let mut content_types = headers.get_all(CONTENT_TYPE).iter();
         let boundary = boundary_of(content_types.next()?.as_bytes())?;
-        content_types.next().is_none().then(|| Form {
+        if content_types.next().is_some() {
+            return None;
+        }
+        let mut reservation = MemoryReservation::of(&call.memory);
+        reservation.grow(SMALL_FILE_LIMIT + bodies.settings.max_part_header);
+        Some(Form {
             splitter: Splitter::new(boundary, limits(&bodies.settings)),
             contents: FormContents {
                 bodies,
-                skeleton: BufferedBody::new(bodies),
+                skeleton: BufferedBody::new(bodies, &call.memory),
                 files: Vec::new(),
                 held: Vec::new(),
+                reservation,
                 spooler: None,
                 is_in_skeleton: false,
             },
@@ -106,7 +114,9 @@ impl FormContents<'_> {
             self.skeleton.take(&mem::take(&mut self.held)).await?;
             return self.skeleton.take(bytes).await;
         }
-        let spooler = self.spooler.insert(Spooler::create(self.bodies).await?);
+        let spooler = self
+            .spooler
+            .insert(Spooler::create(self.bodies, self.reservation.account()).await?);
         spooler.write(&mem::take(&mut self.held)).await?;
         spooler.write(bytes).await
     }

@@ -18,9 +18,9 @@ pub(super) enum RequestSink<'a> {
 impl<'a> RequestSink<'a> {
     /// The sink for the body of `call`.
     pub(super) fn of(call: &Call, bodies: &'a RequestBodies) -> RequestSink<'a> {
-        match Form::of(&call.parts.headers, bodies) {
+        match Form::of(call, bodies) {
             Some(form) => RequestSink::Form(Box::new(form)),
-            None => RequestSink::Buffered(BufferedBody::new(bodies)),
+            None => RequestSink::Buffered(BufferedBody::new(bodies, &call.memory)),
         }
     }
 

@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -8,20 +9,28 @@ use tokio::task::spawn_blocking;
 
 use super::bodies::RequestBodies;
 use super::decoded_piece::DecodedPiece;
-use crate::exchange::{Refusal, Spool, SpoolReservation};
+use crate::exchange::{
+    InlineBytes, MemoryAccount, MemoryReservation, Refusal, Spool, SpoolReservation,
+};
 
 /// A [`Spool`] that is being written. Pieces are gathered in a buffer of `body_buffer` bytes. A full
-/// buffer is written on another thread, because a disk may be slow.
+/// buffer is written on another thread, because a disk may be slow. While memory is short, each piece is
+/// written by itself.
 pub(super) struct Spooler<'a> {
     bodies: &'a RequestBodies,
     file: Arc<File>,
     reservation: SpoolReservation,
     gathered: Vec<u8>,
+    /// What `gathered` may take.
+    memory: MemoryReservation,
 }
 
 impl<'a> Spooler<'a> {
     /// Creates the file in `spool_dir`, unless too many are open.
-    pub(super) async fn create(bodies: &'a RequestBodies) -> Result<Spooler<'a>, Refusal> {
+    pub(super) async fn create(
+        bodies: &'a RequestBodies,
+        memory: &Rc<MemoryAccount>,
+    ) -> Result<Spooler<'a>, Refusal> {
         let reservation = SpoolReservation::of_file(&bodies.quota);
         let reservation = reservation.ok_or(Refusal::NoDescriptors)?;
         let directory = bodies.settings.spool_dir.clone();
@@ -31,6 +40,7 @@ impl<'a> Spooler<'a> {
             file: Arc::new(file.map_err(|error| refuse(&error, bodies))?),
             reservation,
             gathered: Vec::new(),
+            memory: MemoryReservation::of(memory),
         })
     }
 
@@ -39,19 +49,55 @@ impl<'a> Spooler<'a> {
         if !self.reservation.grow(data.len() as u64) {
             return Err(Refusal::SpoolLimit);
         }
-        let limit = self.bodies.settings.body_buffer;
         while !data.is_empty() {
-            if self.gathered.capacity() == 0 {
-                self.gathered.reserve_exact(limit);
-            }
-            let (now, later) = data.split_at(data.len().min(limit - self.gathered.len()));
+            let room = self.make_room(data.len());
+            let (now, later) = data.split_at(data.len().min(room));
             self.gathered.extend_from_slice(now);
-            if self.gathered.len() == limit {
+            if now.len() == room {
                 self.flush().await?;
             }
             data = later;
         }
+        self.save_memory().await
+    }
+
+    /// Writes a body that was in memory, as it is.
+    pub(super) async fn write_inline(&mut self, body: InlineBytes) -> Result<(), Refusal> {
+        if !self.reservation.grow(body.bytes().len() as u64) {
+            return Err(Refusal::SpoolLimit);
+        }
+        (self.gathered, self.memory) = body.into_parts();
+        self.flush().await?;
+        self.release();
         Ok(())
+    }
+
+    /// The room for `wanted` more bytes, at least one.
+    fn make_room(&mut self, wanted: usize) -> usize {
+        let limit = self.bodies.settings.body_buffer;
+        if self.gathered.capacity() == 0 {
+            let whole = self.memory.try_grow(limit);
+            let size = if whole { limit } else { wanted.min(limit) };
+            self.memory.set(size);
+            self.gathered.reserve_exact(size);
+        }
+        self.gathered.capacity() - self.gathered.len()
+    }
+
+    /// While memory is short, writes what is gathered and gives up the buffer.
+    async fn save_memory(&mut self) -> Result<(), Refusal> {
+        if self.memory.account().memory().is_short() {
+            if !self.gathered.is_empty() {
+                self.flush().await?;
+            }
+            self.release();
+        }
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        self.gathered = Vec::new();
+        self.memory.set(0);
     }
 
     /// Writes the gathered bytes and then these pieces, which it returns for reuse.

@@ -69,7 +69,7 @@ impl Upload {
         let outcome = tokio::select! {
             biased;
             () = discarded => None,
-            outcome = forwarded => Some(outcome),
+            outcome = forwarded => Some(outcome.map_err(Refusal::once_begun)),
         };
         // Sending fails when the request is over already.
         if let Some(outcome) = outcome {

@@ -8,7 +8,7 @@ use super::client_body::ClientBody;
 use super::compressible::{Compressible, declared_length, lists};
 use super::encoded::EncodedBody;
 use super::encoders::Encoders;
-use crate::exchange::{Refusal, ReplyBody};
+use crate::exchange::{MemoryAccount, MemoryReservation, Refusal, ReplyBody};
 
 /// Bodies up to this size are encoded before the headers are sent, which then declare the length.
 const FULL_LIMIT: u64 = 128 * 1024;
@@ -44,6 +44,7 @@ impl ResponseEncoding {
     pub(crate) async fn apply(
         self,
         mut response: Response<ClientBody>,
+        memory: &Rc<MemoryAccount>,
     ) -> Result<Response<ClientBody>, Refusal> {
         let min_bytes = self.encoders.min_bytes();
         let compressible = Compressible::of(&response, self.is_head, min_bytes);
@@ -64,7 +65,10 @@ impl ResponseEncoding {
                 describe(response.headers_mut(), coding);
                 Ok(response)
             }
-            Compressible::Yes => self.encode(response, coding).await,
+            Compressible::Yes => {
+                let memory = MemoryReservation::of(memory);
+                self.encode(response, coding, memory).await
+            }
         }
     }
 
@@ -72,21 +76,26 @@ impl ResponseEncoding {
         &self,
         response: Response<ClientBody>,
         coding: Coding,
+        mut memory: MemoryReservation,
     ) -> Result<Response<ClientBody>, Refusal> {
         let (mut head, body) = response.into_parts();
+        let length = body
+            .length()
+            .and_then(|length| usize::try_from(length).ok());
         let body = match body.into_full(FULL_LIMIT) {
             Ok(full) => {
+                memory.grow(length.unwrap_or(0));
                 let bytes = self.encoders.full(coding, full).await?;
                 describe(&mut head.headers, coding);
                 let length = HeaderValue::from(bytes.len());
                 head.headers.insert(CONTENT_LENGTH, length);
                 ReplyBody::full(bytes).into()
             }
-            Err(body) => match self.encoders.stream(coding) {
+            Err(body) => match self.encoders.stream(coding, &mut memory) {
                 Some(encoder) => {
                     let declared = declared_length(&head.headers);
                     describe(&mut head.headers, coding);
-                    body.encoded(EncodedBody::new(encoder, declared))
+                    body.encoded(EncodedBody::new(encoder, declared, memory))
                 }
                 None => body,
             },

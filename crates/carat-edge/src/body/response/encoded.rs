@@ -7,6 +7,7 @@ use carat_coding::Then;
 
 use super::encoders::StreamEncoder;
 use super::plain::PlainBody;
+use crate::exchange::MemoryReservation;
 
 /// Pieces for the encoder are gathered until they have this many bytes.
 const GATHERED_LIMIT: usize = 128 * 1024;
@@ -15,6 +16,8 @@ const GATHERED_LIMIT: usize = 128 * 1024;
 pub(super) struct EncodedBody {
     state: EncodedState,
     gatherer: PieceGatherer,
+    /// What the encoder takes.
+    _memory: MemoryReservation,
 }
 
 /// One turn of the encoder, which returns it with its output.
@@ -29,8 +32,13 @@ enum EncodedState {
 impl EncodedBody {
     /// `declared` is the length of the plain body, when only the application knows it: a shorter body
     /// must not look complete.
-    pub(super) fn new(encoder: StreamEncoder, declared: Option<u64>) -> EncodedBody {
+    pub(super) fn new(
+        encoder: StreamEncoder,
+        declared: Option<u64>,
+        memory: MemoryReservation,
+    ) -> EncodedBody {
         EncodedBody {
+            _memory: memory,
             state: EncodedState::Waiting(Box::new(encoder)),
             gatherer: PieceGatherer {
                 owed: declared,

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use super::plain::FullBody;
-use crate::exchange::Refusal;
+use crate::exchange::{MemoryReservation, Refusal};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -82,9 +82,16 @@ impl Encoders {
         })
     }
 
-    /// An encoder for a body that arrives in pieces, or `None` when too many are in use.
-    pub(super) fn stream(&self, coding: Coding) -> Option<StreamEncoder> {
+    /// An encoder for a body that arrives in pieces, or `None` when too many are in use or memory is short.
+    pub(super) fn stream(
+        &self,
+        coding: Coding,
+        memory: &mut MemoryReservation,
+    ) -> Option<StreamEncoder> {
         let stream = Arc::clone(&self.streams).try_acquire_owned().ok()?;
+        if !memory.try_grow(encoder_memory(coding)) {
+            return None;
+        }
         Some(StreamEncoder {
             lease: self.pool.lease(coding),
             threads: Arc::clone(&self.threads),
@@ -106,6 +113,15 @@ impl StreamEncoder {
             Ok((self, bytes))
         })
         .await
+    }
+}
+
+/// What an encoder and the pieces that it waits for take at most, in bytes.
+fn encoder_memory(coding: Coding) -> usize {
+    match coding {
+        Coding::Gzip | Coding::Deflate => 1 << 19,
+        Coding::Brotli => 5 << 19,
+        Coding::Zstd => 7 << 19,
     }
 }
 

@@ -1,21 +1,27 @@
 use std::time::Instant;
 
+use carat_policy::EdgeMemory;
+
 use super::container::Container;
 use super::rollup::Rollup;
 use crate::supervise::command::MemorySubjects;
 use crate::supervise::event::MemoryReading;
 
-/// Reads the memory of the edge and of the other processes. The kernel walks each process for milliseconds: never on the
+/// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks each process for milliseconds: never on the
 /// thread that serves the connections.
-pub(crate) fn read_memory(subjects: MemorySubjects, container: &Container) -> MemoryReading {
+pub(crate) fn read_memory(
+    subjects: MemorySubjects,
+    clients: u64,
+    container: &Container,
+) -> MemoryReading {
     let at = Instant::now();
-    let mut total = 0;
+    let edge = Rollup::of(std::process::id()).unwrap_or_default();
+    let mut ruby = 0;
     let mut read = |pid| {
         let rollup = Rollup::of(pid).ok()?;
-        total += rollup.pss + rollup.swap;
+        ruby += rollup.pss + rollup.swap;
         Some(rollup)
     };
-    read(std::process::id());
     for pid in subjects.others {
         read(pid);
     }
@@ -28,7 +34,12 @@ pub(crate) fn read_memory(subjects: MemorySubjects, container: &Container) -> Me
         .collect();
     MemoryReading {
         at,
-        total,
+        edge: EdgeMemory {
+            total: edge.pss + edge.swap,
+            anonymous: edge.anonymous + edge.swap,
+            clients,
+        },
+        ruby,
         mold,
         workers,
         container: container.memory(),
@@ -49,8 +60,9 @@ mod tests {
             workers: Vec::new(),
             others: vec![u32::MAX],
         };
-        let reading = read_memory(subjects, &Container::find(Path::new("/")));
-        assert!(reading.total > 0);
+        let reading = read_memory(subjects, 7, &Container::find(Path::new("/")));
+        assert!(reading.edge.total > 0 && reading.edge.anonymous > 0);
+        assert_eq!((reading.edge.clients, reading.ruby), (7, 0));
         assert_eq!(reading.mold, None);
     }
 }

@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use carat_policy::{
-    MemoryApproach, MemoryBudget, MemoryTrend, OomKills, ReplacementBackoff, WorkerLoad,
-    reading_pause, worker_cost,
+    EdgeReserve, MemoryApproach, MemoryBudget, MemoryTrend, OomKills, ReplacementBackoff,
+    WorkerLoad, reading_pause, worker_cost,
 };
 
 use super::reaction::Reaction;
@@ -20,6 +20,7 @@ pub(super) struct MemoryMonitor {
     due: Instant,
     is_reading: bool,
     oom_kills: OomKills,
+    edge: EdgeReserve,
     /// The processes of the reading under way, and of the last one.
     reading: BTreeSet<u32>,
     read: BTreeSet<u32>,
@@ -52,6 +53,7 @@ impl MemoryMonitor {
             due: now,
             is_reading: false,
             oom_kills: OomKills::since(oom_kills),
+            edge: EdgeReserve::default(),
             reading: BTreeSet::new(),
             read: BTreeSet::new(),
             reading_mold: None,
@@ -103,7 +105,9 @@ impl MemoryMonitor {
         self.oom_kills.note(reading.container.oom_kills, reading.at);
         let limits = &reaction.limits;
         let budget = MemoryBudget::new(limits.memory, &reading.container, limits.machine_memory);
-        let used = budget.used(reading.total, &reading.container);
+        self.edge.note(&reading.edge);
+        let edge = self.edge.bytes(limits.client_memory);
+        let used = budget.used(reading.ruby, &reading.edge, edge, &reading.container);
         let before = self.totals.map(|totals| totals.used);
         let used = MemoryTrend::after(before, used, budget.limit, reading.at);
         if !budget.is_over(used.bytes) {
@@ -210,7 +214,7 @@ impl MemoryTotals {
 
 #[cfg(test)]
 mod tests {
-    use carat_policy::ContainerMemory;
+    use carat_policy::{ContainerMemory, EdgeMemory};
 
     use super::*;
 
@@ -220,7 +224,8 @@ mod tests {
         MemoryReading {
             at,
             took: Duration::ZERO,
-            total: 0,
+            edge: EdgeMemory::default(),
+            ruby: 0,
             mold: None,
             workers: Vec::new(),
             container: ContainerMemory::default(),

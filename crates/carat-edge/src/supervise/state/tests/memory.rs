@@ -165,3 +165,26 @@ fn a_new_mold_forks_nobody_before_a_reading_includes_it() {
     world.finish_reading();
     assert_eq!(world.forks(), 1);
 }
+
+#[test]
+fn a_flood_of_clients_costs_no_worker() {
+    let mut limits = fixed(3);
+    limits.client_memory = 2 * WORKER_BYTES;
+    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 5 * WORKER_BYTES);
+    let mut world = World::serving(limits, ReforkRule::Off);
+    assert_eq!(world.serving_pids().len(), 3);
+    // The edge may weigh a little more than what it counted.
+    world.client_bytes = 3 * WORKER_BYTES;
+    read(&mut world, 5);
+    assert_eq!(world.count("worker will be replaced"), 0);
+    assert_eq!(world.serving_pids().len(), 3);
+}
+
+#[test]
+fn what_clients_may_take_is_reserved_before_they_do() {
+    let mut limits = fixed(5);
+    limits.client_memory = 2 * WORKER_BYTES;
+    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 5 * WORKER_BYTES);
+    let world = World::serving(limits, ReforkRule::Off);
+    assert_eq!(world.serving_pids().len(), 3);
+}

@@ -31,6 +31,7 @@ pub(super) fn limits() -> Limits {
         slots: 1,
         memory: MemoryLimit::Bytes(u64::MAX),
         machine_memory: None,
+        client_memory: 0,
         worker_memory: None,
         worker_idle_timeout: HOUR,
         boot_timeout: Duration::from_secs(60),

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use carat_policy::{ContainerMemory, ReforkRule};
+use carat_policy::{ContainerMemory, EdgeMemory, ReforkRule};
 
 use crate::dispatch::{LaneTag, WorkerId};
 use crate::supervise::command::{BootSettings, Command, MemorySubjects, Outcome};
@@ -44,6 +44,8 @@ pub(super) struct World {
     pub(super) oom_kills: u64,
     /// The system refuses further processes.
     pub(super) no_process_starts: bool,
+    /// What clients make the edge hold.
+    pub(super) client_bytes: u64,
     pub(super) commands: Vec<Command>,
     pub(super) outcome: Option<Outcome>,
 }
@@ -92,6 +94,7 @@ impl World {
             },
             oom_kills: 0,
             no_process_starts: false,
+            client_bytes: 0,
             commands: Vec::new(),
             outcome: None,
         }
@@ -371,12 +374,17 @@ impl World {
             .filter_map(|subject| Some((*subject, bytes(subject.pid)?)))
             .collect();
         let all = workers.iter().map(|(_, bytes)| *bytes).chain(others);
-        let total = all.chain(mold.and_then(|(_, pid)| bytes(pid))).sum::<u64>() + EDGE_BYTES;
+        let ruby = all.chain(mold.and_then(|(_, pid)| bytes(pid))).sum::<u64>();
         self.send_traffic();
         self.send(Event::MemoryRead(MemoryReading {
             at: self.now,
             took: Duration::ZERO,
-            total,
+            edge: EdgeMemory {
+                total: EDGE_BYTES + self.client_bytes,
+                anonymous: EDGE_BYTES + self.client_bytes,
+                clients: self.client_bytes,
+            },
+            ruby,
             mold: mold.map(|(generation, _)| (generation, MOLD_ANONYMOUS)),
             workers,
             container: ContainerMemory {

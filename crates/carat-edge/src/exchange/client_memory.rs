@@ -1,0 +1,374 @@
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use carat_policy::MemoryDemand;
+use tokio::sync::Notify;
+
+/// How long reading may pause for want of memory before others have to give way.
+const PAUSE_LIMIT: Duration = Duration::from_secs(1);
+
+/// What clients make the edge hold in memory, limited by `client_memory`.
+///
+/// Each stage has its own share. Bodies, buffers, and decoders do without, or are refused, first. Then reading of headers
+/// pauses. What cannot wait, such as a response that has arrived, is always granted: above the limit, others give way.
+#[derive(Debug)]
+pub(crate) struct ClientMemory {
+    limit: u64,
+    comfortable: u64,
+    for_headers: u64,
+    used: Cell<u64>,
+    /// Above this many bytes, somebody has to look: much may come between two ticks.
+    alarm_at: Cell<u64>,
+    alarm: Notify,
+    refused: Cell<u64>,
+    /// In the order in which they resume.
+    paused: RefCell<VecDeque<Rc<PausedRead>>>,
+}
+
+/// What one client makes the edge hold. Dropping it returns everything.
+#[derive(Debug)]
+pub(crate) struct MemoryAccount {
+    memory: Rc<ClientMemory>,
+    held: Cell<u64>,
+    is_paused: Cell<bool>,
+}
+
+/// A connection that waits for memory before it reads on. Dropping it ends the wait.
+#[derive(Debug)]
+pub(crate) struct MemoryTicket {
+    account: Rc<MemoryAccount>,
+    read: Rc<PausedRead>,
+}
+
+#[derive(Debug)]
+struct PausedRead {
+    wanted: u64,
+    since: Instant,
+    is_over: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl ClientMemory {
+    /// A budget of `limit` bytes.
+    pub(crate) fn new(limit: u64) -> Rc<ClientMemory> {
+        Rc::new(ClientMemory {
+            limit,
+            comfortable: MemoryDemand::comfortable(limit),
+            for_headers: MemoryDemand::for_headers(limit),
+            used: Cell::new(0),
+            alarm_at: Cell::new(limit),
+            alarm: Notify::new(),
+            refused: Cell::new(0),
+            paused: RefCell::default(),
+        })
+    }
+
+    /// In bytes.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes that clients make the edge hold.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.get()
+    }
+
+    /// The account of one more client.
+    pub(crate) fn account(self: &Rc<Self>) -> Rc<MemoryAccount> {
+        Rc::new(MemoryAccount {
+            memory: Rc::clone(self),
+            held: Cell::new(0),
+            is_paused: Cell::new(false),
+        })
+    }
+
+    /// Whether what can do without memory may take this many bytes.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.fits(bytes, self.comfortable)
+    }
+
+    /// Whether so much is used that everything that can do without memory should.
+    pub(crate) fn is_short(&self) -> bool {
+        self.used.get() > self.comfortable
+    }
+
+    /// Waits until the limit is exceeded, or much more is used than when the alarm was set.
+    pub(crate) async fn alarm(&self) {
+        self.alarm.notified().await;
+    }
+
+    /// Sets the alarm anew: connections were told to go, and need a moment.
+    pub(crate) fn snooze(&self) {
+        let more = self.used.get().saturating_add(self.limit / 8);
+        self.alarm_at.set(more.max(self.limit));
+    }
+
+    /// Counts clients that were refused for want of memory.
+    pub(crate) fn note_refused(&self, count: u64) {
+        self.refused.set(self.refused.get() + count);
+    }
+
+    /// How many clients were refused since the last call.
+    pub(crate) fn take_refused(&self) -> u64 {
+        self.refused.take()
+    }
+
+    /// Resumes paused connections for which there is memory now, those that have waited longest first. Called once a tick.
+    pub(crate) fn resume(&self) {
+        let mut paused = self.paused.borrow_mut();
+        let mut used = self.used.get();
+        if used <= self.limit {
+            self.alarm_at.set(self.limit);
+        }
+        while let Some(read) = paused.front() {
+            if !read.is_over.get() {
+                used = used.saturating_add(read.wanted);
+                if used > self.for_headers {
+                    return;
+                }
+                read.is_over.set(true);
+                if let Some(waker) = read.waker.take() {
+                    waker.wake();
+                }
+            }
+            paused.pop_front();
+        }
+    }
+
+    /// How much is used and, once a connection has been paused for too long, how much more is needed.
+    pub(crate) fn demand(&self, now: Instant) -> MemoryDemand {
+        let paused = self.paused.borrow();
+        let mut waiting = paused.iter().filter(|read| !read.is_over.get());
+        let first = waiting.next();
+        let is_overdue =
+            first.is_some_and(|read| now.saturating_duration_since(read.since) >= PAUSE_LIMIT);
+        let first = first.filter(|_| is_overdue).map_or(0, |read| read.wanted);
+        let others: u64 = waiting.filter(|_| is_overdue).map(|read| read.wanted).sum();
+        MemoryDemand {
+            limit: self.limit,
+            used: self.used.get(),
+            wanted: first + others,
+            wanted_first: first,
+        }
+    }
+
+    /// Whether headers may take more. Nobody overtakes those that wait.
+    fn admits(&self, bytes: u64) -> bool {
+        self.paused.borrow().is_empty() && self.fits(bytes, self.for_headers)
+    }
+
+    fn fits(&self, bytes: u64, limit: u64) -> bool {
+        self.used.get().saturating_add(bytes) <= limit
+    }
+}
+
+impl MemoryAccount {
+    /// The budget of all clients.
+    pub(crate) fn memory(&self) -> &Rc<ClientMemory> {
+        &self.memory
+    }
+
+    /// Bytes held for this client.
+    pub(crate) fn held(&self) -> u64 {
+        self.held.get()
+    }
+
+    /// Whether the connection waits for memory.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.is_paused.get()
+    }
+
+    /// Takes bytes, however many are used.
+    pub(crate) fn take(&self, bytes: u64) {
+        self.held.set(self.held.get() + bytes);
+        let used = self.memory.used.get() + bytes;
+        self.memory.used.set(used);
+        if used > self.memory.alarm_at.get() {
+            self.memory.alarm_at.set(u64::MAX);
+            self.memory.alarm.notify_one();
+        }
+    }
+
+    /// Takes bytes unless memory is short.
+    pub(crate) fn try_take(&self, bytes: u64) -> bool {
+        let fits = self.memory.has_room(bytes);
+        if fits {
+            self.take(bytes);
+        }
+        fits
+    }
+
+    /// Returns bytes that were taken.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        self.held.set(self.held.get() - bytes);
+        self.memory.used.set(self.memory.used.get() - bytes);
+    }
+
+    /// Whether the headers of a request may take more bytes at once.
+    pub(crate) fn admits(&self, bytes: u64) -> bool {
+        self.memory.admits(bytes)
+    }
+
+    /// Waits until headers may take more bytes.
+    pub(crate) fn pause(self: &Rc<Self>, wanted: u64, now: Instant) -> MemoryTicket {
+        let read = Rc::new(PausedRead {
+            wanted,
+            since: now,
+            is_over: Cell::new(false),
+            waker: RefCell::default(),
+        });
+        self.memory.paused.borrow_mut().push_back(Rc::clone(&read));
+        self.is_paused.set(true);
+        MemoryTicket {
+            account: Rc::clone(self),
+            read,
+        }
+    }
+}
+
+impl Drop for MemoryAccount {
+    fn drop(&mut self) {
+        self.give_back(self.held.get());
+    }
+}
+
+impl MemoryTicket {
+    /// Whether the wait is over. Otherwise `waker` is woken when it is.
+    pub(crate) fn is_over(&self, waker: &Waker) -> bool {
+        if !self.read.is_over.get() {
+            self.read.waker.replace(Some(waker.clone()));
+        }
+        self.read.is_over.get()
+    }
+}
+
+impl Drop for MemoryTicket {
+    fn drop(&mut self) {
+        self.account.is_paused.set(false);
+        self.read.is_over.set(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_over(ticket: &MemoryTicket) -> bool {
+        ticket.is_over(Waker::noop())
+    }
+
+    #[test]
+    fn a_dropped_account_returns_what_it_holds() {
+        let memory = ClientMemory::new(800);
+        let (one, other) = (memory.account(), memory.account());
+        one.take(100);
+        other.take(200);
+        one.give_back(30);
+        assert_eq!((memory.used(), one.held(), other.held()), (270, 70, 200));
+        drop(one);
+        assert_eq!(memory.used(), 200);
+        drop(other);
+        assert_eq!(memory.used(), 0);
+    }
+
+    #[test]
+    fn what_can_do_without_gets_nothing_of_the_last_quarter() {
+        let memory = ClientMemory::new(800);
+        let account = memory.account();
+        assert!(account.try_take(600) && !memory.is_short());
+        assert!(!account.try_take(1) && account.admits(100) && !account.admits(101));
+        account.take(200);
+        assert_eq!((memory.is_short(), memory.used()), (true, 800));
+    }
+
+    #[test]
+    fn paused_connections_resume_in_the_order_in_which_they_came() {
+        let memory = ClientMemory::new(800);
+        let holder = memory.account();
+        holder.take(700);
+        let (first, second) = (memory.account(), memory.account());
+        let now = Instant::now();
+        let (first, second) = (first.pause(200, now), second.pause(10, now));
+        memory.resume();
+        assert!(!is_over(&first) && !is_over(&second));
+
+        holder.give_back(150);
+        memory.resume();
+        assert!(!is_over(&first) && !is_over(&second), "nobody overtakes");
+        assert!(!holder.admits(10), "not even who did not wait");
+
+        holder.give_back(100);
+        memory.resume();
+        assert!(is_over(&first) && is_over(&second));
+        drop((first, second));
+        assert!(holder.admits(10));
+    }
+
+    #[test]
+    fn who_leaves_the_queue_does_not_hold_others_up() {
+        let memory = ClientMemory::new(800);
+        let holder = memory.account();
+        holder.take(700);
+        let account = memory.account();
+        let gone = account.pause(800, Instant::now());
+        assert!(account.is_paused());
+        drop(gone);
+        assert!(!account.is_paused());
+        let next = account.pause(100, Instant::now());
+        holder.give_back(100);
+        memory.resume();
+        assert!(is_over(&next));
+    }
+
+    #[test]
+    fn a_pause_becomes_a_demand_when_it_lasts() {
+        let memory = ClientMemory::new(800);
+        let account = memory.account();
+        let other = memory.account();
+        let start = Instant::now();
+        let _tickets = (account.pause(800, start), other.pause(50, start));
+        let wanted = |now| {
+            let demand = memory.demand(now);
+            (demand.wanted, demand.wanted_first)
+        };
+        assert_eq!(wanted(start + PAUSE_LIMIT / 2), (0, 0));
+        assert_eq!(wanted(start + PAUSE_LIMIT), (850, 800));
+    }
+
+    #[tokio::test]
+    async fn the_alarm_rings_above_the_limit_and_again_when_much_more_is_used() {
+        let rings = async |memory: &ClientMemory| {
+            tokio::select! {
+                biased;
+                () = memory.alarm() => true,
+                () = std::future::ready(()) => false,
+            }
+        };
+        let memory = ClientMemory::new(800);
+        let account = memory.account();
+        account.take(800);
+        assert!(!rings(&memory).await);
+        account.take(1);
+        assert!(rings(&memory).await);
+        memory.snooze();
+        account.take(100);
+        assert!(!rings(&memory).await);
+        account.take(1);
+        assert!(rings(&memory).await);
+        account.give_back(200);
+        memory.resume();
+        account.take(100);
+        assert!(rings(&memory).await);
+    }
+
+    #[test]
+    fn refusals_are_counted_once() {
+        let memory = ClientMemory::new(800);
+        memory.note_refused(2);
+        memory.note_refused(1);
+        assert_eq!((memory.take_refused(), memory.take_refused()), (3, 0));
+    }
+}

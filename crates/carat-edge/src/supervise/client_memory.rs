@@ -1,0 +1,14 @@
+use std::path::Path;
+
+use carat_policy::{MemoryBudget, client_memory};
+
+use super::memory::{Container, Machine};
+use crate::settings::Settings;
+
+/// How many bytes clients may make the edge hold, by the options and what this machine and its control group have now.
+pub(crate) fn client_memory_limit(settings: &Settings) -> u64 {
+    let root = Path::new("/");
+    let container = Container::find(root).memory();
+    let budget = MemoryBudget::new(settings.memory, &container, Machine::read(root).memory);
+    client_memory(settings.client_memory, budget.limit)
+}

@@ -1,0 +1,53 @@
+//! What the edge counts for in the memory budget.
+
+/// The memory of the edge in bytes, at one reading.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EdgeMemory {
+    /// All of it, with what is swapped out.
+    pub total: u64,
+    /// The part that no file backs.
+    pub anonymous: u64,
+    /// What clients make it hold.
+    pub clients: u64,
+}
+
+/// What the edge counts for in the memory budget: what it needs by itself, and all that clients may make it hold, from
+/// the start. So workers never make room for clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EdgeReserve {
+    /// The least that it was seen to need without clients: what an allocator keeps after a flood is not needed.
+    own: Option<u64>,
+}
+
+impl EdgeReserve {
+    /// Takes a reading into account.
+    pub fn note(&mut self, edge: &EdgeMemory) {
+        let own = edge.total.saturating_sub(edge.clients);
+        self.own = Some(self.own.map_or(own, |known| known.min(own)));
+    }
+
+    /// In bytes.
+    #[must_use]
+    pub fn bytes(&self, client_memory: u64) -> u64 {
+        self.own.unwrap_or(0).saturating_add(client_memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_edge_counts_the_same_whatever_clients_make_it_hold() {
+        let mut reserve = EdgeReserve::default();
+        assert_eq!(reserve.bytes(40), 40);
+        for (total, clients) in [(5, 0), (44, 39), (30, 0), (9, 2)] {
+            reserve.note(&EdgeMemory {
+                total,
+                anonymous: total,
+                clients,
+            });
+            assert_eq!(reserve.bytes(40), 45);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Which connections give their memory back when clients hold too much of it.
+
+use std::cmp::Reverse;
+
+/// A connection that has moved fewer bytes than this within the last second makes no progress.
+const SLOW_BYTES: u64 = 1024;
+
+/// What a connection that holds memory waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HolderStage {
+    /// The next request. It can be parked.
+    Idle,
+    /// Its client, to send or to read.
+    Client,
+    /// Memory for more of a request.
+    Paused,
+}
+
+/// A connection that holds memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryHolder {
+    /// What it waits for.
+    pub stage: HolderStage,
+    /// Bytes that it holds.
+    pub held: u64,
+    /// Bytes that it received and sent within the last second.
+    pub moved: u64,
+}
+
+/// How much memory clients hold, and how much more they need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryDemand {
+    /// Bytes that they may hold.
+    pub limit: u64,
+    /// Bytes that they hold.
+    pub used: u64,
+    /// Bytes that paused connections have waited for too long; 0 for none.
+    pub wanted: u64,
+    /// What the first of them waits for.
+    pub wanted_first: u64,
+}
+
+impl MemoryDemand {
+    /// Bytes that bodies, buffers, and decoders may take. The rest is for requests that cannot do without.
+    #[must_use]
+    pub fn comfortable(limit: u64) -> u64 {
+        limit / 4 * 3
+    }
+
+    /// Bytes that may be used when the headers of a request are to take more.
+    #[must_use]
+    pub fn for_headers(limit: u64) -> u64 {
+        limit / 8 * 7
+    }
+
+    /// How much may be used after connections of this group are relieved.
+    fn target(&self, group: HolderGroup) -> u64 {
+        match group {
+            HolderGroup::Idle | HolderGroup::Slow => {
+                MemoryDemand::comfortable(self.limit).saturating_sub(self.wanted)
+            }
+            HolderGroup::Paused if self.wanted > 0 => {
+                let room = self.wanted_first.max(self.limit / 8).min(self.wanted);
+                MemoryDemand::for_headers(self.limit).saturating_sub(room)
+            }
+            HolderGroup::Paused | HolderGroup::Moving => self.limit,
+        }
+    }
+}
+
+/// In the order in which connections are relieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum HolderGroup {
+    Idle,
+    Slow,
+    Paused,
+    Moving,
+}
+
+impl HolderGroup {
+    fn of(holder: &MemoryHolder) -> HolderGroup {
+        match holder.stage {
+            HolderStage::Idle => HolderGroup::Idle,
+            HolderStage::Paused => HolderGroup::Paused,
+            HolderStage::Client if holder.moved < SLOW_BYTES => HolderGroup::Slow,
+            HolderStage::Client => HolderGroup::Moving,
+        }
+    }
+}
+
+/// The indices of the connections that have to go, those with the least progress first: idle ones, then those that wait
+/// for a client that does nothing, then paused ones, and only above the limit those that are making progress.
+#[must_use]
+pub fn relief(holders: &[MemoryHolder], demand: &MemoryDemand) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..holders.len()).collect();
+    order.sort_by_key(|index| {
+        let holder = &holders[*index];
+        let group = HolderGroup::of(holder);
+        // A paused connection cannot move anything: what it holds is its progress.
+        let progress = match group {
+            HolderGroup::Paused => holder.held,
+            _ => holder.moved,
+        };
+        (group, progress, Reverse(holder.held))
+    });
+    let mut used = demand.used;
+    order.retain(|index| {
+        let holder = &holders[*index];
+        let goes = holder.held > 0 && used > demand.target(HolderGroup::of(holder));
+        if goes {
+            used = used.saturating_sub(holder.held);
+        }
+        goes
+    });
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(stage: HolderStage, held: u64, moved: u64) -> MemoryHolder {
+        MemoryHolder { stage, held, moved }
+    }
+
+    fn waiting(held: u64, moved: u64) -> MemoryHolder {
+        holder(HolderStage::Client, held, moved)
+    }
+
+    fn paused(held: u64) -> MemoryHolder {
+        holder(HolderStage::Paused, held, 0)
+    }
+
+    fn demand(used: u64) -> MemoryDemand {
+        MemoryDemand {
+            limit: 800,
+            used,
+            wanted: 0,
+            wanted_first: 0,
+        }
+    }
+
+    #[test]
+    fn within_the_limits_nobody_goes() {
+        assert!(relief(&[], &demand(900)).is_empty());
+        assert!(relief(&[waiting(100, 0)], &demand(600)).is_empty());
+        assert!(relief(&[waiting(700, SLOW_BYTES), paused(100)], &demand(800)).is_empty());
+    }
+
+    #[test]
+    fn silent_connections_go_until_there_is_room_again_the_slowest_first() {
+        let holders = [
+            waiting(100, 9),
+            waiting(100, 0),
+            waiting(100, 5),
+            waiting(500, 9000),
+        ];
+        assert_eq!(relief(&holders, &demand(810)), [1, 2, 0]);
+        assert_eq!(relief(&holders, &demand(650)), [1]);
+    }
+
+    #[test]
+    fn idle_connections_are_parked_before_any_is_refused() {
+        let holders = [waiting(100, 0), holder(HolderStage::Idle, 100, 50_000)];
+        assert_eq!(relief(&holders, &demand(690)), [1]);
+        assert_eq!(relief(&holders, &demand(801)), [1, 0]);
+    }
+
+    #[test]
+    fn connections_that_make_progress_go_only_above_the_limit() {
+        let holders = [waiting(300, 9000), waiting(300, 2000), waiting(300, 5000)];
+        assert_eq!(relief(&holders, &demand(900)), [1]);
+        assert!(relief(&holders, &demand(800)).is_empty());
+    }
+
+    #[test]
+    fn paused_connections_wait_while_silent_ones_make_room_for_all_of_them() {
+        let holders = [
+            paused(100),
+            waiting(200, 0),
+            waiting(200, 0),
+            waiting(200, 9000),
+        ];
+        let demand = MemoryDemand {
+            wanted: 300,
+            wanted_first: 100,
+            ..demand(700)
+        };
+        assert_eq!(relief(&holders, &demand), [1, 2]);
+    }
+
+    #[test]
+    fn when_all_are_paused_those_with_the_least_give_way_to_the_first() {
+        let holders = [paused(300), paused(100), paused(300)];
+        let gone = |wanted_first| {
+            let demand = MemoryDemand {
+                wanted: 700,
+                wanted_first,
+                ..demand(700)
+            };
+            relief(&holders, &demand)
+        };
+        assert_eq!(gone(50), [1]);
+        assert_eq!(gone(110), [1, 0]);
+    }
+
+    #[test]
+    fn a_connection_that_holds_nothing_is_left_alone() {
+        assert!(relief(&[waiting(0, 0)], &demand(900)).is_empty());
+    }
+}

@@ -5,10 +5,13 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use carat_policy::MemoryDemand;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 /// How long reading may pause for want of memory before others have to give way.
 const PAUSE_LIMIT: Duration = Duration::from_secs(1);
+
+/// Bodies that are written without a buffer at once. More would only wait for the threads that write.
+const UNBUFFERED_WRITERS: usize = 4;
 
 /// What clients make the edge hold in memory, limited by `client_memory`.
 ///
@@ -26,6 +29,8 @@ pub(crate) struct ClientMemory {
     refused: Cell<u64>,
     /// In the order in which they resume.
     paused: RefCell<VecDeque<Rc<PausedRead>>>,
+    /// Those that write their bodies to files piece by piece, because there is no memory for buffers.
+    writers: Semaphore,
 }
 
 /// What one client makes the edge hold. Dropping it returns everything.
@@ -63,7 +68,14 @@ impl ClientMemory {
             alarm: Notify::new(),
             refused: Cell::new(0),
             paused: RefCell::default(),
+            writers: Semaphore::new(UNBUFFERED_WRITERS),
         })
+    }
+
+    /// Waits for the turn to write a body without a buffer. Each piece takes memory until the disk has it, so few write at
+    /// once.
+    pub(crate) async fn turn_to_write(&self) -> Option<SemaphorePermit<'_>> {
+        self.writers.acquire().await.ok()
     }
 
     /// In bytes.

@@ -49,8 +49,11 @@ impl<'a> Spooler<'a> {
         if !self.reservation.grow(data.len() as u64) {
             return Err(Refusal::SpoolLimit);
         }
+        if self.gathered.capacity() == 0 && !self.has_buffer() {
+            return self.write_through(data).await;
+        }
         while !data.is_empty() {
-            let room = self.make_room(data.len());
+            let room = self.gathered.capacity() - self.gathered.len();
             let (now, later) = data.split_at(data.len().min(room));
             self.gathered.extend_from_slice(now);
             if now.len() == room {
@@ -72,16 +75,27 @@ impl<'a> Spooler<'a> {
         Ok(())
     }
 
-    /// The room for `wanted` more bytes, at least one.
-    fn make_room(&mut self, wanted: usize) -> usize {
-        let limit = self.bodies.settings.body_buffer;
-        if self.gathered.capacity() == 0 {
-            let whole = self.memory.try_grow(limit);
-            let size = if whole { limit } else { wanted.min(limit) };
-            self.memory.set(size);
+    /// Whether there is memory for a buffer, which is then allocated.
+    fn has_buffer(&mut self) -> bool {
+        let size = self.bodies.settings.body_buffer;
+        let fits = self.memory.try_grow(size);
+        if fits {
             self.gathered.reserve_exact(size);
         }
-        self.gathered.capacity() - self.gathered.len()
+        fits
+    }
+
+    /// Writes `data` without a buffer, when it is its turn.
+    async fn write_through(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        let memory = Rc::clone(self.memory.account().memory());
+        let _turn = memory.turn_to_write().await;
+        for piece in data.chunks(self.bodies.settings.body_buffer) {
+            self.memory.set(piece.len());
+            self.gathered.extend_from_slice(piece);
+            self.flush().await?;
+        }
+        self.release();
+        Ok(())
     }
 
     /// While memory is short, writes what is gathered and gives up the buffer.

@@ -72,6 +72,8 @@ pub(crate) struct Settings {
     pub(crate) max_headers: usize,
     pub(crate) max_uri: usize,
     pub(crate) max_connections: usize,
+    /// The same when somebody asked for it; `None` for the default.
+    pub(crate) chosen_connections: Option<usize>,
     pub(crate) body_min_rate: u64,
     #[serde(deserialize_with = "seconds")]
     pub(crate) write_timeout: Duration,
@@ -231,7 +233,7 @@ const PLAIN: &str = r#"{
     "body_buffer": 1, "request_body": "whole", "multipart": "app", "max_parts": 1, "max_files": 1,
     "max_part_header": 1, "max_field_bytes": 1, "decode_requests": false, "max_decoded_body": 1,
     "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "max_uri": 1,
-    "max_connections": 1, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
+    "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "shutdown_timeout": 60,
     "keep_previous": 60, "restart_check": [], "reader_command": [], "boot_timeout": 60

@@ -43,6 +43,13 @@ module Carat
         @values.fetch(name)
       end
 
+      # Whether a flag, the config file, or a variable names the option called `name`.
+      def chosen?(name)
+        option = Options.fetch(name)
+        [@flags, @file].any? { |source| source.key?(name) } ||
+          option.variables.any? { |variable| Variables.new(@env).given?(variable) }
+      end
+
       # Returns the options that the edge reads as a Hash by name.
       def for_edge
         Options.for_edge.to_h { |option| [option.name, self[option.name]] }

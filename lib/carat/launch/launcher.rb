@@ -62,6 +62,7 @@ module Carat
       def edge_settings
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
+          chosen_connections: (@configuration[:max_connections] if @configuration.chosen?(:max_connections)),
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
           control_socket_name: Config::Options::CONTROL_SOCKET,
           control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,

@@ -25,6 +25,15 @@ module Carat
       assert_equal [3..3, 2, 9], values(settings, :workers, :threads, :queue_limit)
     end
 
+    def test_an_option_is_chosen_by_a_flag_the_file_or_a_variable
+      refute configure.chosen?(:max_connections)
+      assert configure("--max-connections", "5").chosen?(:max_connections)
+      assert configure(env: { "CARAT_MAX_CONNECTIONS" => "5" }).chosen?(:max_connections)
+      write("carat.rb", "max_connections 5\n")
+
+      assert configure.chosen?(:max_connections)
+    end
+
     def test_strongest_source_replaces_a_list
       write("carat.rb", "bind 'fd://3'\n")
 

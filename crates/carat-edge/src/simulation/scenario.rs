@@ -63,6 +63,7 @@ impl Scenario {
                 ReforkRule::Off
             },
             max_connections: 100,
+            chosen_connections: None,
             ..Settings::plain()
         }
     }

@@ -8,7 +8,7 @@ use crate::log::Log;
 use crate::settings::Settings;
 
 /// Divides the limit of open files among clients, bodies, and workers. Logs when it allows fewer clients than
-/// `max_connections`, and is an error when it allows hardly any.
+/// somebody asked for, and is an error when it allows hardly any.
 pub(crate) fn descriptor_budget(
     settings: &Settings,
     log: &Log,
@@ -27,12 +27,15 @@ pub(crate) fn descriptor_budget(
              raise `ulimit -Hn` or LimitNOFILE"
             )
         })?;
-    if budget.connections < most {
+    if let Some(chosen) = settings
+        .chosen_connections
+        .filter(|chosen| budget.connections < *chosen)
+    {
         log.warn(
             "the limit of open files allows fewer clients than max_connections",
             &[
                 ("clients", &budget.connections),
-                ("max_connections", &most),
+                ("max_connections", &chosen),
                 ("open_files", &limit),
             ],
         );

@@ -81,6 +81,7 @@ module Native
     # Opens files until this process can open only this many more. `forgets` leaves them to the garbage collector.
     def leave_descriptors(count, forgets: false)
       @files&.each(&:close)
+      GC.start # What earlier tests forgot is not found later.
       Process.setrlimit(:NOFILE, 200)
       opened = []
       loop { opened << File.open(File::NULL) }

@@ -88,7 +88,7 @@ class ProcessStreamTest < Support::IntegrationTest
   end
 
   def test_a_request_that_waits_too_long_for_a_worker_is_refused_without_its_body
-    server = stream(args: %w[--queue-timeout 1])
+    server = stream(fibers: nil, args: %w[--queue-timeout 1])
     server.connect.write(head("/gate"))
     await_arrivals(server, 1)
 
@@ -96,7 +96,7 @@ class ProcessStreamTest < Support::IntegrationTest
   end
 
   def test_a_request_that_finds_the_queue_full_is_refused_without_its_body
-    server = stream(args: %w[--queue-limit 1])
+    server = stream(fibers: nil, args: %w[--queue-limit 1])
     server.connect.write(head("/gate"))
     await_arrivals(server, 1)
     server.connect.write(head("/waits"))
@@ -158,8 +158,8 @@ class ProcessStreamTest < Support::IntegrationTest
     assert_equal [status, "close"], [response.status, response["connection"]]
   end
 
-  def stream(threads: 1, args: [])
-    serve(APP, threads: threads, args: ["--request-body", "stream", *args])
+  def stream(threads: 1, args: [], **options)
+    serve(APP, threads: threads, args: ["--request-body", "stream", *args], **options)
   end
 
   def head(path, verb: "POST", length: BODY.bytesize)

@@ -17,8 +17,8 @@ module Carat
       settings = File.read(File.join(ROOT, "crates/carat-edge/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
       fields = settings.scan(/^ +pub\S* (\w+):/).flatten.map(&:to_sym)
 
-      beside = %i[control_directories control_socket_name identity version directory mold_command mold_environment
-                  pid_file reader_command]
+      beside = %i[chosen_connections control_directories control_socket_name identity version directory mold_command
+                  mold_environment pid_file reader_command]
 
       assert_equal Config::Options.for_edge.map(&:name).sort, (fields - beside).sort
     end

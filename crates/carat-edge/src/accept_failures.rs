@@ -38,7 +38,7 @@ impl AcceptFailures {
         self.pause = FIRST_PAUSE;
     }
 
-    /// How long to pause before the next attempt, or the error when the listener accepts nobody any more.
+    /// How long to pause before the next attempt, or the error when the listener has failed for good.
     pub(crate) fn pause_after(
         &mut self,
         error: io::Error,

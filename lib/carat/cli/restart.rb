@@ -19,7 +19,8 @@ module Carat
       PAUSE_SECONDS = 0.1
       private_constant :PAUSE_SECONDS
 
-      # Returns when no old code answers any more. Raises ConfigError, and ControlError when the old code goes on.
+      # Returns when the last worker with the old code has ended. Raises ConfigError, and ControlError when the old code
+      # continues to serve.
       def run
         refuse_arguments
         number = ask(:post, @rollback ? "/rollback" : "/restart").fetch("number")

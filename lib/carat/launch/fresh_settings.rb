@@ -60,7 +60,7 @@ module Carat
         fixed.reject { |name| fresh[name] == @running[name] || (name == "bind" && inherited?) }
       end
 
-      # Sockets from a service manager have their own numbers at the start, and no longer afterwards.
+      # Sockets from a service manager have their own numbers at the start, but not later.
       def inherited?
         @running["bind"].all? { |address| address.start_with?("fd://") }
       end

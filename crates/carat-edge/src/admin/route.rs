@@ -5,7 +5,7 @@ use http::{Method, StatusCode, Uri};
 
 use crate::supervise::ControlRequest;
 
-/// A pause that nobody ends is over after this time at the latest.
+/// The longest pause.
 const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 
 /// More workers than this are a mistake. The option `workers` has the same limit.

@@ -78,7 +78,7 @@ struct Resources {
     mailbox: Mailbox,
 }
 
-/// Accepts clients until the listener accepts nobody any more, and returns why.
+/// Accepts clients until the listener fails for good, and returns why.
 async fn accept_clients(
     listener: ControlListener,
     resources: Rc<Resources>,

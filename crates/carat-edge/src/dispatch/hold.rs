@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use super::pauses::Pauses;
 
-/// A time in which all requests wait in the queue, because somebody asked for it. It counts against no `queue_timeout`.
+/// A time in which all requests wait in the queue, as `carat pause` asked. It does not count against `queue_timeout`.
 #[derive(Debug, Default)]
 pub(super) struct Hold {
     current: Cell<Option<HoldSpan>>,

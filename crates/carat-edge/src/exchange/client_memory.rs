@@ -23,7 +23,7 @@ pub(crate) struct ClientMemory {
     comfortable: u64,
     for_headers: u64,
     used: Cell<u64>,
-    /// Above this many bytes, somebody has to look: much may come between two ticks.
+    /// Above this many bytes, connections are relieved before the next tick: much may arrive between two ticks.
     alarm_at: Cell<u64>,
     alarm: Notify,
     refused: Cell<u64>,

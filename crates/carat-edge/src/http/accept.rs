@@ -12,7 +12,7 @@ use super::server::Server;
 use crate::accept_failures::AcceptFailures;
 
 /// Accepts clients until the server drains, including those that connected before. While all seats are
-/// taken, further clients wait in the backlog. An error means that the listener accepts nobody any more.
+/// taken, further clients wait in the backlog. An error means that the listener has failed for good.
 pub(crate) async fn accept(listener: Listener, server: Rc<Server>) -> io::Result<()> {
     let mut failures = AcceptFailures::new("clients");
     loop {

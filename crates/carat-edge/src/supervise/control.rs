@@ -1,4 +1,4 @@
-//! What the supervisor does when somebody asks for it on the control socket.
+//! What the supervisor does at the request of a client of the control socket.
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 use carat_policy::WorkerCount;
 use serde_json::Value;
 
-/// What somebody asks of the running server.
+/// What a client of the control socket asks of the running server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControlRequest {
     /// Report what the server does.

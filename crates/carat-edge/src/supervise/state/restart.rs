@@ -14,7 +14,7 @@ pub(super) struct Restarts {
     /// The number of the latest one.
     latest: u32,
     pub(super) current: Option<Restart>,
-    /// The number of the one that follows. Whoever asks meanwhile gets the same.
+    /// The number of the one that follows. All requests that arrive meanwhile get the same one.
     queued: Option<u32>,
     finished: VecDeque<(u32, Result<(), String>)>,
     /// The mold that served before the last restart.
@@ -31,7 +31,7 @@ pub(super) struct Restart {
     pub(super) since: Instant,
     /// What the new generation runs with; known after `Reading`.
     pub(super) settings: Option<GenerationSettings>,
-    /// No more workers are forked than this, so that the new mold has room.
+    /// The most workers that may run, so that the new mold has room.
     pub(super) most_workers: u32,
     /// How many new workers failed to boot.
     pub(super) failures: u32,

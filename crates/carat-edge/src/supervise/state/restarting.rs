@@ -307,7 +307,7 @@ impl State {
         }
     }
 
-    /// The old generation goes on.
+    /// The restart is over, and the old generation continues to serve.
     pub(super) fn restart_failed(&mut self, cause: &str, reaction: &mut Reaction) {
         let trial = match self.restarts.stage() {
             Some(RestartStage::Trial(id)) => Some(id),

@@ -67,7 +67,7 @@ module Suite
       NamedLimit.new(name: :NAME_LIMIT, file: "#{LANE}/head_encoder.rs", value: "1024", answer: 500,
                      bounds: "bytes of a header's name in a response"),
       NamedLimit.new(name: :HELD_LIMIT, file: "#{LANE}/session.rs", value: "16 * 1024 * 1024",
-                     answer: "the lane ends; the edge stays below", bounds: "bytes of requests that wait in a worker",
+                     answer: "the lane ends; the edge sends less", bounds: "bytes of requests that wait in a worker",
                      test: "crates/carat-lane/tests/lane.rs: " \
                            "a_request_that_arrives_while_a_body_is_read_is_held_for_later"),
       NamedLimit.new(name: :STREAM_WINDOW, file: "crates/carat-wire/src/stream.rs", value: "256 * 1024",

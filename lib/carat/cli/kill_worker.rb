@@ -13,7 +13,7 @@ module Carat
       USAGE = "kill-worker NUMBER [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.
-      SUMMARY = "Kills a worker at once; another one takes its place."
+      SUMMARY = "Kills the worker with this number; another one takes its place."
       NUMBER = Config::Type.build(:integer, 1..4_294_967_295)
       private_constant :NUMBER
 

@@ -14,7 +14,7 @@ module Carat
       USAGE = "pause [TIME] [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.
-      SUMMARY = "Holds requests in the queue for TIME (30s)."
+      SUMMARY = "Holds requests in the queue for TIME, 30s by default."
       DEFAULT = "30s"
       LIMIT_SECONDS = 600
       private_constant :DEFAULT, :LIMIT_SECONDS

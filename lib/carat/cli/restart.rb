@@ -35,7 +35,7 @@ module Carat
       private
 
       def more_flags(parser)
-        parser.on("--rollback", "Go back to the code before that") { @rollback = true }
+        parser.on("--rollback", "Go back to the previous code") { @rollback = true }
       end
 
       # Every step of the server has its time limit, and so has every question here.

@@ -13,7 +13,7 @@ module Carat
       USAGE = "scale WORKERS [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.
-      SUMMARY = "Changes the number of workers of a running server."
+      SUMMARY = "Sets how many workers a running server has: 4, 1..6, or auto."
 
       # Prints the new number. Raises ConfigError and ControlError.
       def run

@@ -17,8 +17,8 @@ module Carat
         environment, and the environment over the default. Of several variables, the first one with a value counts.
 
         The config file is Ruby. It is `carat.rb` or `config/carat.rb` in the working directory, or the one that `--config`
-        names. The command reads it, and each new mold reads it again; the edge does not. Restart the server after a
-        change.
+        names. The command reads it, and each new mold reads it again; the edge does not. A change takes effect with `carat
+        restart` or at the next start: [releases.md](releases.md#what-a-restart-can-change) says which.
 
         ```ruby
         # carat.rb

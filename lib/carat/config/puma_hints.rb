@@ -6,12 +6,13 @@ module Carat
     module PumaHints
       NO_DAEMON = "a service manager, such as systemd (docs/services.md): Carat stays in the foreground, where " \
                   "whoever started it can watch, log, and restart it"
+      NO_QUIET = "nothing: --access-log turns the access log on"
       FLAGS = {
         "-p" => "--bind tcp://0.0.0.0:3000, or PORT=3000", "--port" => "--bind tcp://0.0.0.0:3000, or PORT=3000",
         "-d" => NO_DAEMON, "--daemon" => NO_DAEMON, "--daemonize" => NO_DAEMON,
         "--preload" => "nothing: Carat always loads the application before it forks",
         "-S" => "`carat status`", "--state" => "`carat status`", "--control-url" => "`carat status`",
-        "-q" => "nothing: --access-log turns the access log on", "--quiet" => "nothing: --access-log turns it on",
+        "-q" => NO_QUIET, "--quiet" => NO_QUIET,
         "--redirect-stdout" => "--log FILE", "--redirect-stderr" => "--log FILE", "--dir" => "cd DIR && carat"
       }.freeze
 
@@ -23,7 +24,7 @@ module Carat
         plugin port preload_app! prune_bundler queue_requests quiet ssl_bind state_path stdout_redirect tag
         wait_for_less_busy_worker worker_boot_timeout worker_check_interval worker_shutdown_timeout worker_timeout
       ].freeze
-      private_constant :NO_DAEMON, :FLAGS, :METHODS
+      private_constant :NO_DAEMON, :NO_QUIET, :FLAGS, :METHODS
 
       module_function
 

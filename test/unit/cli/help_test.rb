@@ -26,6 +26,11 @@ module Carat
       end
     end
 
+    def test_defaults_are_displayed_whole
+      shown = @text.gsub(/\s+/, " ")
+      Config::Options.from(:flag).each { |option| assert_includes shown, "[#{option.default_words}]", option.name.to_s }
+    end
+
     def test_flags_stand_apart_from_their_sentences
       assert_empty @text.lines.grep(/\A {2}(-\w, | {4})--/).grep_v(/\A.{36}  \S/)
     end

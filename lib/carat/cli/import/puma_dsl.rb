@@ -46,7 +46,7 @@ module Carat
           after_worker_boot: "there is no hook beside the workers; use on_worker_boot",
           after_worker_fork: "there is no hook beside the workers; use on_worker_boot",
           after_worker_shutdown: "there is no hook beside the workers; use on_worker_shutdown",
-          allow_underscore_headers: "Carat passes such header fields on",
+          allow_underscore_headers: "Carat drops such header fields; clients have to use hyphens",
           app: "put the application into config.ru",
           before_restart: HANDOVER, on_restart: HANDOVER, restart_command: HANDOVER,
           before_thread_start: THREADS, on_thread_start: THREADS, before_thread_exit: THREADS, on_thread_exit: THREADS,

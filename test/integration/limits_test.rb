@@ -18,7 +18,7 @@ class LimitsTest < Support::IntegrationTest
       sleep if env["PATH_INFO"] == "/never"
       env["rack.input"]&.read
       case env["PATH_INFO"]
-      when "/headers" then [200, { "x" => (["y"] * (count - 1)).join("\n"), "content-length" => "1" }, ["x"]]
+      when "/headers" then [200, { "content-length" => "1", **Array.new(count - 1) { |n| ["x-#{n}", "y"] }.to_h }, ["x"]]
       when "/name" then [200, { "x" * count => "y" }, []]
       when "/large" then [200, {}, ["x" * count]]
       else [200, {}, []]

@@ -92,6 +92,10 @@ pub(crate) struct Settings {
     pub(crate) request_timeout: Option<Duration>,
     #[serde(deserialize_with = "seconds")]
     pub(crate) queue_timeout: Duration,
+    #[serde(deserialize_with = "optional_seconds")]
+    pub(crate) drain_delay: Option<Duration>,
+    /// Targets whose path gets 503 meanwhile.
+    pub(crate) readiness_path: Vec<String>,
     #[serde(deserialize_with = "seconds")]
     pub(crate) shutdown_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
@@ -235,7 +239,8 @@ const PLAIN: &str = r#"{
     "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "max_uri": 1,
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
-    "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "shutdown_timeout": 60,
+    "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "drain_delay": null, "readiness_path": [],
+    "shutdown_timeout": 60,
     "keep_previous": 60, "restart_check": [], "reader_command": [], "boot_timeout": 60
 }"#;
 

@@ -41,17 +41,23 @@ module Carat
 
       def summary(status)
         workers = status.fetch("workers")
-        ["carat #{status.fetch("version")}, pid #{status.fetch("pid")}, #{status.fetch("state")}#{paused(status)}, " \
+        ["carat #{status.fetch("version")}, pid #{status.fetch("pid")}, #{status.fetch("state")}#{time_left(status)}, " \
          "up #{time(status.fetch("uptime"))}",
          "listening on #{status.fetch("listeners").join(", ")}",
          "workers: #{workers.fetch("wanted")} wanted of #{workers.fetch("min")} to #{workers.fetch("max")}; " \
          "generation #{status.fetch("generation") || "none"}",
+         *restart(status),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
          "#{status.fetch("queue_limit")}; #{status.fetch("connections")} connections"]
       end
 
-      def paused(status)
-        " for another #{time(status["paused_for"])}" if status["paused_for"]
+      def time_left(status)
+        seconds = status["draining_for"] || status["paused_for"]
+        " for another #{time(seconds)}" if seconds
+      end
+
+      def restart(status)
+        "restart: #{status["restart"]}" if status["restart"]
       end
 
       def table(workers)

@@ -43,7 +43,7 @@ pub(crate) enum Refusal {
     QueueFull,
     /// The request waited longer than `queue_timeout`.
     QueueTimeout,
-    /// The server stopped before the application began the request.
+    /// The server stopped before the application began the request, or was asked whether it is ready while it stops.
     Stopping,
     /// The server stopped before the application responded to the request, which it had begun.
     CutOff,

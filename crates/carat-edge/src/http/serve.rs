@@ -27,19 +27,35 @@ pub(super) fn serve(
     let entry = server.access_log.start(&request, peer);
     let representation = Representation::negotiate(&request, server);
     let (parts, body) = request.into_parts();
+    let is_unready = server.is_unready_at(parts.uri.path());
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
-    let dispatched = if body.is_end_stream() {
+    let dispatched = if is_unready && body.is_end_stream() {
+        Dispatched::Now(Err(Refusal::Stopping))
+    } else if body.is_end_stream() {
         receive_empty(&mut call, &server.request_bodies);
         Dispatched::Now(server.dispatcher.dispatch(call))
     } else {
         let (state, server) = (Rc::clone(state), Rc::clone(server));
         Dispatched::AfterBody(Box::pin(receive_and_dispatch(call, body, state, server)))
     };
-    let state = Rc::clone(state);
+    let (state, server) = (Rc::clone(state), Rc::clone(server));
     async move {
         let reply = dispatched.reply().await;
-        Ok(respond(reply, representation, entry, state).await)
+        let response = respond(reply, representation, entry, Rc::clone(&state)).await;
+        Ok(if server.turns_away() {
+            last_of_connection(response, &state)
+        } else {
+            response
+        })
     }
+}
+
+/// Makes this the last response of its connection. The client may have sent further requests already.
+fn last_of_connection<B>(mut response: Response<B>, state: &ConnectionState) -> Response<B> {
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
+    state.linger();
+    response
 }
 
 /// When a request is dispatched.

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -35,6 +36,7 @@ pub(crate) struct Server {
     pub(super) http1: http1::Builder,
     pub(super) seats: Seats,
     pub(super) draining: Flag,
+    turns_away: Cell<bool>,
     pub(crate) started: Instant,
 }
 
@@ -57,6 +59,7 @@ impl Server {
             http1: http1(settings),
             seats: Seats::new(budget),
             draining: Flag::default(),
+            turns_away: Cell::new(false),
             started: clock::now(),
         })
     }
@@ -74,6 +77,24 @@ impl Server {
     pub(crate) async fn watch_memory(self: Rc<Self>) -> io::Result<()> {
         self.active.watch().await;
         Ok(())
+    }
+
+    /// Serves on, closes each connection after a response that says so, and refuses the requests by which load balancers
+    /// find out whether the server is ready.
+    pub(crate) fn turn_away(&self) {
+        self.dispatcher.release_hold(clock::now());
+        self.turns_away.set(true);
+    }
+
+    /// Whether clients are to go elsewhere with their next request.
+    pub(super) fn turns_away(&self) -> bool {
+        self.turns_away.get()
+    }
+
+    /// Whether a request with this path asks for a readiness that has ended.
+    pub(super) fn is_unready_at(&self, path: &str) -> bool {
+        let mut targets = self.settings.readiness_path.iter();
+        self.turns_away.get() && targets.any(|target| target.split('?').next() == Some(path))
     }
 
     /// Accepts no more connections, and closes each one after its current response.

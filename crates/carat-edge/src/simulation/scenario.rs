@@ -62,6 +62,7 @@ impl Scenario {
             } else {
                 ReforkRule::Off
             },
+            drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
             chosen_connections: None,
             ..Settings::plain()

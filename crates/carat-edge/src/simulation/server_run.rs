@@ -37,7 +37,7 @@ const TICK: u64 = 100_000;
 const LONGEST: u64 = 300_000_000;
 /// As has one in which so much happens.
 const MOST_MOMENTS: u64 = 100_000;
-/// How much longer than `shutdown_timeout` a stop may take, in microseconds, as the architecture page promises, and a tick.
+/// How much longer than `drain_delay` and `shutdown_timeout` a stop may take, in microseconds, as the architecture page promises, and a tick.
 const STOP_SLACK: u64 = 4_250_000 + TICK / 4;
 
 /// One run: the real dispatcher and supervisor in a simulated world.
@@ -302,7 +302,9 @@ impl ServerRun {
     }
 
     fn check_stop(&self, stopped_at: u64) {
-        let limit = micros(self.world.settings.shutdown_timeout) + STOP_SLACK;
+        let settings = &self.world.settings;
+        let delay = settings.drain_delay.unwrap_or_default();
+        let limit = micros(delay + settings.shutdown_timeout) + STOP_SLACK;
         if self.world.spent_since(stopped_at) > limit {
             self.world.violate("the stop takes too long".to_owned());
         }

@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Log(LogLine),
     /// Report to the log and to `--ready-fd` that the server is ready.
     Announce,
+    /// The server is about to stop: serve on, and make clients go elsewhere.
+    TurnAway,
     /// The server stops: accept no client, and close each connection after its response.
     StopAccepting,
     /// Refuse all requests that are not answered yet.

@@ -19,15 +19,14 @@ impl<H: Host> Supervisor<H> {
     /// Carries out a request, and replies when that is done. The outcome is that of the server if it ends.
     pub(super) fn control(&mut self, request: ControlRequest) -> (ControlReply, Option<Outcome>) {
         let is_stopping = self.state.is_stopping();
+        let is_draining = self.state.draining_for(clock::now()).is_some();
         match request {
             ControlRequest::Status => (Ok(self.status()), None),
             ControlRequest::RestartReport(number) => (self.restart_report(number), None),
+            // A second one cuts the delay short.
+            ControlRequest::Stop if is_draining => self.stop_server(),
             _ if is_stopping => (Err("the server is stopping".to_owned()), None),
-            ControlRequest::Stop => {
-                let seconds = self.state.stops_within().as_secs_f64();
-                let outcome = self.handle([Event::StopRequested]);
-                (Ok(json!({ "stops_within": seconds })), outcome)
-            }
+            ControlRequest::Stop => self.stop_server(),
             ControlRequest::Restart => self.restart(),
             ControlRequest::Rollback => self.roll_back(),
             ControlRequest::Scale(count) => self.scale(count),
@@ -40,6 +39,12 @@ impl<H: Host> Supervisor<H> {
     fn status(&self) -> serde_json::Value {
         let status = ServerStatus::new(&self.server, &self.state, &self.executor);
         serde_json::to_value(status).expect("a status has only string keys")
+    }
+
+    fn stop_server(&mut self) -> (ControlReply, Option<Outcome>) {
+        let seconds = self.state.stops_within().as_secs_f64();
+        let outcome = self.handle([Event::StopRequested]);
+        (Ok(json!({ "stops_within": seconds })), outcome)
     }
 
     fn restart(&mut self) -> (ControlReply, Option<Outcome>) {

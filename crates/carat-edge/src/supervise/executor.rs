@@ -104,6 +104,7 @@ impl<H: Host> Executor<H> {
             }
             Command::Log(line) => line.write(&self.server.log),
             Command::Announce => self.announce(),
+            Command::TurnAway => self.server.turn_away(),
             Command::StopAccepting => self.server.drain(),
             Command::CutOffClients => self.server.dispatcher.give_up_all(),
             // The supervisor returns.

@@ -20,6 +20,8 @@ pub(crate) struct Limits {
     pub(crate) worker_idle_timeout: Duration,
     pub(crate) boot_timeout: Duration,
     pub(crate) request_timeout: Option<Duration>,
+    /// Zero for none.
+    pub(crate) drain_delay: Duration,
     pub(crate) shutdown_timeout: Duration,
     pub(crate) keep_previous: Duration,
 }
@@ -47,6 +49,7 @@ impl Limits {
             worker_idle_timeout: settings.worker_idle_timeout,
             boot_timeout: settings.boot_timeout,
             request_timeout: settings.request_timeout,
+            drain_delay: settings.drain_delay.unwrap_or_default(),
             shutdown_timeout: settings.shutdown_timeout,
             keep_previous: settings.keep_previous,
         }

@@ -24,6 +24,10 @@ pub(super) struct ServerStatus {
     queue_limit: usize,
     /// How much longer a pause lasts.
     paused_for: Option<f64>,
+    /// How much longer it serves before it stops.
+    draining_for: Option<f64>,
+    /// What the restart under way does.
+    restart: Option<&'static str>,
     workers: WorkerBounds,
     processes: Vec<WorkerRow>,
 }
@@ -82,6 +86,8 @@ impl ServerStatus {
             waiting: dispatcher.waiting(),
             queue_limit: server.settings.queue_limit,
             paused_for,
+            draining_for: state.draining_for(now).map(|left| left.as_secs_f64()),
+            restart: state.restart_stage(),
             workers: WorkerBounds {
                 min: bounds.min,
                 max: bounds.max,

@@ -15,6 +15,7 @@ pub(super) struct ServiceManager {
     /// How often it wants a sign of life, and when it got the last one.
     watchdog: Option<(Duration, Instant)>,
     is_ready: bool,
+    is_restarting: bool,
 }
 
 impl ServiceManager {
@@ -38,6 +39,7 @@ impl ServiceManager {
             // Half of the time, as sd_watchdog_enabled(3) recommends.
             watchdog: limit.map(|limit| (limit / 2, now)),
             is_ready: false,
+            is_restarting: false,
         }
     }
 
@@ -50,16 +52,39 @@ impl ServiceManager {
     /// The server carries out a `systemctl reload`. While it boots or stops, it is not ready afterward either.
     pub(super) fn reload(&mut self, action: impl FnOnce()) {
         if self.is_ready {
-            let now = clock_gettime(ClockId::Monotonic);
-            let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
-            self.notify(&format!(
-                "RELOADING=1\nMONOTONIC_USEC={micros}\nSTATUS=reloading"
-            ));
+            self.reloading("reloading");
         }
         action();
         if self.is_ready {
             self.ready();
         }
+    }
+
+    /// New code takes over, or that has ended. To the service manager it is a reload.
+    pub(super) fn follow_restart(&mut self, is_restarting: bool) {
+        if !self.is_ready || self.is_restarting == is_restarting {
+            return;
+        }
+        self.is_restarting = is_restarting;
+        if is_restarting {
+            self.reloading("restarting");
+        } else {
+            self.ready();
+        }
+    }
+
+    fn reloading(&self, status: &str) {
+        let now = clock_gettime(ClockId::Monotonic);
+        let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
+        self.notify(&format!(
+            "RELOADING=1\nMONOTONIC_USEC={micros}\nSTATUS={status}"
+        ));
+    }
+
+    /// The server is about to stop.
+    pub(super) fn draining(&mut self) {
+        self.is_ready = false;
+        self.notify("STOPPING=1\nSTATUS=draining");
     }
 
     /// The server has begun to stop.
@@ -154,6 +179,27 @@ mod tests {
         manager.reload(|| ());
         let states = ["READY=1\nSTATUS=serving", "STOPPING=1\nSTATUS=stopping"];
         assert_eq!(received(&socket), states);
+    }
+
+    #[test]
+    fn a_restart_is_a_reload_until_the_server_stops() {
+        let (mut manager, socket) = pair(None, Instant::now());
+        manager.follow_restart(true);
+        manager.follow_restart(false);
+        assert_eq!(received(&socket), [""; 0], "it is not ready");
+        manager.ready();
+        for is_restarting in [false, true, true, false] {
+            manager.follow_restart(is_restarting);
+        }
+        let states = received(&socket);
+        assert_eq!(states.len(), 3);
+        assert!(states[1].starts_with("RELOADING=1\nMONOTONIC_USEC="));
+        assert!(states[1].ends_with("\nSTATUS=restarting"));
+        assert_eq!(states[2], "READY=1\nSTATUS=serving");
+        manager.follow_restart(true);
+        manager.draining();
+        manager.follow_restart(false);
+        assert_eq!(received(&socket)[1..], ["STOPPING=1\nSTATUS=draining"]);
     }
 
     #[test]

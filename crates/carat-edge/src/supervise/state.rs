@@ -166,6 +166,7 @@ impl State {
     fn advance(&mut self, reaction: &mut Reaction) {
         match self.phase {
             Phase::Serving => self.keep_up(reaction),
+            Phase::Draining(delay) => self.advance_draining(delay, reaction),
             Phase::Stopping(_) => self.advance_stop(reaction),
             Phase::Over => {}
         }
@@ -173,7 +174,7 @@ impl State {
 
     fn tick(&mut self, tick: &Tick, reaction: &mut Reaction) {
         match &mut self.phase {
-            Phase::Serving => self.follow_load(tick, reaction),
+            Phase::Serving | Phase::Draining(_) => self.follow_load(tick, reaction),
             Phase::Stopping(stop) => stop.has_clients = tick.has_clients,
             Phase::Over => {}
         }

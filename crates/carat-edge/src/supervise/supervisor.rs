@@ -96,6 +96,7 @@ impl<H: Host> Supervisor<H> {
             for command in self.state.on(event, now) {
                 match &command {
                     Command::Exit(outcome) => return Some(outcome.clone()),
+                    Command::TurnAway => self.service_manager.draining(),
                     Command::StopAccepting => self.begin_stop(),
                     Command::Announce => self.service_manager.ready(),
                     Command::Promote { worker, .. } => {
@@ -108,6 +109,8 @@ impl<H: Host> Supervisor<H> {
                 events.extend(self.executor.carry_out(command));
             }
         }
+        let is_restarting = self.state.restart_stage().is_some();
+        self.service_manager.follow_restart(is_restarting);
         None
     }
 

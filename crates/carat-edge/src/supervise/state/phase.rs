@@ -7,9 +7,18 @@ pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Phase {
     Serving,
+    /// Still serving, but about to stop.
+    Draining(DrainDelay),
     Stopping(Stop),
     /// The executor was told to exit; further events have no effect.
     Over,
+}
+
+/// The time between the request to stop and the stop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DrainDelay {
+    pub(super) begun: Instant,
+    pub(super) until: Instant,
 }
 
 /// A stop under way.

@@ -445,6 +445,11 @@ impl State {
         self.restarts.latest()
     }
 
+    /// What the restart under way does, as users read it.
+    pub(crate) fn restart_stage(&self) -> Option<&'static str> {
+        self.restarts.stage().map(RestartStage::name)
+    }
+
     /// Whether there is a mold to go back to.
     pub(crate) fn may_roll_back(&self) -> bool {
         self.restarts.previous.is_some()

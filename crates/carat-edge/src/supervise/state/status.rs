@@ -16,12 +16,22 @@ impl State {
         match self.phase {
             Phase::Serving if self.is_announced => "serving",
             Phase::Serving => "starting",
+            Phase::Draining(_) => "draining",
             Phase::Stopping(_) | Phase::Over => "stopping",
         }
     }
 
+    /// Whether the server was told to stop.
     pub(crate) fn is_stopping(&self) -> bool {
         !matches!(self.phase, Phase::Serving)
+    }
+
+    /// How much longer `drain_delay` lasts; `None` unless it runs.
+    pub(crate) fn draining_for(&self, now: Instant) -> Option<Duration> {
+        match self.phase {
+            Phase::Draining(delay) => Some(delay.until.saturating_duration_since(now)),
+            _ => None,
+        }
     }
 
     /// Between which bounds the number of workers follows the load.
@@ -29,9 +39,14 @@ impl State {
         self.limits.elastic
     }
 
-    /// How long requests may take to finish when the server stops.
+    /// How long requests may take to finish when the server is told to stop now.
     pub(crate) fn stops_within(&self) -> Duration {
-        self.limits.shutdown_timeout
+        let delay = match self.phase {
+            Phase::Serving => self.limits.drain_delay,
+            // Told again, it does not wait for the rest.
+            _ => Duration::ZERO,
+        };
+        delay + self.limits.shutdown_timeout
     }
 
     /// How many workers should run now.

@@ -1,11 +1,11 @@
-//! How the server stops: the requests finish, then the workers end, then the mold, all within `shutdown_timeout`.
-//! Processes that are told to end have `KILL_AFTER` at least.
+//! How the server stops. For `drain_delay` it serves as before, while load balancers notice. Then the requests finish, then
+//! the workers end, then the mold, all within `shutdown_timeout`. Processes that are told to end have `KILL_AFTER` at least.
 
 use std::time::Duration;
 
 use super::State;
 use super::molds::LeavingKind;
-use super::phase::{KILL_AFTER, Phase, Stop, StopStep};
+use super::phase::{DrainDelay, KILL_AFTER, Phase, Stop, StopStep};
 use super::reaction::Reaction;
 use super::worker::{Worker, WorkerBoot};
 use crate::supervise::command::{Command, Outcome};
@@ -19,20 +19,52 @@ const SAME_SIGNAL: Duration = Duration::from_millis(250);
 const LAST_RESPONSES: Duration = Duration::from_millis(250);
 
 impl State {
-    /// SIGTERM or SIGINT: the first begins the stop, the second cuts it short.
+    /// SIGTERM, SIGINT, or `carat stop`: the first begins the drain delay, the next cuts it short, another one the stop.
     pub(super) fn stop_requested(&mut self, reaction: &mut Reaction) {
-        match &self.phase {
-            Phase::Serving => {
-                reaction.push(Command::StopAccepting);
-                self.cancel_restart(reaction);
-                self.workers.iter_mut().for_each(Worker::forgo_promotion);
-                let timeout = reaction.limits.shutdown_timeout;
-                self.phase = Phase::Stopping(Stop::begin(reaction.now, timeout));
+        match self.phase {
+            Phase::Serving if self.has_to_drain(reaction) => self.begin_draining(reaction),
+            Phase::Serving => self.begin_stop(reaction),
+            Phase::Draining(delay) if reaction.now > delay.begun + SAME_SIGNAL => {
+                self.begin_stop(reaction);
             }
             Phase::Stopping(stop) if reaction.now > stop.begun + SAME_SIGNAL => {
                 self.finish(Outcome::Cut, reaction);
             }
-            Phase::Stopping(_) | Phase::Over => {}
+            Phase::Draining(_) | Phase::Stopping(_) | Phase::Over => {}
+        }
+    }
+
+    /// Before the first worker is ready, no load balancer counts on the server.
+    fn has_to_drain(&self, reaction: &Reaction) -> bool {
+        self.is_announced && !reaction.limits.drain_delay.is_zero()
+    }
+
+    fn begin_draining(&mut self, reaction: &mut Reaction) {
+        reaction.push(Command::TurnAway);
+        let (now, delay) = (reaction.now, reaction.limits.drain_delay);
+        reaction.log(LogLine::info("draining").milliseconds("delay_ms", delay));
+        self.cancel_restart(reaction);
+        self.phase = Phase::Draining(DrainDelay {
+            begun: now,
+            until: now + delay,
+        });
+    }
+
+    fn begin_stop(&mut self, reaction: &mut Reaction) {
+        reaction.push(Command::StopAccepting);
+        self.cancel_restart(reaction);
+        self.workers.iter_mut().for_each(Worker::forgo_promotion);
+        let timeout = reaction.limits.shutdown_timeout;
+        self.phase = Phase::Stopping(Stop::begin(reaction.now, timeout));
+    }
+
+    /// Serves on until the delay is over.
+    pub(super) fn advance_draining(&mut self, delay: DrainDelay, reaction: &mut Reaction) {
+        if reaction.now < delay.until {
+            self.keep_up(reaction);
+        } else {
+            self.begin_stop(reaction);
+            self.advance_stop(reaction);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Sequences of events against the whole state, with plain values: no process, no socket, no clock.
 
+mod draining;
 mod ending;
 mod memory;
 mod properties;
@@ -36,6 +37,7 @@ pub(super) fn limits() -> Limits {
         worker_idle_timeout: HOUR,
         boot_timeout: Duration::from_secs(60),
         request_timeout: Some(Duration::from_secs(60)),
+        drain_delay: Duration::ZERO,
         shutdown_timeout: Duration::from_secs(30),
         keep_previous: Duration::from_secs(60),
     }

@@ -291,8 +291,11 @@ proptest! {
         before in happenings(),
         after in happenings(),
         has_clients in any::<bool>(),
+        drain_seconds in prop_oneof![Just(0_u64), Just(20)],
     ) {
-        let mut world = World::serving(elastic(), refork());
+        let mut limits = elastic();
+        limits.drain_delay = Duration::from_secs(drain_seconds);
+        let mut world = World::serving(limits, refork());
         for happening in &before {
             world.happen(happening);
         }

@@ -137,6 +137,8 @@ class RestartTest < Support::IntegrationTest
     await_log(server, /restarting/)
     eventually(message: "the new mold") { server.children.size >= 3 }
 
+    assert_match(/^restart: loading$/, carat(server, "status").first)
+
     assert_equal 0, server.stop.exitstatus
     assert_equal 1, restart.value.last
     await_emptiness(server)

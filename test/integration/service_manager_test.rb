@@ -48,6 +48,25 @@ class ServiceManagerTest < Support::IntegrationTest
     assert_path_exists log
   end
 
+  def test_a_restart_is_a_reload
+    server = serve(HELLO, env: { "NOTIFY_SOCKET" => path })
+    assert_equal "READY=1\nSTATUS=serving", state
+    server.kill(:USR1)
+
+    assert_match(/\ARELOADING=1\nMONOTONIC_USEC=\d+\nSTATUS=restarting\z/, state)
+    assert_equal "READY=1\nSTATUS=serving", state
+    await_log(server, / restarted /)
+  end
+
+  def test_a_server_that_drains_is_stopping
+    server = serve(HELLO, args: %w[--drain-delay 0.01], env: { "NOTIFY_SOCKET" => path })
+    assert_equal "READY=1\nSTATUS=serving", state
+    server.kill(:TERM)
+
+    assert_equal "STOPPING=1\nSTATUS=draining", state
+    assert_equal "STOPPING=1\nSTATUS=stopping", state
+  end
+
   def test_the_watchdog_gets_signs_of_life
     server = serve(HELLO, env: { "NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "200000" })
     eventually(message: "two signs of life") { Array.new(3) { state }.count("WATCHDOG=1") >= 2 }

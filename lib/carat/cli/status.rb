@@ -41,8 +41,8 @@ module Carat
 
       def summary(status)
         workers = status.fetch("workers")
-        ["carat #{status.fetch("version")}, pid #{status.fetch("pid")}, #{status.fetch("state")}#{time_left(status)}, " \
-         "up #{time(status.fetch("uptime"))}",
+        ["carat #{status.fetch("version")}, pid #{status.fetch("pid")}, #{status.fetch("state")}" \
+         "#{time_left(status)}, up #{time(status.fetch("uptime"))}",
          "listening on #{status.fetch("listeners").join(", ")}",
          "workers: #{workers.fetch("wanted")} wanted of #{workers.fetch("min")} to #{workers.fetch("max")}; " \
          "generation #{status.fetch("generation") || "none"}",

@@ -39,11 +39,12 @@ pub(super) fn serve(
         Dispatched::AfterBody(Box::pin(receive_and_dispatch(call, body, state, server)))
     };
     let (state, server) = (Rc::clone(state), Rc::clone(server));
+    let is_http10 = representation.is_http10;
     async move {
         let reply = dispatched.reply().await;
         let response = respond(reply, representation, entry, Rc::clone(&state)).await;
         Ok(if server.turns_away() {
-            last_of_connection(response, &state)
+            last_of_connection(response, is_http10, &state)
         } else {
             response
         })
@@ -51,7 +52,15 @@ pub(super) fn serve(
 }
 
 /// Makes this the last response of its connection. The client may have sent further requests already.
-fn last_of_connection<B>(mut response: Response<B>, state: &ConnectionState) -> Response<B> {
+fn last_of_connection<B>(
+    mut response: Response<B>,
+    is_http10: bool,
+    state: &ConnectionState,
+) -> Response<B> {
+    if is_http10 {
+        // Otherwise hyper adds `keep-alive` for a client that asked for it.
+        *response.version_mut() = Version::HTTP_10;
+    }
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(CONNECTION, close);
     state.linger();

@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require "json"
+require "open3"
+require "test_helper"
+
+# The time between the request to stop and the stop.
+class DrainTest < Support::IntegrationTest
+  APP = 'run ->(env) { [200, {}, [env["PATH_INFO"]]] }'
+  # Longer than any test: a second request to stop ends it.
+  ARGUMENTS = %w[--drain-delay 1h --readiness-path /up --control-socket carat.sock].freeze
+
+  def test_the_server_serves_on_and_says_that_it_is_not_ready
+    server = drain(before: known = [])
+
+    assert_equal "200 /kept close", answer(known.first.get("/kept"))
+    assert_predicate known.first, :closed_by_peer?
+    assert_equal "200 / close", answer(server.connect.get)
+    assert_equal 503, server.get("/up").status
+    assert_equal 503, server.get("/up?from=probe").status
+    assert_equal 200, server.get("/up/there").status
+    assert_match(/, draining for another \d+ min, up/, carat(server, "status").first)
+    assert_equal ["", "carat: the server is stopping\n", 1], carat(server, "restart")
+  end
+
+  def test_a_response_of_http_1_0_is_the_last_one_too
+    server = drain
+    client = server.connect.write("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+
+    assert_match(/^connection: close\r$/, client.read_to_end)
+  end
+
+  def test_a_request_that_was_sent_before_the_response_does_not_take_it_away
+    server = drain
+    client = server.connect.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n" * 1000)
+
+    assert_equal "200 /first close", answer(client.read_response)
+    refute_predicate client.tap(&:read_to_end), :reset_by_peer?
+  end
+
+  def test_a_second_signal_ends_the_delay
+    server = drain
+    # One that comes at once is the same one.
+    eventually(message: "the stop") { server.log.include?(" stopping ") || (server.kill(:TERM) && false) }
+
+    assert_equal 0, server.wait.exitstatus
+  end
+
+  def test_stop_ends_the_delay_of_another_stop
+    server = serve(APP, args: ARGUMENTS)
+    stop = Thread.new { carat(server, "stop") }
+    await_log(server, / draining /)
+    eventually(message: "a part of the delay") { status(server)["draining_for"] < 3600 - 0.3 }
+
+    assert_equal ["", 0], carat(server, "stop").drop(1)
+    assert_equal ["", 0], stop.value.drop(1)
+    assert_equal 0, server.wait.exitstatus
+  end
+
+  def test_the_delay_ends_by_itself
+    server = serve(APP, args: %w[--drain-delay 0.01])
+    server.kill(:TERM)
+
+    assert_equal 0, server.wait.exitstatus
+    assert_match(/ draining .* stopping .* stopped /m, server.log)
+  end
+
+  def test_without_a_delay_nothing_changes
+    server = serve(APP)
+
+    assert_equal 0, server.stop.exitstatus
+    refute_match(/draining/, server.log)
+  end
+
+  private
+
+  # A server that drains. `before` gets a client that connected and asked before.
+  def drain(before: [])
+    server = serve(APP, args: ARGUMENTS)
+    before << server.connect.tap { |client| assert_equal "200 /up", answer(client.get("/up")) }
+    server.kill(:TERM)
+    await_log(server, / draining /)
+    server
+  end
+
+  def status(server)
+    JSON.parse(carat(server, "status", "--json").first)
+  end
+
+  def answer(response)
+    [response.status, response.body, response["connection"]].compact.join(" ")
+  end
+
+  def carat(server, *words)
+    out, err, status = Open3.capture3(Support::ServerOptions::NEUTRAL_ENV, *Support::ServerOptions::COMMAND, *words,
+                                      "--control-socket", "carat.sock", chdir: server.directory.path)
+    [out, err, status.exitstatus]
+  end
+end

@@ -84,7 +84,10 @@ fn requests_have_shutdown_timeout_after_the_delay() {
     }
     let took = world.now - start;
     assert!(took >= DELAY + timeout, "{took:?}");
-    assert!(took <= DELAY + timeout + Duration::from_millis(300), "{took:?}");
+    assert!(
+        took <= DELAY + timeout + Duration::from_millis(300),
+        "{took:?}"
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 
 /// The options that the edge reads, which `docs/options.md` describes, and what the launcher adds.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(Clone))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     pub(crate) version: String,

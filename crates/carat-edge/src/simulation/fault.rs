@@ -2,6 +2,7 @@
 
 use super::schedule::Moment;
 use super::server_run::ServerRun;
+use crate::supervise::Event;
 
 /// Microseconds between two faults of a usual run, on average.
 const FAULT_GAP: u64 = 120_000;
@@ -32,7 +33,9 @@ impl ServerRun {
             30..55 => self.stop_process(pid),
             55..70 => self.end_lane(pid),
             70..80 => world.act(pid, |process| process.leave(world)),
-            80..92 => world.act(pid, |process| process.bytes *= 3),
+            80..84 => world.tell(Event::RestartRequested),
+            84..86 => world.tell(Event::RollbackRequested),
+            86..92 => world.act(pid, |process| process.bytes *= 3),
             92..96 => self.pause_machine().await,
             _ => self.pause_edge(),
         }

@@ -10,7 +10,7 @@ use super::schedule::Moment;
 use super::socket::SimulatedSocket;
 use super::world::World;
 use crate::settings::Settings;
-use crate::supervise::{Host, Mailbox, MemorySubjects};
+use crate::supervise::{FreshSettings, Host, Mailbox, MemorySubjects};
 
 /// A machine whose processes are simulated.
 #[derive(Debug)]
@@ -40,6 +40,19 @@ impl Host for SimulatedHost {
         let mold = SimulatedProcess::mold(pid, control.into(), &self.0);
         self.0.insert(mold);
         Ok(pid)
+    }
+
+    fn read_settings(&self, current: Rc<Settings>, _mailbox: Mailbox) {
+        let read = if self.0.fault(100) {
+            Err("a syntax error".to_owned())
+        } else {
+            Ok(FreshSettings {
+                settings: Box::new(Settings::clone(&current)),
+                unchanged: Vec::new(),
+            })
+        };
+        let took = self.0.random.between(1_000, 200_000);
+        self.0.after(took, Moment::SettingsRead(read));
     }
 
     fn signal(&self, pid: u32, signal: Signal) {

@@ -17,6 +17,8 @@ pub(super) struct Scenario {
     pub(super) trouble: u64,
     /// When nothing goes wrong any more, in microseconds.
     pub(super) calm_at: u64,
+    /// When new code is to take over, if at all.
+    pub(super) restart_at: Option<u64>,
     /// When the server is told to stop, if not after everything has settled.
     pub(super) stop_at: Option<u64>,
     /// Whether the server is told twice.
@@ -32,6 +34,9 @@ impl Scenario {
             think: random.pick(&[0, 500, 20_000, 300_000, 1_500_000]),
             trouble: random.pick(&[0, 300, 1000, 1000, 3000]),
             calm_at,
+            restart_at: random
+                .chance(300)
+                .then(|| random.between(0, calm_at * 3 / 2)),
             stop_at: random
                 .chance(350)
                 .then(|| random.between(0, calm_at * 3 / 2)),
@@ -62,6 +67,7 @@ impl Scenario {
             } else {
                 ReforkRule::Off
             },
+            keep_previous: millis(&[1, 500, 3000]),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
             chosen_connections: None,

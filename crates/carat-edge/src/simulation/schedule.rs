@@ -3,7 +3,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::task::Waker;
 
-use crate::supervise::{ExitStatus, MemorySubjects};
+use crate::supervise::{ExitStatus, FreshSettings, MemorySubjects};
 
 /// Something that happens at a time.
 #[derive(Debug)]
@@ -24,6 +24,10 @@ pub(super) enum Moment {
     Reap(u32, ExitStatus),
     /// The memory of these processes has been read.
     MemoryRead(MemorySubjects),
+    /// New code is to take over.
+    Restart,
+    /// The configuration has been read, or cannot be.
+    SettingsRead(Result<FreshSettings, String>),
     /// Something goes wrong.
     Fault,
     /// Nothing goes wrong from here on.

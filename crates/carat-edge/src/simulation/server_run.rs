@@ -150,6 +150,9 @@ impl ServerRun {
         if let Some(at) = world.scenario.stop_at {
             world.after(at, Moment::Stop);
         }
+        if let Some(at) = world.scenario.restart_at {
+            world.after(at, Moment::Restart);
+        }
         for _ in 0..world.scenario.clients {
             let client = SimulatedClient {
                 world: Rc::clone(&world),
@@ -237,6 +240,8 @@ impl ServerRun {
             Moment::MemoryRead(subjects) => {
                 world.tell(Event::MemoryRead(reading(&subjects, &world)));
             }
+            Moment::Restart => world.tell(Event::RestartRequested),
+            Moment::SettingsRead(read) => world.tell_settings(read),
             Moment::Fault => self.go_wrong().await,
             Moment::Calm => self.calm_down(),
             // The signal reaches the edge when that goes on.

@@ -16,7 +16,7 @@ use super::trace::Trace;
 use super::wire::{FarEnd, Wires};
 use crate::clock;
 use crate::settings::Settings;
-use crate::supervise::{Event, ExitStatus, Mailbox};
+use crate::supervise::{Event, ExitStatus, FreshSettings, Mailbox, Message};
 
 /// Everything around the edge: time, processes, clients, and what goes wrong.
 #[derive(Debug)]
@@ -210,6 +210,11 @@ impl World {
     /// Tells the supervisor what happened.
     pub(super) fn tell(&self, event: Event) {
         self.mailbox.event(event);
+    }
+
+    /// Tells the supervisor what came of reading the configuration.
+    pub(super) fn tell_settings(&self, read: Result<FreshSettings, String>) {
+        self.mailbox.send(Message::Settings(read));
     }
 
     fn end(&self, process: SimulatedProcess, status: ExitStatus) {

@@ -14,11 +14,10 @@ use super::command::{BootSettings, Command};
 use super::event::{Event, WorkerTraffic};
 use super::generations::Generations;
 use super::host::Host;
-use super::mailbox::{Mailbox, Message};
+use super::mailbox::Mailbox;
 use super::memory::Container;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
-use super::settings_reader::read_settings;
 use super::trial_request::check_worker;
 use super::worker_sockets::WorkerSockets;
 use crate::dispatch::{Lane, WorkerId, carry};
@@ -155,10 +154,8 @@ impl<H: Host> Executor<H> {
     }
 
     fn read_settings(&self) {
-        let (settings, mailbox) = (Rc::clone(&self.generations.current), self.mailbox.clone());
-        spawn_local(async move {
-            mailbox.send(Message::Settings(read_settings(settings).await));
-        });
+        let current = Rc::clone(&self.generations.current);
+        self.host.read_settings(current, self.mailbox.clone());
     }
 
     /// The next new mold boots with these settings.

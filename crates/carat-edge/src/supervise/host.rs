@@ -1,6 +1,7 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::rc::Rc;
 
 use rustix::process::Signal;
 
@@ -22,6 +23,9 @@ pub(crate) trait Host {
 
     /// Runs the command that loads the application, with this control socket, and returns its process id.
     fn start_mold(&self, settings: &Settings, control: UnixStream) -> io::Result<u32>;
+
+    /// Reads the configuration as it is now. What comes of it goes to the mailbox.
+    fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox);
 
     /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
     fn signal(&self, pid: u32, signal: Signal);

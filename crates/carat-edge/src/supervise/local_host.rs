@@ -3,16 +3,18 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::task::spawn_blocking;
+use tokio::task::{spawn_blocking, spawn_local};
 
 use super::command::MemorySubjects;
 use super::event::Event;
 use super::host::Host;
-use super::mailbox::Mailbox;
+use super::mailbox::{Mailbox, Message};
 use super::memory::{Container, read_memory};
+use super::settings_reader::read_settings;
 use crate::dispatch::FrameSocket;
 use crate::settings::{self, Settings};
 
@@ -62,6 +64,12 @@ impl Host for LocalHost {
             .env_remove(settings::VARIABLE)
             .spawn()?;
         Ok(child.id())
+    }
+
+    fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox) {
+        spawn_local(async move {
+            mailbox.send(Message::Settings(read_settings(current).await));
+        });
     }
 
     fn signal(&self, pid: u32, signal: Signal) {

@@ -53,6 +53,8 @@ pub(crate) use memory::{MachineLimits, Rollup};
 pub(crate) use open_files::descriptor_budget;
 pub(crate) use ready::{Ready, take_descriptor};
 pub(crate) use reaper::reap;
+#[cfg(test)]
+pub(crate) use settings_reader::FreshSettings;
 pub(crate) use signals::Signals;
 pub(crate) use stats_report::{MemoryAllowance, ProcessStats, Role, StatsReport};
 pub(crate) use supervisor::Supervisor;

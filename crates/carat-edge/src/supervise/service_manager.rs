@@ -49,13 +49,15 @@ impl ServiceManager {
         self.notify("READY=1\nSTATUS=serving");
     }
 
-    /// The server carries out a `systemctl reload`. While it boots or stops, it is not ready afterward either.
+    /// The server carries out a `systemctl reload`. While it boots or stops, it is not ready afterward either, and a
+    /// restart that is under way still is.
     pub(super) fn reload(&mut self, action: impl FnOnce()) {
-        if self.is_ready {
+        let is_told = self.is_ready && !self.is_restarting;
+        if is_told {
             self.reloading("reloading");
         }
         action();
-        if self.is_ready {
+        if is_told {
             self.ready();
         }
     }
@@ -197,6 +199,7 @@ mod tests {
         assert!(states[1].ends_with("\nSTATUS=restarting"));
         assert_eq!(states[2], "READY=1\nSTATUS=serving");
         manager.follow_restart(true);
+        manager.reload(|| ());
         manager.draining();
         manager.follow_restart(false);
         assert_eq!(received(&socket)[1..], ["STOPPING=1\nSTATUS=draining"]);

@@ -33,8 +33,8 @@ enum Output {
 /// Settings that were read while the server runs.
 #[derive(Debug)]
 pub(crate) struct FreshSettings {
-    pub(super) settings: Box<Settings>,
-    pub(super) unchanged: Vec<String>,
+    pub(crate) settings: Box<Settings>,
+    pub(crate) unchanged: Vec<String>,
 }
 
 /// Reads the configuration as it is now, in a Ruby process, within `boot_timeout`.

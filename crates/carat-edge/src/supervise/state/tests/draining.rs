@@ -38,7 +38,7 @@ fn the_server_serves_for_the_delay_and_then_stops() {
     assert!(has(&world, &Command::TurnAway));
     assert_eq!(world.state.phase_name(), "draining");
     assert_eq!(world.state.draining_for(world.now), Some(DELAY));
-    world.wait(DELAY - Duration::from_millis(500));
+    world.wait(Duration::from_millis(9_500));
     assert_eq!(world.serving_pids().len(), 2);
     assert!(!has(&world, &Command::StopAccepting));
     world.wait(Duration::from_secs(1));

@@ -23,6 +23,16 @@ class ControlCommandTest < Support::IntegrationTest
     assert_equal [server.pid, 1], [report["pid"], report["processes"].sum { |worker| worker["requests"] }]
   end
 
+  def test_status_counts_connections_and_no_listener_that_waits_for_one
+    server = start(PID)
+
+    assert_equal 0, status(server)["connections"]
+    clients = Array.new(2) { ask(server, "GET", "/").tap(&:read_response) }
+    assert_equal 2, status(server)["connections"]
+    clients.each(&:close)
+    eventually(message: "no connection") { status(server)["connections"].zero? }
+  end
+
   def test_stop_returns_when_the_server_has_ended
     server = start(Support::Gate::APP)
     client = ask(server, "GET", "/gate")

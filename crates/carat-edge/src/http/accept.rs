@@ -21,11 +21,13 @@ pub(crate) async fn accept(listener: Listener, server: Rc<Server>) -> io::Result
             seat = server.seats.take() => seat,
             () = server.draining.wait() => return Ok(()),
         };
+        let offer = server.seats.offer();
         let accepted = tokio::select! {
             biased;
             accepted = poll_fn(|cx| listener.poll_accept(cx)) => accepted,
             () = server.draining.wait() => return Ok(()),
         };
+        drop(offer);
         match accepted {
             Ok(stream) => {
                 failures.end();

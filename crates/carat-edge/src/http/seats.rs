@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::sync::Arc;
 
 use carat_policy::DescriptorBudget;
@@ -9,7 +10,13 @@ pub(super) struct Seats {
     limit: usize,
     connections: Arc<Semaphore>,
     replies: Arc<Semaphore>,
+    /// Seats that listeners hold for clients that have not come yet.
+    offered: Cell<usize>,
 }
+
+/// A listener's wait for the client of a seat. Dropping it ends the wait.
+#[derive(Debug)]
+pub(super) struct Offer<'a>(&'a Seats);
 
 /// The seat of one client.
 #[derive(Debug)]
@@ -27,6 +34,7 @@ impl Seats {
             limit: budget.connections,
             connections: permits(budget.connections),
             replies: permits(budget.replies),
+            offered: Cell::new(0),
         }
     }
 
@@ -38,9 +46,26 @@ impl Seats {
         }
     }
 
+    /// A listener that has taken a seat waits for its client.
+    pub(super) fn offer(&self) -> Offer<'_> {
+        self.offered.set(self.offered.get() + 1);
+        Offer(self)
+    }
+
+    /// How many clients are connected.
+    pub(super) fn clients(&self) -> usize {
+        self.taken().saturating_sub(self.offered.get())
+    }
+
     /// How many seats are taken.
     pub(super) fn taken(&self) -> usize {
         self.limit - self.connections.available_permits()
+    }
+}
+
+impl Drop for Offer<'_> {
+    fn drop(&mut self) {
+        self.0.offered.set(self.0.offered.get() - 1);
     }
 }
 
@@ -80,6 +105,16 @@ mod tests {
         assert_eq!(seats.taken(), 1);
         drop(first);
         assert_eq!(seats.taken(), 0);
+    }
+
+    #[test]
+    fn a_seat_that_waits_for_a_client_has_none() {
+        let seats = seats(2, 2);
+        let _seat = take(&seats).expect("free");
+        let offer = seats.offer();
+        assert_eq!((seats.taken(), seats.clients()), (1, 0));
+        drop(offer);
+        assert_eq!(seats.clients(), 1);
     }
 
     #[test]

@@ -170,12 +170,12 @@ impl Server {
 
     /// How many clients are connected.
     pub(crate) fn connections(&self) -> usize {
-        self.seats.taken()
+        self.seats.clients()
     }
 
-    /// Whether no client is connected.
+    /// Whether no client is connected, or about to be.
     pub(crate) fn is_idle(&self) -> bool {
-        self.connections() == 0
+        self.seats.taken() == 0
     }
 }
 

@@ -85,6 +85,18 @@ class RestartTest < Support::IntegrationTest
     assert_equal [5, 5], lanes
   end
 
+  def test_format_of_the_log_stays_on_both_sides
+    server = start(workers: 1)
+    server.directory.write("carat.rb", "log_format 'json'\numask '077'\n")
+    server.directory.write("config.ru", "run(->(env) { env['rack.errors'].puts('from the application') })\n")
+    carat(server, "restart")
+    server.get
+    await_log(server, /^from the application$/)
+
+    assert_match(/next start of the server options="umask, log_format"/, server.log)
+    refute_match(/^\{/, server.log)
+  end
+
   def test_link_to_the_release_is_followed
     server = server(files: { "1/config.ru" => CODE, "1/version" => "1", "2/config.ru" => CODE, "2/version" => "2" },
                     command: ["sh", "-c", "ln -s 1 current; cd current; exec #{COMMAND} \"$@\"", "carat"],

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use crate::identity::Identity;
@@ -19,6 +20,9 @@ pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 pub(crate) struct Settings {
     pub(crate) version: String,
     pub(crate) directory: PathBuf,
+    /// What the command that reads the configuration anew compares.
+    #[expect(dead_code, reason = "it travels from one Ruby process to another")]
+    pub(crate) start_options: IgnoredAny,
     /// A file with the process id of the edge, which is removed with the server.
     pub(crate) pid_file: Option<PathBuf>,
     pub(crate) mold_command: Vec<String>,
@@ -230,7 +234,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1,
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

@@ -50,9 +50,20 @@ module Carat
           option.variables.any? { |variable| Variables.new(@env).given?(variable) }
       end
 
+      # Returns a copy with other values; `values` is a Hash by name.
+      def with(values)
+        dup.tap { |copy| copy.override(values) }
+      end
+
       # Returns the options that the edge reads as a Hash by name.
       def for_edge
         Options.for_edge.to_h { |option| [option.name, self[option.name]] }
+      end
+
+      protected
+
+      def override(values)
+        @values = @values.merge(values).freeze
       end
 
       private

@@ -14,13 +14,14 @@ module Carat
     #   env       names of environment variables besides CARAT_<NAME>
     #   short     the one-letter flag
     #   edge      whether the edge reads it
-    #   restart   whether a change takes effect at a restart, for an option that the edge reads
+    #   mold      whether the mold uses the edge's value rather than reading its own
+    #   restart   whether a change takes effect at a restart; without it, only if the edge does not read the option
     #   only      [:flag] or [:flag, :env] for an option that not every source may set
     #   remedy    what to do about a rejected value
     #   limit     for a limit on clients or the application: the status or the end that follows when it is exceeded
     #   doc       one sentence
     Option = Struct.new(:name, :group, :type, :within, :default, :default_text, :in_development, :env, :short, :edge,
-                        :restart, :only, :remedy, :limit, :doc, keyword_init: true)
+                        :mold, :restart, :only, :remedy, :limit, :doc, keyword_init: true)
 
     # One row of the option table.
     class Option
@@ -46,6 +47,11 @@ module Carat
       # Whether `source` (:flag, :env or :file) may set this option.
       def from?(source)
         (only || SOURCES).include?(source)
+      end
+
+      # Whether a change takes effect at a restart, rather than at the next start of the server.
+      def restart?
+        restart.nil? ? !edge : restart
       end
 
       # Whether repeated values add up.

@@ -7,6 +7,7 @@ require_relative "../config/configuration"
 require_relative "../config/options"
 require_relative "../version"
 require_relative "launcher"
+require_relative "shared_options"
 
 module Carat
   module Launch
@@ -30,19 +31,29 @@ module Carat
       def answer
         return { error: version_problem } if @running["version"] != VERSION
 
-        { settings: { settings: @running.merge(fresh.slice(*changeable)), unchanged: } }
+        { settings: { settings: merged, unchanged: } }
       rescue Config::ConfigError => e
         { error: e.message }
       end
 
       private
 
+      def merged
+        settings = @running.merge(fresh.slice(*changeable))
+        variables = [user_variables, settings["mold_environment"], SharedOptions.variables(settings)]
+        settings.merge("mold_environment" => variables.reduce(:merge))
+      end
+
+      # The settings of a server that has the user of the running one.
       def fresh
         @fresh ||= begin
-          configuration = Config::Configuration.from_words(@words)
-          settings = JSON.parse(JSON.generate(Launcher.new(configuration, @words).edge_settings))
-          settings.merge("mold_environment" => user_variables.merge(settings["mold_environment"]))
+          kept = @running.fetch("start_options").transform_keys(&:to_sym)
+          JSON.parse(JSON.generate(Launcher.new(configuration.with(kept), @words).edge_settings))
         end
+      end
+
+      def configuration
+        @configuration ||= Config::Configuration.from_words(@words)
       end
 
       # A server that has become another user cannot tell any more that root started it.
@@ -51,13 +62,19 @@ module Carat
       end
 
       def changeable
-        Config::Options.for_edge.select(&:restart).map { |option| option.name.to_s } +
+        Config::Options.for_edge.select(&:restart?).map { |option| option.name.to_s } +
           %w[mold_command mold_environment reader_command directory]
       end
 
       def unchanged
-        fixed = Config::Options.for_edge.reject(&:restart).map { |option| option.name.to_s }
-        fixed.reject { |name| fresh[name] == @running[name] || (name == "bind" && inherited?) }
+        fixed = Config::Options.reject(&:restart?).map { |option| option.name.to_s }
+        fixed.reject { |name| same?(name) || (name == "bind" && inherited?) }
+      end
+
+      def same?(name)
+        return fresh[name] == @running[name] if @running.key?(name)
+
+        configuration[name.to_sym] == @running["start_options"][name]
       end
 
       # Sockets from a service manager have their own numbers at the start, but not later.

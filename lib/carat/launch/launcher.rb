@@ -66,7 +66,8 @@ module Carat
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
           control_socket_name: Config::Options::CONTROL_SOCKET,
           control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,
-          identity: @identity.to_h, version: VERSION, directory: WorkingDirectory.new.path, pid_file: @pid_file
+          identity: @identity.to_h, version: VERSION, directory: WorkingDirectory.new.path, pid_file: @pid_file,
+          start_options:
         )
       end
 
@@ -80,6 +81,12 @@ module Carat
       def environment
         { "CARAT_EDGE_SETTINGS" => JSON.generate(edge_settings), **WorkingDirectory.new.variables,
           **@descriptors.variables }
+      end
+
+      # What FreshSettings compares: options that only a start applies, and that the edge does not read.
+      def start_options
+        options = Config::Options.reject { |option| option.edge || option.restart? }
+        options.to_h { |option| [option.name, @configuration[option.name]] }
       end
 
       def mold_command

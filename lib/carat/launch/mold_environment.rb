@@ -4,6 +4,7 @@ require_relative "collector_policy"
 require_relative "identity"
 require_relative "preload"
 require_relative "service_variables"
+require_relative "shared_options"
 
 module Carat
   module Launch
@@ -12,7 +13,7 @@ module Carat
     # environment. PARTS is the only place that lists all parts.
     class MoldEnvironment
       # Every part.
-      PARTS = [Identity, Preload, CollectorPolicy, ServiceVariables].freeze
+      PARTS = [Identity, Preload, CollectorPolicy, ServiceVariables, SharedOptions].freeze
 
       # Restores the user's environment in `environment`, the mold's ENV, for programs that the application starts.
       def self.restore(environment)

@@ -4,6 +4,7 @@ require_relative "../../carat"
 require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../launch/mold_environment"
+require_relative "../launch/shared_options"
 require_relative "../log/error_report"
 require_relative "../log/process_log"
 require_relative "../native"
@@ -34,16 +35,18 @@ module Carat
       # Runs the mold and then, in this process and in each forked one, the role that the last role returned: Forker,
       # Worker, Promotion. The stack does not grow with the generations. `words` are those of Flags#words.
       def self.start(words)
+        shared = Launch::SharedOptions.values(ENV)
         Launch::MoldEnvironment.restore(ENV)
         control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
-        role = new(Native::Control.new(control), words)
+        role = new(Native::Control.new(control), words, shared)
         role = role.run while role
       end
 
-      # `control` is a Native::Control; `words` are those of Flags#words.
-      def initialize(control, words)
+      # `control` is a Native::Control; `words` are those of Flags#words; `shared` are the values of SharedOptions.
+      def initialize(control, words, shared)
         @control = control
         @words = words
+        @shared = shared
         @log = Log::ProcessLog.new(mold: true)
         @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
@@ -75,7 +78,7 @@ module Carat
       end
 
       def load
-        @configuration = Config::Configuration.from_words(@words)
+        @configuration = Config::Configuration.from_words(@words).with(@shared)
         @log = Log::ProcessLog.new(format: @configuration[:log_format], mold: true)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         app = Warmup::Application.load(@configuration[:rackup])

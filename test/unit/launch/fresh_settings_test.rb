@@ -25,6 +25,25 @@ module Carat
       assert_equal %w[bind max_headers], settings[:unchanged].sort
     end
 
+    def test_mold_and_edge_keep_what_only_a_start_changes
+      write("carat.rb", "max_headers 100\nthreads 5\nlog_format 'json'\nspool_dir #{path("").inspect}\n")
+      settings = answer.fetch(:settings)
+      shared = Launch::SharedOptions.values(settings[:settings].fetch("mold_environment"))
+
+      assert_equal %w[log_format spool_dir], settings[:unchanged].sort
+      assert_equal ["text", "/var/tmp", 5], shared.values_at(:log_format, :spool_dir, :threads)
+      assert_equal ["text", "/var/tmp", 5], settings[:settings].values_at("log_format", "spool_dir", "threads")
+    end
+
+    def test_user_umask_and_pidfile_stay_and_are_named
+      write("carat.rb", "max_headers 100\nuser 'nobody'\ngroup 'nogroup'\numask '027'\npidfile 'here.pid'\n")
+      settings = answer.fetch(:settings)
+
+      assert_equal %w[group pidfile umask user], settings[:unchanged].sort
+      assert_equal @running.values_at("identity", "pid_file"), settings[:settings].values_at("identity", "pid_file")
+      assert_equal @running["mold_environment"]["HOME"], settings[:settings]["mold_environment"]["HOME"]
+    end
+
     def test_wrong_configuration_is_the_answer
       write("carat.rb", "workers 'many'\n")
 

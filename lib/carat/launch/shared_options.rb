@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../config/options"
+
+module Carat
+  module Launch
+    # The options that edge and mold both read. As a part of MoldEnvironment they carry the edge's values, because the
+    # config file may have changed since the edge read it.
+    class SharedOptions
+      VARIABLE = "CARAT_SHARED_OPTIONS"
+      private_constant :VARIABLE
+
+      class << self
+        # Removes the variable from `environment`, the mold's ENV.
+        def restore(environment)
+          environment.delete(VARIABLE)
+        end
+
+        # Returns the variable for `settings`, those of the edge by name (String or Symbol), as a Hash.
+        def variables(settings)
+          { VARIABLE => JSON.generate(settings.select { |name, _| names.include?(name.to_sym) }) }
+        end
+
+        # Returns the values in `environment` as a Hash by name; it is empty without the variable.
+        def values(environment)
+          JSON.parse(environment.fetch(VARIABLE, "{}")).to_h do |name, value|
+            option = Config::Options.fetch(name.to_sym)
+            [option.name, value.nil? ? nil : option.parse(value)]
+          end
+        end
+
+        private
+
+        def names
+          @names ||= Config::Options.select(&:mold).map(&:name)
+        end
+      end
+
+      # `configuration` is a Configuration.
+      def initialize(configuration, _environment)
+        @configuration = configuration
+      end
+
+      # Returns a Hash of Strings by name.
+      def variables
+        self.class.variables(@configuration.for_edge)
+      end
+    end
+  end
+end

@@ -16,6 +16,19 @@ class MemoryCommandTest < Support::IntegrationTest
     assert_match(/^without sharing they would weigh \d+\.\d: \d+\.\d more$/, out)
   end
 
+  def test_mold_that_is_kept_after_a_restart_is_named_and_spoils_no_sum
+    server = start(workers: 2)
+    base = ->(text) { text[/^n workers weigh (\d+\.\d)/, 1].to_f }
+    before = base.call(carat("memory", "--pid", server.pid.to_s).first)
+    carat("restart", "--pid", server.pid.to_s)
+    out, = carat("memory", "--pid", server.pid.to_s)
+
+    assert_match(/^previous mold +1 +\d+ +\d+\.\d .* jemalloc/, out)
+    assert_match(/^previous mold: \d+\.\d more for a while$/, out)
+    refute_match(/^no stats/, out)
+    assert_in_delta before, base.call(out), before / 4
+  end
+
   def test_json_is_the_servers_answer
     server = start
     out, _err, status = carat("memory", "--json", "--pid", server.pid.to_s)

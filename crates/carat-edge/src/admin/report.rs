@@ -29,6 +29,8 @@ pub(super) struct MemoryReport {
     totals: Totals,
     fit: Option<Fit>,
     without_sharing: Option<u64>,
+    /// The PSS of the molds that do not fork, and end soon or take over.
+    passing_molds: u64,
     budget: Option<BudgetReport>,
     clients: ClientsReport,
 }
@@ -113,10 +115,12 @@ impl MemoryReport {
         clients: ClientsReport,
     ) -> MemoryReport {
         let totals = Totals::of(&processes);
+        let passing_molds = passing_molds(&processes);
         MemoryReport {
             server,
-            fit: Fit::of(&processes, totals.pss),
+            fit: Fit::of(&processes, totals.pss - passing_molds),
             without_sharing: without_sharing(&processes),
+            passing_molds,
             totals,
             budget,
             clients,
@@ -191,7 +195,7 @@ impl Totals {
 }
 
 impl Fit {
-    /// `None` without a worker.
+    /// `None` without a worker. `pss` is that of all processes, without passing molds.
     fn of(processes: &[MeasuredProcess], pss: u64) -> Option<Fit> {
         let private: Vec<u64> = workers(processes).map(|rollup| rollup.private).collect();
         let workers = private.len() as u64;
@@ -213,6 +217,12 @@ fn without_sharing(processes: &[MeasuredProcess]) -> Option<u64> {
     let alone =
         |rollup: &Rollup| rollup.anonymous + rollup.pss.saturating_sub(rollup.anonymous_pss);
     Some(edge.chain(workers(processes).map(alone)).sum())
+}
+
+fn passing_molds(processes: &[MeasuredProcess]) -> u64 {
+    let roles = [Role::NextMold, Role::PreviousMold, Role::EndingMold];
+    let molds = roles.into_iter().flat_map(|role| rollups(processes, role));
+    molds.map(|rollup| rollup.pss).sum()
 }
 
 fn workers(processes: &[MeasuredProcess]) -> impl Iterator<Item = &Rollup> {
@@ -300,6 +310,24 @@ mod tests {
         };
         assert_eq!(fit, expected);
         assert_eq!(fit.base + fit.workers * fit.per_worker, 162);
+    }
+
+    #[test]
+    fn a_mold_that_passes_is_no_part_of_the_fit() {
+        let report = |processes| {
+            let clients = ClientsReport::default();
+            let report = MemoryReport::new(server(), processes, None, clients);
+            serde_json::to_value(&report).expect("JSON")
+        };
+        let before = report(processes());
+        let mut processes = processes();
+        processes.push(process(Role::PreviousMold, [100, 30, 25]));
+        let during = report(processes);
+        assert_eq!(before["fit"], during["fit"]);
+        assert_eq!(before["without_sharing"], during["without_sharing"]);
+        assert_eq!(during["passing_molds"], 30);
+        assert_eq!(during["processes"][4]["role"], "previous_mold");
+        assert_eq!(during["totals"]["pss"], 162 + 30);
     }
 
     #[test]

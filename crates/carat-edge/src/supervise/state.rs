@@ -50,6 +50,7 @@ use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
 use super::limits::Limits;
 use super::ruby_process::RubyProcess;
+use super::stats_report::Role;
 
 /// The Ruby processes as the supervisor knows them, and what it wants of them.
 #[derive(Debug)]
@@ -104,18 +105,18 @@ impl State {
 
     /// The processes whose ids are known, molds first.
     pub(crate) fn processes(&self) -> Vec<RunningProcess> {
-        let current = self.molds.current.iter();
-        let current = current.filter_map(|mold| RunningProcess::of_mold(mold, true));
-        let others = self
-            .other_molds()
-            .filter_map(|mold| RunningProcess::of_mold(mold, false));
+        let current = self.molds.current.iter().map(|mold| (mold, Role::Mold));
+        let previous = self.restarts.mold().map(|mold| (mold, Role::PreviousMold));
+        let molds = current.chain(previous).chain(self.molds.others());
+        let molds = molds.filter_map(|(mold, role)| RunningProcess::of_mold(mold, role));
         let workers = self.workers.iter().filter_map(RunningProcess::of_worker);
-        current.chain(others).chain(workers).collect()
+        molds.chain(workers).collect()
     }
 
     /// The molds that do not fork: those that are coming, ending, or kept.
     fn other_molds(&self) -> impl Iterator<Item = &Mold> {
-        self.molds.others().chain(self.restarts.mold())
+        let others = self.molds.others().map(|(mold, _)| mold);
+        others.chain(self.restarts.mold())
     }
 
     /// The memory of all processes together, when it was last read.

@@ -11,7 +11,7 @@ use super::mailbox::{Mailbox, Message, StatsMessage};
 use super::ruby_process::RubyProcess;
 use super::state::{RunningProcess, State};
 use super::stats_query::StatsQuery;
-use super::stats_report::{MemoryAllowance, ProcessStats, Role, StatsReport};
+use super::stats_report::{MemoryAllowance, ProcessStats, StatsReport};
 
 /// How long a process has to reply with its stats. A process whose threads keep Ruby's lock does not reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -119,12 +119,12 @@ fn process_stats(
     json: Option<String>,
     executor: &Executor<impl Host>,
 ) -> ProcessStats {
-    let (role, worker) = match running.process {
-        RubyProcess::Mold(_) => (Role::Mold, None),
-        RubyProcess::Worker(worker) => (Role::Worker, Some(worker)),
+    let worker = match running.process {
+        RubyProcess::Mold(_) => None,
+        RubyProcess::Worker(worker) => Some(worker),
     };
     ProcessStats {
-        role,
+        role: running.role,
         number: worker.map(|worker| worker.number),
         generation: Some(running.generation),
         pid: running.pid,

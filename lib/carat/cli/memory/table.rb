@@ -9,7 +9,7 @@ module Carat
         NOTHING = "-"
         # The heading of each column, and how its cell is read from a process in the report.
         COLUMNS = {
-          "process" => ->(row) { [row["role"], row["number"]].compact.join(" ") },
+          "process" => ->(row) { [row["role"].tr("_", " "), row["number"]].compact.join(" ") },
           "gen" => ->(row) { row["generation"] },
           "pid" => ->(row) { row["pid"] },
           "PSS" => ->(row) { mib(row.dig("memory", "pss")) },
@@ -82,7 +82,7 @@ module Carat
         end
 
         def summary
-          [fit, without_sharing, budget, clients, *silence].compact
+          [fit, without_sharing, *passing_molds, budget, clients, *silence].compact
         end
 
         def fit
@@ -92,8 +92,14 @@ module Carat
 
         def without_sharing
           alone = @report["without_sharing"] or return
-          saved = alone - @report.dig("totals", "pss")
+          saved = alone - @report.dig("totals", "pss") + @report.fetch("passing_molds")
           "without sharing they would weigh #{mib(alone)}: #{mib(saved.abs)} #{saved.negative? ? "less" : "more"}"
+        end
+
+        # Molds that do not count in the lines above.
+        def passing_molds
+          molds = @processes.map(&COLUMNS.fetch("process")).grep(/ mold\z/)
+          "#{molds.join(", ")}: #{mib(@report["passing_molds"])} more for a while" unless molds.empty?
         end
 
         def budget

@@ -24,7 +24,8 @@ module Carat
       "processes" => [process("edge", nil, figures: { "allocator" => { "name" => "jemalloc" } }),
                       process("worker", 1, figures: FIGURES), process("worker", 12, figures: FIGURES)],
       "totals" => { "pss" => 30 * MIB, "private" => 15 * MIB, "shared" => 15 * MIB, "swap" => 0 },
-      "fit" => { "workers" => 2, "base" => 20 * MIB, "per_worker" => 5 * MIB }, "without_sharing" => 50 * MIB
+      "fit" => { "workers" => 2, "base" => 20 * MIB, "per_worker" => 5 * MIB }, "without_sharing" => 50 * MIB,
+      "passing_molds" => 0
     }.freeze
 
     def test_terminal_control_characters_are_escaped
@@ -54,6 +55,16 @@ module Carat
     def test_fit_and_savings_follow_the_table
       assert_includes text, "\nn workers weigh 20.0 + 5.0 n; n is 2\nwithout sharing they would weigh 50.0: 20.0 more\n"
       assert_includes text(REPORT.merge("without_sharing" => 29 * MIB)), "would weigh 29.0: 1.0 less\n"
+    end
+
+    def test_mold_that_ends_soon_is_named_and_spoils_no_sum
+      processes = REPORT["processes"] + [self.class.process("previous_mold", nil, figures: FIGURES)]
+      totals = REPORT["totals"].merge("pss" => 40 * MIB)
+      lines = text(REPORT.merge("processes" => processes, "totals" => totals, "passing_molds" => 10 * MIB))
+
+      assert_match(/^previous mold +1 +42 +10\.0 /, lines)
+      assert_includes lines, "would weigh 50.0: 20.0 more\nprevious mold: 10.0 more for a while\n"
+      refute_includes lines, "no stats"
     end
 
     def test_budget_and_its_source_follow_the_table

@@ -9,6 +9,7 @@ use crate::dispatch::WorkerId;
 use crate::supervise::command::Command;
 use crate::supervise::log_line::LogLine;
 use crate::supervise::ruby_process::RubyProcess;
+use crate::supervise::stats_report::Role;
 
 /// The molds: the one that forks, the one that is coming, and those that are ending.
 #[derive(Debug, Default)]
@@ -96,9 +97,9 @@ impl Molds {
     }
 
     /// The molds that are coming or ending.
-    pub(super) fn others(&self) -> impl Iterator<Item = &Mold> {
-        let candidate = self.candidate.iter().map(|candidate| &candidate.mold);
-        candidate.chain(self.leaving.iter().map(|leaving| &leaving.mold))
+    pub(super) fn others(&self) -> impl Iterator<Item = (&Mold, Role)> {
+        let candidate = self.candidate.iter().map(|it| (&it.mold, Role::NextMold));
+        candidate.chain(self.leaving.iter().map(|it| (&it.mold, Role::EndingMold)))
     }
 
     /// Keeps a mold until its process ends, or is killed at the deadline, if it has a process.

@@ -35,6 +35,8 @@ pub(super) struct Restart {
     pub(super) most_workers: u32,
     /// How many new workers failed to boot.
     pub(super) failures: u32,
+    /// Whether somebody wanted the previous mold back.
+    pub(super) is_rollback: bool,
     /// Why it goes back to the previous mold.
     pub(super) undone: Option<String>,
 }
@@ -92,6 +94,7 @@ impl Restarts {
             settings: None,
             most_workers: u32::MAX,
             failures: 0,
+            is_rollback: false,
             undone: None,
         });
     }

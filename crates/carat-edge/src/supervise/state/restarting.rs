@@ -302,7 +302,12 @@ impl State {
             self.restarts.finish(Err(cause));
         } else if let Some(restart) = self.restarts.finish(Ok(())) {
             let took = reaction.now.saturating_duration_since(restart.begun);
-            let line = LogLine::info("restarted").number("gen", oldest);
+            let message = if restart.is_rollback {
+                "rolled back"
+            } else {
+                "restarted"
+            };
+            let line = LogLine::info(message).number("gen", oldest);
             reaction.log(line.milliseconds("took_ms", took));
         }
     }
@@ -363,6 +368,9 @@ impl State {
         self.restarts.drop_queued("rolled back");
         self.restarts.finish(Err("rolled back".to_owned()));
         self.restarts.begin(RestartStage::Replacing, reaction.now);
+        if let Some(rollback) = &mut self.restarts.current {
+            rollback.is_rollback = true;
+        }
         reaction.log(LogLine::info("rolling back"));
         self.go_back(reaction);
     }

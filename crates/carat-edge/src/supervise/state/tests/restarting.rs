@@ -161,6 +161,8 @@ fn a_rollback_brings_the_previous_mold_back() {
     world.settle_for(50);
     assert_eq!(generations(&world), [3, 3]);
     assert_eq!(report(&world), RestartReport::Done);
+    let told = ["restarted", "rolling back", "rolled back"];
+    assert_eq!(told.map(|message| world.count(message)), [1, 1, 1]);
     world.settle_for(650);
     assert_eq!(world.mold_pids(), [old]);
 }

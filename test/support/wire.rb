@@ -8,6 +8,7 @@ module Support
       descriptors_lost: 22, fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37,
       ask_stats: 38, stats: 39, not_fork_safe: 40
     }.freeze
+    SCHEMES = %w[http https].freeze
     # In the byte of the kind: the frame has the first descriptor of a message.
     FIRST_DESCRIPTOR = 0x80
     NAMES = File.read(File.expand_path("../../crates/carat-wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
@@ -24,8 +25,9 @@ module Support
     # { stream: length }, nil if that is not known, for one that follows in chunks; `files` says for each file of a form
     # whether its descriptor travels beside it.
     def request(id, method: "GET", path: "/", query: "", headers: {}, body: nil, files: [], version: 11,
-                server: ["localhost", 80], remote: "127.0.0.1")
-      head = [id, version, server.last].pack("L<CS<") << short(method) << long(path) << long(query) <<
+                scheme: "http", server: ["localhost", 80], remote: "127.0.0.1")
+      numbers = [id, version, SCHEMES.index(scheme), server.last].pack("L<CCS<")
+      head = numbers << short(method) << long(path) << long(query) <<
              long(server.first) << short(remote) << [headers.size].pack("S<")
       headers.each { |name, value| head << name(name) << long(value) }
       frame(:request, head << request_body(body) << [files.size, *files.map { |apart| apart ? 1 : 0 }].pack("S<C*"))

@@ -14,7 +14,7 @@ use carat_wire::request::{self, RequestBody, RequestHead};
 use carat_wire::stream::{
     STREAM_WINDOW, Window, encode_abort, encode_chunk, encode_end, encode_window,
 };
-use carat_wire::{Kind, Response, ResponseBody};
+use carat_wire::{Kind, Response, ResponseBody, Scheme};
 
 /// The edge's end of the socket.
 struct Edge {
@@ -69,6 +69,7 @@ impl Edge {
             method: b"POST",
             path: b"/",
             query: b"",
+            scheme: Scheme::Http,
             server_name: b"localhost",
             server_port: 80,
             remote_addr: b"127.0.0.1",

@@ -3,7 +3,7 @@
 use std::os::fd::{IntoRawFd, OwnedFd};
 
 use carat_lane::{DIGITS, decimal, with_env_key};
-use carat_wire::{Name, Request, RequestBody, RequestHead};
+use carat_wire::{Name, Request, RequestBody, RequestHead, Scheme};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Class, Error, RArray, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
@@ -176,6 +176,11 @@ impl Env<'_> {
         self.put_bytes(roots.remote_addr, head.remote_addr);
         self.put(roots.server_protocol, version);
         self.put(roots.http_version, version);
+        // The constants are those of a request in clear.
+        if head.scheme == Scheme::Https {
+            self.put(roots.url_scheme, roots.https);
+            self.put(roots.https_key, roots.on);
+        }
     }
 
     fn uri(&self, head: &RequestHead<'_>) -> VALUE {

@@ -1,6 +1,8 @@
 //! The environment of a request that no client has sent: `Carat::Native.environment`.
 
-use carat_wire::{Frame, Malformed, Request, RequestBody, RequestHead, push_header, request};
+use carat_wire::{
+    Frame, Malformed, Request, RequestBody, RequestHead, Scheme, push_header, request,
+};
 use magnus::{Error, Object, RHash, RModule, RString, Ruby, function};
 
 use crate::env::EnvTemplate;
@@ -32,6 +34,7 @@ fn encode(target: &[u8]) -> Vec<u8> {
         method: b"GET",
         path: parts.next().unwrap_or_default(),
         query: parts.next().unwrap_or_default(),
+        scheme: Scheme::Http,
         server_name: HOST.as_bytes(),
         server_port: 80,
         remote_addr: b"127.0.0.1",

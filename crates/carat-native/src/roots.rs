@@ -31,6 +31,10 @@ pub(crate) struct Roots {
     pub(crate) remote_addr: VALUE,
     pub(crate) content_length: VALUE,
     pub(crate) rack_input: VALUE,
+    pub(crate) url_scheme: VALUE,
+    pub(crate) https: VALUE,
+    pub(crate) https_key: VALUE,
+    pub(crate) on: VALUE,
     pub(crate) http_1_0: VALUE,
     pub(crate) http_1_1: VALUE,
     /// The env keys of `carat_wire::NAMES`, in that order.
@@ -63,6 +67,10 @@ pub(crate) fn load(ruby: &Ruby) -> Result<(), Error> {
         remote_addr: root("REMOTE_ADDR"),
         content_length: root("CONTENT_LENGTH"),
         rack_input: root("rack.input"),
+        url_scheme: root("rack.url_scheme"),
+        https: root("https"),
+        https_key: root("HTTPS"),
+        on: root("on"),
         http_1_0: root("HTTP/1.0"),
         http_1_1: root("HTTP/1.1"),
         headers: NAMES

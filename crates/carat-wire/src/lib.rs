@@ -27,6 +27,7 @@ mod malformed;
 mod page;
 pub mod request;
 pub mod response;
+mod scheme;
 pub mod stream;
 
 pub use form_files::FormFiles;
@@ -37,3 +38,4 @@ pub use malformed::Malformed;
 pub use page::{Page, Word, is_behind};
 pub use request::{Request, RequestBody, RequestHead};
 pub use response::{Response, ResponseBody};
+pub use scheme::Scheme;

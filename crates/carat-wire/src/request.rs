@@ -5,6 +5,7 @@ use crate::cursor::{Cursor, push_long, push_short};
 use crate::form_files::{self, FormFiles};
 use crate::frame::{self, Kind};
 use crate::header::Headers;
+use crate::scheme::Scheme;
 
 /// A request without its headers and its body.
 ///
@@ -20,6 +21,8 @@ pub struct RequestHead<'a> {
     pub path: &'a [u8],
     /// The part after the first `?`.
     pub query: &'a [u8],
+    /// How the client reached the first server.
+    pub scheme: Scheme,
     /// The host of the request, without its port.
     pub server_name: &'a [u8],
     /// The port of the request, or the default of the scheme.
@@ -98,6 +101,7 @@ pub fn encode_descriptors_lost(out: &mut Vec<u8>, id: u32) {
 fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {
     out.extend_from_slice(&head.id.to_le_bytes());
     out.push(head.version);
+    out.push(u8::from(head.scheme == Scheme::Https));
     out.extend_from_slice(&head.server_port.to_le_bytes());
     push_short(out, head.method);
     push_long(out, head.path);
@@ -160,10 +164,16 @@ impl<'a> Request<'a> {
 fn decode_head<'a>(cursor: &mut Cursor<'a>) -> Result<RequestHead<'a>, Malformed> {
     let id = cursor.u32()?;
     let version = cursor.u8()?;
+    let scheme = if cursor.flag("scheme")? {
+        Scheme::Https
+    } else {
+        Scheme::Http
+    };
     let server_port = cursor.u16()?;
     Ok(RequestHead {
         id,
         version,
+        scheme,
         server_port,
         method: cursor.short()?,
         path: cursor.long()?,
@@ -184,6 +194,7 @@ mod tests {
         method: b"GET",
         path: b"/a%20b",
         query: b"q=1",
+        scheme: Scheme::Https,
         server_name: b"example.org",
         server_port: 8080,
         remote_addr: b"127.0.0.1",
@@ -235,6 +246,21 @@ mod tests {
             let request = Request::decode(frame.payload).expect("well formed");
             assert_eq!(request.body, RequestBody::Stream { length });
         }
+    }
+
+    #[test]
+    fn a_request_with_an_unknown_scheme_is_refused() {
+        let mut bytes = Vec::new();
+        let none = std::iter::empty();
+        encode(&mut bytes, &HEAD, RequestBody::None, none, |_| 0);
+        let frame = Frame::first(&bytes).expect("well formed");
+        let mut payload = frame.expect("complete").payload.to_vec();
+        assert_eq!(payload[5], 1, "behind the id and the version");
+        payload[5] = 2;
+        assert_eq!(
+            Request::decode(&payload).map(|request| request.head),
+            Err(Malformed::BadValue("scheme"))
+        );
     }
 
     #[test]

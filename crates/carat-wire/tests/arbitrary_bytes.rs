@@ -2,7 +2,9 @@
 
 use carat_wire::control::{AskStack, ForkWorker, Stack};
 use carat_wire::stream::{Chunk, Window, decode_id};
-use carat_wire::{Frame, HEADER_BYTES, Hello, Kind, Request, RequestBody, RequestHead, Response};
+use carat_wire::{
+    Frame, HEADER_BYTES, Hello, Kind, Request, RequestBody, RequestHead, Response, Scheme,
+};
 use proptest::prelude::*;
 
 fn decode_all(payload: &[u8]) {
@@ -52,6 +54,7 @@ fn request_bytes() -> Vec<u8> {
         method: b"POST",
         path: b"/a",
         query: b"b=c",
+        scheme: Scheme::Http,
         server_name: b"example.org",
         server_port: 80,
         remote_addr: b"127.0.0.1",

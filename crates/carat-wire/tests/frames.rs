@@ -11,7 +11,7 @@ use carat_wire::stream::{
 };
 use carat_wire::{
     FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Kind, Malformed, Name, Request, RequestBody,
-    RequestHead, Response, ResponseBody, SocketKind, name_of, push_header,
+    RequestHead, Response, ResponseBody, Scheme, SocketKind, name_of, push_header,
 };
 use proptest::collection;
 use proptest::prelude::*;
@@ -41,6 +41,7 @@ enum Message {
 struct Call {
     id: u32,
     version: u8,
+    scheme: Scheme,
     server_port: u16,
     texts: [Vec<u8>; 5],
     headers: Vec<Header>,
@@ -96,6 +97,7 @@ impl Call {
             method,
             path,
             query,
+            scheme: self.scheme,
             server_name,
             server_port: self.server_port,
             remote_addr,
@@ -130,6 +132,7 @@ impl Call {
         Ok(Call {
             id: head.id,
             version: head.version,
+            scheme: head.scheme,
             server_port: head.server_port,
             texts: texts.map(<[u8]>::to_vec),
             headers: owned(headers),
@@ -252,7 +255,8 @@ fn call() -> impl Strategy<Value = Message> {
         any::<u64>().prop_map(CallBody::File),
         any::<Option<u64>>().prop_map(CallBody::Stream),
     ];
-    let numbers = (any::<u32>(), any::<u8>(), any::<u16>());
+    let scheme = prop::sample::select(&[Scheme::Http, Scheme::Https][..]);
+    let numbers = (any::<u32>(), any::<u8>(), scheme, any::<u16>());
     let texts = prop::array::uniform5(bytes(30));
     (
         numbers,
@@ -262,10 +266,11 @@ fn call() -> impl Strategy<Value = Message> {
         collection::vec(any::<bool>(), 0..5),
     )
         .prop_map(
-            |((id, version, server_port), texts, headers, body, files)| {
+            |((id, version, scheme, server_port), texts, headers, body, files)| {
                 Message::Request(Box::new(Call {
                     id,
                     version,
+                    scheme,
                     server_port,
                     texts,
                     headers,

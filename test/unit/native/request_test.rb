@@ -94,6 +94,11 @@ module Native
                                                                 "rack.multithread", "rack.hijack?")
     end
 
+    def test_a_request_over_tls_says_so_as_rack_and_cgi_do
+      assert_equal %w[https on], env_of(scheme: "https").values_at("rack.url_scheme", "HTTPS")
+      assert_equal ["http", nil], env_of(scheme: "http").values_at("rack.url_scheme", "HTTPS")
+    end
+
     def test_the_request_that_begins_is_on_the_page
       lane = harness
       lane.native.hello(1, false)

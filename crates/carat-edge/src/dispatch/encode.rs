@@ -1,4 +1,5 @@
 use carat_link::Outbox;
+use carat_wire::Scheme;
 use carat_wire::request::{self, RequestBody, RequestHead};
 use http::HeaderName;
 use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
@@ -26,6 +27,7 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) {
         method: call.parts.method.as_str().as_bytes(),
         path: target.path.as_bytes(),
         query: target.query.as_bytes(),
+        scheme: Scheme::Http,
         server_name: target.server_name,
         server_port: target.server_port,
         remote_addr: call.peer.remote.as_bytes(),

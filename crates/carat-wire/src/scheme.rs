@@ -1,0 +1,19 @@
+/// The scheme of a request, as the client sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// In clear between the client and the first server.
+    Http,
+    /// Over TLS between the client and the first server.
+    Https,
+}
+
+impl Scheme {
+    /// The port of a URL that names none.
+    #[must_use]
+    pub fn default_port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Parsers of the header fields that the edge acts on: functions of bytes and numbers, without I/O.
+//! Parsers of the header fields that the edge acts on, and of what proxies say: functions of bytes and numbers, without I/O.
 //!
 //! ```
 //! use carat_fields::RequestedRanges;
@@ -9,6 +9,12 @@
 
 #![forbid(unsafe_code)]
 
+mod forwarded;
+mod forwarded_elements;
+pub mod proxy_protocol;
 mod ranges;
+mod trusted_proxies;
 
+pub use forwarded::ForwardedRequest;
 pub use ranges::{RANGES_LIMIT, RequestedRanges};
+pub use trusted_proxies::{Network, TrustedProxies};

@@ -1,0 +1,101 @@
+//! What proxies say about the requests that they pass on.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+use crate::TrustedProxies;
+use crate::forwarded_elements::push_elements;
+
+/// A request as the client sent it to the first proxy, as far as trusted proxies say so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ForwardedRequest<'a> {
+    /// The address of the first peer, from the server's side, that is no trusted proxy.
+    pub address: Option<IpAddr>,
+    /// The scheme, such as `https`.
+    pub proto: Option<&'a [u8]>,
+    /// The host that the client named, with its port if it named one.
+    pub host: Option<&'a [u8]>,
+    /// The port that the client connected to.
+    pub port: Option<&'a [u8]>,
+}
+
+impl<'a> ForwardedRequest<'a> {
+    /// Reads `Forwarded` (RFC 7239), whose peer is a trusted proxy. Elements count from the right, up to the first whose
+    /// client is no trusted proxy: what stands before it was written by that client. A field that is not well formed
+    /// says nothing.
+    pub fn from_forwarded(
+        lines: impl Iterator<Item = &'a [u8]>,
+        proxies: &TrustedProxies,
+    ) -> ForwardedRequest<'a> {
+        let mut elements = VecDeque::new();
+        for line in lines {
+            if push_elements(&mut elements, line).is_none() {
+                return ForwardedRequest::default();
+            }
+        }
+        let mut request = ForwardedRequest::default();
+        for element in elements.into_iter().rev() {
+            request.proto = element.proto.or(request.proto);
+            request.host = element.host.or(request.host);
+            let address = element.client.and_then(node_address);
+            request.address = address.or(request.address);
+            if !address.is_some_and(|address| proxies.contains(address)) {
+                break;
+            }
+        }
+        request
+    }
+
+    /// Reads the values of `X-Forwarded-For`, which each proxy extends, and the last value of each of the others: the
+    /// client may have sent those before it.
+    pub fn from_x_forwarded(
+        lines: [Option<&'a [u8]>; 3],
+        clients: impl Iterator<Item = &'a [u8]>,
+        proxies: &TrustedProxies,
+    ) -> ForwardedRequest<'a> {
+        let [proto, host, port] = lines.map(|line| line.and_then(last_value));
+        ForwardedRequest {
+            address: client_address(clients, proxies),
+            proto,
+            host,
+            port,
+        }
+    }
+}
+
+/// The client by the lines of `X-Forwarded-For`, the last line first.
+fn client_address<'a>(
+    lines: impl Iterator<Item = &'a [u8]>,
+    proxies: &TrustedProxies,
+) -> Option<IpAddr> {
+    let mut client = None;
+    for node in lines.flat_map(|line| line.rsplit(|byte| *byte == b',')) {
+        let address = node_address(node.trim_ascii());
+        client = address.or(client);
+        if !address.is_some_and(|address| proxies.contains(address)) {
+            break;
+        }
+    }
+    client
+}
+
+fn last_value(line: &[u8]) -> Option<&[u8]> {
+    let last = line.rsplit(|byte| *byte == b',').next()?;
+    Some(last.trim_ascii()).filter(|value| !value.is_empty())
+}
+
+/// The address of a node, which may have a port: `192.0.2.1:80`, `[2001:db8::1]:80`. There is none in `unknown` and
+/// `_hidden`.
+fn node_address(node: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(node).ok()?;
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(text);
+    let address = bare.parse().ok();
+    let address = address.or_else(|| text.parse().ok().map(|at: SocketAddr| at.ip()));
+    address.map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests;

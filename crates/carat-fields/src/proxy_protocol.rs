@@ -1,0 +1,75 @@
+//! The PROXY protocol, versions 1 and 2, by which a proxy says at the beginning of a connection for whom it connects.
+//!
+//! ```
+//! use carat_fields::proxy_protocol::{Client, parse};
+//!
+//! let header = parse(b"PROXY TCP4 192.0.2.1 198.51.100.2 4711 443\r\nGET").expect("well formed").expect("complete");
+//! assert_eq!(header.length, 44);
+//! let Client::Tcp { source, .. } = header.client else { panic!("a TCP client") };
+//! assert_eq!(source.to_string(), "192.0.2.1:4711");
+//! ```
+
+mod v1;
+mod v2;
+
+use std::net::SocketAddr;
+
+/// The longest header that is accepted, with all that a proxy of version 2 may add.
+pub const PROXY_HEADER_LIMIT: usize = 4096;
+
+/// What stands at the beginning of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProxyHeader {
+    /// Bytes of the header. What follows is the client's.
+    pub length: usize,
+    /// For whom the proxy connects.
+    pub client: Client,
+}
+
+/// For whom a proxy connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// For itself, such as for a health check, or for somebody whose address it does not know.
+    Unknown,
+    /// For a client of TCP.
+    Tcp {
+        /// The client.
+        source: SocketAddr,
+        /// Where the client connected to.
+        destination: SocketAddr,
+        /// Whether the client connected over TLS; version 2 may say so.
+        is_tls: bool,
+    },
+}
+
+/// Why the beginning of a connection is no header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadProxyHeader(&'static str);
+
+impl BadProxyHeader {
+    /// One clause for the log.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        self.0
+    }
+}
+
+/// Reads the header that `bytes` begin with. `None` while it is incomplete: then all of them belong to it.
+pub fn parse(bytes: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {
+    if begins(bytes, v2::SIGNATURE) {
+        v2::parse(bytes)
+    } else if begins(bytes, v1::SIGNATURE) {
+        v1::parse(bytes)
+    } else {
+        Err(BadProxyHeader("the connection does not begin with one"))
+    }
+}
+
+/// Whether `bytes` begin with `signature`, or with a part of it when there are no more.
+fn begins(bytes: &[u8], signature: &[u8]) -> bool {
+    let count = bytes.len().min(signature.len());
+    bytes[..count] == signature[..count]
+}
+
+#[cfg(test)]
+mod tests;

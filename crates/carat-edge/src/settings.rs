@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use carat_fields::{Network, TrustedProxies};
 use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -32,6 +33,10 @@ pub(crate) struct Settings {
     pub(crate) identity: Option<Identity>,
     pub(crate) bind: Vec<String>,
     pub(crate) backlog: i32,
+    /// `None` when the option is not set.
+    #[serde(deserialize_with = "proxies")]
+    pub(crate) trusted_proxies: Option<TrustedProxies>,
+    pub(crate) proxy_headers: ProxyHeaders,
     pub(crate) ready_fd: Option<i32>,
     #[serde(deserialize_with = "workers")]
     pub(crate) workers: WorkerCount,
@@ -120,6 +125,14 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// The fields by which proxies name their clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ProxyHeaders {
+    XForwarded,
+    Forwarded,
+}
+
 /// When the application begins a request with a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -167,6 +180,19 @@ fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D:
         .and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
     let (min, max) = range.ok_or_else(|| serde::de::Error::custom("workers is not a range"))?;
     Ok(WorkerCount::Between { min, max })
+}
+
+fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TrustedProxies>, D::Error> {
+    let Some(texts) = Option::<Vec<String>>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let network = |text: &String| {
+        text.parse::<Network>().map_err(|problem| {
+            serde::de::Error::custom(format!("trusted_proxies: {text:?} {problem}"))
+        })
+    };
+    let networks = texts.iter().map(network).collect::<Result<_, _>>()?;
+    Ok(Some(TrustedProxies::new(networks)))
 }
 
 /// A number of bytes, or a share such as `80%`.
@@ -234,7 +260,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1,
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "trusted_proxies": null, "proxy_headers": "x-forwarded",
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

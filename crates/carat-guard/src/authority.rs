@@ -9,7 +9,8 @@ use crate::byte_class::ByteClass;
 /// An empty host is invalid: RFC 9112, section 3.3 allows a server to refuse it for "http" and
 /// "https". So are user information, a comma (two values joined by a proxy) and an `IPvFuture`,
 /// which has never been in use.
-pub(crate) fn is_valid(authority: &[u8]) -> bool {
+#[must_use]
+pub fn is_authority(authority: &[u8]) -> bool {
     let port = if let Some(literal) = authority.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|&byte| byte == b']') else {
             return false;
@@ -94,7 +95,7 @@ mod tests {
             "a:65535",
             "a:00080",
         ] {
-            assert!(is_valid(good.as_bytes()), "{good}");
+            assert!(is_authority(good.as_bytes()), "{good}");
         }
     }
 
@@ -138,7 +139,7 @@ mod tests {
             "{a}",
             "a|b",
         ] {
-            assert!(!is_valid(bad.as_bytes()), "{bad}");
+            assert!(!is_authority(bad.as_bytes()), "{bad}");
         }
     }
 

@@ -62,7 +62,7 @@ impl Framing {
         if self.has_host {
             return Err(GuardError::RepeatedHost);
         }
-        if !authority::is_valid(value) {
+        if !authority::is_authority(value) {
             return Err(GuardError::InvalidHost);
         }
         self.has_host = true;

@@ -35,6 +35,7 @@ mod request_line;
 #[cfg(test)]
 mod tests;
 
+pub use authority::is_authority;
 pub use chunked::{Chunked, ChunkedEvent, ChunkedEvents};
 pub use error::GuardError;
 pub use guard::Guard;

@@ -187,7 +187,7 @@ impl RequestLine {
         match target {
             [b'/', ..] => true,
             b"*" => &bytes[self.method..self.target - 1] == b"OPTIONS",
-            _ => authority::of_absolute_form(target).is_some_and(authority::is_valid),
+            _ => authority::of_absolute_form(target).is_some_and(authority::is_authority),
         }
     }
 }

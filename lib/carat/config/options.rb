@@ -36,6 +36,13 @@ module Carat
                    default: 16_384, edge: true,
                    limit: "waits",
                    doc: "Maximum number of open client connections; the limit of open files may allow fewer."),
+        Option.new(name: :trusted_proxies, group: "Proxies", type: :networks, edge: true,
+                   default_text: "Unix sockets only, and nothing is removed",
+                   doc: "A network whose hosts may say who their clients are; repeatable, or `none`. What others say is " \
+                        "removed."),
+        Option.new(name: :proxy_headers, group: "Proxies", type: :choice, within: %w[x-forwarded forwarded],
+                   default: "x-forwarded", edge: true,
+                   doc: "The headers by which trusted proxies say it: X-Forwarded-For and its like, or Forwarded."),
         Option.new(name: :ready_fd, group: "Listening", type: :integer, within: 1..1_048_576, only: %i[flag],
                    edge: true,
                    doc: "A file descriptor that receives one line per listener when the first worker is ready."),

@@ -11,6 +11,7 @@ require_relative "type/gc_policy"
 require_relative "type/group_name"
 require_relative "type/log_file"
 require_relative "type/memory_budget"
+require_relative "type/network_list"
 require_relative "type/refork_rule"
 require_relative "type/seconds"
 require_relative "type/socket_path"
@@ -31,7 +32,7 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
         file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        pidfile: LogFile, refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList,
+        networks: NetworkList, pidfile: LogFile, refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList,
         timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
       }.freeze
 

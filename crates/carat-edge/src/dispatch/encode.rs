@@ -1,5 +1,4 @@
 use carat_link::Outbox;
-use carat_wire::Scheme;
 use carat_wire::request::{self, RequestBody, RequestHead};
 use http::HeaderName;
 use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
@@ -21,16 +20,16 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) {
     for spool in spools(call) {
         outbox.attach_shared(spool.share_file());
     }
-    let target = RequestTarget::of(&call.parts, &call.peer);
+    let target = RequestTarget::of(call);
     let head = RequestHead {
         id,
         method: call.parts.method.as_str().as_bytes(),
         path: target.path.as_bytes(),
         query: target.query.as_bytes(),
-        scheme: Scheme::Http,
+        scheme: call.scheme(),
         server_name: target.server_name,
         server_port: target.server_port,
-        remote_addr: call.peer.remote.as_bytes(),
+        remote_addr: call.remote().as_bytes(),
         version: if call.parts.version == http::Version::HTTP_10 {
             10
         } else {

@@ -1,10 +1,12 @@
 use std::rc::Rc;
 
+use carat_wire::Scheme;
 use http::Method;
 use http::request::Parts;
 
 use super::body_stream::BodyStream;
 use super::client_memory::MemoryAccount;
+use super::forwarded_client::ForwardedClient;
 use super::inline_bytes::InlineBytes;
 use super::peer::Peer;
 use super::spool::Spool;
@@ -14,6 +16,8 @@ use super::spool::Spool;
 pub(crate) struct Call {
     pub(crate) parts: Parts,
     pub(crate) peer: Rc<Peer>,
+    /// The client, when the peer is a proxy that says who it is.
+    pub(crate) forwarded: Option<Box<ForwardedClient>>,
     pub(crate) body: CallBody,
     /// What the client holds in memory.
     pub(crate) memory: Rc<MemoryAccount>,
@@ -38,10 +42,25 @@ impl Call {
         Call {
             parts,
             peer,
+            forwarded: None,
             body: CallBody::None,
             memory,
             files: Vec::new(),
         }
+    }
+
+    /// The client's address as text.
+    pub(crate) fn remote(&self) -> &str {
+        let client = self.forwarded.as_ref();
+        let remote = client.and_then(|client| client.remote.as_deref());
+        remote.unwrap_or(&self.peer.remote)
+    }
+
+    /// How the client reached the first server.
+    pub(crate) fn scheme(&self) -> Scheme {
+        let client = self.forwarded.as_ref();
+        let scheme = client.and_then(|client| client.scheme);
+        scheme.unwrap_or(self.peer.scheme)
     }
 
     /// Whether the request may be repeated after the application began it (RFC 9110 9.2.1) and no

@@ -1,4 +1,7 @@
+use carat_wire::Scheme;
 use tokio::sync::OwnedSemaphorePermit;
+
+use super::proxy_policy::ProxyFields;
 
 /// The two ends of a client connection, as the application sees them.
 #[derive(Debug)]
@@ -9,6 +12,9 @@ pub(crate) struct Peer {
     pub(crate) is_unix: bool,
     /// The server's port, for requests that name none.
     pub(crate) local_port: u16,
+    pub(crate) scheme: Scheme,
+    /// What is done with what it says about its clients.
+    pub(crate) proxy_fields: ProxyFields,
     _reply: Option<OwnedSemaphorePermit>,
 }
 
@@ -24,6 +30,8 @@ impl Peer {
             remote,
             is_unix,
             local_port,
+            scheme: Scheme::Http,
+            proxy_fields: ProxyFields::default(),
             _reply: reply,
         }
     }

@@ -1,7 +1,6 @@
 use http::header::HOST;
-use http::request::Parts;
 
-use super::peer::Peer;
+use super::call::Call;
 
 /// What a request is for: the path, the query, and the server as the client names it.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,19 +11,30 @@ pub(crate) struct RequestTarget<'a> {
     pub(crate) server_port: u16,
 }
 
-const HTTP_PORT: u16 = 80;
-
 impl<'a> RequestTarget<'a> {
-    /// Reads the target of a request. An absolute form takes precedence over Host (RFC 9112 3.2.2).
-    /// Without either the server is `localhost` at the port that the client connected to.
-    pub(crate) fn of(parts: &'a Parts, peer: &Peer) -> RequestTarget<'a> {
-        let authority = match parts.uri.authority() {
-            Some(authority) => Some(authority.as_str().as_bytes()),
-            None => parts.headers.get(HOST).map(http::HeaderValue::as_bytes),
-        };
+    /// Reads the target of a request. What a trusted proxy says takes precedence over an absolute form, and that over
+    /// Host (RFC 9112 3.2.2). Without any of them the server is `localhost` at the port that the client connected to. The
+    /// default port is that of the scheme.
+    pub(crate) fn of(call: &'a Call) -> RequestTarget<'a> {
+        let parts = &call.parts;
+        let client = call.forwarded.as_deref();
+        let authority = client
+            .and_then(|client| client.host.as_deref())
+            .or_else(|| match parts.uri.authority() {
+                Some(authority) => Some(authority.as_str().as_bytes()),
+                None => parts.headers.get(HOST).map(http::HeaderValue::as_bytes),
+            });
+        let proxied_port = client.and_then(|client| client.port);
+        let default_port = || proxied_port.unwrap_or_else(|| call.scheme().default_port());
         let (server_name, server_port) = match authority {
-            Some(authority) if !authority.is_empty() => split_port(authority),
-            _ => (&b"localhost"[..], peer.local_port),
+            Some(authority) if !authority.is_empty() => {
+                let (name, port) = split_port(authority);
+                (name, port.unwrap_or_else(default_port))
+            }
+            _ => {
+                let port = proxied_port.unwrap_or(call.peer.local_port);
+                (&b"localhost"[..], port)
+            }
         };
         let path = if parts.uri.path().is_empty() {
             "/"
@@ -41,31 +51,79 @@ impl<'a> RequestTarget<'a> {
 }
 
 /// Splits `name:port` at the last colon outside of the brackets of an IPv6 address.
-fn split_port(authority: &[u8]) -> (&[u8], u16) {
+fn split_port(authority: &[u8]) -> (&[u8], Option<u16>) {
     let colon = authority
         .iter()
         .rposition(|&byte| byte == b':' || byte == b']');
     let Some(colon) = colon.filter(|&index| authority[index] == b':') else {
-        return (authority, HTTP_PORT);
+        return (authority, None);
     };
     let digits = std::str::from_utf8(&authority[colon + 1..]).unwrap_or_default();
-    (&authority[..colon], digits.parse().unwrap_or(HTTP_PORT))
+    (&authority[..colon], digits.parse().ok())
 }
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
+    use std::rc::Rc;
+
+    use carat_wire::Scheme;
+    use http::HeaderValue;
 
     use super::*;
+    use crate::exchange::{ForwardedClient, Peer};
 
-    fn target_of(uri: &str, host: Option<&str>, check: impl FnOnce(RequestTarget<'_>)) {
-        let mut request = Request::builder().uri(uri);
+    fn call(uri: &str, host: Option<&'static str>) -> Call {
+        let mut call = Call::plain("GET", uri);
         if let Some(host) = host {
-            request = request.header(HOST, host);
+            let host = HeaderValue::from_static(host);
+            call.parts.headers.insert(HOST, host);
         }
-        let (parts, ()) = request.body(()).expect("a valid request").into_parts();
-        let peer = Peer::new(String::new(), false, 9292, None);
-        check(RequestTarget::of(&parts, &peer));
+        call.peer = Rc::new(Peer::new(String::new(), false, 9292, None));
+        call
+    }
+
+    fn target_of(uri: &str, host: Option<&'static str>, check: impl FnOnce(RequestTarget<'_>)) {
+        check(RequestTarget::of(&call(uri, host)));
+    }
+
+    /// The server of a request that a proxy passed on with this host and port.
+    fn server_of(host: Option<&str>, port: Option<u16>, scheme: Scheme) -> (String, u16) {
+        let mut call = call("/", Some("inner.example:8080"));
+        call.forwarded = Some(Box::new(ForwardedClient {
+            scheme: Some(scheme),
+            host: host.map(|host| Box::from(host.as_bytes())),
+            port,
+            ..ForwardedClient::default()
+        }));
+        let target = RequestTarget::of(&call);
+        let name = String::from_utf8(target.server_name.to_vec());
+        (name.expect("text"), target.server_port)
+    }
+
+    #[test]
+    fn what_a_trusted_proxy_says_overrules_the_host_header() {
+        let server = |name: &str, port| (name.to_owned(), port);
+        let (https, http) = (Scheme::Https, Scheme::Http);
+        for (host, port, scheme, expected) in [
+            (Some("a.example"), None, https, server("a.example", 443)),
+            (Some("a.example"), None, http, server("a.example", 80)),
+            (
+                Some("a.example:8443"),
+                None,
+                https,
+                server("a.example", 8443),
+            ),
+            (
+                Some("a.example"),
+                Some(444),
+                https,
+                server("a.example", 444),
+            ),
+            (Some("[::1]:81"), Some(444), http, server("[::1]", 81)),
+            (None, Some(444), https, server("inner.example", 8080)),
+        ] {
+            assert_eq!(server_of(host, port, scheme), expected, "{host:?} {port:?}");
+        }
     }
 
     #[test]

@@ -55,9 +55,9 @@ impl AccessLog {
         }
     }
 
-    /// Starts the line of a request.
-    pub(super) fn start<B>(&self, request: &Request<B>, peer: &Peer) -> AccessEntry {
-        self.entry(peer, || {
+    /// Starts the line of a request. `client` is as `Peer::logged` says, or as the peer said.
+    pub(super) fn start<B>(&self, request: &Request<B>, client: &str) -> AccessEntry {
+        self.entry(client, || {
             Some(LoggedTarget {
                 method: request.method().to_string(),
                 target: request.uri().to_string(),
@@ -70,17 +70,17 @@ impl AccessLog {
 
     /// Writes the line of a request that was refused before hyper saw it.
     pub(super) fn refused(&self, peer: &Peer, refusal: Refusal) {
-        let mut entry = self.entry(peer, || None);
+        let mut entry = self.entry(peer.logged(), || None);
         entry.responded(refusal.status());
         entry.refused(refusal);
     }
 
-    fn entry(&self, peer: &Peer, request: impl FnOnce() -> Option<LoggedTarget>) -> AccessEntry {
+    fn entry(&self, client: &str, request: impl FnOnce() -> Option<LoggedTarget>) -> AccessEntry {
         AccessEntry(self.log.as_ref().map(|log| {
             Box::new(AccessLine {
                 log: Rc::clone(log),
                 start: Instant::now(),
-                remote: peer.logged().to_owned(),
+                remote: client.to_owned(),
                 request: request(),
                 status: CLIENT_GONE,
                 reason: None,

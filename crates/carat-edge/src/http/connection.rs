@@ -35,7 +35,9 @@ pub(super) async fn serve_connection(mut stream: ClientStream, seat: Seat, serve
         connection: _connected,
         reply,
     } = seat;
-    let peer = Rc::new(stream.peer(reply));
+    let mut peer = stream.peer(reply);
+    peer.proxy_fields = server.proxies.fields_of(stream.remote_address());
+    let peer = Rc::new(peer);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
     if server.draining.is_set() {

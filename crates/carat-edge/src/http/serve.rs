@@ -19,16 +19,25 @@ use crate::exchange::{Call, ConnectionState, MemoryAccount, Peer, Refusal, Reply
 /// A request without a body is dispatched before this returns. hyper moves the future around, so what
 /// remains to be awaited is small.
 pub(super) fn serve(
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
     peer: &Rc<Peer>,
     state: &Rc<ConnectionState>,
     server: &Rc<Server>,
 ) -> impl Future<Output = Result<Response<TrackedBody>, Infallible>> + use<> {
-    let entry = server.access_log.start(&request, peer);
+    let forwarded = server
+        .proxies
+        .receive(peer.proxy_fields, request.headers_mut());
+    let client = forwarded
+        .as_ref()
+        .and_then(|client| client.remote.as_deref());
+    let entry = server
+        .access_log
+        .start(&request, client.unwrap_or_else(|| peer.logged()));
     let representation = Representation::negotiate(&request, server);
     let (parts, body) = request.into_parts();
     let is_unready = server.is_unready_at(parts.uri.path());
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
+    call.forwarded = forwarded;
     let dispatched = if is_unready && body.is_end_stream() {
         Dispatched::Now(Err(Refusal::Stopping))
     } else if body.is_end_stream() {

@@ -17,7 +17,7 @@ use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
 use crate::clock;
 use crate::dispatch::Dispatcher;
-use crate::exchange::ClientMemory;
+use crate::exchange::{ClientMemory, ProxyPolicy};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -27,6 +27,7 @@ pub(crate) struct Server {
     pub(crate) settings: Rc<Settings>,
     pub(crate) log: Rc<Log>,
     pub(super) access_log: AccessLog,
+    pub(super) proxies: ProxyPolicy,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
@@ -51,6 +52,7 @@ impl Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
             access_log: AccessLog::new(log, settings.access_log),
+            proxies: ProxyPolicy::new(settings),
             deadlines: Deadlines::new(),
             request_bodies: RequestBodies::new(settings, log, &dispatcher.spool_quota),
             active: ActiveConnections::new(&dispatcher.client_memory),

@@ -1,4 +1,5 @@
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -22,25 +23,29 @@ pub(super) enum ClientStream {
 impl ClientStream {
     /// The two ends of the connection, with the permit to open the file of a response.
     pub(super) fn peer(&self, reply: OwnedSemaphorePermit) -> Peer {
-        let is_unix = matches!(self, ClientStream::Unix(_));
-        Peer::new(
-            self.remote_address(),
-            is_unix,
-            self.local_port(),
-            Some(reply),
-        )
+        let address = self.remote_address();
+        // A client on a Unix socket is on this machine.
+        let remote = address.map_or_else(|| "127.0.0.1".to_owned(), |at| at.to_string());
+        Peer::new(remote, self.is_unix(), self.local_port(), Some(reply))
     }
 
-    /// The client's address; a client on a Unix socket is on this machine.
-    fn remote_address(&self) -> String {
-        let address = match self {
-            ClientStream::Tcp(stream) => stream
-                .peer_addr()
-                .ok()
-                .map(|address| address.ip().to_canonical()),
+    /// Whether the connection came over a Unix socket.
+    pub(super) fn is_unix(&self) -> bool {
+        matches!(self, ClientStream::Unix(_))
+    }
+
+    /// The peer's address; none on a Unix socket. A peer that is gone already has one that belongs to nobody.
+    pub(super) fn remote_address(&self) -> Option<IpAddr> {
+        match self {
+            ClientStream::Tcp(stream) => Some(
+                stream
+                    .peer_addr()
+                    .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |at| {
+                        at.ip().to_canonical()
+                    }),
+            ),
             ClientStream::Unix(_) => None,
-        };
-        address.map_or_else(|| "127.0.0.1".to_owned(), |address| address.to_string())
+        }
     }
 
     fn local_port(&self) -> u16 {

@@ -21,6 +21,7 @@ fn by_field<'a>(lines: &[&'a str]) -> (Option<String>, Option<&'a str>, Option<&
     (address, request.proto.map(text), request.host.map(text))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with an Option")]
 fn address(text: &str) -> Option<String> {
     Some(text.to_owned())
 }

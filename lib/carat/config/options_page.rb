@@ -38,7 +38,8 @@ module Carat
         - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`, `unix:///PATH`,
           `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
           call `bind` once for each address; in `CARAT_BIND`, separate them with commas. `PORT=3000` means
-          `tcp://0.0.0.0:3000`.
+          `tcp://0.0.0.0:3000`. `?proxy_protocol=true` at the end of any of them means that
+          [each connection begins with a PROXY header](proxies.md#proxy-protocol).
         - **bytes**: a number, or text such as `"64KB"`, `"64KiB"`, `"1GB"`; units are powers of 1024.
         - **seconds**: a number, or text such as `"500ms"`, `"30s"`, `"5m"`, `"12h"`, `"1d"`; above 0, at most a year.
         - **timeout**: seconds, or `off`.
@@ -54,6 +55,8 @@ module Carat
         - **targets**: the path and query of a request, such as `/login`: `warm_up "/", "/login"` in the config file, commas in
           `CARAT_WARM_UP`, one flag for each.
         - **user**, **group**: a name or a number.
+        - **networks**: addresses and networks in CIDR notation, such as `10.0.0.0/8` or `fd00::/8`; `none` for no network:
+          `trusted_proxies "10.0.0.0/8", "192.0.2.7"` in the config file, commas in the variable, one flag for each.
         - **umask**: octal digits, such as `"027"`.
         - **file**, **directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.

@@ -15,13 +15,13 @@ module Carat
       def initialize(addresses, ready)
         @addresses = addresses
         @ready = ready
-        @sockets = addresses.filter_map { |address| address[%r{\Afd://(\d+)\z}, 1]&.to_i }
+        @sockets = addresses.filter_map { |address| address[%r{\Afd://(\d+)}, 1]&.to_i }
       end
 
       # Returns the addresses with the new numbers of the descriptors.
       def addresses
         numbers = (FIRST..).each
-        @addresses.map { |address| address.start_with?("fd://") ? "fd://#{numbers.next}" : address }
+        @addresses.map { |address| address.sub(%r{\Afd://\d+}) { "fd://#{numbers.next}" } }
       end
 
       # Returns the new number of the ready descriptor, or nil; a standard stream keeps its own.

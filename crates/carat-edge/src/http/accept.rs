@@ -31,7 +31,8 @@ pub(crate) async fn accept(listener: Listener, server: Rc<Server>) -> io::Result
         match accepted {
             Ok(stream) => {
                 failures.end();
-                spawn_local(serve_connection(stream, seat, Rc::clone(&server)));
+                let (is_proxied, server) = (listener.is_proxied, Rc::clone(&server));
+                spawn_local(serve_connection(stream, is_proxied, seat, server));
             }
             Err(error) => sleep(failures.pause_after(error, Instant::now(), &server.log)?).await,
         }
@@ -77,7 +78,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let shut_down = SockRef::from(&listener).shutdown(Shutdown::Both);
             shut_down.expect("a listener");
-            let accepting = spawn_local(accept(Listener::Tcp(listener), server()));
+            let accepting = spawn_local(accept(Listener::plain(listener), server()));
             // Accepting such a listener fails at once, every time.
             for _ in 0..100 {
                 yield_now().await;

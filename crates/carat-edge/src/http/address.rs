@@ -2,7 +2,15 @@ use std::path::PathBuf;
 
 /// An address of the `bind` option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Address {
+pub(super) struct Address {
+    pub(super) place: Place,
+    /// Whether each connection begins with a PROXY header.
+    pub(super) is_proxied: bool,
+}
+
+/// Where a listener is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
     /// `tcp://host:port`; the host may be a name, an IPv4 or a bracketed IPv6 address.
     Tcp { host: String, port: u16 },
     /// `unix:///path?mode=0660`.
@@ -14,20 +22,65 @@ pub(super) enum Address {
 impl Address {
     /// Parses one value of the `bind` option.
     pub(super) fn parse(text: &str) -> Result<Address, String> {
-        if let Some(rest) = text.strip_prefix("tcp://") {
-            tcp(rest)
-        } else if let Some(rest) = text.strip_prefix("unix://") {
-            unix(rest)
-        } else if text.starts_with("fd://") {
-            Ok(Address::Inherited)
-        } else {
-            Err("begins with none of tcp://, unix:// and fd://".to_owned())
-        }
-        .map_err(|reason| format!("bind {text}: {reason}"))
+        address(text).map_err(|reason| format!("bind {text}: {reason}"))
     }
 }
 
-fn tcp(rest: &str) -> Result<Address, String> {
+fn address(text: &str) -> Result<Address, String> {
+    let (at, query) = text.split_once('?').unwrap_or((text, ""));
+    let parameters = Parameters::parse(query)?;
+    let place = if let Some(rest) = at.strip_prefix("tcp://") {
+        tcp(rest)
+    } else if let Some(path) = at.strip_prefix("unix://") {
+        Ok(Place::Unix {
+            path: PathBuf::from(path),
+            mode: parameters.mode,
+        })
+    } else if at.starts_with("fd://") {
+        Ok(Place::Inherited)
+    } else {
+        Err("begins with none of tcp://, unix:// and fd://".to_owned())
+    };
+    let place = place?;
+    if parameters.mode.is_some() && !matches!(place, Place::Unix { .. }) {
+        return Err("only a Unix socket has a mode".to_owned());
+    }
+    Ok(Address {
+        place,
+        is_proxied: parameters.proxy_protocol,
+    })
+}
+
+/// What may follow an address: `mode=0660&proxy_protocol=true`.
+#[derive(Debug, Default)]
+struct Parameters {
+    mode: Option<u32>,
+    proxy_protocol: bool,
+}
+
+impl Parameters {
+    fn parse(query: &str) -> Result<Parameters, String> {
+        let mut parameters = Parameters::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("mode", digits)) => {
+                    let mode = u32::from_str_radix(digits, 8);
+                    let mode = mode.map_err(|_| format!("{digits:?} is not an octal mode"))?;
+                    parameters.mode = Some(mode);
+                }
+                Some(("proxy_protocol", value)) => {
+                    let value = value.parse();
+                    parameters.proxy_protocol =
+                        value.map_err(|_| "proxy_protocol is not true or false")?;
+                }
+                _ => return Err(format!("{pair:?} is not a parameter")),
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+fn tcp(rest: &str) -> Result<Place, String> {
     let (host, port) = rest.rsplit_once(':').ok_or("has no port")?;
     let port = port
         .parse()
@@ -36,55 +89,70 @@ fn tcp(rest: &str) -> Result<Address, String> {
         .trim_start_matches('[')
         .trim_end_matches(']')
         .to_owned();
-    Ok(Address::Tcp { host, port })
-}
-
-fn unix(rest: &str) -> Result<Address, String> {
-    let (path, query) = rest
-        .split_once('?')
-        .map_or((rest, None), |(path, query)| (path, Some(query)));
-    let mode = match query {
-        None => None,
-        Some(query) => {
-            let digits = query
-                .strip_prefix("mode=")
-                .ok_or("only `?mode=` may follow the path")?;
-            let mode = u32::from_str_radix(digits, 8);
-            Some(mode.map_err(|_| format!("{digits:?} is not an octal mode"))?)
-        }
-    };
-    Ok(Address::Unix {
-        path: PathBuf::from(path),
-        mode,
-    })
+    Ok(Place::Tcp { host, port })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn plain(place: Place) -> Result<Address, String> {
+        Ok(Address {
+            place,
+            is_proxied: false,
+        })
+    }
+
+    fn proxied(place: Place) -> Result<Address, String> {
+        Ok(Address {
+            place,
+            is_proxied: true,
+        })
+    }
+
+    fn tcp(host: &str, port: u16) -> Place {
+        Place::Tcp {
+            host: host.to_owned(),
+            port,
+        }
+    }
+
+    fn unix(mode: Option<u32>) -> Place {
+        Place::Unix {
+            path: "/run/carat.sock".into(),
+            mode,
+        }
+    }
+
     #[test]
     fn every_form_of_the_bind_option_is_parsed() {
-        let tcp = |host: &str, port| {
-            Ok(Address::Tcp {
-                host: host.to_owned(),
-                port,
-            })
-        };
-        assert_eq!(Address::parse("tcp://0.0.0.0:9292"), tcp("0.0.0.0", 9292));
-        assert_eq!(Address::parse("tcp://[::1]:0"), tcp("::1", 0));
-        assert_eq!(
-            Address::parse("unix:///run/carat.sock?mode=0660"),
-            Ok(Address::Unix {
-                path: "/run/carat.sock".into(),
-                mode: Some(0o660)
-            })
-        );
-        assert_eq!(Address::parse("fd://3"), Ok(Address::Inherited));
+        for (text, expected) in [
+            ("tcp://0.0.0.0:9292", plain(tcp("0.0.0.0", 9292))),
+            ("tcp://[::1]:0", plain(tcp("::1", 0))),
+            ("tcp://[::1]:0?proxy_protocol=true", proxied(tcp("::1", 0))),
+            ("tcp://[::1]:0?proxy_protocol=false", plain(tcp("::1", 0))),
+            ("unix:///run/carat.sock?mode=0660", plain(unix(Some(0o660)))),
+            ("unix:///run/carat.sock", plain(unix(None))),
+            (
+                "unix:///run/carat.sock?mode=0660&proxy_protocol=true",
+                proxied(unix(Some(0o660))),
+            ),
+            ("fd://3", plain(Place::Inherited)),
+            ("fd://3?proxy_protocol=true", proxied(Place::Inherited)),
+        ] {
+            assert_eq!(Address::parse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
         for wrong in [
             "9292",
             "tcp://localhost",
             "tcp://h:99999",
+            "tcp://h:1?mode=0660",
+            "tcp://h:1?proxy_protocol=yes",
+            "tcp://h:1?backlog=1",
             "unix:///s?mode=rw",
         ] {
             assert!(Address::parse(wrong).is_err(), "{wrong}");

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::deadlines::Deadline;
 use super::guarded::GuardedStream;
 use super::phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
+use super::proxy_header::receive_proxy_header;
 use super::seats::Seat;
 use super::serve::serve;
 use super::server::Server;
@@ -30,20 +31,34 @@ const LINGER_READ: usize = 8 * 1024;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves one client until it or the server ends the connection.
-pub(super) async fn serve_connection(mut stream: ClientStream, seat: Seat, server: Rc<Server>) {
+///
+/// `is_proxied` says that it begins with a PROXY header.
+pub(super) async fn serve_connection(
+    mut stream: ClientStream,
+    is_proxied: bool,
+    seat: Seat,
+    server: Rc<Server>,
+) {
     let Seat {
         connection: _connected,
         reply,
     } = seat;
     let mut peer = stream.peer(reply);
     peer.proxy_fields = server.proxies.fields_of(stream.remote_address());
-    let peer = Rc::new(peer);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
     if server.draining.is_set() {
         // One of the last to be accepted: let its first bytes arrive.
         yield_now().await;
     }
+    if is_proxied {
+        // Boxed: its room would stay with the connection.
+        let received = Box::pin(receive_proxy_header(&stream, &mut peer, &deadline, &server));
+        if !received.await {
+            return;
+        }
+    }
+    let peer = Rc::new(peer);
     let (refusal, linger) = loop {
         if !wait_readable(&stream, &deadline, wait, &server).await {
             return;

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, UnixListener};
 
 use crate::socket_file::SocketFile;
 
-use super::address::Address;
+use super::address::{Address, Place};
 use super::stream::ClientStream;
 
 /// Unsent bytes that the kernel buffers for each client. A slow client then takes little kernel memory,
@@ -21,13 +21,21 @@ const UNSENT_LIMIT: u32 = 64 * 1024;
 
 /// A socket that clients connect to. A Unix socket's file is removed with its listener.
 #[derive(Debug)]
-pub(crate) enum Listener {
+enum ListenerSocket {
     Tcp(TcpListener),
     Unix {
         listener: UnixListener,
         /// `None` for a socket that was passed in.
         _file: Option<SocketFile>,
     },
+}
+
+/// A socket that clients connect to, and how they begin.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    socket: ListenerSocket,
+    /// Whether each connection begins with a PROXY header.
+    pub(super) is_proxied: bool,
 }
 
 /// Binds every address of the `bind` option, in its order. Ports are bound before `become_user`, and Unix sockets
@@ -42,25 +50,32 @@ pub(crate) fn bind_all(
     let mut paths = Vec::new();
     let mut inherited_count = 0;
     for (index, text) in addresses.iter().enumerate() {
-        let bound = match Address::parse(text)? {
-            Address::Tcp { host, port } => bind_tcp(&host, port, backlog),
-            Address::Unix { path, mode } => {
-                paths.push((index, text, path, mode));
+        let Address { place, is_proxied } = Address::parse(text)?;
+        let bound = match place {
+            Place::Tcp { host, port } => bind_tcp(&host, port, backlog),
+            Place::Unix { path, mode } => {
+                paths.push((index, text, path, mode, is_proxied));
                 continue;
             }
-            Address::Inherited => {
+            Place::Inherited => {
                 inherited_count += 1;
                 adopt(&mut inherited, inherited_count - 1).map(|bound| vec![bound])
             }
         };
-        listeners.insert(index, bound.map_err(|error| advise(text, &error))?);
+        let bound = bound.map_err(|error| advise(text, &error))?;
+        listeners.insert(index, (bound, is_proxied));
     }
     become_user()?;
-    for (index, text, path, mode) in paths {
+    for (index, text, path, mode, is_proxied) in paths {
         let bound = bind_unix(&path, mode, backlog).map_err(|error| advise(text, &error))?;
-        listeners.insert(index, vec![bound]);
+        listeners.insert(index, (vec![bound], is_proxied));
     }
-    Ok(listeners.into_values().flatten().collect())
+    let listeners = listeners.into_values().flat_map(|(sockets, is_proxied)| {
+        sockets
+            .into_iter()
+            .map(move |socket| Listener { socket, is_proxied })
+    });
+    Ok(listeners.collect())
 }
 
 fn advise(address: &str, error: &io::Error) -> String {
@@ -82,7 +97,7 @@ fn advice(error: &io::Error) -> String {
 }
 
 /// Binds every address of the host: `localhost` has two.
-fn bind_tcp(host: &str, port: u16, backlog: i32) -> io::Result<Vec<Listener>> {
+fn bind_tcp(host: &str, port: u16, backlog: i32) -> io::Result<Vec<ListenerSocket>> {
     let mut addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     addresses.dedup();
     let mut listeners = Vec::new();
@@ -93,7 +108,7 @@ fn bind_tcp(host: &str, port: u16, backlog: i32) -> io::Result<Vec<Listener>> {
             Ok(listener) => {
                 // Port 0: all addresses of the host share the port that the first one got.
                 port = listener.local_addr()?.port();
-                listeners.push(Listener::Tcp(listener));
+                listeners.push(ListenerSocket::Tcp(listener));
             }
             // A machine without IPv6 still resolves `localhost` to ::1.
             Err(error)
@@ -126,7 +141,7 @@ fn listen_on_tcp(listener: StdTcpListener) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-fn bind_unix(path: &Path, mode: Option<u32>, backlog: i32) -> io::Result<Listener> {
+fn bind_unix(path: &Path, mode: Option<u32>, backlog: i32) -> io::Result<ListenerSocket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     let file = SocketFile::bind(&socket, path)?;
     if let Some(mode) = mode {
@@ -135,22 +150,22 @@ fn bind_unix(path: &Path, mode: Option<u32>, backlog: i32) -> io::Result<Listene
     socket.listen(backlog)?;
     socket.set_nonblocking(true)?;
     let listener = UnixListener::from_std(socket.into())?;
-    Ok(Listener::Unix {
+    Ok(ListenerSocket::Unix {
         listener,
         _file: Some(file),
     })
 }
 
 /// Takes over the listener that was passed in at this index.
-fn adopt(inherited: &mut ListenFd, index: usize) -> io::Result<Listener> {
+fn adopt(inherited: &mut ListenFd, index: usize) -> io::Result<ListenerSocket> {
     if let Ok(Some(listener)) = inherited.take_tcp_listener(index) {
-        return listen_on_tcp(listener).map(Listener::Tcp);
+        return listen_on_tcp(listener).map(ListenerSocket::Tcp);
     }
     let listener = inherited.take_unix_listener(index)?.ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, "no listening socket was passed in")
     })?;
     listener.set_nonblocking(true)?;
-    Ok(Listener::Unix {
+    Ok(ListenerSocket::Unix {
         listener: UnixListener::from_std(listener)?,
         _file: None,
     })
@@ -159,13 +174,13 @@ fn adopt(inherited: &mut ListenFd, index: usize) -> io::Result<Listener> {
 impl Listener {
     /// Waits for the next client.
     pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<ClientStream>> {
-        match self {
-            Listener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
+        match &self.socket {
+            ListenerSocket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
                 // Otherwise a response of two writes waits for the client's acknowledgement.
                 let _ = stream.set_nodelay(true);
                 ClientStream::Tcp(stream)
             }),
-            Listener::Unix { listener, .. } => listener
+            ListenerSocket::Unix { listener, .. } => listener
                 .poll_accept(cx)
                 .map_ok(|(stream, _)| ClientStream::Unix(stream)),
         }
@@ -173,15 +188,26 @@ impl Listener {
 
     /// The address for the log and for `--ready-fd`: `http://127.0.0.1:9292` or `unix:///path`.
     pub(crate) fn url(&self) -> String {
-        match self {
-            Listener::Tcp(listener) => listener
+        match &self.socket {
+            ListenerSocket::Tcp(listener) => listener
                 .local_addr()
                 .map_or_else(|_| "http://?".to_owned(), |at| format!("http://{at}")),
-            Listener::Unix { listener, .. } => {
+            ListenerSocket::Unix { listener, .. } => {
                 let address = listener.local_addr().ok();
                 let path = address.as_ref().and_then(|address| address.as_pathname());
                 format!("unix://{}", path.unwrap_or(Path::new("?")).display())
             }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Listener {
+    /// A listener whose connections begin with a request.
+    pub(super) fn plain(listener: TcpListener) -> Listener {
+        Listener {
+            socket: ListenerSocket::Tcp(listener),
+            is_proxied: false,
         }
     }
 }

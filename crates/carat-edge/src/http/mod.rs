@@ -10,6 +10,7 @@ mod guarded;
 mod http1;
 mod listener;
 mod phase_timeouts;
+mod proxy_header;
 mod seats;
 mod serve;
 mod server;

@@ -2,12 +2,13 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, recv};
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -75,6 +76,42 @@ impl ClientStream {
         let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::RDHUP)];
         poll(&mut polled, Some(&Timespec::default())).is_ok()
             && polled[0].revents().intersects(closed)
+    }
+
+    /// Copies what there is to read into `buf` and leaves it there.
+    pub(super) fn poll_peek(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.poll_readable(cx))?;
+            match self.receive(buf, RecvFlags::PEEK) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                received => return Poll::Ready(received),
+            }
+        }
+    }
+
+    /// Fills `buf` with bytes that are there.
+    pub(super) fn take(&self, buf: &mut [u8]) -> io::Result<()> {
+        let received = self.receive(buf, RecvFlags::empty())?;
+        if received == buf.len() {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        }
+    }
+
+    fn receive(&self, buf: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
+        match self {
+            ClientStream::Tcp(stream) => {
+                stream.try_io(Interest::READABLE, || Ok(recv(stream, buf, flags)?.0))
+            }
+            ClientStream::Unix(stream) => {
+                stream.try_io(Interest::READABLE, || Ok(recv(stream, buf, flags)?.0))
+            }
+        }
     }
 
     /// Ready when there is something to read, or the client is gone.

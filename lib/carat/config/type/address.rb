@@ -1,18 +1,19 @@
 # frozen_string_literal: true
 
 require_relative "../invalid_value"
+require_relative "address_parameters"
 require_relative "socket_path"
 
 module Carat
   module Config
     module Type
       # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`,
-      # `unix:///path?mode=0660` or `fd://3`.
+      # `unix:///path?mode=0660` or `fd://3`; any of them may end with `proxy_protocol=true`.
       module Address
         # The forms of an address, for messages.
         FORMS = "tcp://HOST:PORT, unix:///PATH?mode=0660 or fd://NUMBER"
         TCP = %r{\Atcp://([\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
-        UNIX = %r{\Aunix://([^?]+)(?:\?mode=0?([0-7]{3}))?\z}
+        UNIX = %r{\Aunix://([^?]+)\z}
         FD = %r{\Afd://(\d{1,7})\z}
         private_constant :FD, :TCP, :UNIX
 
@@ -20,9 +21,17 @@ module Carat
 
         # Returns the address in the form that the edge reads, with an absolute socket path. Raises InvalidValue.
         def parse(text)
-          case text.to_s
+          place, query = text.to_s.split("?", 2)
+          address = place(text, place.to_s)
+          parameters = AddressParameters.parse(query.to_s) or refuse(text, AddressParameters::PROBLEM)
+          refuse(text, "has a mode, which only a Unix socket has") if parameters.mode && !address.start_with?("unix:")
+          "#{address}#{parameters}"
+        end
+
+        def place(text, place)
+          case place
           when TCP then tcp(text, Regexp.last_match(1), Regexp.last_match(2).to_i)
-          when UNIX then unix(text, Regexp.last_match(1), Regexp.last_match(2))
+          when UNIX then unix(text, Regexp.last_match(1))
           when FD then fd(text, Regexp.last_match(1).to_i)
           else refuse(text, "is not an address; write #{FORMS}")
           end
@@ -34,11 +43,11 @@ module Carat
           "tcp://#{host}:#{port}"
         end
 
-        def unix(text, path, mode)
+        def unix(text, path)
           path = File.expand_path(path)
           problem = SocketPath.problem(path)
           refuse(text, problem) if problem
-          mode ? "unix://#{path}?mode=0#{mode}" : "unix://#{path}"
+          "unix://#{path}"
         end
 
         def fd(text, number)
@@ -57,7 +66,7 @@ module Carat
           raise InvalidValue, "#{text.inspect} #{problem}"
         end
 
-        private_class_method :tcp, :unix, :fd, :ipv6?, :refuse
+        private_class_method :place, :tcp, :unix, :fd, :ipv6?, :refuse
       end
     end
   end

@@ -26,13 +26,28 @@ module Carat
     end
 
     def test_malformed_address_lists_the_valid_forms
-      texts = %w[9292 localhost:9292 tcp://localhost tcp://:9292 tcp://::1:80 http://x:1 unix:// unix:///a?mode=9
+      texts = %w[9292 localhost:9292 tcp://localhost tcp://:9292 tcp://::1:80 http://x:1 unix://
                  fd://x]
       texts.each do |text|
         assert_refused "#{text.inspect} is not an address; write #{Config::Type::Address::FORMS}", text
       end
       assert_raises(Config::InvalidValue) { parse("tcp://localhost:1\n") }
       assert_raises(Config::InvalidValue) { parse(9292) }
+    end
+
+    def test_any_address_may_expect_the_proxy_protocol
+      assert_equal "tcp://h:1?proxy_protocol=true", parse("tcp://h:1?proxy_protocol=true")
+      assert_equal "tcp://h:1", parse("tcp://h:1?proxy_protocol=false")
+      assert_equal "fd://3?proxy_protocol=true", parse("fd://3?proxy_protocol=true")
+      assert_equal "unix://#{path("s")}?mode=0660&proxy_protocol=true",
+                   parse("unix://s?proxy_protocol=true&mode=660")
+    end
+
+    def test_wrong_parameters_are_named
+      ["unix:///tmp/s?mode=9", "tcp://h:1?proxy_protocol=yes", "tcp://h:1?x=1", "tcp://h:1?&"].each do |text|
+        assert_refused "#{text.inspect} #{Config::Type::AddressParameters::PROBLEM}", text
+      end
+      assert_refused '"tcp://h:1?mode=660" has a mode, which only a Unix socket has', "tcp://h:1?mode=660"
     end
 
     def test_wrong_parts_are_named

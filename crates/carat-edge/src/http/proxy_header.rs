@@ -1,0 +1,121 @@
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use carat_fields::proxy_protocol::{self, BadProxyHeader, Client};
+use carat_wire::Scheme;
+
+use super::deadlines::Deadline;
+use super::server::Server;
+use super::stream::ClientStream;
+use crate::exchange::Peer;
+
+/// Bytes that are looked at in one step: most headers have fewer.
+const ROOM: usize = 512;
+
+const RESET: &str = "the connection was reset";
+
+/// Reads the PROXY header that a connection must begin with, and makes `peer` the client that it names. Returns `false`
+/// when the connection is over: without a word for one that sends nothing, as health checks do, and else with a line of
+/// the log.
+pub(super) async fn receive_proxy_header(
+    stream: &ClientStream,
+    peer: &mut Peer,
+    deadline: &Deadline,
+    server: &Server,
+) -> bool {
+    let address = stream.remote_address();
+    let received = if server.proxies.may_proxy(address) {
+        deadline.set(server.settings.header_timeout);
+        read(stream, deadline, server).await
+    } else {
+        Err("the peer is not in trusted_proxies")
+    };
+    match received {
+        Ok(None) => false,
+        Ok(Some(client)) => {
+            name(peer, client, server);
+            true
+        }
+        Err(reason) => {
+            server.log.warn(
+                "PROXY header refused",
+                &[("peer", &peer.logged()), ("reason", &reason)],
+            );
+            false
+        }
+    }
+}
+
+/// Whoever the client is decides whether its own fields about clients are believed.
+fn name(peer: &mut Peer, client: Client, server: &Server) {
+    let Client::Tcp {
+        source,
+        destination,
+        is_tls,
+    } = client
+    else {
+        return;
+    };
+    let address = source.ip().to_canonical();
+    peer.remote = address.to_string();
+    peer.is_unix = false;
+    peer.local_port = destination.port();
+    peer.scheme = if is_tls { Scheme::Https } else { Scheme::Http };
+    peer.proxy_fields = server.proxies.fields_of(Some(address));
+}
+
+/// Reads exactly the header. `None` when the peer leaves before it sends anything, and when the server drains.
+async fn read(
+    stream: &ClientStream,
+    deadline: &Deadline,
+    server: &Server,
+) -> Result<Option<Client>, &'static str> {
+    let mut header = Vec::new();
+    poll_fn(|cx| {
+        while let Poll::Ready(step) = poll_step(stream, cx, &mut header) {
+            match step? {
+                Step::More => {}
+                Step::Complete(client) => return Poll::Ready(Ok(Some(client))),
+                Step::Ended if header.is_empty() => return Poll::Ready(Ok(None)),
+                Step::Ended => return Poll::Ready(Err("the connection ended within it")),
+            }
+        }
+        if server.draining.is_set() {
+            return Poll::Ready(Ok(None));
+        }
+        if deadline.passed(cx.waker()) {
+            return Poll::Ready(Err("it did not arrive in time"));
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+enum Step {
+    More,
+    Complete(Client),
+    Ended,
+}
+
+/// Moves what has arrived of the header into `header`. What follows it stays in the socket, for whoever reads next.
+fn poll_step(
+    stream: &ClientStream,
+    cx: &mut Context<'_>,
+    header: &mut Vec<u8>,
+) -> Poll<Result<Step, &'static str>> {
+    let mut room = [0; ROOM];
+    let peeked = match ready!(stream.poll_peek(cx, &mut room)) {
+        Ok(0) => return Poll::Ready(Ok(Step::Ended)),
+        Ok(count) => &room[..count],
+        Err(_) => return Poll::Ready(Err(RESET)),
+    };
+    let begun = header.len();
+    header.extend_from_slice(peeked);
+    let parsed = proxy_protocol::parse(header).map_err(BadProxyHeader::reason)?;
+    header.truncate(parsed.map_or(header.len(), |parsed| parsed.length));
+    let taken = header.len() - begun;
+    stream.take(&mut room[..taken]).map_err(|_| RESET)?;
+    Poll::Ready(Ok(
+        parsed.map_or(Step::More, |parsed| Step::Complete(parsed.client))
+    ))
+}

@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/shared_server_test"
 
 # Who the client is when a proxy says so: to the application and in the access log, by `trusted_proxies`.
 class ForwardedTest < Support::IntegrationTest
@@ -18,29 +17,29 @@ class ForwardedTest < Support::IntegrationTest
   UNSAID = ["127.0.0.1", "http", "inner", "80", nil].freeze
 
   def test_a_trusted_proxy_names_its_client
-    serve "--trusted-proxies", "127.0.0.0/8"
+    trusting "--trusted-proxies", "127.0.0.0/8"
     assert_equal SAID, seen(LISTS).values_at(*CLIENT)
     assert_equal UNSAID, seen("Host" => "inner").values_at(*CLIENT)
     assert_equal "8443", seen(LISTS.merge("X-Forwarded-Port" => "8443"))["SERVER_PORT"]
   end
 
   def test_the_access_log_names_the_client_of_a_trusted_proxy
-    serve "--trusted-proxies", "127.0.0.1", "--access-log"
+    trusting "--trusted-proxies", "127.0.0.1", "--access-log"
     seen(LISTS)
-    eventually { assert_match(/^192\.0\.2\.1 - - /, @server.log) }
+    await_log(@server, /^192\.0\.2\.1 - - /)
   end
 
   def test_only_the_headers_of_one_family_count_and_the_others_are_removed
-    serve "--trusted-proxies", "127.0.0.1"
+    trusting "--trusted-proxies", "127.0.0.1"
     assert_equal [*UNSAID, nil], seen(FIELD).values_at(*CLIENT, "HTTP_FORWARDED")
-    serve "--trusted-proxies", "127.0.0.1", "--proxy-headers", "forwarded"
+    trusting "--trusted-proxies", "127.0.0.1", "--proxy-headers", "forwarded"
     assert_equal SAID, seen(FIELD).values_at(*CLIENT)
     assert_equal [*UNSAID, nil, nil], seen(LISTS).values_at(*CLIENT, "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST")
   end
 
   def test_what_others_say_is_removed_once_somebody_is_trusted
     %w[192.0.2.0/24 none].each do |network|
-      serve "--trusted-proxies", network
+      trusting "--trusted-proxies", network
       env = seen(LISTS.merge(FIELD))
       assert_equal UNSAID, env.values_at(*CLIENT)
       assert_empty env.keys.grep(/FORWARDED/)
@@ -48,27 +47,27 @@ class ForwardedTest < Support::IntegrationTest
   end
 
   def test_nothing_is_read_or_removed_while_nobody_is_trusted
-    serve
+    trusting
     env = seen(LISTS)
     assert_equal UNSAID, env.values_at(*CLIENT)
     assert_equal ["6.6.6.6, 192.0.2.1", "https"], env.values_at("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")
   end
 
   def test_a_peer_on_a_unix_socket_is_trusted
-    serve "-b", "unix://carat.sock", "--access-log"
+    trusting "-b", "unix://carat.sock", "--access-log"
     lines = LISTS.map { |name, value| "#{name}: #{value}\r\n" }.join
-    client = Support::RawClient.new(UNIXSocket.new(File.join(@server.directory.path, "carat.sock")))
+    client = @server.connect(@server.urls.last)
     response = client.write("GET / HTTP/1.1\r\n#{lines}\r\n").read_response
     assert_equal SAID, JSON.parse(response.body).values_at(*CLIENT)
-    eventually { assert_match(/^192\.0\.2\.1 - - /, @server.log) }
+    await_log(@server, /^192\.0\.2\.1 - - /)
   ensure
     client&.close
   end
 
   private
 
-  def serve(*args)
-    @server = server(app: APP, workers: 1, threads: 1, args: args).start
+  def trusting(*args)
+    @server = serve(APP, workers: 1, threads: 1, args: args)
   end
 
   def seen(fields)

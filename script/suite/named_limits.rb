@@ -37,6 +37,18 @@ module Suite
       NamedLimit.new(name: :RANGES_LIMIT, file: "crates/carat-fields/src/ranges.rs", value: "32",
                      answer: "200 with the whole file", bounds: "ranges of a request",
                      test: "test/integration/http_range_test.rb: test_too_many_ranges_get_the_whole"),
+      NamedLimit.new(name: :ELEMENTS_LIMIT, file: "crates/carat-fields/src/forwarded_elements.rs", value: "32",
+                     answer: "the last ones count", bounds: "elements of `Forwarded` of a trusted proxy",
+                     test: "crates/carat-fields/src/forwarded/tests.rs: " \
+                           "the_elements_of_the_nearest_proxies_are_kept"),
+      NamedLimit.new(name: :PROXY_HEADER_LIMIT, file: "crates/carat-fields/src/proxy_protocol.rs", value: "4096",
+                     answer: "close", bounds: "bytes of a PROXY header",
+                     test: "crates/carat-fields/src/proxy_protocol/tests.rs: " \
+                           "a_header_that_is_too_long_is_refused_before_it_arrives"),
+      NamedLimit.new(name: :LINE_LIMIT, file: "crates/carat-fields/src/proxy_protocol/v1.rs", value: "107",
+                     answer: "close", bounds: "bytes of a PROXY header of version 1",
+                     test: "crates/carat-fields/src/proxy_protocol/tests.rs: " \
+                           "a_line_that_is_not_exactly_right_is_refused"),
       NamedLimit.new(name: :AHEAD_LIMIT, file: "#{EDGE}/http/guarded.rs", value: "16 * 1024",
                      answer: "reading pauses", bounds: "bytes read of requests behind the current one",
                      test: "test/integration/http_pipelining_test.rb: " \

@@ -36,7 +36,8 @@ class ForwardingFrontsTest < Support::IntegrationTest
     private
 
     def configuration
-      super.sub("default_backend", "option forwardfor\n  http-request set-header X-Forwarded-Proto https\n  default_backend")
+      added = ["option forwardfor", "http-request set-header X-Forwarded-Proto https", "default_backend"]
+      super.sub("default_backend", added.join("\n  "))
     end
   end
 
@@ -47,7 +48,8 @@ class ForwardingFrontsTest < Support::IntegrationTest
     private
 
     def configuration
-      super.sub("http-reuse always", "http-reuse never").sub("server carat 127.0.0.1:#{@carat}", "\\0 #{self.class::SENDS}")
+      alone = super.sub("http-reuse always", "http-reuse never")
+      alone.sub("server carat 127.0.0.1:#{@carat}", "\\0 #{self.class::SENDS}")
     end
   end
 

@@ -32,8 +32,8 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
         file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        networks: NetworkList, pidfile: LogFile, refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text, targets: TargetList,
-        timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
+        networks: NetworkList, pidfile: LogFile, refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text,
+        targets: TargetList, timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
       }.freeze
 
       # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.

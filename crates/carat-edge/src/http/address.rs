@@ -28,7 +28,7 @@ impl Address {
 
 fn address(text: &str) -> Result<Address, String> {
     let (at, query) = text.split_once('?').unwrap_or((text, ""));
-    let parameters = Parameters::parse(query)?;
+    let parameters = AddressParameters::parse(query)?;
     let place = if let Some(rest) = at.strip_prefix("tcp://") {
         tcp(rest)
     } else if let Some(path) = at.strip_prefix("unix://") {
@@ -53,14 +53,14 @@ fn address(text: &str) -> Result<Address, String> {
 
 /// What may follow an address: `mode=0660&proxy_protocol=true`.
 #[derive(Debug, Default)]
-struct Parameters {
+struct AddressParameters {
     mode: Option<u32>,
     proxy_protocol: bool,
 }
 
-impl Parameters {
-    fn parse(query: &str) -> Result<Parameters, String> {
-        let mut parameters = Parameters::default();
+impl AddressParameters {
+    fn parse(query: &str) -> Result<AddressParameters, String> {
+        let mut parameters = AddressParameters::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("mode", digits)) => {

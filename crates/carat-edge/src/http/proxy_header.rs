@@ -74,10 +74,10 @@ async fn read(
     poll_fn(|cx| {
         while let Poll::Ready(step) = poll_step(stream, cx, &mut header) {
             match step? {
-                Step::More => {}
-                Step::Complete(client) => return Poll::Ready(Ok(Some(client))),
-                Step::Ended if header.is_empty() => return Poll::Ready(Ok(None)),
-                Step::Ended => return Poll::Ready(Err("the connection ended within it")),
+                HeaderStep::More => {}
+                HeaderStep::Complete(client) => return Poll::Ready(Ok(Some(client))),
+                HeaderStep::Ended if header.is_empty() => return Poll::Ready(Ok(None)),
+                HeaderStep::Ended => return Poll::Ready(Err("the connection ended within it")),
             }
         }
         if server.draining.is_set() {
@@ -91,7 +91,7 @@ async fn read(
     .await
 }
 
-enum Step {
+enum HeaderStep {
     More,
     Complete(Client),
     Ended,
@@ -102,10 +102,10 @@ fn poll_step(
     stream: &ClientStream,
     cx: &mut Context<'_>,
     header: &mut Vec<u8>,
-) -> Poll<Result<Step, &'static str>> {
+) -> Poll<Result<HeaderStep, &'static str>> {
     let mut room = [0; ROOM];
     let peeked = match ready!(stream.poll_peek(cx, &mut room)) {
-        Ok(0) => return Poll::Ready(Ok(Step::Ended)),
+        Ok(0) => return Poll::Ready(Ok(HeaderStep::Ended)),
         Ok(count) => &room[..count],
         Err(_) => return Poll::Ready(Err(RESET)),
     };
@@ -115,7 +115,7 @@ fn poll_step(
     header.truncate(parsed.map_or(header.len(), |parsed| parsed.length));
     let taken = header.len() - begun;
     stream.take(&mut room[..taken]).map_err(|_| RESET)?;
-    Poll::Ready(Ok(
-        parsed.map_or(Step::More, |parsed| Step::Complete(parsed.client))
-    ))
+    Poll::Ready(Ok(parsed.map_or(HeaderStep::More, |parsed| {
+        HeaderStep::Complete(parsed.client)
+    })))
 }

@@ -38,7 +38,7 @@ module Carat
                    doc: "Maximum number of open client connections; the limit of open files may allow fewer."),
         Option.new(name: :trusted_proxies, group: "Proxies", type: :networks, edge: true,
                    default_text: "Unix sockets only, and nothing is removed",
-                   doc: "A network whose hosts may name their clients; repeatable, or `none`. Others may not."),
+                   doc: "A network whose hosts, and no others, may name their clients; repeatable, or `none`."),
         Option.new(name: :proxy_headers, group: "Proxies", type: :choice, within: %w[x-forwarded forwarded],
                    default: "x-forwarded", edge: true,
                    doc: "The headers by which trusted proxies say it: X-Forwarded-For and its like, or Forwarded."),

@@ -96,18 +96,18 @@ fn tcp(rest: &str) -> Result<Place, String> {
 mod tests {
     use super::*;
 
-    fn plain(place: Place) -> Result<Address, String> {
-        Ok(Address {
+    fn plain(place: Place) -> Address {
+        Address {
             place,
             is_proxied: false,
-        })
+        }
     }
 
-    fn proxied(place: Place) -> Result<Address, String> {
-        Ok(Address {
+    fn proxied(place: Place) -> Address {
+        Address {
             place,
             is_proxied: true,
-        })
+        }
     }
 
     fn tcp(host: &str, port: u16) -> Place {
@@ -140,7 +140,7 @@ mod tests {
             ("fd://3", plain(Place::Inherited)),
             ("fd://3?proxy_protocol=true", proxied(Place::Inherited)),
         ] {
-            assert_eq!(Address::parse(text), expected, "{text}");
+            assert_eq!(Address::parse(text), Ok(expected), "{text}");
         }
     }
 

@@ -70,7 +70,8 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-    use crate::exchange::{ForwardedClient, Peer};
+    use crate::exchange::Peer;
+    use crate::exchange::forwarded_client::ForwardedClient;
 
     fn call(uri: &str, host: Option<&'static str>) -> Call {
         let mut call = Call::plain("GET", uri);

@@ -72,6 +72,16 @@ class ProxyProtocolTest < Support::SharedServerTest
     refute_includes log, "refused"
   end
 
+  def test_unfinished_headers_are_refused_when_client_memory_is_used_up
+    crowded = serve(APP, workers: 1, threads: 1, binds: ["tcp://127.0.0.1:0?proxy_protocol=true"],
+                         args: %w[--client-memory 1MB])
+    unfinished = version2(0x21, 0x11, ADDRESSES + ("\0" * 4000))[0...-1]
+    clients = Array.new(300) { crowded.connect.write(unfinished) }
+    await_log(crowded, /PROXY header refused .*client_memory is used up/)
+    clients.each(&:close)
+    assert_equal ["192.0.2.1", "http", "443"], seen(version2(0x21, 0x11, ADDRESSES), crowded)
+  end
+
   private
 
   def version2(command, family, payload)
@@ -79,8 +89,10 @@ class ProxyProtocolTest < Support::SharedServerTest
   end
 
   # What the application sees of the client that sends `header` and a request without a host.
-  def seen(header)
-    client = connect.write("#{header.b}GET / HTTP/1.0\r\n\r\n".b)
+  def seen(header, server = self.server)
+    client = server.connect.write("#{header.b}GET / HTTP/1.0\r\n\r\n".b)
     JSON.parse(client.read_response.body).values_at(*CLIENT)
+  ensure
+    client&.close
   end
 end

@@ -7,7 +7,7 @@ use carat_wire::Scheme;
 use super::deadlines::Deadline;
 use super::server::Server;
 use super::stream::ClientStream;
-use crate::exchange::Peer;
+use crate::exchange::{MemoryReservation, Peer};
 
 /// Bytes that are looked at in one step: most headers have fewer.
 const ROOM: usize = 512;
@@ -71,10 +71,12 @@ async fn read(
     server: &Server,
 ) -> Result<Option<Client>, &'static str> {
     let mut header = Vec::new();
+    let mut held = MemoryReservation::of(&server.client_memory().account());
     poll_fn(|cx| {
         while let Poll::Ready(step) = poll_step(stream, cx, &mut header) {
             match step? {
-                HeaderStep::More => {}
+                HeaderStep::More(count) if held.try_grow(count) => {}
+                HeaderStep::More(_) => return Poll::Ready(Err("client_memory is used up")),
                 HeaderStep::Complete(client) => return Poll::Ready(Ok(Some(client))),
                 HeaderStep::Ended if header.is_empty() => return Poll::Ready(Ok(None)),
                 HeaderStep::Ended => return Poll::Ready(Err("the connection ended within it")),
@@ -92,7 +94,8 @@ async fn read(
 }
 
 enum HeaderStep {
-    More,
+    /// Bytes that were read; the header has more.
+    More(usize),
     Complete(Client),
     Ended,
 }
@@ -115,7 +118,7 @@ fn poll_step(
     header.truncate(parsed.map_or(header.len(), |parsed| parsed.length));
     let taken = header.len() - begun;
     stream.take(&mut room[..taken]).map_err(|_| RESET)?;
-    Poll::Ready(Ok(parsed.map_or(HeaderStep::More, |parsed| {
+    Poll::Ready(Ok(parsed.map_or(HeaderStep::More(taken), |parsed| {
         HeaderStep::Complete(parsed.client)
     })))
 }

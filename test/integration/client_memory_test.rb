@@ -157,7 +157,7 @@ module Carat
       response = answered.first.read_response
 
       assert_equal [503, "close", "1"], [response.status, response["connection"], response["retry-after"]]
-      await_log(server, /" 503 .* reason="the server holds too much for its clients"/)
+      await_log(server, /" 503 .* reason="the server's memory for clients is used up"/)
     end
 
     def assert_returned(server, clients)

@@ -92,7 +92,7 @@ impl fmt::Display for ReplacementReason {
             ReplacementReason::Age(age) => write!(f, "{} s old (worker_age)", age.as_secs()),
             ReplacementReason::Promotion => write!(f, "promotion to mold (refork)"),
             ReplacementReason::OpenFiles => write!(f, "too many open files"),
-            ReplacementReason::Restart => write!(f, "older than the code (restart)"),
+            ReplacementReason::Restart => write!(f, "its code is replaced (restart)"),
             ReplacementReason::Outdated => write!(f, "older than the mold (refork)"),
         }
     }

@@ -120,7 +120,7 @@ impl Refusal {
             Refusal::Form(exceeded) => exceeded.reason(),
             Refusal::TooSlow => "the request arrived too slowly",
             Refusal::ClientMemory | Refusal::BodyCutOff => {
-                "the server holds too much for its clients"
+                "the server's memory for clients is used up"
             }
             Refusal::QueueFull => "too many requests are waiting",
             Refusal::Stopping => "the server is stopping",

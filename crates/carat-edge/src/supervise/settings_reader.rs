@@ -42,8 +42,8 @@ pub(super) async fn read_settings(current: Rc<Settings>) -> Result<FreshSettings
     let reading = start(&current).map_err(|error| format!("cannot read the settings: {error}"))?;
     let limit = current.boot_timeout;
     let json = timeout(limit, reading.output()).await;
-    let json =
-        json.map_err(|_| format!("the configuration is not read within {limit:?} (boot_timeout)"))?;
+    let json = json
+        .map_err(|_| format!("the configuration was not read within {limit:?} (boot_timeout)"))?;
     let json = json.map_err(|error| format!("cannot read the settings: {error}"))?;
     match serde_json::from_slice(&json) {
         Ok(Output::Settings {
@@ -57,7 +57,7 @@ pub(super) async fn read_settings(current: Rc<Settings>) -> Result<FreshSettings
         Err(_) if json.is_empty() => {
             Err("the configuration cannot be read: the log says why".to_owned())
         }
-        Err(error) => Err(format!("the settings cannot be understood: {error}")),
+        Err(error) => Err(format!("the settings are not valid: {error}")),
     }
 }
 

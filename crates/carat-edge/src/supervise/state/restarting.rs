@@ -23,7 +23,7 @@ impl State {
     pub(super) fn restart_requested(&mut self, reaction: &mut Reaction) {
         if self.is_stopping() || !self.is_announced {
             return reaction.log(LogLine::warn(
-                "no restart: the server does not serve yet, or stops",
+                "no restart: the server is starting or stopping",
             ));
         }
         if self.restarts.current.is_some() {
@@ -75,7 +75,7 @@ impl State {
                 if self.waits_too_long(reaction) =>
             {
                 self.restart_failed(
-                    "the other workers left no memory in time (memory)",
+                    "the other workers did not free enough memory in time (memory)",
                     reaction,
                 );
             }
@@ -118,7 +118,7 @@ impl State {
             });
         } else if !self.end_one_for_room(reaction) {
             let missing = ByteSize(missing);
-            let cause = format!("no memory for a second mold: {missing} more are needed (memory)");
+            let cause = format!("no memory for a second mold: {missing} more is needed (memory)");
             self.restart_failed(&cause, reaction);
         }
     }
@@ -321,7 +321,7 @@ impl State {
         if self.restarts.finish(Err(cause.to_owned())).is_none() {
             return;
         }
-        let line = LogLine::error("restart failed: the old code goes on");
+        let line = LogLine::error("restart failed: the old code continues to serve");
         reaction.log(line.text("cause", cause));
         if let Some(id) = trial {
             self.abandon(id, reaction);
@@ -384,7 +384,7 @@ impl State {
             return false;
         };
         self.kill_candidate(reaction);
-        self.candidate_failed("a rollback came before", false, reaction);
+        self.candidate_failed("a rollback takes precedence", false, reaction);
         let before = mold.generation;
         mold.generation = self.molds.next_generation();
         let generation = mold.generation;

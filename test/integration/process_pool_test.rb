@@ -24,6 +24,12 @@ class ProcessPoolTest < Support::IntegrationTest
     assert_equal "carat-edge", Support::ProcessTree.title(server.pid)
   end
 
+  def test_a_mold_says_its_generation_while_it_loads_the_application
+    app = "title = File.read(\"/proc/self/cmdline\").delete(\"\\0\").strip; run ->(_env) { [200, {}, [title]] }"
+
+    assert_equal "carat: mold gen=1", serve(app).get.body
+  end
+
   def test_edge_is_the_parent_of_every_process_and_has_the_pid_that_was_started
     server = serve(Support::Gate::APP, workers: 2)
     await_workers(server, 2)

@@ -136,7 +136,7 @@ module Support
       pids.reject { |number, _| number.zero? }
     end
 
-    # The pid of the mold; nil while none is ready.
+    # The pid of the mold, which may still be loading; nil while there is none.
     def mold
       children.find { |pid| ProcessTree.title(pid).start_with?("carat: mold gen=") }
     end

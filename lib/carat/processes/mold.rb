@@ -38,6 +38,7 @@ module Carat
         shared = Launch::SharedOptions.values(ENV)
         Launch::MoldEnvironment.restore(ENV)
         control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
+        Process.setproctitle("carat: mold gen=#{ENV.delete("CARAT_GENERATION")}")
         role = new(Native::Control.new(control), words, shared)
         role = role.run while role
       end
@@ -67,7 +68,6 @@ module Carat
       private
 
       def settle
-        Process.setproctitle("carat: mold")
         Signals.ignore
         $stdout.sync = true
         Native.die_with_parent

@@ -32,7 +32,12 @@ impl Host for SimulatedHost {
         Ok((near, far))
     }
 
-    fn start_mold(&self, _settings: &Settings, control: UnixStream) -> io::Result<u32> {
+    fn start_mold(
+        &self,
+        _generation: u32,
+        _settings: &Settings,
+        control: UnixStream,
+    ) -> io::Result<u32> {
         if self.0.fault(5) {
             return Err(io::Error::other("no such command"));
         }

@@ -219,7 +219,7 @@ impl<H: Host> Executor<H> {
 
     fn try_boot_mold(&mut self, generation: u32, settings: &Settings) -> io::Result<u32> {
         let (near, far) = self.host.socket_pair()?;
-        let pid = self.host.start_mold(settings, far)?;
+        let pid = self.host.start_mold(generation, settings, far)?;
         let process = RubyProcess::Mold(generation);
         let channel = Channel::open(near, process, self.mailbox.clone());
         self.channels.insert(process, channel);

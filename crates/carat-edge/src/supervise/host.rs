@@ -22,7 +22,12 @@ pub(crate) trait Host {
     fn socket_pair(&self) -> io::Result<(Self::Socket, UnixStream)>;
 
     /// Runs the command that loads the application, with this control socket, and returns its process id.
-    fn start_mold(&self, settings: &Settings, control: UnixStream) -> io::Result<u32>;
+    fn start_mold(
+        &self,
+        generation: u32,
+        settings: &Settings,
+        control: UnixStream,
+    ) -> io::Result<u32>;
 
     /// Reads the configuration as it is now. What comes of it goes to the mailbox.
     fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox);

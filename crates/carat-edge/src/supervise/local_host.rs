@@ -20,6 +20,8 @@ use crate::settings::{self, Settings};
 
 /// Tells the mold which descriptor is its control socket.
 const CONTROL_VARIABLE: &str = "CARAT_CONTROL_FD";
+/// Tells the mold its generation, which is in its title.
+const GENERATION_VARIABLE: &str = "CARAT_GENERATION";
 
 /// The machine that the edge runs on.
 #[derive(Debug)]
@@ -48,7 +50,12 @@ impl Host for LocalHost {
         Ok((FrameSocket::new(near)?, far))
     }
 
-    fn start_mold(&self, settings: &Settings, control: UnixStream) -> io::Result<u32> {
+    fn start_mold(
+        &self,
+        generation: u32,
+        settings: &Settings,
+        control: UnixStream,
+    ) -> io::Result<u32> {
         let (program, arguments) = settings
             .mold_command
             .split_first()
@@ -61,6 +68,7 @@ impl Host for LocalHost {
             .env("PWD", &settings.directory)
             .envs(&settings.mold_environment)
             .env(CONTROL_VARIABLE, control.as_raw_fd().to_string())
+            .env(GENERATION_VARIABLE, generation.to_string())
             .env_remove(settings::VARIABLE)
             .spawn()?;
         Ok(child.id())

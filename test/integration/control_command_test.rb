@@ -60,14 +60,14 @@ class ControlCommandTest < Support::IntegrationTest
   def test_requests_wait_while_the_server_is_paused
     server = start(PID, args: %w[--queue-limit 3 --queue-timeout 0.05])
 
-    assert_equal ["carat: paused for 600.0 s: up to 3 requests wait; 0 are still running\n", "", 0],
+    assert_equal ["carat: paused for 600.0 s with 0 requests running; up to 3 may wait\n", "", 0],
                  carat(server, "pause", "10m")
     clients = Array.new(3) { ask(server, "GET", "/") }
     eventually(message: "the requests") { status(server)["waiting"] == 3 }
     assert_equal "paused", status(server)["state"]
     assert_equal 503, server.get.status
     see_edge_go_round(server)
-    assert_equal ["carat: resumed; 3 requests waited\n", "", 0], carat(server, "resume")
+    assert_equal ["carat: resumed with 3 waiting requests\n", "", 0], carat(server, "resume")
     assert_equal [200] * 3, clients.map { |client| client.read_response.status }
     assert_equal ["", "carat: the server is not paused\n", 1], carat(server, "resume")
   end

@@ -41,7 +41,7 @@ class RestartTest < Support::IntegrationTest
     assert_equal "1", server.get.body
     server.directory.write("version", "2")
 
-    assert_equal ["carat: restarted: generation 3 serves with 1 workers\n", "", 0], carat(server, "restart")
+    assert_equal ["carat: restarted: generation 3 serves with 1 worker\n", "", 0], carat(server, "restart")
     assert_equal "2", server.get.body
   end
 

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use carat_policy::Counted;
+
 /// Most bytes of a text in a log line, before it is escaped; the middle of a longer one is left out.
 const TEXT_LIMIT: usize = 16 * 1024;
 
@@ -54,8 +56,9 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
         tail += 1;
     }
     Cow::Owned(format!(
-        "{}\n... {hidden} bytes left out ...\n{}",
+        "{}\n... {} left out ...\n{}",
         &text[..head],
+        Counted(hidden as u64, "byte"),
         &text[tail..]
     ))
 }

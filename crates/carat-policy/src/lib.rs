@@ -15,6 +15,7 @@
 mod backoff;
 mod byte_size;
 mod client_memory;
+mod counted;
 mod descriptor_budget;
 mod edge_memory;
 mod elastic;
@@ -30,6 +31,7 @@ mod replacement_backoff;
 pub use backoff::Backoff;
 pub use byte_size::ByteSize;
 pub use client_memory::client_memory;
+pub use counted::Counted;
 pub use descriptor_budget::DescriptorBudget;
 pub use edge_memory::{EdgeMemory, EdgeReserve};
 pub use elastic::{Demand, Elastic, WorkerCount};

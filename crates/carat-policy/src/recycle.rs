@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::ByteSize;
+use crate::{ByteSize, Counted};
 
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,9 @@ impl Retirements {
 impl fmt::Display for ReplacementReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReplacementReason::Requests(served) => write!(f, "{served} requests (worker_requests)"),
+            ReplacementReason::Requests(served) => {
+                write!(f, "{} (worker_requests)", Counted(*served, "request"))
+            }
             ReplacementReason::Memory { .. } => write!(f, "private memory exceeds worker_memory"),
             ReplacementReason::Budget { .. } => write!(f, "all processes together exceed memory"),
             ReplacementReason::Age(age) => write!(f, "{} s old (worker_age)", age.as_secs()),
@@ -186,6 +188,18 @@ mod tests {
         assert_eq!(allowed(1, 0), [false, false]);
         assert_eq!(allowed(0, 2), [false, true]);
         assert_eq!(allowed(0, 3), [false, false]);
+    }
+
+    #[test]
+    fn a_single_request_is_singular() {
+        let texts = [1, 2].map(|served| ReplacementReason::Requests(served).to_string());
+        assert_eq!(
+            texts,
+            [
+                "1 request (worker_requests)",
+                "2 requests (worker_requests)"
+            ]
+        );
     }
 
     #[test]

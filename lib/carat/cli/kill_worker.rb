@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config/type"
+require_relative "../log/counted"
 require_relative "control_command"
 
 module Carat
@@ -22,7 +23,7 @@ module Carat
         number = argument("NUMBER", NUMBER)
         reply = ask(:post, "/kill-worker?number=#{number}")
         say("carat: killed worker #{number} with process id #{reply.fetch("pid")}; it had " \
-            "#{reply.fetch("running")} requests")
+            "#{Log::Counted.of(reply.fetch("running"), "request")}")
       end
     end
   end

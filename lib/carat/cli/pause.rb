@@ -2,6 +2,7 @@
 
 require_relative "../config/config_error"
 require_relative "../config/type"
+require_relative "../log/counted"
 require_relative "control_command"
 
 module Carat
@@ -25,8 +26,9 @@ module Carat
         raise Config::ConfigError, "pause: at most #{LIMIT_SECONDS} s" if seconds > LIMIT_SECONDS
 
         reply = ask(:post, "/pause?seconds=#{seconds}")
-        say("carat: paused for #{reply.fetch("seconds")} s: up to #{reply.fetch("queue_limit")} requests wait; " \
-            "#{reply.fetch("running")} are still running")
+        running = Log::Counted.of(reply.fetch("running"), "request")
+        say("carat: paused for #{reply.fetch("seconds")} s with #{running} running; " \
+            "up to #{reply.fetch("queue_limit")} may wait")
       end
     end
   end

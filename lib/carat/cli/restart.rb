@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../log/counted"
 require_relative "control_command"
 require_relative "control_error"
 require_relative "printable"
@@ -29,7 +30,7 @@ module Carat
         raise ControlError, "carat: not restarted: #{Printable.text(cause.to_s)}" if report["state"] == "failed"
 
         say("carat: #{@rollback ? "rolled back" : "restarted"}: generation #{report.fetch("generation")} serves with " \
-            "#{report.fetch("workers")} workers")
+            "#{Log::Counted.of(report.fetch("workers"), "worker")}")
       end
 
       private

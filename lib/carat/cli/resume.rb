@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../log/counted"
 require_relative "control_command"
 
 module Carat
@@ -18,7 +19,7 @@ module Carat
       def run
         refuse_arguments
         reply = ask(:post, "/resume")
-        say("carat: resumed; #{reply.fetch("waiting")} requests waited")
+        say("carat: resumed with #{Log::Counted.of(reply.fetch("waiting"), "waiting request")}")
       end
     end
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../log/counted"
 require_relative "control_command"
 require_relative "control_error"
 require_relative "printable"
@@ -48,7 +49,7 @@ module Carat
          "generation #{status.fetch("generation") || "none"}",
          *restart(status),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
-         "#{status.fetch("queue_limit")}; #{status.fetch("connections")} connections"]
+         "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}"]
       end
 
       def time_left(status)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "counted"
+
 module Carat
   module Log
     # Makes text of any origin safe in a log of lines: it can neither begin a line of its own nor control a terminal.
@@ -29,7 +31,7 @@ module Carat
 
         first, last = text.byteslice(0, TEXT_LIMIT - TAIL), text.byteslice(-TAIL, TAIL)
         # A cut may split a character.
-        "#{first.scrub("")}\n... #{text.bytesize - TEXT_LIMIT} bytes left out ...\n#{last.scrub("")}"
+        "#{first.scrub("")}\n... #{Counted.of(text.bytesize - TEXT_LIMIT, "byte")} left out ...\n#{last.scrub("")}"
       end
 
       # Returns `text` in valid UTF-8; the block replaces bytes that are not.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../log/counted"
 require_relative "../native"
 require_relative "../scheduler"
 require_relative "fiber_slot"
@@ -99,8 +100,8 @@ module Carat
       def stalled(fiber, seconds)
         slot = @slots.each_key.find { |candidate| candidate.fiber.equal?(fiber) }
         who = slot&.request || "a fiber without a request"
-        @log.warn("#{who} blocked the thread for #{seconds.round(2)} s while #{running} requests were running: " \
-                  "fibers give way only when they wait")
+        @log.warn("#{who} blocked the thread for #{seconds.round(2)} s with " \
+                  "#{Log::Counted.of(running, "request")} running: fibers give way only when they wait")
       end
 
       def running

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../log/counted"
+
 module Carat
   module Warmup
     # Whether ActiveRecord's pools have a connection for each request that a worker runs at once.
@@ -10,7 +12,8 @@ module Carat
       # `count` its value; warnings go to the ProcessLog `log`.
       def check(option, count, log:)
         scarce(count).each do |pool|
-          log.warn("#{count} #{option} of a worker share #{pool.size} connections to the database " \
+          connections = Log::Counted.of(pool.size, "connection")
+          log.warn("#{count} #{option} of a worker share #{connections} to the database " \
                    "#{pool.db_config.name.inspect}: a request waits up to #{pool.checkout_timeout} s for a free one; " \
                    "set pool in config/database.yml to #{count}, or #{option} to #{pool.size}")
         end

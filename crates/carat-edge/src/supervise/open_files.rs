@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use carat_policy::{DescriptorBudget, Elastic};
+use carat_policy::{Counted, DescriptorBudget, Elastic};
 use rustix::process::{Resource, getrlimit};
 
 use super::memory::Machine;
@@ -23,8 +23,9 @@ pub(crate) fn descriptor_budget(
     let budget =
         DescriptorBudget::new(limit, most, workers, settings.lanes()).ok_or_else(|| {
             format!(
-                "the limit of open files, {limit}, is too low for {workers} workers and clients: \
-             raise `ulimit -Hn` or LimitNOFILE"
+                "the limit of open files, {limit}, is too low for {} and clients: \
+             raise `ulimit -Hn` or LimitNOFILE",
+                Counted(workers.into(), "worker")
             )
         })?;
     if let Some(chosen) = settings

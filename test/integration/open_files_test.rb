@@ -3,6 +3,7 @@
 require "digest"
 require "test_helper"
 require "carat/cli/doctor/open_files"
+require "carat/config/configuration"
 require "support/form_body"
 require "support/integration_test"
 
@@ -59,16 +60,18 @@ module Carat
     def test_the_doctor_expects_what_the_server_allows
       { CLIENTS => "ok", CLIENTS + 1 => "warning" }.each do |clients, word|
         server = serve_limited(args: ["--max-connections", clients.to_s])
-        options = { workers: 2..2, threads: 3, fibers: nil, max_connections: clients }
-        finding = CLI::Doctor::OpenFiles.new(options, allowed: LIMIT).finding
+        finding = doctor("max_connections=#{clients}", allowed: LIMIT)
         assert_equal [word, word == "warning"], [finding.to_s[/\w+/], server.log.include?("fewer clients")]
       end
+      assert_equal "ok       open files: #{LIMIT} allowed, enough for #{CLIENTS} clients",
+                   doctor(allowed: LIMIT).to_s
     end
 
     def test_a_limit_without_room_for_clients_is_an_error_at_boot
       server = server(app: APP, workers: 2, threads: 3, spawn: { rlimit_nofile: [110, 110] })
       assert_equal 1, server.run.exitstatus
-      assert_includes server.log, "the limit of open files, 110, is too low for 2 workers"
+      assert_includes server.log, "the limit of open files, 110, is too low for 2 workers and clients"
+      assert_predicate doctor(allowed: 110), :problem?
     end
 
     def test_idle_clients_above_the_limit_cost_no_response_and_no_worker
@@ -148,6 +151,13 @@ module Carat
     end
 
     private
+
+    # What the doctor finds for two workers of three threads.
+    def doctor(*words, allowed:)
+      configuration = Config::Configuration.from_words(["rackup=#{__FILE__}", "workers=2", "threads=3", *words],
+                                                       env: {})
+      CLI::Doctor::OpenFiles.new(configuration, allowed:).finding
+    end
 
     def serve_limited(workers: 2, **options)
       serve(APP, workers: workers, threads: 3, fibers: nil, spawn: { rlimit_nofile: [LIMIT, LIMIT] }, **options)

@@ -4,6 +4,7 @@ require "etc"
 require_relative "../../config/type"
 require_relative "../../config/type/worker_count"
 require_relative "../../launch/open_file_limit"
+require_relative "../../log/counted"
 require_relative "finding"
 
 module Carat
@@ -19,6 +20,10 @@ module Carat
         PARTS = 5
         # Those for clients.
         CLIENT_PARTS = 2
+        # Descriptors without which the server does not start.
+        LEAST = 10
+        REMEDY = "raise `ulimit -Hn` or LimitNOFILE"
+        private_constant :REMEDY
 
         # `allowed` is the soft RLIMIT_NOFILE of the edge.
         def initialize(configuration, allowed: Launch::OpenFileLimit.reachable)
@@ -26,18 +31,30 @@ module Carat
           @allowed = allowed
         end
 
-        # Returns the Finding.
+        # Returns the Finding. Without a chosen max_connections, the server serves as many clients as there is room for.
         def finding
-          return Finding.ok("open files", "#{needed} needed, #{@allowed} allowed") if needed <= @allowed
+          return found(:problem, "too few for the workers: #{REMEDY}") if left < LEAST
+          return found(:ok, "enough for #{Log::Counted.of(served, "client")}") unless missed?
 
-          Finding.warning("open files", "#{needed} needed for max_connections #{clients}, #{@allowed} allowed: " \
-                                        "raise `ulimit -Hn` or LimitNOFILE, or lower max_connections")
+          found(:warning, "enough for #{served} of max_connections #{wanted}: #{REMEDY}, or lower max_connections")
         end
 
         private
 
-        def needed
-          (clients.fdiv(CLIENT_PARTS).ceil * PARTS) + (workers * ((lanes * LANE) + 1)) + RESERVE
+        def found(level, sentence)
+          Finding.new(level, "open files", "#{@allowed} allowed, #{sentence}")
+        end
+
+        def missed?
+          served < wanted && @configuration.chosen?(:max_connections)
+        end
+
+        def served
+          [wanted, left / PARTS * CLIENT_PARTS].min
+        end
+
+        def left
+          @allowed - RESERVE - (workers * ((lanes * LANE) + 1))
         end
 
         # Twice the maximum, because workers that drain have their own, and two more.
@@ -51,7 +68,7 @@ module Carat
           @configuration[:fibers] ? 1 : @configuration[:threads]
         end
 
-        def clients
+        def wanted
           @configuration[:max_connections]
         end
       end

@@ -46,7 +46,10 @@ module Carat
                    edge: true,
                    doc: "A file descriptor that receives one line per listener when the first worker is ready."),
 
-        Option.new(name: :pidfile, group: "Processes", type: :pidfile, restart: false,
+        Option.new(name: :control_socket, group: "Service", type: :socket, edge: true,
+                   default_text: "#{CONTROL_SOCKET} in a private directory",
+                   doc: "The Unix socket on which the server responds to commands such as `carat status`."),
+        Option.new(name: :pidfile, group: "Service", type: :pidfile, restart: false,
                    doc: "A file that holds the process id of the server while it runs."),
         Option.new(name: :user, group: "User", type: :user, restart: false,
                    doc: "The user that a server started by root becomes once its ports are bound."),
@@ -108,9 +111,6 @@ module Carat
                    doc: "How fast the heap of Ruby's garbage collector grows."),
         Option.new(name: :allocator, group: "Memory", type: :choice, within: %w[jemalloc system], default: "jemalloc",
                    doc: "Memory allocator for the Ruby processes."),
-        Option.new(name: :control_socket, group: "Memory", type: :socket, edge: true,
-                   default_text: "#{CONTROL_SOCKET} in a private directory",
-                   doc: "The Unix socket on which the server responds to commands such as `carat status`."),
 
         Option.new(name: :request_timeout, group: "Requests", type: :timeout, default: 60, edge: true, restart: true,
                    in_development: "off", limit: 504,

@@ -6,11 +6,21 @@ module Carat
     module Spelling
       # Returns `; did you mean workers?`, or an empty String when no word is similar (or did_you_mean is disabled).
       def self.hint(word, words)
-        return "" unless defined?(DidYouMean::SpellChecker)
-
-        near = DidYouMean::SpellChecker.new(dictionary: words.map(&:to_s)).correct(word.to_s).first
+        near = completion(word.to_s, words.map(&:to_s)) || correction(word.to_s, words.map(&:to_s))
         near ? "; did you mean #{near}?" : ""
       end
+
+      # The only word that begins like this one: `--pidfile` for `--pid`, which is more like `--bind` by its letters.
+      def self.completion(word, words)
+        longer = words.select { |candidate| candidate.start_with?(word) }
+        longer.first if longer.one?
+      end
+
+      def self.correction(word, words)
+        DidYouMean::SpellChecker.new(dictionary: words).correct(word).first if defined?(DidYouMean::SpellChecker)
+      end
+
+      private_class_method :completion, :correction
     end
   end
 end

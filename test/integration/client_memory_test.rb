@@ -18,6 +18,9 @@ module Carat
       run(lambda do |env|
         next [200, {}, Pieces.new(piece)] if env["PATH_INFO"] == "/stream"
         [200, {}, [Digest::SHA256.hexdigest(env["rack.input"]&.read.to_s)]]
+      rescue EOFError => e
+        $stderr.write("#{e.class}\n")
+        raise
       end)
     RUBY
     NAME = "control.sock"
@@ -29,27 +32,11 @@ module Carat
     BODY_BYTES = 65_536
 
     def test_unfinished_headers_stay_within_the_limit_and_others_are_served
-      server = start
-      before = private_kib(server)
-      clients = flood(server, 600) { HEAD }
-      await_refusals(server)
-      served_beside(server)
-
-      assert_operator private_kib(server) - before, :<=, LIMIT_KIB + BESIDE_KIB
-      assert_refused(server, clients)
-      assert_returned(server, clients)
+      assert_bounded(600) { HEAD }
     end
 
     def test_unfinished_bodies_stay_within_the_limit_and_others_are_served
-      server = start
-      before = private_kib(server)
-      clients = flood(server, 500) { head(BODY_BYTES) + ("b" * (BODY_BYTES - 500)) }
-      await_refusals(server)
-      served_beside(server)
-
-      assert_operator private_kib(server) - before, :<=, LIMIT_KIB + BESIDE_KIB
-      assert_refused(server, clients)
-      assert_returned(server, clients)
+      assert_bounded(500) { head(BODY_BYTES) + ("b" * (BODY_BYTES - 500)) }
     end
 
     def test_bodies_for_which_there_is_no_memory_arrive_complete_by_way_of_a_file
@@ -67,21 +54,12 @@ module Carat
     end
 
     def test_decoders_for_whose_windows_there_is_no_memory_are_refused
-      server = start("--decode-requests")
-      before = private_kib(server)
-      plain = Random.new(1).bytes(40_000) + (Random.new(2).bytes(1000) * 4000)
-      coded = Support::ContentCodings.pipe(plain, "zstd", "-c", "-19", "--no-check", "--zstd=wlog=20")
-      clients = flood(server, 30) { head(coded.bytesize, "Content-Encoding: zstd\r\n") + coded[0...-1] }
-      await_refusals(server)
-      served_beside(server)
-      kept, refused = clients.partition { |client| client.socket.wait_readable(0).nil? }
+      assert_decoded_or_refused(503)
+    end
 
-      assert_operator private_kib(server) - before, :<=, LIMIT_KIB + BESIDE_KIB
-      assert_refused(server, refused)
-      kept.each { |client| client.write(coded[-1]) }
-      refute_empty kept
-      assert_equal [Digest::SHA256.hexdigest(plain)], kept.map { |client| client.read_response.body }.uniq
-      assert_returned(server, clients)
+    # The application has begun, so that the request must not be repeated: no 503, and no Retry-After.
+    def test_streamed_bodies_for_whose_decoders_there_is_no_memory_are_cut_off
+      await_log(assert_decoded_or_refused(502, "--request-body", "stream", "-f", "100"), /^Carat::IncompleteBody$/)
     end
 
     def test_streams_that_nobody_reads_stay_within_the_limit_and_others_are_served
@@ -150,14 +128,48 @@ module Carat
       assert_equal Digest::SHA256.hexdigest("b" * 3000), server.request("POST", "/", body: "b" * 3000).body
     end
 
+    # While this number of clients send what the block returns, and no more.
+    def assert_bounded(count, &)
+      server = start
+      before = private_kib(server)
+      clients = flood(server, count, &)
+      await_refusals(server)
+      served_beside(server)
+
+      assert_operator private_kib(server) - before, :<=, LIMIT_KIB + BESIDE_KIB
+      assert_refused(server, clients)
+      assert_returned(server, clients)
+    end
+
+    # Encoded bodies arrive complete, or get this status. Returns the server.
+    def assert_decoded_or_refused(status, *args)
+      server = start("--decode-requests", *args)
+      before = private_kib(server)
+      plain = Random.new(1).bytes(40_000) + (Random.new(2).bytes(1000) * 4000)
+      coded = Support::ContentCodings.pipe(plain, "zstd", "-c", "-19", "--no-check", "--zstd=wlog=20")
+      clients = flood(server, 30) { head(coded.bytesize, "Content-Encoding: zstd\r\n") + coded[0...-1] }
+      await_refusals(server)
+      served_beside(server)
+      kept, refused = clients.partition { |client| client.socket.wait_readable(0).nil? }
+
+      assert_operator private_kib(server) - before, :<=, LIMIT_KIB + BESIDE_KIB
+      assert_refused(server, refused, status)
+      kept.each { |client| client.write(coded[-1]) }
+      refute_empty kept
+      assert_equal [Digest::SHA256.hexdigest(plain)], kept.map { |client| client.read_response.body }.uniq
+      assert_returned(server, clients)
+      server
+    end
+
     # At least one client was refused, and each that was got a response and a line in the access log.
-    def assert_refused(server, clients)
+    def assert_refused(server, clients, status = 503)
       answered = clients.select { |client| client.socket.wait_readable(0) }
       refute_empty answered
       response = answered.first.read_response
 
-      assert_equal [503, "close", "1"], [response.status, response["connection"], response["retry-after"]]
-      await_log(server, /" 503 .* reason="the server's memory for clients is used up"/)
+      assert_equal [status, "close", ("1" if status == 503)],
+                   [response.status, response["connection"], response["retry-after"]]
+      await_log(server, /" #{status} .* reason="the server's memory for clients is used up"/)
     end
 
     def assert_returned(server, clients)

@@ -3,6 +3,7 @@
 require "test_helper"
 require "support/postgres_test"
 require "sequel"
+require "timeout"
 
 Sequel.extension :fiber_concurrency
 

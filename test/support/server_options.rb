@@ -11,7 +11,8 @@ module Support
     # Variables of the surrounding shell or CI must not change a test.
     NEUTRAL_ENV = %w[PORT WEB_CONCURRENCY RAILS_MAX_THREADS RACK_ENV RAILS_ENV LISTEN_FDS LISTEN_PID NOTIFY_SOCKET
                      WATCHDOG_USEC]
-                  .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }.freeze
+                  .concat(ENV.keys.grep(/\ACARAT_(?!TEST_)/)).to_h { |name| [name, nil] }
+                  .merge("CARAT_RELOAD" => "false").freeze # tests change files, and say when code is replaced
     # Encoding.default_external and default_internal of the servers' Ruby. Rails sets both to UTF-8.
     ENCODING_ENV = ENV.values_at("CARAT_TEST_ENCODING").compact
                       .to_h { |name| ["RUBYOPT", "#{ENV.fetch("RUBYOPT", "")} -E#{name}:#{name}"] }.freeze

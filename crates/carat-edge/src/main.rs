@@ -26,6 +26,7 @@ mod socket_file;
 mod supervise;
 mod tasks;
 mod timestamp;
+mod watch;
 
 use std::io::Write;
 use std::path::Path;
@@ -118,6 +119,7 @@ async fn run(settings: Rc<Settings>, pid_file: Option<&PidFile>) -> Result<Outco
     tasks.spawn("reap", reap(mailbox.clone()));
     let control = administer(settings, Rc::clone(&log), mailbox.clone(), memory);
     tasks.spawn("control socket", control);
+    tasks.spawn("reload", Rc::clone(&server.dispatcher).load_early());
     tasks.spawn("client memory", Rc::clone(&server).watch_memory());
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(&server)));

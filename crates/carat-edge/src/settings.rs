@@ -18,6 +18,7 @@ pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(Clone))]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
 pub(crate) struct Settings {
     pub(crate) version: String,
     pub(crate) directory: PathBuf,
@@ -111,6 +112,8 @@ pub(crate) struct Settings {
     #[serde(deserialize_with = "seconds")]
     pub(crate) keep_previous: Duration,
     pub(crate) restart_check: Vec<String>,
+    /// Whether changed source files replace the code.
+    pub(crate) reload: bool,
     /// Prints what these settings are with the configuration as it is when the command runs.
     pub(crate) reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
@@ -272,7 +275,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60,
-    "keep_previous": 60, "restart_check": [], "reader_command": [], "boot_timeout": 60
+    "keep_previous": 60, "restart_check": [], "reload": false, "reader_command": [], "boot_timeout": 60
 }"#;
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 
 use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
-    ForkWorker, Stack, encode_boot_failed, encode_not_fork_safe, encode_signal, encode_stats,
+    ForkWorker, Stack, encode_boot_failed, encode_not_fork_safe, encode_signal, encode_sources,
+    encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
 use magnus::{
@@ -41,6 +42,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("not_fork_safe", method!(Control::not_fork_safe, 1))?;
     class.define_method("stack", method!(Control::stack, 2))?;
     class.define_method("stats", method!(Control::stats, 1))?;
+    class.define_method("sources", method!(Control::sources, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
     Ok(())
@@ -135,6 +137,13 @@ impl Control {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let json = unsafe { json.as_slice() };
         control.send(ruby, |out| encode_stats(out, json))
+    }
+
+    /// Reports which files the code of the application is in, a JSON object.
+    fn sources(ruby: &Ruby, control: &Control, json: RString) -> Result<(), Error> {
+        // SAFETY: no Ruby code runs before the slice has been copied into the frame.
+        let json = unsafe { json.as_slice() };
+        control.send(ruby, |out| encode_sources(out, json))
     }
 
     /// Closes the socket, and the descriptors that have arrived with messages that were not received: in a new worker,

@@ -144,6 +144,11 @@ pub fn encode_stats(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
+/// Appends which files the code is in: a JSON object.
+pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
+    frame::push(out, Kind::Sources, |out| out.extend_from_slice(json));
+}
+
 /// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(

@@ -54,6 +54,8 @@ pub enum Kind {
     Stats = 39,
     /// Worker that was promoted: why no worker of its generation can become the mold.
     NotForkSafe = 40,
+    /// Mold: which files the code of the application is in, as JSON.
+    Sources = 41,
 }
 
 impl Kind {
@@ -79,6 +81,7 @@ impl Kind {
             38 => Kind::AskStats,
             39 => Kind::Stats,
             40 => Kind::NotForkSafe,
+            41 => Kind::Sources,
             other => return Err(Malformed::UnknownKind(other)),
         })
     }

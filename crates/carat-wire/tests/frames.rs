@@ -2,7 +2,7 @@
 
 use carat_wire::control::{
     AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_promote, encode_boot_failed,
-    encode_not_fork_safe, encode_promote, encode_signal, encode_stats,
+    encode_not_fork_safe, encode_promote, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::request::encode_descriptors_lost;
 use carat_wire::response::{ResponseHead, body};
@@ -197,6 +197,7 @@ impl Message {
             Message::ForkWorker(fork) => fork.encode(out),
             Message::Text(Kind::BootFailed, text) => encode_boot_failed(out, text),
             Message::Text(Kind::NotForkSafe, text) => encode_not_fork_safe(out, text),
+            Message::Text(Kind::Sources, text) => encode_sources(out, text),
             Message::Text(_, text) => encode_stats(out, text),
             Message::AskStack(ask) => ask.encode(out),
             Message::Stack(lane, text) => Stack { lane: *lane, text }.encode(out),
@@ -225,7 +226,7 @@ impl Message {
                 Message::Stack(stack.lane, stack.text.to_vec())
             }
             Kind::Promote => Message::Promote(decode_promote(payload)?),
-            kind @ (Kind::BootFailed | Kind::NotForkSafe | Kind::Stats) => {
+            kind @ (Kind::BootFailed | Kind::NotForkSafe | Kind::Stats | Kind::Sources) => {
                 Message::Text(kind, payload.to_vec())
             }
             kind => {
@@ -323,7 +324,12 @@ fn message() -> impl Strategy<Value = Message> {
         Kind::Leaving,
         Kind::AskStats,
     ];
-    let texts = [Kind::BootFailed, Kind::NotForkSafe, Kind::Stats];
+    let texts = [
+        Kind::BootFailed,
+        Kind::NotForkSafe,
+        Kind::Stats,
+        Kind::Sources,
+    ];
     prop_oneof![
         call(),
         reply(),

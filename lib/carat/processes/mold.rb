@@ -6,6 +6,7 @@ require_relative "../config/configuration"
 require_relative "../launch/mold_environment"
 require_relative "../launch/shared_options"
 require_relative "../log/error_report"
+require_relative "../log/plain_json"
 require_relative "../log/process_log"
 require_relative "../native"
 require_relative "../request/env_template"
@@ -14,6 +15,7 @@ require_relative "../warmup/application"
 require_relative "../warmup/console_log"
 require_relative "../warmup/fiber_isolation"
 require_relative "../warmup/pool_size"
+require_relative "../warmup/source_files"
 require_relative "app_context"
 require_relative "arenas"
 require_relative "boot_failure"
@@ -80,6 +82,7 @@ module Carat
       def load
         @configuration = Config::Configuration.from_words(@words).with(@shared)
         @log = Log::ProcessLog.new(format: @configuration[:log_format], mold: true)
+        name_sources(&:before_load)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         app = Warmup::Application.load(@configuration[:rackup])
         Warmup::ConsoleLog.attach(ENV)
@@ -88,11 +91,20 @@ module Carat
         Warmup::PoolSize.check(option, @configuration[option], log: @log)
         @context = AppContext.new(app, @configuration, template, @log)
         @configuration.hooks.run(:on_mold_boot)
+        name_sources(&:loaded)
       rescue Config::ConfigError => e
         give_up(e.message, BAD_CONFIG)
       rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
         file = @configuration[:rackup] if @configuration
         give_up(BootFailure.new(e, file:).to_s, 1)
+      end
+
+      # Tells the edge which files the block returns, for the option `reload`.
+      def name_sources
+        return unless @configuration[:reload]
+
+        @sources ||= Warmup::SourceFiles.new(@configuration[:rackup], @configuration.config_path)
+        @control.sources(Log::PlainJSON.generate(yield(@sources)))
       end
 
       def template

@@ -12,6 +12,7 @@ use super::lane_event::{LaneEvent, LaneEvents};
 use super::lane_state::LaneState;
 use super::pauses::Pauses;
 use super::queue_time::QueueTime;
+use super::reload::Reload;
 use super::worker_id::WorkerId;
 use crate::clock;
 use crate::exchange::{Call, ClientMemory, Refusal, SpoolQuota};
@@ -33,6 +34,8 @@ pub(crate) struct Dispatcher {
     pub(super) refused: Cell<u64>,
     pub(super) pauses: Pauses,
     pub(super) hold: Hold,
+    /// `None` when changed code is not loaded.
+    pub(super) reload: Option<Reload>,
     /// What all spooled bodies may take together, those of requests included.
     pub(crate) spool_quota: Rc<SpoolQuota>,
     /// The server stops, and takes no further request.
@@ -62,6 +65,7 @@ impl Dispatcher {
             refused: Cell::new(0),
             pauses: Pauses::default(),
             hold: Hold::default(),
+            reload: settings.reload.then(|| Reload::new(log)),
             spool_quota: SpoolQuota::new(settings.spool_limit, budget.spools),
             is_over: Cell::new(false),
             client_memory,
@@ -91,6 +95,9 @@ impl Dispatcher {
         if self.is_over.get() {
             return Err(Refusal::Stopping);
         }
+        if self.responds_itself(exchange) {
+            return Ok(());
+        }
         let (waiting, now) = (self.queue.borrow().len(), exchange.arrived);
         if waiting == 0 {
             if let Some(lane) = self.choose(now) {
@@ -114,7 +121,7 @@ impl Dispatcher {
     fn makes_room(&self) -> bool {
         let mut queue = self.queue.borrow_mut();
         queue.retain(|exchange| !exchange.is_cancelled());
-        if self.hold.is_on() {
+        if self.is_held() {
             return queue.len() < self.settings().queue_limit;
         }
         let lanes = self.lanes.borrow();
@@ -125,7 +132,7 @@ impl Dispatcher {
     /// The most recently used idle lane; otherwise the lane with the fewest requests that has room,
     /// preferably of a worker that is not stalled. None while requests are held.
     pub(super) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
-        if self.hold.is_on() {
+        if self.is_held() {
             return None;
         }
         let idle = self.idle.borrow_mut().pop();
@@ -156,7 +163,7 @@ impl Dispatcher {
         if lane.is_on_trial() {
             return;
         }
-        while !self.hold.is_on() && lane.has_room(now) {
+        while !self.is_held() && lane.has_room(now) {
             let Some(exchange) = self.next_waiting() else {
                 break;
             };
@@ -179,7 +186,7 @@ impl Dispatcher {
     /// The mean time that requests waited for a lane since the last call, and how many wait now. Those that are held
     /// do not count: more workers would not help.
     pub(crate) fn take_queue_time(&self) -> (Duration, usize) {
-        if self.hold.is_on() {
+        if self.is_held() {
             return (self.queue_time.take(None), 0);
         }
         let queue = self.queue.borrow();

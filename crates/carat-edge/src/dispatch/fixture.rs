@@ -46,7 +46,18 @@ pub(super) struct Fixture {
 impl Fixture {
     /// Opens a lane of each of these capacities.
     pub(super) fn new(capacities: &[u16]) -> Fixture {
-        let settings = Rc::new(Settings::plain());
+        Fixture::with(Settings::plain(), capacities)
+    }
+
+    /// The same with the option `reload`.
+    pub(super) fn reloading(capacities: &[u16]) -> Fixture {
+        let mut settings = Settings::plain();
+        (settings.reload, settings.queue_limit) = (true, 10);
+        Fixture::with(settings, capacities)
+    }
+
+    fn with(settings: Settings, capacities: &[u16]) -> Fixture {
+        let settings = Rc::new(settings);
         let log = Rc::new(Log::open(&settings).expect("a log"));
         let (sender, events) = LaneEvents::channel();
         let memory = ClientMemory::new(u64::MAX);

@@ -21,12 +21,22 @@ impl Dispatcher {
         if !self.hold.end(now) {
             return false;
         }
+        self.resume(now);
+        true
+    }
+
+    /// A hold has ended.
+    pub(super) fn resume(&self, now: Instant) {
         let lanes = self.lanes.borrow().clone();
         for lane in lanes.iter().filter(|lane| lane.is_empty()) {
             self.note_idle(lane);
         }
         self.hand_out(now);
-        true
+    }
+
+    /// Whether requests wait although workers may be free.
+    pub(super) fn is_held(&self) -> bool {
+        self.hold.is_on() || self.is_loading()
     }
 
     /// How much longer requests are held.

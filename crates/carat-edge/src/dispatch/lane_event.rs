@@ -2,7 +2,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::lane_tag::LaneTag;
 
-/// What happened to a lane, for the supervisor of its worker.
+/// What happened to a lane, or to all of them, for the supervisor of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaneEvent {
     /// The lane was draining and is empty now.
@@ -13,6 +13,8 @@ pub(crate) enum LaneEvent {
     DescriptorsLost(LaneTag),
     /// This request of the lane exceeded `request_timeout`.
     Stuck { tag: LaneTag, request: u32 },
+    /// Source files have changed: no lane may get a request before new code is loaded.
+    CodeChanged,
 }
 
 /// Sends lane events. There are never more than a few for each lane and each of its requests.

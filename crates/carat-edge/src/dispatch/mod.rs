@@ -5,6 +5,7 @@ mod dispatcher;
 mod encode;
 mod exchange;
 mod failover;
+mod failure_page;
 #[cfg(test)]
 mod fixture;
 mod frame_socket;
@@ -21,6 +22,8 @@ mod pace;
 mod pauses;
 mod queue_time;
 mod rebalance;
+mod reload;
+mod reloading;
 mod shared_page;
 mod stall;
 mod timeouts;

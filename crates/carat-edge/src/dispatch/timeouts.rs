@@ -17,6 +17,7 @@ impl Dispatcher {
     /// Enforces the timeouts of requests. Called once a tick.
     pub(crate) fn tick(&self) {
         self.end_hold(clock::now());
+        self.expire_reload(clock::now());
         self.expire_waiting();
         self.rebalance(clock::now());
         // Of what a worker has begun without a response, nobody else tells.
@@ -40,12 +41,13 @@ impl Dispatcher {
     }
 
     fn expire_waiting(&self) {
-        if self.hold.is_on() {
+        if self.is_held() {
             return;
         }
         let now = clock::now();
         let limit = self.pauses.extend(self.settings().queue_timeout, now);
         let limit = self.hold.extend(limit, now);
+        let limit = self.extend_by_reloads(limit, now);
         let mut expired = Vec::new();
         let mut queue = self.queue.borrow_mut();
         // Their bodies may be files, and too many may be open.

@@ -85,6 +85,7 @@ impl Server {
     /// find out whether the server is ready.
     pub(crate) fn turn_away(&self) {
         self.dispatcher.release_hold(clock::now());
+        self.dispatcher.stop_reloading();
         self.turns_away.set(true);
     }
 

@@ -132,6 +132,7 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             let json = text(frame.payload);
             return Ok(Message::Stats(StatsMessage::Reply { process, json }));
         }
+        (Kind::Sources, RubyProcess::Mold(_)) => return Ok(Message::Sources(text(frame.payload))),
         (Kind::NotForkSafe, RubyProcess::Mold(generation)) => Event::NotForkSafe {
             generation,
             cause: text(frame.payload),

@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Admit(WorkerId),
     /// The settings of this generation hold from now on.
     Adopt { generation: u32 },
+    /// The workers that take requests have the newest code, or why they have not.
+    EndReload(Result<(), String>),
     /// The mold forks workers of this generation from now on.
     Renumber { before: u32, generation: u32 },
     /// Give a worker no more requests, and report when its lanes are empty.

@@ -78,6 +78,8 @@ pub(crate) enum Event {
     KillRequested(WorkerId),
     /// New code is to take over.
     RestartRequested,
+    /// Source files have changed.
+    ReloadRequested,
     /// The previous mold is to take over.
     RollbackRequested,
     /// The configuration was read anew; with the names of options whose change only a new start can bring.

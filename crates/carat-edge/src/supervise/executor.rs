@@ -77,6 +77,7 @@ impl<H: Host> Executor<H> {
             Command::Check { worker, generation } => self.check(worker, generation),
             Command::Admit(worker) => self.admit(worker),
             Command::Adopt { generation } => self.adopt(generation),
+            Command::EndReload(result) => self.server.dispatcher.end_reload(result),
             Command::Renumber { before, generation } => self.renumber(before, generation),
             Command::Drain(worker) => return self.drain(worker),
             Command::End(process) => self.send_signal(process, Kind::Drain),
@@ -114,6 +115,7 @@ impl<H: Host> Executor<H> {
 
     fn announce(&mut self) {
         let server = &self.server;
+        server.dispatcher.begin_reloading();
         self.ready.announce(&server.settings.version, &server.log);
     }
 

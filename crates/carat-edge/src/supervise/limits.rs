@@ -24,6 +24,8 @@ pub(crate) struct Limits {
     pub(crate) drain_delay: Duration,
     pub(crate) shutdown_timeout: Duration,
     pub(crate) keep_previous: Duration,
+    /// Whether a restart replaces all workers at once, and keeps nothing of the old code.
+    pub(crate) reload: bool,
 }
 
 impl Limits {
@@ -52,6 +54,7 @@ impl Limits {
             drain_delay: settings.drain_delay.unwrap_or_default(),
             shutdown_timeout: settings.shutdown_timeout,
             keep_previous: settings.keep_previous,
+            reload: settings.reload,
         }
     }
 }

@@ -14,6 +14,8 @@ pub(crate) enum Message {
     Stats(StatsMessage),
     /// The configuration was read anew, or cannot be.
     Settings(Result<FreshSettings, String>),
+    /// A mold says which files the code is in, as JSON.
+    Sources(String),
     /// Somebody asks something of the server.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
 }

@@ -12,6 +12,7 @@ mod phase;
 mod reaction;
 mod refork;
 mod reforking;
+mod reloading;
 mod restart;
 mod restarting;
 mod retiring;
@@ -151,6 +152,7 @@ impl State {
             Event::Exited { pid, status } => self.exited(pid, status, reaction),
             Event::Tick(tick) => self.tick(&tick, reaction),
             Event::RestartRequested => self.restart_requested(reaction),
+            Event::ReloadRequested => self.reload_requested(reaction),
             Event::RollbackRequested => self.rollback_requested(reaction),
             Event::SettingsRead(settings, unchanged) => {
                 self.settings_read(*settings, &unchanged, reaction);

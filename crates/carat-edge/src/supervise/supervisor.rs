@@ -136,6 +136,10 @@ impl<H: Host> Supervisor<H> {
                 self.handle([Event::SettingsRead(Box::new(fresh), unchanged)])
             }
             Message::Settings(Err(cause)) => self.handle([Event::SettingsFailed { cause }]),
+            Message::Sources(json) => {
+                self.server.dispatcher.watch_sources(&json);
+                None
+            }
             Message::Control(request, asker) => {
                 let (reply, outcome) = self.control(request);
                 // Whoever asked may be gone.
@@ -156,6 +160,10 @@ impl<H: Host> Supervisor<H> {
             }
             LaneEvent::DescriptorsLost(tag) => {
                 return self.handle([Event::DescriptorsLost(tag.worker)]);
+            }
+            LaneEvent::CodeChanged => {
+                self.server.dispatcher.reload_begins();
+                return self.handle([Event::ReloadRequested]);
             }
             LaneEvent::Drained(tag) | LaneEvent::Lost(tag) => tag,
         };

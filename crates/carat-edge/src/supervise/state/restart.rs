@@ -17,6 +17,8 @@ pub(super) struct Restarts {
     /// The number of the one that follows. All requests that arrive meanwhile get the same one.
     queued: Option<u32>,
     finished: VecDeque<(u32, Result<(), String>)>,
+    /// How the last one ended, until that is reported.
+    pub(super) news: Option<Result<(), String>>,
     /// The mold that served before the last restart.
     pub(super) previous: Option<PreviousMold>,
 }
@@ -130,6 +132,7 @@ impl Restarts {
         if self.finished.len() == FINISHED_LIMIT {
             self.finished.pop_front();
         }
+        self.news = Some(result.clone());
         self.finished.push_back((number, result));
     }
 

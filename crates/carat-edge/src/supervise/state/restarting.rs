@@ -32,7 +32,7 @@ impl State {
         self.begin_restart(reaction);
     }
 
-    fn begin_restart(&mut self, reaction: &mut Reaction) {
+    pub(super) fn begin_restart(&mut self, reaction: &mut Reaction) {
         self.restarts.begin(RestartStage::Reading, reaction.now);
         // Two molds at once are enough.
         self.end_previous(reaction);
@@ -88,6 +88,7 @@ impl State {
         if self.restarts.current.is_none() && self.restarts.has_queued() {
             self.begin_restart(reaction);
         }
+        self.report_reload(reaction);
     }
 
     /// Workers that end to make room, or boot, have their own time limits.
@@ -235,6 +236,7 @@ impl State {
         }
         reaction.push(Command::Admit(trial));
         self.worker_ready(trial, reaction);
+        self.retire_old_code(generation, reaction);
     }
 
     /// The generation's mold is the current one: from here on its settings hold, and older workers are replaced.
@@ -285,11 +287,16 @@ impl State {
     /// The restart is over when no process of an older generation is left that could answer.
     fn finish_restart(&mut self, reaction: &mut Reaction) {
         let oldest = self.refork.oldest_generation;
-        if self.workers.iter().any(|worker| worker.generation < oldest) {
+        if self
+            .workers
+            .iter()
+            .any(|it| it.generation < oldest && self.may_respond(it))
+        {
             return;
         }
+        let kept = self.time_to_go_back();
         if let Some(previous) = &mut self.restarts.previous {
-            previous.until = Some(reaction.now + self.limits.keep_previous);
+            previous.until = Some(reaction.now + kept);
         }
         let undone = self
             .restarts
@@ -321,7 +328,7 @@ impl State {
         if self.restarts.finish(Err(cause.to_owned())).is_none() {
             return;
         }
-        let line = LogLine::error("restart failed: the old code continues to serve");
+        let line = LogLine::error(self.failure_message());
         reaction.log(line.text("cause", cause));
         if let Some(id) = trial {
             self.abandon(id, reaction);

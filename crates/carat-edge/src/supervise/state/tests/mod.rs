@@ -5,6 +5,7 @@ mod ending;
 mod memory;
 mod properties;
 mod reforking;
+mod reloading;
 mod restarting;
 mod serving;
 mod world;
@@ -39,6 +40,7 @@ pub(super) fn limits() -> Limits {
         request_timeout: Some(Duration::from_secs(60)),
         drain_delay: Duration::ZERO,
         shutdown_timeout: Duration::from_secs(30),
+        reload: false,
         keep_previous: Duration::from_secs(60),
     }
 }

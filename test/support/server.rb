@@ -187,8 +187,12 @@ module Support
 
     # The listeners of a command without --ready-fd, from its log.
     def logged(within)
-      Eventually.eventually(within: within, message: "a listener") { log.include?("listening url=") || !running? }
-      log.scan(/listening url=(\S+)/).flatten
+      Eventually.eventually(within: within, message: "a listener") { log.match?(listener) || !running? }
+      log.scan(listener).flatten
+    end
+
+    def listener
+      /listening url=(\S+)/
     end
 
     def tcp(nth)

@@ -29,6 +29,7 @@ class EventsController < ApplicationController
 
   def stream
     response.headers["Content-Type"] = "text/event-stream"
+    response.headers["Last-Modified"] = Time.now.httpdate # else Rack::ETag 2.2 waits for the whole body
     yield SSE.new(response.stream, event: "tick")
   ensure
     response.stream.close

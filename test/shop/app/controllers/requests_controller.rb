@@ -29,7 +29,8 @@ class RequestsController < ApplicationController
   end
 
   def marked
-    response.set_header("Set-Cookie", "a=1\nb=2")
+    cookies[:a] = "1 \u00e4"
+    cookies[:b] = { value: "2", httponly: true, path: "/requests" }
     response.set_header("X-Odd", "\u00e4".b)
     render plain: "", status: 418
   end

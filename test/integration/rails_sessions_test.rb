@@ -49,7 +49,8 @@ class RailsSessionsTest < Support::ShopTest
   def test_a_token_in_a_header_and_a_token_of_a_form_of_its_own
     anna = visitor(shop(threads: 2))
     create(anna, anna.token)
-    changed = anna.request("PATCH", "/items/1", fields: FORM.merge("X-CSRF-Token" => anna.token), body: "item[name]=new")
+    changed = anna.request("PATCH", "/items/1", fields: FORM.merge("X-CSRF-Token" => anna.token),
+                                                body: "item[name]=new")
     assert_equal [204, "new"], [changed.status, anna.request("GET", "/items/1").body]
 
     token = anna.request("GET", "/items").body[%r{action="/items/1".*?value="([^"]+)"}m, 1]

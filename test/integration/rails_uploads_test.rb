@@ -28,7 +28,8 @@ class RailsUploadsTest < Support::ShopTest
       blob = json(announce(CONTENT.bytesize))
       assert_equal 204, put(blob, CONTENT).status
 
-      page = create("photo[title]" => "T", "photo[file]" => blob.fetch("signed_id"), "authenticity_token" => @someone.token)
+      page = create("photo[title]" => "T", "photo[file]" => blob.fetch("signed_id"),
+                    "authenticity_token" => @someone.token)
       assert_download(page)
     end
   end
@@ -39,7 +40,9 @@ class RailsUploadsTest < Support::ShopTest
 
     assert_equal 422, put(blob, "#{CONTENT[0..-2]}?").status
     assert_equal 422, put(blob, CONTENT[0..-2]).status
-    assert_equal 404, put({ "direct_upload" => { "url" => "/rails/active_storage/disk/forged", "headers" => {} } }, "a").status
+    assert_equal 404,
+                 put({ "direct_upload" => { "url" => "/rails/active_storage/disk/forged", "headers" => {} } },
+                     "a").status
     assert_equal 422, announce(1, token: "forged").status
   end
 
@@ -80,8 +83,8 @@ class RailsUploadsTest < Support::ShopTest
   def announce(bytes, token: @someone.token)
     blob = { filename: NAME, content_type: "application/octet-stream", byte_size: bytes,
              checksum: Digest::MD5.base64digest(CONTENT) }
-    @someone.request("POST", "/rails/active_storage/direct_uploads", body: JSON.generate(blob: blob),
-                     fields: { "Content-Type" => "application/json", "X-CSRF-Token" => token })
+    fields = { "Content-Type" => "application/json", "X-CSRF-Token" => token }
+    @someone.request("POST", "/rails/active_storage/direct_uploads", fields: fields, body: JSON.generate(blob: blob))
   end
 
   def put(blob, content)

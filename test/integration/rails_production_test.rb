@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/shop_test"
+
+# Rails in production: what the mold loads, what the log says, and what lies in front.
+class RailsProductionTest < Support::ShopTest
+  CLASSIC = { "config/environments/production.rb" => <<~RUBY }.freeze
+    Rails.application.configure do
+      config.cache_classes = true
+      config.eager_load = false
+      config.logger = ActiveSupport::Logger.new($stdout)
+    end
+  RUBY
+
+  def test_the_application_is_loaded_before_the_fork
+    in_threads_and_fibers do |options|
+      [{}, CLASSIC].each do |files|
+        server = shop(files: files, workers: 2, **options)
+        answer = json(server.get("/workers/show"))
+
+        assert_equal server.mold, answer.fetch("loaded_by")
+        assert_includes server.workers.values, answer.fetch("pid")
+        assert_equal options.key?(:fibers) ? "fiber" : "thread", answer.fetch("isolation")
+      end
+    end
+  end
+
+  def test_a_line_of_the_log_is_tagged_with_the_id_of_its_request
+    in_threads_and_fibers do |options|
+      server = shop(**options)
+      own, given = server.get("/items"), server.get("/workers/show", fields: { "X-Request-Id" => "from-the-proxy" })
+
+      assert_equal "from-the-proxy", given["x-request-id"]
+      await_log(server, %r{^\[#{own["x-request-id"]}\] Started GET "/items" for 127\.0\.0\.1})
+      await_log(server, %r{^\[from-the-proxy\] Started GET "/workers/show"})
+      await_log(server, /^\[from-the-proxy\] Completed 200 OK/)
+    end
+  end
+
+  def test_the_level_of_the_log_comes_from_the_environment
+    server = shop(env: { "RAILS_LOG_LEVEL" => "error" }, threads: 2)
+    server.get("/items")
+    server.get("/requests/broken")
+
+    await_log(server, /RuntimeError \(broken on purpose\)/)
+    refute_includes server.log, "Started GET"
+  end
+
+  def test_tls_that_ends_in_front_is_assumed
+    skip "Rails 7.1 brought config.assume_ssl" if Rails.version < "7.1"
+    in_threads_and_fibers do |options|
+      server = shop(env: { "ASSUME_SSL" => "1" }, **options)
+      seen = json(server.get("/requests/show", fields: { "Host" => "shop.test" }))
+
+      assert_equal [true, "https://shop.test/requests/show"], seen.values_at("ssl", "url")
+      marked = server.get("/requests/marked")
+      assert_equal(%w[secure secure], marked.values("set-cookie").map { |line| line[/secure/] })
+      assert_equal "max-age=63072000; includeSubDomains", marked["strict-transport-security"]
+    end
+  end
+
+  def test_tls_is_demanded_of_a_proxy_that_says_what_the_client_used
+    skip "Rails 7.1 brought config.assume_ssl" if Rails.version < "7.1"
+    files = { "config/environments/production.rb" =>
+                Support::Shop::FILES["config/environments/production.rb"].sub("config.assume_ssl = ", "") }
+    server = shop(env: { "ASSUME_SSL" => "1" }, files: files, threads: 2)
+
+    assert_equal [301, "https://localhost/items"], server.get("/items").then { |moved| [moved.status, moved["location"]] }
+    assert_equal 200, server.get("/items", fields: { "X-Forwarded-Proto" => "https" }).status
+  end
+end

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "../config/config_error"
+require_relative "../config/invalid_value"
 require_relative "../config/options"
 
 module Carat
@@ -22,15 +24,27 @@ module Carat
           { VARIABLE => JSON.generate(settings.select { |name, _| names.include?(name.to_sym) }) }
         end
 
-        # Returns the values in `environment` as a Hash by name; it is empty without the variable.
+        # Returns the part of `environment`, ENV or a Hash, that `values` reads.
+        def slice(environment)
+          environment.slice(VARIABLE)
+        end
+
+        # Returns the values in `environment` as a Hash by name; it is empty without the variable. Raises ConfigError:
+        # what root may use, the user of the server may not.
         def values(environment)
           JSON.parse(environment.fetch(VARIABLE, "{}")).to_h do |name, value|
             option = Config::Options.fetch(name.to_sym)
-            [option.name, value.nil? ? nil : option.parse(value)]
+            [option.name, parse(option, value)]
           end
         end
 
         private
+
+        def parse(option, value)
+          value.nil? ? nil : option.parse(value)
+        rescue Config::InvalidValue => e
+          raise Config::ConfigError, "#{option.name}: #{e.message}"
+        end
 
         def names
           @names ||= Config::Options.select(&:mold).map(&:name)

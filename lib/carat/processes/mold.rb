@@ -37,7 +37,7 @@ module Carat
       # Runs the mold and then, in this process and in each forked one, the role that the last role returned: Forker,
       # Worker, Promotion. The stack does not grow with the generations. `words` are those of Flags#words.
       def self.start(words)
-        shared = Launch::SharedOptions.values(ENV)
+        shared = Launch::SharedOptions.slice(ENV)
         Launch::MoldEnvironment.restore(ENV)
         control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
         Process.setproctitle("carat: mold gen=#{ENV.delete("CARAT_GENERATION")}")
@@ -45,7 +45,8 @@ module Carat
         role = role.run while role
       end
 
-      # `control` is a Native::Control; `words` are those of Flags#words; `shared` are the values of SharedOptions.
+      # `control` is a Native::Control; `words` are those of Flags#words; `shared` is what
+      # SharedOptions reads.
       def initialize(control, words, shared)
         @control = control
         @words = words
@@ -80,7 +81,7 @@ module Carat
       end
 
       def load
-        @configuration = Config::Configuration.from_words(@words).with(@shared)
+        @configuration = Config::Configuration.from_words(@words).with(Launch::SharedOptions.values(@shared))
         @log = Log::ProcessLog.new(format: @configuration[:log_format], mold: true)
         name_sources(&:before_load)
         require_relative "../request/fiber_lane" if @configuration[:fibers]

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::mem;
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,10 @@ impl Log {
     /// Opens the log of the settings.
     pub(crate) fn open(settings: &Settings) -> io::Result<Log> {
         let writer = match &settings.log {
-            Some(path) => LogWriter::start(append_to(path)?)?,
+            Some(path) => LogWriter::start(
+                append_to(path)?,
+                lost_lines(settings.log_format, path.clone()),
+            )?,
             None => LogWriter::to_stderr()?,
         };
         Ok(Log {
@@ -155,6 +158,17 @@ pub(crate) fn complaint(format: LogFormat, cause: &str) -> String {
             "the server failed",
             &[("cause", &cause)],
         ),
+    }
+}
+
+/// Says on standard error, which a log file leaves to the application, that the file cannot be written.
+fn lost_lines(format: LogFormat, path: PathBuf) -> impl Fn(&io::Error) {
+    move |error| {
+        let message = "log lines are lost: free some space, or choose another log";
+        let fields: [Field<'_>; 2] = [("log", &path.display()), ("cause", error)];
+        let line = line(format, Level::Error, message, &fields);
+        // The server goes on in any case.
+        let _ = io::stderr().write_all(line.as_bytes());
     }
 }
 

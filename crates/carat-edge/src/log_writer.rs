@@ -37,20 +37,24 @@ struct LogQueue {
 }
 
 impl LogWriter {
-    /// Starts the thread, which writes to `file`.
-    pub(crate) fn start(file: File) -> io::Result<LogWriter> {
+    /// Starts the thread, which writes to `file`. It calls `complain` when lines are lost because a write fails, once
+    /// until a write succeeds.
+    pub(crate) fn start(
+        file: File,
+        complain: impl Fn(&io::Error) + Send + 'static,
+    ) -> io::Result<LogWriter> {
         let shared = Arc::new(Shared::default());
         let writer = LogWriter(Arc::clone(&shared));
         thread::Builder::new()
             .name("carat log".to_owned())
-            .spawn(move || shared.write_forever(file))?;
+            .spawn(move || shared.write_forever(file, complain))?;
         Ok(writer)
     }
 
     /// Starts a thread that writes to standard error, and not through `io::stderr`, whose lock it
-    /// would keep while it hangs.
+    /// would keep while it hangs. When that cannot be written, there is nowhere to say so.
     pub(crate) fn to_stderr() -> io::Result<LogWriter> {
-        LogWriter::start(io::stderr().as_fd().try_clone_to_owned()?.into())
+        LogWriter::start(io::stderr().as_fd().try_clone_to_owned()?.into(), |_| {})
     }
 
     /// Queues whole lines. When the queue has no room for them, they are dropped and counted.
@@ -100,14 +104,18 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_forever(&self, mut file: File) {
+    fn write_forever(&self, mut file: File, complain: impl Fn(&io::Error)) {
+        let mut loses_lines = false;
         loop {
             let (lines, next_file) = self.next();
             if let Some(next_file) = next_file {
                 file = next_file;
             }
-            // A log that cannot be written has nowhere to say so; the server goes on.
-            let _ = file.write_all(&lines);
+            let written = file.write_all(&lines);
+            if let Some(error) = written.as_ref().err().filter(|_| !loses_lines) {
+                complain(error);
+            }
+            loses_lines = written.is_err();
             self.lock().is_writing = false;
             self.changed.notify_all();
         }
@@ -130,6 +138,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
+    use std::sync::mpsc;
 
     use rustix::pipe::pipe;
 
@@ -144,7 +153,7 @@ mod tests {
 
     fn writer() -> (LogWriter, File) {
         let (reader, file) = ends();
-        (LogWriter::start(file).expect("a thread"), reader)
+        (LogWriter::start(file, |_| {}).expect("a thread"), reader)
     }
 
     #[test]
@@ -176,6 +185,37 @@ mod tests {
         // One queue is being written while the next one fills, and the pipe holds some lines.
         assert!((1900..=3072).contains(&dropped), "{dropped}");
         assert_eq!(writer.take_dropped(), None);
+    }
+
+    #[test]
+    fn a_failure_is_reported_once_until_a_write_succeeds() {
+        let full = || {
+            File::options()
+                .append(true)
+                .open("/dev/full")
+                .expect("a device")
+        };
+        let (sender, errors) = mpsc::channel();
+        let writer = LogWriter::start(full(), move |error| {
+            let _ = sender.send(error.kind());
+        });
+        let writer = writer.expect("a thread");
+        let write = || {
+            writer.write(b"a\n");
+            writer.finish_within(WITHIN);
+        };
+        write();
+        write();
+        assert_eq!(errors.try_iter().count(), 1);
+        let (_reader, file) = ends();
+        writer.switch_to(file);
+        write();
+        writer.switch_to(full());
+        write();
+        assert_eq!(
+            errors.try_iter().collect::<Vec<_>>(),
+            [io::ErrorKind::StorageFull]
+        );
     }
 
     #[test]

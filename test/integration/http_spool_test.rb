@@ -80,7 +80,7 @@ class HttpSpoolTest < Support::IntegrationTest
 
     assert_refused 507, server, "x" * 1100 * KB
     assert_equal 200, server.request("POST", "/", body: "x" * 900 * KB).status
-    eventually { assert_match(/cannot spool a request body.*No space left/, server.directory.read("log")) }
+    eventually { assert_match(/no room for a request body.*No space left/, server.directory.read("log")) }
   end
 
   # EFBIG, from `ulimit -f` or a file system with small files: the body is what cannot be stored. By default, the kernel

@@ -104,7 +104,7 @@ class IdentityTest < Support::IntegrationTest
     server = own(server(app: APP, args: ["--user", USER, "--spool-dir", "spool"], files: { "spool/keep" => "" }))
 
     assert_equal 1, server.run.exitstatus
-    await_log(server, /^carat: spool_dir: \S+ cannot be written to$/)
+    await_log(server, /^carat: spool_dir: \S+ cannot be written to by the user nobody: /)
   end
 
   def test_an_unknown_user_is_one_line

@@ -32,7 +32,7 @@ impl PidFile {
             _ => {}
         }
         self.replace()
-            .map_err(|error| format!("pidfile: cannot write {path}: {error}"))
+            .map_err(|error| format!("pidfile: cannot write {path}: {error}; choose another file"))
     }
 
     /// Readers see the old content or the new one. A link is replaced, not followed.

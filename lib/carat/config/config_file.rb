@@ -2,6 +2,7 @@
 
 require_relative "config_error"
 require_relative "dsl"
+require_relative "type"
 
 module Carat
   module Config
@@ -28,7 +29,7 @@ module Carat
       # what the file raises.
       def run(settings, hooks)
         scope = DSL.new(settings, hooks, @root).instance_exec(&SCOPE)
-        scope.eval(File.read(@path, encoding: Encoding::UTF_8), @path)
+        scope.eval(text, @path)
       rescue ConfigError
         raise
       rescue SyntaxError => e
@@ -38,6 +39,12 @@ module Carat
       end
 
       private
+
+      def text
+        File.read(@path, encoding: Encoding::UTF_8)
+      rescue Errno::EACCES
+        raise ConfigError, "#{name}: it #{Type.forbidden("read")}"
+      end
 
       def place(error)
         frame = error.backtrace_locations&.find { |location| location.path == @path }

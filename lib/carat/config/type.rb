@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require_relative "invalid_value"
 require_relative "type/address_list"
 require_relative "type/boolean"
@@ -50,6 +51,15 @@ module Carat
         raise InvalidValue, "#{value.inspect} is not a path"
       rescue ArgumentError => e
         raise InvalidValue, "#{value.inspect} is not a path: #{e.message}" # ~nobody/file
+      end
+
+      # Returns the end of a message about a path that the user of this process may not use: `deed` is "read" or
+      # "written to".
+      def self.forbidden(deed)
+        name = Etc.getpwuid(Process.euid)&.name || Process.euid
+        "cannot be #{deed} by the user #{name}: change its permissions or the user"
+      rescue ArgumentError # no entry for the user
+        "cannot be #{deed} by the user #{Process.euid}: change its permissions or the user"
       end
     end
   end

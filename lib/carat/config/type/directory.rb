@@ -11,7 +11,7 @@ module Carat
         def parse(value)
           path = Type.absolute_path(value)
           raise InvalidValue, "there is no directory #{path}" unless File.directory?(path)
-          raise InvalidValue, "#{path} cannot be written to" unless File.writable?(path)
+          raise InvalidValue, "#{path} #{Type.forbidden("written to")}" unless File.writable?(path)
 
           path
         end

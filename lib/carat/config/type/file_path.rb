@@ -11,7 +11,7 @@ module Carat
         def parse(value)
           path = Type.absolute_path(value)
           raise InvalidValue, "there is no file #{path}" unless File.file?(path)
-          raise InvalidValue, "#{path} cannot be read" unless File.readable?(path)
+          raise InvalidValue, "#{path} #{Type.forbidden("read")}" unless File.readable?(path)
 
           path
         end

@@ -13,7 +13,7 @@ module Carat
           directory = File.dirname(path)
           raise InvalidValue, "#{path} is a directory" if File.directory?(path)
           raise InvalidValue, "there is no directory #{directory}" unless File.directory?(directory)
-          raise InvalidValue, "#{path} cannot be written to" unless appendable?(path)
+          raise InvalidValue, "#{path} #{Type.forbidden("written to")}" unless appendable?(path)
 
           path
         end

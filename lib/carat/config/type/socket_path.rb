@@ -17,7 +17,7 @@ module Carat
           elsif !File.directory?(directory) then "is in a directory that does not exist"
           elsif File.directory?(path) then "is a directory"
           elsif File.exist?(path) && !File.socket?(path) then "is a file, not a socket"
-          elsif !File.writable?(File.exist?(path) ? path : directory) then "cannot be written to"
+          elsif !File.writable?(File.exist?(path) ? path : directory) then Type.forbidden("written to")
           end
         end
 

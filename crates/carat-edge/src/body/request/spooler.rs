@@ -160,11 +160,21 @@ impl<'a> Spooler<'a> {
 
 /// Logs why a body cannot be stored, and returns the refusal.
 fn refuse(error: &io::Error, bodies: &RequestBodies) -> Refusal {
+    let refusal = refusal_for(error);
+    let message = match refusal {
+        Refusal::SpoolFull => {
+            "no room for a request body: free some space, or choose another spool_dir"
+        }
+        _ => "cannot spool a request body",
+    };
     let directory = bodies.settings.spool_dir.display();
-    bodies.log.error(
-        "cannot spool a request body",
-        &[("spool_dir", &directory), ("cause", error)],
-    );
+    bodies
+        .log
+        .error(message, &[("spool_dir", &directory), ("cause", error)]);
+    refusal
+}
+
+fn refusal_for(error: &io::Error) -> Refusal {
     if let Some(Errno::MFILE | Errno::NFILE) = Errno::from_io_error(error) {
         return Refusal::NoDescriptors;
     }

@@ -117,7 +117,7 @@ module Carat
     def test_flags_are_not_abbreviated
       assert_refused "--work: no such flag; did you mean --workers? (carat --help lists them)", "--work", "2"
       assert_refused "-z: no such flag (carat --help lists them)", "-z"
-      assert_refused "--acc: no such flag (carat --help lists them)", "--acc"
+      assert_refused "--acc: no such flag; did you mean --access-log? (carat --help lists them)", "--acc"
     end
 
     private

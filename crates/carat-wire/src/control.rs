@@ -7,6 +7,9 @@ use crate::frame::{self, Kind};
 /// Longest text of a boot failure or a stack in bytes; the rest is cut off.
 pub const TEXT_LIMIT: usize = 64 * 1024;
 
+/// Longest list of source files in bytes.
+pub const SOURCES_LIMIT: usize = 4 * 1024 * 1024;
+
 /// Edge to mold: fork a worker.
 ///
 /// `1 + 2 * lanes` descriptors travel with the frame: the worker's control socket, then the socket and
@@ -144,9 +147,15 @@ pub fn encode_stats(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
-/// Appends which files the code is in: a JSON object.
+/// Appends which files the code is in: a JSON object of at most [`SOURCES_LIMIT`] bytes; a longer one becomes empty.
 pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
-    frame::push(out, Kind::Sources, |out| out.extend_from_slice(json));
+    frame::push(out, Kind::Sources, |out| {
+        out.extend_from_slice(if json.len() > SOURCES_LIMIT {
+            b"{}"
+        } else {
+            json
+        });
+    });
 }
 
 /// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats.
@@ -203,6 +212,16 @@ mod tests {
             .expect("well formed")
             .expect("complete");
         assert_eq!((frame.kind, frame.payload), (Kind::Stats, &b"{}"[..]));
+    }
+
+    #[test]
+    fn a_list_of_files_longer_than_its_limit_is_empty() {
+        let mut bytes = Vec::new();
+        encode_sources(&mut bytes, &vec![b' '; SOURCES_LIMIT + 1]);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!((frame.kind, frame.payload), (Kind::Sources, &b"{}"[..]));
     }
 
     #[test]

@@ -21,7 +21,7 @@ module Carat
       # Returns the text, without a line end.
       def to_s
         summary, *more = message.lines(chomp: true)
-        [head(summary.to_s), *more, *origin].join("\n")
+        [head(summary.to_s), *more.map { |line| relative(line) }, *origin].join("\n")
       end
 
       private

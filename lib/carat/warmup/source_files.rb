@@ -8,7 +8,7 @@ module Carat
     # code itself names only what Rails does not reload.
     class SourceFiles
       # Directories below the application's own that hold no code, or none that serves.
-      ASIDE = %w[log tmp db vendor coverage spec test].freeze
+      ASIDE = %w[log tmp db vendor coverage spec test public storage].freeze
 
       # Directories of an application of Rails with code that Rails does not reload.
       RAILS = %w[config lib].freeze
@@ -72,11 +72,14 @@ module Carat
         path.dup.force_encoding(Encoding::UTF_8)
       end
 
-      # The loaded files that are in none of these directories.
-      def features(*directories)
-        apart = directories.flatten
-        $LOADED_FEATURES.select { |path| path.end_with?(".rb") && path.start_with?("/") }
-                        .reject { |path| apart.any? { |directory| inside?(path, directory) } }
+      # The loaded files that are not in the trees, nor apart. A tree may have a link to a directory elsewhere.
+      def features(trees, apart)
+        ours = $LOADED_FEATURES.select { |path| path.end_with?(".rb") && path.start_with?("/") && !among?(path, apart) }
+        ours.map { |path| among?(path, trees) ? real(path) || path : path }.reject { |path| among?(path, trees) }
+      end
+
+      def among?(path, directories)
+        directories.any? { |directory| inside?(path, directory) }
       end
 
       # Where code is installed, rather than written.

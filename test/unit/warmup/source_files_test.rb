@@ -58,6 +58,15 @@ module Carat
       assert known[:complete]
     end
 
+    def test_loaded_files_behind_a_link_to_a_directory_count_where_they_are
+      write("shared/part.rb")
+      write("app/config.ru")
+      File.symlink(path("shared"), path("app/link"))
+      $LOADED_FEATURES.push(path("app/link/part.rb"), path("app/gone.rb"))
+
+      assert_includes sources(rackup: "app/config.ru", directory: path("app")).loaded[:files], path("shared/part.rb")
+    end
+
     def test_rails_is_left_what_it_reloads_itself
       %w[config/routes.rb lib/a.rb Gemfile.lock app/x.rb].each { |name| write(name) }
       known = with_rails(cache_classes: false) { sources.loaded }

@@ -13,7 +13,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:3rem auto;ma
 h1{font-size:1.4rem;color:#b00020}pre{background:#f6f4f0;padding:1rem;overflow:auto;border-left:4px solid #b00020;\
 white-space:pre-wrap}p{color:#666}";
 
-const ADVICE: &str = "Carat loads the code again when a file changes; then repeat the request, which no code has seen.";
+const ADVICE: &str = "The application has not seen this request. Fix the error and repeat the request: Carat loads files that have changed.";
 
 /// What clients read as long as the code cannot be loaded.
 #[derive(Debug)]

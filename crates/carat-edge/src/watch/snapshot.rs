@@ -1,5 +1,5 @@
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use super::file_state::FileState;
@@ -7,6 +7,9 @@ use super::source_files::{SourceFiles, is_own_folder, is_source};
 
 /// How many directories are looked into.
 const DIRECTORIES_LIMIT: usize = 4096;
+
+/// How many names are read before no further directory is.
+const ENTRIES_LIMIT: usize = 200_000;
 
 /// How many files are known.
 const FILES_LIMIT: usize = 20_000;
@@ -19,34 +22,68 @@ pub(super) struct Snapshot {
     pub(super) is_cut: bool,
 }
 
+/// What an entry of a directory is.
+enum Found {
+    Folder,
+    Source,
+    /// A source file elsewhere.
+    Link(PathBuf),
+    Other,
+}
+
+impl Found {
+    fn of(entry: &DirEntry, sources: &SourceFiles) -> Found {
+        let Ok(kind) = entry.file_type() else {
+            return Found::Other;
+        };
+        let name = entry.file_name();
+        let may_matter = if kind.is_dir() {
+            is_own_folder(&name)
+        } else {
+            is_source(&name)
+        };
+        if !may_matter || sources.exclude(&entry.path()) {
+            return Found::Other;
+        }
+        if kind.is_dir() {
+            Found::Folder
+        } else if kind.is_symlink() {
+            fs::canonicalize(entry.path()).map_or(Found::Other, Found::Link)
+        } else {
+            Found::Source
+        }
+    }
+}
+
 impl Snapshot {
-    /// Reads what has changed since `before`. `enter` is called with each directory before it is read.
+    /// Reads what has changed since `before`. `enter` is called with each directory before its files are read.
     pub(super) fn take(
         sources: &SourceFiles,
         before: &Snapshot,
         mut enter: impl FnMut(&Path),
     ) -> Snapshot {
         let mut snapshot = Snapshot::default();
-        let mut ahead = sources.trees.clone();
-        let mut directories = 0;
-        while let Some(directory) = ahead.pop() {
-            directories += 1;
-            if directories > DIRECTORIES_LIMIT {
+        let mut entries = 0;
+        // The nearest come first: those beyond a limit are deep in the tree.
+        let mut ahead: VecDeque<_> = sources.trees.iter().cloned().collect();
+        let mut directories = 0..DIRECTORIES_LIMIT;
+        while let Some(directory) = ahead.pop_front() {
+            if directories.next().is_none() || entries > ENTRIES_LIMIT {
                 snapshot.is_cut = true;
                 break;
             }
             enter(&directory);
             // What cannot be read, or is gone by now, has no files.
-            for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-                let path = entry.path();
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if sources.exclude(&path) {
-                    continue;
-                }
-                if is_directory && is_own_folder(&entry.file_name()) {
-                    ahead.push(path);
-                } else if !is_directory && is_source(&entry.file_name()) {
-                    snapshot.add(path, before);
+            let found = fs::read_dir(&directory).into_iter().flatten().flatten();
+            for entry in found.take(ENTRIES_LIMIT).inspect(|_| entries += 1) {
+                match Found::of(&entry, sources) {
+                    Found::Folder => ahead.push_back(entry.path()),
+                    Found::Source => snapshot.add(entry.path(), before),
+                    Found::Link(target) => {
+                        target.parent().into_iter().for_each(&mut enter);
+                        snapshot.add(entry.path(), before);
+                    }
+                    Found::Other => {}
                 }
             }
         }

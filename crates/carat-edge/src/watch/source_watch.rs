@@ -163,6 +163,7 @@ fn is_remote(path: &Path) -> bool {
 mod tests {
     use std::fs;
 
+    use rustix::io::Errno;
     use tempfile::TempDir;
 
     use super::*;
@@ -260,6 +261,26 @@ mod tests {
         watch.retarget(sources(&directory, &[]));
         write(&other, "b.rb", "three");
         assert_eq!(count(&mut watch), 0);
+    }
+
+    #[test]
+    fn a_file_behind_a_link_is_watched_where_it_is() {
+        let (directory, mut watch) = project(true);
+        let other = tempfile::tempdir().expect("a directory");
+        write(&other, "b.rb", "one");
+        let link = directory.path().join("b.rb");
+        std::os::unix::fs::symlink(other.path().join("b.rb"), link).expect("a link");
+        assert_eq!(count(&mut watch), 1);
+        write(&other, "b.rb", "two");
+        assert_eq!(count(&mut watch), 1);
+    }
+
+    #[test]
+    fn the_limit_of_the_kernel_is_named() {
+        let full = io::Error::from_raw_os_error(Errno::NOSPC.raw_os_error());
+        let gone = io::Error::from_raw_os_error(Errno::NOENT.raw_os_error());
+        assert!(is_of_limits(&full) && !is_of_limits(&gone));
+        assert_eq!(explain(&full), "fs.inotify.max_user_watches is used up");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 # Runs a command of this checkout in the root file system of another Debian, which the first run makes.
 # Sourced by script/trixie and script/sid, which set
 #
-#   suite        its name, such as trixie
+#   suite        its name, such as trixie; `base` names the one that debootstrap makes, if that is another
 #   release      its number, as debian_packages takes it
 #   title        its name in messages
 #   root         the directory of the root file system
@@ -74,7 +74,7 @@ make_base() {
   echo "$suite: making $title in $root from $debian" >&2
   remove_owned "$inside" "$maker" && make_owned "$inside" "$maker" || exit "$REFUSED"
   unshare --mount --propagation private \
-    debootstrap --variant=minbase --include=ca-certificates "$suite" "$inside" "$debian" >&2 || return
+    debootstrap --variant=minbase --include=ca-certificates "${base:-$suite}" "$inside" "$debian" >&2 || return
   write_sources "$inside" "$debian" "$security"
 }
 

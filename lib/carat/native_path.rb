@@ -3,8 +3,9 @@
 require "rbconfig"
 
 module Carat
-  # The paths of the compiled parts: `carat/native.so` and, beside it, `carat/carat-edge` and `carat/malloc.so`. A
-  # checkout has them in build/<Ruby's ABI>, an installed gem in a directory of the load path.
+  # The paths of the compiled parts: `carat/native.so`, `carat/carat-edge` and `carat/malloc.so`. A checkout has them in
+  # build/<Ruby's ABI>, a gem that was compiled during installation in a directory of the load path. A platform gem has
+  # an extension for each Ruby in native/<Ruby's version>, and the two parts that all Rubies share in native/.
   module NativePath
     # The directory of the checkout or the gem.
     ROOT = File.expand_path("../..", __dir__)
@@ -15,24 +16,31 @@ module Carat
     # The parts of a checkout.
     BUILD = File.join(ROOT, "build", ABI)
 
+    # The compiled parts of a platform gem.
+    PLATFORM = File.join(ROOT, "native")
+    PLATFORM_BUILD = File.join(PLATFORM, RbConfig::CONFIG.fetch("ruby_version"))
+    private_constant :PLATFORM, :PLATFORM_BUILD
+
     # The edge program, in a directory of the load path.
     EDGE = "carat/carat-edge"
     MALLOC = "carat/malloc.so"
-    private_constant :MALLOC
+    EXTENSION = "carat/native.so"
+    private_constant :MALLOC, :EXTENSION
 
     # Every part.
-    PARTS = ["carat/native.so", EDGE, MALLOC].freeze
+    PARTS = [EXTENSION, EDGE, MALLOC].freeze
 
     module_function
 
-    # Puts the build directory of a checkout first on the load path, if there is one.
+    # Puts the build directory of a checkout or a platform gem first on the load path, if there is one.
     def add
-      $LOAD_PATH.unshift(BUILD) if File.directory?(BUILD) && !$LOAD_PATH.include?(BUILD)
+      build = [BUILD, PLATFORM_BUILD].find { |path| File.directory?(path) }
+      $LOAD_PATH.unshift(build) if build && !$LOAD_PATH.include?(build)
     end
 
-    # Returns the directory of the load path that holds all parts, or nil.
+    # Returns the directory of the load path that holds the extension and has all parts, or nil.
     def directory
-      $LOAD_PATH.map(&:to_s).find { |path| PARTS.all? { |part| File.file?(File.join(path, part)) } }
+      $LOAD_PATH.map(&:to_s).find { |path| PARTS.all? { |part| locate(part, path) } }
     end
 
     # Returns the absolute path of the edge program, or nil.
@@ -48,16 +56,23 @@ module Carat
     # Returns what to do when a part is missing.
     def remedy
       return "run script/setup in #{ROOT}" if File.exist?(File.join(ROOT, "script", "setup"))
+      return "install the gem that compiles: gem install carat --platform ruby" if File.directory?(PLATFORM)
 
       "install the gem again: gem pristine carat --extensions"
     end
 
     def part(name)
       found = directory
-      File.expand_path(name, found) if found
+      File.expand_path(locate(name, found)) if found
+    end
+
+    # Returns the path of the part that belongs to the extension in the directory, or nil.
+    def locate(name, directory)
+      places = name == EXTENSION ? [directory] : [directory, File.dirname(directory)]
+      places.map { |place| File.join(place, name) }.find { |path| File.file?(path) }
     end
 
     add
-    private_class_method :part
+    private_class_method :locate, :part
   end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
+require "open3"
 require "carat/native_path"
 require_relative "../support/workplace"
 
@@ -36,8 +37,52 @@ class NativePathTest < Minitest::Test
     assert_nil Carat::NativePath.malloc
   end
 
+  def test_parts_of_a_platform_gem_belong_to_the_extension_of_this_ruby
+    write("gem/native/#{version}/carat/native.so", "")
+    write_shared_parts
+
+    assert_equal [path("gem/native/#{version}"), path("gem/native/carat/carat-edge"),
+                  path("gem/native/carat/malloc.so")].inspect, in_gem("[path.directory, path.edge, path.malloc]")
+  end
+
+  def test_platform_gem_without_this_ruby_names_the_one_that_compiles
+    write("gem/native/1.9.1/carat/native.so", "")
+    write_shared_parts
+
+    assert_equal "nil", in_gem("path.directory")
+    assert_includes in_gem("path.remedy"), "gem install carat --platform ruby"
+  end
+
+  def test_extension_of_another_directory_is_not_mixed_in
+    write("native/carat/native.so", "")
+    Carat::NativePath::PARTS.drop(1).each { |part| write("native/#{version}/#{part}", "") }
+    $LOAD_PATH << path("native/#{version}")
+
+    assert_nil Carat::NativePath.directory
+  end
+
   def test_checkout_keeps_the_parts_apart_for_each_ruby
     assert_equal "#{RbConfig::CONFIG["ruby_version"]}-#{RbConfig::CONFIG["arch"]}", Carat::NativePath::ABI
     assert_equal File.join(Carat::NativePath::ROOT, "build", Carat::NativePath::ABI), Carat::NativePath::BUILD
+  end
+
+  private
+
+  def version
+    RbConfig::CONFIG.fetch("ruby_version")
+  end
+
+  def write_shared_parts
+    Carat::NativePath::PARTS.drop(1).each { |part| write("gem/native/#{part}", "") }
+  end
+
+  # Evaluates an expression with the NativePath of a gem.
+  def in_gem(expression)
+    write("gem/lib/carat/native_path.rb", File.read(File.join(Carat::NativePath::ROOT, "lib/carat/native_path.rb")))
+    output, status = Open3.capture2e({ "RUBYLIB" => nil, "RUBYOPT" => nil }, RbConfig.ruby, "-r",
+                                     path("gem/lib/carat/native_path.rb"),
+                                     "-e", "path = Carat::NativePath; p(#{expression})")
+    assert_predicate status, :success?, output
+    output.chomp
   end
 end

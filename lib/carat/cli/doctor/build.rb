@@ -8,16 +8,18 @@ module Carat
     class Doctor
       # Whether all compiled parts exist for this Ruby.
       class Build
-        # `directory` holds the parts, or is nil; the block loads the extension.
-        def initialize(_configuration, directory: NativePath.directory, &load)
+        # `directory` holds the extension, or is nil; `edge` is the path of the edge program; the block loads the
+        # extension.
+        def initialize(_configuration, directory: NativePath.directory, edge: NativePath.edge, &load)
           @directory = directory
+          @edge = edge
           @load = load || -> { require_relative "../../native" }
         end
 
         # Returns the Finding.
         def finding
           return problem("not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}") unless @directory
-          return problem("#{edge} is not executable") unless File.executable?(edge)
+          return problem("#{@edge} is not executable") unless File.executable?(@edge)
 
           @load.call
           Finding.ok("build", "edge, allocator and extension for Ruby #{NativePath::ABI} are in #{@directory}")
@@ -26,10 +28,6 @@ module Carat
         end
 
         private
-
-        def edge
-          File.join(@directory, NativePath::EDGE)
-        end
 
         def problem(sentence)
           Finding.problem("build", sentence)

@@ -19,7 +19,7 @@ module Carat
     def test_edge_without_execute_permission_is_a_problem
       write("carat/carat-edge", "")
 
-      assert_problem "#{path("carat/carat-edge")} is not executable", directory: @workplace
+      assert_problem "#{path("carat/carat-edge")} is not executable", edge: path("carat/carat-edge")
     end
 
     def test_extension_that_fails_to_load_is_a_problem

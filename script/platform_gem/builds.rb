@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "glibc_need"
+require_relative "source_digest"
+
+module PlatformGem
+  # Parts that were compiled for one Ruby: `abi` is Ruby's `ruby_version`, such as 3.3.0.
+  Build = Struct.new(:directory, :abi, :cpu) do
+    def part(name)
+      File.join(directory, "carat", name)
+    end
+
+    # The digest of the sources that script/setup compiled; empty when it did not finish.
+    def source
+      path = File.join(directory, "source")
+      File.file?(path) ? File.read(path).chomp : ""
+    end
+  end
+
+  # What script/setup has compiled into build/, on one or more releases of Debian.
+  class Builds
+    SHARED = %w[carat-edge malloc.so].freeze
+    EXTENSION = "native.so"
+    NAME = /\A(?<abi>\d+\.\d+\.\d+)-(?<cpu>\w+)-linux(-gnu)?\z/
+
+    # `cpu` is that of a RubyGems platform.
+    def initialize(root: SourceDigest::ROOT, cpu: Gem::Platform.local.cpu)
+      @root = root
+      @cpu = cpu
+    end
+
+    # Returns the current builds, in the order of the Rubies.
+    def current
+      @current ||= all.select { |build| build.source == digest }
+    end
+
+    # Returns those that were compiled from other sources.
+    def outdated
+      all - current
+    end
+
+    # Returns the path of each file of the gem's directory `native`.
+    def parts
+      extensions = current.to_h { |build| ["#{build.abi}/carat/#{EXTENSION}", build.part(EXTENSION)] }
+      SHARED.to_h { |name| ["carat/#{name}", oldest_glibc(name)] }.merge(extensions)
+    end
+
+    private
+
+    def all
+      @all ||= Dir.children(File.join(@root, "build")).filter_map { |name| build(name) }
+                  .sort_by { |build| Gem::Version.new(build.abi) }
+    end
+
+    def build(name)
+      match = NAME.match(name)
+      Build.new(File.join(@root, "build", name), match[:abi], match[:cpu]) if match && match[:cpu] == @cpu
+    end
+
+    def digest
+      @digest ||= SourceDigest.new(@root).to_s
+    end
+
+    # The edge of Debian 13 does not run on Debian 12.
+    def oldest_glibc(name)
+      current.map { |build| build.part(name) }.min_by { |path| GlibcNeed.of(path) }
+    end
+  end
+end

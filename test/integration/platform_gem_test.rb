@@ -1,0 +1,170 @@
+# frozen_string_literal: true
+
+require "digest"
+require "fileutils"
+require "open3"
+require "rbconfig"
+require "zlib"
+require "test_helper"
+require_relative "../../script/platform_gem/package"
+
+# The gem is packed from what this checkout has compiled, for this Ruby and for those of other runs.
+class PlatformGemTest < Support::IntegrationTest
+  ROOT = File.expand_path("../..", __dir__)
+  APP = <<~RUBY
+    mapped = File.foreach("/proc/self/maps").filter_map { |line| line.split[5] }.uniq.grep(/(native|malloc)[.]so/)
+    run ->(_env) { [200, { "content-type" => "text/plain" }, [mapped.sort.join("\\n")]] }
+  RUBY
+
+  # Parts of a gem for another Ruby.
+  Elsewhere = Struct.new(:current, :parts)
+
+  def setup
+    super
+    @home = File.realpath(Dir.mktmpdir("carat-gem-"))
+    @empty = File.join(@home, "empty")
+    FileUtils.mkdir_p(@empty)
+    @env = { "GEM_HOME" => path("gems"), "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => nil, "HOME" => @home,
+             "PATH" => @empty, "LIBCLANG_PATH" => nil }
+    refute_empty builds.current, "script/setup has compiled this Ruby's parts from these sources"
+  end
+
+  def teardown
+    super
+    FileUtils.rm_rf(@home)
+  end
+
+  # Packing and installing are slow on a busy machine.
+  def watchdog_seconds
+    300
+  end
+
+  def test_gem_installs_and_serves_without_a_compiler
+    gem("install", "--local", "--no-document", write_gem)
+
+    assert_match(/\Acarat \d/, run_command(RbConfig.ruby, command, "--version"))
+    assert_empty Dir.glob(File.join(@home, "gems/extensions/**/*.so")), "nothing is compiled"
+    assert_equal [installed("native/#{ruby_version}/carat/native.so"), installed("native/carat/malloc.so")].join("\n"),
+                 serve(APP, command: [RbConfig.ruby, command], env: @env).get.body
+  end
+
+  def test_gem_contains_only_what_users_need
+    file = write_gem
+    parts, others = modes(file).partition { |name, _mode| name.start_with?("native/") }.map(&:to_h)
+    rubies = builds.current.map { |build| "native/#{build.abi}/carat/native.so" }
+
+    assert_equal ["native/carat/carat-edge", "native/carat/malloc.so", *rubies].sort, parts.keys.sort
+    assert_equal [0o755], parts.values.uniq
+    assert_equal 0o755, others.fetch("exe/carat")
+    assert_empty(others.keys.reject { |name| name.match?(%r{\A(lib/.+\.rb|exe/carat|[A-Z-]+(\.md)?)\z}) })
+    assert_operator File.size(file), :<=, 12_000_000
+  end
+
+  def test_parts_run_with_the_glibc_of_debian_12
+    Gem::Package.new(write_gem).extract_files(path("unpacked"))
+    needs = Dir.glob(path("unpacked/native/**/{*.so,carat-edge}"))
+               .to_h { |file| [File.basename(file), PlatformGem::GlibcNeed.of(file)] }
+
+    assert_equal %w[carat-edge malloc.so native.so], needs.keys.sort
+    assert_empty(needs.select { |_name, version| version > Gem::Version.new("2.36") })
+  end
+
+  def test_same_parts_make_the_same_bytes
+    digests = Array.new(2) { |number| Digest::SHA256.file(write_gem("run-#{number}")).hexdigest }
+
+    assert_equal 1, digests.uniq.size
+  end
+
+  def test_ruby_without_an_extension_gets_the_gem_that_compiles
+    source_gem = path("carat-#{Gem::Specification.load(File.join(ROOT, "carat.gemspec")).version}.gem")
+    gem("build", "carat.gemspec", "--output", source_gem, chdir: ROOT)
+    index(source_gem, write_gem(from: other_ruby))
+    output, status = Open3.capture2e(@env, *gem_command, "install", "--no-document", "--clear-sources",
+                                     "--source", "file://#{path("index")}/", "carat")
+
+    refute_predicate status, :success?
+    assert_includes output, "Building native extensions"
+    assert_match(/carat: cannot compile, missing: cargo [\d.]+ or later .*Debian 13: apt-get install cargo/, output)
+  end
+
+  private
+
+  def builds
+    @builds ||= PlatformGem::Builds.new
+  end
+
+  def other_ruby
+    build = builds.current.first
+    own = builds.parts.to_h { |name, file| [name.sub(/\A\d[\d.]+/, "2.7.0"), file] }
+    Elsewhere.new([PlatformGem::Build.new(build.directory, "2.7.0", build.cpu)], own)
+  end
+
+  # Returns the mode of each file of the gem.
+  def modes(file)
+    Gem::Package.new(file).extract_files(path("unpacked"))
+    names = Dir.glob("**/*", base: path("unpacked")).select { |name| File.file?(path("unpacked/#{name}")) }
+    names.to_h { |name| [name, File.stat(path("unpacked/#{name}")).mode & 0o777] }
+  end
+
+  # Returns the path of the gem.
+  def write_gem(directory = "pkg", from: builds)
+    file = nil
+    Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) do
+      file = PlatformGem::Package.new(from, licenses: "licenses").write(path(directory))
+    end
+    file
+  end
+
+  # The index of a gem server, for the gems in these files.
+  def index(*files)
+    tuples = files.map do |file|
+      FileUtils.mkdir_p(path("index/gems"))
+      FileUtils.cp(file, path("index/gems"))
+      index_specification(Gem::Package.new(file).spec)
+    end
+    %w[specs latest_specs].each { |list| write_index(list, tuples) }
+    write_index("prerelease_specs", [])
+  end
+
+  def index_specification(spec)
+    platform = spec.original_platform || "ruby"
+    name = [spec.name, spec.version, *(platform unless platform == "ruby")].join("-")
+    FileUtils.mkdir_p(path("index/quick/Marshal.4.8"))
+    File.binwrite(path("index/quick/Marshal.4.8/#{name}.gemspec.rz"), Zlib.deflate(Marshal.dump(spec)))
+    [spec.name, spec.version, platform.to_s]
+  end
+
+  def write_index(list, tuples)
+    File.binwrite(path("index/#{list}.4.8.gz"), Zlib.gzip(Marshal.dump(tuples)))
+  end
+
+  def gem_command
+    [RbConfig.ruby, File.join(RbConfig::CONFIG.fetch("bindir"), "gem")]
+  end
+
+  def gem(*words, chdir: @home)
+    run_command(*gem_command, *words, chdir: chdir)
+  end
+
+  def run_command(*words, chdir: @home)
+    output, status = Open3.capture2e(@env, *words, chdir: chdir)
+    assert_predicate status, :success?, "#{words.join(" ")}:\n#{output}"
+    output
+  end
+
+  def command
+    path("gems/bin/carat")
+  end
+
+  def installed(name)
+    Dir.glob(path("gems/gems/carat-*/#{name}")).first
+  end
+
+  def ruby_version
+    RbConfig::CONFIG.fetch("ruby_version")
+  end
+
+  def path(name)
+    File.join(@home, name)
+  end
+end

@@ -20,7 +20,7 @@ Gem::Specification.new do |spec|
   spec.files = Dir.chdir(__dir__) do
     Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{map,rs,toml}",
         "Cargo.{toml,lock}", ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"]
-      .select { |path| File.file?(path) }
+      .select { |path| File.file?(path) && !path.match?(%r{\A(docs/(benchmarks|images)|crates/[^/]+/tests)/}) }
   end
   spec.bindir = "exe"
   spec.executables = ["carat"]

@@ -58,13 +58,12 @@ module PlatformGem
     end
 
     def ask(output)
-      lines = []
-      url = nil
-      lines << output.gets until (url = lines.last.to_s[/listening url=(\S+)/, 1]) || output.eof?
-      abort "the server ended:\n#{lines.join}" unless url
-
+      log = +""
+      log << output.readline until (url = log[/listening url=(\S+)/, 1])
       body = Net::HTTP.get(URI("#{url}/items/7"))
       abort "unexpected response: #{body}" unless body.start_with?("item 7 of ")
+    rescue EOFError
+      abort "the server ended:\n#{log}"
     end
 
     def run_command(*words)

@@ -3,20 +3,24 @@
 require "open3"
 
 module PlatformGem
+  # Why there is no gem.
+  class Refusal < StandardError
+  end
+
   # The oldest glibc with which a compiled file runs, by the versions of the symbols that it imports.
   module GlibcNeed
-    # Debian 12's.
-    LIMIT = Gem::Version.new("2.36")
+    # What Debian 12 has.
+    DEBIAN = Gem::Version.new("2.36")
 
     module_function
 
     # Returns a Gem::Version. readelf reads files for any processor.
     def of(path)
       output, status = Open3.capture2e({ "LC_ALL" => "C" }, "readelf", "--version-info", "--wide", path)
-      raise "readelf cannot read #{path}: #{output}" unless status.success?
+      raise Refusal, "readelf cannot read #{path}: #{output}" unless status.success?
 
       output.scan(/Name: GLIBC_([\d.]+)/).map { |(version)| Gem::Version.new(version) }.max ||
-        raise("#{path} needs no version of glibc")
+        raise(Refusal, "#{path} is not linked with glibc")
     end
   end
 end

@@ -8,10 +8,6 @@ require_relative "ruby_requirement"
 require_relative "third_party_licenses"
 
 module PlatformGem
-  # Why there is no gem.
-  class Refusal < StandardError
-  end
-
   # The gem for one platform: Carat's Ruby files and compiled parts, and nothing that compiling or testing needs.
   class Package
     FILES = %r{\A(lib/|exe/|README\.md\z|CHANGELOG\.md\z|LICENSE\z)}
@@ -23,11 +19,12 @@ module PlatformGem
       Rubies and platforms get the gem that compiles them.
     TEXT
 
-    # `licenses` is the text of the licenses of the crates that are compiled in.
-    def initialize(builds, licenses:, root: SourceDigest::ROOT, cpu: Gem::Platform.local.cpu)
+    # `licenses` is the text of the licenses of the crates that are compiled in; `glibc`, the version on which the parts
+    # must run.
+    def initialize(builds, licenses:, glibc: GlibcNeed::DEBIAN, cpu: Gem::Platform.local.cpu)
       @builds = builds
       @licenses = licenses
-      @root = root
+      @glibc = glibc
       @cpu = cpu
     end
 
@@ -61,7 +58,7 @@ module PlatformGem
     end
 
     def source
-      Gem::Specification.load(File.join(@root, "carat.gemspec")).dup
+      Gem::Specification.load(File.join(SourceDigest::ROOT, "carat.gemspec")).dup
     end
 
     def rubies
@@ -81,9 +78,9 @@ module PlatformGem
     def refuse_recent_glibc
       parts.each_value do |path|
         need = GlibcNeed.of(path)
-        next if need <= GlibcNeed::LIMIT
+        next if need <= @glibc
 
-        raise Refusal, "#{path} needs glibc #{need}; compile it on Debian 12, which has #{GlibcNeed::LIMIT}"
+        raise Refusal, "#{path} needs glibc #{need}; compile it on Debian 12, which has #{@glibc}"
       end
     end
 
@@ -105,7 +102,7 @@ module PlatformGem
         File.write(target, @licenses)
         File.chmod(0o644, target)
       else
-        source = parts.fetch(name) { File.join(@root, name) }
+        source = parts.fetch(name) { File.join(SourceDigest::ROOT, name) }
         FileUtils.install(source, target, mode: name.start_with?("exe/", "native/") ? 0o755 : 0o644)
       end
     end

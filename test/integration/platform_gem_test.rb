@@ -61,12 +61,12 @@ class PlatformGemTest < Support::IntegrationTest
   end
 
   def test_parts_run_with_the_glibc_of_debian_12
-    Gem::Package.new(write_gem).extract_files(path("unpacked"))
-    needs = Dir.glob(path("unpacked/native/**/{*.so,carat-edge}"))
-               .to_h { |file| [File.basename(file), PlatformGem::GlibcNeed.of(file)] }
+    skip "nothing here was compiled on Debian 12, which has Ruby 3.1" if builds.current.map(&:abi).grep("3.1.0").empty?
+    Gem::Package.new(write_gem(glibc: PlatformGem::GlibcNeed::DEBIAN)).extract_files(path("unpacked"))
+    files = Dir.glob(path("unpacked/native/**/{*.so,carat-edge}"))
 
-    assert_equal %w[carat-edge malloc.so native.so], needs.keys.sort
-    assert_empty(needs.select { |_name, version| version > Gem::Version.new("2.36") })
+    assert_equal %w[carat-edge malloc.so native.so], files.map { |file| File.basename(file) }.uniq.sort
+    assert_operator files.map { |file| PlatformGem::GlibcNeed.of(file) }.max, :<=, Gem::Version.new("2.36")
   end
 
   def test_same_parts_make_the_same_bytes
@@ -107,12 +107,9 @@ class PlatformGemTest < Support::IntegrationTest
   end
 
   # Returns the path of the gem.
-  def write_gem(directory = "pkg", from: builds)
-    file = nil
-    Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) do
-      file = PlatformGem::Package.new(from, licenses: "licenses").write(path(directory))
-    end
-    file
+  def write_gem(directory = "pkg", from: builds, glibc: Gem::Version.new("99"))
+    package = PlatformGem::Package.new(from, licenses: "licenses", glibc: glibc)
+    Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { package.write(path(directory)) }
   end
 
   # The index of a gem server, for the gems in these files.

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require_relative "../../../../script/platform_gem/package"
+require_relative "../../../support/workplace"
+
+class PlatformGemPackageTest < Minitest::Test
+  include Support::Workplace
+
+  # What a gem is packed from.
+  Stub = Struct.new(:current, :parts)
+
+  def test_part_that_needs_a_recent_glibc_is_refused
+    needed = PlatformGem::GlibcNeed.of(RbConfig.ruby)
+    error = assert_raises(PlatformGem::Refusal) { write_gem(RbConfig.ruby, glibc: Gem::Version.new("2.0")) }
+
+    assert_equal "#{RbConfig.ruby} needs glibc #{needed}; compile it on Debian 12, which has 2.0", error.message
+  end
+
+  def test_checkout_without_parts_is_refused
+    builds = Stub.new([], {})
+    error = assert_raises(PlatformGem::Refusal) { PlatformGem::Package.new(builds, licenses: "").write(path("pkg")) }
+
+    assert_match(/\Abuild\/ has no current parts for \w+: run script\/setup --build first\z/, error.message)
+  end
+
+  def test_what_is_not_a_compiled_file_is_an_error
+    assert_raises(PlatformGem::Refusal) { write_gem(path("config.ru")) }
+  end
+
+  private
+
+  def write_gem(part, **options)
+    builds = Stub.new([PlatformGem::Build.new("build", "3.3.0", "x86_64")], { "carat/carat-edge" => part })
+    PlatformGem::Package.new(builds, licenses: "", cpu: "x86_64", **options).write(path("pkg"))
+  end
+end

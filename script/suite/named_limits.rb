@@ -56,6 +56,12 @@ module Suite
       NamedLimit.new(name: :UNSENT_LIMIT, file: "#{EDGE}/http/listener.rs", value: "64 * 1024",
                      answer: "writing pauses", bounds: "bytes that the kernel holds unsent for a client",
                      test: "test/integration/slow_reader_test.rb: test_little_is_held_for_a_client_that_does_not_read"),
+      NamedLimit.new(name: :RUNNING_LIMIT, file: "#{EDGE}/http/handshakes.rs", value: "512",
+                     answer: "the oldest ends", bounds: "TLS handshakes in progress",
+                     test: "#{EDGE}/http/handshakes.rs: one_handshake_too_many_ends_the_oldest"),
+      NamedLimit.new(name: :INCOMING_LIMIT, file: "#{EDGE}/tls/session.rs", value: "32 * 1024",
+                     answer: "the connection ends", bounds: "bytes of TLS that are not decrypted",
+                     test: "test/integration/tls_test.rb: test_a_hello_that_is_too_long_ends_its_connection"),
       NamedLimit.new(name: :QUEUE_LIMIT, file: "#{EDGE}/log_writer.rs", value: "1024 * 1024",
                      answer: "lines are dropped and counted", bounds: "bytes of log lines that wait",
                      test: "test/integration/log_pipe_test.rb: " \

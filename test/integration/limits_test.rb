@@ -3,6 +3,8 @@
 require "test_helper"
 require "carat/config/options"
 require "support/limit_requests"
+require "support/test_certificate"
+require "support/tls_client"
 require_relative "../../script/suite/named_limits"
 
 # Each limit of the option table, and each constant that has no test of its own: what is at its bound is served, and
@@ -88,6 +90,16 @@ class LimitsTest < Support::IntegrationTest
     end
 
     assert_equal [200, 504], statuses
+  end
+
+  def drive_handshake_timeout
+    files = Support::TestCertificate.new("localhost").files
+    server = server(app: APP, binds: ["tls://127.0.0.1:0?cert=server.crt&key=server.key"], files: files,
+                    args: ["--handshake-timeout", SECONDS.to_s]).start
+    client = Support::TlsClient.connect(server, trust: OpenSSL::X509::Certificate.new(files.fetch("server.crt")))
+
+    assert_equal 200, client.get.status
+    assert_equal "", server.connect.write("\x16\x03\x01\x02\x00").read_to_end
   end
 
   def drive_header_timeout

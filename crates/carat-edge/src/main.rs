@@ -26,6 +26,7 @@ mod socket_file;
 mod supervise;
 mod tasks;
 mod timestamp;
+mod tls;
 mod watch;
 
 use std::io::Write;
@@ -50,6 +51,7 @@ use crate::supervise::{
     descriptor_budget, reap, take_descriptor,
 };
 use crate::tasks::ServerTasks;
+use crate::tls::watch_certificates;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -121,6 +123,10 @@ async fn run(settings: Rc<Settings>, pid_file: Option<&PidFile>) -> Result<Outco
     tasks.spawn("control socket", control);
     tasks.spawn("reload", Rc::clone(&server.dispatcher).load_early());
     tasks.spawn("client memory", Rc::clone(&server).watch_memory());
+    let certificates = listeners.iter().filter_map(Listener::certificates);
+    let renewal = Rc::clone(&server.renew_certificates);
+    let watch = watch_certificates(certificates.collect(), renewal, Rc::clone(&server.log));
+    tasks.spawn("certificates", watch);
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(&server)));
     }

@@ -167,6 +167,8 @@ module Carat
         Option.new(name: :max_uri, group: "Client limits", type: :bytes, within: 1..65_534, default: 16 * KIB,
                    edge: true, limit: 414,
                    doc: "Maximum length of a request target; a longer one gets 414."),
+        Option.new(name: :handshake_timeout, group: "Client limits", type: :seconds, default: 10, edge: true,
+                   limit: "close", doc: "How long a TLS handshake may take."),
         Option.new(name: :header_timeout, group: "Client limits", type: :seconds, default: 15, edge: true,
                    limit: 408, doc: "How long a client may take to send the headers of a request; then 408."),
         Option.new(name: :idle_timeout, group: "Client limits", type: :seconds, default: 65, edge: true,

@@ -35,8 +35,8 @@ module Carat
 
         Values:
 
-        - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`, `unix:///PATH`,
-          `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
+        - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`,
+          `tls://HOST:PORT?cert=FILE&key=FILE` or `tls://HOST:PORT?certs=FOLDER` ([TLS](tls.md)), `unix:///PATH`, `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
           call `bind` once for each address; in `CARAT_BIND`, separate them with commas. `PORT=3000` means
           `tcp://0.0.0.0:3000`. `?proxy_protocol=true` at the end of any of them means that
           [each connection begins with a PROXY header](proxies.md#proxy-protocol).

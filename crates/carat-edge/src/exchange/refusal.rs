@@ -25,6 +25,10 @@ pub(crate) enum Fault {
 pub(crate) enum Refusal {
     /// The bytes violate HTTP/1.1 or a limit of the guard.
     Malformed(GuardError),
+    /// A client that does not speak TLS, at a port for it.
+    PlainHttp,
+    /// A client that speaks TLS, at a port without it.
+    UnexpectedTls,
     /// The body is larger than `max_body`.
     BodyTooLarge,
     /// The body has an unsupported content coding, or too many codings.
@@ -82,7 +86,9 @@ impl Refusal {
             Refusal::UnknownCoding | Refusal::Undecodable(DecodeError::WindowTooLarge) => {
                 StatusCode::UNSUPPORTED_MEDIA_TYPE
             }
-            Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
+            Refusal::PlainHttp
+            | Refusal::UnexpectedTls
+            | Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
                 StatusCode::BAD_REQUEST
             }
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -114,6 +120,8 @@ impl Refusal {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Refusal::Malformed(refusal) => refusal.reason(),
+            Refusal::PlainHttp => "this port speaks HTTPS, and the request is plain HTTP",
+            Refusal::UnexpectedTls => "this port speaks plain HTTP, and the client speaks TLS",
             Refusal::BodyTooLarge => "the request body is too large",
             Refusal::UnknownCoding => "the content coding of the request body is not supported",
             Refusal::Undecodable(error) => error.reason(),
@@ -140,6 +148,8 @@ impl Refusal {
     pub(crate) fn fault(self) -> Fault {
         match self {
             Refusal::Malformed(_)
+            | Refusal::PlainHttp
+            | Refusal::UnexpectedTls
             | Refusal::BodyTooLarge
             | Refusal::UnknownCoding
             | Refusal::Undecodable(_)

@@ -146,6 +146,17 @@ mod tests {
     }
 
     #[test]
+    fn the_default_port_is_that_of_the_scheme() {
+        for (host, port) in [(Some("a"), 443), (Some("a:8080"), 8080), (None, 9292)] {
+            let mut call = call("/", host);
+            let mut peer = Peer::new(String::new(), false, 9292, None);
+            peer.scheme = Scheme::Https;
+            call.peer = Rc::new(peer);
+            assert_eq!(RequestTarget::of(&call).server_port, port, "{host:?}");
+        }
+    }
+
+    #[test]
     fn an_absolute_target_overrules_the_host_header() {
         target_of("http://real.example/x", Some("other.example"), |target| {
             assert_eq!(

@@ -31,8 +31,8 @@ pub(crate) async fn accept(listener: Listener, server: Rc<Server>) -> io::Result
         match accepted {
             Ok(stream) => {
                 failures.end();
-                let (is_proxied, server) = (listener.is_proxied, Rc::clone(&server));
-                spawn_local(serve_connection(stream, is_proxied, seat, server));
+                let (preamble, server) = (Rc::clone(&listener.preamble), Rc::clone(&server));
+                spawn_local(serve_connection(stream, preamble, seat, server));
             }
             Err(error) => sleep(failures.pause_after(error, Instant::now(), &server.log)?).await,
         }

@@ -1,17 +1,22 @@
 use std::path::PathBuf;
 
+use super::address_parameters::AddressParameters;
+use crate::tls::CertificateSource;
+
 /// An address of the `bind` option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) place: Place,
     /// Whether each connection begins with a PROXY header.
     pub(super) is_proxied: bool,
+    /// `None` without TLS.
+    pub(super) certificates: Option<CertificateSource>,
 }
 
 /// Where a listener is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// `tcp://host:port`; the host may be a name, an IPv4 or a bracketed IPv6 address.
+    /// `tcp://host:port`, or `tls://host:port`; the host may be a name, an IPv4 or a bracketed IPv6 address.
     Tcp { host: String, port: u16 },
     /// `unix:///path?mode=0660`.
     Unix { path: PathBuf, mode: Option<u32> },
@@ -31,6 +36,8 @@ fn address(text: &str) -> Result<Address, String> {
     let parameters = AddressParameters::parse(query)?;
     let place = if let Some(rest) = at.strip_prefix("tcp://") {
         tcp(rest)
+    } else if let Some(rest) = at.strip_prefix("tls://") {
+        tcp(rest)
     } else if let Some(path) = at.strip_prefix("unix://") {
         Ok(Place::Unix {
             path: PathBuf::from(path),
@@ -39,45 +46,20 @@ fn address(text: &str) -> Result<Address, String> {
     } else if at.starts_with("fd://") {
         Ok(Place::Inherited)
     } else {
-        Err("begins with none of tcp://, unix:// and fd://".to_owned())
+        Err("begins with none of tcp://, tls://, unix:// and fd://".to_owned())
     };
     let place = place?;
     if parameters.mode.is_some() && !matches!(place, Place::Unix { .. }) {
         return Err("only a Unix socket has a mode".to_owned());
     }
+    if parameters.certificates.is_some() != at.starts_with("tls://") {
+        return Err("TLS is tls://HOST:PORT?cert=FILE&key=FILE or ?certs=FOLDER".to_owned());
+    }
     Ok(Address {
         place,
         is_proxied: parameters.proxy_protocol,
+        certificates: parameters.certificates,
     })
-}
-
-/// What may follow an address: `mode=0660&proxy_protocol=true`.
-#[derive(Debug, Default)]
-struct AddressParameters {
-    mode: Option<u32>,
-    proxy_protocol: bool,
-}
-
-impl AddressParameters {
-    fn parse(query: &str) -> Result<AddressParameters, String> {
-        let mut parameters = AddressParameters::default();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            match pair.split_once('=') {
-                Some(("mode", digits)) => {
-                    let mode = u32::from_str_radix(digits, 8);
-                    let mode = mode.map_err(|_| format!("{digits:?} is not an octal mode"))?;
-                    parameters.mode = Some(mode);
-                }
-                Some(("proxy_protocol", value)) => {
-                    let value = value.parse();
-                    parameters.proxy_protocol =
-                        value.map_err(|_| "proxy_protocol is not true or false")?;
-                }
-                _ => return Err(format!("{pair:?} is not a parameter")),
-            }
-        }
-        Ok(parameters)
-    }
 }
 
 fn tcp(rest: &str) -> Result<Place, String> {
@@ -95,18 +77,27 @@ fn tcp(rest: &str) -> Result<Place, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tls::TlsFiles;
 
     fn plain(place: Place) -> Address {
         Address {
             place,
             is_proxied: false,
+            certificates: None,
         }
     }
 
     fn proxied(place: Place) -> Address {
         Address {
-            place,
             is_proxied: true,
+            ..plain(place)
+        }
+    }
+
+    fn encrypted(place: Place, certificates: CertificateSource) -> Address {
+        Address {
+            certificates: Some(certificates),
+            ..plain(place)
         }
     }
 
@@ -137,6 +128,23 @@ mod tests {
                 "unix:///run/carat.sock?mode=0660&proxy_protocol=true",
                 proxied(unix(Some(0o660))),
             ),
+            (
+                "tls://[::1]:443?cert=/a.pem&key=/b.pem&proxy_protocol=false",
+                encrypted(
+                    tcp("::1", 443),
+                    CertificateSource::Files(vec![TlsFiles {
+                        cert: "/a.pem".into(),
+                        key: "/b.pem".into(),
+                    }]),
+                ),
+            ),
+            (
+                "tls://h:443?certs=/etc/certs",
+                encrypted(
+                    tcp("h", 443),
+                    CertificateSource::Folder("/etc/certs".into()),
+                ),
+            ),
             ("fd://3", plain(Place::Inherited)),
             ("fd://3?proxy_protocol=true", proxied(Place::Inherited)),
         ] {
@@ -154,6 +162,13 @@ mod tests {
             "tcp://h:1?proxy_protocol=yes",
             "tcp://h:1?backlog=1",
             "unix:///s?mode=rw",
+            "tls://h:1",
+            "tls://h:1?cert=/a.pem",
+            "tls://h:1?key=/a.pem",
+            "tls://h:1?cert=/a.pem&cert=/a.pem&key=/b.pem",
+            "tls://h:1?certs=/a&cert=/a.pem&key=/b.pem",
+            "tls://h:1?cert=/a.pem&key=/b.pem&odd=1",
+            "tcp://h:1?certs=/a",
         ] {
             assert!(Address::parse(wrong).is_err(), "{wrong}");
         }

@@ -12,13 +12,15 @@ use tokio::time::timeout;
 
 use super::deadlines::Deadline;
 use super::guarded::GuardedStream;
+use super::handshake::{HandshakeEnd, begin_tls};
+use super::listener::Preamble;
 use super::phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
 use super::proxy_header::receive_proxy_header;
 use super::seats::Seat;
 use super::serve::serve;
 use super::server::Server;
 use super::stream::ClientStream;
-use crate::exchange::{ConnectionState, Peer};
+use crate::exchange::{ConnectionState, Peer, Refusal};
 
 /// How long the bytes of a client are drained after its last response, and how long it may pause. They
 /// are discarded, so there is no limit in bytes: a client that sends a complete body before it reads
@@ -31,11 +33,9 @@ const LINGER_READ: usize = 8 * 1024;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves one client until it or the server ends the connection.
-///
-/// `is_proxied` says that it begins with a PROXY header.
 pub(super) async fn serve_connection(
     mut stream: ClientStream,
-    is_proxied: bool,
+    preamble: Rc<Preamble>,
     seat: Seat,
     server: Rc<Server>,
 ) {
@@ -51,17 +51,27 @@ pub(super) async fn serve_connection(
         // One of the last to be accepted: let its first bytes arrive.
         yield_now().await;
     }
-    if is_proxied {
+    if preamble.is_proxied {
         // Boxed: its room would stay with the connection.
         let received = Box::pin(receive_proxy_header(&stream, &mut peer, &deadline, &server));
         if !received.await {
             return;
         }
     }
+    if let Some(config) = &preamble.tls {
+        let begun = Box::pin(begin_tls(stream, config, &mut peer, &deadline, &server)).await;
+        stream = match begun {
+            HandshakeEnd::Established(stream) => stream,
+            HandshakeEnd::PlainHttp(stream) => {
+                return end(stream, Some(Refusal::PlainHttp), true, &peer, &server).await;
+            }
+            HandshakeEnd::Failed => return,
+        };
+    }
     let peer = Rc::new(peer);
     let (refusal, linger) = loop {
         if !wait_readable(&stream, &deadline, wait, &server).await {
-            return;
+            return close(stream, false).await;
         }
         let active = Box::pin(serve_active(stream, &peer, &deadline, &server)).await;
         stream = active.stream;
@@ -72,8 +82,20 @@ pub(super) async fn serve_connection(
             ActiveEnd::Stuck | ActiveEnd::BrokenOff => return stream.reset(),
         }
     };
+    end(stream, refusal, linger, &peer, &server).await;
+}
+
+/// Ends a connection that hyper does not serve any more: with a refusal that has not been sent, if there is one.
+async fn end(
+    mut stream: ClientStream,
+    refusal: Option<Refusal>,
+    linger: bool,
+    peer: &Peer,
+    server: &Server,
+) {
     if let Some(refusal) = refusal {
-        server.access_log.refused(&peer, refusal);
+        server.handshakes.note_refusal(peer, refusal);
+        server.access_log.refused(peer, refusal);
         let write_timeout = server.settings.write_timeout.min(REFUSAL_TIMEOUT);
         let written = timeout(write_timeout, stream.write_all(&refusal.into_bytes())).await;
         if !matches!(written, Ok(Ok(()))) {

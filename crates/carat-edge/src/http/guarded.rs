@@ -11,6 +11,7 @@ use super::server::Server;
 use super::stream::ClientStream;
 use crate::clock;
 use crate::exchange::{ConnectionState, MemoryReservation, MemoryTicket, Refusal};
+use crate::tls;
 
 /// Bytes of further messages that are read while a request is served.
 const AHEAD_LIMIT: usize = 16 * 1024;
@@ -90,7 +91,12 @@ impl GuardedStream {
                 Ok(count)
             }
             Err(error) => {
-                self.state.refuse(Refusal::Malformed(error));
+                let is_tls = !was_in_body && bytes.starts_with(&tls::HELLO);
+                self.state.refuse(if is_tls {
+                    Refusal::UnexpectedTls
+                } else {
+                    Refusal::Malformed(error)
+                });
                 if was_in_body {
                     Err(io::Error::from(io::ErrorKind::InvalidData))
                 } else {
@@ -149,9 +155,23 @@ impl GuardedStream {
         Ok(count > 0)
     }
 
+    /// A part of a TLS record is the beginning of a message, with the same timeout and limits.
+    fn note_record(&mut self) {
+        if self.guard.position() != MessagePosition::BetweenMessages || !self.carry.is_empty() {
+            return;
+        }
+        if self.stream.get_ref().is_in_record() {
+            self.state.count_received(1);
+            self.state.set_position(MessagePosition::InHeaders);
+        } else {
+            self.state.set_position(MessagePosition::BetweenMessages);
+        }
+    }
+
     /// Counts the buffer of hyper that has this much room.
     fn account_for(&mut self, room: usize) {
-        let buffers = ACTIVE_COST + room.saturating_sub(FIRST_BUFFER);
+        let buffers =
+            ACTIVE_COST + room.saturating_sub(FIRST_BUFFER) + self.stream.get_ref().held_bytes();
         if buffers as u64 > self.buffers.bytes() {
             self.buffers.set(buffers);
         }
@@ -277,6 +297,7 @@ impl AsyncRead for GuardedStream {
                     if this.must_hold() && !this.carry.is_empty() {
                         this.state.hold(cx.waker());
                     }
+                    this.note_record();
                     return Poll::Pending;
                 }
                 Poll::Ready(at_end) => {

@@ -4,6 +4,8 @@ use std::io;
 use std::net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use listenfd::ListenFd;
@@ -11,6 +13,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::socket_file::SocketFile;
+use crate::tls::{CertificateStore, TlsConfig};
 
 use super::address::{Address, Place};
 use super::stream::ClientStream;
@@ -30,12 +33,20 @@ enum ListenerSocket {
     },
 }
 
-/// A socket that clients connect to, and how they begin.
+/// A socket that clients connect to, and what their connections begin with.
 #[derive(Debug)]
 pub(crate) struct Listener {
     socket: ListenerSocket,
-    /// Whether each connection begins with a PROXY header.
+    pub(super) preamble: Rc<Preamble>,
+}
+
+/// What precedes the first request of each connection, in this order.
+#[derive(Debug, Default)]
+pub(super) struct Preamble {
+    /// Whether there is a PROXY header.
     pub(super) is_proxied: bool,
+    /// `None` without TLS.
+    pub(super) tls: Option<TlsConfig>,
 }
 
 /// Binds every address of the `bind` option, in its order. Ports are bound before `become_user`, and Unix sockets
@@ -50,11 +61,16 @@ pub(crate) fn bind_all(
     let mut paths = Vec::new();
     let mut inherited_count = 0;
     for (index, text) in addresses.iter().enumerate() {
-        let Address { place, is_proxied } = Address::parse(text)?;
-        let bound = match place {
+        let address = Address::parse(text)?;
+        let tls = address.certificates.map(TlsConfig::new).transpose();
+        let preamble = Rc::new(Preamble {
+            is_proxied: address.is_proxied,
+            tls: tls.map_err(|error| format!("{text}: {error}"))?,
+        });
+        let bound = match address.place {
             Place::Tcp { host, port } => bind_tcp(&host, port, backlog),
             Place::Unix { path, mode } => {
-                paths.push((index, text, path, mode, is_proxied));
+                paths.push((index, text, path, mode, preamble));
                 continue;
             }
             Place::Inherited => {
@@ -63,17 +79,18 @@ pub(crate) fn bind_all(
             }
         };
         let bound = bound.map_err(|error| advise(text, &error))?;
-        listeners.insert(index, (bound, is_proxied));
+        listeners.insert(index, (bound, preamble));
     }
     become_user()?;
-    for (index, text, path, mode, is_proxied) in paths {
+    for (index, text, path, mode, preamble) in paths {
         let bound = bind_unix(&path, mode, backlog).map_err(|error| advise(text, &error))?;
-        listeners.insert(index, (vec![bound], is_proxied));
+        listeners.insert(index, (vec![bound], preamble));
     }
-    let listeners = listeners.into_values().flat_map(|(sockets, is_proxied)| {
-        sockets
-            .into_iter()
-            .map(move |socket| Listener { socket, is_proxied })
+    let listeners = listeners.into_values().flat_map(|(sockets, preamble)| {
+        sockets.into_iter().map(move |socket| Listener {
+            socket,
+            preamble: Rc::clone(&preamble),
+        })
     });
     Ok(listeners.collect())
 }
@@ -172,6 +189,12 @@ fn adopt(inherited: &mut ListenFd, index: usize) -> io::Result<ListenerSocket> {
 }
 
 impl Listener {
+    /// The certificates of a listener that speaks TLS.
+    pub(crate) fn certificates(&self) -> Option<Arc<CertificateStore>> {
+        let tls = self.preamble.tls.as_ref()?;
+        Some(Arc::clone(&tls.certificates))
+    }
+
     /// Waits for the next client.
     pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<ClientStream>> {
         match &self.socket {
@@ -186,12 +209,14 @@ impl Listener {
         }
     }
 
-    /// The address for the log and for `--ready-fd`: `http://127.0.0.1:9292` or `unix:///path`.
+    /// The address for the log and for `--ready-fd`: `http://127.0.0.1:9292`, `https://...` or `unix:///path`.
     pub(crate) fn url(&self) -> String {
+        let scheme = self.preamble.tls.as_ref().map_or("http", |_| "https");
         match &self.socket {
-            ListenerSocket::Tcp(listener) => listener
-                .local_addr()
-                .map_or_else(|_| "http://?".to_owned(), |at| format!("http://{at}")),
+            ListenerSocket::Tcp(listener) => listener.local_addr().map_or_else(
+                |_| format!("{scheme}://?"),
+                |address| format!("{scheme}://{address}"),
+            ),
             ListenerSocket::Unix { listener, .. } => {
                 let address = listener.local_addr().ok();
                 let path = address.as_ref().and_then(|address| address.as_pathname());
@@ -207,7 +232,7 @@ impl Listener {
     pub(super) fn plain(listener: TcpListener) -> Listener {
         Listener {
             socket: ListenerSocket::Tcp(listener),
-            is_proxied: false,
+            preamble: Rc::default(),
         }
     }
 }

@@ -1,12 +1,15 @@
-//! Client connections over HTTP/1.1: listeners, the guard in front of hyper, timeouts, access log.
+//! Client connections over HTTP/1.1: listeners, TLS handshakes, the guard in front of hyper, timeouts, access log.
 
 mod accept;
 mod access;
 mod active_connections;
 mod address;
+mod address_parameters;
 mod connection;
 mod deadlines;
 mod guarded;
+mod handshake;
+mod handshakes;
 mod http1;
 mod listener;
 mod phase_timeouts;

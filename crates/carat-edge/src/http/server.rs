@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use carat_guard::HeaderLimits;
 use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::access::AccessLog;
 use super::active_connections::ActiveConnections;
 use super::deadlines::Deadlines;
+use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::seats::Seats;
 use crate::body::request::RequestBodies;
@@ -35,6 +36,9 @@ pub(crate) struct Server {
     /// `None` when responses are not compressed.
     pub(super) encoders: Option<Rc<Encoders>>,
     pub(super) http1: http1::Builder,
+    pub(super) handshakes: Handshakes,
+    /// Has the files of certificates looked at.
+    pub(crate) renew_certificates: Rc<Notify>,
     pub(super) seats: Seats,
     pub(super) draining: Flag,
     turns_away: Cell<bool>,
@@ -59,6 +63,8 @@ impl Server {
             dispatcher,
             encoders: Encoders::new(settings, log),
             http1: http1(settings),
+            handshakes: Handshakes::new(),
+            renew_certificates: Rc::default(),
             seats: Seats::new(budget),
             draining: Flag::default(),
             turns_away: Cell::new(false),
@@ -137,8 +143,9 @@ impl Server {
         &self.dispatcher.client_memory
     }
 
-    /// Logs once a tick how many requests were refused.
+    /// Logs once a tick how many clients and requests were refused.
     fn report(&self) {
+        self.handshakes.report(&self.log);
         let memory = self.client_memory();
         let refused = memory.take_refused();
         if refused > 0 {

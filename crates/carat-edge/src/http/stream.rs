@@ -13,12 +13,14 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::exchange::Peer;
+use crate::tls::TlsStream;
 
 /// One client's connection.
 #[derive(Debug)]
 pub(super) enum ClientStream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream>),
 }
 
 impl ClientStream {
@@ -37,30 +39,44 @@ impl ClientStream {
 
     /// The peer's address; none on a Unix socket. A peer that is gone already has one that belongs to nobody.
     pub(super) fn remote_address(&self) -> Option<IpAddr> {
+        let address = self.tcp()?.peer_addr();
+        let address = address.map(|address| address.ip().to_canonical());
+        Some(address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
+    }
+
+    fn local_port(&self) -> u16 {
+        let address = self.tcp().and_then(|stream| stream.local_addr().ok());
+        address.map_or(80, |address| address.port())
+    }
+
+    fn tcp(&self) -> Option<&TcpStream> {
         match self {
-            ClientStream::Tcp(stream) => Some(
-                stream
-                    .peer_addr()
-                    .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |at| {
-                        at.ip().to_canonical()
-                    }),
-            ),
+            ClientStream::Tcp(stream) => Some(stream),
+            ClientStream::Tls(stream) => Some(stream.tcp()),
             ClientStream::Unix(_) => None,
         }
     }
 
-    fn local_port(&self) -> u16 {
-        let address = match self {
-            ClientStream::Tcp(stream) => stream.local_addr().ok(),
-            ClientStream::Unix(_) => None,
-        };
-        address.map_or(80, |address| address.port())
+    /// Bytes that the buffers of TLS take.
+    pub(super) fn held_bytes(&self) -> usize {
+        match self {
+            ClientStream::Tls(stream) => stream.held_bytes(),
+            ClientStream::Tcp(_) | ClientStream::Unix(_) => 0,
+        }
+    }
+
+    /// Whether a part of a TLS record has arrived.
+    pub(super) fn is_in_record(&self) -> bool {
+        match self {
+            ClientStream::Tls(stream) => stream.is_in_record(),
+            ClientStream::Tcp(_) | ClientStream::Unix(_) => false,
+        }
     }
 
     /// Closes the connection with a reset, so that the client does not mistake a part for the complete
     /// response, and the kernel buffers nothing for it.
     pub(super) fn reset(self) {
-        if let ClientStream::Tcp(stream) = &self {
+        if let Some(stream) = self.tcp() {
             // Without the option the connection is closed normally.
             let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
         }
@@ -71,6 +87,7 @@ impl ClientStream {
         let descriptor = match self {
             ClientStream::Tcp(stream) => stream.as_fd(),
             ClientStream::Unix(stream) => stream.as_fd(),
+            ClientStream::Tls(stream) => stream.tcp().as_fd(),
         };
         let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::RDHUP)];
@@ -104,13 +121,14 @@ impl ClientStream {
     }
 
     fn receive(&self, buf: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
-        match self {
-            ClientStream::Tcp(stream) => {
+        match (self, self.tcp()) {
+            (ClientStream::Unix(stream), _) => {
                 stream.try_io(Interest::READABLE, || Ok(recv(stream, buf, flags)?.0))
             }
-            ClientStream::Unix(stream) => {
+            (_, Some(stream)) => {
                 stream.try_io(Interest::READABLE, || Ok(recv(stream, buf, flags)?.0))
             }
+            (_, None) => Ok(0),
         }
     }
 
@@ -119,6 +137,7 @@ impl ClientStream {
         match self {
             ClientStream::Tcp(stream) => stream.poll_read_ready(cx),
             ClientStream::Unix(stream) => stream.poll_read_ready(cx),
+            ClientStream::Tls(stream) => stream.poll_readable(cx),
         }
     }
 }
@@ -128,6 +147,7 @@ macro_rules! either {
         match $self.get_mut() {
             ClientStream::Tcp($stream) => $call,
             ClientStream::Unix($stream) => $call,
+            ClientStream::Tls($stream) => $call,
         }
     };
 }

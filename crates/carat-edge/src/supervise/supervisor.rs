@@ -186,7 +186,7 @@ impl<H: Host> Supervisor<H> {
             SignalRequest::Restart => return self.handle([Event::RestartRequested]),
             SignalRequest::ReopenLogs => self.reopen_logs(),
             SignalRequest::Nothing(name) => {
-                let message = "signal ignored: TERM stops, USR1 restarts, HUP reopens the log file, TTIN and TTOU scale";
+                let message = "signal ignored: TERM stops, USR1 restarts, HUP reopens the log file and reads certificates, TTIN and TTOU scale";
                 self.server.log.warn(message, &[("signal", &name)]);
             }
         }
@@ -240,6 +240,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn reopen_logs(&mut self) {
+        self.server.renew_certificates.notify_one();
         let log = &self.server.log;
         self.service_manager.reload(|| match log.reopen() {
             Ok(()) => log.info("log reopened", &[]),

@@ -8,11 +8,12 @@ module Carat
   module Config
     module Type
       # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`,
-      # `unix:///path?mode=0660` or `fd://3`; any of them may end with `proxy_protocol=true`.
+      # `tls://host:port?cert=/path&key=/path`, `tls://host:port?certs=/path`, `unix:///path?mode=0660` or `fd://3`; any of
+      # them may have `proxy_protocol=true`.
       module Address
         # The forms of an address, for messages.
-        FORMS = "tcp://HOST:PORT, unix:///PATH?mode=0660 or fd://NUMBER"
-        TCP = %r{\Atcp://([\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
+        FORMS = "tcp://HOST:PORT, tls://HOST:PORT?cert=FILE&key=FILE, unix:///PATH?mode=0660 or fd://NUMBER"
+        TCP = %r{\A(tcp|tls)://([\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
         UNIX = %r{\Aunix://([^?]+)\z}
         FD = %r{\Afd://(\d{1,7})\z}
         private_constant :FD, :TCP, :UNIX
@@ -24,23 +25,24 @@ module Carat
           place, query = text.to_s.split("?", 2)
           address = place(text, place.to_s)
           parameters = AddressParameters.parse(query.to_s) or refuse(text, AddressParameters::PROBLEM)
-          refuse(text, "has a mode, which only a Unix socket has") if parameters.mode && !address.start_with?("unix:")
+          problem = parameters.problem(address[/\A\w+/])
+          refuse(text, problem) if problem
           "#{address}#{parameters}"
         end
 
         def place(text, place)
           case place
-          when TCP then tcp(text, Regexp.last_match(1), Regexp.last_match(2).to_i)
+          when TCP then tcp(text, Regexp.last_match(1), Regexp.last_match(2), Regexp.last_match(3).to_i)
           when UNIX then unix(text, Regexp.last_match(1))
           when FD then fd(text, Regexp.last_match(1).to_i)
           else refuse(text, "is not an address; write #{FORMS}")
           end
         end
 
-        def tcp(text, host, port)
+        def tcp(text, scheme, host, port)
           refuse(text, "has no port from 0 to 65535") if port > 65_535
           refuse(text, "has a host that is not an IPv6 address") if host.start_with?("[") && !ipv6?(host)
-          "tcp://#{host}:#{port}"
+          "#{scheme}://#{host}:#{port}"
         end
 
         def unix(text, path)

@@ -3,32 +3,62 @@
 module Carat
   module Config
     module Type
-      # What may follow an address: `?mode=0660&proxy_protocol=true`. `mode` is nil or three octal digits.
-      AddressParameters = Struct.new(:mode, :proxy_protocol, keyword_init: true)
+      # What may follow an address: `?mode=0660&proxy_protocol=true`, or `?cert=a.crt&key=a.key`. `mode` is nil or three
+      # octal digits; `certificates` is an Array of names and absolute paths.
+      AddressParameters = Struct.new(:mode, :proxy_protocol, :certificates, keyword_init: true)
 
       # What may follow an address.
       class AddressParameters
         # What to say about parameters that #parse does not understand.
-        PROBLEM = "may end with ?mode=0660 and ?proxy_protocol=true, joined by &, and with nothing else"
+        PROBLEM = "may end with ?mode=0660, ?proxy_protocol=true, and certificates, joined by &, and with nothing else"
         MODE = /\Amode=0?([0-7]{3})\z/
         PROXY = /\Aproxy_protocol=(true|false)\z/
-        private_constant :MODE, :PROXY
+        CERTIFICATE = /\A(certs?|key)=(.+)\z/
+        PAIRS = "needs ?cert=FILE&key=FILE, which may repeat, or ?certs=FOLDER"
+        private_constant :CERTIFICATE, :MODE, :PAIRS, :PROXY
 
         # Returns the parameters of a query, which may be empty; nil when it has others.
         def self.parse(query)
-          query.split("&", -1).each_with_object(new) do |pair, parameters|
+          query.split("&", -1).each_with_object(new(certificates: [])) do |pair, parameters|
             case pair
             when MODE then parameters.mode = Regexp.last_match(1)
             when PROXY then parameters.proxy_protocol = Regexp.last_match(1) == "true"
+            when CERTIFICATE then parameters.certificates << [Regexp.last_match(1), File.expand_path(Regexp.last_match(2))]
             else return nil
             end
           end
         end
 
+        # Returns what is wrong with them for an address of this scheme, or nil.
+        def problem(scheme)
+          return "has a mode, which only a Unix socket has" if mode && scheme != "unix"
+          return certificates.empty? ? nil : "has certificates, which only a tls:// address has" if scheme != "tls"
+
+          paired? ? missing : PAIRS
+        end
+
         # Returns them as the edge reads them, beginning with `?` unless there are none.
         def to_s
-          pairs = [("mode=0#{mode}" if mode), ("proxy_protocol=true" if proxy_protocol)].compact
+          pairs = certificates.map { |name, path| "#{name}=#{path}" }
+          pairs << "mode=0#{mode}" if mode
+          pairs << "proxy_protocol=true" if proxy_protocol
           pairs.empty? ? "" : "?#{pairs.join("&")}"
+        end
+
+        private
+
+        def paired?
+          names = certificates.map(&:first)
+          names == ["certs"] || (names.any? && names.each_slice(2).all?(%w[cert key]))
+        end
+
+        # Only root may be able to read a key, so nothing but its existence is checked.
+        def missing
+          certificates.each do |name, path|
+            kind = name == "certs" ? "directory" : "file"
+            return "names #{path}, which is not a #{kind}" unless File.public_send("#{kind}?", path)
+          end
+          nil
         end
       end
     end

@@ -20,6 +20,28 @@ module Carat
       assert_equal "unix://#{path("carat.sock")}", parse("unix://carat.sock")
     end
 
+    def test_tls_addresses_name_their_files_which_are_made_absolute
+      write("a.crt", "")
+      write("a.key", "")
+      pair = "cert=a.crt&key=a.key"
+      absolute = "cert=#{path("a.crt")}&key=#{path("a.key")}"
+      assert_equal "tls://0.0.0.0:443?#{absolute}", parse("tls://0.0.0.0:443?#{pair}")
+      assert_equal "tls://[::1]:0?#{absolute}&#{absolute}", parse("tls://[::1]:0?#{pair}&#{pair}")
+      assert_equal "tls://localhost:443?certs=#{File.dirname(path("a.crt"))}", parse("tls://localhost:443?certs=.")
+    end
+
+    def test_tls_addresses_without_their_files_are_refused
+      texts = %w[tls://x:1 tls://x:1? tls://x:1?cert=a tls://x:1?key=a&cert=b tls://x:1?certs=a&certs=b]
+      texts.each do |text|
+        assert_refused "#{text.inspect} needs ?cert=FILE&key=FILE, which may repeat, or ?certs=FOLDER", text
+      end
+      assert_refused '"tcp://x:1?certs=/tmp" has certificates, which only a tls:// address has', "tcp://x:1?certs=/tmp"
+      missing = "tls://x:1?cert=/no/such.crt&key=/no/such.key"
+      assert_refused "#{missing.inspect} names /no/such.crt, which is not a file", missing
+      assert_refused '"tls://x:1?certs=/no/such" names /no/such, which is not a directory', "tls://x:1?certs=/no/such"
+      assert_refused '"tls://x:65536?certs=/tmp" has no port from 0 to 65535', "tls://x:65536?certs=/tmp"
+    end
+
     def test_descriptors_begin_after_the_standard_streams
       assert_equal "fd://3", parse("fd://3")
       assert_refused '"fd://2" has no number of 3 or more', "fd://2"

@@ -1,0 +1,154 @@
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::deadlines::Deadline;
+use crate::exchange::{Peer, Refusal};
+use crate::log::Log;
+use crate::tls::HandshakeError;
+
+/// How many handshakes may be in progress. One more ends the oldest, whose client has had the most time: clients that
+/// stall keep nobody out.
+const RUNNING_LIMIT: usize = 512;
+
+/// The TLS handshakes of all clients.
+#[derive(Debug)]
+pub(super) struct Handshakes {
+    /// Held for each step of a handshake, which may take a millisecond.
+    turn: Semaphore,
+    running: RefCell<VecDeque<(u64, Rc<Deadline>)>>,
+    begun: Cell<u64>,
+    failed: RefCell<Failures>,
+    /// Clients that speak TLS at a port without it.
+    misdirected: RefCell<Failures>,
+}
+
+/// Failures since the last report.
+#[derive(Debug, Default)]
+struct Failures {
+    count: u64,
+    /// The client and the reason of the last one.
+    last: Option<(String, String)>,
+}
+
+/// A handshake in progress. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct RunningHandshake<'a> {
+    handshakes: &'a Handshakes,
+    id: u64,
+}
+
+impl Handshakes {
+    pub(super) fn new() -> Handshakes {
+        Handshakes {
+            turn: Semaphore::new(1),
+            running: RefCell::default(),
+            begun: Cell::new(0),
+            failed: RefCell::default(),
+            misdirected: RefCell::default(),
+        }
+    }
+
+    /// A client has sent its first bytes; `deadline` is expired when it has to give way.
+    pub(super) fn begin(&self, deadline: &Rc<Deadline>) -> RunningHandshake<'_> {
+        let id = self.begun.get();
+        self.begun.set(id + 1);
+        let mut running = self.running.borrow_mut();
+        if running.len() >= RUNNING_LIMIT {
+            if let Some((_, oldest)) = running.pop_front() {
+                oldest.expire();
+            }
+        }
+        running.push_back((id, Rc::clone(deadline)));
+        RunningHandshake {
+            handshakes: self,
+            id,
+        }
+    }
+
+    /// Waits for the turn to compute one step. Whoever has it returns to the event loop before giving it back, so other
+    /// connections wait for one step at most.
+    pub(super) async fn turn(&self) -> SemaphorePermit<'_> {
+        let permit = self.turn.acquire().await;
+        permit.expect("nobody closes the semaphore")
+    }
+
+    /// Counts a failure.
+    pub(super) fn note_failure(&self, peer: &Peer, error: &HandshakeError) {
+        self.failed.borrow_mut().note(peer, error.to_string());
+    }
+
+    /// Counts a refusal if its client speaks TLS at a port without it.
+    pub(super) fn note_refusal(&self, peer: &Peer, refusal: Refusal) {
+        if refusal == Refusal::UnexpectedTls {
+            let reason = refusal.reason().to_owned();
+            self.misdirected.borrow_mut().note(peer, reason);
+        }
+    }
+
+    /// Logs the failures since the last report.
+    pub(super) fn report(&self, log: &Log) {
+        self.failed.take().report("TLS handshakes failed", log);
+        let misdirected = self.misdirected.take();
+        misdirected.report("TLS on a port without it", log);
+    }
+}
+
+impl Failures {
+    fn note(&mut self, peer: &Peer, reason: String) {
+        self.count += 1;
+        self.last = Some((peer.logged().to_owned(), reason));
+    }
+
+    fn report(self, event: &str, log: &Log) {
+        if let Some((remote, reason)) = &self.last {
+            let clients = self.count;
+            log.warn(
+                event,
+                &[("clients", &clients), ("last", remote), ("reason", reason)],
+            );
+        }
+    }
+}
+
+impl Drop for RunningHandshake<'_> {
+    fn drop(&mut self) {
+        let mut running = self.handshakes.running.borrow_mut();
+        if let Ok(index) = running.binary_search_by_key(&self.id, |(id, _)| *id) {
+            running.remove(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::http::deadlines::Deadlines;
+
+    #[test]
+    fn one_handshake_too_many_ends_the_oldest() {
+        let deadlines = Deadlines::new();
+        let handshakes = Handshakes::new();
+        let mut clients: Vec<_> = std::iter::repeat_with(|| {
+            let deadline = Rc::new(deadlines.deadline());
+            deadline.set(Duration::from_secs(3600));
+            (handshakes.begin(&deadline), deadline)
+        })
+        .take(RUNNING_LIMIT + 1)
+        .collect();
+        let expired = |(_, deadline): &(_, Rc<Deadline>)| deadline.passed(Waker::noop());
+        let ended: Vec<_> = clients.iter().map(expired).collect();
+        assert!(ended[0] && !ended[1..].contains(&true));
+
+        clients.remove(5);
+        clients.remove(0);
+        assert_eq!(handshakes.running.borrow().len(), RUNNING_LIMIT - 1);
+        clients.clear();
+        assert!(handshakes.running.borrow().is_empty());
+    }
+}

@@ -1,0 +1,308 @@
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
+};
+use rustls::{Error, ServerConfig};
+use tokio::io::ReadBuf;
+
+/// Room for the first read; most requests fit.
+const READ_START: usize = 4 * 1024;
+/// The most that arrives before it is processed: a record is at most 16 KiB and 2 KiB of overhead (RFC 8446, 5.2), and a
+/// message of the handshake may take several.
+const INCOMING_LIMIT: usize = 32 * 1024;
+/// What encryption adds to a record at most.
+const RECORD_OVERHEAD: usize = 64;
+
+/// A TLS connection without its socket. Its buffers exist only while they hold something.
+pub(super) struct TlsSession {
+    connection: UnbufferedServerConnection,
+    /// Bytes from the client that are not processed.
+    incoming: Vec<u8>,
+    /// Decrypted bytes that nobody has read.
+    plain: Vec<u8>,
+    plain_read: usize,
+    /// Bytes for the client.
+    outgoing: Vec<u8>,
+    sent: usize,
+    /// Whether `incoming` may contain a complete record.
+    is_unprocessed: bool,
+    is_closed: bool,
+}
+
+/// What to do when the session can encrypt.
+enum Output<'a> {
+    Nothing,
+    Data(&'a [u8]),
+    CloseNotify,
+}
+
+/// What one step led to.
+enum Step {
+    /// There may be more.
+    Again,
+    /// The session has decrypted bytes.
+    Plaintext,
+    /// The handshake needs more bytes.
+    InHandshake,
+    /// The handshake is over, and the output, if any, is encrypted.
+    Established,
+    /// The client sends no more.
+    PeerClosed,
+    Closed,
+}
+
+/// What the session can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The handshake needs more bytes.
+    InHandshake,
+    /// The client has sent no complete record.
+    Established,
+    /// There are decrypted bytes.
+    Plaintext,
+    /// The client sends no more.
+    Closed,
+}
+
+impl TlsSession {
+    pub(super) fn new(config: Arc<ServerConfig>) -> Result<TlsSession, Error> {
+        Ok(TlsSession {
+            connection: UnbufferedServerConnection::new(config)?,
+            incoming: Vec::new(),
+            plain: Vec::new(),
+            plain_read: 0,
+            outgoing: Vec::new(),
+            sent: 0,
+            is_unprocessed: false,
+            is_closed: false,
+        })
+    }
+
+    /// Processes what has arrived until there is plaintext or more has to arrive.
+    pub(super) fn advance(&mut self) -> Result<Progress, Error> {
+        if self.has_plaintext() {
+            return Ok(Progress::Plaintext);
+        }
+        loop {
+            let progress = match self.step(&Output::Nothing)? {
+                Step::Again => continue,
+                Step::Plaintext => return Ok(Progress::Plaintext),
+                Step::InHandshake => Progress::InHandshake,
+                Step::Established if !self.is_closed => Progress::Established,
+                Step::Established | Step::PeerClosed | Step::Closed => Progress::Closed,
+            };
+            self.is_unprocessed = false;
+            return Ok(progress);
+        }
+    }
+
+    /// Encrypts `bytes` for the client.
+    pub(super) fn encrypt(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.output(&Output::Data(bytes))
+    }
+
+    /// Tells the client that nothing follows.
+    pub(super) fn close(&mut self) -> Result<(), Error> {
+        self.output(&Output::CloseNotify)
+    }
+
+    fn output(&mut self, output: &Output<'_>) -> Result<(), Error> {
+        loop {
+            match self.step(output)? {
+                // What arrived meanwhile is decrypted: at most `INCOMING_LIMIT`.
+                Step::Again | Step::Plaintext | Step::PeerClosed => {}
+                Step::Established => return Ok(()),
+                Step::InHandshake | Step::Closed => return Err(Error::HandshakeNotComplete),
+            }
+        }
+    }
+
+    /// After an error: collects the alert that tells the client why.
+    pub(super) fn fail(&mut self) {
+        while let Ok(Step::Again) = self.step(&Output::Nothing) {}
+    }
+
+    fn step(&mut self, output: &Output<'_>) -> Result<Step, Error> {
+        let UnbufferedStatus { mut discard, state } =
+            self.connection.process_tls_records(&mut self.incoming);
+        let step = match state {
+            Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                while let Some(record) = traffic.next_record() {
+                    let record = record?;
+                    discard += record.discard;
+                    self.plain.extend_from_slice(record.payload);
+                }
+                Ok(Step::Plaintext)
+            }
+            Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                append(&mut self.outgoing, 0, |room| data.encode(room)).map(|()| Step::Again)
+            }
+            Ok(ConnectionState::TransmitTlsData(data)) => {
+                // They are in `outgoing`, which is sent in order.
+                data.done();
+                Ok(Step::Again)
+            }
+            Ok(ConnectionState::WriteTraffic(mut traffic)) => match output {
+                Output::Nothing => Ok(()),
+                Output::Data(bytes) => {
+                    let room = bytes.len() + RECORD_OVERHEAD;
+                    append(&mut self.outgoing, room, |room| {
+                        traffic.encrypt(bytes, room)
+                    })
+                }
+                Output::CloseNotify => append(&mut self.outgoing, RECORD_OVERHEAD, |room| {
+                    traffic.queue_close_notify(room)
+                }),
+            }
+            .map(|()| Step::Established),
+            Ok(ConnectionState::BlockedHandshake) => Ok(Step::InHandshake),
+            Ok(ConnectionState::PeerClosed) => {
+                self.is_closed = true;
+                Ok(Step::PeerClosed)
+            }
+            Ok(ConnectionState::Closed) => Ok(Step::Closed),
+            // Early data is not offered.
+            Ok(_) => Err(Error::General("unexpected state".to_owned())),
+            Err(error) => Err(error),
+        };
+        if step.is_ok() {
+            self.incoming.drain(..discard);
+        }
+        // After an error rustls expects, and panics without, the bytes that it has seen.
+        step
+    }
+
+    /// Room for bytes from the client; `None` when a message is too long.
+    pub(super) fn room(&mut self) -> Option<&mut Vec<u8>> {
+        let held = self.incoming.len();
+        let limit = if held < READ_START {
+            READ_START
+        } else {
+            INCOMING_LIMIT
+        };
+        if held >= INCOMING_LIMIT {
+            return None;
+        }
+        if self.incoming.capacity() == held {
+            self.incoming.reserve_exact(limit - held);
+        }
+        self.is_unprocessed = true;
+        Some(&mut self.incoming)
+    }
+
+    /// Whether there are bytes that `advance` has not seen, or that nobody has read.
+    pub(super) fn has_more(&self) -> bool {
+        self.has_plaintext() || (self.is_unprocessed && !self.incoming.is_empty())
+    }
+
+    fn has_plaintext(&self) -> bool {
+        self.plain_read < self.plain.len()
+    }
+
+    /// Whether a part of a record has arrived.
+    pub(super) fn is_in_record(&self) -> bool {
+        !self.incoming.is_empty()
+    }
+
+    /// Moves decrypted bytes. Returns whether there were any.
+    pub(super) fn read(&mut self, buf: &mut ReadBuf<'_>) -> bool {
+        let plain = &self.plain[self.plain_read..];
+        let count = plain.len().min(buf.remaining());
+        buf.put_slice(&plain[..count]);
+        self.plain_read += count;
+        if !self.has_plaintext() {
+            self.plain = Vec::new();
+            self.plain_read = 0;
+        }
+        count > 0
+    }
+
+    /// Bytes for the client that were not sent.
+    pub(super) fn unsent(&self) -> &[u8] {
+        &self.outgoing[self.sent..]
+    }
+
+    /// So many of the unsent bytes are sent.
+    pub(super) fn note_sent(&mut self, bytes: usize) {
+        self.sent += bytes;
+        if self.sent == self.outgoing.len() {
+            self.outgoing = Vec::new();
+            self.sent = 0;
+        }
+    }
+
+    /// Frees the buffer for reading if it is empty.
+    pub(super) fn release(&mut self) {
+        if self.incoming.is_empty() {
+            self.incoming = Vec::new();
+        }
+    }
+
+    /// Bytes that the buffers take.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.incoming.capacity() + self.plain.capacity() + self.outgoing.capacity()
+    }
+}
+
+impl fmt::Debug for TlsSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsSession").finish_non_exhaustive()
+    }
+}
+
+/// Lets `encode` append to `out`, with this much room at first.
+fn append<E: Encoding>(
+    out: &mut Vec<u8>,
+    room: usize,
+    mut encode: impl FnMut(&mut [u8]) -> Result<usize, E>,
+) -> Result<(), Error> {
+    let start = out.len();
+    let mut room = room;
+    loop {
+        out.resize(start + room, 0);
+        match encode(&mut out[start..]) {
+            Ok(count) => {
+                out.truncate(start + count);
+                return Ok(());
+            }
+            Err(error) => {
+                let required = error.required_size();
+                out.truncate(start);
+                match required {
+                    Some(required) if required > room => room = required,
+                    _ => return Err(Error::EncryptError),
+                }
+            }
+        }
+    }
+}
+
+/// An error that may ask for more room.
+trait Encoding {
+    fn required_size(&self) -> Option<usize>;
+}
+
+impl Encoding for EncodeError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            EncodeError::InsufficientSize(InsufficientSizeError { required_size }) => {
+                Some(*required_size)
+            }
+            EncodeError::AlreadyEncoded => None,
+        }
+    }
+}
+
+impl Encoding for EncryptError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            EncryptError::InsufficientSize(InsufficientSizeError { required_size }) => {
+                Some(*required_size)
+            }
+            EncryptError::EncryptExhausted => None,
+        }
+    }
+}

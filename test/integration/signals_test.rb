@@ -62,7 +62,7 @@ class SignalsTest < Support::IntegrationTest
     server = serve(HELLO)
     server.kill(:USR2)
 
-    await_log(server, /ignored: TERM stops, USR1 restarts, HUP reopens the log file and reads certificates, TTIN and TTOU scale signal=USR2$/)
+    await_log(server, /ignored: TERM stops, .*HUP reopens the log file and reads certificates, .* scale signal=USR2$/)
     assert_equal "hello", server.get.body
   end
 end

@@ -28,6 +28,14 @@ class TlsTest < Support::IntegrationTest
     end
   end
 
+  def test_a_proxy_header_precedes_the_handshake
+    server = serve_tls('run ->(env) { [200, {}, [env.values_at("REMOTE_ADDR", "rack.url_scheme").join(" ")]] }',
+                       binds: ["#{BIND}&proxy_protocol=true"])
+    client = connect(server) { |_context, tcp| tcp.write("PROXY TCP4 192.0.2.1 198.51.100.2 4711 443\r\n") }
+
+    assert_equal "192.0.2.1 https", client.get.body
+  end
+
   def test_plain_listeners_beside_it_stay_plain
     server = serve_tls(ENV_APP, binds: [BIND, "tcp://127.0.0.1:0"])
 
@@ -160,7 +168,7 @@ class TlsTest < Support::IntegrationTest
     server = serve_tls(ENV_APP)
     %i[TLS1_2 TLS1_3].each do |version|
       session = nil
-      keep = ->(context) { context.session_cache_mode = OpenSSL::SSL::SSLContext::SESSION_CACHE_CLIENT }
+      keep = proc { |context| context.session_cache_mode = OpenSSL::SSL::SSLContext::SESSION_CACHE_CLIENT }
       first = connect(server, version: version) do |context|
         keep.call(context)
         context.session_new_cb = ->((_ssl, new)) { session = new }

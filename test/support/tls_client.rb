@@ -11,12 +11,12 @@ module Support
     # @param name [String] the server's name
     # @param version [Symbol, nil] the only version of TLS, such as :TLS1_2
     # @param session [OpenSSL::SSL::Session, nil] to resume
-    # @yield [OpenSSL::SSL::SSLContext] before the connection
+    # @yield [OpenSSL::SSL::SSLContext, Socket] before the handshake
     def self.connect(server, trust:, name: "localhost", version: nil, session: nil, nth: 0)
-      context = context(trust, version)
-      yield context if block_given?
       tcp = Socket.tcp(server.host(nth), server.port(nth), connect_timeout: WITHIN)
       tcp.setsockopt(:TCP, :NODELAY, true)
+      context = context(trust, version)
+      yield context, tcp if block_given?
       ssl = OpenSSL::SSL::SSLSocket.new(tcp, context)
       ssl.sync_close = true
       ssl.hostname = name

@@ -51,22 +51,11 @@ pub(super) async fn serve_connection(
         // One of the last to be accepted: let its first bytes arrive.
         yield_now().await;
     }
-    if preamble.is_proxied {
+    if preamble.is_proxied || preamble.tls.is_some() {
         // Boxed: its room would stay with the connection.
-        let received = Box::pin(receive_proxy_header(&stream, &mut peer, &deadline, &server));
-        if !received.await {
-            return;
-        }
-    }
-    if let Some(config) = &preamble.tls {
-        let begun = Box::pin(begin_tls(stream, config, &mut peer, &deadline, &server)).await;
-        stream = match begun {
-            HandshakeEnd::Established(stream) => stream,
-            HandshakeEnd::PlainHttp(stream) => {
-                return end(stream, Some(Refusal::PlainHttp), true, &peer, &server).await;
-            }
-            HandshakeEnd::Failed => return,
-        };
+        let begun = Box::pin(begin(stream, &preamble, &mut peer, &deadline, &server)).await;
+        let Some(begun) = begun else { return };
+        stream = begun;
     }
     let peer = Rc::new(peer);
     let (refusal, linger) = loop {
@@ -83,6 +72,30 @@ pub(super) async fn serve_connection(
         }
     };
     end(stream, refusal, linger, &peer, &server).await;
+}
+
+/// Passes what precedes the requests. `None` when the connection is over.
+async fn begin(
+    stream: ClientStream,
+    preamble: &Preamble,
+    peer: &mut Peer,
+    deadline: &Rc<Deadline>,
+    server: &Server,
+) -> Option<ClientStream> {
+    if preamble.is_proxied && !receive_proxy_header(&stream, peer, deadline, server).await {
+        return None;
+    }
+    let Some(config) = &preamble.tls else {
+        return Some(stream);
+    };
+    match begin_tls(stream, config, peer, deadline, server).await {
+        HandshakeEnd::Established(stream) => Some(stream),
+        HandshakeEnd::PlainHttp(stream) => {
+            end(stream, Some(Refusal::PlainHttp), true, peer, server).await;
+            None
+        }
+        HandshakeEnd::Failed => None,
+    }
 }
 
 /// Ends a connection that hyper does not serve any more: with a refusal that has not been sent, if there is one.

@@ -33,14 +33,14 @@ pub(super) struct TlsSession {
 }
 
 /// What to do when the session can encrypt.
-enum Output<'a> {
+enum TlsOutput<'a> {
     Nothing,
     Data(&'a [u8]),
     CloseNotify,
 }
 
 /// What one step led to.
-enum Step {
+enum SessionStep {
     /// There may be more.
     Again,
     /// The session has decrypted bytes.
@@ -56,7 +56,7 @@ enum Step {
 
 /// What the session can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum TlsProgress {
     /// The handshake needs more bytes.
     InHandshake,
     /// The client has sent no complete record.
@@ -82,17 +82,19 @@ impl TlsSession {
     }
 
     /// Processes what has arrived until there is plaintext or more has to arrive.
-    pub(super) fn advance(&mut self) -> Result<Progress, Error> {
+    pub(super) fn advance(&mut self) -> Result<TlsProgress, Error> {
         if self.has_plaintext() {
-            return Ok(Progress::Plaintext);
+            return Ok(TlsProgress::Plaintext);
         }
         loop {
-            let progress = match self.step(&Output::Nothing)? {
-                Step::Again => continue,
-                Step::Plaintext => return Ok(Progress::Plaintext),
-                Step::InHandshake => Progress::InHandshake,
-                Step::Established if !self.is_closed => Progress::Established,
-                Step::Established | Step::PeerClosed | Step::Closed => Progress::Closed,
+            let progress = match self.step(&TlsOutput::Nothing)? {
+                SessionStep::Again => continue,
+                SessionStep::Plaintext => return Ok(TlsProgress::Plaintext),
+                SessionStep::InHandshake => TlsProgress::InHandshake,
+                SessionStep::Established if !self.is_closed => TlsProgress::Established,
+                SessionStep::Established | SessionStep::PeerClosed | SessionStep::Closed => {
+                    TlsProgress::Closed
+                }
             };
             self.is_unprocessed = false;
             return Ok(progress);
@@ -101,31 +103,33 @@ impl TlsSession {
 
     /// Encrypts `bytes` for the client.
     pub(super) fn encrypt(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.output(&Output::Data(bytes))
+        self.output(&TlsOutput::Data(bytes))
     }
 
     /// Tells the client that nothing follows.
     pub(super) fn close(&mut self) -> Result<(), Error> {
-        self.output(&Output::CloseNotify)
+        self.output(&TlsOutput::CloseNotify)
     }
 
-    fn output(&mut self, output: &Output<'_>) -> Result<(), Error> {
+    fn output(&mut self, output: &TlsOutput<'_>) -> Result<(), Error> {
         loop {
             match self.step(output)? {
                 // What arrived meanwhile is decrypted: at most `INCOMING_LIMIT`.
-                Step::Again | Step::Plaintext | Step::PeerClosed => {}
-                Step::Established => return Ok(()),
-                Step::InHandshake | Step::Closed => return Err(Error::HandshakeNotComplete),
+                SessionStep::Again | SessionStep::Plaintext | SessionStep::PeerClosed => {}
+                SessionStep::Established => return Ok(()),
+                SessionStep::InHandshake | SessionStep::Closed => {
+                    return Err(Error::HandshakeNotComplete);
+                }
             }
         }
     }
 
     /// After an error: collects the alert that tells the client why.
     pub(super) fn fail(&mut self) {
-        while let Ok(Step::Again) = self.step(&Output::Nothing) {}
+        while let Ok(SessionStep::Again) = self.step(&TlsOutput::Nothing) {}
     }
 
-    fn step(&mut self, output: &Output<'_>) -> Result<Step, Error> {
+    fn step(&mut self, output: &TlsOutput<'_>) -> Result<SessionStep, Error> {
         let UnbufferedStatus { mut discard, state } =
             self.connection.process_tls_records(&mut self.incoming);
         let step = match state {
@@ -135,35 +139,35 @@ impl TlsSession {
                     discard += record.discard;
                     self.plain.extend_from_slice(record.payload);
                 }
-                Ok(Step::Plaintext)
+                Ok(SessionStep::Plaintext)
             }
             Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                append(&mut self.outgoing, 0, |room| data.encode(room)).map(|()| Step::Again)
+                append(&mut self.outgoing, 0, |room| data.encode(room)).map(|()| SessionStep::Again)
             }
             Ok(ConnectionState::TransmitTlsData(data)) => {
                 // They are in `outgoing`, which is sent in order.
                 data.done();
-                Ok(Step::Again)
+                Ok(SessionStep::Again)
             }
             Ok(ConnectionState::WriteTraffic(mut traffic)) => match output {
-                Output::Nothing => Ok(()),
-                Output::Data(bytes) => {
+                TlsOutput::Nothing => Ok(()),
+                TlsOutput::Data(bytes) => {
                     let room = bytes.len() + RECORD_OVERHEAD;
                     append(&mut self.outgoing, room, |room| {
                         traffic.encrypt(bytes, room)
                     })
                 }
-                Output::CloseNotify => append(&mut self.outgoing, RECORD_OVERHEAD, |room| {
+                TlsOutput::CloseNotify => append(&mut self.outgoing, RECORD_OVERHEAD, |room| {
                     traffic.queue_close_notify(room)
                 }),
             }
-            .map(|()| Step::Established),
-            Ok(ConnectionState::BlockedHandshake) => Ok(Step::InHandshake),
+            .map(|()| SessionStep::Established),
+            Ok(ConnectionState::BlockedHandshake) => Ok(SessionStep::InHandshake),
             Ok(ConnectionState::PeerClosed) => {
                 self.is_closed = true;
-                Ok(Step::PeerClosed)
+                Ok(SessionStep::PeerClosed)
             }
-            Ok(ConnectionState::Closed) => Ok(Step::Closed),
+            Ok(ConnectionState::Closed) => Ok(SessionStep::Closed),
             // Early data is not offered.
             Ok(_) => Err(Error::General("unexpected state".to_owned())),
             Err(error) => Err(error),

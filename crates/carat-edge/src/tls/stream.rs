@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use super::config::TlsConfig;
 use super::handshake_error::HandshakeError;
-use super::session::{Progress, TlsSession};
+use super::session::{TlsProgress, TlsSession};
 
 /// Plaintext that is encrypted at once: the largest record.
 const WRITE_LIMIT: usize = 16 * 1024;
@@ -52,9 +52,9 @@ impl TlsStream {
     /// Processes what was received. This is what costs time. Returns whether the handshake is complete.
     pub(crate) fn shake_hands(&mut self) -> Result<bool, HandshakeError> {
         match self.session.advance() {
-            Ok(Progress::InHandshake) => Ok(false),
-            Ok(Progress::Established | Progress::Plaintext) => Ok(true),
-            Ok(Progress::Closed) => Err(HandshakeError::Closed),
+            Ok(TlsProgress::InHandshake) => Ok(false),
+            Ok(TlsProgress::Established | TlsProgress::Plaintext) => Ok(true),
+            Ok(TlsProgress::Closed) => Err(HandshakeError::Closed),
             Err(error) => {
                 self.send_alert();
                 Err(HandshakeError::Refused(error))
@@ -144,9 +144,9 @@ impl AsyncRead for TlsStream {
                 return Poll::Ready(Ok(()));
             }
             match this.session.advance() {
-                Ok(Progress::Plaintext) => continue,
-                Ok(Progress::Closed) => return Poll::Ready(Ok(())),
-                Ok(Progress::Established | Progress::InHandshake) => {}
+                Ok(TlsProgress::Plaintext) => continue,
+                Ok(TlsProgress::Closed) => return Poll::Ready(Ok(())),
+                Ok(TlsProgress::Established | TlsProgress::InHandshake) => {}
                 Err(error) => {
                     this.send_alert();
                     return Poll::Ready(Err(invalid(error)));

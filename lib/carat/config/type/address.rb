@@ -8,8 +8,8 @@ module Carat
   module Config
     module Type
       # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`,
-      # `tls://host:port?cert=/path&key=/path`, `tls://host:port?certs=/path`, `unix:///path?mode=0660` or `fd://3`; any of
-      # them may have `proxy_protocol=true`.
+      # `tls://host:port?cert=/path&key=/path`, `tls://host:port?certs=/path`, `unix:///path?mode=0660` or
+      # `fd://3`; any of them may have `proxy_protocol=true`.
       module Address
         # The forms of an address, for messages.
         FORMS = "tcp://HOST:PORT, tls://HOST:PORT?cert=FILE&key=FILE, unix:///PATH?mode=0660 or fd://NUMBER"

@@ -23,7 +23,7 @@ module Carat
             case pair
             when MODE then parameters.mode = Regexp.last_match(1)
             when PROXY then parameters.proxy_protocol = Regexp.last_match(1) == "true"
-            when CERTIFICATE then parameters.certificates << [Regexp.last_match(1), File.expand_path(Regexp.last_match(2))]
+            when CERTIFICATE then parameters.certificates << [$1, File.expand_path($2)]
             else return nil
             end
           end

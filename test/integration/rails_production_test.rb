@@ -13,6 +13,25 @@ class RailsProductionTest < Support::ShopTest
     end
   RUBY
 
+  QUEUE_TIME = File.read(File.expand_path("../../docs/rails.md", __dir__))[%r{^# config/initializers.*?(?=^```)}m]
+
+  def test_the_queue_time_of_a_request_is_told_by_a_notification
+    server = shop(files: { "config/initializers/queue_time.rb" => QUEUE_TIME.sub('"queued', '"#{start} queued') },
+                  threads: 1, args: %w[--request-start])
+    first = ask(server, "GET", "/events/two")
+    await_log(server, /^\[[\w-]+\] t=\S+ queued for 0\.\d+ s$/)
+    second = ask(server, "GET", "/items")
+    see_edge_go_round(server)
+    released = Time.now.to_f
+    server.directory.write("go", "")
+
+    assert_equal [200, 200], [first, second].map { |client| client.read_response.status }
+    start = await_log(server, /t=\S+ queued .*t=(\S+) queued/m)[1].to_f
+    assert_operator start, :<=, released
+    assert_equal 200, server.get("/items", fields: { "X-Request-Start" => "t=1.5" }).status
+    await_log(server, /t=1\.5 queued for 1\d+\.\d+ s$/)
+  end
+
   def test_the_application_is_loaded_before_the_fork
     in_threads_and_fibers do |options|
       [{}, CLASSIC].each do |files|

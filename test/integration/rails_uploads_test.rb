@@ -61,6 +61,22 @@ class RailsUploadsTest < Support::ShopTest
     end
   end
 
+  # What the job has used (its pool of threads, a connection) keeps no worker from becoming the mold.
+  def test_a_job_that_deletes_a_file_lets_its_worker_become_the_mold
+    in_threads_and_fibers do |options|
+      @someone = visitor(shop(args: %w[--refork 5,1000000], **options))
+      path = path_of(upload)
+      blobs = File.join(@someone.server.directory.path, "storage/??/??/*")
+      refute_empty Dir[blobs]
+      fields = { "X-CSRF-Token" => @someone.token }
+      assert_equal 202, @someone.request("DELETE", path, fields: fields).status
+
+      eventually { Dir[blobs].empty? }
+      eventually { json(@someone.request("GET", "/workers/show")).fetch("generation") == 2 }
+      assert_download(upload)
+    end
+  end
+
   private
 
   def assert_form_upload(options)

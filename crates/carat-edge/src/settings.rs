@@ -67,6 +67,8 @@ pub(crate) struct Settings {
     pub(crate) access_log: bool,
     pub(crate) spool_dir: PathBuf,
     pub(crate) spool_limit: u64,
+    /// Whether the application learns when a request began to wait for a worker.
+    pub(crate) request_start: bool,
     pub(crate) inline_body_limit: usize,
     pub(crate) body_buffer: usize,
     pub(crate) request_body: RequestMode,
@@ -275,7 +277,7 @@ const PLAIN: &str = r#"{
     "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "max_uri": 1,
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
-    "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "drain_delay": null, "readiness_path": [],
+    "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60,
     "keep_previous": 60, "restart_check": [], "reload": false, "reader_command": [], "boot_timeout": 60
 }"#;

@@ -123,6 +123,8 @@ module Carat
                    doc: "Requests that may wait for a worker; further ones get 503."),
         Option.new(name: :queue_timeout, group: "Requests", type: :seconds, default: 30, edge: true, restart: true,
                    limit: 503, doc: "How long a request may wait for a worker; then 503."),
+        Option.new(name: :request_start, group: "Requests", type: :boolean, default: false, edge: true,
+                   doc: "Tell the application in X-Request-Start when a request began to wait for a worker."),
         Option.new(name: :inline_body_limit, group: "Requests", type: :bytes, within: 0..4 * MIB,
                    default: 64 * KIB, edge: true,
                    doc: "Request bodies up to this size stay in memory; larger ones go to an unlinked file."),

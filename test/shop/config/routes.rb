@@ -2,7 +2,7 @@
 
 Rails.application.routes.draw do
   resources :items
-  resources :photos, only: %i[create show]
+  resources :photos, only: %i[create show destroy]
   resources :entries, only: %i[create index]
   %w[show broken nothing lines marked].each { |name| match "/requests/#{name}", to: "requests##{name}", via: :all }
   %w[file page data missing].each { |name| get "/downloads/#{name}", to: "downloads##{name}" }

@@ -21,5 +21,9 @@ ApplicationRecord.connection.instance_exec do
     table.references :blob, null: false
     table.datetime :created_at, null: false
   end
+  create_table :active_storage_variant_records do |table|
+    table.references :blob, null: false, index: false
+    table.string :variation_digest, null: false
+  end
 end
 ArchiveRecord.connection.create_table(:entries, if_not_exists: true) { |table| table.string :text }

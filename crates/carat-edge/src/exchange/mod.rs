@@ -25,7 +25,7 @@ pub(crate) use connection_state::{ConnectionPhase, ConnectionState};
 pub(crate) use inline_bytes::InlineBytes;
 pub(crate) use memory_reservation::MemoryReservation;
 pub(crate) use peer::Peer;
-pub(crate) use proxy_policy::ProxyPolicy;
+pub(crate) use proxy_policy::{ProxyFields, ProxyPolicy};
 pub(crate) use refusal::Refusal;
 pub(crate) use reply::Reply;
 pub(crate) use reply_body::{FileRange, ReplyBody, ReplyContent};

@@ -14,6 +14,7 @@ mod http1;
 mod listener;
 mod phase_timeouts;
 mod proxy_header;
+mod request_start;
 mod seats;
 mod serve;
 mod server;

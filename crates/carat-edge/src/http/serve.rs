@@ -42,7 +42,7 @@ pub(super) fn serve(
         Dispatched::Now(Err(Refusal::Stopping))
     } else if body.is_end_stream() {
         receive_empty(&mut call, &server.request_bodies);
-        Dispatched::Now(server.dispatcher.dispatch(call))
+        Dispatched::Now(server.dispatch(call))
     } else {
         let (state, server) = (Rc::clone(state), Rc::clone(server));
         Dispatched::AfterBody(Box::pin(receive_and_dispatch(call, body, state, server)))
@@ -101,7 +101,7 @@ fn receive_and_dispatch(
     async move {
         let received = receive(&mut call, body, &state, &server.request_bodies).await;
         let progress = received.map_err(|refusal| refuse(refusal, &state))?;
-        match (server.dispatcher.dispatch(call), progress) {
+        match (server.dispatch(call), progress) {
             (Ok(pending), None) => pending.await,
             (Ok(pending), Some(progress)) => reply_unless_broken(pending, progress, &state).await,
             (Err(refusal), progress) => {

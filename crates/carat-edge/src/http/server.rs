@@ -13,12 +13,13 @@ use super::active_connections::ActiveConnections;
 use super::deadlines::Deadlines;
 use super::handshakes::Handshakes;
 use super::http1::http1;
+use super::request_start;
 use super::seats::Seats;
 use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
 use crate::clock;
-use crate::dispatch::Dispatcher;
-use crate::exchange::{ClientMemory, ProxyPolicy};
+use crate::dispatch::{Dispatcher, PendingReply};
+use crate::exchange::{Call, ClientMemory, ProxyPolicy, Refusal};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -79,6 +80,14 @@ impl Server {
             max_headers: self.settings.max_headers,
             max_uri: self.settings.max_uri,
         }
+    }
+
+    /// Passes a request to a worker, or to the queue.
+    pub(super) fn dispatch(&self, mut call: Call) -> Result<PendingReply, Refusal> {
+        if self.settings.request_start {
+            request_start::stamp(&mut call);
+        }
+        self.dispatcher.dispatch(call)
     }
 
     /// Keeps what clients make the edge hold within `client_memory`. Never returns.

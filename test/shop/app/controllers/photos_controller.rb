@@ -9,4 +9,10 @@ class PhotosController < ApplicationController
   def show
     redirect_to url_for(Photo.find(params[:id]).file)
   end
+
+  # The file goes in a thread of the pool of ActiveJob's async adapter.
+  def destroy
+    Photo.find(params[:id]).file.purge_later
+    head :accepted
+  end
 end

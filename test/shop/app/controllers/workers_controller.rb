@@ -3,7 +3,8 @@
 # What a worker is made of.
 class WorkersController < ApplicationController
   def show
-    render json: { pid: Process.pid, loaded_by: Item::LOADED_BY, isolation: isolation, rails: Rails.version }
+    render json: { pid: Process.pid, loaded_by: Item::LOADED_BY, isolation: isolation,
+                   generation: defined?(Carat) && Carat.stats[:generation] }
   end
 
   def count

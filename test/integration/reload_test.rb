@@ -78,7 +78,6 @@ class ReloadTest < Support::IntegrationTest
     assert_match(%r{\Alib/page.rb:2: .*\(SyntaxError\)$.*<script>}m, text.body)
     assert_equal 500, server.request("POST", "/", body: "x" * 200_000).status
     assert_equal "", server.request("HEAD", "/").body
-    assert_equal 1, server.log.scan(" info restarting").size
     write(server, "mended")
 
     assert_equal "mended /", server.get.body
@@ -100,6 +99,17 @@ class ReloadTest < Support::IntegrationTest
     server.directory.write("carat.rb", "workers 1\non_worker_boot { raise 'no cache' }\n")
 
     assert_match(/the first new worker failed: carat.rb:2: no cache/, server.get.body)
+  end
+
+  def test_error_that_is_not_in_the_files_goes_when_it_is_fixed
+    server = start(app: "File.read('database')\n#{CODE}", files: { "database" => "" })
+    File.unlink(path(server, "database"))
+    write(server, 1)
+
+    assert_match(/\Aconfig.ru:1: No such file or directory/, server.get.body)
+    server.directory.write("database", "")
+
+    eventually(message: "another attempt") { server.get.body == "1 /" }
   end
 
   def test_burst_of_changes_is_loaded_at_most_twice

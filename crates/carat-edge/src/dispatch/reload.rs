@@ -1,6 +1,7 @@
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use super::failure_page::FailurePage;
 use super::hold::Hold;
@@ -9,6 +10,10 @@ use crate::watch::{SourceWatch, WatchRemark};
 
 /// After this many changes during loads that failed, the error is shown although the files have changed since.
 const ATTEMPTS_LIMIT: u8 = 3;
+
+/// For this long, requests get the error of code that failed to load without another attempt: a browser that shows a page
+/// may send several, and nobody mends faster what is not in the files.
+pub(super) const FAILURE_HOLDS: Duration = Duration::from_secs(2);
 
 /// The option `reload`: which code the workers have, compared with the files.
 #[derive(Debug)]
@@ -34,8 +39,8 @@ pub(super) enum ReloadPhase {
     Current,
     /// Old code. A new mold loads that of the files.
     Loading,
-    /// Old code. That of the files cannot be loaded.
-    Failed(FailurePage),
+    /// Old code. That of the files cannot be loaded, as was last seen then.
+    Failed(FailurePage, Instant),
 }
 
 impl Reload {
@@ -72,10 +77,20 @@ impl Reload {
     }
 
     /// Requests get the cause from now on, unless the server stops.
-    pub(super) fn fail(&self, cause: &str) {
+    pub(super) fn fail(&self, cause: &str, now: Instant) {
         if !self.is_idle() {
             let page = FailurePage::new(cause);
-            self.phase.replace(ReloadPhase::Failed(page));
+            self.phase.replace(ReloadPhase::Failed(page, now));
+        }
+    }
+
+    /// Whether the code failed so long ago that what it needs may be there by now.
+    pub(super) fn may_be_mended(&self, now: Instant) -> bool {
+        match *self.phase.borrow() {
+            ReloadPhase::Failed(_, since) => {
+                !self.hold.is_on() && now.saturating_duration_since(since) >= FAILURE_HOLDS
+            }
+            _ => false,
         }
     }
 

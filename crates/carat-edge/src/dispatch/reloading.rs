@@ -32,7 +32,11 @@ impl Dispatcher {
         };
         reload.note_request();
         self.load_changes(reload);
-        let ReloadPhase::Failed(page) = &*reload.phase.borrow() else {
+        if reload.may_be_mended(clock::now()) {
+            self.log.info("loading code that failed to load", &[]);
+            self.load(reload);
+        }
+        let ReloadPhase::Failed(page, _) = &*reload.phase.borrow() else {
             return false;
         };
         self.show(page, exchange);
@@ -62,6 +66,11 @@ impl Dispatcher {
         let path = change.path.display().to_string();
         let fields: [crate::log::Field<'_>; 2] = [("path", &path), ("files", &change.files)];
         self.log.info("source files changed", &fields);
+        self.load(reload);
+    }
+
+    /// Asks for the code of the files. Requests wait until it serves.
+    fn load(&self, reload: &Reload) {
         if !reload.is_loading() {
             reload.hold.begin(clock::now(), self.load_timeout());
             reload.phase.replace(ReloadPhase::Loading);
@@ -96,7 +105,7 @@ impl Dispatcher {
             // `carat restart` failed without a change of the files.
             Err(_) if matches!(*reload.phase.borrow(), ReloadPhase::Current) => {}
             Err(cause) => {
-                reload.fail(&cause);
+                reload.fail(&cause, clock::now());
                 // Perhaps not all files were there yet.
                 if reload.take_attempt() {
                     self.load_changes(reload);
@@ -108,7 +117,7 @@ impl Dispatcher {
 
     /// Responds to all waiting requests if the code cannot be loaded.
     fn respond_to_waiting(&self, reload: &Reload) {
-        if let ReloadPhase::Failed(page) = &*reload.phase.borrow() {
+        if let ReloadPhase::Failed(page, _) = &*reload.phase.borrow() {
             for exchange in self.queue.take() {
                 self.show(page, &exchange);
             }
@@ -142,7 +151,7 @@ impl Dispatcher {
         };
         if reload.hold.left(now).is_some_and(|left| left.is_zero()) {
             let limit = self.load_timeout();
-            reload.fail(&format!("the code is not loaded within {limit:?}"));
+            reload.fail(&format!("the code is not loaded within {limit:?}"), now);
             self.respond_to_waiting(reload);
         }
     }
@@ -217,6 +226,7 @@ mod tests {
     use super::*;
     use crate::dispatch::PendingReply;
     use crate::dispatch::fixture::{Fixture, locally};
+    use crate::dispatch::reload::FAILURE_HOLDS;
 
     /// A server that watches a directory with the file `a.rb`.
     struct Project {
@@ -226,6 +236,8 @@ mod tests {
 
     impl Project {
         fn new(capacities: &[u16]) -> Project {
+            // A failure is repeated for a while.
+            tokio::time::pause();
             let directory = tempfile::tempdir().expect("a directory");
             let project = Project {
                 fixture: Fixture::reloading(capacities),
@@ -309,6 +321,27 @@ mod tests {
             assert_eq!(status(project.fixture.dispatch("GET", "/")), Some(500));
             assert_eq!(project.asked(), 0);
             project.write("right");
+            let waiting = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.asked(), 1);
+            project.fixture.dispatcher.end_reload(Ok(()));
+            assert_eq!((project.fixture.load(), status(waiting)), (vec![1], None));
+        });
+    }
+
+    #[test]
+    fn code_that_failed_is_loaded_again_after_a_while_for_a_request() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        tokio::task::LocalSet::new().block_on(&runtime.expect("a runtime"), async {
+            let mut project = Project::new(&[3]);
+            project.write("needs a database");
+            let waiting = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.asked(), 1);
+            let cause = Err("no database".to_owned());
+            project.fixture.dispatcher.end_reload(cause);
+            assert_eq!(status(waiting), Some(500));
+            tokio::time::advance(FAILURE_HOLDS).await;
             let waiting = project.fixture.dispatch("GET", "/");
             assert_eq!(project.asked(), 1);
             project.fixture.dispatcher.end_reload(Ok(()));

@@ -19,10 +19,10 @@ class ReloadFrameworksTest < Support::IntegrationTest
                      "views/item.erb" => "<%= name %>" })
 
     assert_equal "tea", server.get.body
-    server.directory.write("shop.rb", SINATRA.sub("tea", "coffee"))
+    server.directory.replace("shop.rb", SINATRA.sub("tea", "coffee"))
 
     assert_equal "coffee", server.get.body
-    server.directory.write("views/item.erb", "some <%= name %>")
+    server.directory.replace("views/item.erb", "some <%= name %>")
 
     assert_equal "some coffee", server.get.body
     assert_equal 2, restarts(server)
@@ -34,10 +34,10 @@ class ReloadFrameworksTest < Support::IntegrationTest
     server = start(Support::RailsApp::FILES)
 
     assert_match(/\Aitem 1 /, server.get("/items/1").body)
-    server.directory.write(controller, code.sub("item #", "thing #"))
+    server.directory.replace(controller, code.sub("item #", "thing #"))
 
     assert_match(/\Athing 1 /, server.get("/items/1").body)
-    server.directory.write("config/routes.rb", 'Rails.application.routes.draw { get "/:id", to: "items#show" }')
+    server.directory.replace("config/routes.rb", 'Rails.application.routes.draw { get "/:id", to: "items#show" }')
 
     assert_match(/\Athing 2 /, server.get("/2").body)
     assert_equal 0, restarts(server)
@@ -47,14 +47,14 @@ class ReloadFrameworksTest < Support::IntegrationTest
     server = start(Support::RailsApp::FILES)
     { "config/initializers/name.rb" => "raise 'not now'", "lib/tasks.rb" => "" }.each do |name, content|
       before = restarts(server)
-      server.directory.write(name, content)
+      server.directory.replace(name, content)
       server.get("/items/1")
 
       assert_equal before + 1, restarts(server)
     end
 
     assert_match(%r{\Aconfig/initializers/name.rb:1: not now \(RuntimeError\)}, server.get("/items/1").body)
-    server.directory.write("config/initializers/name.rb", "")
+    server.directory.replace("config/initializers/name.rb", "")
 
     assert_match(/\Aitem 1 /, server.get("/items/1").body)
   end
@@ -66,7 +66,7 @@ class ReloadFrameworksTest < Support::IntegrationTest
     server = start(files, command: ["sh", "-c", command, "carat"])
 
     assert_equal "one", server.get.body
-    server.directory.write("shared/part.rb", "PART = 'two'")
+    server.directory.replace("shared/part.rb", "PART = 'two'")
 
     assert_equal "two", server.get.body
   ensure

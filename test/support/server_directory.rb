@@ -24,6 +24,12 @@ module Support
       file
     end
 
+    # Writes a file in one step, as editors do: nobody sees a part of it.
+    def replace(name, content)
+      file = write("#{name}.part", content)
+      File.rename(file, file.delete_suffix(".part"))
+    end
+
     # The content of a file as UTF-8; empty when the file does not exist.
     def read(name)
       file = File.join(@path, name)

@@ -41,6 +41,7 @@ enum Happening {
     IsScaled(u32),
     IsRestarted,
     IsRolledBack,
+    FilesChange,
     SettingsAreRead(bool),
     IsChecked(bool),
     IsKilledOnRequest(usize),
@@ -73,6 +74,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => (1..6_u32).prop_map(Happening::IsScaled),
         2 => Just(Happening::IsRestarted),
         1 => Just(Happening::IsRolledBack),
+        2 => Just(Happening::FilesChange),
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
         4 => any::<bool>().prop_map(Happening::IsChecked),
         1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
@@ -96,6 +98,8 @@ impl World {
             Happening::IsScaled(max) => self.scale(max),
             Happening::IsRestarted => self.send(Event::RestartRequested),
             Happening::IsRolledBack => self.send(Event::RollbackRequested),
+            Happening::FilesChange if self.limits.reload => self.change_files(),
+            Happening::FilesChange => {}
             Happening::SettingsAreRead(true) => self.finish_settings(self.limits),
             Happening::SettingsAreRead(false) => {
                 if std::mem::take(&mut self.reads_settings) {
@@ -271,6 +275,17 @@ proptest! {
         }
         world.recover();
         prop_assert!(world.has_recovered(), "{world:#?}");
+    }
+
+    #[test]
+    fn each_reload_ends_with_new_code_alone_or_with_a_cause(all in happenings()) {
+        let limits = Limits { reload: true, ..elastic() };
+        let mut world = World::serving(limits, refork());
+        for happening in &all {
+            world.happen(happening);
+        }
+        world.recover();
+        prop_assert!(world.has_recovered() && !world.awaits_reload(), "{world:#?}");
     }
 
     #[test]

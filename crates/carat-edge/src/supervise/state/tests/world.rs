@@ -42,6 +42,8 @@ pub(super) struct World {
     pub(super) check: Option<WorkerId>,
     pub(super) demand: Tick,
     pub(super) oom_kills: u64,
+    /// The newest generation when files changed, until a reload has ended since.
+    changed_in: Option<u32>,
     /// The system refuses further processes.
     pub(super) no_process_starts: bool,
     /// What clients make the edge hold.
@@ -93,6 +95,7 @@ impl World {
                 ..Tick::default()
             },
             oom_kills: 0,
+            changed_in: None,
             no_process_starts: false,
             client_bytes: 0,
             commands: Vec::new(),
@@ -207,8 +210,31 @@ impl World {
         None
     }
 
+    /// Source files change.
+    pub(super) fn change_files(&mut self) {
+        self.changed_in = Some(self.state.molds.generation);
+        self.send(Event::ReloadRequested);
+    }
+
+    /// Whether clients wait for new code.
+    pub(super) fn awaits_reload(&self) -> bool {
+        self.changed_in.is_some() && self.outcome.is_none()
+    }
+
+    /// No worker takes requests that has older code than that of the last change.
+    fn end_reload(&mut self, result: &Result<(), String>) {
+        let changed_in = self.changed_in.take().filter(|_| result.is_ok());
+        let mut serving = self.serving_processes();
+        assert!(
+            self.state.is_stopping()
+                || serving.all(|(_, it)| changed_in.is_none_or(|before| it.generation > before)),
+            "old code is left: {self:#?}"
+        );
+    }
+
     fn carry_out_restart(&mut self, command: &Command) {
         match command {
+            Command::EndReload(result) => self.end_reload(result),
             Command::ReadSettings => self.reads_settings = true,
             Command::Check { worker, .. } => self.check = Some(*worker),
             Command::Admit(worker) => {

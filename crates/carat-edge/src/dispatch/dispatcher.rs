@@ -7,6 +7,7 @@ use carat_policy::DescriptorBudget;
 
 use super::exchange::{Exchange, LoggedRequest, PendingReply};
 use super::hold::Hold;
+use super::idle_lanes::IdleLanes;
 use super::lane::Lane;
 use super::lane_event::{LaneEvent, LaneEvents};
 use super::lane_state::LaneState;
@@ -27,8 +28,7 @@ pub(crate) struct Dispatcher {
     pub(super) log: Rc<Log>,
     pub(super) events: LaneEvents,
     pub(super) lanes: RefCell<Vec<Rc<Lane>>>,
-    /// Lanes without a request, the most recently used last.
-    idle: RefCell<Vec<Rc<Lane>>>,
+    idle: IdleLanes,
     pub(super) queue: RefCell<VecDeque<Rc<Exchange>>>,
     queue_time: QueueTime,
     pub(super) refused: Cell<u64>,
@@ -59,7 +59,7 @@ impl Dispatcher {
             log: Rc::clone(log),
             events,
             lanes: RefCell::default(),
-            idle: RefCell::default(),
+            idle: IdleLanes::default(),
             queue: RefCell::default(),
             queue_time: QueueTime::default(),
             refused: Cell::new(0),
@@ -129,14 +129,13 @@ impl Dispatcher {
         queue.len() < self.settings().queue_limit + vacancies
     }
 
-    /// The most recently used idle lane; otherwise the lane with the fewest requests that has room,
+    /// An idle lane of the worker with the fewest requests; otherwise the lane with the fewest requests that has room,
     /// preferably of a worker that is not stalled. None while requests are held.
     pub(super) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
         if self.is_held() {
             return None;
         }
-        let idle = self.idle.borrow_mut().pop();
-        idle.or_else(|| {
+        self.idle.take().or_else(|| {
             let lanes = self.lanes.borrow();
             let with_room = lanes.iter().filter(|lane| lane.has_room(now));
             with_room
@@ -196,7 +195,7 @@ impl Dispatcher {
 
     /// Whether a lane is idle.
     pub(super) fn has_idle_lane(&self) -> bool {
-        !self.idle.borrow().is_empty()
+        !self.idle.is_empty()
     }
 
     fn next_waiting(&self) -> Option<Rc<Exchange>> {
@@ -210,12 +209,7 @@ impl Dispatcher {
             return;
         }
         match lane.state() {
-            LaneState::Open => {
-                let mut idle = self.idle.borrow_mut();
-                if !idle.iter().any(|known| Rc::ptr_eq(known, lane)) {
-                    idle.push(Rc::clone(lane));
-                }
-            }
+            LaneState::Open => self.idle.add(lane),
             LaneState::Draining => self.events.send(LaneEvent::Drained(lane.tag)),
             LaneState::Opening | LaneState::Closed => {}
         }
@@ -223,9 +217,7 @@ impl Dispatcher {
 
     /// Removes a lane from the idle ones.
     pub(super) fn forget_idle(&self, lane: &Rc<Lane>) {
-        self.idle
-            .borrow_mut()
-            .retain(|known| !Rc::ptr_eq(known, lane));
+        self.idle.forget(lane);
     }
 
     /// A worker's lane takes requests.
@@ -243,9 +235,7 @@ impl Dispatcher {
     /// Sends no more requests to this worker. [`LaneEvent::Drained`] reports each lane that has
     /// finished.
     pub(crate) fn drain(&self, worker: WorkerId) {
-        self.idle
-            .borrow_mut()
-            .retain(|lane| lane.tag.worker != worker);
+        self.idle.forget_worker(worker);
         let lanes: Vec<_> = self.lanes_of(worker);
         for lane in lanes.iter().filter(|lane| lane.state() == LaneState::Open) {
             lane.set_state(LaneState::Draining);
@@ -290,8 +280,7 @@ impl Dispatcher {
 impl Dispatcher {
     /// How many lanes are idle by mistake.
     pub(super) fn count_wrongly_idle(&self) -> usize {
-        let idle = self.idle.borrow();
-        idle.iter().filter(|lane| !lane.is_free()).count()
+        self.idle.count_wrong()
     }
 }
 

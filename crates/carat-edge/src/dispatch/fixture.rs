@@ -1,6 +1,7 @@
 //! A dispatcher with lanes whose workers do what a test says.
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use carat_policy::DescriptorBudget;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -9,6 +10,7 @@ use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, PendingReply};
 use super::lane::Lane;
 use super::lane_event::{LaneEvent, LaneEvents};
+use super::worker_requests::WorkerRequests;
 use crate::exchange::{
     Call, ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, reply_stream,
 };
@@ -36,7 +38,7 @@ pub(super) fn ignored_stream() -> (ReplySender, ReplyStream) {
     reply_stream(Box::new(IgnoringSource), held)
 }
 
-/// A dispatcher of workers with one lane each, and the events of the lanes.
+/// A dispatcher of some workers, and the events of the lanes.
 pub(super) struct Fixture {
     pub(super) dispatcher: Rc<Dispatcher>,
     pub(super) lanes: Vec<Rc<Lane>>,
@@ -46,26 +48,33 @@ pub(super) struct Fixture {
 impl Fixture {
     /// Opens a lane of each of these capacities.
     pub(super) fn new(capacities: &[u16]) -> Fixture {
-        Fixture::with(Settings::plain(), capacities)
+        Fixture::with(Settings::plain(), unshared(capacities))
     }
 
     /// The same with the option `reload`.
     pub(super) fn reloading(capacities: &[u16]) -> Fixture {
         let mut settings = Settings::plain();
         (settings.reload, settings.queue_limit) = (true, 10);
-        Fixture::with(settings, capacities)
+        Fixture::with(settings, unshared(capacities))
     }
 
-    fn with(settings: Settings, capacities: &[u16]) -> Fixture {
+    /// Opens a lane for each thread of some workers; the lanes of each worker.
+    pub(super) fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
+        let worker = |number| {
+            let load = WorkerRequests::default();
+            let lane = |thread| Lane::of_thread(number, thread, 1, &load);
+            (0..threads).map(lane).collect()
+        };
+        let workers: Vec<Vec<_>> = (1..=workers).map(worker).collect();
+        (Fixture::with(Settings::plain(), workers.concat()), workers)
+    }
+
+    fn with(settings: Settings, lanes: Vec<Rc<Lane>>) -> Fixture {
         let settings = Rc::new(settings);
         let log = Rc::new(Log::open(&settings).expect("a log"));
         let (sender, events) = LaneEvents::channel();
         let memory = ClientMemory::new(u64::MAX);
         let dispatcher = Dispatcher::new(&settings, &log, sender, &BUDGET, memory);
-        let lanes: Vec<_> = (1..)
-            .zip(capacities)
-            .map(|(worker, capacity)| Lane::unshared(worker, *capacity))
-            .collect();
         for lane in &lanes {
             dispatcher.lane_opened(lane);
         }
@@ -79,6 +88,15 @@ impl Fixture {
     pub(super) fn dispatch(&self, method: &str, path: &str) -> PendingReply {
         let pending = self.dispatcher.dispatch(Call::plain(method, path));
         pending.expect("admitted")
+    }
+
+    /// The worker replies to what this lane holds.
+    pub(super) fn reply(&self, lane: &Rc<Lane>) {
+        let now = Instant::now();
+        for id in lane.ids() {
+            lane.release(id, now);
+        }
+        self.dispatcher.refill(lane, now);
     }
 
     /// How many requests each lane holds.
@@ -95,6 +113,14 @@ impl Fixture {
         let path = |exchange: &Rc<Exchange>| exchange.call.parts.uri.path().to_owned();
         queue.iter().map(path).collect()
     }
+}
+
+/// A lane of each of these capacities, for a worker each.
+fn unshared(capacities: &[u16]) -> Vec<Rc<Lane>> {
+    let lanes = (1..).zip(capacities);
+    lanes
+        .map(|(worker, capacity)| Lane::unshared(worker, *capacity))
+        .collect()
 }
 
 /// Runs a test that may spawn tasks.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use carat_wire::is_behind;
 
 use super::exchange::Exchange;
+use super::worker_requests::WorkerRequests;
 use crate::exchange::{BodyStream, ReplySender};
 
 /// Compact once there are more gaps than live requests, and more than this.
@@ -76,6 +77,7 @@ pub(super) struct InFlightRequests {
     last: u64,
     /// Bytes of all requests together.
     bytes: usize,
+    worker_requests: WorkerRequests,
 }
 
 #[derive(Debug)]
@@ -85,6 +87,19 @@ struct InFlightSlot {
 }
 
 impl InFlightRequests {
+    /// None yet; they will count for this worker.
+    pub(super) fn of(worker_requests: WorkerRequests) -> InFlightRequests {
+        InFlightRequests {
+            worker_requests,
+            ..InFlightRequests::default()
+        }
+    }
+
+    /// How many requests the worker holds on all of its lanes.
+    pub(super) fn worker_requests(&self) -> usize {
+        self.worker_requests.count()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.gaps
     }
@@ -120,6 +135,7 @@ impl InFlightRequests {
         let RequestTicket { number, id } = ticket;
         self.last = number;
         self.bytes += bytes;
+        self.worker_requests.add(1);
         let request = Some(InFlightRequest {
             id,
             bytes,
@@ -178,6 +194,7 @@ impl InFlightRequests {
         let request = self.slots[slot].request.take()?;
         self.bytes -= request.bytes;
         self.gaps += 1;
+        self.worker_requests.remove(1);
         self.compact();
         Some(request)
     }
@@ -209,11 +226,13 @@ impl InFlightRequests {
             request => request.is_some(),
         });
         self.gaps = 0;
+        self.worker_requests.remove(back.len());
         back
     }
 
     /// Removes every request, oldest first.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = InFlightRequest> + use<> {
+        self.worker_requests.remove(self.len());
         (self.gaps, self.bytes) = (0, 0);
         let slots = std::mem::take(&mut self.slots);
         slots.into_iter().filter_map(|slot| slot.request)

@@ -18,6 +18,7 @@ use super::pace::{PREFETCH_WAIT, Pace};
 use super::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
 use super::stall::Stall;
 use super::usage::Usage;
+use super::worker_requests::WorkerRequests;
 use crate::exchange::{BodySink, MemoryReservation, ReplySender};
 
 /// A lane takes no request while its outbox has this many bytes.
@@ -51,7 +52,7 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(tag: LaneTag, page: File) -> Lane {
+    pub(crate) fn new(tag: LaneTag, page: File, worker_requests: WorkerRequests) -> Lane {
         Lane {
             tag,
             page: shared_page(page),
@@ -62,7 +63,7 @@ impl Lane {
             capacity: Cell::new(0),
             outbox: RefCell::default(),
             was_full: Cell::new(false),
-            in_flight: RefCell::default(),
+            in_flight: RefCell::new(InFlightRequests::of(worker_requests)),
             pace: Cell::default(),
             usage: Usage::default(),
             stall: Stall::default(),
@@ -135,6 +136,11 @@ impl Lane {
         } else {
             Duration::ZERO
         }
+    }
+
+    /// How many requests the worker holds on all of its lanes.
+    pub(super) fn worker_requests(&self) -> usize {
+        self.in_flight.borrow().worker_requests()
     }
 
     /// The requests that the worker holds.
@@ -390,12 +396,22 @@ impl BodySink for LaneBodySink {
 impl Lane {
     /// A lane of a worker that begins what a test says.
     pub(super) fn unshared(worker: u32, capacity: u16) -> Rc<Lane> {
+        Lane::of_thread(worker, 0, capacity, &WorkerRequests::default())
+    }
+
+    /// One of several lanes of such a worker.
+    pub(super) fn of_thread(
+        worker: u32,
+        lane: u16,
+        capacity: u16,
+        load: &WorkerRequests,
+    ) -> Rc<Lane> {
         let worker = super::worker_id::WorkerId {
             number: worker,
             serial: u64::from(worker),
         };
         let page = File::open("/dev/null").expect("there on every machine");
-        let mut lane = Lane::new(LaneTag { worker, lane: 0 }, page);
+        let mut lane = Lane::new(LaneTag { worker, lane }, page, load.clone());
         lane.page = super::shared_page::unshared_page();
         lane.open(capacity);
         Rc::new(lane)

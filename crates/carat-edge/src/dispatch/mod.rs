@@ -11,6 +11,7 @@ mod fixture;
 mod frame_socket;
 mod hold;
 mod holding;
+mod idle_lanes;
 mod in_flight;
 #[cfg(test)]
 mod inspection;
@@ -31,6 +32,7 @@ mod traffic;
 mod trial;
 mod usage;
 mod worker_id;
+mod worker_requests;
 
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use exchange::PendingReply;
@@ -42,3 +44,4 @@ pub(crate) use lane_event::{LaneEvent, LaneEvents};
 pub(crate) use lane_tag::LaneTag;
 pub(crate) use traffic::carry;
 pub(crate) use worker_id::WorkerId;
+pub(crate) use worker_requests::WorkerRequests;

@@ -7,8 +7,7 @@ use carat_wire::Page;
 use rustix::fs::MemfdFlags;
 
 use super::host::Host;
-use crate::dispatch::WorkerId;
-use crate::dispatch::{Lane, LaneTag};
+use crate::dispatch::{Lane, LaneTag, WorkerId, WorkerRequests};
 
 /// The sockets of a new worker: the edge's ends, and the descriptors that go to the mold.
 #[derive(Debug)]
@@ -29,6 +28,7 @@ impl<S> WorkerSockets<S> {
         let (control, far) = host.socket_pair()?;
         let mut descriptors = vec![far.into()];
         let mut near = Vec::new();
+        let load = WorkerRequests::default();
         for lane in 0..lanes {
             let (socket, far) = host.socket_pair()?;
             let page = rustix::fs::memfd_create("carat-lane", MemfdFlags::CLOEXEC)?;
@@ -36,7 +36,8 @@ impl<S> WorkerSockets<S> {
             let page = File::from(page);
             descriptors.push(far.into());
             descriptors.push(page.try_clone()?.into());
-            near.push((Rc::new(Lane::new(LaneTag { worker, lane }, page)), socket));
+            let lane = Lane::new(LaneTag { worker, lane }, page, load.clone());
+            near.push((Rc::new(lane), socket));
         }
         Ok(WorkerSockets {
             control,

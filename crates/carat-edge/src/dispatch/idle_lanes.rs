@@ -1,0 +1,110 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::lane::Lane;
+use super::worker_id::WorkerId;
+
+/// Lanes without a request, the most recently used last.
+#[derive(Debug, Default)]
+pub(super) struct IdleLanes(RefCell<Vec<Rc<Lane>>>);
+
+impl IdleLanes {
+    /// Removes a lane of the worker with the fewest requests: the threads of a worker share its GVL. Among equal workers
+    /// it is the most recently used lane, so that workers that are not needed get no request.
+    pub(super) fn take(&self) -> Option<Rc<Lane>> {
+        let mut lanes = self.0.borrow_mut();
+        if lanes.last()?.worker_requests() == 0 {
+            return lanes.pop();
+        }
+        let newest_first = lanes.iter().enumerate().rev();
+        let (index, _) = newest_first.min_by_key(|(_, lane)| lane.worker_requests())?;
+        Some(lanes.remove(index))
+    }
+
+    /// Adds a lane, unless it is there.
+    pub(super) fn add(&self, lane: &Rc<Lane>) {
+        let mut lanes = self.0.borrow_mut();
+        if !lanes.iter().any(|known| Rc::ptr_eq(known, lane)) {
+            lanes.push(Rc::clone(lane));
+        }
+    }
+
+    pub(super) fn forget(&self, lane: &Rc<Lane>) {
+        self.0.borrow_mut().retain(|known| !Rc::ptr_eq(known, lane));
+    }
+
+    pub(super) fn forget_worker(&self, worker: WorkerId) {
+        self.0.borrow_mut().retain(|lane| lane.tag.worker != worker);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+}
+
+#[cfg(test)]
+impl IdleLanes {
+    /// How many lanes are idle by mistake.
+    pub(super) fn count_wrong(&self) -> usize {
+        let lanes = self.0.borrow();
+        lanes.iter().filter(|lane| !lane.is_free()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::fixture::{Fixture, locally};
+
+    /// How many requests each worker holds.
+    fn loads(workers: &[Vec<Rc<Lane>>]) -> Vec<usize> {
+        workers
+            .iter()
+            .map(|lanes| lanes[0].worker_requests())
+            .collect()
+    }
+
+    #[test]
+    fn requests_at_once_go_to_as_many_workers_as_there_are() {
+        locally(|| {
+            let (fixture, workers) = Fixture::with_threads(4, 5);
+            let mut pending = Vec::new();
+            for expected in [4, 8, 20] {
+                pending.extend((pending.len()..expected).map(|_| fixture.dispatch("GET", "/")));
+                assert_eq!(loads(&workers), [expected / 4; 4]);
+            }
+        });
+    }
+
+    #[test]
+    fn one_request_after_the_other_goes_to_the_same_worker() {
+        locally(|| {
+            let (fixture, workers) = Fixture::with_threads(4, 5);
+            let mut used = Vec::new();
+            for _ in 0..6 {
+                let pending = fixture.dispatch("GET", "/");
+                used.push(loads(&workers));
+                let lanes = workers.iter().flatten();
+                let lane = lanes.clone().find(|lane| !lane.is_empty()).expect("one");
+                fixture.reply(lane);
+                drop(pending);
+            }
+            assert!(used.windows(2).all(|pair| pair[0] == pair[1]), "{used:?}");
+            assert_eq!(loads(&workers), [0; 4]);
+        });
+    }
+
+    #[test]
+    fn a_worker_whose_requests_are_taken_back_has_none() {
+        locally(|| {
+            let (fixture, workers) = Fixture::with_threads(1, 2);
+            let pending = [fixture.dispatch("GET", "/"), fixture.dispatch("GET", "/")];
+            assert_eq!(loads(&workers), [2]);
+            for lane in &workers[0] {
+                assert_eq!(lane.take_in_flight().count(), 1);
+            }
+            assert_eq!(loads(&workers), [0]);
+            drop(pending);
+        });
+    }
+}

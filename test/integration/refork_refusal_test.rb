@@ -30,6 +30,18 @@ class ReforkRefusalTest < Support::IntegrationTest
     RUBY
     await_log(server, /did not become the mold .*cause="Ruby threads are left running: #<Thread:.*config\.ru:2/)
 
+    assert_nothing_lost(server, attempts: 0)
+  end
+
+  def test_threads_that_the_hook_leaves_cost_one_attempt
+    server = refork(<<~RUBY, config: "before_refork { }")
+      run(lambda do |_env|
+        $ticker ||= Thread.new { sleep }
+        [200, {}, [Process.pid.to_s]]
+      end)
+    RUBY
+    await_log(server, /did not become the mold .*next_gen=2 cause="Ruby threads are left running: #<Thread:/)
+
     assert_nothing_lost(server)
   end
 
@@ -71,11 +83,11 @@ class ReforkRefusalTest < Support::IntegrationTest
     await_log(server, /mold ready gen=2/)
   end
 
-  def test_what_is_declared_not_fork_safe_is_never_asked_again
+  def test_what_is_declared_not_fork_safe_costs_no_worker
     server = refork("Carat.not_fork_safe!(\"librdkafka\")\n#{PID}")
-    await_log(server, /did not become the mold worker=1 gen=1 pid=\d+ next_gen=2 cause=librdkafka$/)
+    await_log(server, /did not become the mold worker=1 gen=1 pid=\d+ cause=librdkafka$/)
 
-    assert_nothing_lost(server)
+    assert_nothing_lost(server, attempts: 0)
   end
 
   def test_a_hook_that_raises_is_told_and_the_mold_stays
@@ -187,11 +199,12 @@ class ReforkRefusalTest < Support::IntegrationTest
     server
   end
 
-  # The first mold is still there, and nobody else was asked to be one.
-  def assert_nothing_lost(server)
+  # The first mold is still there, and so many workers were replaced to be one.
+  def assert_nothing_lost(server, attempts: 1)
     statuses = Array.new(20) { server.get.status }
     assert_equal [200], statuses.uniq
-    assert_equal 1, server.log.scan("becomes the next mold").size
+    assert_equal attempts, server.log.scan("becomes the next mold").size
+    assert_equal attempts, server.log.scan("worker will be replaced").size
     assert_equal 1, server.log.scan("mold ready").size
     assert_equal 0, server.stop.exitstatus
     await_emptiness(server)

@@ -20,6 +20,8 @@ pub enum ControlMessage {
     AskStack(AskStack),
     /// Report statistics.
     AskStats,
+    /// Report whether this worker could become the mold.
+    AskForkSafety,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.
     ForkWorker(ForkWorker, Vec<OwnedFd>),
     /// Become the mold of this generation.
@@ -78,6 +80,7 @@ impl ControlSession {
             Kind::Drain => ControlMessage::Drain,
             Kind::Bye => ControlMessage::Bye,
             Kind::AskStats => ControlMessage::AskStats,
+            Kind::AskForkSafety => ControlMessage::AskForkSafety,
             Kind::AskStack => ControlMessage::AskStack(AskStack::decode(frame.payload)?),
             Kind::Promote => ControlMessage::Promote(decode_promote(frame.payload)?),
             Kind::ForkWorker => {

@@ -39,6 +39,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("receive", method!(Control::receive, 0))?;
     class.define_method("ready", method!(Control::ready, 0))?;
     class.define_method("boot_failed", method!(Control::boot_failed, 1))?;
+    class.define_method("fork_safe", method!(Control::fork_safe, 0))?;
     class.define_method("not_fork_safe", method!(Control::not_fork_safe, 1))?;
     class.define_method("stack", method!(Control::stack, 2))?;
     class.define_method("stats", method!(Control::stats, 1))?;
@@ -74,8 +75,8 @@ impl Control {
     }
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
-    /// `[:ask_stats]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page],
-    /// ...]]`, where the last two hold IOs. Returns nil when the edge is gone.
+    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control,
+    /// [[socket, page], ...]]`, where the last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
             .io
@@ -86,6 +87,9 @@ impl Control {
             ControlMessage::Bye => Some(ruby.ary_new_from_values(&[ruby.to_symbol("bye")])),
             ControlMessage::AskStats => {
                 Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_stats")]))
+            }
+            ControlMessage::AskForkSafety => {
+                Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_fork_safety")]))
             }
             ControlMessage::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
@@ -118,7 +122,12 @@ impl Control {
         control.send(ruby, |out| encode_boot_failed(out, text))
     }
 
-    /// Reports that no process of this generation can be a mold, and why.
+    /// Replies that this process could be a mold.
+    fn fork_safe(ruby: &Ruby, control: &Control) -> Result<(), Error> {
+        control.send(ruby, |out| encode_signal(out, Kind::ForkSafe))
+    }
+
+    /// Reports why this process, or any of its generation, cannot be a mold.
     fn not_fork_safe(ruby: &Ruby, control: &Control, text: RString) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };

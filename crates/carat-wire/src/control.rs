@@ -118,7 +118,7 @@ pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
     });
 }
 
-/// Appends why no worker of this generation can become a mold: text, cut to [`TEXT_LIMIT`].
+/// Appends why no worker of this generation can become a mold, or why this one cannot now: text, cut to [`TEXT_LIMIT`].
 pub fn encode_not_fork_safe(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::NotForkSafe, |out| {
         out.extend_from_slice(cut(text));
@@ -158,11 +158,18 @@ pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
-/// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats.
+/// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats, ask fork safety, fork
+/// safe.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
-        Kind::Ready | Kind::Drain | Kind::Bye | Kind::Leaving | Kind::AskStats
+        Kind::Ready
+            | Kind::Drain
+            | Kind::Bye
+            | Kind::Leaving
+            | Kind::AskStats
+            | Kind::AskForkSafety
+            | Kind::ForkSafe
     ));
     frame::push_empty(out, kind);
 }

@@ -52,10 +52,15 @@ pub enum Kind {
     AskStats = 38,
     /// Worker or mold: its statistics, as JSON.
     Stats = 39,
-    /// Worker that was promoted: why no worker of its generation can become the mold.
+    /// Worker that was promoted: why no worker of its generation can become the mold. Worker that was asked: why it could
+    /// not become the mold now.
     NotForkSafe = 40,
     /// Mold: which files the code of the application is in, as JSON.
     Sources = 41,
+    /// Edge to worker: say whether you could become the mold. The worker replies with `ForkSafe` or `NotForkSafe`.
+    AskForkSafety = 42,
+    /// Worker that was asked: it could become the mold.
+    ForkSafe = 43,
 }
 
 impl Kind {
@@ -82,6 +87,8 @@ impl Kind {
             39 => Kind::Stats,
             40 => Kind::NotForkSafe,
             41 => Kind::Sources,
+            42 => Kind::AskForkSafety,
+            43 => Kind::ForkSafe,
             other => return Err(Malformed::UnknownKind(other)),
         })
     }

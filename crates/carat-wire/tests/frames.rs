@@ -323,6 +323,8 @@ fn message() -> impl Strategy<Value = Message> {
         Kind::Bye,
         Kind::Leaving,
         Kind::AskStats,
+        Kind::AskForkSafety,
+        Kind::ForkSafe,
     ];
     let texts = [
         Kind::BootFailed,

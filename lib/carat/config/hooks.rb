@@ -24,6 +24,9 @@ module Carat
         @blocks.fetch(name) << block
       end
 
+      # Whether the hook has a block. Raises KeyError for a name that is not in TABLE.
+      def any?(name) = @blocks.fetch(name).any?
+
       # Calls the hook's blocks with `arguments` in the order of their declaration. Raises what they raise.
       # Raises KeyError for a name that is not in TABLE.
       def run(name, *arguments)

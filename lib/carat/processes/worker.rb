@@ -2,6 +2,7 @@
 
 require_relative "../native"
 require_relative "../request/lane"
+require_relative "../warmup/fork_safety"
 require_relative "boot_failure"
 require_relative "collector_clock"
 require_relative "promotion"
@@ -99,11 +100,19 @@ module Carat
           when :drain then return
           when :bye then return give_up
           when :promote then return details.first
+          when :ask_fork_safety then report_fork_safety
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
           when :ask_stack then @control.stack(details.first, stack_of(*details))
           end
         end
         exit!(1) # The edge is gone, and with it all clients.
+      end
+
+      # These hooks may end threads: only a promotion then shows which are left.
+      def report_fork_safety
+        is_open = %i[on_worker_shutdown before_refork].any? { |hook| @configuration.hooks.any?(hook) }
+        obstacle = is_open ? Warmup::ForkSafety.objection : Warmup::ForkSafety.obstacle(own: @threads)
+        obstacle ? @control.not_fork_safe(obstacle) : @control.fork_safe
       end
 
       def stack_of(lane, request_id)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "idle_pools"
 require_relative "thread_origin"
 
 module Carat
@@ -9,6 +10,8 @@ module Carat
     module ForkSafety
       # How long threads may take to end by themselves.
       GRACE_SECONDS = 2
+      # How long a worker that serves looks at its threads. It does nothing else meanwhile that the edge asks for.
+      LOOK_SECONDS = 0.5
       # Maximum number of threads in a message.
       THREADS_LIMIT = 5
       # Thread variables that mark a thread as harmless: Puma's convention, and that of Timeout and other libraries of
@@ -22,20 +25,41 @@ module Carat
 
         # Returns a message about threads that are still running after `within` seconds, or nil.
         def remark(within: GRACE_SECONDS)
-          left = survivors(within:)
-          "Ruby threads are left running: #{left.join("; ")}" unless left.empty?
+          message(left_after(within))
+        end
+
+        # Returns why this process, a worker that serves, could not become a mold, or nil. `own` are the threads that
+        # end before. A thread that ends within `within` seconds belongs to a request.
+        def obstacle(own:, within: LOOK_SECONDS)
+          return objection if objection
+
+          lasting = running - own - IdlePools.threads
+          deadline = now + within
+          lasting.each { |thread| await(thread, deadline - now) }
+          message(lasting.select(&:alive?))
         end
 
         # Returns a text about each of the first threads that are still running after `within` seconds.
         def survivors(within: GRACE_SECONDS)
-          deadline = now + within
-          running.each { |thread| await(thread, deadline - now) }
-          left = running
-          places = left.first(THREADS_LIMIT).map { |thread| ThreadOrigin.new(thread).to_s }
-          left.size > THREADS_LIMIT ? [*places, "and #{left.size - THREADS_LIMIT} more"] : places
+          texts(left_after(within))
         end
 
         private
+
+        def left_after(seconds)
+          deadline = now + seconds
+          running.each { |thread| await(thread, deadline - now) }
+          running
+        end
+
+        def message(threads)
+          "Ruby threads are left running: #{texts(threads).join("; ")}" unless threads.empty?
+        end
+
+        def texts(threads)
+          places = threads.first(THREADS_LIMIT).map { |thread| ThreadOrigin.new(thread).to_s }
+          threads.size > THREADS_LIMIT ? [*places, "and #{threads.size - THREADS_LIMIT} more"] : places
+        end
 
         def running
           Thread.list.reject do |thread|

@@ -7,19 +7,31 @@ module Carat
     module IdlePools
       module_function
 
+      # The threads of all pools, also of those that have work: they will be idle.
+      def threads
+        pools.flat_map { |pool| all_of(pool).to_a }.filter_map { |worker| worker.instance_variable_get(:@thread) }
+      end
+
       # Ends the threads of all pools that have no work; the next task of a pool starts new ones. The threads of other
       # pools stay.
       def stop
-        return unless Object.const_defined?(:Concurrent) && ::Concurrent.const_defined?(:RubyThreadPoolExecutor)
-        return if ::Concurrent.autoload?(:RubyThreadPoolExecutor)
-
-        ObjectSpace.each_object(::Concurrent::RubyThreadPoolExecutor) { |pool| empty(pool) }
+        pools.each { |pool| empty(pool) }
       end
+
+      def pools
+        return [] unless Object.const_defined?(:Concurrent) && ::Concurrent.const_defined?(:RubyThreadPoolExecutor)
+        return [] if ::Concurrent.autoload?(:RubyThreadPoolExecutor)
+
+        ObjectSpace.each_object(::Concurrent::RubyThreadPoolExecutor).to_a
+      end
+
+      def all_of(pool) = pool.instance_variable_get(:@pool)
 
       # The pool's own lock protects its lists. A worker that stops removes itself from the list of all.
       def empty(pool)
         pool.send(:synchronize) do
-          all, ready = %i[@pool @ready].map { |name| pool.instance_variable_get(name) }
+          all = all_of(pool)
+          ready = pool.instance_variable_get(:@ready)
           break unless all && ready && all.size == ready.size
 
           ready.clear
@@ -27,7 +39,7 @@ module Carat
         end
       end
 
-      private_class_method :empty
+      private_class_method :pools, :all_of, :empty
     end
   end
 end

@@ -31,16 +31,18 @@ module Native
       @control.stack(3, "here")
       @control.stats("{}")
       @control.not_fork_safe("librdkafka")
-      frames = Array.new(6) { @edge.frame }
+      @control.fork_safe
+      frames = Array.new(7) { @edge.frame }
       assert_equal [[:ready, ""], [:leaving, ""], [:boot_failed, "config.ru:1: no"], [:stack, "\x03\0here"],
-                    [:stats, "{}"], [:not_fork_safe, "librdkafka"]], frames
+                    [:stats, "{}"], [:not_fork_safe, "librdkafka"], [:fork_safe, ""]], frames
     end
 
     def test_it_receives_orders
-      orders = [Support::Wire.ask_stack(2, 7), *%i[ask_stats drain].map { |kind| Support::Wire.frame(kind) },
-                Support::Wire.frame(:promote, [3].pack("L<"))]
+      signals = %i[ask_stats ask_fork_safety drain].map { |kind| Support::Wire.frame(kind) }
+      orders = [Support::Wire.ask_stack(2, 7), *signals, Support::Wire.frame(:promote, [3].pack("L<"))]
       @edge.send_frame(orders.join)
-      assert_equal [[:ask_stack, 2, 7], [:ask_stats], [:drain], [:promote, 3]], Array.new(4) { @control.receive }
+      expected = [[:ask_stack, 2, 7], [:ask_stats], [:ask_fork_safety], [:drain], [:promote, 3]]
+      assert_equal expected, Array.new(5) { @control.receive }
     end
 
     def test_a_worker_comes_with_its_descriptors

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "logger" # concurrent-ruby 1.3.4 and older need it
+require "concurrent"
 require "carat"
 
 module Carat
@@ -53,16 +55,47 @@ module Carat
       Warmup::ForkSafety.objection = nil
     end
 
+    def test_a_worker_that_serves_names_only_threads_that_last
+      own = start
+      assert_nil obstacle(own: [own])
+      other = start
+      assert_match(/Ruby threads are left running: #<Thread:[^;]*\z/, obstacle(own: [own]))
+      assert_nil obstacle(own: [own, other])
+    end
+
+    def test_a_thread_of_a_request_is_no_obstacle
+      start
+      Thread.new { @gate.close }
+      assert_nil obstacle(own: [], within: 60)
+    end
+
+    def test_threads_of_a_pool_are_no_obstacle
+      pool = Concurrent::FixedThreadPool.new(1)
+      pool.post { @gate.pop }
+      assert_nil obstacle(own: [])
+    ensure
+      pool.kill
+    end
+
     private
 
     def start
       Thread.new { @gate.pop }.tap { |thread| Thread.pass until thread.stop? }
     end
 
-    # Minitest has threads, too.
     def remark(within: 0.01)
-      @others.drop(1).each { |thread| thread.thread_variable_set(:fork_safe, true) }
+      spare_others
       Warmup::ForkSafety.remark(within: within)
+    end
+
+    def obstacle(own:, within: 0.01)
+      spare_others
+      Warmup::ForkSafety.obstacle(own: own, within: within)
+    end
+
+    # Minitest has threads, too.
+    def spare_others
+      @others.drop(1).each { |thread| thread.thread_variable_set(:fork_safe, true) }
     end
   end
 end

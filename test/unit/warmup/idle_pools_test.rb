@@ -51,6 +51,17 @@ module Carat
       assert_equal :done, result.pop
     end
 
+    def test_the_threads_of_a_pool_are_known_whether_it_works_or_not
+      gate = Queue.new
+      idle = answer(Thread.current) { Thread.current }
+      busy = Queue.new
+      @pool.post { busy << Thread.current && gate.pop }
+
+      assert_empty [idle, busy.pop] - Warmup::IdlePools.threads
+    ensure
+      gate.close
+    end
+
     private
 
     # What a task of the pool returns.

@@ -52,6 +52,7 @@ enum ProcessAction {
     RefuseFork(Vec<OwnedFd>),
     Leave,
     ReportStack(AskStack),
+    ReportForkSafety,
     Exit(i32),
     Die,
 }
@@ -235,6 +236,10 @@ impl SimulatedProcess {
             }
             ProcessAction::RefuseFork(sockets) => refuse_fork(sockets, world),
             ProcessAction::Leave => encode_signal(out, Kind::Leaving),
+            ProcessAction::ReportForkSafety if world.fault(30) => {
+                encode_not_fork_safe(out, b"threads");
+            }
+            ProcessAction::ReportForkSafety => encode_signal(out, Kind::ForkSafe),
             ProcessAction::ReportStack(ask) => {
                 let stack = Stack {
                     lane: ask.lane,
@@ -296,6 +301,11 @@ impl SimulatedProcess {
             ControlMessage::AskStack(ask) => {
                 if !world.fault(200) {
                     self.plan(world.latency(), ProcessAction::ReportStack(ask), world);
+                }
+            }
+            ControlMessage::AskForkSafety => {
+                if !world.fault(200) {
+                    self.plan(world.latency(), ProcessAction::ReportForkSafety, world);
                 }
             }
             ControlMessage::AskStats => {}

@@ -137,6 +137,14 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             generation,
             cause: text(frame.payload),
         },
+        (Kind::NotForkSafe, RubyProcess::Worker(worker)) => Event::ForkSafety {
+            worker,
+            result: Err(text(frame.payload)),
+        },
+        (Kind::ForkSafe, RubyProcess::Worker(worker)) => Event::ForkSafety {
+            worker,
+            result: Ok(()),
+        },
         (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Leaving(worker),
         // A worker that is becoming the mold got a signal to end.
         (Kind::Leaving, RubyProcess::Mold(_)) => Event::Closed(process),

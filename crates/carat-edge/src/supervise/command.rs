@@ -36,6 +36,8 @@ pub(crate) enum Command {
     EndNow(WorkerId),
     /// Tell the mold to end with the server, and so to run its `at_exit` blocks.
     EndWithServer { generation: u32 },
+    /// Ask a worker whether it could be the mold.
+    AskForkSafety(WorkerId),
     /// Tell a worker to be the mold of this generation.
     Promote { worker: WorkerId, generation: u32 },
     /// Ask a worker where the thread of this request is.

@@ -41,6 +41,11 @@ pub(crate) enum Event {
         generation: u32,
         cause: String,
     },
+    /// A worker that was asked could become the mold, or why not.
+    ForkSafety {
+        worker: WorkerId,
+        result: Result<(), String>,
+    },
     /// Where a thread of a worker is, on request.
     Stack {
         worker: WorkerId,

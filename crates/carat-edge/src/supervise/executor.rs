@@ -82,9 +82,8 @@ impl<H: Host> Executor<H> {
             Command::Drain(worker) => return self.drain(worker),
             Command::End(process) => self.send_signal(process, Kind::Drain),
             Command::EndNow(worker) => self.send_signal(RubyProcess::Worker(worker), Kind::Bye),
-            Command::EndWithServer { generation } => {
-                self.send_signal(RubyProcess::Mold(generation), Kind::Bye);
-            }
+            Command::EndWithServer { generation } => self.end_with_server(generation),
+            Command::AskForkSafety(worker) => self.ask_fork_safety(worker),
             Command::Promote { worker, generation } => self.promote(worker, generation),
             Command::AskStack { tag, request } => {
                 let ask = AskStack {
@@ -268,6 +267,14 @@ impl<H: Host> Executor<H> {
         dispatcher
             .is_drained(worker)
             .then_some(Event::Drained(worker))
+    }
+
+    fn end_with_server(&self, generation: u32) {
+        self.send_signal(RubyProcess::Mold(generation), Kind::Bye);
+    }
+
+    fn ask_fork_safety(&self, worker: WorkerId) {
+        self.send_signal(RubyProcess::Worker(worker), Kind::AskForkSafety);
     }
 
     fn promote(&mut self, worker: WorkerId, generation: u32) {

@@ -140,6 +140,7 @@ impl State {
             Event::NotForkSafe { generation, cause } => {
                 self.not_fork_safe(generation, &cause, reaction);
             }
+            Event::ForkSafety { worker, result } => self.fork_safety(worker, result, reaction),
             Event::Stack { worker, lane, text } => self.log_stack(worker, lane, &text, reaction),
             Event::Leaving(worker) => self.leave(worker, reaction),
             Event::Closed(process) => self.control_closed(process, reaction),

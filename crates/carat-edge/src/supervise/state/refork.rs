@@ -4,6 +4,7 @@ use carat_policy::{ReforkRule, Reforks};
 
 use super::reaction::Reaction;
 use super::worker::Worker;
+use crate::dispatch::WorkerId;
 use crate::supervise::log_line::LogLine;
 
 /// When a worker becomes the mold, and which workers that makes outdated.
@@ -11,10 +12,19 @@ use crate::supervise::log_line::LogLine;
 pub(super) struct Refork {
     rule: ReforkRule,
     pub(super) reforks: Reforks,
+    /// The worker that is to say whether it could be the mold.
+    pub(super) asked: Option<AskedWorker>,
     /// Private memory of the worker that is to be the mold, when it was chosen.
     pub(super) promoted_private: Option<u64>,
     /// Workers of older generations are to be replaced.
     pub(super) oldest_generation: u32,
+}
+
+/// A worker that was asked, and until when it may reply.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AskedWorker {
+    pub(super) id: WorkerId,
+    pub(super) deadline: Instant,
 }
 
 impl Refork {
@@ -22,6 +32,7 @@ impl Refork {
         Refork {
             reforks: Reforks::new(rule.clone(), now),
             rule,
+            asked: None,
             promoted_private: None,
             oldest_generation: 0,
         }
@@ -38,7 +49,7 @@ impl Refork {
         &self.rule
     }
 
-    /// The worker did not get as far as being told to be the mold.
+    /// The worker cannot be the mold, or did not get as far as being told to be it.
     pub(super) fn candidate_fails(
         &mut self,
         worker: &Worker,

@@ -1,5 +1,5 @@
-//! How a worker becomes the mold of the next generation: its successor serves, it is drained, told to be the mold, and
-//! takes over when it is ready. Then the workers of older generations are replaced.
+//! How a worker becomes the mold of the next generation: it says that it could, its successor serves, it is drained, told
+//! to be the mold, and takes over when it is ready. Then the workers of older generations are replaced.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use carat_policy::{ReplacementReason, WorkerUsage};
 use super::State;
 use super::molds::{LeavingKind, MoldCandidate, MoldOrigin};
 use super::reaction::Reaction;
+use super::refork::AskedWorker;
 use super::worker::Worker;
 use crate::dispatch::WorkerId;
 use crate::supervise::command::Command;
@@ -38,6 +39,7 @@ impl State {
                 self.replace(id, ReplacementReason::Outdated, reaction);
             }
             None if self.restarts.current.is_some() => {}
+            None if self.refork.asked.is_some() => self.await_fork_safety(reaction),
             None => self.choose_candidate(reaction),
         }
     }
@@ -62,8 +64,54 @@ impl State {
         let Some(worker) = fit.iter().find(|worker| Some(worker.id.serial) == chosen) else {
             return;
         };
-        let (id, private) = (worker.id, worker.private());
-        if self.replace(id, ReplacementReason::Promotion, reaction) {
+        // Threads that no fork survives cost a question, and no warm worker.
+        self.refork.asked = Some(AskedWorker {
+            id: worker.id,
+            deadline: reaction.now + reaction.limits.boot_timeout,
+        });
+        reaction.push(Command::AskForkSafety(worker.id));
+    }
+
+    /// Forgets a worker that ends, and gives up one that does not reply.
+    fn await_fork_safety(&mut self, reaction: &mut Reaction) {
+        let Some(AskedWorker { id, deadline }) = self.refork.asked else {
+            return;
+        };
+        match self.workers.get_mut(id).filter(|worker| worker.stays()) {
+            None => self.refork.asked = None,
+            Some(worker) if reaction.now >= deadline => {
+                self.refork.asked = None;
+                let limit = reaction.limits.boot_timeout;
+                let cause =
+                    format!("it was asked and did not reply within {limit:?} (boot_timeout)");
+                self.refork.candidate_fails(worker, &cause, reaction);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The worker that was asked replied.
+    pub(super) fn fork_safety(
+        &mut self,
+        id: WorkerId,
+        result: Result<(), String>,
+        reaction: &mut Reaction,
+    ) {
+        if self.refork.asked.is_none_or(|asked| asked.id != id) {
+            return;
+        }
+        self.refork.asked = None;
+        let Some(worker) = self.workers.get_mut(id).filter(|worker| worker.stays()) else {
+            return;
+        };
+        if let Err(cause) = result {
+            return self.refork.candidate_fails(worker, &cause, reaction);
+        }
+        let private = worker.private();
+        // A restart may have begun, or others may have taken the memory: the question is asked again.
+        let is_free = self.restarts.current.is_none() && self.molds.candidate.is_none();
+        let may_replace = is_free && self.molds.ready().is_some() && self.room() > 0;
+        if may_replace && self.replace(id, ReplacementReason::Promotion, reaction) {
             self.refork.promoted_private = Some(private);
         }
     }

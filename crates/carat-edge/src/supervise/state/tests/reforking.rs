@@ -87,6 +87,48 @@ fn a_worker_that_grew_towards_its_limit_does_not_become_the_mold() {
 }
 
 #[test]
+fn a_worker_with_threads_stays_and_is_asked_again_after_a_pause() {
+    let (mut world, pid) = due();
+    world.process(pid).has_threads = true;
+    world.settle_for(5);
+    assert_eq!(world.count("worker did not become the mold"), 1);
+    assert_eq!(world.count("worker will be replaced"), 0);
+    assert!(world.serving_pids().contains(&pid));
+
+    world.process(pid).has_threads = false;
+    world.settle_for(5);
+    assert_eq!(world.count("worker will be replaced"), 0);
+    world.wait(Duration::from_secs(60));
+    world.settle();
+    assert_eq!(world.mold_pids(), [pid]);
+}
+
+#[test]
+fn a_worker_that_does_not_say_whether_it_could_be_the_mold_stays() {
+    let (mut world, pid) = due();
+    world.process(pid).is_mute = true;
+    world.settle_for(5);
+    assert_eq!(world.count("worker did not become the mold"), 0);
+    world.wait(Duration::from_secs(60));
+    assert_eq!(world.count("worker did not become the mold"), 1);
+    assert_eq!(world.count("worker will be replaced"), 0);
+    assert_eq!(world.serving_pids().len(), 2);
+}
+
+#[test]
+fn a_worker_that_ends_before_it_says_so_is_forgotten() {
+    let (mut world, pid) = due();
+    world.process(pid).is_mute = true;
+    world.tick();
+    world.exit(pid, world.killed(), true);
+    let other = world.serving_pids()[0];
+    world.process(other).requests = 150;
+    world.settle();
+    assert_eq!(world.mold_pids(), [other]);
+    assert_eq!(world.count("worker did not become the mold"), 0);
+}
+
+#[test]
 fn a_generation_that_is_not_fork_safe_is_not_asked_again() {
     let (mut world, pid) = promoted();
     world.process(pid).is_told_to_end = true;

@@ -62,6 +62,10 @@ pub(super) struct FakeProcess {
     /// Gets no request.
     pub(super) is_on_trial: bool,
     pub(super) is_ready: bool,
+    /// Runs threads that no fork survives.
+    pub(super) has_threads: bool,
+    /// Does not reply when it is asked something.
+    pub(super) is_mute: bool,
     /// Has requests that it does not finish.
     pub(super) is_busy: bool,
     pub(super) is_draining: bool,
@@ -189,6 +193,7 @@ impl World {
                     it.is_told_to_end = true;
                 });
             }
+            Command::AskForkSafety(worker) => return self.reply_fork_safety(*worker),
             Command::Promote { worker, generation } => {
                 self.with(RubyProcess::Worker(*worker), |it| {
                     it.process = RubyProcess::Mold(*generation);
@@ -197,15 +202,13 @@ impl World {
                     it.is_draining = false;
                 });
             }
-            Command::Terminate { pid } => self.with_pid(*pid, |it| it.is_told_to_end = true),
-            Command::Kill { pid } => self.with_pid(*pid, |it| it.is_killed = true),
             Command::CloseControl(process) => self.with(*process, |it| it.is_closed = true),
             Command::ReadMemory(subjects) => {
                 assert!(self.reading.is_none(), "one reading at a time");
                 self.reading = Some(subjects.clone());
             }
             Command::Exit(outcome) => self.outcome = Some(outcome.clone()),
-            _ => self.carry_out_restart(command),
+            _ => self.carry_out_simple(command),
         }
         None
     }
@@ -232,8 +235,11 @@ impl World {
         );
     }
 
-    fn carry_out_restart(&mut self, command: &Command) {
+    /// Commands that cause no event at once.
+    fn carry_out_simple(&mut self, command: &Command) {
         match command {
+            Command::Terminate { pid } => self.with_pid(*pid, |it| it.is_told_to_end = true),
+            Command::Kill { pid } => self.with_pid(*pid, |it| it.is_killed = true),
             Command::EndReload(result) => self.end_reload(result),
             Command::ReadSettings => self.reads_settings = true,
             Command::Check { worker, .. } => self.check = Some(*worker),
@@ -275,6 +281,8 @@ impl World {
             generation: 0,
             is_on_trial: false,
             is_ready: false,
+            has_threads: false,
+            is_mute: false,
             is_busy: false,
             is_draining: false,
             is_told_to_end: false,
@@ -293,6 +301,13 @@ impl World {
         self.with(process, |it| it.is_draining = true);
         let is_busy = self.find(process).is_some_and(|(_, it)| it.is_busy);
         (!is_busy).then_some(Event::Drained(worker))
+    }
+
+    fn reply_fork_safety(&self, worker: WorkerId) -> Option<Event> {
+        let (_, asked) = self.find(RubyProcess::Worker(worker))?;
+        let threads = || Err("Ruby threads are left running".to_owned());
+        let result = if asked.has_threads { threads() } else { Ok(()) };
+        (!asked.is_mute).then_some(Event::ForkSafety { worker, result })
     }
 
     fn with(&mut self, process: RubyProcess, change: impl FnOnce(&mut FakeProcess)) {

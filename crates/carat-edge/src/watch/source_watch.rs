@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rustix::fs::statfs;
+use rustix::io::Errno;
 
 use super::notices::Notices;
 use super::snapshot::Snapshot;
@@ -56,7 +57,7 @@ impl SourceWatch {
     pub(crate) fn new() -> (SourceWatch, Option<WatchRemark>) {
         let (notices, remark) = match Notices::new() {
             Ok(notices) => (Some(notices), None),
-            Err(error) => (None, Some(WatchRemark::Unnoticed(error.to_string()))),
+            Err(error) => (None, Some(WatchRemark::Unnoticed(explain(&error)))),
         };
         let watch = SourceWatch {
             notices,
@@ -146,10 +147,10 @@ fn is_of_limits(error: &io::Error) -> bool {
 }
 
 fn explain(error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::StorageFull {
-        "fs.inotify.max_user_watches is used up".to_owned()
-    } else {
-        error.to_string()
+    match Errno::from_io_error(error) {
+        Some(Errno::NOSPC) => "fs.inotify.max_user_watches is used up".to_owned(),
+        Some(Errno::MFILE) => "fs.inotify.max_user_instances is used up".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -163,7 +164,6 @@ fn is_remote(path: &Path) -> bool {
 mod tests {
     use std::fs;
 
-    use rustix::io::Errno;
     use tempfile::TempDir;
 
     use super::*;

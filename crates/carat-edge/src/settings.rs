@@ -38,6 +38,9 @@ pub(crate) struct Settings {
     #[serde(deserialize_with = "proxies")]
     pub(crate) trusted_proxies: Option<TrustedProxies>,
     pub(crate) proxy_headers: ProxyHeaders,
+    pub(crate) force_tls: bool,
+    /// In seconds.
+    pub(crate) hsts_max_age: u64,
     pub(crate) ready_fd: Option<i32>,
     #[serde(deserialize_with = "workers")]
     pub(crate) workers: WorkerCount,
@@ -267,7 +270,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "trusted_proxies": null, "proxy_headers": "x-forwarded",
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

@@ -21,7 +21,7 @@ module Carat
         so may the environment, such as CARAT_WORKERS=2. A flag wins over the file, the
         file over the environment. Sizes are bytes or "64KB", "1GB" (powers of 1024);
         times are seconds or "500ms", "5m". ADDRESS is tcp://HOST:PORT,
-        unix:///PATH?mode=0660 or fd://NUMBER.
+        tls://HOST:PORT?cert=FILE&key=FILE, unix:///PATH?mode=0660 or fd://NUMBER.
       TEXT
       private_constant :FOOT
 

@@ -29,6 +29,8 @@ pub(crate) enum Refusal {
     PlainHttp,
     /// A client that speaks TLS, at a port without it.
     UnexpectedTls,
+    /// A request in clear, with `force_tls`: the response says where to go.
+    TlsRequired,
     /// The body is larger than `max_body`.
     BodyTooLarge,
     /// The body has an unsupported content coding, or too many codings.
@@ -91,6 +93,7 @@ impl Refusal {
             | Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
                 StatusCode::BAD_REQUEST
             }
+            Refusal::TlsRequired => StatusCode::PERMANENT_REDIRECT,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::ClientMemory
             | Refusal::QueueFull
@@ -122,6 +125,7 @@ impl Refusal {
             Refusal::Malformed(refusal) => refusal.reason(),
             Refusal::PlainHttp => "this port speaks HTTPS, and the request is plain HTTP",
             Refusal::UnexpectedTls => "this port speaks plain HTTP, and the client speaks TLS",
+            Refusal::TlsRequired => "this server is reached over HTTPS",
             Refusal::BodyTooLarge => "the request body is too large",
             Refusal::UnknownCoding => "the content coding of the request body is not supported",
             Refusal::Undecodable(error) => error.reason(),
@@ -150,6 +154,7 @@ impl Refusal {
             Refusal::Malformed(_)
             | Refusal::PlainHttp
             | Refusal::UnexpectedTls
+            | Refusal::TlsRequired
             | Refusal::BodyTooLarge
             | Refusal::UnknownCoding
             | Refusal::Undecodable(_)

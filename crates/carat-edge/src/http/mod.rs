@@ -7,6 +7,7 @@ mod address;
 mod address_parameters;
 mod connection;
 mod deadlines;
+mod force_tls;
 mod guarded;
 mod handshake;
 mod handshakes;

@@ -38,7 +38,12 @@ pub(super) fn serve(
     let is_unready = server.is_unready_at(parts.uri.path());
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
     call.forwarded = forwarded;
-    let dispatched = if is_unready && body.is_end_stream() {
+    let scheme = call.scheme();
+    let force_tls = server.force_tls.as_ref();
+    let location = force_tls.and_then(|force_tls| force_tls.location(&call));
+    let dispatched = if location.is_some() {
+        Dispatched::Now(Err(refuse(Refusal::TlsRequired, state)))
+    } else if is_unready && body.is_end_stream() {
         Dispatched::Now(Err(Refusal::Stopping))
     } else if body.is_end_stream() {
         receive_empty(&mut call, &server.request_bodies);
@@ -51,7 +56,10 @@ pub(super) fn serve(
     let is_http10 = representation.is_http10;
     async move {
         let reply = dispatched.reply().await;
-        let response = respond(reply, representation, entry, Rc::clone(&state)).await;
+        let mut response = respond(reply, representation, entry, Rc::clone(&state)).await;
+        if let Some(force_tls) = &server.force_tls {
+            force_tls.complete(&mut response, scheme, location);
+        }
         Ok(if server.turns_away() {
             last_of_connection(response, is_http10, &state)
         } else {

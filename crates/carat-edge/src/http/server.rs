@@ -11,6 +11,7 @@ use tokio::sync::{Notify, watch};
 use super::access::AccessLog;
 use super::active_connections::ActiveConnections;
 use super::deadlines::Deadlines;
+use super::force_tls::ForceTls;
 use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::request_start;
@@ -30,6 +31,8 @@ pub(crate) struct Server {
     pub(crate) log: Rc<Log>,
     pub(super) access_log: AccessLog,
     pub(super) proxies: ProxyPolicy,
+    /// `None` when requests in clear are served.
+    pub(super) force_tls: Option<ForceTls>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
@@ -58,6 +61,7 @@ impl Server {
             log: Rc::clone(log),
             access_log: AccessLog::new(log, settings.access_log),
             proxies: ProxyPolicy::new(settings),
+            force_tls: ForceTls::new(settings),
             deadlines: Deadlines::new(),
             request_bodies: RequestBodies::new(settings, log, &dispatcher.spool_quota),
             active: ActiveConnections::new(&dispatcher.client_memory),

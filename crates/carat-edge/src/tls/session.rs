@@ -30,6 +30,7 @@ pub(super) struct TlsSession {
     /// Whether `incoming` may contain a complete record.
     is_unprocessed: bool,
     is_closed: bool,
+    has_failed: bool,
 }
 
 /// What to do when the session can encrypt.
@@ -78,6 +79,7 @@ impl TlsSession {
             sent: 0,
             is_unprocessed: false,
             is_closed: false,
+            has_failed: false,
         })
     }
 
@@ -124,12 +126,22 @@ impl TlsSession {
         }
     }
 
-    /// After an error: collects the alert that tells the client why.
-    pub(super) fn fail(&mut self) {
-        while let Ok(SessionStep::Again) = self.step(&TlsOutput::Nothing) {}
+    /// Takes a step. After an error, the output ends with the alert that tells the client why, and there are no more steps:
+    /// rustls would process the same bytes again, and send further alerts.
+    fn step(&mut self, output: &TlsOutput<'_>) -> Result<SessionStep, Error> {
+        if self.has_failed {
+            return Err(Error::General("the session has failed".to_owned()));
+        }
+        let step = self.process(output);
+        if step.is_err() {
+            self.has_failed = true;
+            // The alert is the first output.
+            let _ = self.process(&TlsOutput::Nothing);
+        }
+        step
     }
 
-    fn step(&mut self, output: &TlsOutput<'_>) -> Result<SessionStep, Error> {
+    fn process(&mut self, output: &TlsOutput<'_>) -> Result<SessionStep, Error> {
         let UnbufferedStatus { mut discard, state } =
             self.connection.process_tls_records(&mut self.incoming);
         let step = match state {
@@ -310,3 +322,6 @@ impl Encoding for EncryptError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

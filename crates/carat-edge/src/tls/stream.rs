@@ -111,7 +111,6 @@ impl TlsStream {
 
     /// Tells the client what was wrong, if there is room: it is not waited for.
     fn send_alert(&mut self) {
-        self.session.fail();
         // The connection ends either way.
         let _ = self.tcp.try_write(self.session.unsent());
     }

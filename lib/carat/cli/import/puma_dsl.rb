@@ -81,7 +81,7 @@ module Carat
           set_remote_address: PROXY,
           shutdown_debug: "the log names requests that do not finish",
           silence_fork_callback_warning: NEVER, silence_single_worker_warning: NEVER,
-          ssl_bind: "Carat speaks HTTP; let nginx, Caddy or the load balancer speak TLS",
+          ssl_bind: 'write bind "tls://HOST:PORT?cert=FILE&key=FILE"',
           state_path: SOCKET, state_permission: SOCKET,
           supported_http_methods: "Carat passes every method on; refuse them in the application",
           tag: "processes are named by worker and generation",

@@ -7,6 +7,9 @@ module Carat
     module Type
       # One of a few words.
       class Choice
+        METAVAR_WIDTH = 12
+        private_constant :METAVAR_WIDTH
+
         def initialize(words)
           @words = words
         end
@@ -24,9 +27,10 @@ module Carat
           value
         end
 
-        # Returns the placeholder for a value in the help.
+        # Returns the placeholder for a value in the help; long words have no room there.
         def metavar
-          @words.join("|")
+          words = @words.join("|")
+          words.size <= METAVAR_WIDTH ? words : "WORD"
         end
       end
     end

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "openssl"
+require_relative "issued_certificate"
+require_relative "private_file"
+
+module Carat
+  module CLI
+    class DevCert
+      # The authority of this user: a certificate that browsers of the machine are told to trust, and its key. The first
+      # certificate makes it.
+      class Authority
+        NAME = "Carat development authority"
+        private_constant :NAME
+
+        # `directory` is where it is kept.
+        def initialize(directory)
+          @directory = directory
+        end
+
+        # Returns the path of the certificate.
+        def path
+          File.join(@directory, "authority.crt")
+        end
+
+        # Returns an IssuedCertificate for these names.
+        def issue(names)
+          create unless File.exist?(path)
+          key = OpenSSL::PKey.read(File.read(key_path))
+          IssuedCertificate.server(names, authority: certificate, key: key)
+        end
+
+        # Whether it has signed the certificate in a file.
+        def signed?(file)
+          File.exist?(path) && OpenSSL::X509::Certificate.new(File.read(file)).verify(certificate.public_key)
+        rescue OpenSSL::X509::CertificateError, OpenSSL::X509::StoreError, OpenSSL::PKey::PKeyError
+          false
+        end
+
+        private
+
+        def certificate
+          @certificate ||= OpenSSL::X509::Certificate.new(File.read(path))
+        end
+
+        def key_path
+          File.join(@directory, "authority.key")
+        end
+
+        # The certificate comes last: what is there is complete.
+        def create
+          FileUtils.mkdir_p(@directory, mode: 0o700)
+          issued = IssuedCertificate.authority(NAME)
+          PrivateFile.write(key_path, issued.key.private_to_pem)
+          File.write(path, issued.certificate.to_pem)
+        end
+      end
+    end
+  end
+end

@@ -1,11 +1,16 @@
 # Runs a command of this checkout in the root file system of another Debian, which the first run makes.
-# Sourced by script/trixie and script/sid, which set
+# Sourced by script/trixie, script/sid, and script/redmine, which set
 #
 #   suite        its name, such as trixie; `base` names the one that debootstrap makes, if that is another
 #   release      its number, as debian_packages takes it
 #   title        its name in messages
 #   root         the directory of the root file system
 #   apt_sources  a function that prints apt's sources, given the mirrors of Debian and of its security updates
+#
+# and may set
+#
+#   maker             the script whose mark the root carries, script/$suite by default
+#   further_packages  an array of packages that the root needs beside Carat's
 #
 # The root uses the cargo that its Debian packages. Of this machine it sees the checkout and the crates that cargo has
 # downloaded, never the Ruby or Rust toolchain.
@@ -16,7 +21,7 @@
 UNABLE=77
 REFUSED=2
 checkout=$PWD
-maker=script/$suite
+maker=${maker:-script/$suite}
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 
 unable() {
@@ -28,6 +33,7 @@ unable() {
 wanted_packages() {
   debian_packages "$release" serve test
   debian_rust_packages serve test
+  printf '%s\n' "${further_packages[@]}"
 }
 
 # Runs a command in the root ($1). Its mounts live in a mount namespace of their own and end with it.

@@ -4,7 +4,8 @@ module Bench
   # The table of cases.
   module Cases
     ALL = [Load, Boot, Idle, Sleepers, Burst, NetHttp, Uploads, Form, TinyPost, Decode, SlowReaders, BigResponse,
-           Compression, Weight, Refork, Restart, LoadStep, Leak, Chaos, MemoryLimit, ForkTime, Soak]
+           Compression, Weight, Refork, Restart, LoadStep, Leak, Chaos, MemoryLimit, ForkTime, Soak,
+           RailsLoad, RedmineLoad, RedmineLimit]
           .flat_map { |kind| kind::CASES }.freeze
 
     # The cases with these names, all for nil; raises Failure for an unknown name.

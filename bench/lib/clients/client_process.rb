@@ -8,7 +8,7 @@ module Bench
   # It starts before anything is measured, because it shares Ruby's pages with Ruby servers, and it takes no time from
   # the thread that samples memory.
   class ClientProcess
-    RESULT_SECONDS = 180
+    RESULT_SECONDS = 1800
     LIBRARY = File.expand_path("../bench.rb", __dir__)
     PROGRAM = "Bench::ClientProcess.serve(Bench.const_get(ARGV.fetch(0)).new(Integer(ARGV.fetch(1))), $stdin, $stdout)"
 

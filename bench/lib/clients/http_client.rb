@@ -5,11 +5,14 @@ require "socket"
 module Bench
   # A small HTTP/1.1 client.
   class HttpClient
-    # Header names are in lower case, the body is binary.
-    Response = Struct.new(:status, :headers, :body)
+    # Header names are in lower case, the body is binary; cookies: "name=value" of each that is set.
+    Response = Struct.new(:status, :headers, :body, :cookies)
     GONE = [Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::EPIPE, Errno::ETIMEDOUT, EOFError].freeze
     # Loopback addresses to connect from when there are so many connections that ports would run out.
     SOURCES = Array.new(4) { |index| "127.0.0.#{index + 2}" }.freeze
+
+    PIECE_BYTES = 1 << 18
+    private_constant :PIECE_BYTES
 
     # For bodies that are too large for one String.
     attr_reader :socket
@@ -37,12 +40,20 @@ module Bench
 
     # Reads one response; raises EOFError when the server closes before its end.
     def response
-      lines = []
-      until (line = @socket.readline("\r\n", chomp: true)).empty?
-        lines << line
+      status, headers, cookies = head
+      Response.new(status, headers, body(headers), cookies)
+    end
+
+    # Reads one response with a Content-Length, yields its body piece by piece, and returns the status.
+    def stream
+      status, headers, = head
+      left = headers.fetch("content-length").to_i
+      while left.positive?
+        piece = @socket.readpartial([left, PIECE_BYTES].min)
+        left -= piece.bytesize
+        yield piece
       end
-      headers = lines.drop(1).to_h { |field| field.split(/:\s*/, 2) }.transform_keys(&:downcase)
-      Response.new(lines.first.split[1].to_i, headers, body(headers))
+      status
     end
 
     # Whether the server has kept the connection and sent nothing unasked.
@@ -55,6 +66,16 @@ module Bench
     def close = @socket.close
 
     private
+
+    def head
+      lines = []
+      until (line = @socket.readline("\r\n", chomp: true)).empty?
+        lines << line
+      end
+      fields = lines.drop(1).map { |field| field.split(/:\s*/, 2) }.each { |field| field.first.downcase! }
+      cookies = fields.filter_map { |name, value| value[/\A[^;]+/] if name == "set-cookie" }
+      [lines.first.split[1].to_i, fields.to_h, cookies]
+    end
 
     def body(headers)
       headers["transfer-encoding"] == "chunked" ? chunks : read(headers.fetch("content-length", 0).to_i)

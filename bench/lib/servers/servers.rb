@@ -98,7 +98,17 @@ module Bench
       carat("carat-soak-f16", 1..4, *SOAK, "--request-body", "stream", fibers: 16)
     ].freeze
 
-    ALL = [*SPEED, *MEMORY].to_h { |spec| [spec.name, spec] }.freeze
+    JEMALLOC = Dir["/usr/lib/*/libjemalloc.so.2"].first.to_s
+    WORKERS = [2, 4].flat_map do |workers|
+      jemalloc = puma("jemalloc-puma-t5-w#{workers}", "5:5", workers, env: { "LD_PRELOAD" => JEMALLOC })
+      [carat("carat-t5-w#{workers}", workers, threads: 5), puma("puma-t5-w#{workers}", "5:5", workers),
+       carat("carat-norefork-t5-w#{workers}", workers, "--refork", "off", threads: 5),
+       jemalloc.with(obstacle: -> { jemalloc.obstacle.call || missing_jemalloc })]
+    end.freeze
+
+    def self.missing_jemalloc = ("jemalloc is not installed (apt install libjemalloc2)" if JEMALLOC.empty?)
+
+    ALL = [*SPEED, *MEMORY, *WORKERS].to_h { |spec| [spec.name, spec] }.freeze
 
     # The servers with these names, in this order.
     def self.named(names) = ALL.fetch_values(*names)

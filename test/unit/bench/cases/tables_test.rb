@@ -14,6 +14,19 @@ class BenchTablesTest < Minitest::Test
     assert_includes rows, "| **0.84 (>= 0.9) missed** | **0.80 (>= 0.9) missed** |"
   end
 
+  def test_workers_are_compared_with_as_many_of_puma
+    sample = { p50_ms: 90, p99_ms: 200, cpu_ms: 70.0, worker_cpu: [1, 2.5], pss_mb: 250, roles: { "worker" => [2, 90] },
+               worker_mb: 90, requests: 9, failed: 0, rate: 10 }
+    puma = sample.merge(rate: 8, pss_mb: 500, worker_mb: 150)
+    rows = table("redmine", "carat-t5-w2" => sample, "carat-t5-w4" => sample.merge(pss_mb: 370), "puma-t5-w2" => puma,
+                            "puma-t5-w4" => puma.merge(rate: 12.5, pss_mb: 620))
+
+    assert_includes rows, "| carat-t5-w2 | 10.0 | 1.25 (>= 1) | 90 | 200 | 70.0 | 1-2.5 | 250.0 | 0.50 |"
+    assert_includes rows, "| **0.60 (<= 0.5) missed** | 9 | 0 (<= 0) |"
+    assert_includes rows, "| carat-t5-w4 | 10.0 | **0.80 (>= 1) missed** |"
+    assert_match(/^\| carat-t5 +\| 60.0 \| \*\*1.00 .*missed/, rows.squeeze(" "))
+  end
+
   def test_a_variant_has_a_row_for_each_server
     rows = table("rails_mix", "carat-f256" => { "1 in 50" => burst(2.5, 1000) },
                               "puma-w4" => { "1 in 50" => burst(5.0, 1000) })

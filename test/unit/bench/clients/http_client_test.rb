@@ -22,6 +22,24 @@ class BenchHttpClientTest < Minitest::Test
     end
   end
 
+  def test_every_cookie_of_a_response_is_known
+    cookies = "Set-Cookie: a=1; path=/\r\nset-cookie: b=2=3\r\n"
+    responding("HTTP/1.1 200 OK\r\n#{cookies}Content-Length: 0\r\n\r\n") do |port|
+      assert_equal %w[a=1 b=2=3], Bench::HttpClient.get(port, "/").cookies
+    end
+  end
+
+  def test_a_body_can_be_read_piece_by_piece
+    responding("HTTP/1.1 206 Partial\r\nContent-Length: 5\r\n\r\nhello") do |port|
+      client = Bench::HttpClient.new(port)
+      client.request("/")
+      body = +""
+
+      assert_equal 206, client.stream { |piece| body << piece }
+      assert_equal "hello", body
+    end
+  end
+
   def test_a_truncated_response_raises
     responding("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel") do |port|
       assert_raises(EOFError) { Bench::HttpClient.get(port, "/") }

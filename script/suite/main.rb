@@ -42,6 +42,7 @@ module Suite
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
       Step.new("licenses and sources of crates", "script/deny"),
+      Step.new("files for deployment", "script/lint_deploy"),
       Step.new("clippy", "cargo", "clippy", "--workspace", *LINTS),
       Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS),
       Step.new("clippy of the fuzz targets", "cargo", "clippy", *FUZZ, *SHARED, *LINTS)

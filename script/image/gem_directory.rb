@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+module Image
+  # A directory in a root that stands for RubyGems: Carat, and the Rack of the root, of which Debian packages no gem.
+  class GemDirectory
+    PATH = "srv/gems"
+    # Packs a gem of which there are only the files.
+    REPACK = <<~'RUBY'
+      require "fileutils"
+      require "rack"
+      require "rubygems/package"
+      spec = Gem::Specification.find_by_name("rack")
+      FileUtils.mkdir_p("lib")
+      FileUtils.cp_r($LOADED_FEATURES.grep(%r{/rack\.rb\z}).flat_map { |path| [path, path.delete_suffix(".rb")] }, "lib")
+      copy = Gem::Specification.new("rack", spec.version) do |gem|
+        gem.summary = gem.author = gem.homepage = gem.license = "Rack"
+        gem.files = Dir["lib/**/*.rb"]
+      end
+      Gem::Package.build(copy, true)
+    RUBY
+    # Writes what clients read: `gem generate_index` of earlier RubyGems knows no platform `linux-gnu`.
+    INDEX = <<~'RUBY'
+      require "fileutils"
+      require "rubygems/package"
+      require "zlib"
+      FileUtils.mkdir_p("quick/Marshal.4.8")
+      specs = Dir["gems/*.gem"].map { |gem| Gem::Package.new(gem).spec }
+      specs.each do |spec|
+        File.binwrite("quick/Marshal.4.8/#{spec.full_name}.gemspec.rz", Zlib.deflate(Marshal.dump(spec)))
+      end
+      tuples = specs.map { |spec| [spec.name, spec.version, spec.original_platform.to_s] }
+      { specs: tuples, latest_specs: tuples, prerelease_specs: [] }.each do |name, list|
+        File.binwrite("#{name}.4.8.gz", Gem::Util.gzip(Marshal.dump(list)))
+      end
+    RUBY
+    MIRROR = "---\nBUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/: \"file:///#{PATH}/\"\n"
+    private_constant :PATH, :REPACK, :INDEX, :MIRROR
+
+    # @param root [String] a root file system with Ruby, Bundler, and Rack
+    def initialize(root)
+      @root = root
+      @path = File.join(root, PATH)
+      FileUtils.mkdir_p(File.join(@path, "gems"))
+    end
+
+    # Adds the gem at `carat`, or that of this checkout, and Rack; then makes the directory the mirror of RubyGems.
+    def fill(carat)
+      add_carat(carat)
+      add_rack
+      ruby("/#{PATH}", INDEX)
+      FileUtils.mkdir_p(File.join(@root, "root/.bundle"))
+      File.write(File.join(@root, "root/.bundle/config"), MIRROR)
+    end
+
+    # Writes the Gemfile.lock of an application in the root.
+    def lock(directory)
+      run("chroot", @root, "sh", "-c", 'cd "$1" && bundle lock', "_", directory)
+    end
+
+    private
+
+    def add_carat(path)
+      return FileUtils.cp(path, File.join(@path, "gems")) if path
+
+      run("gem", "build", "carat.gemspec", "--silent", "--output", File.join(@path, "gems/carat.gem"))
+    end
+
+    def add_rack
+      work = File.join(@root, "tmp/rack")
+      FileUtils.mkdir_p(work)
+      ruby("/tmp/rack", REPACK)
+      FileUtils.cp(Dir.glob(File.join(work, "*.gem")), File.join(@path, "gems"))
+    end
+
+    def ruby(directory, program)
+      run("chroot", @root, "sh", "-c", 'cd "$1" && ruby -e "$2"', "_", directory, program)
+    end
+
+    def run(*command)
+      system(*command, exception: true)
+    end
+  end
+end

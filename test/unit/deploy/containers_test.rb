@@ -110,6 +110,14 @@ module Carat
                    load("kubernetes/kustomization.yaml")["resources"].sort
     end
 
+    def test_the_page_has_the_arguments_of_the_image_and_their_defaults
+      page = File.read(File.join(FOLDER, "../docs/deploy.md"))
+      rows = page.scan(/^\| `([A-Z_]+)` \| .* \| (.+) \|$/).to_h
+      defaults = dockerfile.scan(/^ARG ([A-Z_]+)="?([^"\n]*)"?$/).to_h
+
+      assert_equal defaults.transform_values { |text| text.empty? ? "none" : "`#{text}`" }, rows
+    end
+
     def test_the_page_says_which_to_take
       page = File.read(File.join(FOLDER, "../docs/deploy.md"))
 

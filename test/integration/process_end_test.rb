@@ -54,12 +54,4 @@ class ProcessEndTest < Support::IntegrationTest
     await_log(server, / warn mold killed: its at_exit blocks did not finish in time gen=1 pid=\d+$/)
     await_emptiness(server)
   end
-
-  def test_signal_that_other_servers_know_is_ignored_with_a_warning
-    server = serve(OK)
-    server.kill("USR2")
-    await_log(server, / warn signal ignored: TERM stops, USR1 restarts, HUP .* signal=USR2$/)
-
-    assert_equal 200, server.get.status
-  end
 end

@@ -48,7 +48,7 @@ class RollingStopTest < Support::IntegrationTest
   def roll(kind)
     skip kind.obstacle if kind.obstacle
     @front = kind.new(ports).start
-    @load = Support::Rolling::Load.new(@front.port)
+    @load = Support::Rolling::Load.new { Support::RawClient.tcp("127.0.0.1", @front.port) }
     ports.each do |port|
       await_results
       yield port

@@ -8,6 +8,7 @@ class ServiceManagerTest < Support::IntegrationTest
   HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
   # Responds with the names of the variables of its process.
   NAMES = 'run ->(_env) { [200, {}, [ENV.keys.grep(/\A(NOTIFY|WATCHDOG|LISTEN)_/).join(" ")]] }'
+  PID = "run ->(_env) { [200, {}, [Process.ppid.to_s]] }"
   # Starts the server with the variable that names it.
   ACTIVATED = ["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *Support::ServerOptions::COMMAND].freeze
 
@@ -56,6 +57,62 @@ class ServiceManagerTest < Support::IntegrationTest
     assert_match(/\ARELOADING=1\nMONOTONIC_USEC=\d+\nSTATUS=restarting\z/, state)
     assert_equal "READY=1\nSTATUS=serving", state
     await_log(server, / restarted /)
+  end
+
+  def test_an_upgrade_is_a_reload_with_another_main_process
+    server = serve(HELLO, env: { "NOTIFY_SOCKET" => path })
+    assert_equal "READY=1\nSTATUS=serving", state
+    server.kill(:USR2)
+
+    assert_match(/\ARELOADING=1\nMONOTONIC_USEC=\d+\nSTATUS=upgrading\z/, state)
+    successor = state[/\AMAINPID=(\d+)\z/, 1].to_i
+    assert_equal "READY=1\nSTATUS=serving", state
+    assert_equal 0, server.wait.exitstatus
+    Process.kill(:TERM, successor)
+    assert_equal "STOPPING=1\nSTATUS=stopping", state, "the old edge says nothing"
+  end
+
+  def test_an_upgrade_that_fails_keeps_the_main_process
+    server = serve("raise 'broken' if File.exist?('broken')\n#{HELLO}", env: { "NOTIFY_SOCKET" => path })
+    server.directory.write("broken", "")
+    assert_equal "READY=1\nSTATUS=serving", state
+    server.kill(:USR2)
+
+    assert_match(/\ARELOADING=1\n/, state)
+    assert_equal ["MAINPID=#{server.pid}", "READY=1\nSTATUS=serving"], [state, state]
+  end
+
+  def test_the_watchdog_gets_its_signs_from_the_edge_that_serves
+    watched = { "NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "200000" }
+    server = serve(HELLO, command: ["sh", "-c", 'WATCHDOG_PID=$$ exec "$@"', "sh", *Support::ServerOptions::COMMAND],
+                          env: watched)
+    server.kill(:USR2)
+
+    assert_equal 0, server.wait.exitstatus
+    eventually(message: "the last message of the old edge") { state.start_with?("MAINPID=") }
+    eventually(message: "two signs of life") { Array.new(3) { state }.count("WATCHDOG=1") >= 2 }
+  end
+
+  def test_sockets_that_were_passed_are_handed_on_twice
+    tcp = TCPServer.new("127.0.0.1", 0)
+    unix = UNIXServer.new(File.join(@directory, "web.sock"))
+    server = serve(PID, binds: [], command: ACTIVATED, spawn: { 3 => tcp, 4 => unix },
+                        env: { "LISTEN_FDS" => "2" }, args: %w[--pidfile carat.pid])
+    [tcp, unix].each(&:close)
+    pids = [server.pid]
+    2.times do
+      Process.kill(:USR2, pids.last)
+      eventually(message: "the next edge") { server.directory.read("carat.pid").to_i != pids.last }
+      pids << server.directory.read("carat.pid").to_i
+      await_end(pids[-2])
+
+      clients = server.urls.map { |url| server.connect(url) }
+      assert_equal([pids.last.to_s] * 2, clients.map { |client| client.get.body })
+      clients.each(&:close)
+    end
+    Process.kill(:TERM, pids.last)
+    await_emptiness(server)
+    assert_path_exists File.join(@directory, "web.sock"), "it belongs to the service manager"
   end
 
   def test_a_server_that_drains_is_stopping
@@ -116,6 +173,16 @@ class ServiceManagerTest < Support::IntegrationTest
   end
 
   private
+
+  # The first edge is a child of this process.
+  def await_end(pid)
+    eventually(message: "the end of the old edge") do
+      @servers.each(&:running?)
+      !File.exist?("/proc/#{pid}/stat") || File.read("/proc/#{pid}/stat").include?(") Z")
+    rescue SystemCallError
+      true
+    end
+  end
 
   def path
     File.join(@directory, "notify.sock")

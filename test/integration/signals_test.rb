@@ -57,12 +57,4 @@ class SignalsTest < Support::IntegrationTest
     assert_equal 200, client.read_response.status
     assert_equal 0, server.wait.exitstatus
   end
-
-  def test_other_signals_say_what_to_use
-    server = serve(HELLO)
-    server.kill(:USR2)
-
-    await_log(server, /ignored: TERM stops, .*HUP reopens the log file and reads certificates, .* scale signal=USR2$/)
-    assert_equal "hello", server.get.body
-  end
 end

@@ -29,7 +29,7 @@ mod timestamp;
 mod tls;
 mod watch;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -40,15 +40,15 @@ use crate::admin::administer;
 use crate::body::response::encoding_threads;
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::exchange::ClientMemory;
-use crate::http::{Listener, Server, accept, bind_all};
+use crate::http::{Listener, Listeners, Server, accept, bind_all};
 use crate::identity::Identity;
 use crate::log::{Log, complaint};
 use crate::log_writer::LogWriter;
 use crate::pid_file::PidFile;
 use crate::settings::{LogFormat, Settings};
 use crate::supervise::{
-    LocalHost, MachineLimits, Mailbox, Outcome, Ready, Signals, Supervisor, client_memory_limit,
-    descriptor_budget, reap, take_descriptor,
+    LocalHost, MachineLimits, Mailbox, Outcome, Predecessor, Ready, Signals, Supervisor,
+    client_memory_limit, descriptor_budget, reap, take_descriptor,
 };
 use crate::tasks::ServerTasks;
 use crate::tls::watch_certificates;
@@ -87,62 +87,124 @@ fn print_limits() -> ExitCode {
 }
 
 fn serve(settings: Settings) -> Result<Outcome, String> {
-    let pid_file = settings.pid_file.clone().map(PidFile::new);
+    let predecessor = Predecessor::from_environment()
+        .map_err(|error| format!("cannot take over from the old edge: {error}"))?;
+    let notice = predecessor.as_ref().map(Predecessor::failure_notice);
+    let outcome = boot(settings, predecessor).unwrap_or_else(Outcome::Failed);
+    if let (Outcome::Failed(error), Some(Ok(notify))) = (&outcome, notice) {
+        notify(error);
+    }
+    Ok(outcome)
+}
+
+fn boot(settings: Settings, predecessor: Option<Predecessor>) -> Result<Outcome, String> {
+    let old_pid_file = predecessor.as_ref().and_then(Predecessor::pid_file);
+    let pid_file = settings.pid_file.clone().or(old_pid_file);
+    let pid_file = pid_file.map(|path| Rc::new(PidFile::new(path)));
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(DISK_THREADS + encoding_threads())
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
-    let outcome = LocalSet::new().block_on(&runtime, run(Rc::new(settings), pid_file.as_ref()));
+    let server = run(Rc::new(settings), pid_file, predecessor);
+    let outcome = LocalSet::new().block_on(&runtime, server);
     runtime.shutdown_background();
     outcome
 }
 
 /// The server from its first socket to its last worker.
-async fn run(settings: Rc<Settings>, pid_file: Option<&PidFile>) -> Result<Outcome, String> {
+async fn run(
+    settings: Rc<Settings>,
+    pid_file: Option<Rc<PidFile>>,
+    mut predecessor: Option<Predecessor>,
+) -> Result<Outcome, String> {
     let ready_file = take_descriptor(settings.ready_fd)
         .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
-    let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
-    let listeners = bind_all(&settings.bind, settings.backlog, become_user)?;
-    pid_file.map_or(Ok(()), PidFile::write)?;
+    let listeners = listen(&settings, predecessor.as_mut())?;
+    if predecessor.is_none() {
+        pid_file.as_deref().map_or(Ok(()), PidFile::write)?;
+    }
     let log = Log::open(&settings).map_err(|error| format!("cannot open the log: {error}"))?;
     let log = Rc::new(log);
     log.report_panics();
     let budget = descriptor_budget(&settings, &log)?;
-    let ready = Ready::new(listeners.iter().map(Listener::url).collect(), ready_file);
+    let ready = Ready::new(listeners.iter().map(|it| it.url()).collect(), ready_file);
     let signals = Signals::new().map_err(|error| format!("cannot handle signals: {error}"))?;
-    let (mailbox, messages) = Mailbox::channel();
+    let mailbox = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();
     let memory = ClientMemory::new(client_memory_limit(&settings));
-    let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(&memory));
+    let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
     let server = Server::new(&settings, &log, dispatcher, &budget);
-    let mut tasks = ServerTasks::default();
-    tasks.spawn("reap", reap(mailbox.clone()));
-    let control = administer(settings, Rc::clone(&log), mailbox.clone(), memory);
-    tasks.spawn("control socket", control);
-    tasks.spawn("reload", Rc::clone(&server.dispatcher).load_early());
-    tasks.spawn("client memory", Rc::clone(&server).watch_memory());
-    let certificates = listeners.iter().filter_map(Listener::certificates);
-    let renewal = Rc::clone(&server.renew_certificates);
-    let watch = watch_certificates(certificates.collect(), renewal, Rc::clone(&server.log));
-    tasks.spawn("certificates", watch);
-    for listener in listeners {
-        tasks.spawn("accept", accept(listener, Rc::clone(&server)));
-    }
-    let supervisor = Supervisor::new(
-        LocalHost::find(),
-        server,
-        (mailbox, messages),
-        lane_events,
-        ready,
-    );
+    let host = LocalHost::find(Listeners::new(&listeners));
+    let old = predecessor.as_ref();
+    let mut tasks = start_tasks(&server, &mailbox.0, old, (listeners, pid_file.as_ref()));
+    let supervisor = Supervisor::new(host, server, mailbox, lane_events, ready);
+    let supervisor = supervisor
+        .after(predecessor)
+        .map_err(|error| format!("cannot take over from the old edge: {error}"))?;
     let outcome = tokio::select! {
         outcome = supervisor.run(signals) => outcome,
         failure = tasks.failure() => Outcome::Failed(failure),
     };
     log.finish();
     Ok(outcome)
+}
+
+/// Starts what runs beside the supervisor.
+fn start_tasks(
+    server: &Rc<Server>,
+    mailbox: &Mailbox,
+    predecessor: Option<&Predecessor>,
+    (listeners, pid_file): (Vec<Rc<Listener>>, Option<&Rc<PidFile>>),
+) -> ServerTasks {
+    let mut tasks = ServerTasks::default();
+    tasks.spawn("reap", reap(mailbox.clone()));
+    let old_control = predecessor.and_then(Predecessor::control_socket);
+    let control = administer(Rc::clone(server), mailbox.clone(), old_control);
+    tasks.spawn("control socket", control);
+    tasks.spawn("reload", Rc::clone(&server.dispatcher).load_early());
+    tasks.spawn("client memory", Rc::clone(server).watch_memory());
+    let certificates = listeners.iter().filter_map(|it| it.certificates());
+    let renewal = Rc::clone(&server.renew_certificates);
+    let watch = watch_certificates(certificates.collect(), renewal, Rc::clone(&server.log));
+    tasks.spawn("certificates", watch);
+    if predecessor.is_some() {
+        let handed = Listeners::new(&listeners);
+        let files = take_over(Rc::clone(server), handed, pid_file.cloned());
+        tasks.spawn("take over", files);
+    }
+    for listener in listeners {
+        tasks.spawn("accept", accept(listener, Rc::clone(server)));
+    }
+    tasks
+}
+
+/// Listens on every address, and becomes the user of the server.
+fn listen(
+    settings: &Settings,
+    predecessor: Option<&mut Predecessor>,
+) -> Result<Vec<Rc<Listener>>, String> {
+    let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
+    let handed = predecessor.map(Predecessor::take_listeners);
+    let listeners = bind_all(&settings.bind, settings.backlog, handed, become_user)?;
+    Ok(listeners.into_iter().map(Rc::new).collect())
+}
+
+/// Makes the files of the old edge those of this one when it accepts clients.
+async fn take_over(
+    server: Rc<Server>,
+    listeners: Listeners,
+    pid_file: Option<Rc<PidFile>>,
+) -> io::Result<()> {
+    server.opened().await;
+    listeners.take_over();
+    if let Some(Err(error)) = pid_file.map(|file| file.take_over()) {
+        server
+            .log
+            .warn("cannot take over the pid file", &[("cause", &error)]);
+    }
+    Ok(())
 }
 
 /// The mold forks the workers, and the process between ends: so they become children of the edge, which reaps them, and

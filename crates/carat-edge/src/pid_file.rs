@@ -31,6 +31,12 @@ impl PidFile {
             }
             _ => {}
         }
+        self.take_over()
+    }
+
+    /// Writes the file in place of whatever is there.
+    pub(crate) fn take_over(&self) -> Result<(), String> {
+        let path = self.path.display();
         self.replace()
             .map_err(|error| format!("pidfile: cannot write {path}: {error}; choose another file"))
     }

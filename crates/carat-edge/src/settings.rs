@@ -14,6 +14,9 @@ use crate::identity::Identity;
 /// The environment variable that carries the settings.
 pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 
+/// Tells a new edge which descriptor is the socket to the old one.
+pub(crate) const UPGRADE_VARIABLE: &str = "CARAT_UPGRADE_FD";
+
 /// The options that the edge reads, which `docs/options.md` describes, and what the launcher adds.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(Clone))]
@@ -121,6 +124,10 @@ pub(crate) struct Settings {
     pub(crate) restart_check: Vec<String>,
     /// Whether changed source files replace the code.
     pub(crate) reload: bool,
+    /// Starts a server with the configuration, the Ruby, and the Carat that are there when the command runs.
+    pub(crate) upgrade_command: Vec<String>,
+    #[serde(deserialize_with = "seconds")]
+    pub(crate) upgrade_timeout: Duration,
     /// Prints what these settings are with the configuration as it is when the command runs.
     pub(crate) reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
@@ -282,7 +289,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60,
-    "keep_previous": 60, "restart_check": [], "reload": false, "reader_command": [], "boot_timeout": 60
+    "keep_previous": 60, "restart_check": [], "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
 }"#;
 
 #[cfg(test)]

@@ -27,6 +27,27 @@ impl SocketFile {
             identity: identity(path),
         })
     }
+
+    /// Binds a socket to a path in place of whatever is there: at no time is there nothing.
+    pub(crate) fn replace(socket: &Socket, path: &Path) -> io::Result<SocketFile> {
+        let mut name = path.to_owned().into_os_string();
+        name.push(format!(".{}", std::process::id()));
+        let new = SocketFile::bind(socket, Path::new(&name))?;
+        fs::rename(&new.path, path)?;
+        new.keep();
+        Ok(SocketFile::of(path.to_owned()))
+    }
+
+    /// The file of a socket that another server has bound, and that belongs to this one from now on.
+    pub(crate) fn of(path: PathBuf) -> SocketFile {
+        let identity = identity(&path);
+        SocketFile { path, identity }
+    }
+
+    /// The file stays.
+    pub(crate) fn keep(mut self) {
+        self.identity = None;
+    }
 }
 
 impl Drop for SocketFile {

@@ -2,6 +2,7 @@
 
 require_relative "../config/config_error"
 require_relative "../launch/launch_error"
+require_relative "../launch/upgrade"
 require_relative "control_error"
 require_relative "subcommands"
 
@@ -37,6 +38,7 @@ module Carat
       private
 
       def fail_with(status, error)
+        Launch::Upgrade.under_way(@env)&.failed(error.message)
         @err.puts error.message
         status
       end

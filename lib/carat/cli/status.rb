@@ -47,7 +47,7 @@ module Carat
          "listening on #{status.fetch("listeners").join(", ")}",
          "workers: #{workers.fetch("wanted")} wanted of #{workers.fetch("min")} to #{workers.fetch("max")}; " \
          "generation #{status.fetch("generation") || "none"}",
-         *restart(status),
+         *restart(status), *upgrade(status),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
          "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}"]
       end
@@ -59,6 +59,13 @@ module Carat
 
       def restart(status)
         "restart: #{status["restart"]}" if status["restart"]
+      end
+
+      def upgrade(status)
+        old = status["predecessor"]
+        return "upgrade: process #{old["pid"]} finishes #{old["connections"]} connections" if old
+
+        "upgrade: #{status["upgrade"]}" if status["upgrade"]
       end
 
       def table(workers)

@@ -105,6 +105,9 @@ module Carat
         Option.new(name: :shutdown_timeout, group: "Processes", type: :seconds, default: 25, edge: true, restart: true,
                    limit: 504, doc: "How long running requests may take to finish when the server stops."),
 
+        Option.new(name: :upgrade_timeout, group: "Processes", type: :seconds, default: 300, edge: true, restart: true,
+                   limit: 504, doc: "How long the old edge may take to finish after `carat upgrade`."),
+
         Option.new(name: :memory, group: "Memory", type: :memory, within: MIB.., default: "80%",
                    edge: true, restart: true,
                    doc: "Memory limit of the server: bytes, or a share of the container's or the machine's memory."),

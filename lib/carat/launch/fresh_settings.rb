@@ -63,7 +63,7 @@ module Carat
 
       def changeable
         Config::Options.for_edge.select(&:restart?).map { |option| option.name.to_s } +
-          %w[mold_command mold_environment reader_command directory]
+          %w[mold_command mold_environment reader_command upgrade_command directory]
       end
 
       def unchanged
@@ -83,7 +83,7 @@ module Carat
       end
 
       def version_problem
-        "Carat #{@running["version"]} is running, and #{VERSION} is installed: stop the server and start it again"
+        "Carat #{@running["version"]} is running, and #{VERSION} is installed: use carat upgrade"
       end
     end
   end

@@ -13,6 +13,9 @@ require_relative "open_file_limit"
 require_relative "preload"
 require_relative "ruby_program"
 require_relative "socket_activation"
+require_relative "upgrade"
+require_relative "upgrade_command"
+require_relative "upgrade_descriptors"
 require_relative "../version"
 require_relative "working_directory"
 
@@ -38,8 +41,7 @@ module Carat
         @pid_file = pid_file || configuration[:pidfile]
         @edge = edge
         @identity = Identity.new(configuration)
-        addresses = SocketActivation.new.replace(configuration[:bind])
-        @descriptors = InheritedDescriptors.new(addresses, configuration[:ready_fd])
+        @descriptors = descriptors
       end
 
       # Executes the edge and does not return. Warnings go to the ProcessLog `log`. Raises LaunchError when the edge is
@@ -66,12 +68,22 @@ module Carat
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
           control_socket_name: Config::Options::CONTROL_SOCKET,
           control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,
+          upgrade_command: UpgradeCommand.new(@words).to_a,
           identity: @identity.to_h, version: VERSION, directory: WorkingDirectory.new.path, pid_file: @pid_file,
           start_options:
         )
       end
 
       private
+
+      def descriptors
+        if (upgrade = Upgrade.under_way)
+          return UpgradeDescriptors.new(upgrade.replace(@configuration[:bind]), upgrade)
+        end
+
+        addresses = SocketActivation.new.replace(@configuration[:bind])
+        InheritedDescriptors.new(addresses, @configuration[:ready_fd])
+      end
 
       # A write beyond RLIMIT_FSIZE is an error to report, not a reason to die. The edge and its children inherit this.
       def ignore_file_size_signal

@@ -4,15 +4,16 @@ require "support/raw_client"
 
 module Support
   module Rolling
-    # Clients of a load balancer that ask without a pause: some on new connections, some on open ones, some with a body.
+    # Clients that ask without a pause: some on new connections, some on open ones, some with a body.
     class Load
       BODY = "x" * 100_000
 
       # @return [Array<Integer, String>] the status of each response, or what came in its place
       attr_reader :results
 
-      def initialize(port)
-        @port = port
+      # The block returns a RawClient with a new connection.
+      def initialize(&connect)
+        @connect = connect
         @results = []
         @clients = %i[get get keep keep post].map { |kind| Thread.new { send(kind) until @done } }
       end
@@ -55,7 +56,7 @@ module Support
       end
 
       def connect
-        RawClient.tcp("127.0.0.1", @port)
+        @connect.call
       end
     end
   end

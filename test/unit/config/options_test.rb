@@ -18,7 +18,7 @@ module Carat
       fields = settings.scan(/^ +pub\S* (\w+):/).flatten.map(&:to_sym)
 
       beside = %i[chosen_connections control_directories control_socket_name identity version directory mold_command
-                  mold_environment pid_file reader_command start_options]
+                  mold_environment pid_file reader_command start_options upgrade_command]
 
       assert_equal Config::Options.for_edge.map(&:name).sort, (fields - beside).sort
     end

@@ -53,7 +53,7 @@ module Carat
     def test_another_version_of_carat_needs_a_new_start
       @running["version"] = "0.0.1"
 
-      assert_equal "Carat 0.0.1 is running, and #{VERSION} is installed: stop the server and start it again",
+      assert_equal "Carat 0.0.1 is running, and #{VERSION} is installed: use carat upgrade",
                    answer.fetch(:error)
     end
 

@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +26,7 @@ use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::accept_failures::AcceptFailures;
-use crate::exchange::ClientMemory;
+use crate::http::Server;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::supervise::Mailbox;
@@ -37,19 +38,27 @@ const HEADER_LIMIT: usize = 8 * 1024;
 /// How long a client may take for its request and for reading the response.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves the control socket until the server ends. The server also runs without one.
+/// Serves the control socket from the time when the server accepts clients, until it ends or another edge answers. The
+/// server also runs without one. `old` is the control socket of the edge that this one succeeds.
 pub(crate) async fn administer(
-    settings: Rc<Settings>,
-    log: Rc<Log>,
+    server: Rc<Server>,
     mailbox: Mailbox,
-    memory: Rc<ClientMemory>,
+    old: Option<PathBuf>,
 ) -> io::Result<()> {
-    match bind(&settings) {
+    server.opened().await;
+    let log = &server.log;
+    match bind(&server.settings, old.as_deref()) {
         Ok(listener) => {
+            let memory = Rc::clone(server.client_memory());
+            let settings = Rc::clone(&server.settings);
             let reader = MemoryReader::new(settings, mailbox.clone(), memory);
             let resources = Rc::new(Resources { reader, mailbox });
-            let failure = accept_clients(listener, resources, &log).await;
-            log.warn("the control socket is broken", &[("cause", &failure)]);
+            tokio::select! {
+                failure = accept_clients(listener, resources, log) => {
+                    log.warn("the control socket is broken", &[("cause", &failure)]);
+                }
+                () = server.left() => {}
+            }
         }
         Err(error) => log.warn(
             "no control socket: commands such as `carat memory` will not find this server",
@@ -61,9 +70,13 @@ pub(crate) async fn administer(
 
 /// Binds the socket that the options name, or one of its own in a private directory, from which those of dead servers
 /// are removed.
-fn bind(settings: &Settings) -> io::Result<ControlListener> {
+fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> {
     if let Some(path) = &settings.control_socket {
-        return ControlListener::bind(path);
+        return if old == Some(path) {
+            ControlListener::replace(path)
+        } else {
+            ControlListener::bind(path)
+        };
     }
     let directory = choose(&settings.control_directories)?;
     let name = SocketName::new(&settings.control_socket_name);

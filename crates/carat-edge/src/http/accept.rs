@@ -11,21 +11,22 @@ use super::listener::Listener;
 use super::server::Server;
 use crate::accept_failures::AcceptFailures;
 
-/// Accepts clients until the server drains, including those that connected before. While all seats are
+/// Accepts clients once the server is open, until it closes, including those that connected before. While all seats are
 /// taken, further clients wait in the backlog. An error means that the listener has failed for good.
-pub(crate) async fn accept(listener: Listener, server: Rc<Server>) -> io::Result<()> {
+pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
+    server.opened().await;
     let mut failures = AcceptFailures::new("clients");
     loop {
         let seat = tokio::select! {
             biased;
             seat = server.seats.take() => seat,
-            () = server.draining.wait() => return Ok(()),
+            () = server.closed.wait() => return Ok(()),
         };
         let offer = server.seats.offer();
         let accepted = tokio::select! {
             biased;
             accepted = poll_fn(|cx| listener.poll_accept(cx)) => accepted,
-            () = server.draining.wait() => return Ok(()),
+            () = server.closed.wait() => return Ok(()),
         };
         drop(offer);
         match accepted {
@@ -66,7 +67,9 @@ mod tests {
         let (lanes, _) = LaneEvents::channel();
         let memory = ClientMemory::new(u64::MAX);
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &BUDGET, memory);
-        Server::new(&settings, &log, dispatcher, &BUDGET)
+        let server = Server::new(&settings, &log, dispatcher, &BUDGET);
+        server.open();
+        server
     }
 
     #[test]
@@ -78,7 +81,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let shut_down = SockRef::from(&listener).shutdown(Shutdown::Both);
             shut_down.expect("a listener");
-            let accepting = spawn_local(accept(Listener::plain(listener), server()));
+            let accepting = spawn_local(accept(Rc::new(Listener::plain(listener)), server()));
             // Accepting such a listener fails at once, every time.
             for _ in 0..100 {
                 yield_now().await;

@@ -29,6 +29,20 @@ impl Address {
     pub(super) fn parse(text: &str) -> Result<Address, String> {
         address(text).map_err(|reason| format!("bind {text}: {reason}"))
     }
+
+    /// Whether `other`, a value of the `bind` option, names the same place as this address, whose value is `text`.
+    pub(super) fn is_place_of(&self, text: &str, other: &str) -> bool {
+        match (&self.place, Address::parse(other).map(|other| other.place)) {
+            (Place::Inherited, _) => without_query(text) == without_query(other),
+            (Place::Unix { path, .. }, Ok(Place::Unix { path: other, .. })) => *path == other,
+            (place, Ok(other)) => *place == other,
+            (_, Err(_)) => false,
+        }
+    }
+}
+
+fn without_query(text: &str) -> &str {
+    text.split_once('?').map_or(text, |(at, _)| at)
 }
 
 fn address(text: &str) -> Result<Address, String> {
@@ -150,6 +164,27 @@ mod tests {
         ] {
             assert_eq!(Address::parse(text), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn parameters_do_not_make_another_place() {
+        let is_same = |one: &str, other: &str| {
+            Address::parse(one).is_ok_and(|address| address.is_place_of(one, other))
+        };
+        assert!(is_same("tcp://h:0", "tcp://h:0?proxy_protocol=true"));
+        assert!(is_same("unix:///s?mode=0600", "unix:///s"));
+        assert!(is_same("fd://3", "fd://3?proxy_protocol=true"));
+        assert!(is_same("tcp://h:1", "tls://h:1?certs=/etc/certs"));
+        for other in [
+            "tcp://h:1",
+            "tcp://i:0",
+            "unix:///h:0",
+            "fd://3",
+            "nonsense",
+        ] {
+            assert!(!is_same("tcp://h:0", other), "{other}");
+        }
+        assert!(!is_same("fd://3", "fd://4"));
     }
 
     #[test]

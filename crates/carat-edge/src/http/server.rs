@@ -44,8 +44,15 @@ pub(crate) struct Server {
     /// Has the files of certificates looked at.
     pub(crate) renew_certificates: Rc<Notify>,
     pub(super) seats: Seats,
+    /// Clients are accepted from now on.
+    opened: Flag,
+    /// Clients are not accepted any more.
+    pub(super) closed: Flag,
     pub(super) draining: Flag,
     turns_away: Cell<bool>,
+    is_unready: Cell<bool>,
+    /// Nobody needs the control socket of this server any more.
+    left: Flag,
     pub(crate) started: Instant,
 }
 
@@ -71,8 +78,12 @@ impl Server {
             handshakes: Handshakes::new(),
             renew_certificates: Rc::default(),
             seats: Seats::new(budget),
+            opened: Flag::default(),
+            closed: Flag::default(),
             draining: Flag::default(),
             turns_away: Cell::new(false),
+            is_unready: Cell::new(false),
+            left: Flag::default(),
             started: clock::now(),
         })
     }
@@ -106,6 +117,40 @@ impl Server {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.stop_reloading();
         self.turns_away.set(true);
+        self.is_unready.set(true);
+    }
+
+    /// Accepts clients from now on.
+    pub(crate) fn open(&self) {
+        self.opened.set();
+    }
+
+    /// Waits until clients are accepted.
+    pub(crate) async fn opened(&self) {
+        self.opened.wait().await;
+    }
+
+    /// Another server accepts the clients from now on. Serves those that are connected until each one has got a response
+    /// that says so.
+    pub(crate) fn hand_over(&self) {
+        self.dispatcher.release_hold(clock::now());
+        self.turns_away.set(true);
+        self.closed.set();
+    }
+
+    /// Another server answers on the control socket from now on.
+    pub(crate) fn leave(&self) {
+        self.left.set();
+    }
+
+    /// Whether another server answers on the control socket.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.is_set()
+    }
+
+    /// Waits until another server answers on the control socket.
+    pub(crate) async fn left(&self) {
+        self.left.wait().await;
     }
 
     /// Whether clients are to go elsewhere with their next request.
@@ -116,12 +161,13 @@ impl Server {
     /// Whether a request with this path asks for a readiness that has ended.
     pub(super) fn is_unready_at(&self, path: &str) -> bool {
         let mut targets = self.settings.readiness_path.iter();
-        self.turns_away.get() && targets.any(|target| target.split('?').next() == Some(path))
+        self.is_unready.get() && targets.any(|target| target.split('?').next() == Some(path))
     }
 
     /// Accepts no more connections, and closes each one after its current response.
     pub(crate) fn drain(&self) {
         self.dispatcher.release_hold(clock::now());
+        self.closed.set();
         self.draining.set();
         self.deadlines.wake_all();
     }

@@ -10,7 +10,7 @@ use super::schedule::Moment;
 use super::socket::SimulatedSocket;
 use super::world::World;
 use crate::settings::Settings;
-use crate::supervise::{FreshSettings, Host, Mailbox, MemorySubjects};
+use crate::supervise::{FreshSettings, Host, Mailbox, MemorySubjects, Successor};
 
 /// A machine whose processes are simulated.
 #[derive(Debug)]
@@ -59,6 +59,12 @@ impl Host for SimulatedHost {
         let took = self.0.random.between(1_000, 200_000);
         self.0.after(took, Moment::SettingsRead(read));
     }
+
+    fn start_successor(&self, _: &Settings, _: u32, _: Mailbox) -> io::Result<Successor> {
+        Err(io::Error::other("no edge is simulated beside this one"))
+    }
+
+    fn hand_over(&self, _: &[String]) {}
 
     fn signal(&self, pid: u32, signal: Signal) {
         self.0

@@ -58,6 +58,14 @@ pub(crate) enum Command {
     Announce,
     /// The server is about to stop: serve on, and make clients go elsewhere.
     TurnAway,
+    /// Start the new edge of the upgrade with this number.
+    StartSuccessor { number: u32 },
+    /// Tell the new edge to accept clients.
+    LetSuccessorServe,
+    /// The new edge does not take over.
+    KeepServing,
+    /// The new edge accepts the clients from now on: serve only those that are connected, and make them go there.
+    HandOver,
     /// The server stops: accept no client, and close each connection after its response.
     StopAccepting,
     /// Refuse all requests that are not answered yet.

@@ -11,8 +11,9 @@ use super::event::Event;
 use super::host::Host;
 use super::memory::Machine;
 use super::server_status::ServerStatus;
-use super::state::RestartReport;
+use super::state::{RestartReport, UpgradeReport};
 use super::supervisor::Supervisor;
+use super::upgrade::{PredecessorLink, container_obstacle};
 use crate::clock;
 
 impl<H: Host> Supervisor<H> {
@@ -23,6 +24,8 @@ impl<H: Host> Supervisor<H> {
         match request {
             ControlRequest::Status => (Ok(self.status()), None),
             ControlRequest::RestartReport(number) => (self.restart_report(number), None),
+            ControlRequest::UpgradeReport(number) => (self.upgrade_report(number), None),
+            ControlRequest::Upgrade => self.upgrade(),
             // A second one cuts the delay short.
             ControlRequest::Stop if is_draining => self.stop_server(),
             _ if is_stopping => (Err("the server is stopping".to_owned()), None),
@@ -37,7 +40,14 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn status(&self) -> serde_json::Value {
-        let status = ServerStatus::new(&self.server, &self.state, &self.executor);
+        let status = ServerStatus::new(
+            &self.server,
+            &self.state,
+            &self.executor,
+            self.predecessor
+                .as_ref()
+                .and_then(PredecessorLink::remainder),
+        );
         serde_json::to_value(status).expect("a status has only string keys")
     }
 
@@ -50,6 +60,9 @@ impl<H: Host> Supervisor<H> {
     fn restart(&mut self) -> (ControlReply, Option<Outcome>) {
         if self.state.phase_name() != "serving" {
             return (Err("the server is still starting".to_owned()), None);
+        }
+        if self.state.upgrade_stage().is_some() {
+            return (Err("an upgrade is under way".to_owned()), None);
         }
         let outcome = self.handle([Event::RestartRequested]);
         (
@@ -86,6 +99,31 @@ impl<H: Host> Supervisor<H> {
             "old_workers": self.state.old_workers(),
             "workers": self.state.wanted(),
         }))
+    }
+
+    fn upgrade(&mut self) -> (ControlReply, Option<Outcome>) {
+        if let Some(obstacle) = self.state.upgrade_obstacle().or_else(container_obstacle) {
+            return (Err(obstacle.to_owned()), None);
+        }
+        self.is_upgrade_asked_for = true;
+        let outcome = self.handle([Event::UpgradeRequested]);
+        let number = self.state.latest_upgrade();
+        (Ok(json!({ "number": number })), outcome)
+    }
+
+    fn upgrade_report(&mut self, number: u32) -> ControlReply {
+        let report = self.state.upgrade_report(number);
+        let report = report.ok_or_else(|| format!("upgrade {number} is not known"))?;
+        let (state, cause, pid) = match report {
+            UpgradeReport::UnderWay(stage) => (stage, None, None),
+            UpgradeReport::Done(pid) => ("done", None, Some(pid)),
+            UpgradeReport::Failed(cause) => ("failed", Some(cause), None),
+        };
+        if self.state.is_finishing() {
+            // Whoever asked knows now, and looks for the new edge next.
+            self.server.leave();
+        }
+        Ok(json!({ "state": state, "cause": cause, "pid": pid }))
     }
 
     fn scale(&mut self, count: WorkerCount) -> (ControlReply, Option<Outcome>) {

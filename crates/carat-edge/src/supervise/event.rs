@@ -98,6 +98,29 @@ pub(crate) enum Event {
         worker: WorkerId,
         result: Result<(), String>,
     },
+    /// A new edge is to take over.
+    UpgradeRequested,
+    /// The command that starts the new edge runs.
+    SuccessorStarted {
+        pid: u32,
+    },
+    /// The new edge of this upgrade can serve.
+    SuccessorReady {
+        upgrade: u32,
+    },
+    /// The new edge accepts clients.
+    SuccessorServes {
+        upgrade: u32,
+    },
+    /// The new edge cannot be started, has failed, or has ended.
+    SuccessorFailed {
+        upgrade: u32,
+        cause: String,
+    },
+    /// The server that this one has succeeded uses so much memory; 0 when it has ended.
+    PredecessorUses {
+        bytes: u64,
+    },
     /// SIGTERM, SIGINT, or `carat stop`.
     StopRequested,
 }
@@ -111,6 +134,8 @@ pub(crate) struct Tick {
     pub(crate) waiting: usize,
     /// Whether a client is connected.
     pub(crate) has_clients: bool,
+    /// How many clients are connected.
+    pub(crate) clients: usize,
 }
 
 /// The work of one worker.

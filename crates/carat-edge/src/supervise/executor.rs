@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tokio::task::spawn_local;
 
 use super::channel::Channel;
-use super::command::{BootSettings, Command};
+use super::command::{BootSettings, Command, MemorySubjects};
 use super::event::{Event, WorkerTraffic};
 use super::generations::Generations;
 use super::host::Host;
@@ -19,8 +19,9 @@ use super::memory::Container;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
 use super::trial_request::check_worker;
+use super::upgrade::Successor;
 use super::worker_sockets::WorkerSockets;
-use crate::dispatch::{Lane, WorkerId, carry};
+use crate::dispatch::{Lane, LaneTag, WorkerId, carry};
 use crate::http::Server;
 use crate::settings::Settings;
 
@@ -34,6 +35,9 @@ pub(super) struct Executor<H> {
     channels: HashMap<RubyProcess, Channel>,
     generations: Generations,
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
+    /// The new edge, and the addresses on which it listens.
+    successor: Option<Successor>,
+    taken_addresses: Vec<String>,
 }
 
 impl<H: Host> Executor<H> {
@@ -48,7 +52,13 @@ impl<H: Host> Executor<H> {
             channels: HashMap::new(),
             generations,
             lanes: HashMap::new(),
+            successor: None,
+            taken_addresses: Vec::new(),
         }
+    }
+
+    pub(super) fn mailbox(&self) -> &Mailbox {
+        &self.mailbox
     }
 
     /// Where the files of the kernel are.
@@ -85,37 +95,75 @@ impl<H: Host> Executor<H> {
             Command::EndWithServer { generation } => self.end_with_server(generation),
             Command::AskForkSafety(worker) => self.ask_fork_safety(worker),
             Command::Promote { worker, generation } => self.promote(worker, generation),
-            Command::AskStack { tag, request } => {
-                let ask = AskStack {
-                    lane: tag.lane,
-                    request,
-                };
-                self.send(RubyProcess::Worker(tag.worker), |out| ask.encode(out));
-            }
+            Command::AskStack { tag, request } => self.ask_stack(tag, request),
             Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),
             Command::Kill { pid } => self.host.signal(pid, Signal::KILL),
             Command::CloseLanes(worker) => self.close_lanes(worker),
             Command::CloseControl(process) => self.close_control(process),
-            Command::ReadMemory(subjects) => {
-                let clients = self.server.client_memory().used();
-                self.host
-                    .read_memory(subjects, clients, self.mailbox.clone());
-            }
+            Command::ReadMemory(subjects) => self.read_memory(subjects),
             Command::Log(line) => line.write(&self.server.log),
-            Command::Announce => self.announce(),
+            Command::StartSuccessor { number } => return Some(self.start_successor(number)),
+            Command::LetSuccessorServe => self.successor.iter().for_each(Successor::let_serve),
+            Command::KeepServing => self.successor = None,
+            Command::HandOver => self.hand_over(),
             Command::TurnAway => self.server.turn_away(),
             Command::StopAccepting => self.server.drain(),
             Command::CutOffClients => self.server.dispatcher.give_up_all(),
-            // The supervisor returns.
-            Command::Exit(_) => {}
+            // The supervisor acts itself.
+            Command::Announce | Command::Exit(_) => {}
         }
         None
     }
 
-    fn announce(&mut self) {
+    fn ask_stack(&self, tag: LaneTag, request: u32) {
+        let ask = AskStack {
+            lane: tag.lane,
+            request,
+        };
+        self.send(RubyProcess::Worker(tag.worker), |out| ask.encode(out));
+    }
+
+    fn read_memory(&self, subjects: MemorySubjects) {
+        let clients = self.server.client_memory().used();
+        self.host
+            .read_memory(subjects, clients, self.mailbox.clone());
+    }
+
+    pub(super) fn announce(&mut self) {
         let server = &self.server;
         server.dispatcher.begin_reloading();
         self.ready.announce(&server.settings.version, &server.log);
+    }
+
+    fn start_successor(&mut self, number: u32) -> Event {
+        let settings = &self.generations.current;
+        let mailbox = self.mailbox.clone();
+        match self.host.start_successor(settings, number, mailbox) {
+            Ok(successor) => {
+                let pid = successor.pid();
+                self.successor = Some(successor);
+                Event::SuccessorStarted { pid }
+            }
+            Err(error) => Event::SuccessorFailed {
+                upgrade: number,
+                cause: format!("cannot start a new edge: {error}"),
+            },
+        }
+    }
+
+    fn hand_over(&self) {
+        self.host.hand_over(&self.taken_addresses);
+        self.server.hand_over();
+    }
+
+    /// The new edge is ready, and listens on these addresses.
+    pub(super) fn successor_ready(&mut self, addresses: Vec<String>) {
+        self.taken_addresses = addresses;
+    }
+
+    /// The new edge while there is one.
+    pub(super) fn successor(&self) -> Option<&Successor> {
+        self.successor.as_ref()
     }
 
     /// Where the server listens.

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 
 use super::command::MemorySubjects;
 use super::mailbox::Mailbox;
+use super::upgrade::Successor;
 use crate::dispatch::FrameTransport;
 use crate::settings::Settings;
 
@@ -31,6 +32,17 @@ pub(crate) trait Host {
 
     /// Reads the configuration as it is now. What comes of it goes to the mailbox.
     fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox);
+
+    /// Starts the new edge of the upgrade with this number. What it says goes to the mailbox.
+    fn start_successor(
+        &self,
+        settings: &Settings,
+        number: u32,
+        mailbox: Mailbox,
+    ) -> io::Result<Successor>;
+
+    /// The new edge listens on these addresses, values of the `bind` option, too.
+    fn hand_over(&self, addresses: &[String]);
 
     /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
     fn signal(&self, pid: u32, signal: Signal);

@@ -15,7 +15,9 @@ use super::host::Host;
 use super::mailbox::{Mailbox, Message};
 use super::memory::{Container, read_memory};
 use super::settings_reader::read_settings;
+use super::upgrade::{Successor, container_obstacle};
 use crate::dispatch::FrameSocket;
+use crate::http::Listeners;
 use crate::settings::{self, Settings};
 
 /// Tells the mold which descriptor is its control socket.
@@ -27,13 +29,15 @@ const GENERATION_VARIABLE: &str = "CARAT_GENERATION";
 #[derive(Debug)]
 pub(crate) struct LocalHost {
     container: Container,
+    listeners: Listeners,
 }
 
 impl LocalHost {
-    /// Finds the control group that the server runs in.
-    pub(crate) fn find() -> LocalHost {
+    /// Finds the control group that the server runs in. These are its listeners.
+    pub(crate) fn find(listeners: Listeners) -> LocalHost {
         LocalHost {
             container: Container::find(Path::new("/")),
+            listeners,
         }
     }
 }
@@ -70,6 +74,7 @@ impl Host for LocalHost {
             .env(CONTROL_VARIABLE, control.as_raw_fd().to_string())
             .env(GENERATION_VARIABLE, generation.to_string())
             .env_remove(settings::VARIABLE)
+            .env_remove(settings::UPGRADE_VARIABLE)
             .spawn()?;
         Ok(child.id())
     }
@@ -78,6 +83,22 @@ impl Host for LocalHost {
         spawn_local(async move {
             mailbox.send(Message::Settings(read_settings(current).await));
         });
+    }
+
+    fn start_successor(
+        &self,
+        settings: &Settings,
+        number: u32,
+        mailbox: Mailbox,
+    ) -> io::Result<Successor> {
+        if let Some(obstacle) = container_obstacle() {
+            return Err(io::Error::other(obstacle));
+        }
+        Successor::start(settings, number, self.listeners.copies()?, mailbox)
+    }
+
+    fn hand_over(&self, addresses: &[String]) {
+        self.listeners.hand_over(addresses);
     }
 
     fn signal(&self, pid: u32, signal: Signal) {

@@ -3,6 +3,7 @@ use tokio::sync::oneshot;
 
 use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
+use super::predecessor_message::PredecessorMessage;
 use super::ruby_process::RubyProcess;
 use super::settings_reader::FreshSettings;
 use super::stats_report::StatsReport;
@@ -16,6 +17,13 @@ pub(crate) enum Message {
     Settings(Result<FreshSettings, String>),
     /// A mold says which files the code is in, as JSON.
     Sources(String),
+    /// The new edge is ready, and listens on these addresses.
+    SuccessorReady {
+        upgrade: u32,
+        addresses: Vec<String>,
+    },
+    /// What the old edge says.
+    Predecessor(PredecessorMessage),
     /// Somebody asks something of the server.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
 }

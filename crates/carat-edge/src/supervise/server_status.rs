@@ -28,6 +28,10 @@ pub(super) struct ServerStatus {
     draining_for: Option<f64>,
     /// What the restart under way does.
     restart: Option<&'static str>,
+    /// What the upgrade under way does.
+    upgrade: Option<&'static str>,
+    /// The old edge, until it has ended.
+    predecessor: Option<PredecessorRow>,
     workers: WorkerBounds,
     processes: Vec<WorkerRow>,
 }
@@ -38,6 +42,13 @@ struct WorkerBounds {
     min: u32,
     max: u32,
     wanted: u32,
+}
+
+/// An edge that has handed over to this one.
+#[derive(Debug, Serialize)]
+struct PredecessorRow {
+    pid: u32,
+    connections: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,6 +68,7 @@ impl ServerStatus {
         server: &Server,
         state: &State,
         executor: &Executor<impl Host>,
+        predecessor: Option<(u32, usize)>,
     ) -> ServerStatus {
         let now = clock::now();
         let dispatcher = &server.dispatcher;
@@ -88,6 +100,8 @@ impl ServerStatus {
             paused_for,
             draining_for: state.draining_for(now).map(|left| left.as_secs_f64()),
             restart: state.restart_stage(),
+            upgrade: state.upgrade_stage(),
+            predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
             workers: WorkerBounds {
                 min: bounds.min,
                 max: bounds.max,

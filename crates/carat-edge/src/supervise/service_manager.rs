@@ -16,6 +16,8 @@ pub(super) struct ServiceManager {
     watchdog: Option<(Duration, Instant)>,
     is_ready: bool,
     is_restarting: bool,
+    /// Another edge talks to the service manager.
+    is_silent: bool,
 }
 
 impl ServiceManager {
@@ -40,6 +42,7 @@ impl ServiceManager {
             watchdog: limit.map(|limit| (limit / 2, now)),
             is_ready: false,
             is_restarting: false,
+            is_silent: false,
         }
     }
 
@@ -62,14 +65,16 @@ impl ServiceManager {
         }
     }
 
-    /// New code takes over, or that has ended. To the service manager it is a reload.
-    pub(super) fn follow_restart(&mut self, is_restarting: bool) {
+    /// New code or a new edge takes over, or that has ended: what happens, if anything. To the service manager it is a
+    /// reload.
+    pub(super) fn follow_restart(&mut self, status: Option<&str>) {
+        let is_restarting = status.is_some();
         if !self.is_ready || self.is_restarting == is_restarting {
             return;
         }
         self.is_restarting = is_restarting;
-        if is_restarting {
-            self.reloading("restarting");
+        if let Some(status) = status {
+            self.reloading(status);
         } else {
             self.ready();
         }
@@ -81,6 +86,21 @@ impl ServiceManager {
         self.notify(&format!(
             "RELOADING=1\nMONOTONIC_USEC={micros}\nSTATUS={status}"
         ));
+    }
+
+    /// The server has this main process from now on. Only the old one may say so.
+    pub(super) fn main_process(&self, pid: u32) {
+        self.notify(&format!("MAINPID={pid}"));
+    }
+
+    /// Another edge talks to the service manager.
+    pub(super) fn fall_silent(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// This edge talks to the service manager from now on.
+    pub(super) fn speak(&mut self) {
+        self.is_silent = false;
     }
 
     /// The server is about to stop.
@@ -113,7 +133,8 @@ impl ServiceManager {
     }
 
     fn notify(&self, state: &str) {
-        if let Some((socket, address)) = &self.socket {
+        let socket = self.socket.as_ref().filter(|_| !self.is_silent);
+        if let Some((socket, address)) = socket {
             // The server serves without a service manager, too.
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }
@@ -186,22 +207,23 @@ mod tests {
     #[test]
     fn a_restart_is_a_reload_until_the_server_stops() {
         let (mut manager, socket) = pair(None, Instant::now());
-        manager.follow_restart(true);
-        manager.follow_restart(false);
+        let restarting = Some("restarting");
+        manager.follow_restart(restarting);
+        manager.follow_restart(None);
         assert_eq!(received(&socket), [""; 0], "it is not ready");
         manager.ready();
-        for is_restarting in [false, true, true, false] {
-            manager.follow_restart(is_restarting);
+        for status in [None, restarting, restarting, None] {
+            manager.follow_restart(status);
         }
         let states = received(&socket);
         assert_eq!(states.len(), 3);
         assert!(states[1].starts_with("RELOADING=1\nMONOTONIC_USEC="));
         assert!(states[1].ends_with("\nSTATUS=restarting"));
         assert_eq!(states[2], "READY=1\nSTATUS=serving");
-        manager.follow_restart(true);
+        manager.follow_restart(restarting);
         manager.reload(|| ());
         manager.draining();
-        manager.follow_restart(false);
+        manager.follow_restart(None);
         assert_eq!(received(&socket)[1..], ["STOPPING=1\nSTATUS=draining"]);
     }
 

@@ -19,8 +19,8 @@ pub(crate) enum SignalRequest {
     Restart,
     /// SIGHUP.
     ReopenLogs,
-    /// SIGUSR2 means something to other servers, but not to this one. The signal's name.
-    Nothing(&'static str),
+    /// SIGUSR2.
+    Upgrade,
 }
 
 /// The signals that the server handles.
@@ -60,7 +60,7 @@ impl Signals {
             _ = self.terminal_output.recv() => SignalRequest::RemoveWorker,
             _ = self.hangup.recv() => SignalRequest::ReopenLogs,
             _ = self.user1.recv() => SignalRequest::Restart,
-            _ = self.user2.recv() => SignalRequest::Nothing("USR2"),
+            _ = self.user2.recv() => SignalRequest::Upgrade,
         }
     }
 }

@@ -23,6 +23,8 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 mod unclaimed_exits;
+mod upgrade;
+mod upgrading;
 mod worker;
 mod worker_stage;
 mod worker_status;
@@ -35,6 +37,7 @@ use carat_policy::{Backoff, ReforkRule};
 pub(crate) use self::memory_monitor::MemoryTotals;
 pub(crate) use self::restart::RestartReport;
 pub(crate) use self::running_process::RunningProcess;
+pub(crate) use self::upgrade::UpgradeReport;
 pub(crate) use self::worker_status::WorkerStatus;
 
 use self::boot_errors::BootErrors;
@@ -46,6 +49,7 @@ use self::reaction::Reaction;
 use self::refork::Refork;
 use self::restart::Restarts;
 use self::unclaimed_exits::UnclaimedExits;
+use self::upgrade::Upgrades;
 use self::workers::Workers;
 use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
@@ -65,10 +69,13 @@ pub(crate) struct State {
     molds: Molds,
     refork: Refork,
     restarts: Restarts,
+    upgrades: Upgrades,
     memory: MemoryMonitor,
     boot_errors: BootErrors,
     unclaimed_exits: UnclaimedExits,
     is_announced: bool,
+    /// It takes over from another edge.
+    is_successor: bool,
 }
 
 impl State {
@@ -83,10 +90,12 @@ impl State {
             molds: Molds::default(),
             refork: Refork::new(refork, now),
             restarts: Restarts::default(),
+            upgrades: Upgrades::default(),
             memory: MemoryMonitor::new(now, oom_kills),
             boot_errors: BootErrors::default(),
             unclaimed_exits: UnclaimedExits::default(),
             is_announced: false,
+            is_successor: false,
         }
     }
 
@@ -160,6 +169,14 @@ impl State {
             }
             Event::SettingsFailed { cause } => self.settings_failed(&cause, reaction),
             Event::Checked { worker, result } => self.checked(worker, result, reaction),
+            Event::UpgradeRequested => self.upgrade_requested(reaction),
+            Event::SuccessorStarted { pid } => self.successor_started(pid),
+            Event::SuccessorReady { upgrade } => self.successor_ready(upgrade, reaction),
+            Event::SuccessorServes { upgrade } => self.successor_serves(upgrade, reaction),
+            Event::SuccessorFailed { upgrade, cause } => {
+                self.successor_failed(upgrade, cause, reaction);
+            }
+            Event::PredecessorUses { bytes } => self.predecessor_uses(bytes, reaction),
             Event::Scaled(elastic) => self.scale(elastic, reaction),
             Event::KillRequested(worker) => self.kill_requested(worker, reaction),
             Event::StopRequested => self.stop_requested(reaction),
@@ -171,6 +188,7 @@ impl State {
         match self.phase {
             Phase::Serving => self.keep_up(reaction),
             Phase::Draining(delay) => self.advance_draining(delay, reaction),
+            Phase::HandedOver(handed) => self.advance_handed_over(handed, reaction),
             Phase::Stopping(_) => self.advance_stop(reaction),
             Phase::Over => {}
         }
@@ -179,6 +197,7 @@ impl State {
     fn tick(&mut self, tick: &Tick, reaction: &mut Reaction) {
         match &mut self.phase {
             Phase::Serving | Phase::Draining(_) => self.follow_load(tick, reaction),
+            Phase::HandedOver(_) => self.follow_clients(tick, reaction),
             Phase::Stopping(stop) => stop.has_clients = tick.has_clients,
             Phase::Over => {}
         }
@@ -195,8 +214,10 @@ impl State {
         self.end_overdue(reaction);
         self.read_memory(reaction);
         self.advance_restart(reaction);
+        self.advance_upgrade(reaction);
         self.succeed(reaction);
         self.fork_missing(reaction);
+        self.announce_successor(reaction);
     }
 
     /// The server cannot go on.

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
+use std::io;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -20,6 +21,7 @@ use super::settings_reader::FreshSettings;
 use super::signals::{SignalRequest, Signals};
 use super::state::State;
 use super::stats_collector::StatsCollector;
+use super::upgrade::{Predecessor, PredecessorLink};
 
 use crate::clock;
 use crate::dispatch::LaneEvent;
@@ -34,8 +36,16 @@ pub(crate) struct Supervisor<H> {
     pub(super) state: State,
     pub(super) executor: Executor<H>,
     stats: StatsCollector,
-    service_manager: ServiceManager,
+    pub(super) service_manager: ServiceManager,
+    /// The old edge, if this one takes over from one.
+    pub(super) predecessor: Option<PredecessorLink>,
     ticks: Interval,
+    /// The clients and the memory that the new edge knows of.
+    pub(super) reported_load: (usize, u64),
+    /// When the new edge began to accept clients.
+    pub(super) handed_over: Option<Instant>,
+    /// Whether somebody waits at the control socket for the end of the upgrade.
+    pub(super) is_upgrade_asked_for: bool,
     /// For how long the server stood still. That time counts against no timeout.
     lost: Duration,
 }
@@ -62,9 +72,26 @@ impl<H: Host> Supervisor<H> {
             executor,
             stats: StatsCollector::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
+            predecessor: None,
             ticks: ticks(TICK),
+            reported_load: (0, 0),
+            handed_over: None,
+            is_upgrade_asked_for: false,
             lost: Duration::ZERO,
         }
+    }
+
+    /// This server accepts clients at once, or when its workers are ready and the old edge lets it.
+    pub(crate) fn after(mut self, predecessor: Option<Predecessor>) -> io::Result<Supervisor<H>> {
+        let Some(predecessor) = predecessor else {
+            self.server.open();
+            return Ok(self);
+        };
+        self.state.succeed_server(predecessor.number());
+        self.service_manager.fall_silent();
+        let mailbox = self.executor.mailbox().clone();
+        self.predecessor = Some(PredecessorLink::open(predecessor, mailbox)?);
+        Ok(self)
     }
 
     /// Supervises until the server is over.
@@ -98,7 +125,13 @@ impl<H: Host> Supervisor<H> {
                     Command::Exit(outcome) => return Some(outcome.clone()),
                     Command::TurnAway => self.service_manager.draining(),
                     Command::StopAccepting => self.begin_stop(),
-                    Command::Announce => self.service_manager.ready(),
+                    Command::Announce => {
+                        self.announce();
+                        continue;
+                    }
+                    Command::LetSuccessorServe => self.name_main_process(),
+                    Command::KeepServing => self.stay_main_process(),
+                    Command::HandOver => self.note_hand_over(),
                     Command::Promote { worker, .. } => {
                         let worker = RubyProcess::Worker(*worker);
                         self.stats
@@ -109,8 +142,10 @@ impl<H: Host> Supervisor<H> {
                 events.extend(self.executor.carry_out(command));
             }
         }
-        let is_restarting = self.state.restart_stage().is_some();
-        self.service_manager.follow_restart(is_restarting);
+        let upgrading = self.state.upgrade_stage().map(|_| "upgrading");
+        let restarting = self.state.restart_stage().map(|_| "restarting");
+        self.service_manager
+            .follow_restart(upgrading.or(restarting));
         None
     }
 
@@ -140,6 +175,11 @@ impl<H: Host> Supervisor<H> {
                 self.server.dispatcher.watch_sources(&json);
                 None
             }
+            Message::SuccessorReady { upgrade, addresses } => {
+                self.executor.successor_ready(addresses);
+                self.handle([Event::SuccessorReady { upgrade }])
+            }
+            Message::Predecessor(message) => self.predecessor_says(&message),
             Message::Control(request, asker) => {
                 let (reply, outcome) = self.control(request);
                 // Whoever asked may be gone.
@@ -184,11 +224,8 @@ impl<H: Host> Supervisor<H> {
             SignalRequest::AddWorker => return self.rescale(Elastic::raised),
             SignalRequest::RemoveWorker => return self.rescale(Elastic::lowered),
             SignalRequest::Restart => return self.handle([Event::RestartRequested]),
+            SignalRequest::Upgrade => return self.upgrade_by_signal(),
             SignalRequest::ReopenLogs => self.reopen_logs(),
-            SignalRequest::Nothing(name) => {
-                let message = "signal ignored: TERM stops, USR1 restarts, HUP reopens the log file and reads certificates, TTIN and TTOU scale";
-                self.server.log.warn(message, &[("signal", &name)]);
-            }
         }
         None
     }
@@ -210,11 +247,15 @@ impl<H: Host> Supervisor<H> {
         if !self.server.tick() {
             return None;
         }
+        if let Some(outcome) = self.follow_hand_over() {
+            return Some(outcome);
+        }
         let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
         let tick = Event::Tick(Tick {
             queue_time,
             waiting,
-            has_clients: !self.server.is_idle(),
+            has_clients: !self.server.is_idle() || self.is_asker_waiting(),
+            clients: self.server.connections(),
         });
         self.handle([self.traffic(), tick])
     }

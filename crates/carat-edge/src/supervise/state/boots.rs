@@ -19,7 +19,7 @@ impl State {
         if !self.worker_backoff.allows(reaction.now) {
             return;
         }
-        let wanted = self.wanted.min(self.restarts.most_workers());
+        let wanted = self.most_workers();
         for _ in 0..self.affordable(self.workers.missing(wanted), reaction) {
             let worker = self.workers.next_id();
             self.workers
@@ -81,7 +81,7 @@ impl State {
         self.worker_backoff.succeed();
         self.memory.hurry(reaction.now);
         self.boot_errors.forget();
-        if !self.is_announced {
+        if !self.is_announced && !self.is_successor {
             self.is_announced = true;
             reaction.push(Command::Announce);
         }

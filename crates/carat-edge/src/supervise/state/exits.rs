@@ -14,6 +14,9 @@ use crate::supervise::ruby_process::RubyProcess;
 impl State {
     /// A child process ended.
     pub(super) fn exited(&mut self, pid: u32, status: ExitStatus, reaction: &mut Reaction) {
+        if self.upgrades.exited(pid) {
+            return;
+        }
         let current = self.molds.current.as_ref();
         if let Some(id) = self.workers.with_pid(pid) {
             self.worker_exited(id, status, reaction);

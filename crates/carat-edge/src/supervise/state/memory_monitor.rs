@@ -100,14 +100,15 @@ impl MemoryMonitor {
         self.due += READING;
     }
 
-    /// Records the totals of a reading.
-    pub(super) fn record(&mut self, reading: &MemoryReading, reaction: &Reaction) {
+    /// Records the totals of a reading. `others`: what another server uses within the same budget.
+    pub(super) fn record(&mut self, reading: &MemoryReading, others: u64, reaction: &Reaction) {
         self.oom_kills.note(reading.container.oom_kills, reading.at);
         let limits = &reaction.limits;
         let budget = MemoryBudget::new(limits.memory, &reading.container, limits.machine_memory);
         self.edge.note(&reading.edge);
         let edge = self.edge.bytes(limits.client_memory);
-        let used = budget.used(reading.ruby, &reading.edge, edge, &reading.container);
+        let used = reading.ruby.saturating_add(others);
+        let used = budget.used(used, &reading.edge, edge, &reading.container);
         let before = self.totals.map(|totals| totals.used);
         let used = MemoryTrend::after(before, used, budget.limit, reading.at);
         if !budget.is_over(used.bytes) {

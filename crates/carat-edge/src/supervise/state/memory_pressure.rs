@@ -41,7 +41,8 @@ impl State {
 
     /// The memory of all processes was read.
     pub(super) fn memory_read(&mut self, reading: &MemoryReading, reaction: &mut Reaction) {
-        self.memory.record(reading, reaction);
+        let others = self.upgrades.predecessor_bytes;
+        self.memory.record(reading, others, reaction);
         if let Some((generation, anonymous)) = reading.mold {
             if let Some(mold) = self.molds.current_mut(generation) {
                 mold.anonymous = Some(anonymous);

@@ -9,6 +9,8 @@ pub(super) enum Phase {
     Serving,
     /// Still serving, but about to stop.
     Draining(DrainDelay),
+    /// Another edge accepts the clients. Those that came before are still served.
+    HandedOver(HandedOver),
     Stopping(Stop),
     /// The executor was told to exit; further events have no effect.
     Over,
@@ -21,6 +23,15 @@ pub(super) struct DrainDelay {
     pub(super) until: Instant,
 }
 
+/// The time between an upgrade and the stop of the old edge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HandedOver {
+    /// When `upgrade_timeout` is over.
+    pub(super) until: Instant,
+    /// At the last tick.
+    pub(super) has_clients: bool,
+}
+
 /// A stop under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stop {
@@ -30,6 +41,8 @@ pub(super) struct Stop {
     /// At the last tick.
     pub(super) has_clients: bool,
     pub(super) step: StopStep,
+    /// The warning if requests are still running at the deadline.
+    pub(super) warning: &'static str,
 }
 
 /// The steps of a stop, in order.
@@ -57,12 +70,13 @@ impl Phase {
 }
 
 impl Stop {
-    pub(super) fn begin(now: Instant, timeout: Duration) -> Stop {
+    pub(super) fn begin(now: Instant, timeout: Duration, warning: &'static str) -> Stop {
         Stop {
             begun: now,
             deadline: now + timeout,
             has_clients: true,
             step: StopStep::FinishRequests,
+            warning,
         }
     }
 

@@ -14,6 +14,7 @@ impl State {
             // The old code serves the last requests.
             return reaction.push(Command::EndReload(Ok(())));
         }
+        self.cancel_upgrade("source files have changed", reaction);
         if self.restarts.current.is_some() {
             self.restarts.queue();
         } else {

@@ -18,6 +18,9 @@ use crate::supervise::ruby_process::RubyProcess;
 /// After this many new workers that fail to boot, a restart goes back to the previous mold.
 const FAILURES_LIMIT: u32 = 3;
 
+/// Why a worker ends.
+const ROOM: &str = "worker makes room for the restart";
+
 impl State {
     /// `carat restart` or SIGUSR1. Begins a restart, or notes that another one follows.
     pub(super) fn restart_requested(&mut self, reaction: &mut Reaction) {
@@ -25,6 +28,9 @@ impl State {
             return reaction.log(LogLine::warn(
                 "no restart: the server is starting or stopping",
             ));
+        }
+        if self.upgrades.current.is_some() {
+            return reaction.log(LogLine::warn("no restart: an upgrade is under way"));
         }
         if self.restarts.current.is_some() {
             return self.restarts.queue();
@@ -117,7 +123,7 @@ impl State {
                 generation,
                 settings,
             });
-        } else if !self.end_one_for_room(reaction) {
+        } else if !self.end_one_for_room(ROOM, reaction) {
             let missing = ByteSize(missing);
             let cause = format!("no memory for a second mold: {missing} more is needed (memory)");
             self.restart_failed(&cause, reaction);
@@ -125,7 +131,7 @@ impl State {
     }
 
     /// Whether the last reading says what all processes need: none boots, none is new.
-    fn knows_memory(&self, reaction: &Reaction) -> bool {
+    pub(super) fn knows_memory(&self, reaction: &Reaction) -> bool {
         let mold = self.molds.current.as_ref();
         if mold.is_none() && self.workers.is_empty() {
             return true;
@@ -136,7 +142,11 @@ impl State {
     }
 
     /// Ends a worker to make room. False if only one serves; true also while another one ends.
-    fn end_one_for_room(&mut self, reaction: &mut Reaction) -> bool {
+    pub(super) fn end_one_for_room(
+        &mut self,
+        reason: &'static str,
+        reaction: &mut Reaction,
+    ) -> bool {
         if self.workers.is_anyone_leaving() || self.molds.is_anyone_leaving() {
             return true;
         }
@@ -148,7 +158,10 @@ impl State {
         if let Some(restart) = &mut self.restarts.current {
             restart.most_workers = serving - 1;
         }
-        self.retire(id, "worker makes room for the restart", reaction);
+        if let Some(upgrade) = &mut self.upgrades.current {
+            upgrade.most_workers = serving - 1;
+        }
+        self.retire(id, reason, reaction);
         true
     }
 
@@ -177,7 +190,7 @@ impl State {
             return;
         }
         let is_full = self.room() == 0;
-        if is_full && (self.end_one_for_room(reaction) || self.workers.staying() > 1) {
+        if is_full && (self.end_one_for_room(ROOM, reaction) || self.workers.staying() > 1) {
             return;
         }
         let id = self.workers.next_id();

@@ -110,7 +110,7 @@ impl State {
     }
 
     /// Ends the workers that are too many after the bounds were lowered, the coldest first.
-    fn retire_surplus(&mut self, reaction: &mut Reaction) {
+    pub(super) fn retire_surplus(&mut self, reaction: &mut Reaction) {
         if self.restarts.is_replacing() {
             // The surplus is of old code, and ends first.
             return;

@@ -17,6 +17,7 @@ impl State {
             Phase::Serving if self.is_announced => "serving",
             Phase::Serving => "starting",
             Phase::Draining(_) => "draining",
+            Phase::HandedOver(_) => "finishing",
             Phase::Stopping(_) | Phase::Over => "stopping",
         }
     }
@@ -26,10 +27,16 @@ impl State {
         !matches!(self.phase, Phase::Serving)
     }
 
-    /// How much longer `drain_delay` lasts; `None` unless it runs.
+    /// Whether another edge accepts the clients.
+    pub(crate) fn is_finishing(&self) -> bool {
+        matches!(self.phase, Phase::HandedOver(_))
+    }
+
+    /// How much longer `drain_delay` or `upgrade_timeout` lasts; `None` unless one runs.
     pub(crate) fn draining_for(&self, now: Instant) -> Option<Duration> {
         match self.phase {
             Phase::Draining(delay) => Some(delay.until.saturating_duration_since(now)),
+            Phase::HandedOver(handed) => Some(handed.until.saturating_duration_since(now)),
             _ => None,
         }
     }

@@ -16,14 +16,14 @@ use crate::supervise::log_line::LogLine;
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
 /// How long the last responses may take to send.
-const LAST_RESPONSES: Duration = Duration::from_millis(250);
+pub(super) const LAST_RESPONSES: Duration = Duration::from_millis(250);
 
 impl State {
     /// SIGTERM, SIGINT, or `carat stop`: the first begins the drain delay, the next cuts it short, another one the stop.
     pub(super) fn stop_requested(&mut self, reaction: &mut Reaction) {
         match self.phase {
             Phase::Serving if self.has_to_drain(reaction) => self.begin_draining(reaction),
-            Phase::Serving => self.begin_stop(reaction),
+            Phase::Serving | Phase::HandedOver(_) => self.begin_stop(reaction),
             Phase::Draining(delay) if reaction.now > delay.begun + SAME_SIGNAL => {
                 self.begin_stop(reaction);
             }
@@ -44,6 +44,7 @@ impl State {
         let (now, delay) = (reaction.now, reaction.limits.drain_delay);
         reaction.log(LogLine::info("draining").milliseconds("delay_ms", delay));
         self.cancel_restart(reaction);
+        self.cancel_upgrade("the server is stopping", reaction);
         self.phase = Phase::Draining(DrainDelay {
             begun: now,
             until: now + delay,
@@ -51,11 +52,21 @@ impl State {
     }
 
     fn begin_stop(&mut self, reaction: &mut Reaction) {
+        let warning = "requests were still running after shutdown_timeout";
+        self.begin_stop_within(reaction.limits.shutdown_timeout, warning, reaction);
+    }
+
+    pub(super) fn begin_stop_within(
+        &mut self,
+        timeout: Duration,
+        warning: &'static str,
+        reaction: &mut Reaction,
+    ) {
         reaction.push(Command::StopAccepting);
         self.cancel_restart(reaction);
+        self.cancel_upgrade("the server is stopping", reaction);
         self.workers.iter_mut().for_each(Worker::forgo_promotion);
-        let timeout = reaction.limits.shutdown_timeout;
-        self.phase = Phase::Stopping(Stop::begin(reaction.now, timeout));
+        self.phase = Phase::Stopping(Stop::begin(reaction.now, timeout, warning));
     }
 
     /// Serves on until the delay is over.
@@ -110,8 +121,7 @@ impl State {
     /// While a client waits, a worker that ends is replaced: a service manager may signal all processes of the server.
     fn finish_requests(&mut self, stop: &Stop, reaction: &mut Reaction) -> Option<StopStep> {
         if reaction.now >= stop.deadline {
-            let message = "requests were still running after shutdown_timeout";
-            reaction.log(LogLine::warn(message));
+            reaction.log(LogLine::warn(stop.warning));
             reaction.push(Command::CutOffClients);
             let until = reaction.now + LAST_RESPONSES;
             return Some(StopStep::CutOff { until });
@@ -167,6 +177,9 @@ impl State {
     fn finish(&mut self, outcome: Outcome, reaction: &mut Reaction) {
         for process in self.processes() {
             reaction.push(Command::Kill { pid: process.pid });
+        }
+        if let Some(pid) = self.upgrades.current.as_ref().and_then(|it| it.pid) {
+            reaction.push(Command::Kill { pid });
         }
         self.exit(outcome, reaction);
     }

@@ -8,6 +8,7 @@ mod reforking;
 mod reloading;
 mod restarting;
 mod serving;
+mod upgrading;
 mod world;
 
 use std::time::{Duration, Instant};
@@ -41,6 +42,7 @@ pub(super) fn limits() -> Limits {
         drain_delay: Duration::ZERO,
         shutdown_timeout: Duration::from_secs(30),
         reload: false,
+        upgrade_timeout: Duration::from_secs(300),
         keep_previous: Duration::from_secs(60),
     }
 }

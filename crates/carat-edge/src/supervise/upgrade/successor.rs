@@ -1,0 +1,130 @@
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::process::Command;
+
+use rustix::io::FdFlags;
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::task::spawn_local;
+
+use super::SOCKETS_VARIABLE;
+use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
+use super::socket::send;
+use crate::settings::{self, Settings};
+use crate::supervise::event::Event;
+use crate::supervise::mailbox::{Mailbox, Message};
+
+/// More than a new edge says.
+const MESSAGES_LIMIT: u64 = 1024 * 1024;
+
+/// The new edge, as the old one sees it. What it says goes to the mailbox.
+#[derive(Debug)]
+pub(crate) struct Successor {
+    pid: u32,
+    socket: StdUnixStream,
+}
+
+impl Successor {
+    /// Starts the new edge with copies of the listeners, each with its value of the `bind` option.
+    pub(crate) fn start(
+        settings: &Settings,
+        number: u32,
+        listeners: Vec<(String, OwnedFd)>,
+        mailbox: Mailbox,
+    ) -> io::Result<Successor> {
+        let (near, far) = StdUnixStream::pair()?;
+        let (addresses, sockets): (Vec<_>, Vec<_>) = listeners.into_iter().unzip();
+        let first = OldEdgeMessage::Listeners(HandOver {
+            number,
+            pid: std::process::id(),
+            pid_file: settings.pid_file.clone(),
+            control_socket: settings.control_socket.clone(),
+            addresses,
+        });
+        near.set_nonblocking(true)?;
+        send(&near, &line(&first), &sockets)?;
+        let pid = start(settings, far)?;
+        let reader = UnixStream::from_std(near.try_clone()?)?;
+        spawn_local(listen(reader, number, mailbox));
+        Ok(Successor { pid, socket: near })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Tells it to accept clients.
+    pub(crate) fn let_serve(&self) {
+        self.send(&OldEdgeMessage::Serve);
+    }
+
+    /// Tells it what this edge still does.
+    pub(crate) fn report(&self, connections: usize, bytes: u64) {
+        self.send(&OldEdgeMessage::Load { connections, bytes });
+    }
+
+    fn send(&self, message: &impl Serialize) {
+        // One that does not read, or is gone, is noticed otherwise.
+        let _ = (&self.socket).write(&line(message));
+    }
+}
+
+/// Runs the command with which this edge was started.
+fn start(settings: &Settings, socket: StdUnixStream) -> io::Result<u32> {
+    let (program, arguments) = settings
+        .upgrade_command
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "upgrade_command is empty"))?;
+    // The only descriptor that it inherits; this edge's copy is closed when `socket` is dropped.
+    rustix::io::fcntl_setfd(&socket, FdFlags::empty())?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(&settings.directory)
+        .env("PWD", &settings.directory)
+        .env(SOCKETS_VARIABLE, passed_sockets(settings).to_string())
+        .env(settings::UPGRADE_VARIABLE, socket.as_raw_fd().to_string())
+        .env_remove(settings::VARIABLE)
+        // The watchdog is its own when it serves.
+        .env_remove("WATCHDOG_PID");
+    if settings.identity.is_some() {
+        // It cannot tell any more that root started this one.
+        let variables = settings.mold_environment.iter();
+        command.envs(variables.filter(|(name, _)| is_of_user(name)));
+    }
+    let child = command.spawn()?;
+    drop(socket);
+    Ok(child.id())
+}
+
+fn passed_sockets(settings: &Settings) -> usize {
+    let addresses = settings.bind.iter();
+    addresses.filter(|it| it.starts_with("fd://")).count()
+}
+
+fn is_of_user(variable: &str) -> bool {
+    ["HOME", "USER", "LOGNAME"].contains(&variable)
+}
+
+/// Reads until the socket ends.
+async fn listen(reader: UnixStream, upgrade: u32, mailbox: Mailbox) {
+    let mut lines = BufReader::new(reader.take(MESSAGES_LIMIT)).lines();
+    // An error is the end as well.
+    while let Ok(Some(line)) = lines.next_line().await {
+        match serde_json::from_str(&line) {
+            Ok(NewEdgeMessage::Ready { addresses }) => {
+                mailbox.send(Message::SuccessorReady { upgrade, addresses });
+            }
+            Ok(NewEdgeMessage::Serving) => mailbox.event(Event::SuccessorServes { upgrade }),
+            Ok(NewEdgeMessage::Failed(cause)) => {
+                mailbox.event(Event::SuccessorFailed { upgrade, cause });
+            }
+            // A later version may say more.
+            Err(_) => {}
+        }
+    }
+    let cause = "the new edge ended before it was ready: the log says why".to_owned();
+    mailbox.event(Event::SuccessorFailed { upgrade, cause });
+}

@@ -87,9 +87,8 @@ class ServiceManagerTest < Support::IntegrationTest
     server = serve(HELLO, command: ["sh", "-c", 'WATCHDOG_PID=$$ exec "$@"', "sh", *Support::ServerOptions::COMMAND],
                           env: watched)
     server.kill(:USR2)
-
-    assert_equal 0, server.wait.exitstatus
     eventually(message: "the last message of the old edge") { state.start_with?("MAINPID=") }
+    assert_equal 0, server.wait.exitstatus
     eventually(message: "two signs of life") { Array.new(3) { state }.count("WATCHDOG=1") >= 2 }
   end
 

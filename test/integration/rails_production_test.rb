@@ -45,6 +45,17 @@ class RailsProductionTest < Support::ShopTest
     end
   end
 
+  def test_the_doctor_names_a_thread_that_no_worker_has_and_its_gem
+    thread = "TIMER = Concurrent::TimerTask.new(execution_interval: 3600) { nil }.tap(&:execute)\n"
+    server = server(app: Support::Shop::FILES["config.ru"], flags: false, args: %w[doctor],
+                    files: Support::Shop::FILES.merge("config/initializers/timer.rb" => thread),
+                    env: { "RAILS_ENV" => "production" })
+
+    assert_predicate server.run, :success?
+    assert_match(/^warning +threads: no worker has the threads .*ruby_thread_pool_executor.* \(gem concurrent-ruby-\d/,
+                 server.log)
+  end
+
   def test_a_line_of_the_log_is_tagged_with_the_id_of_its_request
     in_threads_and_fibers do |options|
       server = shop(**options)

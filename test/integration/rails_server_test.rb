@@ -76,6 +76,34 @@ class RailsServerTest < Support::IntegrationTest
     assert_equal "1", server.directory.read(PID_FILE)
   end
 
+  def test_a_second_server_with_the_same_pid_file_is_refused_while_the_first_runs
+    first = rails
+    pid_file = File.join(first.directory.path, PID_FILE)
+    second = server(**options(["-P", pid_file]))
+
+    assert_equal 1, second.run.exitstatus
+    assert_match(/A server is already running/, second.log)
+    assert_equal first.pid.to_s, first.directory.read(PID_FILE)
+    first.stop
+    rails("-P", pid_file)
+  end
+
+  def test_another_rackup_file
+    other = Support::RailsApp::FILES["config.ru"].sub("run", "use Rack::ContentLength\nuse(OTHER)\nrun")
+    server = rails("-c", "other.ru", files: { "other.ru" => "#{<<~RUBY}#{other}" })
+      OTHER = Struct.new(:app) { def call(env) = app.call(env).tap { |response| response[1]["x-other"] = "yes" } }
+    RUBY
+
+    assert_equal "yes", server.get("/items/1")["x-other"]
+  end
+
+  def test_a_unix_socket
+    server = server(**options([], binding: "unix://carat.sock", port: [])).start
+
+    assert_equal ["unix://#{server.directory.path}/carat.sock"], server.urls
+    assert_equal "item 1 of #{server.pid} in development", server.get("/items/1").body
+  end
+
   def test_port_and_workers_from_the_environment
     server = rails(env: { "PORT" => "0", "WEB_CONCURRENCY" => "0", "RAILS_MAX_THREADS" => "2" }, port: [])
 
@@ -129,9 +157,9 @@ class RailsServerTest < Support::IntegrationTest
     server(**options(args, **options)).start
   end
 
-  def options(args, using: %w[-u carat], port: %w[-p 0], env: {}, files: {}, **options)
+  def options(args, using: %w[-u carat], port: %w[-p 0], binding: "127.0.0.1", env: {}, files: {}, **options)
     { app: nil, flags: false, files: Support::RailsApp::FILES.merge(files), env: LIBRARY.merge(env),
-      command: [RbConfig.ruby, "bin/rails"], args: ["server", *using, "-b", "127.0.0.1", *port, *args],
+      command: [RbConfig.ruby, "bin/rails"], args: ["server", *using, "-b", binding, *port, *args],
       **options }
   end
 end

@@ -54,6 +54,19 @@ class ReforkHooksTest < Support::IntegrationTest
     assert_equal 1, server.log.scan("becomes the next mold").size
   end
 
+  def test_the_thread_of_a_library_is_named_with_its_gem
+    config = <<~RUBY
+      after_fork { $task = Concurrent::TimerTask.new(execution_interval: 3600) { nil }.tap(&:execute) }
+      before_refork { $task.shutdown }
+    RUBY
+    app = "require \"concurrent\"\nrun ->(_env) { [200, {}, [$task.running?.to_s]] }"
+    server = serve(app, config: config, workers: 1, threads: 1, args: %w[--refork 3,1000000])
+    3.times { assert_equal "true", server.get.body }
+
+    await_log(server, /did not become the mold .*cause="Ruby threads are left running: .* \(gem concurrent-ruby-\d/)
+    assert_equal "true", server.get.body
+  end
+
   private
 
   # Process id, generation, ids of both connections, and whether the thread runs.

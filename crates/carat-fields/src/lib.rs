@@ -9,12 +9,14 @@
 
 #![forbid(unsafe_code)]
 
+mod distinguished_name;
 mod forwarded;
 mod forwarded_elements;
 pub mod proxy_protocol;
 mod ranges;
 mod trusted_proxies;
 
+pub use distinguished_name::distinguished_name;
 pub use forwarded::ForwardedRequest;
 pub use ranges::{RANGES_LIMIT, RequestedRanges};
 pub use trusted_proxies::{Network, TrustedProxies};

@@ -1,5 +1,7 @@
 //! The env key of a header: `x-odd` becomes `HTTP_X_ODD`.
 
+use carat_wire::VARIABLE_MARK;
+
 const PREFIX: &[u8] = b"HTTP_";
 
 /// Names of up to this many bytes are converted on the stack.
@@ -8,8 +10,11 @@ const SHORT_LIMIT: usize = 128;
 /// The headers whose keys Rack wants without the prefix.
 const UNPREFIXED: [&[u8]; 2] = [b"content-type", b"content-length"];
 
-/// Calls `with` with the env key of a lower-case header name.
+/// Calls `with` with the env key of a lower-case header name, or with the name that follows the mark of a variable.
 pub fn with_env_key<T>(name: &[u8], with: impl FnOnce(&[u8]) -> T) -> T {
+    if let Some((&VARIABLE_MARK, variable)) = name.split_first() {
+        return with(variable);
+    }
     let prefix = if UNPREFIXED.contains(&name) {
         b""
     } else {
@@ -52,6 +57,11 @@ mod tests {
     fn a_header_becomes_a_key_with_the_prefix() {
         assert_eq!(env_key("x-odd"), "HTTP_X_ODD");
         assert_eq!(env_key("host"), "HTTP_HOST");
+    }
+
+    #[test]
+    fn a_variable_keeps_its_name() {
+        assert_eq!(env_key(":SSL_CLIENT_VERIFY"), "SSL_CLIENT_VERIFY");
     }
 
     #[test]

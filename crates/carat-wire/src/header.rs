@@ -128,6 +128,17 @@ pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) -> usize {
     offset
 }
 
+/// The first byte of a name that is not that of a header: what follows is the name of a variable of Rack's environment. No
+/// header of a client begins with it.
+pub const VARIABLE_MARK: u8 = b':';
+
+/// Appends a variable of Rack's environment, which counts as a header.
+pub fn push_variable(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.push(LITERAL);
+    push_short(out, &[&[VARIABLE_MARK], name.as_bytes()].concat());
+    push_long(out, value);
+}
+
 /// Appends bytes to the value at `offset`, which must be the last one that was pushed.
 ///
 /// # Panics

@@ -32,7 +32,10 @@ pub mod stream;
 
 pub use form_files::FormFiles;
 pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
-pub use header::{Headers, NAMES, Name, code_of, extend_header, name_of, push_header};
+pub use header::{
+    Headers, NAMES, Name, VARIABLE_MARK, code_of, extend_header, name_of, push_header,
+    push_variable,
+};
 pub use hello::{Hello, SocketKind, VERSION};
 pub use malformed::Malformed;
 pub use page::{Page, Word, is_behind};

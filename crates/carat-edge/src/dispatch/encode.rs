@@ -75,6 +75,10 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
         };
         count += joined.push(out, name, value);
     }
+    for (name, value) in &call.peer.variables {
+        count += 1;
+        carat_wire::push_variable(out, name, value);
+    }
     if has_body {
         count += match call.body_length() {
             Some(length) => joined.push(out, &CONTENT_LENGTH, length.to_string().as_bytes()),

@@ -3,6 +3,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::proxy_policy::ProxyFields;
 
+/// An entry of Rack's environment that is no header field.
+pub(crate) type EnvVariable = (&'static str, Vec<u8>);
+
 /// The two ends of a client connection, as the application sees them.
 #[derive(Debug)]
 pub(crate) struct Peer {
@@ -13,6 +16,8 @@ pub(crate) struct Peer {
     /// The server's port, for requests that name none.
     pub(crate) local_port: u16,
     pub(crate) scheme: Scheme,
+    /// What is known about the client beside its address.
+    pub(crate) variables: Vec<EnvVariable>,
     /// What is done with what it says about its clients.
     pub(crate) proxy_fields: ProxyFields,
     _reply: Option<OwnedSemaphorePermit>,
@@ -31,6 +36,7 @@ impl Peer {
             is_unix,
             local_port,
             scheme: Scheme::Http,
+            variables: Vec::new(),
             proxy_fields: ProxyFields::default(),
             _reply: reply,
         }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::address_parameters::AddressParameters;
-use crate::tls::CertificateSource;
+use crate::tls::{CertificateSource, ClientAuthority};
 
 /// An address of the `bind` option.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(super) struct Address {
     pub(super) is_proxied: bool,
     /// `None` without TLS.
     pub(super) certificates: Option<CertificateSource>,
+    /// `None` when clients are not asked for a certificate.
+    pub(super) clients: Option<ClientAuthority>,
 }
 
 /// Where a listener is.
@@ -69,10 +71,14 @@ fn address(text: &str) -> Result<Address, String> {
     if parameters.certificates.is_some() != at.starts_with("tls://") {
         return Err("TLS is tls://HOST:PORT?cert=FILE&key=FILE or ?certs=FOLDER".to_owned());
     }
+    if parameters.clients.is_some() && parameters.certificates.is_none() {
+        return Err("only a tls:// address has ca=FILE".to_owned());
+    }
     Ok(Address {
         place,
         is_proxied: parameters.proxy_protocol,
         certificates: parameters.certificates,
+        clients: parameters.clients,
     })
 }
 
@@ -98,6 +104,7 @@ mod tests {
             place,
             is_proxied: false,
             certificates: None,
+            clients: None,
         }
     }
 
@@ -159,6 +166,16 @@ mod tests {
                     CertificateSource::Folder("/etc/certs".into()),
                 ),
             ),
+            (
+                "tls://h:443?certs=/c&ca=/ca.pem&verify=optional",
+                Address {
+                    clients: Some(ClientAuthority {
+                        file: "/ca.pem".into(),
+                        is_required: false,
+                    }),
+                    ..encrypted(tcp("h", 443), CertificateSource::Folder("/c".into()))
+                },
+            ),
             ("fd://3", plain(Place::Inherited)),
             ("fd://3?proxy_protocol=true", proxied(Place::Inherited)),
         ] {
@@ -204,6 +221,9 @@ mod tests {
             "tls://h:1?certs=/a&cert=/a.pem&key=/b.pem",
             "tls://h:1?cert=/a.pem&key=/b.pem&odd=1",
             "tcp://h:1?certs=/a",
+            "tcp://h:1?ca=/a",
+            "tls://h:1?certs=/a&verify=required",
+            "tls://h:1?certs=/a&ca=/a&verify=yes",
         ] {
             assert!(Address::parse(wrong).is_err(), "{wrong}");
         }

@@ -1,11 +1,13 @@
-use crate::tls::{CertificateSource, TlsFiles};
+use crate::tls::{CertificateSource, ClientAuthority, TlsFiles};
 
-/// What may follow an address: `mode=0660&proxy_protocol=true`, `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`.
+/// What may follow an address: `mode=0660&proxy_protocol=true`, `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`,
+/// and `ca=FILE&verify=optional`.
 #[derive(Debug, Default)]
 pub(super) struct AddressParameters {
     pub(super) mode: Option<u32>,
     pub(super) proxy_protocol: bool,
     pub(super) certificates: Option<CertificateSource>,
+    pub(super) clients: Option<ClientAuthority>,
 }
 
 impl AddressParameters {
@@ -21,6 +23,20 @@ impl AddressParameters {
                 ("cert", None) => cert = Some(value),
                 ("certs", None) if parameters.certificates.is_none() => {
                     parameters.certificates = Some(CertificateSource::Folder(value.into()));
+                }
+                ("ca", None) if parameters.clients.is_none() => {
+                    parameters.clients = Some(ClientAuthority {
+                        file: value.into(),
+                        is_required: true,
+                    });
+                }
+                ("verify", None) => {
+                    let clients = parameters.clients.as_mut().ok_or(UNVERIFIED)?;
+                    clients.is_required = match value {
+                        "required" => true,
+                        "optional" => false,
+                        _ => return Err(UNVERIFIED.to_owned()),
+                    };
                 }
                 ("mode", None) => {
                     let mode = u32::from_str_radix(value, 8);
@@ -53,5 +69,7 @@ impl AddressParameters {
         }
     }
 }
+
+const UNVERIFIED: &str = "verify is required or optional, and follows ca=FILE";
 
 const UNPAIRED: &str = "each cert=FILE must be followed by its key=FILE";

@@ -60,10 +60,14 @@ pub(crate) fn bind_all(
 }
 
 fn bind_value(text: &str, address: &Address) -> Result<BindValue, String> {
-    let tls = address.certificates.clone().map(TlsConfig::new).transpose();
+    let clients = address.clients.as_ref();
+    let certificates = address.certificates.clone();
+    let tls = certificates.map(|source| TlsConfig::new(source, clients));
     let preamble = Preamble {
         is_proxied: address.is_proxied,
-        tls: tls.map_err(|error| format!("{text}: {error}"))?,
+        tls: tls
+            .transpose()
+            .map_err(|error| format!("{text}: {error}"))?,
     };
     Ok(BindValue {
         text: text.to_owned(),

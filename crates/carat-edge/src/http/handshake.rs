@@ -43,6 +43,7 @@ pub(super) async fn begin_tls(
     match establish(stream, config, deadline, server).await {
         Ok(stream) => {
             peer.scheme = Scheme::Https;
+            peer.variables = stream.client_variables(config);
             HandshakeEnd::Established(ClientStream::Tls(stream))
         }
         Err(error) => {

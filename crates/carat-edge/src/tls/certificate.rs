@@ -30,7 +30,8 @@ pub(super) fn read_certificate(
     })
 }
 
-fn read_chain(cert: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+/// Reads the certificates of a PEM file, at least one. The error is one sentence.
+pub(super) fn read_chain(cert: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let chain = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable(cert, &error))?;

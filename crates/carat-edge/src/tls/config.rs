@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::server::NoServerSessionStorage;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 
 use super::certificate_source::CertificateSource;
 use super::certificate_store::CertificateStore;
+use super::client_authority::ClientAuthority;
 
 /// The protocols that a client may choose from (RFC 7301).
 const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
@@ -15,20 +16,29 @@ const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
 pub(crate) struct TlsConfig {
     pub(super) rustls: Arc<ServerConfig>,
     pub(crate) certificates: Arc<CertificateStore>,
+    /// Whether clients are asked for a certificate.
+    pub(super) asks_clients: bool,
 }
 
 impl TlsConfig {
     /// Reads the certificates. The error is one sentence.
-    pub(crate) fn new(source: CertificateSource) -> Result<TlsConfig, String> {
+    pub(crate) fn new(
+        source: CertificateSource,
+        clients: Option<&ClientAuthority>,
+    ) -> Result<TlsConfig, String> {
         let provider = Arc::new(ring::default_provider());
         let certificates = CertificateStore::read(source, Arc::clone(&provider))?;
         // The keys are replaced every six hours; a ticket is valid for twelve at most.
         let tickets =
             ring::Ticketer::new().map_err(|error| format!("no session tickets: {error}"))?;
+        let verifier = clients.map(|clients| clients.verifier(&provider));
+        let verifier = verifier.transpose()?;
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?
-            .with_no_client_auth()
+            .with_client_cert_verifier(
+                verifier.unwrap_or_else(WebPkiClientVerifier::no_client_auth),
+            )
             .with_cert_resolver(Arc::clone(&certificates) as Arc<_>);
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
         // Tickets keep the session at the client; a cache would keep it here.
@@ -37,6 +47,7 @@ impl TlsConfig {
         Ok(TlsConfig {
             rustls: Arc::new(config),
             certificates,
+            asks_clients: clients.is_some(),
         })
     }
 }

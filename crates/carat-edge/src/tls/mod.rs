@@ -3,6 +3,8 @@
 mod certificate;
 mod certificate_source;
 mod certificate_store;
+mod client_authority;
+mod client_certificate;
 mod config;
 mod handshake_error;
 mod session;
@@ -11,6 +13,7 @@ mod watch;
 
 pub(crate) use certificate_source::{CertificateSource, TlsFiles};
 pub(crate) use certificate_store::CertificateStore;
+pub(crate) use client_authority::ClientAuthority;
 pub(crate) use config::TlsConfig;
 pub(crate) use handshake_error::HandshakeError;
 pub(crate) use stream::TlsStream;

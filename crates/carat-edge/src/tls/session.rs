@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rustls::pki_types::CertificateDer;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
@@ -248,6 +249,11 @@ impl TlsSession {
             self.outgoing = Vec::new();
             self.sent = 0;
         }
+    }
+
+    /// The client's certificate, followed by its chain.
+    pub(super) fn client_certificates(&self) -> Option<&[CertificateDer<'static>]> {
+        self.connection.peer_certificates()
     }
 
     /// Frees the buffer for reading if it is empty.

@@ -6,9 +6,11 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::client_certificate::client_variables;
 use super::config::TlsConfig;
 use super::handshake_error::HandshakeError;
 use super::session::{TlsProgress, TlsSession};
+use crate::exchange::EnvVariable;
 
 /// Plaintext that is encrypted at once: the largest record.
 const WRITE_LIMIT: usize = 16 * 1024;
@@ -35,6 +37,15 @@ impl TlsStream {
     /// The connection below.
     pub(crate) fn tcp(&self) -> &TcpStream {
         &self.tcp
+    }
+
+    /// What the application learns about the client, after the handshake.
+    pub(crate) fn client_variables(&self, config: &TlsConfig) -> Vec<EnvVariable> {
+        if config.asks_clients {
+            client_variables(self.session.client_certificates())
+        } else {
+            Vec::new()
+        }
     }
 
     /// Reads once what the client has sent.

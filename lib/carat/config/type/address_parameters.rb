@@ -4,8 +4,8 @@ module Carat
   module Config
     module Type
       # What may follow an address: `?mode=0660&proxy_protocol=true`, or `?cert=a.crt&key=a.key`. `mode` is nil or three
-      # octal digits; `certificates` is an Array of names and absolute paths.
-      AddressParameters = Struct.new(:mode, :proxy_protocol, :certificates, keyword_init: true)
+      # octal digits; `certificates` is an Array of names and absolute paths; `ca` is nil or a path.
+      AddressParameters = Struct.new(:mode, :proxy_protocol, :certificates, :ca, :verify, keyword_init: true)
 
       # What may follow an address.
       class AddressParameters
@@ -15,7 +15,9 @@ module Carat
         PROXY = /\Aproxy_protocol=(true|false)\z/
         CERTIFICATE = /\A(certs?|key)=(.+)\z/
         PAIRS = "needs ?cert=FILE&key=FILE, which may repeat, or ?certs=FOLDER"
-        private_constant :CERTIFICATE, :MODE, :PAIRS, :PROXY
+        AUTHORITY = /\Aca=(.+)\z/
+        VERIFY = /\Averify=(required|optional)\z/
+        private_constant :AUTHORITY, :CERTIFICATE, :MODE, :PAIRS, :PROXY, :VERIFY
 
         # Returns the parameters of a query, which may be empty; nil when it has others.
         def self.parse(query)
@@ -23,6 +25,8 @@ module Carat
             case pair
             when MODE then parameters.mode = Regexp.last_match(1)
             when PROXY then parameters.proxy_protocol = Regexp.last_match(1) == "true"
+            when AUTHORITY then parameters.ca = File.expand_path($1)
+            when VERIFY then parameters.verify = $1
             when CERTIFICATE then parameters.certificates << [$1, File.expand_path($2)]
             else return nil
             end
@@ -32,7 +36,9 @@ module Carat
         # Returns what is wrong with them for an address of this scheme, or nil.
         def problem(scheme)
           return "has a mode, which only a Unix socket has" if mode && scheme != "unix"
-          return certificates.empty? ? nil : "has certificates, which only a tls:// address has" if scheme != "tls"
+          return unless scheme == "tls" || tls?
+          return "has certificates, which only a tls:// address has" if scheme != "tls"
+          return "has verify=#{verify}, which needs ca=FILE" if verify && !ca
 
           paired? ? missing : PAIRS
         end
@@ -40,12 +46,17 @@ module Carat
         # Returns them as the edge reads them, beginning with `?` unless there are none.
         def to_s
           pairs = certificates.map { |name, path| "#{name}=#{path}" }
+          pairs << "ca=#{ca}" << "verify=#{verify || "required"}" if ca
           pairs << "mode=0#{mode}" if mode
           pairs << "proxy_protocol=true" if proxy_protocol
           pairs.empty? ? "" : "?#{pairs.join("&")}"
         end
 
         private
+
+        def tls?
+          certificates.any? || ca || verify
+        end
 
         def paired?
           names = certificates.map(&:first)
@@ -54,7 +65,7 @@ module Carat
 
         # Only root may be able to read a key, so nothing but its existence is checked.
         def missing
-          certificates.each do |name, path|
+          [*certificates, *([["ca", ca]] if ca)].each do |name, path|
             kind = name == "certs" ? "directory" : "file"
             return "names #{path}, which is not a #{kind}" unless File.public_send("#{kind}?", path)
           end

@@ -30,6 +30,19 @@ module Carat
       assert_equal "tls://localhost:443?certs=#{File.dirname(path("a.crt"))}", parse("tls://localhost:443?certs=.")
     end
 
+    def test_tls_addresses_may_ask_clients_for_certificates
+      write("ca.crt", "")
+      [["", "required"], ["&verify=required", "required"], ["&verify=optional", "optional"]].each do |given, parsed|
+        assert_equal "tls://x:1?certs=#{path("")[0...-1]}&ca=#{path("ca.crt")}&verify=#{parsed}",
+                     parse("tls://x:1?certs=.&ca=ca.crt#{given}")
+      end
+      assert_refused '"tls://x:1?certs=.&verify=optional" has verify=optional, which needs ca=FILE',
+                     "tls://x:1?certs=.&verify=optional"
+      assert_refused '"tcp://x:1?ca=ca.crt" has certificates, which only a tls:// address has', "tcp://x:1?ca=ca.crt"
+      missing = "tls://x:1?certs=.&ca=/no/such.crt"
+      assert_refused "#{missing.inspect} names /no/such.crt, which is not a file", missing
+    end
+
     def test_tls_addresses_without_their_files_are_refused
       texts = %w[tls://x:1 tls://x:1? tls://x:1?cert=a tls://x:1?key=a&cert=b tls://x:1?certs=a&certs=b]
       texts.each do |text|

@@ -19,7 +19,7 @@ class TlsClientsTest < Support::IntegrationTest
   BIND = "tls://127.0.0.1:0?cert=server.crt&key=server.key&ca=ca.crt"
 
   def test_the_application_gets_the_certificate_and_its_names
-    [:TLS1_2, :TLS1_3].each do |version|
+    %i[TLS1_2 TLS1_3].each do |version|
       env = JSON.parse(connect(asking, ALICE, version: version).get.body)
 
       assert_equal ["SUCCESS", "CN=alice", "CN=Test Authority"],
@@ -83,7 +83,7 @@ class TlsClientsTest < Support::IntegrationTest
     serve(APP, workers: 1, threads: 1, binds: [bind], files: files)
   end
 
-  def connect(server, client, chain: nil, **options)
+  def connect(server, client, chain: [], **options)
     Support::TlsClient.connect(server, trust: SERVER.certificate, **options) do |context, tcp|
       context.add_certificate(client.certificate, client.key, chain) if client
       yield context, tcp if block_given?

@@ -62,6 +62,9 @@ module Suite
       NamedLimit.new(name: :INCOMING_LIMIT, file: "#{EDGE}/tls/session.rs", value: "32 * 1024",
                      answer: "the connection ends", bounds: "bytes of TLS that are not decrypted",
                      test: "test/integration/tls_test.rb: test_a_hello_that_is_too_long_ends_its_connection"),
+      NamedLimit.new(name: :CERTIFICATES_LIMIT, file: "#{EDGE}/tls/client_certificate.rs", value: "16 * 1024",
+                     answer: "further ones are omitted", bounds: "bytes of a client's certificates for the application",
+                     test: "#{EDGE}/tls/client_certificate.rs: certificates_beyond_the_limit_are_left_out"),
       NamedLimit.new(name: :QUEUE_LIMIT, file: "#{EDGE}/log_writer.rs", value: "1024 * 1024",
                      answer: "lines are dropped and counted", bounds: "bytes of log lines that wait",
                      test: "test/integration/log_pipe_test.rb: " \

@@ -24,7 +24,7 @@ pub(crate) use client_memory::{ClientMemory, MemoryAccount, MemoryTicket};
 pub(crate) use connection_state::{ConnectionPhase, ConnectionState};
 pub(crate) use inline_bytes::InlineBytes;
 pub(crate) use memory_reservation::MemoryReservation;
-pub(crate) use peer::{EnvVariable, Peer};
+pub(crate) use peer::Peer;
 pub(crate) use proxy_policy::{ProxyFields, ProxyPolicy};
 pub(crate) use refusal::Refusal;
 pub(crate) use reply::Reply;

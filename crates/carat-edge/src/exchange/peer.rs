@@ -2,9 +2,7 @@ use carat_wire::Scheme;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::proxy_policy::ProxyFields;
-
-/// An entry of Rack's environment that is no header field.
-pub(crate) type EnvVariable = (&'static str, Vec<u8>);
+use crate::tls::ClientVariable;
 
 /// The two ends of a client connection, as the application sees them.
 #[derive(Debug)]
@@ -17,7 +15,7 @@ pub(crate) struct Peer {
     pub(crate) local_port: u16,
     pub(crate) scheme: Scheme,
     /// What is known about the client beside its address.
-    pub(crate) variables: Vec<EnvVariable>,
+    pub(crate) variables: Vec<ClientVariable>,
     /// What is done with what it says about its clients.
     pub(crate) proxy_fields: ProxyFields,
     _reply: Option<OwnedSemaphorePermit>,

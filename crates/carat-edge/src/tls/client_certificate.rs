@@ -2,7 +2,8 @@ use carat_fields::distinguished_name;
 use rustls::pki_types::CertificateDer;
 use webpki::EndEntityCert;
 
-use crate::exchange::EnvVariable;
+/// An entry of Rack's environment about a client: its name and its value.
+pub(crate) type ClientVariable = (&'static str, Vec<u8>);
 
 /// Bytes of certificates, as text, that the application gets of a client. Those that exceed them are left out.
 const CERTIFICATES_LIMIT: usize = 16 * 1024;
@@ -17,7 +18,7 @@ const CHAIN: [&str; 4] = [
 
 /// What the application learns about a client that was asked for its certificate, by the names of nginx and Apache. `chain`
 /// begins with the client's own certificate, which has been verified.
-pub(super) fn client_variables(chain: Option<&[CertificateDer<'_>]>) -> Vec<EnvVariable> {
+pub(super) fn client_variables(chain: Option<&[CertificateDer<'_>]>) -> Vec<ClientVariable> {
     let Some(chain) = chain.filter(|chain| !chain.is_empty()) else {
         return vec![("SSL_CLIENT_VERIFY", b"NONE".to_vec())];
     };

@@ -14,6 +14,7 @@ mod watch;
 pub(crate) use certificate_source::{CertificateSource, TlsFiles};
 pub(crate) use certificate_store::CertificateStore;
 pub(crate) use client_authority::ClientAuthority;
+pub(crate) use client_certificate::ClientVariable;
 pub(crate) use config::TlsConfig;
 pub(crate) use handshake_error::HandshakeError;
 pub(crate) use stream::TlsStream;

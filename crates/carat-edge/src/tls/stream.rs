@@ -6,11 +6,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::client_certificate::client_variables;
+use super::client_certificate::{ClientVariable, client_variables};
 use super::config::TlsConfig;
 use super::handshake_error::HandshakeError;
 use super::session::{TlsProgress, TlsSession};
-use crate::exchange::EnvVariable;
 
 /// Plaintext that is encrypted at once: the largest record.
 const WRITE_LIMIT: usize = 16 * 1024;
@@ -40,7 +39,7 @@ impl TlsStream {
     }
 
     /// What the application learns about the client, after the handshake.
-    pub(crate) fn client_variables(&self, config: &TlsConfig) -> Vec<EnvVariable> {
+    pub(crate) fn client_variables(&self, config: &TlsConfig) -> Vec<ClientVariable> {
         if config.asks_clients {
             client_variables(self.session.client_certificates())
         } else {

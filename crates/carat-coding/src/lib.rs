@@ -17,4 +17,4 @@ pub use decode::{
     ZSTD_WINDOW_LIMIT,
 };
 pub use encode::{EncodeError, Encoder, EncoderPool, IDLE_LIMIT, Lease, Levels, Then};
-pub use negotiate::negotiate;
+pub use negotiate::{AcceptedCodings, negotiate};

@@ -1,3 +1,5 @@
+use std::cmp::Reverse;
+
 use crate::Coding;
 
 /// A header with more bytes than this in all its lines is ignored: a browser sends 23 bytes, and 8 KB of
@@ -32,23 +34,50 @@ type Quality = u16;
 /// ```
 #[must_use]
 pub fn negotiate<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Coding> {
-    let preferences = Preferences::read(lines)?;
-    let named = NAMED
-        .iter()
-        .map(|&coding| (preferences.named(coding), coding));
-    let unnamed = UNNAMED
-        .iter()
-        .map(|&coding| (preferences.unnamed(coding), coding));
-    let mut best: Option<(Quality, Coding)> = None;
-    for (quality, coding) in named.chain(unnamed) {
-        let quality = quality.unwrap_or(0);
-        if quality > best.map_or(0, |(best, _)| best) {
-            best = Some((quality, coding));
+    AcceptedCodings::read(lines).iter().next()
+}
+
+/// The codings that a client prefers to an unencoded response, the best one first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AcceptedCodings([Option<Coding>; 3]);
+
+impl AcceptedCodings {
+    /// Reads the lines of `Accept-Encoding` as [`negotiate`] does.
+    ///
+    /// ```
+    /// use carat_coding::{AcceptedCodings, Coding};
+    ///
+    /// let codings = AcceptedCodings::read([&b"gzip, br;q=0.5"[..]]);
+    /// assert!(codings.iter().eq([Coding::Gzip, Coding::Brotli]));
+    /// ```
+    #[must_use]
+    pub fn read<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> AcceptedCodings {
+        let Some(preferences) = Preferences::read(lines) else {
+            return AcceptedCodings::default();
+        };
+        let mut ranked = [(None, Coding::Gzip); NAMED.len() + UNNAMED.len()];
+        let named = NAMED.map(|coding| (preferences.named(coding), coding));
+        let unnamed = UNNAMED.map(|coding| (preferences.unnamed(coding), coding));
+        let wishes = named.into_iter().chain(unnamed);
+        ranked
+            .iter_mut()
+            .zip(wishes)
+            .for_each(|(slot, wish)| *slot = wish);
+        // The sort is stable: among equals the order above counts.
+        ranked.sort_by_key(|&(quality, _)| Reverse(quality));
+        let worst = preferences.identity.unwrap_or(0).max(1);
+        let wanted = ranked.iter().filter(|(quality, _)| *quality >= Some(worst));
+        let mut codings = AcceptedCodings::default();
+        for (slot, &(_, coding)) in codings.0.iter_mut().zip(wanted) {
+            *slot = Some(coding);
         }
+        codings
     }
-    let plain = preferences.identity.unwrap_or(0);
-    best.filter(|&(quality, _)| quality >= plain)
-        .map(|(_, coding)| coding)
+
+    /// The codings in this order.
+    pub fn iter(self) -> impl Iterator<Item = Coding> {
+        self.0.into_iter().flatten()
+    }
 }
 
 /// The quality of each coding. When a client repeats a coding, the lowest value counts.

@@ -1,0 +1,40 @@
+//! Finds the static file that a request asks for: beneath a folder and nowhere else, in the coding that the client
+//! prefers, and only if the client does not have it already.
+//!
+//! A lookup asks the kernel for what it has cached first, which never waits for a disk. When that does not suffice,
+//! the same lookup is made once more on a thread that may wait.
+//!
+//! ```
+//! use carat_static::{Access, Mount, Mounts};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # let directory = tempfile::tempdir()?;
+//! # std::fs::write(directory.path().join("robots.txt"), "User-agent: *\n")?;
+//! let mounts = Mounts::new(vec![Mount::open("/", directory.path())?]);
+//! let request = http::Request::get("/robots.txt").body(()).map_err(std::io::Error::other)?;
+//! let query = mounts.query(&request).ok_or(std::io::ErrorKind::NotFound)?;
+//! let response = query.run(Access::Any).ok().flatten().ok_or(std::io::ErrorKind::NotFound)?;
+//! assert_eq!(response.headers()["content-type"], "text/plain");
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod conditions;
+mod content;
+mod directory;
+mod fingerprint;
+mod media_type;
+mod mount;
+mod mounts;
+mod query;
+mod top_level;
+mod url_path;
+mod validators;
+
+pub use content::FileContent;
+pub use directory::{Access, LookupError};
+pub use mount::Mount;
+pub use mounts::Mounts;
+pub use query::FileQuery;

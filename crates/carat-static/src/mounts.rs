@@ -1,0 +1,49 @@
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use http::{Method, Request};
+
+use crate::mount::Mount;
+use crate::query::FileQuery;
+use crate::url_path::UrlPath;
+
+/// The directories whose files are served.
+#[derive(Debug, Clone, Default)]
+pub struct Mounts(Vec<Arc<Mount>>);
+
+impl Mounts {
+    /// The mount with the longest prefix serves a request.
+    #[must_use]
+    pub fn new(mut mounts: Vec<Mount>) -> Mounts {
+        mounts.sort_by_key(|mount| Reverse(mount.depth()));
+        Mounts(mounts.into_iter().map(Arc::new).collect())
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The file that a request may ask for; `None` when it is certainly one for the application.
+    #[must_use]
+    pub fn query<B>(&self, request: &Request<B>) -> Option<FileQuery> {
+        if self.is_empty() || !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return None;
+        }
+        let path = UrlPath::parse(request.uri().path())?;
+        let places = self.0.iter().filter_map(|mount| {
+            let path = mount.path(&path)?;
+            Some((Arc::clone(mount), path))
+        });
+        FileQuery::new(places.collect(), request)
+    }
+
+    /// Notices files that are new in the directories, or gone. It may wait for the disk.
+    pub fn refresh(&self) {
+        for mount in &self.0 {
+            // A directory that cannot be read any more has the names that it had.
+            let _ = mount.top_level.refresh(mount.directory.descriptor());
+        }
+    }
+}

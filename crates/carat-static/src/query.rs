@@ -1,0 +1,417 @@
+use std::fs::File;
+use std::sync::Arc;
+
+use carat_coding::{AcceptedCodings, Coding};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
+    LAST_MODIFIED, VARY,
+};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use rustix::fs::Stat;
+
+use crate::conditions::{Conditions, Verdict};
+use crate::content::FileContent;
+use crate::directory::{Access, LookupError};
+use crate::fingerprint::is_fingerprinted;
+use crate::media_type::{is_compressible, media_type};
+use crate::mount::Mount;
+use crate::url_path::UrlPath;
+use crate::validators::Validators;
+
+/// For a file whose name tells its content: a year, the longest time that caches know.
+const FOREVER: &str = "public, max-age=31536000, immutable";
+
+/// A request for a file.
+#[derive(Debug)]
+pub struct FileQuery {
+    /// Where the file may be, the best place first.
+    places: Vec<(Arc<Mount>, UrlPath)>,
+    is_head: bool,
+    codings: AcceptedCodings,
+    conditions: Conditions,
+}
+
+/// A file in the coding in which it is sent.
+struct Variant {
+    coding: Option<Coding>,
+    file: File,
+    stat: Stat,
+}
+
+impl FileQuery {
+    /// `None` without a place.
+    pub(crate) fn new<B>(
+        places: Vec<(Arc<Mount>, UrlPath)>,
+        request: &Request<B>,
+    ) -> Option<FileQuery> {
+        let codings = request.headers().get_all(ACCEPT_ENCODING);
+        (!places.is_empty()).then(|| FileQuery {
+            places,
+            is_head: request.method() == Method::HEAD,
+            codings: AcceptedCodings::read(codings.iter().map(HeaderValue::as_bytes)),
+            conditions: Conditions::of(request.headers()),
+        })
+    }
+
+    /// Looks for the file, within what `access` allows, and returns the response: also that the client has the file
+    /// already. `None` when there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// The kernel has to wait for the disk, or cannot open the file now.
+    pub fn run(&self, access: Access) -> Result<Option<Response<FileContent>>, LookupError> {
+        for (mount, path) in &self.places {
+            let lookup = Lookup {
+                query: self,
+                mount,
+                access,
+            };
+            let found = lookup.run(path)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The search for a file in one mount.
+struct Lookup<'a> {
+    query: &'a FileQuery,
+    mount: &'a Mount,
+    access: Access,
+}
+
+impl Lookup<'_> {
+    fn run(&self, path: &UrlPath) -> Result<Option<Response<FileContent>>, LookupError> {
+        let file = path.file().map(<[u8]>::to_vec);
+        for name in [file, path.page(), Some(path.index())]
+            .into_iter()
+            .flatten()
+        {
+            if let Some((file, stat)) = self.open(&name)? {
+                return self.respond(&name, file, stat).map(Some);
+            }
+        }
+        self.not_found()
+    }
+
+    fn open(&self, name: &[u8]) -> Result<Option<(File, Stat)>, LookupError> {
+        self.mount.directory.file(name, self.access)
+    }
+
+    fn respond(
+        &self,
+        name: &[u8],
+        file: File,
+        stat: Stat,
+    ) -> Result<Response<FileContent>, LookupError> {
+        let media_type = media_type(name);
+        let mut headers = HeaderMap::with_capacity(8);
+        let mut found = Variant {
+            coding: None,
+            file,
+            stat,
+        };
+        if is_compressible(&media_type) {
+            headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+            found = self.compressed(name, found)?;
+        }
+        let Variant { coding, file, stat } = found;
+        if let Some(coding) = coding {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+        }
+        headers.insert(CONTENT_TYPE, media_type);
+        if is_fingerprinted(name) {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static(FOREVER));
+        } else if let Some(value) = &self.mount.cache_control {
+            headers.insert(CACHE_CONTROL, value.clone());
+        }
+        let version = Validators::of(&stat, coding);
+        headers.insert(LAST_MODIFIED, version.last_modified());
+        let verdict = self.query.conditions.judge(&version);
+        headers.insert(ETAG, version.etag);
+        Ok(self.finish(verdict, headers, file, &stat))
+    }
+
+    /// The best compressed variant that lies beside the file and is not older.
+    fn compressed(&self, name: &[u8], plain: Variant) -> Result<Variant, LookupError> {
+        for coding in self.query.codings.iter() {
+            let name = [name, extension(coding)].concat();
+            let found = self.open(&name)?;
+            if let Some((file, stat)) =
+                found.filter(|(_, stat)| stat.st_mtime >= plain.stat.st_mtime)
+            {
+                return Ok(Variant {
+                    coding: Some(coding),
+                    file,
+                    stat,
+                });
+            }
+        }
+        Ok(plain)
+    }
+
+    fn finish(
+        &self,
+        verdict: Verdict,
+        headers: HeaderMap,
+        file: File,
+        stat: &Stat,
+    ) -> Response<FileContent> {
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        let mut response = Response::new(FileContent::Empty);
+        *response.headers_mut() = headers;
+        match verdict {
+            Verdict::Send => {
+                response
+                    .headers_mut()
+                    .insert(CONTENT_LENGTH, HeaderValue::from(size));
+                if !self.query.is_head {
+                    *response.body_mut() = FileContent::of(file, size);
+                }
+            }
+            Verdict::NotModified => *response.status_mut() = StatusCode::NOT_MODIFIED,
+            Verdict::Failed => *response.status_mut() = StatusCode::PRECONDITION_FAILED,
+        }
+        response
+    }
+
+    fn not_found(&self) -> Result<Option<Response<FileContent>>, LookupError> {
+        let Some(page) = &self.mount.not_found else {
+            return Ok(None);
+        };
+        let mut response = match self.open(page.as_bytes())? {
+            Some((file, stat)) => {
+                let headers = HeaderMap::from_iter([(CONTENT_TYPE, media_type(page.as_bytes()))]);
+                self.finish(Verdict::Send, headers, file, &stat)
+            }
+            None => Response::new(FileContent::Empty),
+        };
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        Ok(Some(response))
+    }
+}
+
+/// What compressed files are called.
+fn extension(coding: Coding) -> &'static [u8] {
+    match coding {
+        Coding::Zstd => b".zst",
+        Coding::Brotli => b".br",
+        Coding::Gzip => b".gz",
+        Coding::Deflate => b".zz",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{FileTimes, write};
+    use std::time::{Duration, SystemTime};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::mounts::Mounts;
+
+    fn site(files: &[(&str, &str)]) -> TempDir {
+        let site = tempfile::tempdir().expect("a directory");
+        for (name, content) in files {
+            let path = site.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            write(path, content).expect("written");
+        }
+        site
+    }
+
+    fn run(mounts: &Mounts, path: &str, fields: &[(&str, &str)]) -> Option<Response<FileContent>> {
+        let mut request = Request::get(path);
+        for &(name, value) in fields {
+            request = request.header(name, value);
+        }
+        let request = request.body(()).expect("a request");
+        let query = mounts.query(&request)?;
+        query.run(Access::Any).expect("no error")
+    }
+
+    fn mounted(site: &TempDir) -> Mounts {
+        Mounts::new(vec![Mount::open("/", site.path()).expect("opened")])
+    }
+
+    fn text(response: Option<Response<FileContent>>) -> String {
+        match response.expect("a response").into_body() {
+            FileContent::Bytes(bytes) => String::from_utf8(bytes).expect("UTF-8"),
+            FileContent::File(file, _) => std::io::read_to_string(file).expect("read"),
+            FileContent::Empty => String::new(),
+        }
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_name_as_a_page_and_as_an_index() {
+        let site = site(&[
+            ("a.html", "page"),
+            ("b/index.html", "index"),
+            ("index.html", "home"),
+        ]);
+        let mounts = mounted(&site);
+        assert_eq!(text(run(&mounts, "/a.html?x=/../y", &[])), "page");
+        assert_eq!(text(run(&mounts, "/a", &[])), "page");
+        assert_eq!(text(run(&mounts, "/b", &[])), "index");
+        assert_eq!(text(run(&mounts, "/b/", &[])), "index");
+        assert_eq!(text(run(&mounts, "/", &[])), "home");
+        assert!(run(&mounts, "/a/", &[]).is_none());
+        assert!(run(&mounts, "/c", &[]).is_none());
+    }
+
+    #[test]
+    fn only_get_and_head_ask_for_files() {
+        let site = site(&[("a", "content")]);
+        let mounts = mounted(&site);
+        let query = |method| {
+            let request = Request::builder()
+                .method(method)
+                .uri("/a")
+                .body(())
+                .expect("a request");
+            mounts.query(&request).map(|query| query.run(Access::Any))
+        };
+        let response = query(Method::HEAD)
+            .expect("a query")
+            .expect("no error")
+            .expect("found");
+        assert_eq!(response.headers()[CONTENT_LENGTH], "7");
+        assert!(matches!(response.body(), FileContent::Empty));
+        assert!(query(Method::POST).is_none() && query(Method::OPTIONS).is_none());
+    }
+
+    #[test]
+    fn the_longest_prefix_serves_and_says_how_long_caches_keep_it() {
+        let outer = site(&[("assets/a", "outer"), ("b", "outer")]);
+        let inner = site(&[("a", "inner"), ("a-3f786850.js", "")]);
+        let day = HeaderValue::from_static("max-age=86400");
+        let mount = Mount::open("/assets", inner.path())
+            .expect("opened")
+            .with_cache_control(day);
+        let mounts = Mounts::new(vec![Mount::open("/", outer.path()).expect("opened"), mount]);
+        let control = |path| {
+            run(&mounts, path, &[])
+                .expect("found")
+                .headers()
+                .get(CACHE_CONTROL)
+                .cloned()
+        };
+        assert_eq!(text(run(&mounts, "/assets/a", &[])), "inner");
+        assert_eq!(control("/assets/a").expect("a value"), "max-age=86400");
+        assert_eq!(control("/assets/a-3f786850.js").expect("a value"), FOREVER);
+        assert_eq!(control("/b"), None);
+    }
+
+    #[test]
+    fn what_one_mount_lacks_the_next_may_have() {
+        let outer = site(&[("assets/b/c", "outer")]);
+        let inner = site(&[("b/a", "inner")]);
+        let mounts = Mounts::new(vec![
+            Mount::open("/assets", inner.path()).expect("opened"),
+            Mount::open("/", outer.path()).expect("opened"),
+        ]);
+        assert_eq!(text(run(&mounts, "/assets/b/c", &[])), "outer");
+    }
+
+    #[test]
+    fn a_page_for_what_is_not_there() {
+        let site = site(&[("404.html", "nothing here"), ("a", "")]);
+        let mount = Mount::open("/docs", site.path()).expect("opened");
+        let mounts = Mounts::new(vec![mount.with_not_found("404.html".to_owned())]);
+        let response = run(&mounts, "/docs/x", &[]).expect("a response");
+        assert_eq!(
+            (response.status(), response.headers().get(ETAG)),
+            (StatusCode::NOT_FOUND, None)
+        );
+        assert_eq!(text(Some(response)), "nothing here");
+        assert!(run(&mounts, "/x", &[]).is_none());
+    }
+
+    #[test]
+    fn the_best_compressed_variant_is_sent() {
+        let site = site(&[
+            ("a.js", "plain"),
+            ("a.js.gz", "gzip"),
+            ("a.js.br", "brotli"),
+            ("a.png", "image"),
+            ("a.png.gz", ""),
+        ]);
+        let mounts = mounted(&site);
+        let coded =
+            |accepted| run(&mounts, "/a.js", &[("accept-encoding", accepted)]).expect("found");
+        for (accepted, coding, content) in [
+            ("gzip, br", "br", "brotli"),
+            ("gzip", "gzip", "gzip"),
+            ("zstd, gzip;q=0.5", "gzip", "gzip"),
+        ] {
+            let response = coded(accepted);
+            assert_eq!(
+                (
+                    &response.headers()[CONTENT_ENCODING],
+                    &response.headers()[VARY]
+                ),
+                (
+                    &HeaderValue::from_static(coding),
+                    &HeaderValue::from_static("Accept-Encoding")
+                )
+            );
+            assert_eq!(response.headers()[CONTENT_TYPE], "text/javascript");
+            assert_eq!(text(Some(response)), content);
+        }
+        let plain = coded("identity");
+        assert_eq!(
+            (
+                plain.headers().get(CONTENT_ENCODING),
+                &plain.headers()[VARY]
+            ),
+            (None, &HeaderValue::from_static("Accept-Encoding"))
+        );
+        assert_ne!(plain.headers()[ETAG], coded("gzip").headers()[ETAG]);
+        assert_eq!(
+            text(run(&mounts, "/a.png", &[("accept-encoding", "gzip")])),
+            "image"
+        );
+    }
+
+    #[test]
+    fn a_variant_that_is_older_than_the_file_is_not_sent() {
+        let site = site(&[("a.js", "new"), ("a.js.gz", "old")]);
+        let hour = SystemTime::now() - Duration::from_secs(3600);
+        let old = File::options()
+            .write(true)
+            .open(site.path().join("a.js.gz"))
+            .expect("opened");
+        old.set_times(FileTimes::new().set_modified(hour))
+            .expect("set");
+        assert_eq!(
+            text(run(
+                &mounted(&site),
+                "/a.js",
+                &[("accept-encoding", "gzip")]
+            )),
+            "new"
+        );
+    }
+
+    #[test]
+    fn a_client_that_has_the_file_gets_304() {
+        let site = site(&[("a.txt", "content")]);
+        let mounts = mounted(&site);
+        let first = run(&mounts, "/a.txt", &[]).expect("found");
+        let value = |name| first.headers()[name].to_str().expect("ASCII").to_owned();
+        for (name, value) in [
+            ("if-none-match", value(ETAG)),
+            ("if-modified-since", value(LAST_MODIFIED)),
+        ] {
+            let response = run(&mounts, "/a.txt", &[(name, &value)]).expect("found");
+            assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
+            assert_eq!(response.headers()[ETAG], first.headers()[ETAG]);
+            assert!(!response.headers().contains_key(CONTENT_LENGTH));
+        }
+        let response = run(&mounts, "/a.txt", &[("if-match", "\"other\"")]).expect("found");
+        assert_eq!(response.status(), StatusCode::PRECONDITION_FAILED);
+    }
+}

@@ -1,0 +1,116 @@
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{Dir, Stat, fstat};
+
+/// With more names than this, every request is looked up.
+const NAMES_LIMIT: usize = 10_000;
+
+/// A directory that has changed within this time may change again within the resolution of its time stamp.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// The names in a directory: most requests are for the application, and need no system call to find out.
+#[derive(Debug, Default)]
+pub(crate) struct TopLevel(Mutex<Listing>);
+
+#[derive(Debug, Default)]
+struct Listing {
+    /// `None` when there are too many.
+    names: Option<HashSet<Box<[u8]>>>,
+    /// The change of the directory that the names include; `None` when it may change unnoticed.
+    changed: Option<(i64, u64)>,
+}
+
+impl TopLevel {
+    /// The names in `directory`.
+    pub(crate) fn read(directory: BorrowedFd<'_>) -> io::Result<TopLevel> {
+        Ok(TopLevel(Mutex::new(Listing::read(directory)?)))
+    }
+
+    /// Whether there may be a file or directory called `name`, or a page with this name.
+    pub(crate) fn may_contain(&self, name: &[u8]) -> bool {
+        let listing = self.0.lock().expect("nobody panics with it");
+        listing.names.as_ref().is_none_or(|names| {
+            names.contains(name) || names.contains([name, b".html"].concat().as_slice())
+        })
+    }
+
+    /// Reads the names again if the directory has changed. It may wait for the disk then.
+    pub(crate) fn refresh(&self, directory: BorrowedFd<'_>) -> io::Result<()> {
+        let known = self.0.lock().expect("nobody panics with it").changed;
+        if known.is_some() && known == Some(change(&fstat(directory)?)) {
+            return Ok(());
+        }
+        let listing = Listing::read(directory)?;
+        *self.0.lock().expect("nobody panics with it") = listing;
+        Ok(())
+    }
+}
+
+impl Listing {
+    fn read(directory: BorrowedFd<'_>) -> io::Result<Listing> {
+        let stat = fstat(directory)?;
+        let mut names = HashSet::new();
+        for entry in Dir::read_from(directory)? {
+            let entry = entry?;
+            names.insert(Box::from(entry.file_name().to_bytes()));
+            if names.len() > NAMES_LIMIT {
+                return Ok(Listing {
+                    names: None,
+                    changed: Some(change(&stat)),
+                });
+            }
+        }
+        let age = SystemTime::now().duration_since(modified(&stat));
+        let is_settled = age.is_ok_and(|age| age > SETTLING);
+        Ok(Listing {
+            names: Some(names),
+            changed: is_settled.then(|| change(&stat)),
+        })
+    }
+}
+
+fn change(stat: &Stat) -> (i64, u64) {
+    (stat.st_ctime, stat.st_ctime_nsec)
+}
+
+fn modified(stat: &Stat) -> SystemTime {
+    let seconds = u64::try_from(stat.st_ctime).unwrap_or(0);
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, remove_file};
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn new_and_removed_names_are_noticed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let descriptor = File::open(directory.path()).expect("opened");
+        let top = TopLevel::read(descriptor.as_fd()).expect("read");
+        assert!(!top.may_contain(b"a"));
+        File::create(directory.path().join("a.html")).expect("created");
+        top.refresh(descriptor.as_fd()).expect("read");
+        assert!(top.may_contain(b"a") && top.may_contain(b"a.html") && !top.may_contain(b"b"));
+        remove_file(directory.path().join("a.html")).expect("removed");
+        top.refresh(descriptor.as_fd()).expect("read");
+        assert!(!top.may_contain(b"a"));
+    }
+
+    #[test]
+    fn too_many_names_are_not_kept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for number in 0..=NAMES_LIMIT {
+            File::create(directory.path().join(number.to_string())).expect("created");
+        }
+        let descriptor = File::open(directory.path()).expect("opened");
+        let top = TopLevel::read(descriptor.as_fd()).expect("read");
+        assert!(top.may_contain(b"whatever"));
+    }
+}

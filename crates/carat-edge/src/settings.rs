@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) identity: Option<Identity>,
     pub(crate) bind: Vec<String>,
     pub(crate) backlog: i32,
+    #[serde(rename = "static")]
+    pub(crate) static_files: Vec<StaticDirectory>,
     /// `None` when the option is not set.
     #[serde(deserialize_with = "proxies")]
     pub(crate) trusted_proxies: Option<TrustedProxies>,
@@ -132,6 +134,19 @@ pub(crate) struct Settings {
     pub(crate) reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
     pub(crate) boot_timeout: Duration,
+}
+
+/// A directory whose files are served.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StaticDirectory {
+    /// The start of the path in URLs.
+    pub(crate) prefix: String,
+    pub(crate) directory: PathBuf,
+    /// For files without a fingerprint in their names.
+    pub(crate) cache_control: Option<String>,
+    /// The page for what is not there, which then does not go to the application.
+    pub(crate) not_found: Option<String>,
 }
 
 /// How log lines are written.
@@ -277,7 +292,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "static": [], "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

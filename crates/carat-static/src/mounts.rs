@@ -39,6 +39,14 @@ impl Mounts {
         FileQuery::new(places.collect(), request)
     }
 
+    /// Whether a directory may have changed. This waits for nothing.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.0
+            .iter()
+            .any(|mount| mount.top_level.is_stale(mount.directory.descriptor()))
+    }
+
     /// Notices files that are new in the directories, or gone. It may wait for the disk.
     pub fn refresh(&self) {
         for mount in &self.0 {

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use carat_coding::{AcceptedCodings, Coding};
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
-    LAST_MODIFIED, VARY,
+    ACCEPT_ENCODING, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
+    ETAG, LAST_MODIFIED, RANGE, VARY,
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use rustix::fs::Stat;
@@ -27,6 +27,7 @@ pub struct FileQuery {
     /// Where the file may be, the best place first.
     places: Vec<(Arc<Mount>, UrlPath)>,
     is_head: bool,
+    wants_range: bool,
     codings: AcceptedCodings,
     conditions: Conditions,
 }
@@ -48,6 +49,7 @@ impl FileQuery {
         (!places.is_empty()).then(|| FileQuery {
             places,
             is_head: request.method() == Method::HEAD,
+            wants_range: request.headers().contains_key(RANGE),
             codings: AcceptedCodings::read(codings.iter().map(HeaderValue::as_bytes)),
             conditions: Conditions::of(request.headers()),
         })
@@ -164,12 +166,16 @@ impl Lookup<'_> {
         *response.headers_mut() = headers;
         match verdict {
             Verdict::Send => {
-                response
-                    .headers_mut()
-                    .insert(CONTENT_LENGTH, HeaderValue::from(size));
-                if !self.query.is_head {
-                    *response.body_mut() = FileContent::of(file, size);
-                }
+                let headers = response.headers_mut();
+                headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
+                headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+                *response.body_mut() = match self.query {
+                    FileQuery { is_head: true, .. } => FileContent::Empty,
+                    FileQuery {
+                        wants_range: true, ..
+                    } => FileContent::File(file, size),
+                    _ => FileContent::of(file, size),
+                };
             }
             Verdict::NotModified => *response.status_mut() = StatusCode::NOT_MODIFIED,
             Verdict::Failed => *response.status_mut() = StatusCode::PRECONDITION_FAILED,

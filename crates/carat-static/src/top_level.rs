@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{Dir, Stat, fstat};
+use rustix::fs::{AtFlags, Dir, Stat, StatxFlags, fstat, statx};
 
 /// With more names than this, every request is looked up.
 const NAMES_LIMIT: usize = 10_000;
@@ -38,12 +38,20 @@ impl TopLevel {
         })
     }
 
-    /// Reads the names again if the directory has changed. It may wait for the disk then.
-    pub(crate) fn refresh(&self, directory: BorrowedFd<'_>) -> io::Result<()> {
+    /// Whether the directory may have changed, as far as the kernel knows without asking a disk or another machine.
+    pub(crate) fn is_stale(&self, directory: BorrowedFd<'_>) -> bool {
         let known = self.0.lock().expect("nobody panics with it").changed;
-        if known.is_some() && known == Some(change(&fstat(directory)?)) {
-            return Ok(());
-        }
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+        let change = statx(directory, c"", flags, StatxFlags::CTIME);
+        known.is_none()
+            || known
+                != change
+                    .ok()
+                    .map(|now| (now.stx_ctime.tv_sec, now.stx_ctime.tv_nsec.into()))
+    }
+
+    /// Reads the names again. It may wait for the disk.
+    pub(crate) fn refresh(&self, directory: BorrowedFd<'_>) -> io::Result<()> {
         let listing = Listing::read(directory)?;
         *self.0.lock().expect("nobody panics with it") = listing;
         Ok(())
@@ -96,6 +104,7 @@ mod tests {
         let top = TopLevel::read(descriptor.as_fd()).expect("read");
         assert!(!top.may_contain(b"a"));
         File::create(directory.path().join("a.html")).expect("created");
+        assert!(top.is_stale(descriptor.as_fd()));
         top.refresh(descriptor.as_fd()).expect("read");
         assert!(top.may_contain(b"a") && top.may_contain(b"a.html") && !top.may_contain(b"b"));
         remove_file(directory.path().join("a.html")).expect("removed");

@@ -63,6 +63,8 @@ pub(crate) enum Refusal {
     ReplyLost,
     /// Too many files are open to store the body, or to hand it to a worker.
     NoDescriptors,
+    /// A static file cannot be opened: too many files are open, or the disk does not respond.
+    FileNotOpened,
     /// Writing the body to `spool_dir` failed.
     SpoolFailed,
     /// The file system of `spool_dir` is full, or does not allow a file of this size.
@@ -100,6 +102,7 @@ impl Refusal {
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::NoDescriptors
+            | Refusal::FileNotOpened
             | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::WorkerLost | Refusal::BodyCutOff => StatusCode::BAD_GATEWAY,
             Refusal::AppTimeout | Refusal::CutOff => StatusCode::GATEWAY_TIMEOUT,
@@ -142,6 +145,7 @@ impl Refusal {
             Refusal::AppTimeout => "the application did not respond in time",
             Refusal::InvalidResponse => "the application's response is not valid HTTP",
             Refusal::ReplyLost | Refusal::NoDescriptors => "too many files are open",
+            Refusal::FileNotOpened => "the file cannot be opened",
             Refusal::SpoolFailed | Refusal::SpoolFull => "the request body could not be stored",
             Refusal::SpoolLimit => "too many request bodies are stored at once",
             Refusal::ResponseNotStored => "the response could not be stored",
@@ -169,6 +173,7 @@ impl Refusal {
             | Refusal::CutOff
             | Refusal::ReplyLost
             | Refusal::NoDescriptors
+            | Refusal::FileNotOpened
             | Refusal::SpoolFailed
             | Refusal::SpoolFull
             | Refusal::SpoolLimit

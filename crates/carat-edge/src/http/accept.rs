@@ -52,6 +52,7 @@ mod tests {
     use super::*;
     use crate::dispatch::{Dispatcher, LaneEvents};
     use crate::exchange::ClientMemory;
+    use crate::http::StaticFiles;
     use crate::log::Log;
     use crate::settings::Settings;
 
@@ -67,7 +68,8 @@ mod tests {
         let (lanes, _) = LaneEvents::channel();
         let memory = ClientMemory::new(u64::MAX);
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &BUDGET, memory);
-        let server = Server::new(&settings, &log, dispatcher, &BUDGET);
+        let files = StaticFiles::none(&log);
+        let server = Server::new(&settings, &log, dispatcher, files, &BUDGET);
         server.open();
         server
     }

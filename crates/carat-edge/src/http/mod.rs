@@ -22,6 +22,7 @@ mod seats;
 mod serve;
 mod server;
 mod slow_reader;
+mod static_files;
 mod stream;
 mod tracked_body;
 
@@ -31,3 +32,4 @@ pub(crate) use deadlines::TICK;
 pub(crate) use listener::Listener;
 pub(crate) use listeners::Listeners;
 pub(crate) use server::Server;
+pub(crate) use static_files::StaticFiles;

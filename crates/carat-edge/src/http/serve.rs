@@ -8,6 +8,7 @@ use hyper::body::{Body, Incoming};
 
 use super::access::AccessEntry;
 use super::server::Server;
+use super::static_files::{FirstLook, look_again};
 use super::tracked_body::TrackedBody;
 use crate::body::request::{UploadProgress, receive, receive_empty};
 use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
@@ -34,6 +35,7 @@ pub(super) fn serve(
         .access_log
         .start(&request, client.unwrap_or_else(|| peer.logged()));
     let representation = Representation::negotiate(&request, server);
+    let look = server.static_files.look(&request);
     let (parts, body) = request.into_parts();
     let is_unready = server.is_unready_at(parts.uri.path());
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
@@ -47,10 +49,10 @@ pub(super) fn serve(
         Dispatched::Now(Err(Refusal::Stopping))
     } else if body.is_end_stream() {
         receive_empty(&mut call, &server.request_bodies);
-        Dispatched::Now(server.dispatch(call))
+        dispatch_unless_found(look, call, server)
     } else {
         let (state, server) = (Rc::clone(state), Rc::clone(server));
-        Dispatched::AfterBody(Box::pin(receive_and_dispatch(call, body, state, server)))
+        Dispatched::Later(Box::pin(receive_and_dispatch(call, body, state, server)))
     };
     let (state, server) = (Rc::clone(state), Rc::clone(server));
     let is_http10 = representation.is_http10;
@@ -87,14 +89,36 @@ fn last_of_connection<B>(
 /// When a request is dispatched.
 enum Dispatched {
     Now(Result<PendingReply, Refusal>),
-    AfterBody(Pin<Box<dyn Future<Output = Result<Reply, Refusal>>>>),
+    /// Once the body has arrived, or a disk has told that there is no file.
+    Later(Pin<Box<dyn Future<Output = Result<Reply, Refusal>>>>),
+    /// Never: it asks for a file that is there.
+    Found(Box<Reply>),
 }
 
 impl Dispatched {
     async fn reply(self) -> Result<Reply, Refusal> {
         match self {
             Dispatched::Now(pending) => pending?.await,
-            Dispatched::AfterBody(reply) => reply.await,
+            Dispatched::Later(reply) => reply.await,
+            Dispatched::Found(reply) => Ok(*reply),
+        }
+    }
+}
+
+/// Dispatches a request without a body, unless it asks for a file.
+fn dispatch_unless_found(look: FirstLook, call: Call, server: &Rc<Server>) -> Dispatched {
+    match look {
+        FirstLook::Missing => Dispatched::Now(server.dispatch(call)),
+        FirstLook::Found(response) => Dispatched::Found(Box::new(server.file_reply(response))),
+        FirstLook::Refused(refusal) => Dispatched::Now(Err(refusal)),
+        FirstLook::Unknown(query) => {
+            let server = Rc::clone(server);
+            Dispatched::Later(Box::pin(async move {
+                match look_again(query).await? {
+                    Some(response) => Ok(server.file_reply(response)),
+                    None => server.dispatch(call)?.await,
+                }
+            }))
         }
     }
 }

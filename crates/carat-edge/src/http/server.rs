@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use carat_guard::HeaderLimits;
 use carat_policy::DescriptorBudget;
+use http::Response;
 use hyper::server::conn::http1;
 use tokio::sync::{Notify, watch};
 
@@ -16,11 +17,14 @@ use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::request_start;
 use super::seats::Seats;
+use super::static_files::StaticFiles;
 use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
 use crate::clock;
 use crate::dispatch::{Dispatcher, PendingReply};
-use crate::exchange::{Call, ClientMemory, ProxyPolicy, Refusal};
+use crate::exchange::{
+    Call, ClientMemory, ProxyPolicy, Refusal, Reply, ReplyBody, SpoolReservation,
+};
 use crate::log::Log;
 use crate::settings::Settings;
 
@@ -39,6 +43,7 @@ pub(crate) struct Server {
     pub(super) request_bodies: RequestBodies,
     /// `None` when responses are not compressed.
     pub(super) encoders: Option<Rc<Encoders>>,
+    pub(crate) static_files: Rc<StaticFiles>,
     pub(super) http1: http1::Builder,
     pub(super) handshakes: Handshakes,
     /// Has the files of certificates looked at.
@@ -61,6 +66,7 @@ impl Server {
         settings: &Rc<Settings>,
         log: &Rc<Log>,
         dispatcher: Rc<Dispatcher>,
+        static_files: Rc<StaticFiles>,
         budget: &DescriptorBudget,
     ) -> Rc<Server> {
         Rc::new(Server {
@@ -74,6 +80,7 @@ impl Server {
             active: ActiveConnections::new(&dispatcher.client_memory),
             dispatcher,
             encoders: Encoders::new(settings, log),
+            static_files,
             http1: http1(settings),
             handshakes: Handshakes::new(),
             renew_certificates: Rc::default(),
@@ -191,6 +198,7 @@ impl Server {
         if !has_paused {
             self.dispatcher.tick();
             self.active.tick(now);
+            self.static_files.tick();
         }
         self.report();
         self.log.flush();
@@ -234,6 +242,16 @@ impl Server {
                 "too many request bodies in files: the limit of open files allows no more",
                 &[("refused", &refused), ("files", &quota.file_limit())],
             );
+        }
+    }
+
+    /// The response with a static file, which no worker has seen.
+    pub(super) fn file_reply(&self, response: Response<ReplyBody>) -> Reply {
+        Reply {
+            response,
+            spooled: SpoolReservation::of(&self.dispatcher.spool_quota),
+            queue_time: Duration::ZERO,
+            app_time: Duration::ZERO,
         }
     }
 

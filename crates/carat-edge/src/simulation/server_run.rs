@@ -17,7 +17,7 @@ use super::tasks_waker::TasksWaker;
 use super::world::{World, micros};
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::exchange::ClientMemory;
-use crate::http::Server;
+use crate::http::{Server, StaticFiles};
 use crate::log::Log;
 use crate::supervise::{Event, Mailbox, Outcome, Ready, Supervisor};
 
@@ -73,7 +73,13 @@ impl ServerRun {
             &BUDGET,
             ClientMemory::new(CLIENT_MEMORY),
         );
-        let server = Server::new(&world.settings, &log, dispatcher, &BUDGET);
+        let server = Server::new(
+            &world.settings,
+            &log,
+            dispatcher,
+            StaticFiles::none(&log),
+            &BUDGET,
+        );
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));
         let messages = (mailbox, messages);

@@ -1,0 +1,135 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use carat_static::{Access, FileContent, FileQuery, LookupError, Mount, Mounts};
+use http::{HeaderValue, Request, Response};
+use tokio::task::{spawn_blocking, spawn_local};
+use tokio::time::timeout;
+
+use crate::exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
+use crate::log::Log;
+use crate::settings::{Settings, StaticDirectory};
+
+/// How long a disk may take to tell whether there is a file.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The directories of the `static` option.
+#[derive(Debug)]
+pub(crate) struct StaticFiles {
+    mounts: RefCell<Mounts>,
+    log: Rc<Log>,
+}
+
+/// What a first look, which waits for nothing, has found.
+pub(super) enum FirstLook {
+    Found(Response<ReplyBody>),
+    /// The request is one for the application.
+    Missing,
+    /// The disk has to be asked.
+    Unknown(FileQuery),
+    Refused(Refusal),
+}
+
+impl StaticFiles {
+    /// Opens the directories. An error names the one that cannot be read.
+    pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<StaticFiles>, String> {
+        Ok(Rc::new(StaticFiles {
+            mounts: RefCell::new(open_all(&settings.static_files)?),
+            log: Rc::clone(log),
+        }))
+    }
+
+    /// Looks for the file that a request asks for.
+    pub(super) fn look<B>(&self, request: &Request<B>) -> FirstLook {
+        let Some(query) = self.mounts.borrow().query(request) else {
+            return FirstLook::Missing;
+        };
+        match query.run(Access::Cached) {
+            Ok(Some(found)) => FirstLook::Found(found.map(body)),
+            Ok(None) => FirstLook::Missing,
+            Err(LookupError::WouldBlock) => FirstLook::Unknown(query),
+            Err(LookupError::Io(_)) => FirstLook::Refused(Refusal::FileNotOpened),
+        }
+    }
+
+    /// Notices new and removed files. Called once a tick.
+    pub(super) fn tick(&self) {
+        let mounts = self.mounts.borrow();
+        if mounts.is_stale() {
+            let mounts = mounts.clone();
+            spawn_blocking(move || mounts.refresh());
+        }
+    }
+
+    /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
+    pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
+        let (files, directories) = (Rc::clone(self), settings.static_files.clone());
+        if directories.is_empty() {
+            drop(files.mounts.take());
+            return;
+        }
+        spawn_local(async move {
+            let opening = spawn_blocking(move || open_all(&directories));
+            match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
+                Ok(mounts) => drop(files.mounts.replace(mounts)),
+                Err(cause) => files.log.error(
+                    "static files come from the old directories",
+                    &[("cause", &cause)],
+                ),
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+impl StaticFiles {
+    /// No directories.
+    pub(crate) fn none(log: &Rc<Log>) -> Rc<StaticFiles> {
+        Rc::new(StaticFiles {
+            mounts: RefCell::default(),
+            log: Rc::clone(log),
+        })
+    }
+}
+
+/// The response once the disk has been asked; `None` when the request is one for the application.
+pub(super) async fn look_again(query: FileQuery) -> Result<Option<Response<ReplyBody>>, Refusal> {
+    let looking = spawn_blocking(move || query.run(Access::Any));
+    match timeout(LOOKUP_TIMEOUT, looking).await {
+        Ok(Ok(Ok(found))) => Ok(found.map(|response| response.map(body))),
+        Ok(Ok(Err(_)) | Err(_)) | Err(_) => Err(Refusal::FileNotOpened),
+    }
+}
+
+fn open_all(directories: &[StaticDirectory]) -> Result<Mounts, String> {
+    let mounts: Result<Vec<Mount>, String> = directories.iter().map(open).collect();
+    mounts.map(Mounts::new)
+}
+
+fn open(declared: &StaticDirectory) -> Result<Mount, String> {
+    let explain = |error| format!("static: {}: {error}", declared.directory.display());
+    let mut mount = Mount::open(&declared.prefix, &declared.directory).map_err(explain)?;
+    if let Some(value) = &declared.cache_control {
+        let value = HeaderValue::try_from(value);
+        let value =
+            value.map_err(|_| format!("static: cache_control: {:?}", declared.cache_control))?;
+        mount = mount.with_cache_control(value);
+    }
+    if let Some(page) = &declared.not_found {
+        mount = mount.with_not_found(page.clone());
+    }
+    Ok(mount)
+}
+
+fn body(content: FileContent) -> ReplyBody {
+    match content {
+        FileContent::Empty => ReplyBody::empty(),
+        FileContent::Bytes(bytes) => ReplyBody::full(bytes.into()),
+        FileContent::File(file, length) => {
+            let mut range = FileRange::new(file, 0, length);
+            range.allows_ranges = true;
+            ReplyContent::File(range).into()
+        }
+    }
+}

@@ -195,6 +195,8 @@ module Carat
                    limit: "reset",
                    doc: "Minimum rate at which a client must read a waiting response in bytes per second, after 10 s."),
 
+        Option.new(name: :static, group: "Responses", type: :static, default: [], edge: true, restart: true,
+                   doc: "A directory whose files are served without the application; repeatable."),
         Option.new(name: :compress, group: "Responses", type: :boolean, default: false, edge: true,
                    doc: "Whether responses are compressed with zstd, br or gzip for clients that accept it."),
         Option.new(name: :compress_min_bytes, group: "Responses", type: :bytes, default: 1 * KIB, edge: true,

@@ -57,6 +57,8 @@ module Carat
         - **user**, **group**: a name or a number.
         - **networks**: addresses and networks in CIDR notation, such as `10.0.0.0/8` or `fd00::/8`; `none` for no network:
           `trusted_proxies "10.0.0.0/8", "192.0.2.7"` in the config file, commas in the variable, one flag for each.
+        - **static**: a directory, or a prefix of the URL and a directory: `/assets=public/assets`. The config file
+          [knows more](static.md).
         - **umask**: octal digits, such as `"027"`.
         - **file**, **directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.

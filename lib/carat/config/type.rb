@@ -16,6 +16,7 @@ require_relative "type/network_list"
 require_relative "type/refork_rule"
 require_relative "type/seconds"
 require_relative "type/socket_path"
+require_relative "type/static_directories"
 require_relative "type/target_list"
 require_relative "type/text"
 require_relative "type/timeout"
@@ -33,8 +34,9 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
         file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        networks: NetworkList, pidfile: LogFile, refork: ReforkRule, seconds: Seconds, socket: SocketPath, string: Text,
-        targets: TargetList, timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
+        networks: NetworkList, pidfile: LogFile, refork: ReforkRule, seconds: Seconds, socket: SocketPath,
+        static: StaticDirectories, string: Text, targets: TargetList, timeout: Timeout, umask: Umask, user: UserName,
+        workers: WorkerCount
       }.freeze
 
       # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.

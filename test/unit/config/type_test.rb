@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "minitest/autorun"
 require "pathname"
+require "tmpdir"
 require "carat/config/type"
 require_relative "../../support/workplace"
 
@@ -71,6 +73,38 @@ module Carat
 
       assert_equal [["/", "/login?next=%2F"], []], [type.parse(["/", "/login?next=%2F"]), type.parse([])]
       ["login", "/a b", ["/", nil], "http://x/"].each { |value| assert_refuses type, value }
+    end
+
+    def test_static_directories_have_a_prefix
+      Dir.mktmpdir do |directory|
+        FileUtils.mkdir_p("#{directory}/public/assets")
+        public, assets = %w[public public/assets].map { |name| "#{directory}/#{name}" }
+        root = { prefix: "/", directory: public, cache_control: nil, not_found: nil }
+        inner = { prefix: "/assets", directory: assets, cache_control: "no-cache", not_found: "404.html" }
+        plain = { cache_control: nil, not_found: nil }
+
+        assert_equal [root], static.parse(public)
+        assert_equal [root.merge(prefix: "/a")], static.parse(["/a=#{public}"])
+        assert_equal [root.merge(prefix: "/a")], static.parse("/a/" => public)
+        assert_equal [root, inner], static.parse([public, { "/assets" => inner.slice(:cache_control, :not_found) }])
+        assert_equal [inner.merge(plain)], static.parse("/assets" => { directory: assets })
+        assert_equal "/=#{public}, /assets=#{assets}", static.text([root, inner])
+        assert_equal ["none", []], [static.text([]), static.parse([])]
+      end
+    end
+
+    def test_what_is_no_static_directory_is_refused
+      Dir.mktmpdir do |directory|
+        assert_refused "there is no directory #{directory}/none", static, "#{directory}/none"
+        assert_refused '"assets" is not the beginning of a path such as /assets', static, { "assets" => directory }
+        assert_refused "/a: name a directory", static, { "/a" => { not_found: "404.html" } }
+        assert_refused "/a: :ttl is none of directory, cache_control, not_found", static, { "/a" => { ttl: 1 } }
+        ["/..", "/.git", "/a//b", "/a%20b", "/a?b", ""].each { |prefix| assert_refuses static, { prefix => directory } }
+        wrong = [{ cache_control: "a\nb" }, { cache_control: 1 }, { not_found: "../404.html" }, { not_found: 404 }]
+        wrong.each do |more|
+          assert_refuses static, { "/" => { directory:, **more } }
+        end
+      end
     end
 
     def test_bytes_have_units_that_are_powers_of_1024
@@ -194,6 +228,10 @@ module Carat
 
     def bytes
       Config::Type.build(:bytes)
+    end
+
+    def static
+      Config::Type.build(:static)
     end
 
     def seconds

@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+require "digest"
+require "socket"
+require "test_helper"
+
+# The files of the `static` option, which the edge serves without Ruby.
+class StaticFilesTest < Support::IntegrationTest
+  APP = %(run ->(env) { [200, {}, ["application"]] })
+  PAGE = "<h1>hello</h1>\n" * 100
+  IMAGE = Random.new(1).bytes(300_000).freeze
+
+  def test_files_are_served_and_everything_else_is_for_the_application
+    server = site("public/index.html" => "home", "public/about.html" => "about", "public/a b.txt" => "blank",
+                  "public/docs/index.html" => "docs")
+    bodies = ["/", "/about", "/about.html?x", "/a%20b.txt", "/docs", "/docs/"].map { |path| server.get(path).body }
+
+    assert_equal %w[home about about blank docs docs], bodies
+    assert_equal ["application"] * 3, ["/none", "/docs/none", "/about/"].map { |path| server.get(path).body }
+    assert_equal "application", ask(server, "POST", "/about", body: "x").read_response.body
+  end
+
+  def test_no_path_leads_out_of_the_directory
+    server = site("secret" => "secret", "public/.env" => "secret", "public/.git/config" => "secret",
+                  "public/file" => "file")
+    File.symlink("../secret", File.join(server.directory.path, "public/link"))
+    File.symlink("/etc/passwd", File.join(server.directory.path, "public/absolute"))
+    File.symlink("file", File.join(server.directory.path, "public/inside"))
+    paths = %w[/../secret /%2e%2e/secret /..%2fsecret /public/../../secret /.env /%2eenv /.git/config /link /absolute
+               /x/../secret //secret]
+    answers = paths.to_h { |path| [path, ask(server, "GET", path).read_response.body] }
+
+    assert_equal ["application"], answers.values.uniq, answers.inspect
+    eventually(message: "the new link") { server.get("/inside").body == "file" }
+  end
+
+  def test_a_client_that_has_the_file_does_not_get_it_again
+    server = site("public/page.html" => PAGE)
+    first = server.get("/page.html")
+    fields = %w[etag last-modified].map { |name| first[name] }
+    again = [{ "If-None-Match" => fields[0] }, { "If-Modified-Since" => fields[1] }]
+    responses = again.map { |headers| server.get("/page.html", fields: headers) }
+
+    assert_equal [[304, ""]] * 2, responses.map { |response| [response.status, response.body] }
+    server.directory.write("public/page.html", "new")
+    assert_equal "new", server.get("/page.html", fields: again[0]).body
+  end
+
+  def test_ranges_and_head
+    server = site("public/image.png" => IMAGE)
+    part = server.get("/image.png", fields: { "Range" => "bytes=5-9" })
+    head = ask(server, "HEAD", "/image.png").read_response(head: true)
+
+    assert_equal [206, "bytes 5-9/300000", IMAGE[5..9]], [part.status, part["content-range"], part.body]
+    assert_equal [200, "300000", "image/png", "bytes"],
+                 [head.status, *%w[content-length content-type accept-ranges].map { |name| head[name] }]
+    assert_equal 416, server.get("/image.png", fields: { "Range" => "bytes=300000-" }).status
+    assert_equal IMAGE, server.get("/image.png").body
+  end
+
+  def test_compressed_variants_are_preferred_and_text_is_compressed_otherwise
+    server = site("public/a.js" => "plain " * 500, "public/a.js.br" => "brotli", "public/b.js" => "plain " * 500)
+    coded = server.get("/a.js", fields: { "Accept-Encoding" => "gzip, br" })
+    plain = server.get("/a.js")
+    packed = server.get("/b.js", fields: { "Accept-Encoding" => "gzip" })
+
+    assert_equal ["br", "brotli", "text/javascript"], [coded["content-encoding"], coded.body, coded["content-type"]]
+    assert_equal [nil, "plain " * 500], [plain["content-encoding"], plain.body]
+    assert_equal "gzip", packed["content-encoding"]
+    assert_equal ["Accept-Encoding"] * 3, [coded, plain, packed].map { |response| response["vary"] }
+  end
+
+  def test_a_directory_has_its_prefix_its_caching_and_its_page_for_what_is_not_there
+    config = <<~RUBY
+      static "public", "/assets" => { cache_control: "public, max-age=60" },
+             "/docs" => { directory: "site", not_found: "404.html" }
+    RUBY
+    server = serve(APP, config: config, files: { "public/assets/a.css" => "a", "public/assets/a-3f786850.css" => "b",
+                                                 "site/404.html" => "nothing", "site/x.html" => "x" })
+    caching = ["/assets/a.css", "/assets/a-3f786850.css", "/docs/x"].map { |path| server.get(path)["cache-control"] }
+    missing = server.get("/docs/none")
+
+    assert_equal ["public, max-age=60", "public, max-age=31536000, immutable", nil], caching
+    assert_equal [404, "nothing", "text/html"], [missing.status, missing.body, missing["content-type"]]
+    assert_equal "application", server.get("/assets/none.css").body
+  end
+
+  def test_new_files_are_found_and_removed_ones_are_gone
+    server = site("public/old.txt" => "old")
+    server.directory.write("public/new/file.txt", "new")
+    eventually(message: "the new file") { server.get("/new/file.txt").body == "new" }
+    File.delete(File.join(server.directory.path, "public/old.txt"))
+
+    assert_equal "application", server.get("/old.txt").body
+  end
+
+  def test_files_come_while_no_worker_can_answer
+    server = serve(%(run ->(_env) { sleep }), config: %(static "public"\n), files: { "public/a.txt" => "a" })
+    stuck = Array.new(5) { ask(server, "GET", "/") }
+
+    assert_equal ["a"] * 5, Array.new(5) { server.get("/a.txt").body }
+    stuck.each(&:close)
+  end
+
+  def test_a_restart_serves_the_directory_that_the_path_names_now
+    server = site({ "public/a.txt" => "old" })
+    public = File.join(server.directory.path, "public")
+    File.rename(public, "#{public}.old")
+    server.directory.write("public/a.txt", "new")
+    assert_equal "old", server.get("/a.txt").body
+    restart(server)
+
+    eventually(message: "the new directory") { server.get("/a.txt").body == "new" }
+  end
+
+  def test_a_fifo_is_left_to_the_application
+    server = site("public/file" => "file")
+    File.mkfifo(File.join(server.directory.path, "public/fifo"))
+    eventually(message: "the new name") { server.get("/fifo").body == "application" }
+
+    assert_equal "file", server.get("/file").body
+  end
+
+  private
+
+  def site(files)
+    config = %(static "public"\ncompress true\ncompress_min_bytes 100\ncontrol_socket "carat.sock"\n)
+    serve(APP, config: config, files: files)
+  end
+
+  def restart(server)
+    command = [*Support::ServerOptions::COMMAND, "restart", "--control-socket", "carat.sock"]
+    assert system(Support::ServerOptions::NEUTRAL_ENV, *command, out: File::NULL, chdir: server.directory.path)
+  end
+end

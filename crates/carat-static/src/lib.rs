@@ -5,12 +5,12 @@
 //! the same lookup is made once more on a thread that may wait.
 //!
 //! ```
-//! use carat_static::{Access, Mount, Mounts};
+//! use carat_static::{Access, UrlMount, Mounts};
 //!
 //! # fn main() -> std::io::Result<()> {
 //! # let directory = tempfile::tempdir()?;
 //! # std::fs::write(directory.path().join("robots.txt"), "User-agent: *\n")?;
-//! let mounts = Mounts::new(vec![Mount::open("/", directory.path())?]);
+//! let mounts = Mounts::new(vec![UrlMount::open("/", directory.path())?]);
 //! let request = http::Request::get("/robots.txt").body(()).map_err(std::io::Error::other)?;
 //! let query = mounts.query(&request).ok_or(std::io::ErrorKind::NotFound)?;
 //! let response = query.run(Access::Any).ok().flatten().ok_or(std::io::ErrorKind::NotFound)?;
@@ -35,6 +35,6 @@ mod validators;
 
 pub use content::FileContent;
 pub use directory::{Access, LookupError};
-pub use mount::Mount;
+pub use mount::UrlMount;
 pub use mounts::Mounts;
 pub use query::FileQuery;

@@ -9,7 +9,7 @@ use crate::url_path::UrlPath;
 
 /// A directory whose files are served below a prefix of the URL.
 #[derive(Debug)]
-pub struct Mount {
+pub struct UrlMount {
     prefix: Vec<u8>,
     pub(crate) directory: Directory,
     pub(crate) top_level: TopLevel,
@@ -17,13 +17,13 @@ pub struct Mount {
     pub(crate) not_found: Option<String>,
 }
 
-impl Mount {
+impl UrlMount {
     /// Opens `directory` for the URLs below `prefix`, such as `/` and `/assets`.
     ///
     /// # Errors
     ///
     /// The prefix is no plain path, or the directory cannot be read.
-    pub fn open(prefix: &str, directory: &Path) -> io::Result<Mount> {
+    pub fn open(prefix: &str, directory: &Path) -> io::Result<UrlMount> {
         let path = UrlPath::parse(&format!("{}/", prefix.trim_end_matches('/')));
         let mut prefix = path.ok_or(io::ErrorKind::InvalidInput)?.index();
         prefix.truncate(prefix.len() - b"index.html".len());
@@ -31,7 +31,7 @@ impl Mount {
             prefix.pop();
         }
         let directory = Directory::open(directory)?;
-        Ok(Mount {
+        Ok(UrlMount {
             prefix,
             top_level: TopLevel::read(directory.descriptor())?,
             directory,
@@ -42,14 +42,14 @@ impl Mount {
 
     /// Sends this `Cache-Control` with every file that has no fingerprint in its name.
     #[must_use]
-    pub fn with_cache_control(mut self, value: HeaderValue) -> Mount {
+    pub fn with_cache_control(mut self, value: HeaderValue) -> UrlMount {
         self.cache_control = Some(value);
         self
     }
 
     /// Responds with 404 and the file called `page` to what is not there.
     #[must_use]
-    pub fn with_not_found(mut self, page: String) -> Mount {
+    pub fn with_not_found(mut self, page: String) -> UrlMount {
         self.not_found = Some(page);
         self
     }

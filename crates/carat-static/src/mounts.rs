@@ -3,18 +3,18 @@ use std::sync::Arc;
 
 use http::{Method, Request};
 
-use crate::mount::Mount;
+use crate::mount::UrlMount;
 use crate::query::FileQuery;
 use crate::url_path::UrlPath;
 
 /// The directories whose files are served.
 #[derive(Debug, Clone, Default)]
-pub struct Mounts(Vec<Arc<Mount>>);
+pub struct Mounts(Vec<Arc<UrlMount>>);
 
 impl Mounts {
     /// The mount with the longest prefix serves a request.
     #[must_use]
-    pub fn new(mut mounts: Vec<Mount>) -> Mounts {
+    pub fn new(mut mounts: Vec<UrlMount>) -> Mounts {
         mounts.sort_by_key(|mount| Reverse(mount.depth()));
         Mounts(mounts.into_iter().map(Arc::new).collect())
     }

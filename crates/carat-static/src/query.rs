@@ -14,7 +14,7 @@ use crate::content::FileContent;
 use crate::directory::{Access, LookupError};
 use crate::fingerprint::is_fingerprinted;
 use crate::media_type::{is_compressible, media_type};
-use crate::mount::Mount;
+use crate::mount::UrlMount;
 use crate::url_path::UrlPath;
 use crate::validators::Validators;
 
@@ -25,7 +25,7 @@ const FOREVER: &str = "public, max-age=31536000, immutable";
 #[derive(Debug)]
 pub struct FileQuery {
     /// Where the file may be, the best place first.
-    places: Vec<(Arc<Mount>, UrlPath)>,
+    places: Vec<(Arc<UrlMount>, UrlPath)>,
     is_head: bool,
     wants_range: bool,
     codings: AcceptedCodings,
@@ -42,7 +42,7 @@ struct Variant {
 impl FileQuery {
     /// `None` without a place.
     pub(crate) fn new<B>(
-        places: Vec<(Arc<Mount>, UrlPath)>,
+        places: Vec<(Arc<UrlMount>, UrlPath)>,
         request: &Request<B>,
     ) -> Option<FileQuery> {
         let codings = request.headers().get_all(ACCEPT_ENCODING);
@@ -80,7 +80,7 @@ impl FileQuery {
 /// The search for a file in one mount.
 struct Lookup<'a> {
     query: &'a FileQuery,
-    mount: &'a Mount,
+    mount: &'a UrlMount,
     access: Access,
 }
 
@@ -240,7 +240,7 @@ mod tests {
     }
 
     fn mounted(site: &TempDir) -> Mounts {
-        Mounts::new(vec![Mount::open("/", site.path()).expect("opened")])
+        Mounts::new(vec![UrlMount::open("/", site.path()).expect("opened")])
     }
 
     fn text(response: Option<Response<FileContent>>) -> String {
@@ -294,10 +294,13 @@ mod tests {
         let outer = site(&[("assets/a", "outer"), ("b", "outer")]);
         let inner = site(&[("a", "inner"), ("a-3f786850.js", "")]);
         let day = HeaderValue::from_static("max-age=86400");
-        let mount = Mount::open("/assets", inner.path())
+        let mount = UrlMount::open("/assets", inner.path())
             .expect("opened")
             .with_cache_control(day);
-        let mounts = Mounts::new(vec![Mount::open("/", outer.path()).expect("opened"), mount]);
+        let mounts = Mounts::new(vec![
+            UrlMount::open("/", outer.path()).expect("opened"),
+            mount,
+        ]);
         let control = |path| {
             run(&mounts, path, &[])
                 .expect("found")
@@ -316,8 +319,8 @@ mod tests {
         let outer = site(&[("assets/b/c", "outer")]);
         let inner = site(&[("b/a", "inner")]);
         let mounts = Mounts::new(vec![
-            Mount::open("/assets", inner.path()).expect("opened"),
-            Mount::open("/", outer.path()).expect("opened"),
+            UrlMount::open("/assets", inner.path()).expect("opened"),
+            UrlMount::open("/", outer.path()).expect("opened"),
         ]);
         assert_eq!(text(run(&mounts, "/assets/b/c", &[])), "outer");
     }
@@ -325,7 +328,7 @@ mod tests {
     #[test]
     fn a_page_for_what_is_not_there() {
         let site = site(&[("404.html", "nothing here"), ("a", "")]);
-        let mount = Mount::open("/docs", site.path()).expect("opened");
+        let mount = UrlMount::open("/docs", site.path()).expect("opened");
         let mounts = Mounts::new(vec![mount.with_not_found("404.html".to_owned())]);
         let response = run(&mounts, "/docs/x", &[]).expect("a response");
         assert_eq!(

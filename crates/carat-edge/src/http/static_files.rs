@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use carat_static::{Access, FileContent, FileQuery, LookupError, Mount, Mounts};
+use carat_static::{Access, FileContent, FileQuery, LookupError, Mounts, UrlMount};
 use http::{HeaderValue, Request, Response};
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::timeout;
@@ -103,13 +103,13 @@ pub(super) async fn look_again(query: FileQuery) -> Result<Option<Response<Reply
 }
 
 fn open_all(directories: &[StaticDirectory]) -> Result<Mounts, String> {
-    let mounts: Result<Vec<Mount>, String> = directories.iter().map(open).collect();
+    let mounts: Result<Vec<UrlMount>, String> = directories.iter().map(open).collect();
     mounts.map(Mounts::new)
 }
 
-fn open(declared: &StaticDirectory) -> Result<Mount, String> {
+fn open(declared: &StaticDirectory) -> Result<UrlMount, String> {
     let explain = |error| format!("static: {}: {error}", declared.directory.display());
-    let mut mount = Mount::open(&declared.prefix, &declared.directory).map_err(explain)?;
+    let mut mount = UrlMount::open(&declared.prefix, &declared.directory).map_err(explain)?;
     if let Some(value) = &declared.cache_control {
         let value = HeaderValue::try_from(value);
         let value =

@@ -6,13 +6,14 @@ module Image
   # A stage of a Dockerfile: a root file system, and what the next command in it has.
   class Stage
     NAMESPACE = %w[unshare --mount --propagation private].freeze
+    CONTAINER = [*NAMESPACE, "--pid", "--fork", "--kill-child"].freeze
     MOUNT = 'mount --bind "$root" "$root"; mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"; '
     READ_ONLY = 'for path in tmp var/tmp app/tmp; do if [ -d "$root/$path" ]; then ' \
                 'mount -t tmpfs -o mode=1777 tmpfs "$root/$path"; fi; done; ' \
                 'mount -o remount,bind,ro "$root"; '
     ENTER = 'exec chroot --userspec="$user" "$root" "$@"'
     PATH = "/usr/local/bundle/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    private_constant :NAMESPACE, :MOUNT, :READ_ONLY, :ENTER, :PATH
+    private_constant :NAMESPACE, :CONTAINER, :MOUNT, :READ_ONLY, :ENTER, :PATH
 
     # The root's directory, ENV, and the user and the directory of commands.
     attr_reader :root, :variables
@@ -33,10 +34,12 @@ module Image
       system(*enter(["sh", "-c", command], more), exception: true)
     end
 
-    # Starts a program in a root that cannot be written to. Its output goes to the file `log`.
-    # @return [Integer] its process id
+    # Starts a program as the first process of a container, in a root that cannot be written to. Its output goes to the
+    # file `log`.
+    # @return [Integer] the id of a process that ends with its status; the program is the child
     def start(program, log, more = {})
-      Process.spawn(*enter(program, more, before: READ_ONLY), %i[out err] => [log, "w"], in: File::NULL)
+      command = enter(program, more, namespace: CONTAINER, before: READ_ONLY)
+      Process.spawn(*command, %i[out err] => [log, "w"], in: File::NULL)
     end
 
     # Copies a file, or what is in a directory, to `target` as COPY does.
@@ -50,9 +53,9 @@ module Image
 
     private
 
-    def enter(program, more, before: "")
+    def enter(program, more, namespace: NAMESPACE, before: "")
       variables = @variables.merge("HOME" => @user == "0:0" ? "/root" : "/app", **more).map { |pair| pair.join("=") }
-      [{ "root" => @root, "user" => @user }, *NAMESPACE, "sh", "-euc", MOUNT + before + ENTER, "_",
+      [{ "root" => @root, "user" => @user }, *namespace, "sh", "-euc", MOUNT + before + ENTER, "_",
        "env", "-i", *variables, "sh", "-c", 'cd "$1" && shift && exec "$@"', "_", @directory, *program]
     end
 

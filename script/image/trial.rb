@@ -33,7 +33,7 @@ module Image
       port = eventually(message: "a listener") { text[/listening url=\S+:(\d+)/, 1] || ended(pid) }.to_i
       clients = Array.new(REQUESTS) { ask(port) }
       eventually(message: "the requests") { text.scan(/^arrived$/).size == REQUESTS }
-      Process.kill(:TERM, pid)
+      Process.kill(:TERM, File.read("/proc/#{pid}/task/#{pid}/children").to_i)
       responses = clients.map(&:read)
       status = Process.wait2(pid).last
       check(responses, status)
@@ -42,11 +42,12 @@ module Image
     private
 
     def ask(port)
-      TCPSocket.new("127.0.0.1", port).tap { |socket|
- socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") }
+      request = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+      TCPSocket.new("127.0.0.1", port).tap { |socket| socket.write(request) }
     end
 
     def check(responses, status)
+      abort "not the first process of its container:\n#{text}" unless text.include?("stopped pid=1")
       right = responses.grep(/\AHTTP\/1\.1 200 .*\r\n\r\nuser #{@stage.user.to_i}\z/m)
       abort "#{right.size} of #{REQUESTS} responses, #{status}:\n#{text}" if right.size < REQUESTS || !status.success?
       puts "user #{@stage.user}: #{REQUESTS} requests served during SIGTERM, #{status}"

@@ -1,5 +1,4 @@
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -51,9 +50,10 @@ impl Wire {
     }
 }
 
-/// All socket pairs, by the inode of the process's end.
+/// All socket pairs with the inode of the process's end, the oldest first. The kernel gives each processor inodes of its
+/// own, so their order differs from run to run.
 #[derive(Debug, Default)]
-pub(super) struct Wires(RefCell<BTreeMap<u64, Rc<Wire>>>);
+pub(super) struct Wires(RefCell<Vec<(u64, Rc<Wire>)>>);
 
 impl Wires {
     /// A new socket pair: the edge's end, what the ends have in common, and the process's end.
@@ -61,21 +61,24 @@ impl Wires {
         let (near, far) = UnixStream::pair()?;
         let wire = Rc::new(Wire::default());
         let inode = rustix::fs::fstat(&far)?.st_ino;
-        self.0.borrow_mut().insert(inode, Rc::clone(&wire));
+        self.0.borrow_mut().push((inode, Rc::clone(&wire)));
         Ok((near, wire, far))
     }
 
     /// The end of a process that has received this descriptor.
     pub(super) fn adopt(&self, socket: OwnedFd, end: WireEnd) -> FarEnd {
         let inode = rustix::fs::fstat(&socket).expect("an open socket").st_ino;
-        let wire = Rc::clone(&self.0.borrow()[&inode]);
+        let wires = self.0.borrow();
+        let mut newest_first = wires.iter().rev();
+        let found = newest_first.find(|(known, _)| *known == inode);
+        let wire = Rc::clone(&found.expect("a socket of a pair").1);
         wire.process.set(Some(end));
         FarEnd { socket, wire }
     }
 
     /// A process is gone, and with it descriptors that it had not received yet.
     pub(super) fn wake_edge(&self) {
-        for wire in self.0.borrow().values() {
+        for (_, wire) in self.0.borrow().iter() {
             wire.wake_edge();
         }
     }

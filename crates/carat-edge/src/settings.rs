@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use carat_fields::{Network, TrustedProxies};
-use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
+use carat_policy::{CanaryUnit, MemoryLimit, ReforkRule, WorkerCount};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
@@ -130,6 +130,9 @@ pub(crate) struct Settings {
     pub(crate) upgrade_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
     pub(crate) upgrade_timeout: Duration,
+    pub(crate) canary: Option<u8>,
+    #[serde(deserialize_with = "canary_unit")]
+    pub(crate) canary_by: CanaryUnit,
     /// Prints what these settings are with the configuration as it is when the command runs.
     pub(crate) reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
@@ -277,6 +280,16 @@ fn refork<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReforkRule, D::E
     })
 }
 
+/// Parses `request` or `cookie`.
+fn canary_unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CanaryUnit, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.as_str() {
+        "request" => Ok(CanaryUnit::Request),
+        "cookie" => Ok(CanaryUnit::Client),
+        _ => Err(serde::de::Error::custom("canary_by is unknown")),
+    }
+}
+
 fn optional_seconds<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
@@ -304,7 +317,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60,
-    "keep_previous": 60, "restart_check": [], "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
+    "keep_previous": 60, "restart_check": [], "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
 }"#;
 
 #[cfg(test)]

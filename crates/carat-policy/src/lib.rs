@@ -14,11 +14,14 @@
 
 mod backoff;
 mod byte_size;
+mod canary_rule;
 mod client_memory;
 mod counted;
 mod descriptor_budget;
 mod edge_memory;
 mod elastic;
+mod even_share;
+mod latency_histogram;
 mod memory_budget;
 mod memory_pace;
 mod memory_relief;
@@ -30,11 +33,14 @@ mod replacement_backoff;
 
 pub use backoff::Backoff;
 pub use byte_size::ByteSize;
+pub use canary_rule::{CanaryRule, CanaryUnit};
 pub use client_memory::client_memory;
 pub use counted::Counted;
 pub use descriptor_budget::DescriptorBudget;
 pub use edge_memory::{EdgeMemory, EdgeReserve};
 pub use elastic::{Demand, Elastic, WorkerCount};
+pub use even_share::EvenShare;
+pub use latency_histogram::LatencyHistogram;
 pub use memory_budget::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_cost};
 pub use memory_pace::{MemoryApproach, reading_pause};
 pub use memory_relief::{HolderStage, MemoryDemand, MemoryHolder, relief};

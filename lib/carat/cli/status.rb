@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../log/counted"
+require_relative "canary_report"
 require_relative "control_command"
 require_relative "control_error"
 require_relative "printable"
@@ -29,7 +30,8 @@ module Carat
         status = ask(:get, "/status")
         return say(JSON.generate(status, ascii_only: true)) if @json
 
-        say(*summary(status).map { |line| Printable.text(line) }, "", *table(status.fetch("processes")))
+        say(*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
+            *table(status.fetch("processes")))
       rescue KeyError, NoMethodError, TypeError
         raise ControlError, "carat: #{@server.path}: it does not send a status"
       end
@@ -66,6 +68,13 @@ module Carat
         return "upgrade: process #{old["pid"]} finishes #{old["connections"]} connections" if old
 
         "upgrade: #{status["upgrade"]}" if status["upgrade"]
+      end
+
+      def canary(status)
+        return [] unless status["canary"]
+
+        report = CanaryReport.new(status["canary"])
+        ["canary: #{report.share}", *report.lines, ""]
       end
 
       def table(workers)

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use carat_policy::DescriptorBudget;
 
+use super::canary::{Canary, Code};
 use super::exchange::{Exchange, LoggedRequest, PendingReply};
 use super::hold::Hold;
 use super::idle_lanes::IdleLanes;
@@ -42,6 +43,8 @@ pub(crate) struct Dispatcher {
     pub(super) is_over: Cell<bool>,
     /// What all clients make the edge hold.
     pub(crate) client_memory: Rc<ClientMemory>,
+    /// While a restart waits, the division between old code and new.
+    pub(super) canary: RefCell<Option<Rc<Canary>>>,
     /// Whether a rebalance is scheduled.
     pub(super) rebalancing: Cell<bool>,
 }
@@ -69,6 +72,7 @@ impl Dispatcher {
             spool_quota: SpoolQuota::new(settings.spool_limit, budget.spools),
             is_over: Cell::new(false),
             client_memory,
+            canary: RefCell::default(),
             rebalancing: Cell::new(false),
         })
     }
@@ -87,6 +91,7 @@ impl Dispatcher {
     /// queue, or discards its reply.
     pub(crate) fn dispatch(self: &Rc<Self>, call: Call) -> Result<PendingReply, Refusal> {
         let exchange = Rc::new(Exchange::new(call));
+        self.assign(&exchange);
         self.admit(&exchange)?;
         Ok(PendingReply::new(exchange))
     }
@@ -98,22 +103,34 @@ impl Dispatcher {
         if self.responds_itself(exchange) {
             return Ok(());
         }
-        let (waiting, now) = (self.queue.borrow().len(), exchange.arrived);
-        if waiting == 0 {
-            if let Some(lane) = self.choose(now) {
-                self.begin(&lane, exchange, now);
-                if lane.is_concurrent() {
-                    self.rebalance_soon();
-                }
-                return Ok(());
-            }
+        if self.begin_at_once(exchange)
+            || (self.gives_way(exchange) && self.begin_at_once(exchange))
+        {
+            return Ok(());
         }
+        let waiting = self.queue.borrow().len();
         if waiting >= self.settings().queue_limit && !self.makes_room() {
             self.refused.set(self.refused.get() + 1);
             return Err(Refusal::QueueFull);
         }
         self.queue.borrow_mut().push_back(Rc::clone(exchange));
         Ok(())
+    }
+
+    /// Sends a request to a lane, unless others wait for one. False if it has to wait, too.
+    fn begin_at_once(self: &Rc<Self>, exchange: &Rc<Exchange>) -> bool {
+        let (now, code) = (exchange.arrived, self.code_for(exchange));
+        if self.is_anyone_waiting(code) {
+            return false;
+        }
+        let Some(lane) = self.choose(code, now) else {
+            return false;
+        };
+        self.begin(&lane, exchange, now);
+        if lane.is_concurrent() {
+            self.rebalance_soon();
+        }
+        true
     }
 
     /// Removes requests whose clients are gone, and returns whether the queue has room. A request
@@ -130,18 +147,28 @@ impl Dispatcher {
     }
 
     /// An idle lane of the worker with the fewest requests; otherwise the lane with the fewest requests that has room,
-    /// preferably of a worker that is not stalled. None while requests are held.
-    pub(super) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
+    /// preferably of a worker that is not stalled. None while requests are held. Its worker runs the code; `None` is
+    /// for any.
+    pub(super) fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
         if self.is_held() {
             return None;
         }
-        self.idle.take().or_else(|| {
+        self.take_idle(code).or_else(|| {
             let lanes = self.lanes.borrow();
-            let with_room = lanes.iter().filter(|lane| lane.has_room(now));
+            let with_room = lanes
+                .iter()
+                .filter(|lane| self.runs(lane, code) && lane.has_room(now));
             with_room
                 .min_by_key(|lane| (lane.is_stalled(), lane.in_flight().len()))
                 .cloned()
         })
+    }
+
+    fn take_idle(&self, code: Option<Code>) -> Option<Rc<Lane>> {
+        match code {
+            None => self.idle.take(),
+            Some(_) => self.idle.take_of(|lane| self.runs(lane, code)),
+        }
     }
 
     pub(super) fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
@@ -163,7 +190,7 @@ impl Dispatcher {
             return;
         }
         while !self.is_held() && lane.has_room(now) {
-            let Some(exchange) = self.next_waiting() else {
+            let Some(exchange) = self.next_waiting(lane) else {
                 break;
             };
             self.begin(lane, &exchange, now);
@@ -173,11 +200,16 @@ impl Dispatcher {
 
     /// Moves requests from the queue to every lane that has room.
     pub(super) fn hand_out(&self, now: Instant) {
-        while !self.queue.borrow().is_empty() {
-            let Some(lane) = self.choose(now) else { break };
-            match self.next_waiting() {
-                Some(exchange) => self.begin(&lane, &exchange, now),
-                None => self.note_idle(&lane),
+        for code in self.codes() {
+            while !self.queue.borrow().is_empty() {
+                let Some(lane) = self.choose(*code, now) else {
+                    break;
+                };
+                let Some(exchange) = self.next_waiting(&lane) else {
+                    self.note_idle(&lane);
+                    break;
+                };
+                self.begin(&lane, &exchange, now);
             }
         }
     }
@@ -193,12 +225,16 @@ impl Dispatcher {
         (self.queue_time.take(front), queue.len())
     }
 
-    /// Whether a lane is idle.
-    pub(super) fn has_idle_lane(&self) -> bool {
-        !self.idle.is_empty()
+    /// Whether a lane is idle whose worker runs this code; `None` is for any.
+    pub(super) fn has_idle_lane(&self, code: Option<Code>) -> bool {
+        self.idle.has(|lane| self.runs(lane, code))
     }
 
-    fn next_waiting(&self) -> Option<Rc<Exchange>> {
+    fn next_waiting(&self, lane: &Lane) -> Option<Rc<Exchange>> {
+        if self.canary.borrow().is_some() {
+            let index = self.next_index(lane)?;
+            return self.queue.borrow_mut().remove(index);
+        }
         let mut queue = self.queue.borrow_mut();
         std::iter::from_fn(|| queue.pop_front()).find(|exchange| !exchange.is_cancelled())
     }
@@ -240,6 +276,10 @@ impl Dispatcher {
         for lane in lanes.iter().filter(|lane| lane.state() == LaneState::Open) {
             lane.set_state(LaneState::Draining);
             self.note_idle(lane);
+        }
+        if self.canary.borrow().is_some() {
+            // Other code may have to serve what this one cannot any more.
+            self.hand_out(clock::now());
         }
     }
 
@@ -327,7 +367,7 @@ mod tests {
         locally(|| {
             let fixture = Fixture::new(&[3]);
             fixture.lanes[0].fill_outbox();
-            fixture.dispatcher.choose(Instant::now());
+            fixture.dispatcher.choose(None, Instant::now());
             let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("GET", "/")).collect();
             assert_eq!((fixture.load(), pending.len()), (vec![0], 4));
             assert!(

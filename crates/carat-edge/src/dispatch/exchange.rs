@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use super::canary::Code;
 use crate::clock;
 use crate::exchange::{Call, Refusal, Reply};
 use crate::field_value::FieldValue;
@@ -19,6 +20,10 @@ pub(super) struct Exchange {
     pub(super) retried: Cell<bool>,
     /// Whether a worker could not receive the request.
     pub(super) resent: Cell<bool>,
+    /// Which code serves it, when there are two.
+    pub(super) code: Cell<Code>,
+    /// Whether its client gets the cookie that names the code.
+    pub(super) is_first: Cell<bool>,
     cancelled: Cell<bool>,
     outcome: RefCell<ExchangeOutcome>,
 }
@@ -37,6 +42,8 @@ impl Exchange {
             arrived: clock::now(),
             retried: Cell::new(false),
             resent: Cell::new(false),
+            code: Cell::default(),
+            is_first: Cell::new(false),
             cancelled: Cell::new(false),
             outcome: RefCell::new(ExchangeOutcome::Open(None)),
         }

@@ -44,6 +44,8 @@ impl Dispatcher {
                         back.push(exchange);
                     } else {
                         self.report("request lost with its worker", lane, &exchange);
+                        let took = exchange.waited(clock::now());
+                        self.note_outcome(lane, took, true);
                         exchange.settle(Err(Refusal::WorkerLost));
                     }
                 }

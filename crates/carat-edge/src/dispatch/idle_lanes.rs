@@ -16,8 +16,16 @@ impl IdleLanes {
         if lanes.last()?.worker_requests() == 0 {
             return lanes.pop();
         }
+        drop(lanes);
+        self.take_of(|_| true)
+    }
+
+    /// Removes such a lane among those that may be used.
+    pub(super) fn take_of(&self, may: impl Fn(&Lane) -> bool) -> Option<Rc<Lane>> {
+        let mut lanes = self.0.borrow_mut();
         let newest_first = lanes.iter().enumerate().rev();
-        let (index, _) = newest_first.min_by_key(|(_, lane)| lane.worker_requests())?;
+        let usable = newest_first.filter(|(_, lane)| may(lane));
+        let (index, _) = usable.min_by_key(|(_, lane)| lane.worker_requests())?;
         Some(lanes.remove(index))
     }
 
@@ -37,8 +45,9 @@ impl IdleLanes {
         self.0.borrow_mut().retain(|lane| lane.tag.worker != worker);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+    /// Whether there is such a lane.
+    pub(super) fn has(&self, may: impl Fn(&Lane) -> bool) -> bool {
+        self.0.borrow().iter().any(|lane| may(lane))
     }
 }
 

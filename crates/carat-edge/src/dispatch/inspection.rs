@@ -14,7 +14,8 @@ pub(crate) struct DispatcherView {
     pub(crate) queued: Vec<usize>,
     pub(crate) queue_limit: usize,
     pub(crate) lanes: Vec<LaneView>,
-    pub(crate) has_idle_lane: bool,
+    /// Whether a request waits that an idle lane would take.
+    pub(crate) waits_beside_idle_lane: bool,
     /// Lanes that are idle as the dispatcher knows, and hold a request or take none.
     pub(crate) wrongly_idle: usize,
 }
@@ -50,7 +51,9 @@ impl Dispatcher {
             queued: waiting.map(|exchange| number_of(&exchange.call)).collect(),
             queue_limit: self.settings().queue_limit,
             lanes: lanes.iter().map(|lane| lane.inspect()).collect(),
-            has_idle_lane: self.has_idle_lane(),
+            waits_beside_idle_lane: queue.iter().any(|exchange| {
+                !exchange.is_cancelled() && self.has_idle_lane(self.code_for(exchange))
+            }),
             wrongly_idle: self.count_wrongly_idle(),
         }
     }

@@ -33,6 +33,8 @@ const AHEAD_LIMIT: usize = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(crate) tag: LaneTag,
+    /// That of its worker.
+    generation: Cell<u32>,
     page: SharedPage,
     state: Cell<LaneState>,
     is_over: Cell<bool>,
@@ -52,9 +54,15 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(tag: LaneTag, page: File, worker_requests: WorkerRequests) -> Lane {
+    pub(crate) fn new(
+        tag: LaneTag,
+        generation: u32,
+        page: File,
+        worker_requests: WorkerRequests,
+    ) -> Lane {
         Lane {
             tag,
+            generation: Cell::new(generation),
             page: shared_page(page),
             state: Cell::new(LaneState::Opening),
             is_over: Cell::new(false),
@@ -69,6 +77,10 @@ impl Lane {
             stall: Stall::default(),
             waker: RefCell::default(),
         }
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.get()
     }
 
     pub(crate) fn state(&self) -> LaneState {
@@ -411,10 +423,15 @@ impl Lane {
             serial: u64::from(worker),
         };
         let page = File::open("/dev/null").expect("there on every machine");
-        let mut lane = Lane::new(LaneTag { worker, lane }, page, load.clone());
+        let mut lane = Lane::new(LaneTag { worker, lane }, 1, page, load.clone());
         lane.page = super::shared_page::unshared_page();
         lane.open(capacity);
         Rc::new(lane)
+    }
+
+    /// It is a lane of a worker of this generation.
+    pub(super) fn set_generation(&self, generation: u32) {
+        self.generation.set(generation);
     }
 
     /// The worker begins this request; returns whether it may.

@@ -1,5 +1,6 @@
 //! From a received request to the application's reply: one queue, and lanes to the workers.
 
+mod canary;
 mod decode;
 mod dispatcher;
 mod encode;
@@ -26,6 +27,7 @@ mod rebalance;
 mod reload;
 mod reloading;
 mod shared_page;
+mod splitting;
 mod stall;
 mod timeouts;
 mod traffic;
@@ -34,6 +36,7 @@ mod usage;
 mod worker_id;
 mod worker_requests;
 
+pub(crate) use canary::{CanaryReport, CodeReport};
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use exchange::PendingReply;
 pub(crate) use frame_socket::{FrameSocket, FrameTransport};

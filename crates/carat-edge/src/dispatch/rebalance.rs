@@ -3,6 +3,7 @@ use std::time::Instant;
 
 use tokio::task::spawn_local;
 
+use super::canary::Code;
 use super::dispatcher::Dispatcher;
 use super::lane::Lane;
 use super::pace::PREFETCH_WAIT;
@@ -15,8 +16,8 @@ impl Dispatcher {
     pub(super) fn rebalance(&self, now: Instant) {
         // First, because this also records what each lane has begun.
         let surplus = self.lanes_with_surplus(now);
-        if self.has_taker(now) {
-            for lane in surplus {
+        for lane in surplus {
+            if self.has_taker(self.code_of(&lane), now) {
                 self.recall(&lane);
             }
         }
@@ -52,7 +53,7 @@ impl Dispatcher {
     }
 
     fn may_rebalance(&self) -> bool {
-        (self.has_idle_lane() || self.has_several_concurrent())
+        (self.has_idle_lane(None) || self.has_several_concurrent())
             && self.lanes.borrow().iter().any(|lane| lane.is_ahead())
     }
 
@@ -61,11 +62,12 @@ impl Dispatcher {
         lanes.len() > 1 && lanes.iter().any(|lane| lane.is_concurrent())
     }
 
-    /// Whether some lane would begin at once what waits in another.
-    fn has_taker(&self, now: Instant) -> bool {
-        let is_free =
+    /// Whether some lane would begin at once what waits in another, of a worker with this code; `None` is for any.
+    fn has_taker(&self, code: Option<Code>, now: Instant) -> bool {
+        let is_prompt =
             |lane: &Rc<Lane>| lane.is_concurrent() && lane.is_prompt() && lane.has_room(now);
-        self.has_idle_lane() || self.lanes.borrow().iter().any(is_free)
+        let is_free = |lane: &Rc<Lane>| self.runs(lane, code) && is_prompt(lane);
+        self.has_idle_lane(code) || self.lanes.borrow().iter().any(is_free)
     }
 
     fn lanes_with_surplus(&self, now: Instant) -> Vec<Rc<Lane>> {

@@ -95,6 +95,7 @@ impl Dispatcher {
             let stage = lane.release(*id, now).map(|request| request.stage);
             if let Some(RequestStage::Waiting(exchange)) = stage {
                 self.report("request timed out", lane, &exchange);
+                self.note_outcome(lane, exchange.waited(now), true);
                 exchange.settle(Err(Refusal::AppTimeout));
             }
         }

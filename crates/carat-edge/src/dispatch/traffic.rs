@@ -11,7 +11,7 @@ use carat_link::{Inbox, MissingDescriptors};
 use carat_wire::stream::{self, Chunk, STREAM_WINDOW, Window};
 use carat_wire::{Frame, Hello, Kind, Malformed, Response, ResponseBody};
 
-use super::decode::reply_response;
+use super::decode::{InvalidReply, reply_response};
 use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, LoggedRequest};
 use super::frame_socket::FrameTransport;
@@ -168,14 +168,14 @@ impl FrameBatch<'_> {
         let made = reply_response(&reply, payload, &exchange.call.parts, file, || {
             self.stream(reply.id, &exchange)
         });
-        let made = made.map(|response| (self.reserve(&response), response));
+        let made = made.map(|response| self.prepared(response, &exchange));
+        self.note_outcome(&made, app_time);
         if reply.body != ResponseBody::Stream || made.is_err() {
             self.lane.release(reply.id, self.now);
             exchange.call.discard_body();
         }
-        let queue_time = self
-            .now
-            .saturating_duration_since(exchange.arrived + app_time);
+        let begun = exchange.arrived + app_time;
+        let queue_time = self.now.saturating_duration_since(begun);
         exchange.settle(match made {
             Ok((Some(spooled), response)) => Ok(Reply {
                 response,
@@ -194,6 +194,28 @@ impl FrameBatch<'_> {
             }
         });
         Ok(())
+    }
+
+    /// Reserves what the response takes on disk, and adds a cookie if one is due.
+    fn prepared(
+        &self,
+        mut response: http::Response<ReplyBody>,
+        exchange: &Exchange,
+    ) -> (Option<SpoolReservation>, http::Response<ReplyBody>) {
+        self.dispatcher.mark(exchange, response.headers_mut());
+        (self.reserve(&response), response)
+    }
+
+    fn note_outcome<T>(
+        &self,
+        made: &Result<(T, http::Response<ReplyBody>), InvalidReply>,
+        app_time: Duration,
+    ) {
+        let is_error = match made {
+            Ok((_, response)) => response.status().is_server_error(),
+            Err(_) => true,
+        };
+        self.dispatcher.note_outcome(self.lane, app_time, is_error);
     }
 
     /// The application replied with a file, and this process could not open its descriptor.

@@ -15,7 +15,7 @@ impl ServerRun {
     pub(super) fn check_bounds(&self) {
         let view = self.server.dispatcher.inspect();
         self.check_places(&view);
-        if !view.queued.is_empty() && view.has_idle_lane {
+        if view.waits_beside_idle_lane {
             self.world
                 .violate(format!("requests wait beside an idle lane: {view:?}"));
         }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carat_policy::{ReforkRule, WorkerCount};
+use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
 
 use super::random::SeededRandom;
 use crate::settings::Settings;
@@ -68,6 +68,8 @@ impl Scenario {
                 ReforkRule::Off
             },
             keep_previous: millis(&[1, 500, 3000]),
+            canary: random.pick(&[None, None, Some(10), Some(60)]),
+            canary_by: random.pick(&[CanaryUnit::Request, CanaryUnit::Client]),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
             chosen_connections: None,

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use carat_policy::{Elastic, WorkerCount};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::canary_hold::canary_hold;
 use super::command::Outcome;
 use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
@@ -30,7 +31,13 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::Stop if is_draining => self.stop_server(),
             _ if is_stopping => (Err("the server is stopping".to_owned()), None),
             ControlRequest::Stop => self.stop_server(),
-            ControlRequest::Restart => self.restart(),
+            ControlRequest::Restart => self.restart(Event::RestartRequested),
+            ControlRequest::Canary(_) if self.state.restart_stage().is_some() => {
+                let cause = "another restart is under way";
+                (Err(cause.to_owned()), None)
+            }
+            ControlRequest::Canary(percent) => self.restart(Event::CanaryRequested { percent }),
+            ControlRequest::Go => self.go(),
             ControlRequest::Rollback => self.roll_back(),
             ControlRequest::Scale(count) => self.scale(count),
             ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
@@ -40,13 +47,13 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn status(&self) -> serde_json::Value {
+        let remainder = self.predecessor.as_ref();
+        let remainder = remainder.and_then(PredecessorLink::remainder);
         let status = ServerStatus::new(
             &self.server,
             &self.state,
             &self.executor,
-            self.predecessor
-                .as_ref()
-                .and_then(PredecessorLink::remainder),
+            (remainder, self.canary()),
         );
         serde_json::to_value(status).expect("a status has only string keys")
     }
@@ -57,18 +64,44 @@ impl<H: Host> Supervisor<H> {
         (Ok(json!({ "stops_within": seconds })), outcome)
     }
 
-    fn restart(&mut self) -> (ControlReply, Option<Outcome>) {
+    fn restart(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
         if self.state.phase_name() != "serving" {
             return (Err("the server is still starting".to_owned()), None);
         }
         if self.state.upgrade_stage().is_some() {
             return (Err("an upgrade is under way".to_owned()), None);
         }
-        let outcome = self.handle([Event::RestartRequested]);
+        if self.state.is_canary() {
+            let cause = "a canary waits: decide with carat restart --go or --rollback first";
+            return (Err(cause.to_owned()), None);
+        }
+        let outcome = self.handle([event]);
         (
             Ok(json!({ "number": self.state.latest_restart() })),
             outcome,
         )
+    }
+
+    fn go(&mut self) -> (ControlReply, Option<Outcome>) {
+        if !self.state.is_canary() {
+            return (Err("no canary waits".to_owned()), None);
+        }
+        self.decide(Event::GoRequested)
+    }
+
+    /// Carries out a decision, and replies with what led to it.
+    fn decide(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
+        let canary = self.canary();
+        let outcome = self.handle([event]);
+        let number = self.state.latest_restart();
+        (Ok(json!({ "number": number, "canary": canary })), outcome)
+    }
+
+    /// What old code and new came to, if a restart waits.
+    fn canary(&self) -> Option<Value> {
+        let codes = self.state.held_codes()?;
+        let report = self.server.dispatcher.canary_report()?;
+        Some(canary_hold(codes, report))
     }
 
     fn roll_back(&mut self) -> (ControlReply, Option<Outcome>) {
@@ -76,11 +109,7 @@ impl<H: Host> Supervisor<H> {
             let cause = "there is nothing to go back to: no previous mold is kept (keep_previous)";
             return (Err(cause.to_owned()), None);
         }
-        let outcome = self.handle([Event::RollbackRequested]);
-        (
-            Ok(json!({ "number": self.state.latest_restart() })),
-            outcome,
-        )
+        self.decide(Event::RollbackRequested)
     }
 
     fn restart_report(&self, number: u32) -> ControlReply {
@@ -98,6 +127,7 @@ impl<H: Host> Supervisor<H> {
             "generation": self.state.generation(),
             "old_workers": self.state.old_workers(),
             "workers": self.state.wanted(),
+            "canary": self.canary(),
         }))
     }
 

@@ -83,9 +83,15 @@ pub(crate) enum Event {
     KillRequested(WorkerId),
     /// New code is to take over.
     RestartRequested,
+    /// The same, with this share of requests until somebody decides; 0 for none.
+    CanaryRequested {
+        percent: u8,
+    },
+    /// The new code of a restart that waits is to take over.
+    GoRequested,
     /// Source files have changed.
     ReloadRequested,
-    /// The previous mold is to take over.
+    /// The previous mold is to take over, or the new code of a restart that waits to end.
     RollbackRequested,
     /// The configuration was read anew; with the names of options whose change only a new start can bring.
     SettingsRead(Box<GenerationSettings>, Vec<String>),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use carat_policy::CanaryRule;
 use carat_wire::Kind;
 use carat_wire::control::{AskStack, ForkWorker, encode_promote, encode_signal};
 use rustix::process::Signal;
@@ -21,6 +22,7 @@ use super::ruby_process::RubyProcess;
 use super::trial_request::check_worker;
 use super::upgrade::Successor;
 use super::worker_sockets::WorkerSockets;
+use crate::clock;
 use crate::dispatch::{Lane, LaneTag, WorkerId, carry};
 use crate::http::Server;
 use crate::settings::Settings;
@@ -86,6 +88,8 @@ impl<H: Host> Executor<H> {
             } => return self.fork(worker, generation, is_trial),
             Command::Check { worker, generation } => self.check(worker, generation),
             Command::Admit(worker) => self.admit(worker),
+            Command::BeginCanary { generation, rule } => self.begin_canary(generation, rule),
+            Command::EndCanary => self.server.dispatcher.end_canary(clock::now()),
             Command::Adopt { generation } => self.adopt(generation),
             Command::EndReload(result) => self.server.dispatcher.end_reload(result),
             Command::Renumber { before, generation } => self.renumber(before, generation),
@@ -127,6 +131,10 @@ impl<H: Host> Executor<H> {
         let clients = self.server.client_memory().used();
         self.host
             .read_memory(subjects, clients, self.mailbox.clone());
+    }
+
+    fn begin_canary(&self, generation: u32, rule: CanaryRule) {
+        self.server.dispatcher.begin_canary(generation, rule);
     }
 
     pub(super) fn announce(&mut self) {
@@ -287,7 +295,7 @@ impl<H: Host> Executor<H> {
 
     fn try_fork(&mut self, worker: WorkerId, generation: u32, is_trial: bool) -> io::Result<()> {
         let lanes = self.generations.of(generation).lanes();
-        let sockets = WorkerSockets::new(&self.host, worker, lanes)?;
+        let sockets = WorkerSockets::new(&self.host, worker, generation, lanes)?;
         let process = RubyProcess::Worker(worker);
         let channel = Channel::open(sockets.control, process, self.mailbox.clone());
         let fork = ForkWorker {

@@ -1,4 +1,4 @@
-use carat_policy::ReforkRule;
+use carat_policy::{CanaryRule, ReforkRule};
 
 use super::limits::Limits;
 use crate::settings::Settings;
@@ -8,6 +8,8 @@ use crate::settings::Settings;
 pub(crate) struct GenerationSettings {
     pub(crate) limits: Limits,
     pub(crate) refork: ReforkRule,
+    /// The share that its code gets at first.
+    pub(crate) canary: CanaryRule,
 }
 
 impl GenerationSettings {
@@ -22,6 +24,10 @@ impl GenerationSettings {
         GenerationSettings {
             limits: Limits::new(settings, processors, machine_memory, client_memory),
             refork: settings.refork.clone(),
+            canary: CanaryRule {
+                percent: settings.canary.unwrap_or_default(),
+                unit: settings.canary_by,
+            },
         }
     }
 }

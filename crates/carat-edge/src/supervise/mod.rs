@@ -4,6 +4,7 @@
 //! replies with [`Command`](command::Command)s. Both are plain data, so every sequence of events can be tested without a
 //! process. A new feature is a new row of events and commands.
 
+mod canary_hold;
 mod channel;
 mod client_memory;
 mod command;

@@ -1,4 +1,5 @@
 use serde::Serialize;
+use serde_json::Value;
 
 use super::executor::Executor;
 use super::host::Host;
@@ -32,6 +33,8 @@ pub(super) struct ServerStatus {
     upgrade: Option<&'static str>,
     /// The old edge, until it has ended.
     predecessor: Option<PredecessorRow>,
+    /// What old code and new came to while a restart waits.
+    canary: Option<Value>,
     workers: WorkerBounds,
     processes: Vec<WorkerRow>,
 }
@@ -68,7 +71,7 @@ impl ServerStatus {
         server: &Server,
         state: &State,
         executor: &Executor<impl Host>,
-        predecessor: Option<(u32, usize)>,
+        (predecessor, canary): (Option<(u32, usize)>, Option<Value>),
     ) -> ServerStatus {
         let now = clock::now();
         let dispatcher = &server.dispatcher;
@@ -102,6 +105,7 @@ impl ServerStatus {
             restart: state.restart_stage(),
             upgrade: state.upgrade_stage(),
             predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
+            canary,
             workers: WorkerBounds {
                 min: bounds.min,
                 max: bounds.max,

@@ -2,6 +2,7 @@
 
 mod boot_errors;
 mod boots;
+mod canary;
 mod exits;
 mod memory_monitor;
 mod memory_pressure;
@@ -16,6 +17,7 @@ mod reloading;
 mod restart;
 mod restarting;
 mod retiring;
+mod rollback;
 mod running_process;
 mod scaling;
 mod status;
@@ -163,6 +165,8 @@ impl State {
             Event::Tick(tick) => self.tick(&tick, reaction),
             Event::RestartRequested => self.restart_requested(reaction),
             Event::ReloadRequested => self.reload_requested(reaction),
+            Event::CanaryRequested { percent } => self.canary_requested(percent, reaction),
+            Event::GoRequested => self.go_requested(reaction),
             Event::RollbackRequested => self.rollback_requested(reaction),
             Event::SettingsRead(settings, unchanged) => {
                 self.settings_read(*settings, &unchanged, reaction);

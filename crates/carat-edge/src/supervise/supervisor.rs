@@ -143,7 +143,9 @@ impl<H: Host> Supervisor<H> {
             }
         }
         let upgrading = self.state.upgrade_stage().map(|_| "upgrading");
+        // A canary may wait for hours, and the server serves.
         let restarting = self.state.restart_stage().map(|_| "restarting");
+        let restarting = restarting.filter(|_| !self.state.is_canary());
         self.service_manager
             .follow_restart(upgrading.or(restarting));
         None
@@ -316,6 +318,11 @@ impl<H: Host> Supervisor<H> {
     /// SIGTERM.
     pub(crate) fn stop(&mut self) -> Option<Outcome> {
         self.handle([Event::StopRequested])
+    }
+
+    /// Whether a restart waits for a decision.
+    pub(crate) fn is_canary(&self) -> bool {
+        self.state.is_canary()
     }
 
     /// How many workers should run.

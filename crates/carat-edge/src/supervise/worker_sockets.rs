@@ -23,6 +23,7 @@ impl<S> WorkerSockets<S> {
     pub(crate) fn new(
         host: &impl Host<Socket = S>,
         worker: WorkerId,
+        generation: u32,
         lanes: u16,
     ) -> io::Result<WorkerSockets<S>> {
         let (control, far) = host.socket_pair()?;
@@ -36,7 +37,7 @@ impl<S> WorkerSockets<S> {
             let page = File::from(page);
             descriptors.push(far.into());
             descriptors.push(page.try_clone()?.into());
-            let lane = Lane::new(LaneTag { worker, lane }, page, load.clone());
+            let lane = Lane::new(LaneTag { worker, lane }, generation, page, load.clone());
             near.push((Rc::new(lane), socket));
         }
         Ok(WorkerSockets {

@@ -67,7 +67,7 @@ impl State {
             return;
         };
         worker.boot = WorkerBoot::Done;
-        if worker.is_trial {
+        if worker.is_trial() {
             return self.check_trial(id, reaction);
         }
         if !worker.is_booting() {
@@ -75,6 +75,9 @@ impl State {
         }
         worker.stage = WorkerStage::Ready;
         worker.ready_since = Some(reaction.now);
+        if worker.is_canary() {
+            self.restarts.forget_failures();
+        }
         let boot = reaction.now.saturating_duration_since(worker.forked);
         let line = worker.identify(LogLine::info("worker ready"));
         reaction.log(line.milliseconds("boot_ms", boot));
@@ -115,7 +118,7 @@ impl State {
         };
         worker.boot = WorkerBoot::Failed;
         let generation = worker.generation;
-        if worker.is_trial {
+        if worker.is_trial() {
             return self.trial_failed(id, cause, reaction);
         }
         self.count_failure(generation, cause, reaction);
@@ -132,16 +135,19 @@ impl State {
         let cause = not_ready_within(reaction);
         for id in self.workers.late_boots(reaction.now) {
             self.worker_boot_failed(id, &cause, reaction);
-            if self.workers.get(id).is_some_and(|it| it.pid.is_none()) {
+            let stuck = self.workers.get(id).filter(|it| it.pid.is_none());
+            if let Some(generation) = stuck.map(|it| it.generation) {
                 self.worker_exited(id, ExitStatus::Unknown, reaction);
-                self.kill_stuck_mold(reaction);
+                self.kill_stuck_mold(generation, reaction);
             }
         }
     }
 
     /// The mold did not fork a worker in time: the next one will.
-    fn kill_stuck_mold(&self, reaction: &mut Reaction) {
-        let Some(mold) = &self.molds.current else {
+    fn kill_stuck_mold(&self, generation: u32, reaction: &mut Reaction) {
+        let candidate = self.molds.candidate.as_ref().map(|it| &it.mold);
+        let candidate = candidate.filter(|mold| mold.generation == generation);
+        let Some(mold) = candidate.or(self.molds.current.as_ref()) else {
             return;
         };
         reaction.log(mold.identify(LogLine::error("mold does not fork")));

@@ -72,6 +72,9 @@ impl State {
         let Some(worker) = self.workers.remove(id) else {
             return;
         };
+        if worker.boot == WorkerBoot::Done && !is_expected(&worker, status) {
+            self.count_death(worker.generation);
+        }
         self.memory.hurry(reaction.now);
         reaction.push(Command::CloseLanes(id));
         reaction.push(Command::CloseControl(RubyProcess::Worker(id)));

@@ -23,10 +23,11 @@ impl State {
     }
 
     /// Gives the workers of older generations no more requests. Otherwise they serve until others have replaced them.
-    pub(super) fn retire_old_code(&mut self, generation: u32, reaction: &mut Reaction) {
+    pub(super) fn retire_old_code(&mut self, reaction: &mut Reaction) {
         if !self.limits.reload {
             return;
         }
+        let generation = self.refork.oldest_generation;
         let old = self.workers.ready();
         let old = old.filter(|worker| worker.generation < generation);
         let old: Vec<_> = old.map(|worker| worker.id).collect();

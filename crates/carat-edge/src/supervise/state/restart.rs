@@ -1,6 +1,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use carat_policy::CanaryRule;
+
 use super::mold::Mold;
 use crate::dispatch::WorkerId;
 use crate::supervise::generation_settings::GenerationSettings;
@@ -31,6 +33,10 @@ pub(super) struct Restart {
     pub(super) begun: Instant,
     /// When its stage began.
     pub(super) since: Instant,
+    /// The share that the new code gets at first, if not that of its settings.
+    pub(super) percent: Option<u8>,
+    /// What happens while it waits for a decision.
+    pub(super) hold: Option<CanaryHold>,
     /// What the new generation runs with; known after `Reading`.
     pub(super) settings: Option<GenerationSettings>,
     /// The most workers that may run, so that the new mold has room.
@@ -56,8 +62,19 @@ pub(super) enum RestartStage {
     Forking,
     /// That worker boots, and is checked before it gets a request.
     Trial(WorkerId),
+    /// Workers of the new mold get a share of the requests, until somebody decides.
+    Canary,
     /// Its mold is the current one. The workers of others are being replaced.
     Replacing,
+}
+
+/// A restart that waits for a decision.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CanaryHold {
+    pub(super) rule: CanaryRule,
+    /// Workers of each code that died while they served.
+    pub(super) old_deaths: u32,
+    pub(super) new_deaths: u32,
 }
 
 /// A mold that can become the current one again.
@@ -93,6 +110,8 @@ impl Restarts {
             stage,
             begun: now,
             since: now,
+            percent: None,
+            hold: None,
             settings: None,
             most_workers: u32::MAX,
             failures: 0,
@@ -159,6 +178,24 @@ impl Restarts {
         now.saturating_duration_since(since)
     }
 
+    /// What happens while the current one waits for a decision.
+    pub(super) fn hold(&self) -> Option<CanaryHold> {
+        self.current.as_ref()?.hold
+    }
+
+    pub(super) fn end_hold(&mut self) {
+        if let Some(restart) = &mut self.current {
+            restart.hold = None;
+        }
+    }
+
+    /// The workers boot after all.
+    pub(super) fn forget_failures(&mut self) {
+        if let Some(restart) = &mut self.current {
+            restart.failures = 0;
+        }
+    }
+
     /// Whether this worker is on trial.
     pub(super) fn is_trial(&self, worker: WorkerId) -> bool {
         self.stage() == Some(RestartStage::Trial(worker))
@@ -201,6 +238,7 @@ impl RestartStage {
             RestartStage::MakingRoom => "making room",
             RestartStage::Loading => "loading",
             RestartStage::Forking | RestartStage::Trial(_) => "checking",
+            RestartStage::Canary => "canary",
             RestartStage::Replacing => "replacing",
         }
     }

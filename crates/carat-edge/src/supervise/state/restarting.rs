@@ -7,16 +7,13 @@ use super::State;
 use super::mold::Mold;
 use super::molds::{LeavingKind, MoldCandidate, MoldOrigin};
 use super::reaction::Reaction;
-use super::restart::{PreviousMold, RestartReport, RestartStage};
-use super::worker::Worker;
+use super::restart::{RestartReport, RestartStage};
+use super::worker::{Worker, WorkerRole};
 use crate::dispatch::WorkerId;
 use crate::supervise::command::{BootSettings, Command};
 use crate::supervise::generation_settings::GenerationSettings;
 use crate::supervise::log_line::LogLine;
 use crate::supervise::ruby_process::RubyProcess;
-
-/// After this many new workers that fail to boot, a restart goes back to the previous mold.
-const FAILURES_LIMIT: u32 = 3;
 
 /// Why a worker ends.
 const ROOM: &str = "worker makes room for the restart";
@@ -32,6 +29,11 @@ impl State {
         if self.upgrades.current.is_some() {
             return reaction.log(LogLine::warn("no restart: an upgrade is under way"));
         }
+        if self.restarts.stage() == Some(RestartStage::Canary) {
+            return reaction.log(LogLine::warn(
+                "no restart: a canary waits for `carat restart --go` or `--rollback`",
+            ));
+        }
         if self.restarts.current.is_some() {
             return self.restarts.queue();
         }
@@ -42,8 +44,7 @@ impl State {
         self.restarts.begin(RestartStage::Reading, reaction.now);
         // Two molds at once are enough.
         self.end_previous(reaction);
-        let ready = self.workers.iter_mut().filter(|worker| worker.is_ready());
-        ready.for_each(Worker::forgo_promotion);
+        self.workers.iter_mut().for_each(Worker::forgo_promotion);
         reaction.log(LogLine::info("restarting"));
         reaction.push(Command::ReadSettings);
     }
@@ -87,6 +88,7 @@ impl State {
             }
             Some(RestartStage::MakingRoom) => self.make_room(reaction),
             Some(RestartStage::Forking) => self.fork_trial(reaction),
+            Some(RestartStage::Canary) => self.keep_canary(reaction),
             Some(RestartStage::Replacing) => self.finish_restart(reaction),
             _ => {}
         }
@@ -195,7 +197,7 @@ impl State {
         }
         let id = self.workers.next_id();
         let mut worker = Worker::forked(id, generation, reaction);
-        worker.is_trial = true;
+        worker.role = WorkerRole::Trial;
         self.workers.insert(worker);
         self.restarts
             .set_stage(RestartStage::Trial(id), reaction.now);
@@ -229,12 +231,32 @@ impl State {
             return;
         }
         match result {
-            Ok(()) => self.new_code_takes_over(id, reaction),
+            Ok(()) => self.trial_passed(id, reaction),
             Err(cause) => self.restart_failed(&cause, reaction),
         }
     }
 
-    fn new_code_takes_over(&mut self, trial: WorkerId, reaction: &mut Reaction) {
+    fn trial_passed(&mut self, id: WorkerId, reaction: &mut Reaction) {
+        let rule = self.canary_rule();
+        if rule.holds() {
+            self.begin_canary(rule, reaction);
+        } else {
+            self.new_code_takes_over(reaction);
+        }
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.role = if rule.holds() {
+                WorkerRole::Canary
+            } else {
+                WorkerRole::Regular
+            };
+        }
+        reaction.push(Command::Admit(id));
+        self.worker_ready(id, reaction);
+        self.retire_old_code(reaction);
+    }
+
+    /// The mold of the new code is the current one, and its workers replace all others.
+    pub(super) fn new_code_takes_over(&mut self, reaction: &mut Reaction) {
         let settings = self.restarts.current.as_mut();
         let settings = settings.and_then(|restart| restart.settings.take());
         let (Some(candidate), Some(settings)) = (self.molds.candidate.take(), settings) else {
@@ -244,16 +266,15 @@ impl State {
         let old = self.molds.current.replace(candidate.mold);
         self.keep_as_previous(old, reaction);
         self.adopt(generation, settings, reaction);
-        if let Some(worker) = self.workers.get_mut(trial) {
-            worker.is_trial = false;
-        }
-        reaction.push(Command::Admit(trial));
-        self.worker_ready(trial, reaction);
-        self.retire_old_code(generation, reaction);
     }
 
     /// The generation's mold is the current one: from here on its settings hold, and older workers are replaced.
-    fn adopt(&mut self, generation: u32, settings: GenerationSettings, reaction: &mut Reaction) {
+    pub(super) fn adopt(
+        &mut self,
+        generation: u32,
+        settings: GenerationSettings,
+        reaction: &mut Reaction,
+    ) {
         self.limits = settings.limits;
         reaction.limits = settings.limits;
         let elastic = settings.limits.elastic;
@@ -279,32 +300,12 @@ impl State {
         reaction.push(Command::Adopt { generation });
     }
 
-    /// Keeps a mold for a rollback; one that cannot fork ends.
-    fn keep_as_previous(&mut self, mold: Option<Mold>, reaction: &mut Reaction) {
-        let Some(mold) = mold else { return };
-        if mold.is_ready {
-            let settings = GenerationSettings {
-                limits: self.limits,
-                refork: self.refork.rule().clone(),
-            };
-            self.restarts.previous = Some(PreviousMold {
-                mold,
-                settings,
-                until: None,
-            });
-        } else {
-            self.end_failed_mold(mold, reaction);
-        }
-    }
-
     /// The restart is over when no process of an older generation is left that could answer.
     fn finish_restart(&mut self, reaction: &mut Reaction) {
         let oldest = self.refork.oldest_generation;
-        if self
-            .workers
-            .iter()
-            .any(|it| it.generation < oldest && self.may_respond(it))
-        {
+        let is_left =
+            |it: &Worker| it.is_canary() || (it.generation < oldest && self.may_respond(it));
+        if self.workers.iter().any(is_left) {
             return;
         }
         let kept = self.time_to_go_back();
@@ -338,6 +339,7 @@ impl State {
             Some(RestartStage::Trial(id)) => Some(id),
             _ => None,
         };
+        let was_canary = self.is_canary();
         if self.restarts.finish(Err(cause.to_owned())).is_none() {
             return;
         }
@@ -346,6 +348,9 @@ impl State {
         if let Some(id) = trial {
             self.abandon(id, reaction);
         }
+        if was_canary {
+            self.end_canary_workers(reaction);
+        }
         if self.molds.is_restarting() {
             if let Some(candidate) = self.molds.candidate.take() {
                 self.end_failed_mold(candidate.mold, reaction);
@@ -353,100 +358,12 @@ impl State {
         }
     }
 
-    fn end_failed_mold(&mut self, mold: Mold, reaction: &mut Reaction) {
+    pub(super) fn end_failed_mold(&mut self, mold: Mold, reaction: &mut Reaction) {
         if let Some(pid) = mold.pid {
             reaction.push(Command::Kill { pid });
         }
         reaction.push(Command::CloseControl(RubyProcess::Mold(mold.generation)));
         self.molds.leave(mold, LeavingKind::Failed, reaction.now);
-    }
-
-    /// A new worker failed to boot after the trial. Several go back to the previous mold.
-    pub(super) fn count_failure(&mut self, generation: u32, cause: &str, reaction: &mut Reaction) {
-        if !self.restarts.is_replacing() || generation < self.refork.oldest_generation {
-            return;
-        }
-        let Some(restart) = &mut self.restarts.current else {
-            return;
-        };
-        restart.failures += 1;
-        if restart.failures >= FAILURES_LIMIT && restart.undone.is_none() {
-            restart.failures = 0;
-            if self.go_back(reaction) {
-                if let Some(restart) = &mut self.restarts.current {
-                    restart.undone = Some(cause.to_owned());
-                }
-            }
-        }
-    }
-
-    /// `carat restart --rollback`.
-    pub(super) fn rollback_requested(&mut self, reaction: &mut Reaction) {
-        if self.is_stopping() || self.restarts.previous.is_none() {
-            return;
-        }
-        self.restarts.drop_queued("rolled back");
-        self.restarts.finish(Err("rolled back".to_owned()));
-        self.restarts.begin(RestartStage::Replacing, reaction.now);
-        if let Some(rollback) = &mut self.restarts.current {
-            rollback.is_rollback = true;
-        }
-        reaction.log(LogLine::info("rolling back"));
-        self.go_back(reaction);
-    }
-
-    /// The previous mold becomes the current one, under a new number. False if there is none.
-    fn go_back(&mut self, reaction: &mut Reaction) -> bool {
-        let Some(PreviousMold {
-            mut mold, settings, ..
-        }) = self.restarts.previous.take()
-        else {
-            return false;
-        };
-        self.kill_candidate(reaction);
-        self.candidate_failed("a rollback takes precedence", false, reaction);
-        let before = mold.generation;
-        mold.generation = self.molds.next_generation();
-        let generation = mold.generation;
-        reaction.push(Command::Renumber { before, generation });
-        let old = self.molds.current.replace(mold);
-        self.keep_as_previous(old, reaction);
-        self.adopt(generation, settings, reaction);
-        true
-    }
-
-    /// Ends the previous mold when its time is over, or when its memory is needed for a worker.
-    fn end_old_previous(&mut self, reaction: &mut Reaction) {
-        let previous = self.restarts.previous.as_ref();
-        let Some(until) = previous.and_then(|previous| previous.until) else {
-            return;
-        };
-        let is_short = self.workers.missing(self.wanted) > 0
-            && self.memory.is_current(reaction.now)
-            && self.room() == 0;
-        if reaction.now >= until || is_short {
-            self.end_previous(reaction);
-        }
-    }
-
-    /// Ends the previous mold, which runs its `at_exit` blocks: its application does not live on.
-    pub(super) fn end_previous(&mut self, reaction: &mut Reaction) {
-        if let Some(PreviousMold { mold, .. }) = self.restarts.previous.take() {
-            let generation = mold.generation;
-            reaction.push(Command::EndWithServer { generation });
-            let deadline = reaction.now + reaction.limits.shutdown_timeout;
-            self.molds.leave(mold, LeavingKind::Retired, deadline);
-        }
-    }
-
-    /// The previous mold is dead, or dying.
-    pub(super) fn lose_previous(&mut self, reaction: &mut Reaction) {
-        if let Some(PreviousMold { mold, .. }) = self.restarts.previous.take() {
-            if let Some(pid) = mold.pid {
-                reaction.push(Command::Kill { pid });
-            }
-            self.molds.leave(mold, LeavingKind::Retired, reaction.now);
-        }
     }
 
     /// The server stops: nothing replaces anything any more.
@@ -480,7 +397,7 @@ impl State {
 
     /// Whether there is a mold to go back to.
     pub(crate) fn may_roll_back(&self) -> bool {
-        self.restarts.previous.is_some()
+        self.restarts.previous.is_some() || self.is_canary()
     }
 
     pub(crate) fn restart_report(&self, number: u32) -> Option<RestartReport> {

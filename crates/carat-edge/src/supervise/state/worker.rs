@@ -28,14 +28,23 @@ pub(crate) struct Worker {
     pub(super) lost_descriptors: bool,
     /// How long it has had no request.
     pub(super) idle: Duration,
-    /// It is the first of a new mold, and gets no request before it was checked.
-    pub(super) is_trial: bool,
+    pub(super) role: WorkerRole,
     /// It closed a lane, perhaps before it was known to be ready.
     pub(super) has_lost_lane: bool,
     /// Why it ends once its successor serves.
     pub(super) replacement: Option<ReplacementReason>,
     /// `None` until its memory was read after it became ready.
     pub(super) memory: Option<WorkerMemory>,
+}
+
+/// What a worker is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkerRole {
+    Regular,
+    /// It is the first of a new mold, and gets no request before it was checked.
+    Trial,
+    /// It runs the new code of a restart that waits, or waited until the code was given up.
+    Canary,
 }
 
 /// How far a worker's boot has come.
@@ -71,7 +80,7 @@ impl Worker {
             requests_before: 0,
             lost_descriptors: false,
             idle: Duration::ZERO,
-            is_trial: false,
+            role: WorkerRole::Regular,
             has_lost_lane: false,
             replacement: None,
             memory: None,
@@ -133,9 +142,19 @@ impl Worker {
         self.stage == WorkerStage::Ready
     }
 
-    /// Whether it serves, or is about to, and is neither being replaced nor on trial.
+    /// Whether it serves, or is about to, and is neither being replaced nor of code that has yet to take over.
     pub(super) fn stays(&self) -> bool {
-        (self.is_booting() || self.is_ready()) && self.replacement.is_none() && !self.is_trial
+        (self.is_booting() || self.is_ready())
+            && self.replacement.is_none()
+            && self.role == WorkerRole::Regular
+    }
+
+    pub(super) fn is_trial(&self) -> bool {
+        self.role == WorkerRole::Trial
+    }
+
+    pub(super) fn is_canary(&self) -> bool {
+        self.role == WorkerRole::Canary
     }
 
     /// Whether its main thread reads its control socket.

@@ -115,6 +115,13 @@ impl Workers {
         self.count(|worker| worker.is_ready() && worker.stays())
     }
 
+    /// How many workers of a restart that waits serve, or are about to.
+    pub(super) fn canaries(&self) -> u32 {
+        self.count(|it| {
+            it.is_canary() && it.replacement.is_none() && (it.is_booting() || it.is_ready())
+        })
+    }
+
     /// How many workers do not serve yet.
     pub(super) fn booting(&self) -> u32 {
         self.count(Worker::is_booting)

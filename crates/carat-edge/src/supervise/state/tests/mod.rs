@@ -1,5 +1,6 @@
 //! Sequences of events against the whole state, with plain values: no process, no socket, no clock.
 
+mod canary;
 mod draining;
 mod ending;
 mod memory;

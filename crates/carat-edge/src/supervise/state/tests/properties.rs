@@ -42,6 +42,7 @@ enum Happening {
     IsRestarted,
     IsRolledBack,
     FilesChange,
+    IsDecided,
     SettingsAreRead(bool),
     IsChecked(bool),
     IsKilledOnRequest(usize),
@@ -75,6 +76,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => Just(Happening::IsRestarted),
         1 => Just(Happening::IsRolledBack),
         2 => Just(Happening::FilesChange),
+        1 => Just(Happening::IsDecided),
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
         4 => any::<bool>().prop_map(Happening::IsChecked),
         1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
@@ -100,6 +102,7 @@ impl World {
             Happening::IsRolledBack => self.send(Event::RollbackRequested),
             Happening::FilesChange if self.limits.reload => self.change_files(),
             Happening::FilesChange => {}
+            Happening::IsDecided => self.send(Event::GoRequested),
             Happening::SettingsAreRead(true) => self.finish_settings(self.limits),
             Happening::SettingsAreRead(false) => {
                 if std::mem::take(&mut self.reads_settings) {
@@ -217,6 +220,7 @@ impl World {
             it.bytes = it.bytes.min(MOLD_BYTES);
         }
         for _ in 0..20 {
+            self.send(Event::GoRequested);
             self.settle_for(100);
             if self.has_recovered() {
                 return;
@@ -268,8 +272,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_the_wanted_number_of_workers_serves_again(all in happenings()) {
+    fn whatever_happens_the_wanted_number_of_workers_serves_again(
+        all in happenings(),
+        percent in prop_oneof![Just(0_u8), Just(30)],
+    ) {
         let mut world = World::with_refork(elastic(), refork());
+        world.canary.percent = percent;
         for happening in &all {
             world.happen(happening);
         }
@@ -307,10 +315,12 @@ proptest! {
         after in happenings(),
         has_clients in any::<bool>(),
         drain_seconds in prop_oneof![Just(0_u64), Just(20)],
+        percent in prop_oneof![Just(0_u8), Just(60)],
     ) {
         let mut limits = elastic();
         limits.drain_delay = Duration::from_secs(drain_seconds);
         let mut world = World::serving(limits, refork());
+        world.canary.percent = percent;
         for happening in &before {
             world.happen(happening);
         }

@@ -244,6 +244,31 @@ fn a_restart_waits_for_a_refork_and_resets_it() {
 }
 
 #[test]
+fn a_worker_that_drains_to_become_the_mold_does_not_when_a_restart_begins() {
+    let mut world = World::serving(fixed(2), ReforkRule::After(vec![100, 1_000_000]));
+    let pid = world.serving_pids()[0];
+    world.process(pid).requests = 150;
+    settle_until(&mut world, "worker will be replaced");
+    world.process(pid).is_busy = true;
+    while world.count("worker is replaced") == 0 {
+        let booting = world.processes.iter().filter(|(_, it)| !it.is_ready);
+        let booting: Vec<u32> = booting.map(|(pid, _)| *pid).collect();
+        for pid in booting {
+            world.say_hello(pid);
+            world.get_ready(pid);
+        }
+        world.finish_reading();
+        world.tick();
+    }
+    world.send(Event::RestartRequested);
+    world.finish_settings(fixed(2));
+    world.settle();
+    assert_eq!(world.count("restarted"), 1);
+    assert_eq!(world.count("worker becomes the next mold"), 0);
+    assert_eq!(generations(&world), [2, 2]);
+}
+
+#[test]
 fn a_restart_takes_over_when_the_old_mold_is_dead() {
     let mut world = restarting(1);
     world.settle_for(1);

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use carat_policy::{ContainerMemory, EdgeMemory, ReforkRule};
+use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule};
 
 use crate::dispatch::{LaneTag, WorkerId};
 use crate::supervise::command::{BootSettings, Command, MemorySubjects, Outcome};
@@ -30,6 +30,8 @@ const SIGKILL: i32 = 9;
 pub(super) struct World {
     pub(super) state: State,
     pub(super) limits: Limits,
+    /// What a restart's configuration says.
+    pub(super) canary: CanaryRule,
     pub(super) now: Instant,
     /// Processes that run, by process id.
     pub(super) processes: BTreeMap<u32, FakeProcess>,
@@ -88,6 +90,7 @@ impl World {
         World {
             state: State::new(limits, refork, 0, now),
             limits,
+            canary: CanaryRule::NONE,
             now,
             processes: BTreeMap::new(),
             next_pid: 100,
@@ -260,7 +263,11 @@ impl World {
     pub(super) fn finish_settings(&mut self, limits: Limits) {
         if std::mem::take(&mut self.reads_settings) {
             let refork = ReforkRule::Off;
-            let settings = Box::new(GenerationSettings { limits, refork });
+            let settings = Box::new(GenerationSettings {
+                limits,
+                refork,
+                canary: self.canary,
+            });
             self.send(Event::SettingsRead(settings, Vec::new()));
         }
     }

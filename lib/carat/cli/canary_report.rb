@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Carat
+  module CLI
+    # What old code and new came to while a restart waits, side by side.
+    class CanaryReport
+      COLUMNS = ["", "gen", "workers", "died", "requests", "errors", "p50 ms", "p99 ms"].freeze
+      UNITS = { "request" => "requests", "cookie" => "clients" }.freeze
+      private_constant :COLUMNS, :UNITS
+
+      # `report` is the member `canary` of a reply of the server. Raises KeyError.
+      def initialize(report)
+        @report = report
+      end
+
+      # Returns the share in a sentence.
+      def share
+        percent, by = @report.fetch_values("percent", "by")
+        "#{percent} % of #{UNITS.fetch(by)} go to generation #{new.fetch("generation")}"
+      end
+
+      # Returns the lines of a table.
+      def lines
+        rows = [COLUMNS, row("old", @report.fetch("old")), row("new", new)]
+        widths = rows.transpose.map { |column| column.map(&:length).max }
+        rows.map { |cells| cells.zip(widths).map { |text, width| text.rjust(width) }.join("  ") }
+      end
+
+      private
+
+      def new
+        @report.fetch("new")
+      end
+
+      def row(name, code)
+        [name, *%w[generation workers dead_workers requests errors].map { |key| Integer(code.fetch(key)).to_s },
+         *%w[p50 p99].map { |key| milliseconds(code.fetch(key)) }]
+      end
+
+      def milliseconds(seconds)
+        seconds ? format("%.1f", seconds * 1000) : "-"
+      end
+    end
+  end
+end

@@ -82,6 +82,7 @@ make_base() {
   unshare --mount --propagation private \
     debootstrap --variant=minbase --include=ca-certificates "${base:-$suite}" "$inside" "$debian" >&2 || return
   write_sources "$inside" "$debian" "$security"
+  if [ -n "${foreign:-}" ]; then chroot "$inside" dpkg --add-architecture "$foreign"; fi
 }
 
 install_into() {

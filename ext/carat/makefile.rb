@@ -14,8 +14,8 @@ module Carat
       sitearchdir = %<sitearchdir>s
       sitelibdir = $(sitearchdir)
       RUBYARCHDIR = $(DESTDIR)$(sitearchdir)/carat
-      RELEASE = "%<target>s/release"
-      CC = cc
+      RELEASE = "%<release>s"
+      CC = %<compiler>s
 
       # cargo calls make for some crates, which must not inherit the flags of this make.
       all:
@@ -42,19 +42,27 @@ module Carat
     MAKE
 
     # `root` is the directory of Cargo.toml, `target` that of cargo's output; without one, `install` removes the output.
-    def initialize(root:, target: nil)
+    # In `environment`, cargo's CARGO_BUILD_TARGET and a linker CC compile for another processor.
+    def initialize(root:, target: nil, environment: ENV)
       @root = root
       @target = target
+      @environment = environment
     end
 
     # Returns the text of the Makefile.
     def to_s
       format(TEMPLATE, root: @root, ruby: RbConfig.ruby, identity: RUBY_IDENTITY, target: @target || own_target,
                        sitearchdir: RbConfig::CONFIG.fetch("sitearchdir"),
+                       release: release, compiler: @environment.fetch("CC", "cc"),
                        tidy: @target ? "@:" : %(rm -rf "#{own_target}"))
     end
 
     private
+
+    # cargo's directory for the compiled parts.
+    def release
+      File.join(@target || own_target, *@environment.fetch("CARGO_BUILD_TARGET", nil), "release")
+    end
 
     def own_target
       File.join(Dir.pwd, "target")

@@ -52,6 +52,14 @@ class ExtconfTest < Minitest::Test
     assert_includes makefile, %(RUBY="#{RbConfig.ruby}" RUBY_VERSION="#{RUBY_VERSION}p)
   end
 
+  def test_another_processor_has_its_own_output_and_linker
+    extconf("CARGO_TARGET_DIR" => "/somewhere/target", "CARGO_BUILD_TARGET" => "aarch64-unknown-linux-gnu",
+            "CC" => "aarch64-linux-gnu-gcc")
+
+    assert_includes makefile, 'RELEASE = "/somewhere/target/aarch64-unknown-linux-gnu/release"'
+    assert_includes makefile, "CC = aarch64-linux-gnu-gcc\n"
+  end
+
   private
 
   def extconf(env)

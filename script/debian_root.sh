@@ -1,7 +1,9 @@
 # Runs a command of this checkout in the root file system of another Debian, which the first run makes.
-# Sourced by script/trixie, script/sid, and script/redmine, which set
+# Sourced by script/trixie, script/sid, and the like, which set
 #
-#   suite        its name, such as trixie; `base` names the one that debootstrap makes, if that is another
+#   suite        its name, such as trixie
+#   base         the release that debootstrap makes, if that has another name
+#   foreign      another architecture of packages, if there is one, such as arm64
 #   release      its number, as debian_packages takes it
 #   title        its name in messages
 #   root         the directory of the root file system

@@ -41,6 +41,8 @@ enum Happening {
     IsScaled(u32),
     IsRestarted,
     IsRolledBack,
+    IsUpgraded,
+    UpgradeFails,
     FilesChange,
     IsDecided,
     SettingsAreRead(bool),
@@ -75,6 +77,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => (1..6_u32).prop_map(Happening::IsScaled),
         2 => Just(Happening::IsRestarted),
         1 => Just(Happening::IsRolledBack),
+        1 => Just(Happening::IsUpgraded),
+        1 => Just(Happening::UpgradeFails),
         2 => Just(Happening::FilesChange),
         1 => Just(Happening::IsDecided),
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
@@ -100,6 +104,8 @@ impl World {
             Happening::IsScaled(max) => self.scale(max),
             Happening::IsRestarted => self.send(Event::RestartRequested),
             Happening::IsRolledBack => self.send(Event::RollbackRequested),
+            Happening::IsUpgraded => self.send(Event::UpgradeRequested),
+            Happening::UpgradeFails => self.fail_upgrade(),
             Happening::FilesChange if self.limits.reload => self.change_files(),
             Happening::FilesChange => {}
             Happening::IsDecided => self.send(Event::GoRequested),
@@ -135,6 +141,13 @@ impl World {
                 }
             }
         }
+    }
+
+    /// The new edge cannot take over.
+    fn fail_upgrade(&mut self) {
+        let upgrade = self.state.latest_upgrade();
+        let cause = "no database".to_owned();
+        self.send(Event::SuccessorFailed { upgrade, cause });
     }
 
     fn happen_to(&mut self, pid: u32, happening: &Happening) {
@@ -221,6 +234,7 @@ impl World {
         }
         for _ in 0..20 {
             self.send(Event::GoRequested);
+            self.fail_upgrade();
             self.settle_for(100);
             if self.has_recovered() {
                 return;

@@ -236,7 +236,7 @@ impl World {
             self.send(Event::GoRequested);
             self.fail_upgrade();
             self.settle_for(100);
-            if self.has_recovered() {
+            if self.has_recovered() && !self.awaits_reload() {
                 return;
             }
         }

@@ -204,9 +204,9 @@ proptest! {
         let mut bytes = sent_by(&mut client);
         let index = index.index(bytes.len());
         bytes[index] ^= mask;
-        // Few bytes may be anything, such as the version of a record.
+        // Few bytes may be anything, such as the version of a record. Not each error has an alert: rustls sends none for
+        // a handshake message that is too large.
         if echo.receive(&bytes).is_err() {
-            prop_assert!(!echo.session.unsent().is_empty(), "no alert");
             prop_assert!(echo.session.close().is_err());
         }
         prop_assert!([7; 3000].starts_with(&echo.content));

@@ -37,7 +37,7 @@ class RailsDatabasesTest < Support::ShopTest
       server = shop(env: { "POOL" => "1" }, **options)
 
       %w[primary archive].each do |database|
-        await_log(server, /mold: #{count} #{option} of a worker share 1 connections to the database "#{database}": /)
+        await_log(server, /mold: #{count} #{option} of a worker share 1 connection to the database "#{database}": /)
       end
       assert_all_counted(server)
     end

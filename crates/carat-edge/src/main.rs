@@ -40,7 +40,7 @@ use crate::admin::administer;
 use crate::body::response::encoding_threads;
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::exchange::ClientMemory;
-use crate::http::{Listener, Listeners, Server, StaticFiles, accept, bind_all};
+use crate::http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
 use crate::identity::Identity;
 use crate::log::{Log, complaint};
 use crate::log_writer::LogWriter;
@@ -135,7 +135,7 @@ async fn run(
     let (lanes, lane_events) = LaneEvents::channel();
     let memory = ClientMemory::new(client_memory_limit(&settings));
     let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
-    let files = StaticFiles::open(&settings, &log)?;
+    let files = SiteFiles::open(&settings, &log)?;
     let server = Server::new(&settings, &log, dispatcher, files, &budget);
     let host = LocalHost::find(Listeners::new(&listeners));
     let old = predecessor.as_ref();

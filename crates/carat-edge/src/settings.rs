@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) backlog: i32,
     #[serde(rename = "static")]
     pub(crate) static_files: Vec<StaticDirectory>,
+    /// Directories from which the application may name files.
+    pub(crate) sendfile: Vec<StaticDirectory>,
     /// `None` when the option is not set.
     #[serde(deserialize_with = "proxies")]
     pub(crate) trusted_proxies: Option<TrustedProxies>,
@@ -305,7 +307,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "static": [], "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "static": [], "sendfile": [], "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

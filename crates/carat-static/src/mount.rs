@@ -1,5 +1,6 @@
 use std::io;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use http::HeaderValue;
 
@@ -11,6 +12,8 @@ use crate::url_path::UrlPath;
 #[derive(Debug)]
 pub struct UrlMount {
     prefix: Vec<u8>,
+    /// The path of the directory as it was given, and without symbolic links.
+    paths: [PathBuf; 2],
     pub(crate) directory: Directory,
     pub(crate) top_level: TopLevel,
     pub(crate) cache_control: Option<HeaderValue>,
@@ -30,9 +33,11 @@ impl UrlMount {
         if prefix.last() == Some(&b'/') {
             prefix.pop();
         }
+        let paths = [directory.to_path_buf(), directory.canonicalize()?];
         let directory = Directory::open(directory)?;
         Ok(UrlMount {
             prefix,
+            paths,
             top_level: TopLevel::read(directory.descriptor())?,
             directory,
             cache_control: None,
@@ -59,9 +64,20 @@ impl UrlMount {
         self.prefix.len()
     }
 
+    /// The path in the directory, if it begins with the prefix.
+    pub(crate) fn below_prefix(&self, path: &UrlPath) -> Option<UrlPath> {
+        path.below(&self.prefix)
+    }
+
+    /// The name in the directory of what has this absolute path.
+    pub(crate) fn name_of<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
+        let mut roots = self.paths.iter().map(|root| root.as_os_str().as_bytes());
+        roots.find_map(|root| path.strip_prefix(root)?.strip_prefix(b"/"))
+    }
+
     /// The path in the directory, if there may be something.
     pub(crate) fn path(&self, path: &UrlPath) -> Option<UrlPath> {
-        let path = path.below(&self.prefix)?;
+        let path = self.below_prefix(path)?;
         let first = path.first_segment();
         let may_be = first.is_none_or(|first| self.top_level.may_contain(first));
         (may_be || self.not_found.is_some()).then_some(path)

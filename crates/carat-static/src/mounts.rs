@@ -4,6 +4,7 @@ use std::sync::Arc;
 use http::{Method, Request};
 
 use crate::mount::UrlMount;
+use crate::named_file::NamedFile;
 use crate::query::FileQuery;
 use crate::url_path::UrlPath;
 
@@ -37,6 +38,25 @@ impl Mounts {
             Some((Arc::clone(mount), path))
         });
         FileQuery::new(places.collect(), request)
+    }
+
+    /// The file with this absolute path, which must lie in one of the directories.
+    #[must_use]
+    pub fn at_path(&self, path: &[u8]) -> Option<NamedFile> {
+        self.0.iter().find_map(|mount| {
+            let name = mount.name_of(path)?;
+            Some(NamedFile::new(mount, name.to_vec()))
+        })
+    }
+
+    /// The file with the path of this URL, which must begin with one of the prefixes.
+    #[must_use]
+    pub fn at_url(&self, path: &str) -> Option<NamedFile> {
+        let path = UrlPath::parse(path)?;
+        self.0.iter().find_map(|mount| {
+            let path = mount.below_prefix(&path)?;
+            Some(NamedFile::new(mount, path.file()?.to_vec()))
+        })
     }
 
     /// Whether a directory may have changed. This waits for nothing.

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::dispatch::{Dispatcher, LaneEvents};
     use crate::exchange::ClientMemory;
-    use crate::http::StaticFiles;
+    use crate::http::SiteFiles;
     use crate::log::Log;
     use crate::settings::Settings;
 
@@ -68,7 +68,7 @@ mod tests {
         let (lanes, _) = LaneEvents::channel();
         let memory = ClientMemory::new(u64::MAX);
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &BUDGET, memory);
-        let files = StaticFiles::none(&log);
+        let files = SiteFiles::none(&settings, &log);
         let server = Server::new(&settings, &log, dispatcher, files, &BUDGET);
         server.open();
         server

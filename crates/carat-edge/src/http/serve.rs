@@ -35,7 +35,7 @@ pub(super) fn serve(
         .access_log
         .start(&request, client.unwrap_or_else(|| peer.logged()));
     let representation = Representation::negotiate(&request, server);
-    let look = server.static_files.look(&request);
+    let look = server.files.requested.look(&request);
     let (parts, body) = request.into_parts();
     let is_unready = server.is_unready_at(parts.uri.path());
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
@@ -57,7 +57,10 @@ pub(super) fn serve(
     let (state, server) = (Rc::clone(state), Rc::clone(server));
     let is_http10 = representation.is_http10;
     async move {
-        let reply = dispatched.reply().await;
+        let mut reply = dispatched.reply().await;
+        if let Some(file) = server.files.named.take(&mut reply) {
+            reply = Box::pin(file.send(reply)).await;
+        }
         let mut response = respond(reply, representation, entry, Rc::clone(&state)).await;
         if let Some(force_tls) = &server.force_tls {
             force_tls.complete(&mut response, scheme, location);

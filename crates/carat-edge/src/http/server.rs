@@ -17,7 +17,7 @@ use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::request_start;
 use super::seats::Seats;
-use super::static_files::StaticFiles;
+use super::site_files::SiteFiles;
 use crate::body::request::RequestBodies;
 use crate::body::response::Encoders;
 use crate::clock;
@@ -43,7 +43,7 @@ pub(crate) struct Server {
     pub(super) request_bodies: RequestBodies,
     /// `None` when responses are not compressed.
     pub(super) encoders: Option<Rc<Encoders>>,
-    pub(crate) static_files: Rc<StaticFiles>,
+    pub(crate) files: SiteFiles,
     pub(super) http1: http1::Builder,
     pub(super) handshakes: Handshakes,
     /// Has the files of certificates looked at.
@@ -66,7 +66,7 @@ impl Server {
         settings: &Rc<Settings>,
         log: &Rc<Log>,
         dispatcher: Rc<Dispatcher>,
-        static_files: Rc<StaticFiles>,
+        files: SiteFiles,
         budget: &DescriptorBudget,
     ) -> Rc<Server> {
         Rc::new(Server {
@@ -80,7 +80,7 @@ impl Server {
             active: ActiveConnections::new(&dispatcher.client_memory),
             dispatcher,
             encoders: Encoders::new(settings, log),
-            static_files,
+            files,
             http1: http1(settings),
             handshakes: Handshakes::new(),
             renew_certificates: Rc::default(),
@@ -198,7 +198,7 @@ impl Server {
         if !has_paused {
             self.dispatcher.tick();
             self.active.tick(now);
-            self.static_files.tick();
+            self.files.requested.tick();
         }
         self.report();
         self.log.flush();

@@ -1,4 +1,5 @@
 use std::cell::RefCell;
+use std::fs::File;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ impl StaticFiles {
     /// Opens the directories. An error names the one that cannot be read.
     pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<StaticFiles>, String> {
         Ok(Rc::new(StaticFiles {
-            mounts: RefCell::new(open_all(&settings.static_files)?),
+            mounts: RefCell::new(open_all("static", &settings.static_files)?),
             log: Rc::clone(log),
         }))
     }
@@ -70,7 +71,7 @@ impl StaticFiles {
             return;
         }
         spawn_local(async move {
-            let opening = spawn_blocking(move || open_all(&directories));
+            let opening = spawn_blocking(move || open_all("static", &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
                 Ok(mounts) => drop(files.mounts.replace(mounts)),
                 Err(cause) => files.log.error(
@@ -82,38 +83,36 @@ impl StaticFiles {
     }
 }
 
-#[cfg(test)]
-impl StaticFiles {
-    /// No directories.
-    pub(crate) fn none(log: &Rc<Log>) -> Rc<StaticFiles> {
-        Rc::new(StaticFiles {
-            mounts: RefCell::default(),
-            log: Rc::clone(log),
-        })
-    }
-}
-
 /// The response once the disk has been asked; `None` when the request is one for the application.
 pub(super) async fn look_again(query: FileQuery) -> Result<Option<Response<ReplyBody>>, Refusal> {
-    let looking = spawn_blocking(move || query.run(Access::Any));
-    match timeout(LOOKUP_TIMEOUT, looking).await {
-        Ok(Ok(Ok(found))) => Ok(found.map(|response| response.map(body))),
+    let found = ask_disk(move || query.run(Access::Any)).await?;
+    Ok(found.map(|response| response.map(body)))
+}
+
+/// Looks for a file on a thread that may wait for the disk.
+pub(super) async fn ask_disk<T: Send + 'static>(
+    look: impl FnOnce() -> Result<T, LookupError> + Send + 'static,
+) -> Result<T, Refusal> {
+    match timeout(LOOKUP_TIMEOUT, spawn_blocking(look)).await {
+        Ok(Ok(Ok(found))) => Ok(found),
         Ok(Ok(Err(_)) | Err(_)) | Err(_) => Err(Refusal::FileNotOpened),
     }
 }
 
-fn open_all(directories: &[StaticDirectory]) -> Result<Mounts, String> {
-    let mounts: Result<Vec<UrlMount>, String> = directories.iter().map(open).collect();
+/// Opens the directories of the option called `option`. An error names the one that cannot be read.
+pub(super) fn open_all(option: &str, directories: &[StaticDirectory]) -> Result<Mounts, String> {
+    let mounts = directories.iter().map(|it| open(option, it));
+    let mounts: Result<Vec<UrlMount>, String> = mounts.collect();
     mounts.map(Mounts::new)
 }
 
-fn open(declared: &StaticDirectory) -> Result<UrlMount, String> {
-    let explain = |error| format!("static: {}: {error}", declared.directory.display());
+fn open(option: &str, declared: &StaticDirectory) -> Result<UrlMount, String> {
+    let explain = |error| format!("{option}: {}: {error}", declared.directory.display());
     let mut mount = UrlMount::open(&declared.prefix, &declared.directory).map_err(explain)?;
     if let Some(value) = &declared.cache_control {
         let value = HeaderValue::try_from(value);
         let value =
-            value.map_err(|_| format!("static: cache_control: {:?}", declared.cache_control))?;
+            value.map_err(|_| format!("{option}: cache_control: {:?}", declared.cache_control))?;
         mount = mount.with_cache_control(value);
     }
     if let Some(page) = &declared.not_found {
@@ -126,10 +125,13 @@ fn body(content: FileContent) -> ReplyBody {
     match content {
         FileContent::Empty => ReplyBody::empty(),
         FileContent::Bytes(bytes) => ReplyBody::full(bytes.into()),
-        FileContent::File(file, length) => {
-            let mut range = FileRange::new(file, 0, length);
-            range.allows_ranges = true;
-            ReplyContent::File(range).into()
-        }
+        FileContent::File(file, length) => whole(file, length),
     }
+}
+
+/// All of a file, of which a client may request ranges.
+pub(super) fn whole(file: File, length: u64) -> ReplyBody {
+    let mut range = FileRange::new(file, 0, length);
+    range.allows_ranges = true;
+    ReplyContent::File(range).into()
 }

@@ -17,7 +17,7 @@ use super::tasks_waker::TasksWaker;
 use super::world::{World, micros};
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::exchange::ClientMemory;
-use crate::http::{Server, StaticFiles};
+use crate::http::{Server, SiteFiles};
 use crate::log::Log;
 use crate::supervise::{Event, Mailbox, Outcome, Ready, Supervisor};
 
@@ -77,7 +77,7 @@ impl ServerRun {
             &world.settings,
             &log,
             dispatcher,
-            StaticFiles::none(&log),
+            SiteFiles::none(&world.settings, &log),
             &BUDGET,
         );
         let ready = Ready::new(Vec::new(), None);

@@ -223,7 +223,7 @@ impl<H: Host> Executor<H> {
     fn adopt(&mut self, generation: u32) {
         let settings = self.generations.adopt(generation);
         self.server.dispatcher.adopt(&settings);
-        self.server.static_files.adopt(&settings);
+        self.server.files.adopt(&settings);
     }
 
     fn renumber(&mut self, before: u32, generation: u32) {

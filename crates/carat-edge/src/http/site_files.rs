@@ -1,0 +1,37 @@
+use std::rc::Rc;
+
+use super::send_files::SendFiles;
+use super::static_files::StaticFiles;
+use crate::log::Log;
+use crate::settings::Settings;
+
+/// Files that the edge sends itself: those that clients ask for, and those that the application names.
+#[derive(Debug)]
+pub(crate) struct SiteFiles {
+    pub(super) requested: Rc<StaticFiles>,
+    pub(super) named: Rc<SendFiles>,
+}
+
+impl SiteFiles {
+    /// Opens the directories of the settings. An error names the one that cannot be read.
+    pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<SiteFiles, String> {
+        Ok(SiteFiles {
+            requested: StaticFiles::open(settings, log)?,
+            named: SendFiles::open(settings, log)?,
+        })
+    }
+
+    /// Opens the directories of new settings, or those that the same paths name now.
+    pub(crate) fn adopt(&self, settings: &Settings) {
+        self.requested.adopt(settings);
+        self.named.adopt(settings);
+    }
+}
+
+#[cfg(test)]
+impl SiteFiles {
+    /// No directories.
+    pub(crate) fn none(settings: &Settings, log: &Rc<Log>) -> SiteFiles {
+        SiteFiles::open(settings, log).expect("there is none")
+    }
+}

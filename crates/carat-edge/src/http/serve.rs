@@ -13,7 +13,9 @@ use super::tracked_body::TrackedBody;
 use crate::body::request::{UploadProgress, receive, receive_empty};
 use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
 use crate::dispatch::PendingReply;
-use crate::exchange::{Call, ConnectionState, MemoryAccount, Peer, Refusal, Reply};
+use crate::exchange::{
+    Call, ConnectionState, ForwardedClient, MemoryAccount, Peer, Refusal, Reply,
+};
 
 /// Serves one request: the order of these steps is the behavior of the server.
 ///
@@ -28,12 +30,7 @@ pub(super) fn serve(
     let forwarded = server
         .proxies
         .receive(peer.proxy_fields, request.headers_mut());
-    let client = forwarded
-        .as_ref()
-        .and_then(|client| client.remote.as_deref());
-    let entry = server
-        .access_log
-        .start(&request, client.unwrap_or_else(|| peer.logged()));
+    let entry = start_entry(&request, forwarded.as_deref(), peer, server);
     let representation = Representation::negotiate(&request, server);
     let look = server.files.requested.look(&request);
     let (parts, body) = request.into_parts();
@@ -71,6 +68,18 @@ pub(super) fn serve(
             response
         })
     }
+}
+
+/// Starts the line of a request in the access log, which names the client that a proxy has named.
+fn start_entry<B>(
+    request: &Request<B>,
+    forwarded: Option<&ForwardedClient>,
+    peer: &Peer,
+    server: &Server,
+) -> AccessEntry {
+    let client = forwarded.and_then(|client| client.remote.as_deref());
+    let client = client.unwrap_or_else(|| peer.logged());
+    server.access_log.start(request, client)
 }
 
 /// Makes this the last response of its connection. The client may have sent further requests already.

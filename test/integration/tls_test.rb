@@ -127,7 +127,12 @@ class TlsTest < Support::IntegrationTest
     client = Support::RawClient.tcp(server.host, server.port)
     record = "\x16\x03\x01\x40\x00".b
     hello = "\x01\x00\xff\x00\x03\x03".b
-    client.write(record + hello.ljust(16_384, "x")).write(record + ("x" * 16_384)).write(record + ("x" * 16_384))
+    begin
+      client.write(record + hello.ljust(16_384, "x"))
+      2.times { client.write(record + ("x" * 16_384)) }
+    rescue Errno::EPIPE, Errno::ECONNRESET
+      # The server did not wait for the rest.
+    end
 
     assert_predicate client, :closed_by_peer?
     refute_includes server.log, "panic"

@@ -8,6 +8,7 @@ mod address_parameters;
 mod binding;
 mod connection;
 mod deadlines;
+mod disk_lookups;
 mod force_tls;
 mod guarded;
 mod handshake;

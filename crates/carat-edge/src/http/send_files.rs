@@ -7,7 +7,8 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderName, HeaderValue, StatusCode};
 use tokio::task::{spawn_blocking, spawn_local};
 
-use super::static_files::{ask_disk, open_all, whole};
+use super::disk_lookups::DiskLookups;
+use super::static_files::{open_all, whole};
 use crate::exchange::{Refusal, Reply, ReplyBody};
 use crate::log::Log;
 use crate::settings::Settings;
@@ -81,10 +82,14 @@ impl SendFiles {
 
 impl Named {
     /// Sends the file in place of the application's body.
-    pub(super) async fn send(self, reply: Result<Reply, Refusal>) -> Result<Reply, Refusal> {
+    pub(super) async fn send(
+        self,
+        reply: Result<Reply, Refusal>,
+        disk: &DiskLookups,
+    ) -> Result<Reply, Refusal> {
         let mut reply = reply?;
         let found = match self.file {
-            Some(file) => open(file).await?,
+            Some(file) => open(file, disk).await?,
             None => None,
         };
         if let Some((file, length)) = found {
@@ -105,9 +110,9 @@ impl Named {
     }
 }
 
-async fn open(file: NamedFile) -> Result<Option<(File, u64)>, Refusal> {
+async fn open(file: NamedFile, disk: &DiskLookups) -> Result<Option<(File, u64)>, Refusal> {
     match file.open(Access::Cached) {
-        Err(LookupError::WouldBlock) => ask_disk(move || file.open(Access::Any)).await,
+        Err(LookupError::WouldBlock) => disk.ask(move || file.open(Access::Any)).await,
         found => found.map_err(|_| Refusal::FileNotOpened),
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn serve(
     async move {
         let mut reply = dispatched.reply().await;
         if let Some(file) = server.files.named.take(&mut reply) {
-            reply = Box::pin(file.send(reply)).await;
+            reply = Box::pin(file.send(reply, &server.files.disk)).await;
         }
         let mut response = respond(reply, representation, entry, Rc::clone(&state)).await;
         if let Some(force_tls) = &server.force_tls {
@@ -126,7 +126,7 @@ fn dispatch_unless_found(look: FirstLook, call: Call, server: &Rc<Server>) -> Di
         FirstLook::Unknown(query) => {
             let server = Rc::clone(server);
             Dispatched::Later(Box::pin(async move {
-                match look_again(query).await? {
+                match look_again(query, &server.files.disk).await? {
                     Some(response) => Ok(server.file_reply(response)),
                     None => server.dispatch(call)?.await,
                 }

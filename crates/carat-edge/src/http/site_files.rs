@@ -1,5 +1,6 @@
 use std::rc::Rc;
 
+use super::disk_lookups::DiskLookups;
 use super::send_files::SendFiles;
 use super::static_files::StaticFiles;
 use crate::log::Log;
@@ -10,6 +11,7 @@ use crate::settings::Settings;
 pub(crate) struct SiteFiles {
     pub(super) requested: Rc<StaticFiles>,
     pub(super) named: Rc<SendFiles>,
+    pub(super) disk: DiskLookups,
 }
 
 impl SiteFiles {
@@ -18,6 +20,7 @@ impl SiteFiles {
         Ok(SiteFiles {
             requested: StaticFiles::open(settings, log)?,
             named: SendFiles::open(settings, log)?,
+            disk: DiskLookups::default(),
         })
     }
 

@@ -1,24 +1,22 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::rc::Rc;
-use std::time::Duration;
 
 use carat_static::{Access, FileContent, FileQuery, LookupError, Mounts, UrlMount};
 use http::{HeaderValue, Request, Response};
-use tokio::task::{spawn_blocking, spawn_local};
-use tokio::time::timeout;
+use tokio::task::{JoinHandle, spawn_blocking, spawn_local};
 
+use super::disk_lookups::DiskLookups;
 use crate::exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
 use crate::log::Log;
 use crate::settings::{Settings, StaticDirectory};
-
-/// How long a disk may take to tell whether there is a file.
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The directories of the `static` option.
 #[derive(Debug)]
 pub(crate) struct StaticFiles {
     mounts: RefCell<Mounts>,
+    /// Reads the names in the directories again.
+    refresh: RefCell<Option<JoinHandle<()>>>,
     log: Rc<Log>,
 }
 
@@ -37,6 +35,7 @@ impl StaticFiles {
     pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<StaticFiles>, String> {
         Ok(Rc::new(StaticFiles {
             mounts: RefCell::new(open_all("static", &settings.static_files)?),
+            refresh: RefCell::default(),
             log: Rc::clone(log),
         }))
     }
@@ -57,9 +56,11 @@ impl StaticFiles {
     /// Notices new and removed files. Called once a tick.
     pub(super) fn tick(&self) {
         let mounts = self.mounts.borrow();
-        if mounts.is_stale() {
+        let mut refresh = self.refresh.borrow_mut();
+        // A disk that does not respond holds one thread, and not one more each second.
+        if refresh.as_ref().is_none_or(JoinHandle::is_finished) && mounts.is_stale() {
             let mounts = mounts.clone();
-            spawn_blocking(move || mounts.refresh());
+            *refresh = Some(spawn_blocking(move || mounts.refresh()));
         }
     }
 
@@ -84,19 +85,12 @@ impl StaticFiles {
 }
 
 /// The response once the disk has been asked; `None` when the request is one for the application.
-pub(super) async fn look_again(query: FileQuery) -> Result<Option<Response<ReplyBody>>, Refusal> {
-    let found = ask_disk(move || query.run(Access::Any)).await?;
+pub(super) async fn look_again(
+    query: FileQuery,
+    disk: &DiskLookups,
+) -> Result<Option<Response<ReplyBody>>, Refusal> {
+    let found = disk.ask(move || query.run(Access::Any)).await?;
     Ok(found.map(|response| response.map(body)))
-}
-
-/// Looks for a file on a thread that may wait for the disk.
-pub(super) async fn ask_disk<T: Send + 'static>(
-    look: impl FnOnce() -> Result<T, LookupError> + Send + 'static,
-) -> Result<T, Refusal> {
-    match timeout(LOOKUP_TIMEOUT, spawn_blocking(look)).await {
-        Ok(Ok(Ok(found))) => Ok(found),
-        Ok(Ok(Err(_)) | Err(_)) | Err(_) => Err(Refusal::FileNotOpened),
-    }
 }
 
 /// Opens the directories of the option called `option`. An error names the one that cannot be read.

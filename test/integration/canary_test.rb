@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "json"
-require "open3"
 require "test_helper"
+require "support/controlled_server"
 
 # A restart waits between old code and new until somebody decides.
 class CanaryTest < Support::IntegrationTest
+  include Support::ControlledServer
+
   CODE = <<~'RUBY'
     VERSION = File.read("version").strip
     run(lambda do |env|
@@ -135,11 +137,5 @@ class CanaryTest < Support::IntegrationTest
 
       assert_equal [cookie.end_with?("new") ? "2" : "1", nil], [response.body, response["set-cookie"]]
     end
-  end
-
-  def carat(server, *words)
-    out, err, status = Open3.capture3(Support::ServerOptions::NEUTRAL_ENV, *Support::ServerOptions::COMMAND, *words,
-                                      "--control-socket", "carat.sock", chdir: server.directory.path)
-    [out, err, status.exitstatus]
   end
 end

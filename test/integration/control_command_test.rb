@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "json"
-require "open3"
 require "test_helper"
+require "support/controlled_server"
 
 # The subcommands that ask a running server.
 class ControlCommandTest < Support::IntegrationTest
+  include Support::ControlledServer
+
   PID = "run ->(_env) { [200, {}, [Process.pid.to_s]] }"
 
   def test_status_shows_the_server_and_its_workers
@@ -121,12 +123,5 @@ class ControlCommandTest < Support::IntegrationTest
 
   def status(server)
     JSON.parse(carat(server, "status", "--json").first)
-  end
-
-  # Returns what the command prints, its complaint, and its status.
-  def carat(server, *words)
-    out, err, status = Open3.capture3(Support::ServerOptions::NEUTRAL_ENV, *Support::ServerOptions::COMMAND, *words,
-                                      "--control-socket", "carat.sock", chdir: server.directory.path)
-    [out, err, status.exitstatus]
   end
 end

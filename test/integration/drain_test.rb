@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "json"
-require "open3"
 require "test_helper"
+require "support/controlled_server"
 
 # The time between the request to stop and the stop.
 class DrainTest < Support::IntegrationTest
+  include Support::ControlledServer
+
   APP = 'run ->(env) { [200, {}, [env["PATH_INFO"]]] }'
   # Longer than any test: a second request to stop ends it.
   ARGUMENTS = %w[--drain-delay 1h --readiness-path /up --control-socket carat.sock].freeze
@@ -89,11 +91,5 @@ class DrainTest < Support::IntegrationTest
 
   def answer(response)
     [response.status, response.body, response["connection"]].compact.join(" ")
-  end
-
-  def carat(server, *words)
-    out, err, status = Open3.capture3(Support::ServerOptions::NEUTRAL_ENV, *Support::ServerOptions::COMMAND, *words,
-                                      "--control-socket", "carat.sock", chdir: server.directory.path)
-    [out, err, status.exitstatus]
   end
 end

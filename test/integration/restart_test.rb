@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "json"
-require "open3"
 require "test_helper"
+require "support/controlled_server"
 
 # New code takes over while clients are served.
 class RestartTest < Support::IntegrationTest
+  include Support::ControlledServer
+
   CODE = <<~'RUBY'
     VERSION = File.read("version").strip
     raise "version #{VERSION} is broken" if VERSION.start_with?("broken")
@@ -210,11 +212,5 @@ class RestartTest < Support::IntegrationTest
     File.read(comm).start_with?("carat lane")
   rescue SystemCallError
     false
-  end
-
-  def carat(server, *words)
-    out, err, status = Open3.capture3(Support::ServerOptions::NEUTRAL_ENV, *Support::ServerOptions::COMMAND, *words,
-                                      "--control-socket", "carat.sock", chdir: server.directory.path)
-    [out, err, status.exitstatus]
   end
 end

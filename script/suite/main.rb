@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "etc"
 require "rbconfig"
 require_relative "../../test/support/default_signals"
+require_relative "side_by_side"
 require_relative "step"
 
 # Everything that must pass, in the order of its execution.
@@ -29,8 +31,17 @@ module Suite
   # The line above the failures; .ci/run looks for it.
   FAILED = "== what failed"
 
+  # Most tests wait for processes, so a second runner uses what the first one leaves.
+  RUNNERS = Etc.nprocessors.clamp(1, 2)
+
+  # The files take turns among the runners.
   def self.ruby_tests(name, *patterns, env: {})
-    Step.new(name, env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *Dir[*patterns].sort, reader: :minitest)
+    parts = Dir[*patterns].sort.each_slice(RUNNERS).to_a
+    parts = Array.new(RUNNERS) { |runner| parts.filter_map { |files| files[runner] } }
+    SideBySide.new(parts.map.with_index(1) do |files, part|
+      Step.new("#{name}, part #{part} of #{RUNNERS}", env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *files,
+               reader: :minitest)
+    end)
   end
 
   def self.checks
@@ -66,7 +77,7 @@ module Suite
 
   def self.run(steps)
     total = steps.map(&:run).reduce(:+)
-    failed = steps.select(&:failed?)
+    failed = steps.flat_map(&:failed)
     puts "", FAILED if failed.any?
     failed.each { |step| puts "", "in #{step.name}:", step.failures.join("\n\n") }
     puts "", total

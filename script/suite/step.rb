@@ -36,13 +36,14 @@ module Suite
       @tally = finished && counted ? counted : (counted || Tally.zero).failing
     end
 
-    def failed?
-      tally.failed.positive?
+    # This step if it failed, as a list.
+    def failed
+      tally.failed.positive? ? [self] : []
     end
 
     # The paragraphs of its output about failed tests.
     def failures
-      failed? ? Failures.public_send(:"from_#{@reader}", output) : []
+      failed.any? ? Failures.public_send(:"from_#{@reader}", output) : []
     end
 
     private

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require_relative "tally"
+
+module Suite
+  # Steps that run at the same time. Their output is mixed; each counts its own.
+  class SideBySide
+    # @param steps [Array<Step>] at least one
+    def initialize(steps)
+      @steps = steps
+    end
+
+    # Runs the steps and returns the sum of their counts.
+    # @raise [SignalException] when the suite is interrupted; all commands have ended then
+    def run(out: $stdout)
+      threads = @steps.map { |step| Thread.new { step.run(out: out) } }
+      threads.each { |thread| thread.report_on_exception = false }
+      threads.map(&:value).reduce(:+)
+    rescue SignalException => e
+      threads.each { |thread| thread.raise(e) if thread.alive? }
+      threads.each { |thread| wait_for_end(thread) }
+      raise
+    end
+
+    # The steps among them that failed.
+    def failed
+      @steps.flat_map(&:failed)
+    end
+
+    private
+
+    def wait_for_end(thread)
+      thread.join
+    rescue SignalException
+      nil # It is the one that was passed on.
+    end
+  end
+end

@@ -4,7 +4,7 @@ module Bench
   # The table of cases.
   module Cases
     ALL = [Load, Boot, Idle, Sleepers, Burst, NetHttp, Uploads, Form, TinyPost, Decode, SlowReaders, BigResponse,
-           Compression, Weight, Refork, Restart, LoadStep, Leak, Chaos, MemoryLimit, ForkTime, Soak,
+           Compression, Weight, Refork, Restart, Upgrade, LoadStep, Leak, Chaos, MemoryLimit, ForkTime, Soak,
            RailsLoad, RedmineLoad, RedmineLimit]
           .flat_map { |kind| kind::CASES }.freeze
 

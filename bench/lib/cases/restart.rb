@@ -30,7 +30,8 @@ module Bench
         found = Repeat.beside(-> { peak = [peak, pss_mb(server)].max }, every: MEMORY_SECONDS) do
           restart_all(server, file)
         end
-        figures(load.finish, found).merge(peak_mb: peak)
+        each = (found[:ended] - found[:began]).fdiv(RESTARTS)
+        compared(load.finish, found).merge(done: found[:done], stale: found[:stale], each: each, peak_mb: peak)
       end
     ensure
       file&.close!
@@ -71,15 +72,15 @@ module Bench
       0
     end
 
-    def self.figures(report, found)
-      calm = report.p99_ms((report.started + WARM_SECONDS)..(found[:began] - report.window_seconds)) || 0
-      during = report.p99_ms(found[:began]..found[:ended]) || 0
-      { requests: report.requests, failed: report.failed, done: found[:done], stale: found[:stale],
-        each: (found[:ended] - found[:began]).fdiv(RESTARTS), calm_p99_ms: calm, during_p99_ms: during,
+    # What a SteadyLoad::Report says about the times before an event and during it.
+    def self.compared(report, event)
+      calm = report.p99_ms((report.started + WARM_SECONDS)..(event[:began] - report.window_seconds)) || 0
+      during = report.p99_ms(event[:began]..event[:ended]) || 0
+      { requests: report.requests, failed: report.failed, calm_p99_ms: calm, during_p99_ms: during,
         ratio: during.fdiv(calm) }
     end
 
-    private_class_method :restart_all, :release, :restart, :answers, :pss_mb, :figures
+    private_class_method :restart_all, :release, :restart, :answers
 
     CASES = [
       Case.new(

@@ -5,7 +5,7 @@ module Bench
   module Cases
     ALL = [Load, Boot, Idle, Sleepers, Burst, NetHttp, Uploads, Form, TinyPost, Decode, SlowReaders, BigResponse,
            Compression, Weight, Refork, Restart, Upgrade, LoadStep, Leak, Chaos, MemoryLimit, ForkTime, Soak,
-           RailsLoad, RedmineLoad, RedmineLimit]
+           Scale, Allocators, RailsLoad, RedmineLoad, RedmineLimit]
           .flat_map { |kind| kind::CASES }.freeze
 
     # The cases with these names, all for nil; raises Failure for an unknown name.

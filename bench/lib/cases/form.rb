@@ -73,7 +73,7 @@ module Bench
 
     def self.max(probes) = probes.map { |_, seconds, _| seconds * 1000 }.max
 
-    private_class_method :form, :upload, :cost, :probe, :p99, :max
+    private_class_method :upload, :cost, :probe, :p99, :max
 
     # Targets are for the edge that takes the form apart.
     def self.goal(target) = ->(row) { target if row.spec.name == "carat-form" }

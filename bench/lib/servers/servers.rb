@@ -59,6 +59,7 @@ module Bench
       carat("carat-t5", 1, threads: 5), carat("carat-f256", 1, fibers: 256), carat("carat-f10000", 1, fibers: 10_000),
       carat("carat-t5-glibc", 1, "--allocator", "system", threads: 5, env: STOCK_ARENAS),
       carat("carat-t5-one-arena", 1, "--allocator", "system", threads: 5),
+      carat("carat-w8", 8), carat("carat-w32", 32),
       carat("carat-stream", 1, "--request-body", "stream"), carat("carat-decode", 1, "--decode-requests"),
       carat("carat-form", 1, "--multipart", "edge", threads: 3), carat("carat-compress", 1, "--compress"),
       carat("carat-deflater", 1, env: DEFLATER), puma("puma-deflater", "1:1", env: DEFLATER),
@@ -98,6 +99,13 @@ module Bench
       carat("carat-soak-f16", 1..4, *SOAK, "--request-body", "stream", fibers: 16)
     ].freeze
 
+    MIMALLOC = Dir["/usr/lib/*/libmimalloc.so.*"].first.to_s
+    ALLOCATORS = [
+      carat("carat-jemalloc", 2, threads: 5), carat("carat-one-arena", 2, "--allocator", "system", threads: 5),
+      carat("carat-mimalloc", 2, "--allocator", "system", threads: 5, env: { "LD_PRELOAD" => MIMALLOC })
+        .with(obstacle: -> { "mimalloc is not installed (apt install libmimalloc2.0)" if MIMALLOC.empty? })
+    ].freeze
+
     JEMALLOC = Dir["/usr/lib/*/libjemalloc.so.2"].first.to_s
     WORKERS = [2, 4].flat_map do |workers|
       jemalloc = puma("jemalloc-puma-t5-w#{workers}", "5:5", workers, env: { "LD_PRELOAD" => JEMALLOC })
@@ -108,7 +116,7 @@ module Bench
 
     def self.missing_jemalloc = ("jemalloc is not installed (apt install libjemalloc2)" if JEMALLOC.empty?)
 
-    ALL = [*SPEED, *MEMORY, *WORKERS].to_h { |spec| [spec.name, spec] }.freeze
+    ALL = [*SPEED, *MEMORY, *ALLOCATORS, *WORKERS].to_h { |spec| [spec.name, spec] }.freeze
 
     # The servers with these names, in this order.
     def self.named(names) = ALL.fetch_values(*names)

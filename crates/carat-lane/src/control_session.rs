@@ -22,6 +22,8 @@ pub enum ControlMessage {
     AskStats,
     /// Report whether this worker could become the mold.
     AskForkSafety,
+    /// Return free memory to the system.
+    TrimMemory,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.
     ForkWorker(ForkWorker, Vec<OwnedFd>),
     /// Become the mold of this generation.
@@ -81,6 +83,7 @@ impl ControlSession {
             Kind::Bye => ControlMessage::Bye,
             Kind::AskStats => ControlMessage::AskStats,
             Kind::AskForkSafety => ControlMessage::AskForkSafety,
+            Kind::TrimMemory => ControlMessage::TrimMemory,
             Kind::AskStack => ControlMessage::AskStack(AskStack::decode(frame.payload)?),
             Kind::Promote => ControlMessage::Promote(decode_promote(frame.payload)?),
             Kind::ForkWorker => {

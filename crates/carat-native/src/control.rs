@@ -75,7 +75,7 @@ impl Control {
     }
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
-    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control,
+    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control,
     /// [[socket, page], ...]]`, where the last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
@@ -90,6 +90,9 @@ impl Control {
             }
             ControlMessage::AskForkSafety => {
                 Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_fork_safety")]))
+            }
+            ControlMessage::TrimMemory => {
+                Some(ruby.ary_new_from_values(&[ruby.to_symbol("trim_memory")]))
             }
             ControlMessage::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);

@@ -159,7 +159,7 @@ pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
 }
 
 /// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats, ask fork safety, fork
-/// safe.
+/// safe, trim memory.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
@@ -170,6 +170,7 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::AskStats
             | Kind::AskForkSafety
             | Kind::ForkSafe
+            | Kind::TrimMemory
     ));
     frame::push_empty(out, kind);
 }

@@ -61,6 +61,8 @@ pub enum Kind {
     AskForkSafety = 42,
     /// Worker that was asked: it could become the mold.
     ForkSafe = 43,
+    /// Edge to worker: you have had nothing to do for a while; return free memory to the system.
+    TrimMemory = 44,
 }
 
 impl Kind {
@@ -89,6 +91,7 @@ impl Kind {
             41 => Kind::Sources,
             42 => Kind::AskForkSafety,
             43 => Kind::ForkSafe,
+            44 => Kind::TrimMemory,
             other => return Err(Malformed::UnknownKind(other)),
         })
     }

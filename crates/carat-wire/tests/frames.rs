@@ -324,6 +324,7 @@ fn message() -> impl Strategy<Value = Message> {
         Kind::Leaving,
         Kind::AskStats,
         Kind::AskForkSafety,
+        Kind::TrimMemory,
         Kind::ForkSafe,
     ];
     let texts = [

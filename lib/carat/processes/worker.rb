@@ -101,6 +101,7 @@ module Carat
           when :bye then return give_up
           when :promote then return details.first
           when :ask_fork_safety then report_fork_safety
+          when :trim_memory then Native.trim_memory
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
           when :ask_stack then @control.stack(details.first, stack_of(*details))
           end

@@ -308,7 +308,7 @@ impl SimulatedProcess {
                     self.plan(world.latency(), ProcessAction::ReportForkSafety, world);
                 }
             }
-            ControlMessage::AskStats => {}
+            ControlMessage::AskStats | ControlMessage::TrimMemory => {}
             ControlMessage::End => self.exit_soon(1, world),
         }
     }

@@ -44,6 +44,8 @@ pub(crate) enum Command {
     EndWithServer { generation: u32 },
     /// Ask a worker whether it could be the mold.
     AskForkSafety(WorkerId),
+    /// Tell a worker to return the memory that it does not use.
+    TrimMemory(WorkerId),
     /// Tell a worker to be the mold of this generation.
     Promote { worker: WorkerId, generation: u32 },
     /// Ask a worker where the thread of this request is.

@@ -98,6 +98,9 @@ impl<H: Host> Executor<H> {
             Command::EndNow(worker) => self.send_signal(RubyProcess::Worker(worker), Kind::Bye),
             Command::EndWithServer { generation } => self.end_with_server(generation),
             Command::AskForkSafety(worker) => self.ask_fork_safety(worker),
+            Command::TrimMemory(worker) => {
+                self.send_signal(RubyProcess::Worker(worker), Kind::TrimMemory);
+            }
             Command::Promote { worker, generation } => self.promote(worker, generation),
             Command::AskStack { tag, request } => self.ask_stack(tag, request),
             Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),

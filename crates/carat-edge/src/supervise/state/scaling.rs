@@ -1,12 +1,18 @@
 //! How the number of workers follows the load, and how one worker replaces another.
 
+use std::time::Duration;
+
 use carat_policy::{Demand, Elastic, ReplacementReason};
 
 use super::State;
 use super::reaction::Reaction;
 use crate::dispatch::WorkerId;
+use crate::supervise::command::Command;
 use crate::supervise::event::Tick;
 use crate::supervise::log_line::LogLine;
+
+/// How long a worker has no request before it returns its free memory.
+const TRIM_AFTER: Duration = Duration::from_secs(10);
 
 impl State {
     /// Asks for more workers, or fewer, and finds those to replace. Called once a tick.
@@ -15,7 +21,20 @@ impl State {
         self.shrink(reaction);
         self.retire_surplus(reaction);
         self.replace_worn(reaction);
+        self.trim_idle(reaction);
         self.keep_reforking(reaction);
+    }
+
+    /// Makes each worker that has served and now rests return its free memory, once. The allocator returns pages only
+    /// while a process allocates.
+    fn trim_idle(&mut self, reaction: &mut Reaction) {
+        for worker in self.workers.iter_mut() {
+            let has_served = worker.requests > worker.requests_at_trim;
+            if has_served && worker.idle >= TRIM_AFTER && worker.is_ready() && worker.listens() {
+                worker.requests_at_trim = worker.requests;
+                reaction.push(Command::TrimMemory(worker.id));
+            }
+        }
     }
 
     /// From now on the number of workers follows the load between these bounds.

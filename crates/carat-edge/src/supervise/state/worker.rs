@@ -28,6 +28,8 @@ pub(crate) struct Worker {
     pub(super) lost_descriptors: bool,
     /// How long it has had no request.
     pub(super) idle: Duration,
+    /// How many requests it had been given when it last returned its free memory.
+    pub(super) requests_at_trim: u64,
     pub(super) role: WorkerRole,
     /// It closed a lane, perhaps before it was known to be ready.
     pub(super) has_lost_lane: bool,
@@ -80,6 +82,7 @@ impl Worker {
             requests_before: 0,
             lost_descriptors: false,
             idle: Duration::ZERO,
+            requests_at_trim: 0,
             role: WorkerRole::Regular,
             has_lost_lane: false,
             replacement: None,

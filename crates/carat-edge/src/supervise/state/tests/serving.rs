@@ -6,6 +6,7 @@ use carat_policy::ReforkRule;
 
 use super::world::World;
 use super::{fixed, limits};
+use crate::dispatch::WorkerId;
 use crate::supervise::command::{Command, Outcome};
 use crate::supervise::event::Event;
 use crate::supervise::exit_status::ExitStatus;
@@ -294,4 +295,37 @@ fn a_worker_that_stays_at_its_limit_of_open_files_is_replaced() {
     assert!(!world.serving_pids().contains(&pid));
     assert_eq!(world.serving_pids().len(), 2);
     assert_eq!(world.count("worker died"), 0);
+}
+
+#[test]
+fn a_worker_that_rests_after_its_requests_returns_its_free_memory_once() {
+    let mut world = serving(2);
+    let pids = world.serving_pids();
+    let busy = world.worker(pids[0]);
+    let set = |world: &mut World, requests, seconds| {
+        let process = world.processes.get_mut(&pids[0]).expect("the worker");
+        (process.requests, process.idle) = (requests, Duration::from_secs(seconds));
+    };
+    set(&mut world, 5, 9);
+    world.tick();
+    assert_eq!(trims(&world), []);
+    set(&mut world, 5, 10);
+    world.tick();
+    set(&mut world, 5, 20);
+    world.tick();
+    assert_eq!(trims(&world), [busy]);
+    set(&mut world, 6, 0);
+    world.tick();
+    set(&mut world, 6, 10);
+    world.tick();
+    assert_eq!(trims(&world), [busy, busy]);
+}
+
+fn trims(world: &World) -> Vec<WorkerId> {
+    let commands = world.commands.iter();
+    let trims = commands.filter_map(|command| match command {
+        Command::TrimMemory(worker) => Some(*worker),
+        _ => None,
+    });
+    trims.collect()
 }

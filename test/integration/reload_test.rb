@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/controlled_server"
 
 # Changed files are loaded before the next request.
 class ReloadTest < Support::IntegrationTest
+  include Support::ControlledServer
+
   CODE = <<~'RUBY'
     require_relative "lib/page"
     run ->(env) { [200, {}, [Page.text(env["PATH_INFO"])]] }
@@ -151,6 +154,39 @@ class ReloadTest < Support::IntegrationTest
     server.gate.open
 
     assert_equal "0 /gate", slow.read_response.body
+  end
+
+  def test_new_edge_watches_the_files_after_an_upgrade
+    server = start(args: ["--reload", *CONTROL_SOCKET])
+    2.times do |number|
+      assert_equal 0, carat(server, "upgrade").last
+      eventually(message: "the end of the old edge") { carat(server, "status").first !~ /^upgrade:/ }
+      write(server, number + 1)
+
+      assert_equal "#{number + 1} /", server.get.body
+    end
+  end
+
+  def test_file_that_changes_during_an_upgrade_ends_it
+    hook = "on_mold_boot { File.write('booting', ''); sleep 0.01 until File.exist?('go') } if File.exist?('slow')\n"
+    server = start(config: "workers 1\n#{hook}", args: ["--reload", *CONTROL_SOCKET])
+    server.directory.write("slow", "")
+    upgrade = Thread.new { carat(server, "upgrade") }
+    eventually(message: "the boot of the new mold") { File.exist?(path(server, "booting")) }
+    write(server, 1)
+    asked = ask(server, "GET", "/")
+
+    assert_equal ["", "carat: not upgraded: source files have changed\n", 1], upgrade.value
+    server.directory.write("go", "")
+
+    assert_equal "1 /", asked.read_response.body
+  end
+
+  def test_canary_of_a_reload_is_the_only_code
+    server = start(args: ["--reload", "--canary", "50", *CONTROL_SOCKET])
+    write(server, 1)
+
+    assert_equal(["1 /"], Array.new(10) { server.get.body }.uniq)
   end
 
   def test_reload_is_the_default_of_development_alone

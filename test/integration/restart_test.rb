@@ -144,6 +144,18 @@ class RestartTest < Support::IntegrationTest
     assert_equal 2, server.log.scan(" info restarting").size
   end
 
+  def test_restart_file_restarts_when_it_is_made_or_touched
+    server = start(workers: 1, config: %(restart_file "restart.txt"\n))
+    server.directory.write("version", "2")
+    file = server.directory.write("restart.txt", "")
+    eventually(message: "the code of the made file") { server.get.body == "2" }
+    server.directory.write("version", "3")
+    File.utime(0, 0, file)
+
+    eventually(message: "the code of the touched file") { server.get.body == "3" }
+    assert_equal 2, server.log.scan(" info restarting").size
+  end
+
   def test_stop_during_a_restart_ends_all
     server = start(workers: 1, config: %(on_mold_boot { sleep if VERSION == "2" }\n))
     server.directory.write("version", "2")

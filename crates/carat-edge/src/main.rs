@@ -48,7 +48,8 @@ use crate::pid_file::PidFile;
 use crate::settings::{LogFormat, Settings};
 use crate::supervise::{
     LocalHost, MachineLimits, Mailbox, Outcome, Predecessor, Ready, Signals, Supervisor,
-    client_memory_limit, descriptor_budget, reap, take_descriptor,
+    client_memory_limit, descriptor_budget, reap, restart_path, take_descriptor,
+    watch_restart_file,
 };
 use crate::tasks::ServerTasks;
 use crate::tls::watch_certificates;
@@ -164,6 +165,8 @@ fn start_tasks(
     let old_control = predecessor.and_then(Predecessor::control_socket);
     let control = administer(Rc::clone(server), mailbox.clone(), old_control);
     tasks.spawn("control socket", control);
+    let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
+    tasks.spawn("restart file", restart_file);
     tasks.spawn("reload", Rc::clone(&server.dispatcher).load_early());
     tasks.spawn("client memory", Rc::clone(server).watch_memory());
     let certificates = listeners.iter().filter_map(|it| it.certificates());

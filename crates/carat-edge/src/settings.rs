@@ -126,6 +126,8 @@ pub(crate) struct Settings {
     #[serde(deserialize_with = "seconds")]
     pub(crate) keep_previous: Duration,
     pub(crate) restart_check: Vec<String>,
+    /// Relative to `directory`.
+    pub(crate) restart_file: Option<PathBuf>,
     /// Whether changed source files replace the code.
     pub(crate) reload: bool,
     /// Starts a server with the configuration, the Ruby, and the Carat that are there when the command runs.
@@ -319,7 +321,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60,
-    "keep_previous": 60, "restart_check": [], "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
+    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
 }"#;
 
 #[cfg(test)]

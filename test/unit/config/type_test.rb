@@ -31,6 +31,16 @@ module Carat
                      '"off"', type, "never"
     end
 
+    def test_optional_paths_are_paths_or_off
+      type = Config::Type::OptionalPath.new
+      values = ["tmp/restart.txt", Pathname("/srv/x"), "off", false, nil]
+
+      assert_equal(["tmp/restart.txt", "/srv/x", nil, nil, nil], values.map { |value| type.parse(value) })
+      assert_equal(%w[x off], ["x", nil].map { |value| type.text(value) })
+      assert_refused "5 is not a path", type, 5
+      assert_refuses type, "a\0b"
+    end
+
     def test_workers_are_a_number_a_range_or_auto
       type = Config::Type::WorkerCount.new
       values = [2, "2", 1..8, "1..8", "auto", :auto]

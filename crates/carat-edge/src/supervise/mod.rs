@@ -26,6 +26,7 @@ mod open_files;
 mod predecessor_message;
 mod ready;
 mod reaper;
+mod restart_file;
 mod ruby_process;
 mod server_status;
 mod service_manager;
@@ -57,6 +58,7 @@ pub(crate) use memory::{MachineLimits, Rollup};
 pub(crate) use open_files::descriptor_budget;
 pub(crate) use ready::{Ready, take_descriptor};
 pub(crate) use reaper::reap;
+pub(crate) use restart_file::{restart_path, watch_restart_file};
 #[cfg(test)]
 pub(crate) use settings_reader::FreshSettings;
 pub(crate) use signals::Signals;

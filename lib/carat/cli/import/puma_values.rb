@@ -10,7 +10,6 @@ module Carat
         ALL_PERMISSIONS = 0o777
         PLUGINS = {
           "solid_queue" => "run bin/jobs beside Carat, as a service of its own",
-          "tmp_restart" => "`carat restart` loads new code",
           "yabeda" => "start the exporter in on_mold_boot", "systemd" => "start carat with ExecStart",
           "statsd" => "`carat status --json` and `carat memory --json` have the numbers"
         }.freeze
@@ -87,6 +86,8 @@ module Carat
 
           def plugin(call)
             name = call.arguments.first.to_s.delete(":\"'")
+            return code('restart_file "tmp/restart.txt"') if name == "tmp_restart"
+
             note(PLUGINS.fetch(name, "plugins belong to Puma; run what it does beside Carat"))
           end
 

@@ -47,6 +47,7 @@ module Carat
       "threads 1, 5" => "# Carat has no minimum of threads.\nthreads 5",
       "threads(5)" => "threads 5",
       "threads(*sizes)" => "# Translate it by hand:\n# threads(*sizes)",
+      "plugin :tmp_restart" => "restart_file \"tmp/restart.txt\"",
       "workers 0" => "# Puma's single mode is one worker.\nworkers 1",
       "workers 4" => "workers 4",
       "workers :auto" => "# As many as processors, while the load needs them.\nworkers \"auto\"",

@@ -10,7 +10,7 @@ module Suite
   RUBY_CRATE = /^(?:magnus|rb-sys)\S* v\S+/
   WITHOUT_RUBY = %w[carat-edge carat-fibers carat-lane].freeze
   ALLOCATOR = %w[carat-malloc libc tikv-jemalloc-sys].freeze
-  UNSAFE = %w[carat-malloc carat-native].freeze
+  UNSAFE = %w[carat-lab carat-malloc carat-native].freeze
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
   PURE = %w[carat-fields carat-guard carat-wire].freeze
   # Every class here is a Ruby object, whose methods take others of them.

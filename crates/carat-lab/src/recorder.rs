@@ -1,0 +1,174 @@
+//! `Carat::Lab::Ledger`: the ledger of this process, fed by Ruby's heap events.
+//!
+//! Heap events arrive while the collector runs, so nothing here may allocate a Ruby object while the ledger is locked.
+//! Ruby holds the GVL during each event and each method.
+
+use std::ffi::c_void;
+use std::mem::transmute;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use magnus::{Error, Object as _, RArray, RModule, Ruby, function};
+use rb_sys::{
+    RBasic, RUBY_INTERNAL_EVENT_FREEOBJ, RUBY_INTERNAL_EVENT_GC_EXIT, RUBY_INTERNAL_EVENT_NEWOBJ,
+    VALUE, rb_gc_register_mark_object, rb_tracearg_event_flag, rb_tracearg_from_tracepoint,
+    rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable, rb_tracepoint_new,
+    ruby_value_type,
+};
+
+use crate::ledger::{Account, Ledger, Object};
+use crate::malloc::Counters;
+
+type SlotSize = unsafe extern "C" fn(VALUE) -> usize;
+
+/// The size of all slots before Ruby 3.2.
+const SLOT_BYTES: usize = 40;
+/// The bits of an object's flags that hold its type.
+const TYPE_MASK: VALUE = 0x1f;
+
+static RECORDER: OnceLock<Recorder> = OnceLock::new();
+
+struct Recorder {
+    counters: Counters,
+    slot_size: Option<SlotSize>,
+    tracepoint: VALUE,
+    ledger: Mutex<Ledger>,
+}
+
+/// Defines the functions on `Carat::Lab::Ledger`.
+pub(crate) fn define(_ruby: &Ruby, ledger: RModule) -> Result<(), Error> {
+    ledger.define_singleton_method("start", function!(start, 0))?;
+    ledger.define_singleton_method("stop", function!(stop, 0))?;
+    ledger.define_singleton_method("open", function!(open, 0))?;
+    ledger.define_singleton_method("close", function!(close, 1))?;
+    ledger.define_singleton_method("own_bytes", function!(own_bytes, 0))?;
+    ledger.define_singleton_method("accounts", function!(accounts, 0))
+}
+
+/// Begins to record. Returns false when this process's allocator does not count. Call it once, on the main thread.
+fn start(_ruby: &Ruby) -> bool {
+    let Some(counters) = Counters::find() else {
+        return false;
+    };
+    let events =
+        RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ | RUBY_INTERNAL_EVENT_GC_EXIT;
+    // SAFETY: Ruby calls the function with the tracepoint, and the object is kept for good.
+    let tracepoint = unsafe {
+        let tracepoint = rb_tracepoint_new(0, events, Some(on_event), std::ptr::null_mut());
+        rb_gc_register_mark_object(tracepoint);
+        tracepoint
+    };
+    let recorder = RECORDER.get_or_init(|| Recorder {
+        counters,
+        slot_size: slot_size(),
+        tracepoint,
+        ledger: Mutex::new(Ledger::new()),
+    });
+    let counter = recorder.counters.net();
+    recorder.ledger().excuse(counter);
+    // SAFETY: it is a tracepoint.
+    unsafe { rb_tracepoint_enable(recorder.tracepoint) };
+    true
+}
+
+/// Ends the recording.
+fn stop(_ruby: &Ruby) {
+    if let Some(recorder) = RECORDER.get() {
+        // SAFETY: it is a tracepoint.
+        unsafe { rb_tracepoint_disable(recorder.tracepoint) };
+    }
+}
+
+/// Opens an account, and returns its number.
+fn open(_ruby: &Ruby) -> u32 {
+    RECORDER.get().map_or(0, |recorder| {
+        let mut ledger = recorder.ledger();
+        let number = ledger.open(recorder.counters.net());
+        ledger.excuse(recorder.counters.net());
+        number
+    })
+}
+
+/// Returns to the account in which this one was opened.
+fn close(_ruby: &Ruby, number: u32) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.ledger().close(recorder.counters.net(), number);
+    }
+}
+
+/// The bytes of malloc that the ledger takes for itself.
+fn own_bytes(_ruby: &Ruby) -> i64 {
+    balance().1
+}
+
+/// Returns an Array for each account: the number of its parent, bytes of malloc, bytes of slots, objects, strings, and
+/// seconds, without those of the accounts within.
+fn accounts(ruby: &Ruby) -> Result<RArray, Error> {
+    let rows = ruby.ary_new();
+    for account in balance().0 {
+        let time = account.time.as_secs_f64();
+        let (malloc, slots) = (account.malloc, account.slots);
+        let (objects, strings) = (account.objects, account.strings);
+        rows.push((account.parent, malloc, slots, objects, strings, time))?;
+    }
+    Ok(rows)
+}
+
+fn balance() -> (Vec<Account>, i64) {
+    RECORDER.get().map_or_else(Default::default, |recorder| {
+        recorder.ledger().balance(recorder.counters.net())
+    })
+}
+
+fn slot_size() -> Option<SlotSize> {
+    // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_gc_obj_slot_size".as_ptr()) };
+    // SAFETY: a function of this name is Ruby's, and has this signature since 3.2.
+    (!function.is_null()).then(|| unsafe { transmute::<*mut c_void, SlotSize>(function) })
+}
+
+unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
+    let Some(recorder) = RECORDER.get() else {
+        return;
+    };
+    // SAFETY: Ruby calls this with a tracepoint, during an event.
+    let (event, object) = unsafe {
+        let event = rb_tracearg_from_tracepoint(tracepoint);
+        let flag = rb_tracearg_event_flag(event);
+        let heap = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ;
+        (flag, (flag & heap != 0).then(|| rb_tracearg_object(event)))
+    };
+    recorder.on_event(event, object);
+}
+
+impl Recorder {
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn on_event(&self, event: u32, object: Option<VALUE>) {
+        let mut ledger = self.ledger();
+        let counter = self.counters.net();
+        match object.map(|value| self.describe(value)) {
+            Some(object) if event == RUBY_INTERNAL_EVENT_NEWOBJ => {
+                if ledger.born(counter, object) {
+                    ledger.excuse(self.counters.net());
+                }
+            }
+            Some(object) => ledger.dies(counter, object),
+            None => ledger.collected(counter),
+        }
+    }
+
+    fn describe(&self, value: VALUE) -> Object {
+        // SAFETY: Ruby names an object whose slot is in use.
+        let (flags, bytes) = unsafe {
+            let flags = (*(value as *const RBasic)).flags;
+            (flags, self.slot_size.map_or(SLOT_BYTES, |size| size(value)))
+        };
+        Object {
+            address: value,
+            bytes: i64::try_from(bytes).unwrap_or(0),
+            string: flags & TYPE_MASK == ruby_value_type::RUBY_T_STRING as VALUE,
+        }
+    }
+}

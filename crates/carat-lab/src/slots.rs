@@ -1,0 +1,43 @@
+//! The account of each live object, by the address of its slot.
+
+use std::collections::HashMap;
+
+/// Ruby's heap pages have this size and alignment.
+const PAGE_BYTES: u64 = 64 * 1024;
+/// No slot is smaller, so no two begin in the same cell.
+const CELL_BYTES: u64 = 32;
+const CELLS: usize = (PAGE_BYTES / CELL_BYTES) as usize;
+
+/// The account of objects that nobody has noted.
+pub(crate) const EARLIER: u32 = 0;
+
+/// A table for each heap page that has noted objects.
+#[derive(Default)]
+pub(crate) struct Slots {
+    pages: HashMap<u64, Box<[u32; CELLS]>>,
+}
+
+impl Slots {
+    /// Notes the account of a new object. Returns whether that took memory.
+    pub(crate) fn note(&mut self, address: u64, account: u32) -> bool {
+        let before = self.pages.len();
+        let page = self
+            .pages
+            .entry(address / PAGE_BYTES)
+            .or_insert_with(|| Box::new([EARLIER; CELLS]));
+        page[cell(address)] = account;
+        self.pages.len() > before
+    }
+
+    /// Forgets an object and returns its account.
+    pub(crate) fn take(&mut self, address: u64) -> u32 {
+        match self.pages.get_mut(&(address / PAGE_BYTES)) {
+            Some(page) => std::mem::replace(&mut page[cell(address)], EARLIER),
+            None => EARLIER,
+        }
+    }
+}
+
+fn cell(address: u64) -> usize {
+    usize::try_from(address % PAGE_BYTES / CELL_BYTES).unwrap_or(0)
+}

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../../config/configuration"
+require_relative "../../launch/mold_environment"
+require_relative "../../log/process_log"
+require_relative "../../native"
+require_relative "../../processes/boot_failure"
+require_relative "../../warmup/application"
+require_relative "../../warmup/eager_loading"
+require_relative "../ledger"
+require_relative "gem_names"
+require_relative "process_sample"
+require_relative "require_trace"
+
+module Carat
+  module Lab
+    module Weigh
+      # The program of the process that is weighed: boots the application as a mold does, and writes what it took.
+      class Boot
+        # Runs in a new process. `target` is the path of a rackup file or a Gemfile; the descriptor receives JSON.
+        def self.start(descriptor, kind, target, *words)
+          Launch::MoldEnvironment.restore(ENV)
+          out = IO.for_fd(Integer(descriptor, 10))
+          out.close_on_exec = true
+          out.write(JSON.generate(new(kind, target, words).run))
+          out.close
+          exit!(0) # the `at_exit` blocks of an application that has not served may do anything
+        end
+
+        # `kind` is "rackup" or "gemfile"; `words` are those of Flags#words.
+        def initialize(kind, target, words)
+          @kind = kind
+          @target = target
+          @words = words
+          @trace = RequireTrace.new
+        end
+
+        # Returns a Hash for JSON: `error`, or what Report reads.
+        def run
+          prepare
+          return { error: "the allocator does not count" } unless Ledger.start
+
+          before = ProcessSample.take
+          seconds = timed { load }
+          after = ProcessSample.take
+          accounts = Ledger.accounts
+          own = Ledger.own_bytes
+          Ledger.stop
+          { seconds:, before:, after:, own:, accounts:, calls: }
+        rescue Exception => e # rubocop:disable Lint/RescueException -- the command reports whatever it is
+          { error: Processes::BootFailure.new(e, file: @target).to_s }
+        end
+
+        private
+
+        # Everything that Carat itself needs, so that it does not count.
+        def prepare
+          @configuration = Config::Configuration.from_words(@words) if @kind == "rackup"
+          @log = Log::ProcessLog.new(mold: true)
+          ENV["BUNDLE_GEMFILE"] = File.expand_path(@target) if @kind == "gemfile"
+          @trace.install
+        end
+
+        def load
+          return bundle if @kind == "gemfile"
+
+          @app = Warmup::Application.load(@target)
+          Warmup::EagerLoading.run(log: @log)
+        end
+
+        def bundle
+          require "bundler/setup"
+          ::Bundler.require
+        end
+
+        def timed
+          started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+          yield
+          Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
+        end
+
+        # The traced calls, each with the gem of its file.
+        def calls
+          names = GemNames.new(File.dirname(File.expand_path(@target)))
+          @trace.calls.map do |call|
+            file = path(call)
+            { number: call.number, file:, gem: names.of(file), outcome: call.outcome }
+          end
+        end
+
+        def path(call)
+          return call.file if call.outcome == :loaded && call.file.start_with?("/")
+
+          ($LOAD_PATH.resolve_feature_path(call.file)&.last if call.outcome == :known) || call.file
+        rescue LoadError
+          call.file
+        end
+      end
+    end
+  end
+end

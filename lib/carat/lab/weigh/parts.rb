@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Carat
+  module Lab
+    module Weigh
+      # Divides the growth of the process into parts that are measured separately.
+      class Parts
+        # `before` and `after` are samples of ProcessSample with String keys, `files` is the Weight of all files, and
+        # `own` the bytes of malloc that the measurement took.
+        def initialize(before, after, files, own)
+          @delta = after.to_h { |name, bytes| [name, bytes - before.fetch(name)] }
+          @files = files
+          @own = own
+        end
+
+        # Returns a Hash of bytes by name.
+        def to_h
+          {
+            "files_malloc" => @files.malloc,
+            "files_slots" => @files.slots,
+            "other_malloc" => @delta.fetch("allocated") - @files.malloc - @own,
+            "free_slots" => @delta.fetch("heap") - @files.slots,
+            "allocator" => @delta.fetch("active") - @delta.fetch("allocated"),
+            "mapped_files" => @delta.fetch("files")
+          }
+        end
+
+        # The sum of the parts.
+        def sum
+          to_h.values.sum
+        end
+
+        # The growth of the process by its PSS, without the measurement itself.
+        def growth
+          @delta.fetch("pss") - @own
+        end
+      end
+    end
+  end
+end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config/config_error"
+require_relative "../lab/lab_error"
 require_relative "../launch/launch_error"
 require_relative "../launch/upgrade"
 require_relative "control_error"
@@ -31,7 +32,7 @@ module Carat
         Subcommands.fetch(name).new(words, env: @env, out: @out, **@options).call
       rescue Config::ConfigError => e
         fail_with(BAD_CONFIG, e)
-      rescue Launch::LaunchError, ControlError => e
+      rescue Launch::LaunchError, Lab::LabError, ControlError => e
         fail_with(FAILURE, e)
       end
 

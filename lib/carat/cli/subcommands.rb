@@ -13,6 +13,7 @@ module Carat
       NAMES = %w[
         serve check doctor import dev-cert status memory restart upgrade stop scale pause resume kill-worker help
         version
+        serve check doctor import weigh status memory restart stop scale pause resume kill-worker help version
       ].freeze
 
       # The subcommand that runs when the command line names none.

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "../../config/configuration"
 require_relative "../../launch/mold_environment"
 require_relative "../../log/process_log"
@@ -23,7 +22,9 @@ module Carat
           Launch::MoldEnvironment.restore(ENV)
           out = IO.for_fd(Integer(descriptor, 10))
           out.close_on_exec = true
-          out.write(JSON.generate(new(kind, target, words).run))
+          result = new(kind, target, words).run
+          require "json" # not before: the application may be the one that loads it
+          out.write(JSON.generate(result))
           out.close
           exit!(0) # the `at_exit` blocks of an application that has not served may do anything
         end

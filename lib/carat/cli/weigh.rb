@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../config/config_error"
+require_relative "../config/configuration"
+require_relative "../config/flags"
+require_relative "../lab/weigh/measurement"
+require_relative "../lab/weigh/report"
+require_relative "subcommand"
+require_relative "weigh/text"
+
+module Carat
+  module CLI
+    # `carat weigh`.
+    class Weigh
+      include Subcommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "weigh [--cut MIB] [--json] [options] [config.ru | Gemfile]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Shows what each loaded file and gem adds to the memory."
+
+      # MiB below which a branch of the tree is left out.
+      CUT = 0.3
+      MIB = 1024 * 1024
+      GEMFILE = /\A(Gemfile.*|gems\.rb)\z/
+      private_constant :CUT, :MIB, :GEMFILE
+
+      # Boots the application once and prints the report. Raises ConfigError and LabError.
+      def run
+        report = Lab::Weigh::Report.new(measurement.run)
+        say(@json ? JSON.generate(report.to_h, ascii_only: true) : Text.new(report, @cut * MIB))
+      end
+
+      private
+
+      def flags
+        @cut = CUT
+        Config::Flags.new(help: "carat weigh --help") do |parser|
+          parser.separator("Report:")
+          parser.on("--cut MIB", "Hide branches of the tree that weigh less [#{CUT}]") { |text| @cut = parse(text) }
+          parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
+          parser.separator("")
+        end
+      end
+
+      def parse(text)
+        Float(text).tap { |number| raise ArgumentError unless number.finite? && number >= 0 }
+      rescue ArgumentError
+        raise Config::ConfigError, "--cut: #{text.inspect} is not a number of 0 or more"
+      end
+
+      def measurement
+        path = single_argument("rackup file or Gemfile")
+        return Lab::Weigh::Measurement.new(configuration, "rackup", configuration[:rackup], @flags.words) unless
+          path && GEMFILE.match?(File.basename(path))
+        raise Config::ConfigError, "#{path}: no such file" unless File.file?(path)
+
+        options = Config::Configuration.new(@flags.settings, @env, only: %i[allocator gc])
+        Lab::Weigh::Measurement.new(options, "gemfile", path, @flags.words)
+      end
+    end
+  end
+end

@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "load_tree"
+require_relative "parts"
+
+module Carat
+  module Lab
+    module Weigh
+      # What `carat weigh` has found, as a Hash for JSON: `schema` says which version of docs/weigh.md describes it.
+      class Report
+        # Rises when a reader of an older version would misunderstand.
+        SCHEMA = 1
+
+        # The LoadTree.
+        attr_reader :tree
+
+        # The Parts of the process's growth.
+        attr_reader :parts
+
+        # Seconds that the boot took.
+        attr_reader :seconds
+
+        # `result` is what Measurement returns.
+        def initialize(result)
+          @seconds = result.fetch("seconds")
+          @tree = LoadTree.new(result.fetch("accounts"), result.fetch("calls"))
+          @parts = Parts.new(*result.values_at("before", "after"), @tree.root.inclusive, result.fetch("own"))
+        end
+
+        # Returns the Hash.
+        def to_h
+          { "schema" => SCHEMA, "seconds" => seconds, "growth" => parts.growth, "parts" => parts.to_h,
+            "gems" => tree.gems.map { |name, weight| { "gem" => name, **weight.report } },
+            "tree" => describe(tree.root) }
+        end
+
+        private
+
+        def describe(file)
+          { "file" => file.path, "gem" => file.gem, "failed" => file.failed, "also_required_by" => file.also_by,
+            "own" => file.weight.report, "inclusive" => file.inclusive.report,
+            "children" => file.children.map { |child| describe(child) } }
+        end
+      end
+    end
+  end
+end

@@ -31,7 +31,8 @@ pub(crate) struct Object {
     pub(crate) string: bool,
 }
 
-/// All accounts. The first is that of objects older than the ledger, the second that of everything outside of files.
+/// All accounts. The first is that of objects older than the ledger, the second that of everything outside of files,
+/// the third that of the collector.
 pub(crate) struct Ledger {
     accounts: Vec<Account>,
     slots: Slots,
@@ -47,15 +48,20 @@ pub(crate) struct Ledger {
 
 /// The account of everything outside of files.
 const ROOT: u32 = 1;
+/// The account of what the collector allocates for itself, such as its mark stack.
+const COLLECTOR: u32 = 2;
+/// How many accounts are there from the beginning.
+const FIRST: usize = 3;
 
 impl Ledger {
-    pub(crate) fn new() -> Ledger {
+    /// `counter` is the present value of the malloc counter.
+    pub(crate) fn new(counter: i64) -> Ledger {
         Ledger {
-            accounts: vec![Account::default(); 2],
+            accounts: vec![Account::default(); FIRST],
             slots: Slots::default(),
             current: ROOT,
             payer: ROOT,
-            counter: 0,
+            counter,
             since: Instant::now(),
             own: 0,
         }
@@ -97,6 +103,11 @@ impl Ledger {
         if account != EARLIER {
             self.enter(account, object, -1);
         }
+    }
+
+    /// The collector begins to work.
+    pub(crate) fn collects(&mut self, counter: i64) {
+        self.charge(counter, COLLECTOR);
     }
 
     /// The collector hands back to the program.

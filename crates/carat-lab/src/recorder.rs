@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::{Error, Object as _, RArray, RModule, Ruby, function};
 use rb_sys::{
-    RBasic, RUBY_INTERNAL_EVENT_FREEOBJ, RUBY_INTERNAL_EVENT_GC_EXIT, RUBY_INTERNAL_EVENT_NEWOBJ,
-    VALUE, rb_gc_register_mark_object, rb_tracearg_event_flag, rb_tracearg_from_tracepoint,
-    rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable, rb_tracepoint_new,
-    ruby_value_type,
+    RBasic, RUBY_INTERNAL_EVENT_FREEOBJ, RUBY_INTERNAL_EVENT_GC_ENTER, RUBY_INTERNAL_EVENT_GC_EXIT,
+    RUBY_INTERNAL_EVENT_NEWOBJ, VALUE, rb_gc_register_mark_object, rb_tracearg_event_flag,
+    rb_tracearg_from_tracepoint, rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable,
+    rb_tracepoint_new, ruby_value_type,
 };
 
 use crate::ledger::{Account, Ledger, Object};
@@ -20,6 +20,8 @@ use crate::malloc::Counters;
 
 type SlotSize = unsafe extern "C" fn(VALUE) -> usize;
 
+/// The events that name an object.
+const HEAP_EVENTS: u32 = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ;
 /// The size of all slots before Ruby 3.2.
 const SLOT_BYTES: usize = 40;
 /// The bits of an object's flags that hold its type.
@@ -49,22 +51,20 @@ fn start(_ruby: &Ruby) -> bool {
     let Some(counters) = Counters::find() else {
         return false;
     };
-    let events =
-        RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ | RUBY_INTERNAL_EVENT_GC_EXIT;
+    let events = HEAP_EVENTS | RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT;
     // SAFETY: Ruby calls the function with the tracepoint, and the object is kept for good.
     let tracepoint = unsafe {
         let tracepoint = rb_tracepoint_new(0, events, Some(on_event), std::ptr::null_mut());
         rb_gc_register_mark_object(tracepoint);
         tracepoint
     };
+    let counter = counters.net();
     let recorder = RECORDER.get_or_init(|| Recorder {
         counters,
         slot_size: slot_size(),
         tracepoint,
-        ledger: Mutex::new(Ledger::new()),
+        ledger: Mutex::new(Ledger::new(counter)),
     });
-    let counter = recorder.counters.net();
-    recorder.ledger().excuse(counter);
     // SAFETY: it is a tracepoint.
     unsafe { rb_tracepoint_enable(recorder.tracepoint) };
     true
@@ -134,8 +134,10 @@ unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     let (event, object) = unsafe {
         let event = rb_tracearg_from_tracepoint(tracepoint);
         let flag = rb_tracearg_event_flag(event);
-        let heap = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ;
-        (flag, (flag & heap != 0).then(|| rb_tracearg_object(event)))
+        (
+            flag,
+            (flag & HEAP_EVENTS != 0).then(|| rb_tracearg_object(event)),
+        )
     };
     recorder.on_event(event, object);
 }
@@ -155,6 +157,7 @@ impl Recorder {
                 }
             }
             Some(object) => ledger.dies(counter, object),
+            None if event == RUBY_INTERNAL_EVENT_GC_ENTER => ledger.collects(counter),
             None => ledger.collected(counter),
         }
     }

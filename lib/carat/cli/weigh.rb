@@ -4,6 +4,7 @@ require "json"
 require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../config/flags"
+require_relative "../config/options"
 require_relative "../lab/weigh/measurement"
 require_relative "../lab/weigh/report"
 require_relative "subcommand"
@@ -57,7 +58,7 @@ module Carat
           path && GEMFILE.match?(File.basename(path))
         raise Config::ConfigError, "#{path}: no such file" unless File.file?(path)
 
-        options = Config::Configuration.new(@flags.settings, @env, only: %i[allocator gc])
+        options = Config::Configuration.new(@flags.settings, @env, only: Config::Options.map(&:name) - %i[rackup])
         Lab::Weigh::Measurement.new(options, "gemfile", path, @flags.words)
       end
     end

@@ -12,6 +12,7 @@ module Carat
         PARTS = {
           "files_malloc" => "malloc, by file",
           "files_slots" => "heap slots, by file",
+          "collector" => "malloc of garbage collection",
           "other_malloc" => "malloc of other threads",
           "free_slots" => "heap pages without objects",
           "allocator" => "free parts of malloc's pages",

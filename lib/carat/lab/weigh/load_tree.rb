@@ -11,6 +11,10 @@ module Carat
         # The path of what the boot did outside of any file.
         ROOT = "(boot)"
 
+        # The numbers of the accounts that are no file's; those of files follow.
+        EARLIER, OUTSIDE, COLLECTOR, FIRST_FILE = 0, 1, 2, 3
+        private_constant :EARLIER, :OUTSIDE, :COLLECTOR, :FIRST_FILE
+
         # The LoadedFile at the top.
         attr_reader :root
 
@@ -19,9 +23,14 @@ module Carat
           @accounts = accounts
           @calls = calls.to_h { |call| [call.fetch("number"), call] }
           @files = {}
-          @root = @files[1] = LoadedFile.new(ROOT, ROOT, false, nil, [], [], weight(0) + weight(1))
-          (2...accounts.size).each { |number| add(number) }
+          @root = @files[OUTSIDE] = LoadedFile.new(ROOT, ROOT, false, nil, [], [], weight(EARLIER) + weight(OUTSIDE))
+          (FIRST_FILE...accounts.size).each { |number| add(number) }
           link_repeats
+        end
+
+        # Returns the bytes that the collector has allocated for itself.
+        def collector
+          weight(COLLECTOR).bytes
         end
 
         # Returns all LoadedFiles, the root first.

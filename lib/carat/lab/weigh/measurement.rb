@@ -69,8 +69,8 @@ module Carat
         def refuse_other_allocators
           return if Launch::Preload.new(@configuration, ENV).used?
 
-          raise LabError, "carat: only Carat's allocator counts each byte: leave `allocator` at \"jemalloc\", preload " \
-                          "no other one, and see `carat doctor`"
+          raise LabError, "carat: only Carat's allocator counts each byte: leave `allocator` at \"jemalloc\", " \
+                          "preload no other one, and see `carat doctor`"
         end
       end
     end

@@ -5,11 +5,12 @@ module Carat
     module Weigh
       # Divides the growth of the process into parts that are measured separately.
       class Parts
-        # `before` and `after` are samples of ProcessSample with String keys, `files` is the Weight of all files, and
-        # `own` the bytes of malloc that the measurement took.
-        def initialize(before, after, files, own)
+        # `before` and `after` are samples of ProcessSample with String keys, `files` is the Weight of all files,
+        # `collector` the bytes of malloc that garbage collection took, and `own` those of the measurement.
+        def initialize(before, after, files, collector:, own:)
           @delta = after.to_h { |name, bytes| [name, bytes - before.fetch(name)] }
           @files = files
+          @collector = collector
           @own = own
         end
 
@@ -18,7 +19,8 @@ module Carat
           {
             "files_malloc" => @files.malloc,
             "files_slots" => @files.slots,
-            "other_malloc" => @delta.fetch("allocated") - @files.malloc - @own,
+            "collector" => @collector,
+            "other_malloc" => @delta.fetch("allocated") - @files.malloc - @collector - @own,
             "free_slots" => @delta.fetch("heap") - @files.slots,
             "allocator" => @delta.fetch("active") - @delta.fetch("allocated"),
             "mapped_files" => @delta.fetch("files")

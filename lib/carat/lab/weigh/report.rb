@@ -24,7 +24,8 @@ module Carat
         def initialize(result)
           @seconds = result.fetch("seconds")
           @tree = LoadTree.new(result.fetch("accounts"), result.fetch("calls"))
-          @parts = Parts.new(*result.values_at("before", "after"), @tree.root.inclusive, result.fetch("own"))
+          @parts = Parts.new(*result.values_at("before", "after"), @tree.root.inclusive,
+                             collector: @tree.collector, own: result.fetch("own"))
         end
 
         # Returns the Hash.

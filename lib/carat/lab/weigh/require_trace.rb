@@ -5,8 +5,8 @@ require_relative "../ledger"
 module Carat
   module Lab
     module Weigh
-      # Opens an account of the Ledger for each file that the main thread loads: by `require`, `require_relative`, `load`,
-      # or an autoload.
+      # Opens an account of the Ledger for each file that the main thread loads: by `require`, `require_relative`,
+      # `load`, or an autoload.
       class RequireTrace
         # One call. `file` is the path of the loaded file, or the name of one that was not loaded; `outcome` is :loaded,
         # :known when the file had been loaded already, or :failed.

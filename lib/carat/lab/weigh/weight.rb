@@ -3,7 +3,7 @@
 module Carat
   module Lab
     module Weigh
-      # Live memory and the time of the boot: bytes of malloc, bytes of heap slots, objects, Strings among them, seconds.
+      # Live memory and the time of the boot: bytes of malloc and of heap slots, objects, Strings among them, seconds.
       Weight = Struct.new(:malloc, :slots, :objects, :strings, :seconds) do
         # Returns the sum of two.
         def +(other)

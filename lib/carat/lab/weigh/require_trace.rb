@@ -15,10 +15,12 @@ module Carat
         # Libraries that search the backtrace for the file that requires them skip lines with this name.
         INTERNAL = "<internal:carat>"
 
-        # Replaces the methods, as RubyGems does. A prepended module would not survive libraries that alias them.
+        # Replaces the methods, as RubyGems does. A prepended module would not survive libraries that alias them, and
+        # Bundler makes `require` the original that RubyGems has kept.
         HOOKS = <<~'RUBY'
-          [Kernel, Kernel.singleton_class].each do |owner|
-            %i[require load].each do |name|
+          kept = Kernel.private_method_defined?(:gem_original_require) ? :gem_original_require : :require
+          { Kernel => [kept, :load], Kernel.singleton_class => %i[require load] }.each do |owner, names|
+            names.each do |name|
               original = owner.instance_method(name)
               owner.define_method(name) do |path, *rest|
                 number = trace.enter
@@ -34,7 +36,7 @@ module Carat
               require(File.expand_path(path, File.dirname(place.absolute_path || place.path)))
             end
           end
-          Kernel.send(:private, :require, :load, :require_relative)
+          Kernel.send(:private, kept, :load, :require_relative)
         RUBY
         private_constant :HOOKS
 
@@ -63,7 +65,7 @@ module Carat
           return unless number
 
           Ledger.close(number)
-          file = name == :require && result ? $LOADED_FEATURES.last : path.to_s
+          file = name != :load && result ? $LOADED_FEATURES.last : path.to_s
           outcome = { true => :loaded, false => :known, nil => :failed }.fetch(result)
           @calls << Call.new(number, file, outcome)
         end

@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require_relative "line"
+
+module Carat
+  module Lab
+    module Leak
+      # What the censuses of one run say about the application. A leak must hold in the weakest round: not only the line
+      # through all rounds rises, but also the one through the later half.
+      class Verdict
+        # The later half grows at most this share of the earlier one: something is filling.
+        SATURATION = 0.6
+
+        # Smaller slopes, in bytes a request, are those of counters that change their width.
+        NOISE_BYTES = 0.5
+        private_constant :SATURATION, :NOISE_BYTES
+
+        # The measurements that `lines` has.
+        MEASURES = %i[live objects active resident pss].freeze
+
+        # `censuses` are of one run, at least twice Line::POINTS_LIMIT.
+        def initialize(censuses)
+          @censuses = censuses
+          middle = censuses.size / 2
+          @early = censuses.first(middle + 1)
+          @late = censuses.drop(middle)
+        end
+
+        # Returns "no leak", "leak", "bounded cache", "fragmentation", or "held by the allocator".
+        def name
+          return "bounded cache" if grown?(:live) && saturating?(:live)
+          return "leak" if grows?(:live)
+          return "fragmentation" if grows?(:active)
+          return "held by the allocator" if grows?(:resident) || grows?(:pss)
+
+          "no leak"
+        end
+
+        # The Line whose growth is the reason; that of the live bytes if nothing grows.
+        def line
+          measure = { "fragmentation" => :active, "held by the allocator" => grows?(:resident) ? :resident : :pss }
+          lines.fetch(measure.fetch(name, :live))
+        end
+
+        # Returns a Hash of Line by measurement.
+        def lines
+          @lines ||= MEASURES.to_h { |measure| [measure, through(@censuses, measure)] }
+        end
+
+        private
+
+        def grows?(measure)
+          [lines.fetch(measure), late(measure)].all? { |line| certain?(line) }
+        end
+
+        def grown?(measure)
+          certain?(lines.fetch(measure)) && early(measure).slope > NOISE_BYTES
+        end
+
+        # Whether the growth has slowed down for certain, or has ended.
+        def saturating?(measure)
+          late(measure).interval.last < SATURATION * early(measure).slope
+        end
+
+        def certain?(line)
+          line.rising? && line.slope > NOISE_BYTES
+        end
+
+        def early(measure)
+          through(@early, measure)
+        end
+
+        def late(measure)
+          through(@late, measure)
+        end
+
+        def through(censuses, measure)
+          Line.new(censuses.map(&:requests), censuses.map(&measure))
+        end
+      end
+    end
+  end
+end

@@ -53,8 +53,10 @@ module Carat
           [lines.fetch(measure), late(measure)].all? { |line| certain?(line) }
         end
 
+        # Whether the first half rises, and every later census lies above those of the beginning.
         def grown?(measure)
-          certain?(lines.fetch(measure)) && early(measure).slope > NOISE_BYTES
+          beginning = @censuses.first(@censuses.size / 3)
+          certain?(early(measure)) && @late.map(&measure).min > beginning.map(&measure).max
         end
 
         # Whether the growth has slowed down for certain, or has ended.

@@ -47,6 +47,13 @@ module Carat
 
   # Measurements of an application, outside of a server.
   module Lab
+    # The memory that each loaded file and gem adds.
+    module Weigh
+    end
+
+    # Whether memory grows with the number of requests.
+    module Leak
+    end
   end
 
   private_constant :CLI, :Config, :Lab, :Launch, :Log, :Processes, :Warmup, :Request, :Response

@@ -40,7 +40,7 @@ module Carat
         @cut = CUT
         Config::Flags.new(help: "carat weigh --help") do |parser|
           parser.separator("Report:")
-          parser.on("--cut MIB", "Hide branches of the tree that weigh less [#{CUT}]") { |text| @cut = parse(text) }
+          parser.on("--cut MIB", "Hide lighter branches of the tree [#{CUT}]") { |text| @cut = parse(text) }
           parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
           parser.separator("")
         end

@@ -3,9 +3,9 @@
 module Carat
   module Lab
     module Leak
-      # The slope of a measurement over the number of requests, with its interval of 95 %. The slope is the median of the
-      # slopes between all pairs of points (Theil and Sen), and the interval is that of Kendall's statistic (Sen, 1968):
-      # one round that a neighbor has disturbed changes neither.
+      # The slope of a measurement over the number of requests, with its interval of 95 %. The slope is the median of
+      # the slopes between all pairs of points (Theil and Sen), and the interval is that of Kendall's statistic (Sen,
+      # 1968): one disturbed round changes neither by much.
       class Line
         # Fewer points have no interval.
         POINTS_LIMIT = 5

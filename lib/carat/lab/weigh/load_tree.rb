@@ -12,7 +12,10 @@ module Carat
         ROOT = "(boot)"
 
         # The numbers of the accounts that are no file's; those of files follow.
-        EARLIER, OUTSIDE, COLLECTOR, FIRST_FILE = 0, 1, 2, 3
+        EARLIER = 0
+        OUTSIDE = 1
+        COLLECTOR = 2
+        FIRST_FILE = 3
         private_constant :EARLIER, :OUTSIDE, :COLLECTOR, :FIRST_FILE
 
         # The LoadedFile at the top.

@@ -15,7 +15,8 @@ module Carat
     end
 
     def test_call_that_loads_nothing_belongs_to_its_file_which_is_named_with_the_other
-      tree = tree([row(1, 100), row(1, 40), row(4, 3)], loaded(3, "/a.rb"), loaded(4, "/b.rb"), call(5, "/a.rb", "known"))
+      tree = tree([row(1, 100), row(1, 40), row(4, 3)], loaded(3, "/a.rb"), loaded(4, "/b.rb"),
+                  call(5, "/a.rb", "known"))
       first, second = tree.root.children
 
       assert_equal 43, second.weight.bytes

@@ -15,8 +15,8 @@ use rb_sys::{
     rb_tracepoint_new, ruby_value_type,
 };
 
-use crate::ledger::{Account, Ledger, Object};
 use crate::malloc::Counters;
+use crate::memory_ledger::{Account, MemoryLedger, Object};
 
 type SlotSize = unsafe extern "C" fn(VALUE) -> usize;
 
@@ -33,7 +33,7 @@ struct Recorder {
     counters: Counters,
     slot_size: Option<SlotSize>,
     tracepoint: VALUE,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<MemoryLedger>,
 }
 
 /// Defines the functions on `Carat::Lab::Ledger`.
@@ -63,7 +63,7 @@ fn start(_ruby: &Ruby) -> bool {
         counters,
         slot_size: slot_size(),
         tracepoint,
-        ledger: Mutex::new(Ledger::new(counter)),
+        ledger: Mutex::new(MemoryLedger::new(counter)),
     });
     // SAFETY: it is a tracepoint.
     unsafe { rb_tracepoint_enable(recorder.tracepoint) };
@@ -143,7 +143,7 @@ unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
 }
 
 impl Recorder {
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    fn ledger(&self) -> MutexGuard<'_, MemoryLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Object {
 
 /// All accounts. The first is that of objects older than the ledger, the second that of everything outside of files,
 /// the third that of the collector.
-pub(crate) struct Ledger {
+pub(crate) struct MemoryLedger {
     accounts: Vec<Account>,
     slots: Slots,
     current: u32,
@@ -53,10 +53,10 @@ const COLLECTOR: u32 = 2;
 /// How many accounts are there from the beginning.
 const FIRST: usize = 3;
 
-impl Ledger {
+impl MemoryLedger {
     /// `counter` is the present value of the malloc counter.
-    pub(crate) fn new(counter: i64) -> Ledger {
-        Ledger {
+    pub(crate) fn new(counter: i64) -> MemoryLedger {
+        MemoryLedger {
             accounts: vec![Account::default(); FIRST],
             slots: Slots::default(),
             current: ROOT,

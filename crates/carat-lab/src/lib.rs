@@ -1,7 +1,7 @@
 //! Measurements for `carat weigh`, as a Ruby extension that a server never loads.
 //!
-//! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says which part of the boot has
-//! to pay.
+//! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says which part
+//! of the boot has to pay.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 

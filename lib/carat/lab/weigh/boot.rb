@@ -20,6 +20,7 @@ module Carat
         # Runs in a new process. `target` is the path of a rackup file or a Gemfile; the descriptor receives JSON.
         def self.start(descriptor, kind, target, *words)
           Launch::MoldEnvironment.restore(ENV)
+          Native.die_with_parent
           out = IO.for_fd(Integer(descriptor, 10))
           out.close_on_exec = true
           result = new(kind, target, words).run

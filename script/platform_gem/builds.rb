@@ -20,7 +20,7 @@ module PlatformGem
   # What script/setup has compiled into build/, on one or more releases of Debian.
   class Builds
     SHARED = %w[carat-edge malloc.so].freeze
-    EXTENSION = "native.so"
+    EXTENSIONS = %w[native.so lab.so].freeze
     NAME = /\A(?<abi>\d+\.\d+\.\d+)-(?<cpu>\w+)-linux(-gnu)?\z/
 
     # `cpu` is that of a RubyGems platform.
@@ -41,7 +41,9 @@ module PlatformGem
 
     # Returns the path of each file of the gem's directory `native`.
     def parts
-      extensions = current.to_h { |build| ["#{build.abi}/carat/#{EXTENSION}", build.part(EXTENSION)] }
+      extensions = current.product(EXTENSIONS).to_h do |build, name|
+        ["#{build.abi}/carat/#{name}", build.part(name)]
+      end
       SHARED.to_h { |name| ["carat/#{name}", oldest_glibc(name)] }.merge(extensions)
     end
 

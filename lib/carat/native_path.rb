@@ -4,9 +4,9 @@ require "rbconfig"
 
 module Carat
   # The paths of the compiled parts: `carat/native.so`, `carat/lab.so`, `carat/carat-edge`, and `carat/malloc.so`. A
-  # checkout has them in build/<Ruby's ABI>, a gem that was compiled during installation in a directory of the load path.
-  # A platform gem has the extensions for each Ruby in native/<Ruby's version>, and the two parts that all Rubies share in
-  # native/.
+  # checkout has them in build/<Ruby's ABI>, a gem that was compiled during installation in a directory of the load
+  # path. A platform gem has the extensions for each Ruby in native/<Ruby's version>, and the two parts that all Rubies
+  # share in native/.
   module NativePath
     # The directory of the checkout or the gem.
     ROOT = File.expand_path("../..", __dir__)

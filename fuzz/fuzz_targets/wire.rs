@@ -6,7 +6,7 @@ use carat_wire::control::{AskStack, ForkWorker, Stack};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{
-    Frame, Headers, Hello, Name, Request, Response, ResponseBody, name_of, push_header, request,
+    Frame, Headers, Hello, Name, Request, Response, ResponseBody, Hijack, name_of, push_header, request,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -82,6 +82,7 @@ fn check_response(payload: &[u8]) {
                 allows_ranges,
             } => body::file(out, offset, length, allows_ranges),
             ResponseBody::Stream => body::stream(out),
+            ResponseBody::Tunnel => body::tunnel(out),
         }
     });
     let again = Response::decode(self::payload(&frame)).expect("encoded by this crate");
@@ -117,6 +118,7 @@ fn check_bytes(payload: &[u8]) {
         Chunk::decode(payload),
         Window::decode(payload),
         decode_id(payload),
+        Hijack::decode(payload),
     );
 }
 

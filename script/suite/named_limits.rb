@@ -56,6 +56,10 @@ module Suite
       NamedLimit.new(name: :UNSENT_LIMIT, file: "#{EDGE}/http/listener.rs", value: "64 * 1024",
                      answer: "writing pauses", bounds: "bytes that the kernel holds unsent for a client",
                      test: "test/integration/slow_reader_test.rb: test_little_is_held_for_a_client_that_does_not_read"),
+      NamedLimit.new(name: :TUNNEL_BUFFER_LIMIT, file: "#{EDGE}/tunnel/direction.rs", value: "16 * 1024",
+                     answer: "reading pauses", bounds: "bytes of one direction of a tunnel",
+                     test: "#{EDGE}/tunnel/direction.rs: " \
+                           "a_direction_keeps_at_most_its_limit_and_nothing_once_it_is_taken"),
       NamedLimit.new(name: :RUNNING_LIMIT, file: "#{EDGE}/http/handshakes.rs", value: "512",
                      answer: "the oldest ends", bounds: "TLS handshakes in progress",
                      test: "#{EDGE}/http/handshakes.rs: one_handshake_too_many_ends_the_oldest"),

@@ -19,7 +19,7 @@ class ControlCommandTest < Support::IntegrationTest
     assert_match(/\Acarat \S+, pid #{server.pid}, serving, up \d+ s$/, out)
     assert_match(/^listening on #{Regexp.escape(server.urls.first)}$/, out)
     assert_match(/^workers: 2 wanted of 2 to 2; generation 1$/, out)
-    server.workers.each { |number, pid| assert_match(/^ +#{number} +1 +#{pid} +serving +\d+ s +0 +\d+$/, out) }
+    server.workers.each { |number, pid| assert_match(/^ +#{number} +1 +#{pid} +serving +\d+ s +0 +0 +\d+$/, out) }
     report = JSON.parse(carat(server, "status", "--json").first)
 
     assert_equal [server.pid, 1], [report["pid"], report["processes"].sum { |worker| worker["requests"] }]

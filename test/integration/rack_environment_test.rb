@@ -41,7 +41,7 @@ class RackEnvironmentTest < Support::SharedServerTest
     expected = { "SCRIPT_NAME" => "", "QUERY_STRING" => "", "REMOTE_ADDR" => "127.0.0.1",
                  "SERVER_PROTOCOL" => "HTTP/1.1", "HTTP_VERSION" => "HTTP/1.1", "rack.url_scheme" => "http",
                  "rack.multithread" => true, "rack.multiprocess" => false, "rack.run_once" => false,
-                 "rack.hijack?" => false }
+                 "rack.hijack?" => true }
     assert_equal expected, env.slice(*expected.keys)
     assert_equal %w[rack.after_reply rack.response_finished], env["lists"].sort
   end

@@ -27,6 +27,7 @@ mod supervise;
 mod tasks;
 mod timestamp;
 mod tls;
+mod tunnel;
 mod watch;
 
 use std::io::{self, Write};

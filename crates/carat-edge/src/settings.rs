@@ -124,6 +124,8 @@ pub(crate) struct Settings {
     #[serde(deserialize_with = "seconds")]
     pub(crate) shutdown_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
+    pub(crate) tunnel_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
     pub(crate) keep_previous: Duration,
     pub(crate) restart_check: Vec<String>,
     /// Relative to `directory`.
@@ -320,7 +322,7 @@ const PLAIN: &str = r#"{
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
-    "shutdown_timeout": 60,
+    "shutdown_timeout": 60, "tunnel_timeout": 5,
     "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
 }"#;
 

@@ -17,8 +17,14 @@ const NAME_LIMIT: usize = 1024;
 /// Final statuses; the edge alone sends 1xx.
 const STATUSES: RangeInclusive<u16> = 200..=599;
 
+/// The status before another protocol (RFC 9110, section 15.2.2). What follows is no body, but a tunnel.
+pub const SWITCHING_PROTOCOLS: u16 = 101;
+
 /// The names of headers that are meant for the server, and not for the client, begin with this.
 const PRIVATE_PREFIX: &[u8] = b"rack.";
+
+/// The one of them that the server calls with a socket, in Rack 2 and 3.
+const HIJACK: &[u8] = b"rack.hijack";
 
 const CONTENT_LENGTH: &[u8] = b"content-length";
 
@@ -65,6 +71,22 @@ impl HeadEncoder {
             return Ok(());
         }
         Err(InvalidHead("the status is not from 200 to 599"))
+    }
+
+    /// Begins a response after which the application takes over the connection.
+    pub fn start_tunnel(&mut self, status: u16) -> Result<(), InvalidHead> {
+        if status != SWITCHING_PROTOCOLS {
+            return self.start(status);
+        }
+        self.start(*STATUSES.start())?;
+        self.status = status;
+        Ok(())
+    }
+
+    /// Whether a header of this name, which is meant for the server, holds what takes over the connection.
+    #[must_use]
+    pub fn is_hijack(name: &[u8]) -> bool {
+        name == HIJACK
     }
 
     /// Whether a header of this name is meant for the server alone.
@@ -152,6 +174,16 @@ mod tests {
         ] {
             assert_eq!(HeadEncoder::default().start(status).is_ok(), is_valid);
         }
+    }
+
+    #[test]
+    fn a_tunnel_may_begin_with_another_protocol() {
+        let mut encoder = HeadEncoder::default();
+        for (status, is_valid) in [(101, true), (200, true), (100, false), (102, false)] {
+            assert_eq!(encoder.start_tunnel(status).is_ok(), is_valid);
+        }
+        encoder.start_tunnel(101).expect("a tunnel");
+        assert_eq!(encoder.status(), 101);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub use body_receiver::{BodyReceiver, BodyStatus};
 pub use control_session::{ControlMessage, ControlSession};
 pub use decimal::{DIGITS, decimal};
 pub use env_key::with_env_key;
-pub use head_encoder::{HeadEncoder, InvalidHead};
+pub use head_encoder::{HeadEncoder, InvalidHead, SWITCHING_PROTOCOLS};
 pub use link_error::LinkError;
 pub use portion::{Cut, Portion};
 pub use response::{BodyPieces, CurrentRequest, OutgoingBody, StreamEnd};

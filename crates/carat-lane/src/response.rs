@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
+use carat_wire::Hijack;
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{encode_abort, encode_end};
 
@@ -49,6 +50,11 @@ pub enum OutgoingBody<P> {
     },
     /// The body follows in pieces.
     Stream,
+    /// The application takes over the connection after the headers.
+    Tunnel {
+        /// The far end of its socket, which travels beside the frame.
+        socket: OwnedFd,
+    },
 }
 
 /// How a streamed body ends.
@@ -61,7 +67,8 @@ pub enum StreamEnd {
 }
 
 impl LaneSession {
-    /// Appends a response to the outbox at this time. Returns whether its body follows in pieces.
+    /// Appends a response to the outbox at this time. Returns whether the request goes on: its body follows in pieces, or
+    /// the application has taken over the connection.
     pub fn respond<P: BodyPieces>(
         &mut self,
         request: CurrentRequest,
@@ -78,21 +85,37 @@ impl LaneSession {
         } else {
             OutgoingBody::Empty
         };
-        let is_streamed = matches!(body, OutgoingBody::Stream);
+        let is_streamed = matches!(body, OutgoingBody::Stream | OutgoingBody::Tunnel { .. });
         if is_streamed {
             self.in_flight.open_stream(request.id);
         } else {
             self.in_flight.end(request.id);
         }
-        let spent = now.saturating_duration_since(request.started);
-        self.flush_policy.responded(now, spent);
         let response = ResponseHead {
             id: request.id,
             status: head.status(),
-            app_micros: u32::try_from(spent.as_micros()).unwrap_or(u32::MAX),
+            app_micros: self.note_response(request, now),
         };
         self.push_response(response, head, body);
         is_streamed
+    }
+
+    /// Appends at this time that the application takes over the connection of a request before it responds. `socket` is
+    /// the far end of its own. The request goes on until [`end_stream`](LaneSession::end_stream).
+    pub fn hijack(&mut self, request: CurrentRequest, socket: OwnedFd, now: Instant) {
+        let hijack = Hijack {
+            id: request.id,
+            app_micros: self.note_response(request, now),
+        };
+        self.outbox.attach(socket);
+        hijack.encode(self.outbox.buffer());
+    }
+
+    /// Notes that the application responds at this time. Returns how long that took, in microseconds.
+    fn note_response(&mut self, request: CurrentRequest, now: Instant) -> u32 {
+        let spent = now.saturating_duration_since(request.started);
+        self.flush_policy.responded(now, spent);
+        u32::try_from(spent.as_micros()).unwrap_or(u32::MAX)
     }
 
     /// Ends the streamed body of the response to request `id`.
@@ -129,6 +152,10 @@ impl LaneSession {
                 });
             }
             OutgoingBody::Stream => self.push_frame(response, head, body::stream),
+            OutgoingBody::Tunnel { socket } => {
+                self.outbox.attach(socket);
+                self.push_frame(response, head, body::tunnel);
+            }
         }
     }
 

@@ -5,16 +5,19 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 use carat_lane::{DIGITS, decimal, with_env_key};
 use carat_wire::{Name, Request, RequestBody, RequestHead, Scheme};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
+use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Class, Error, RArray, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
 use rb_sys::{
-    RARRAY_LEN, VALUE, rb_ary_entry, rb_ary_new, rb_class_new_instance, rb_hash_aset, rb_hash_dup,
+    RARRAY_LEN, VALUE, rb_ary_entry, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset,
+    rb_hash_dup,
 };
 use rustix::fs::{SeekFrom, seek};
 
 use crate::error;
 use crate::input::Input;
 use crate::roots::{Roots, roots};
+use crate::slot::Slot;
 use crate::text;
 
 /// What all environments of a lane have in common.
@@ -35,6 +38,10 @@ pub(crate) struct EnvTemplate {
     spool_dir: Opaque<RString>,
     /// The class of `rack.input` for a body that is read while it arrives.
     stream_input: Opaque<RClass>,
+    /// The class of `rack.hijack`.
+    hijack: Opaque<RClass>,
+    /// Whether `rack.protocol` has the protocols that the client offers.
+    protocols: bool,
 }
 
 impl EnvTemplate {
@@ -50,6 +57,8 @@ impl EnvTemplate {
             form_files: options.fetch::<_, RClass>(option("form_files"))?.into(),
             spool_dir: options.fetch::<_, RString>(option("spool_dir"))?.into(),
             stream_input: options.fetch::<_, RClass>(option("stream_input"))?.into(),
+            hijack: options.fetch::<_, RClass>(option("hijack"))?.into(),
+            protocols: options.fetch(option("protocols"))?,
         })
     }
 
@@ -61,6 +70,7 @@ impl EnvTemplate {
         marker.mark(self.form_files);
         marker.mark(self.spool_dir);
         marker.mark(self.stream_input);
+        marker.mark(self.hijack);
     }
 
     /// `rack.input` for a body that travelled in memory.
@@ -106,12 +116,42 @@ impl EnvTemplate {
             // After the headers: a header named `version` must not replace HTTP_VERSION.
             env.put_head(roots(), &request.head, self.asterisk);
             env.put_length(roots(), &request.body);
+            if self.protocols {
+                env.put_protocols(roots(), request);
+            }
             env.put(roots().rack_input, input.as_raw());
             env.put_lists(lists);
             hash
         })?;
         // SAFETY: Ruby has just returned this object.
         RHash::try_convert(unsafe { Value::from_raw(env) })
+    }
+
+    /// Lets the application take over the connection of the request with this id, or says that it cannot.
+    pub(crate) fn offer_hijack(
+        &self,
+        ruby: &Ruby,
+        env: RHash,
+        slot: Obj<Slot>,
+        id: Option<u32>,
+    ) -> Result<(), Error> {
+        let Some(id) = id else {
+            return env.aset("rack.hijack?", false);
+        };
+        let (class, env) = (ruby.get_inner(self.hijack).as_raw(), env.as_raw());
+        let arguments = [
+            slot.as_raw(),
+            ruby.integer_from_u64(id.into()).as_raw(),
+            env,
+        ];
+        protect(|| {
+            // SAFETY: three live arguments for a live class, and a live Hash; `protect` catches what is raised.
+            unsafe {
+                let hijack = rb_class_new_instance(3, arguments.as_ptr(), class);
+                rb_hash_aset(env, roots().hijack, hijack)
+            }
+        })?;
+        Ok(())
     }
 
     /// Adds the factory for the files of a form to an environment, where Rack calls it. The factory owns the files.
@@ -199,6 +239,23 @@ impl Env<'_> {
                 Name::Literal(name) => with_env_key(name, |key| text::interned(self.ruby, key)),
             };
             self.put_bytes(key, value);
+        }
+    }
+
+    /// Lists the protocols to which the client would switch, if it names any.
+    fn put_protocols(&self, roots: &Roots, request: &Request<'_>) {
+        let upgrade = Name::Known(roots.upgrade);
+        let mut headers = request.headers.into_iter();
+        let Some((_, value)) = headers.find(|(name, _)| *name == upgrade) else {
+            return;
+        };
+        // SAFETY: the Array is new and stays on this stack; `&Ruby` proves the GVL.
+        unsafe {
+            let protocols = rb_ary_new();
+            for protocol in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+                rb_ary_push(protocols, text::binary(self.ruby, protocol));
+            }
+            self.put(roots.protocol, protocols);
         }
     }
 

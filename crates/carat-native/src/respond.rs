@@ -3,7 +3,7 @@
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::time::Instant;
 
-use carat_lane::{LaneSession, OutgoingBody, Progress, Step, StreamEnd, WaitFor};
+use carat_lane::{HeadEncoder, LaneSession, OutgoingBody, Progress, Step, StreamEnd, WaitFor};
 use magnus::{Error, RString, Ruby, Value};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
@@ -11,7 +11,8 @@ use crate::collector::close_forgotten_files;
 use crate::error;
 use crate::inline_body::InlineBody;
 use crate::io::borrow;
-use crate::response_head::{self, Shape};
+use crate::lane::Lane;
+use crate::response_head::{self, Shape, Start};
 use crate::slot::Slot;
 
 type Body = OutgoingBody<InlineBody>;
@@ -25,6 +26,10 @@ impl Slot {
         headers: Value,
         body: Value,
     ) -> Result<bool, Error> {
+        if response_head::switches(status) {
+            // What follows is no body.
+            return Ok(false);
+        }
         match InlineBody::of(ruby, body) {
             Some(pieces) => slot.respond(ruby, status, headers, Body::Inline(pieces)),
             None => Ok(false),
@@ -70,6 +75,38 @@ impl Slot {
         headers: Value,
     ) -> Result<bool, Error> {
         slot.respond(ruby, status, headers, Body::Stream)
+    }
+
+    /// Responds with headers after which the application takes over the connection: `socket` is the descriptor of the far
+    /// end of its own, and stays the caller's. Returns false as `respond_inline`. Raises `Errno::EMFILE`.
+    pub(crate) fn respond_tunnel(
+        ruby: &Ruby,
+        slot: &Slot,
+        status: Value,
+        headers: Value,
+        socket: RawFd,
+    ) -> Result<bool, Error> {
+        // SAFETY: the caller holds the socket open during this call.
+        let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+        let socket = duplicate(ruby, socket)?;
+        slot.respond(ruby, status, headers, Body::Tunnel { socket })
+    }
+
+    /// Takes over the connection of the request with this id before there is a response; the descriptor is as in
+    /// `respond_tunnel`. Returns false, and does nothing, when that request has a response, or is over.
+    pub(crate) fn hijack(ruby: &Ruby, slot: &Slot, id: u32, socket: RawFd) -> Result<bool, Error> {
+        // SAFETY: the caller holds the socket open during this call.
+        let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+        let socket = duplicate(ruby, socket)?;
+        let Some(request) = slot.current.get().filter(|current| current.id == id) else {
+            return Ok(false);
+        };
+        let lane = slot.lane(ruby);
+        borrow(ruby, &lane.session)?.hijack(request, socket, Instant::now());
+        slot.current.set(None);
+        slot.streaming.set(Some(id));
+        Lane::flush(ruby, &lane)?;
+        Ok(true)
     }
 
     /// Sends a part of the body, as fast as the client reads it. Raises `ClientGone`.
@@ -127,10 +164,18 @@ impl Slot {
         headers: Value,
         body: Body,
     ) -> Result<bool, Error> {
+        if self.streaming.get().is_some() {
+            // The application has taken over the connection, and responds itself.
+            return Ok(false);
+        }
         let lane = self.lane(ruby);
         let socket = lane.io.socket(ruby)?;
         let mut head = borrow(ruby, &lane.head)?;
-        if response_head::read(ruby, &mut head, status, headers)? == Shape::Other {
+        let start: Start = match body {
+            Body::Tunnel { .. } => HeadEncoder::start_tunnel,
+            _ => HeadEncoder::start,
+        };
+        if response_head::read(ruby, &mut head, start, (status, headers))? == Shape::Other {
             return Ok(false);
         }
         let mut session = borrow(ruby, &lane.session)?;

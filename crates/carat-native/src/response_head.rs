@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use carat_lane::{HeadEncoder, InvalidHead};
+use carat_lane::{HeadEncoder, InvalidHead, SWITCHING_PROTOCOLS};
 use magnus::rb_sys::{AsRawValue, protect};
 use magnus::{Error, Ruby, Value};
 use rb_sys::{
@@ -35,14 +35,17 @@ impl From<InvalidHead> for HeadStop {
     }
 }
 
+/// How `HeadEncoder` begins a response with this status.
+pub(crate) type Start = fn(&mut HeadEncoder, u16) -> Result<(), InvalidHead>;
+
 /// Reads a status and headers, a Hash or an Array of names and values in turn, into `head`.
 pub(crate) fn read(
     ruby: &Ruby,
     head: &mut HeadEncoder,
-    status: Value,
-    headers: Value,
+    start: Start,
+    (status, headers): (Value, Value),
 ) -> Result<Shape, Error> {
-    let read = match read_status(head, status.as_raw()) {
+    let read = match read_status(head, start, status.as_raw()) {
         Ok(()) => read_headers(head, headers.as_raw())?,
         stopped => stopped,
     };
@@ -53,13 +56,20 @@ pub(crate) fn read(
     }
 }
 
-fn read_status(head: &mut HeadEncoder, status: VALUE) -> Result<(), HeadStop> {
+/// Whether another protocol follows this status.
+pub(crate) fn switches(status: Value) -> bool {
+    let status = status.as_raw();
+    // SAFETY: `status` is read as a Fixnum only if it is one.
+    FIXNUM_P(status) && unsafe { FIX2LONG(status) } == SWITCHING_PROTOCOLS.into()
+}
+
+fn read_status(head: &mut HeadEncoder, start: Start, status: VALUE) -> Result<(), HeadStop> {
     if !FIXNUM_P(status) {
         return Err(HeadStop::Other);
     }
     // SAFETY: `status` is a Fixnum.
     let number = unsafe { FIX2LONG(status) };
-    Ok(head.start(u16::try_from(number).unwrap_or(0))?)
+    Ok(start(head, u16::try_from(number).unwrap_or(0))?)
 }
 
 fn read_headers(head: &mut HeadEncoder, headers: VALUE) -> Result<Result<(), HeadStop>, Error> {
@@ -110,7 +120,7 @@ fn add(head: &mut HeadEncoder, name: VALUE, value: VALUE) -> Result<(), HeadStop
         }
         let name = bytes_of(name);
         if HeadEncoder::is_private(name) {
-            Ok(())
+            read_private(name)
         } else if is_string(value) {
             Ok(head.add(name, bytes_of(value))?)
         } else if RB_TYPE_P(value, ruby_value_type::RUBY_T_ARRAY) {
@@ -118,6 +128,15 @@ fn add(head: &mut HeadEncoder, name: VALUE, value: VALUE) -> Result<(), HeadStop
         } else {
             Err(HeadStop::Other)
         }
+    }
+}
+
+/// What takes over the connection is called by Ruby code.
+fn read_private(name: &[u8]) -> Result<(), HeadStop> {
+    if HeadEncoder::is_hijack(name) {
+        Err(HeadStop::Other)
+    } else {
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use carat_lane::with_env_key;
-use carat_wire::NAMES;
+use carat_wire::{NAMES, code_of};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, Module, RClass, Ruby, Value};
 use rb_sys::{VALUE, rb_gc_register_mark_object};
@@ -37,6 +37,10 @@ pub(crate) struct Roots {
     pub(crate) on: VALUE,
     pub(crate) http_1_0: VALUE,
     pub(crate) http_1_1: VALUE,
+    pub(crate) hijack: VALUE,
+    pub(crate) protocol: VALUE,
+    /// The code of the header `upgrade`.
+    pub(crate) upgrade: u8,
     /// The env keys of `carat_wire::NAMES`, in that order.
     headers: [VALUE; NAMES.len()],
     verbs: [VALUE; VERBS.len()],
@@ -73,6 +77,9 @@ pub(crate) fn load(ruby: &Ruby) -> Result<(), Error> {
         on: root("on"),
         http_1_0: root("HTTP/1.0"),
         http_1_1: root("HTTP/1.1"),
+        hijack: root("rack.hijack"),
+        protocol: root("rack.protocol"),
+        upgrade: code_of("upgrade").unwrap_or_default(),
         headers: NAMES
             .map(|name| with_env_key(name.as_bytes(), |key| keep(text::interned(ruby, key)))),
         verbs: VERBS.map(root),

@@ -26,7 +26,7 @@ pub(crate) struct Slot {
     lane: Opaque<Obj<Lane>>,
     /// The request that waits for its response.
     pub(crate) current: Cell<Option<CurrentRequest>>,
-    /// The request whose response is being streamed.
+    /// The request whose response is being streamed, or whose connection the application has taken over.
     pub(crate) streaming: Cell<Option<u32>>,
     /// `rack.input` of the last request, when it is a file.
     input: Cell<Option<Opaque<Value>>>,
@@ -56,6 +56,8 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("respond", method!(Slot::respond_inline, 3))?;
     class.define_method("respond_empty", method!(Slot::respond_empty, 2))?;
     class.define_method("respond_file", method!(Slot::respond_file, 3))?;
+    class.define_method("respond_tunnel", method!(Slot::respond_tunnel, 3))?;
+    class.define_method("hijack", method!(Slot::hijack, 2))?;
     class.define_method("head?", method!(Slot::is_head, 0))?;
     class.define_method("pending?", method!(Slot::is_pending, 0))?;
     class.define_method("open_stream", method!(Slot::open_stream, 2))?;
@@ -86,11 +88,11 @@ impl Slot {
     }
 
     /// Waits for the next request and returns its environment; nil when no request follows.
-    fn take(ruby: &Ruby, slot: &Slot) -> Result<Option<RHash>, Error> {
+    fn take(ruby: &Ruby, slot: Obj<Slot>) -> Result<Option<RHash>, Error> {
         slot.close_files(ruby)?;
         let lane = slot.lane(ruby);
         while let Some(started) = wait(ruby, &lane)? {
-            if let Some(env) = slot.take_arrived(ruby, lane, started)? {
+            if let Some(env) = Slot::take_arrived(ruby, slot, lane, started)? {
                 return Ok(Some(env));
             }
         }
@@ -99,8 +101,8 @@ impl Slot {
 
     /// Takes the request at the front; `None` when the edge has recalled it, or sends it again.
     fn take_arrived(
-        &self,
         ruby: &Ruby,
+        slot: Obj<Slot>,
         lane: Obj<Lane>,
         started: Instant,
     ) -> Result<Option<RHash>, Error> {
@@ -109,7 +111,7 @@ impl Slot {
             let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
             let begins = lane.page.begin(id);
             let is_streamed = matches!(request.body, RequestBody::Stream { .. });
-            let env = begins.then(|| self.env(ruby, lane, request, descriptors.body));
+            let env = begins.then(|| slot.env(ruby, lane, request, descriptors.body));
             let current = CurrentRequest {
                 id,
                 is_head,
@@ -132,9 +134,12 @@ impl Slot {
             return Ok(None);
         };
         session.begin(current.id, is_streamed);
-        self.current.set(Some(current));
+        slot.current.set(Some(current));
         drop(session); // other threads may run in what follows
-        self.add_form_files(ruby, &lane, env, files)?;
+        slot.add_form_files(ruby, &lane, env, files)?;
+        // Where a body that still arrives would end, nobody could tell.
+        let id = (!is_streamed).then_some(current.id);
+        lane.template.offer_hijack(ruby, env, slot, id)?;
         Ok(Some(env))
     }
 

@@ -35,6 +35,8 @@ pub enum Kind {
     Abort = 21,
     /// Worker: the descriptors of this request did not all arrive, and the application did not begin it.
     DescriptorsLost = 22,
+    /// Worker: the application takes over the connection of this request: see [`Hijack`](crate::Hijack).
+    Tunnel = 23,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
     /// Mold or worker: the boot failed.
@@ -79,6 +81,7 @@ impl Kind {
             20 => Kind::Window,
             21 => Kind::Abort,
             22 => Kind::DescriptorsLost,
+            23 => Kind::Tunnel,
             32 => Kind::ForkWorker,
             33 => Kind::BootFailed,
             34 => Kind::AskStack,

@@ -23,6 +23,7 @@ mod form_files;
 mod frame;
 mod header;
 mod hello;
+mod hijack;
 mod malformed;
 mod page;
 pub mod request;
@@ -37,6 +38,7 @@ pub use header::{
     push_variable,
 };
 pub use hello::{Hello, SocketKind, VERSION};
+pub use hijack::Hijack;
 pub use malformed::Malformed;
 pub use page::{Page, Word, is_behind};
 pub use request::{Request, RequestBody, RequestHead};

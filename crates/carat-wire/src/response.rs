@@ -23,6 +23,17 @@ pub enum ResponseBody<'a> {
     },
     /// The body follows in chunks.
     Stream,
+    /// The application takes over the connection after these headers. The socket whose descriptor travels with this
+    /// frame is the other end for the client's bytes; [`Kind::End`] says that the request is over.
+    Tunnel,
+}
+
+impl ResponseBody<'_> {
+    /// Whether a descriptor travels with the frame.
+    #[must_use]
+    pub fn has_descriptor(&self) -> bool {
+        matches!(self, ResponseBody::File { .. } | ResponseBody::Tunnel)
+    }
 }
 
 /// A decoded response.
@@ -55,6 +66,7 @@ const BODY_NONE: u8 = 0;
 const BODY_INLINE: u8 = 1;
 const BODY_FILE: u8 = 2;
 const BODY_STREAM: u8 = 3;
+const BODY_TUNNEL: u8 = 4;
 
 /// Appends a response. `headers` contains `count` headers, encoded with
 /// [`push_header`](crate::push_header). `body` appends the body with a function of [`body`].
@@ -76,7 +88,7 @@ pub fn encode(
 
 /// Appends the body of a response.
 pub mod body {
-    use super::{BODY_FILE, BODY_INLINE, BODY_NONE, BODY_STREAM, push_long};
+    use super::{BODY_FILE, BODY_INLINE, BODY_NONE, BODY_STREAM, BODY_TUNNEL, push_long};
 
     /// No body.
     pub fn none(out: &mut Vec<u8>) {
@@ -108,6 +120,11 @@ pub mod body {
     pub fn stream(out: &mut Vec<u8>) {
         out.push(BODY_STREAM);
     }
+
+    /// The application takes over the connection; the descriptor of a socket is attached to this frame.
+    pub fn tunnel(out: &mut Vec<u8>) {
+        out.push(BODY_TUNNEL);
+    }
 }
 
 impl<'a> Response<'a> {
@@ -128,6 +145,7 @@ impl<'a> Response<'a> {
                 allows_ranges: cursor.flag("ranges")?,
             },
             BODY_STREAM => ResponseBody::Stream,
+            BODY_TUNNEL => ResponseBody::Tunnel,
             _ => return Err(Malformed::BadValue("response body")),
         };
         cursor.end()?;
@@ -157,7 +175,7 @@ mod tests {
         };
         let mut headers = Vec::new();
         push_header(&mut headers, "content-type", b"text/plain");
-        let bodies: [(Write, ResponseBody<'_>); 4] = [
+        let bodies: [(Write, ResponseBody<'_>); 5] = [
             (body::none, ResponseBody::None),
             (
                 |out| body::inline(out, 4, [&b"ab"[..], b"cd"].into_iter()),
@@ -172,6 +190,7 @@ mod tests {
                 },
             ),
             (body::stream, ResponseBody::Stream),
+            (body::tunnel, ResponseBody::Tunnel),
         ];
         for (write, expected) in bodies {
             let mut bytes = Vec::new();

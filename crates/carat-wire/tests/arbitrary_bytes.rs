@@ -3,7 +3,7 @@
 use carat_wire::control::{AskStack, ForkWorker, Stack};
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{
-    Frame, HEADER_BYTES, Hello, Kind, Request, RequestBody, RequestHead, Response, Scheme,
+    Frame, HEADER_BYTES, Hello, Hijack, Kind, Request, RequestBody, RequestHead, Response, Scheme,
 };
 use proptest::prelude::*;
 
@@ -15,6 +15,7 @@ fn decode_all(payload: &[u8]) {
     let _ = Chunk::decode(payload);
     let _ = Window::decode(payload);
     let _ = decode_id(payload);
+    let _ = Hijack::decode(payload);
     if let Ok(request) = Request::decode(payload) {
         assert_eq!(request.headers.len(), request.headers.count());
         assert_eq!(request.files.is_empty(), request.files.iter().len() == 0);

@@ -10,8 +10,8 @@ use carat_wire::stream::{
     Chunk, Window, decode_id, encode_abort, encode_chunk, encode_end, encode_window,
 };
 use carat_wire::{
-    FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Kind, Malformed, Name, Request, RequestBody,
-    RequestHead, Response, ResponseBody, Scheme, SocketKind, name_of, push_header,
+    FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Hijack, Kind, Malformed, Name, Request,
+    RequestBody, RequestHead, Response, ResponseBody, Scheme, SocketKind, name_of, push_header,
 };
 use proptest::collection;
 use proptest::prelude::*;
@@ -29,6 +29,7 @@ enum Message {
     End(u32),
     Abort(u32),
     DescriptorsLost(u32),
+    Hijack(Hijack),
     Window(Window),
     ForkWorker(ForkWorker),
     Text(Kind, Vec<u8>),
@@ -70,6 +71,7 @@ enum ReplyBody {
     Inline(Vec<u8>),
     File(u64, u64, bool),
     Stream,
+    Tunnel,
 }
 
 fn push_headers(out: &mut Vec<u8>, headers: &[Header]) -> u16 {
@@ -156,6 +158,7 @@ impl Reply {
             ReplyBody::Inline(bytes) => body::whole(out, bytes),
             ReplyBody::File(offset, length, ranges) => body::file(out, *offset, *length, *ranges),
             ReplyBody::Stream => body::stream(out),
+            ReplyBody::Tunnel => body::tunnel(out),
         });
     }
 
@@ -177,6 +180,7 @@ impl Reply {
                     allows_ranges,
                 } => ReplyBody::File(offset, length, allows_ranges),
                 ResponseBody::Stream => ReplyBody::Stream,
+                ResponseBody::Tunnel => ReplyBody::Tunnel,
             },
         })
     }
@@ -193,6 +197,7 @@ impl Message {
             Message::End(id) => encode_end(out, *id),
             Message::Abort(id) => encode_abort(out, *id),
             Message::DescriptorsLost(id) => encode_descriptors_lost(out, *id),
+            Message::Hijack(hijack) => hijack.encode(out),
             Message::Window(window) => encode_window(out, window.id, window.bytes),
             Message::ForkWorker(fork) => fork.encode(out),
             Message::Text(Kind::BootFailed, text) => encode_boot_failed(out, text),
@@ -218,6 +223,7 @@ impl Message {
             Kind::End => Message::End(decode_id(payload)?),
             Kind::Abort => Message::Abort(decode_id(payload)?),
             Kind::DescriptorsLost => Message::DescriptorsLost(decode_id(payload)?),
+            Kind::Tunnel => Message::Hijack(Hijack::decode(payload)?),
             Kind::Window => Message::Window(Window::decode(payload)?),
             Kind::ForkWorker => Message::ForkWorker(ForkWorker::decode(payload)?),
             Kind::AskStack => Message::AskStack(AskStack::decode(payload)?),
@@ -289,6 +295,7 @@ fn reply() -> impl Strategy<Value = Message> {
         any::<(u64, u64, bool)>()
             .prop_map(|(offset, length, ranges)| ReplyBody::File(offset, length, ranges)),
         Just(ReplyBody::Stream),
+        Just(ReplyBody::Tunnel),
     ];
     (any::<(u32, u16, u32)>(), headers(), body).prop_map(
         |((id, status, app_micros), headers, body)| {
@@ -342,6 +349,7 @@ fn message() -> impl Strategy<Value = Message> {
         any::<u32>().prop_map(Message::End),
         any::<u32>().prop_map(Message::Abort),
         any::<u32>().prop_map(Message::DescriptorsLost),
+        any::<(u32, u32)>().prop_map(|(id, app_micros)| Message::Hijack(Hijack { id, app_micros })),
         any::<(u32, u32)>().prop_map(|(id, bytes)| Message::Window(Window { id, bytes })),
         any::<(u32, u32, u16)>().prop_map(|(worker, generation, lanes)| {
             Message::ForkWorker(ForkWorker {

@@ -20,7 +20,7 @@ module Carat
 
       # The columns of a worker, by the name in the server's report.
       COLUMNS = { "worker" => "number", "gen" => "generation", "pid" => "pid", "state" => "state", "age" => "age",
-                  "running" => "running", "requests" => "requests" }.freeze
+                  "running" => "running", "tunnels" => "tunnels", "requests" => "requests" }.freeze
       private_constant :COLUMNS
 
       # Prints a summary and a table of the workers, or with `--json` the server's report. Raises ConfigError and

@@ -112,7 +112,9 @@ module Carat
                    doc: "A path of the application that gets 503 during `drain_delay`; repeatable."),
         Option.new(name: :shutdown_timeout, group: "Processes", type: :seconds, default: 25, edge: true, restart: true,
                    limit: 504, doc: "How long running requests may take to finish when the server stops."),
-
+        Option.new(name: :tunnel_timeout, group: "Processes", type: :seconds, default: 5, in_development: 0.1,
+                   edge: true, restart: true,
+                   doc: "How long WebSockets and other hijacked connections may last when their worker stops."),
         Option.new(name: :upgrade_timeout, group: "Processes", type: :seconds, default: 300, edge: true, restart: true,
                    limit: 504, doc: "How long the old edge may take to finish after `carat upgrade`."),
 

@@ -4,6 +4,7 @@ require_relative "../stream_input"
 require_relative "../version"
 require_relative "file_input"
 require_relative "form_files"
+require_relative "hijack"
 require_relative "memory_input"
 require_relative "rack2_stream_input"
 
@@ -32,6 +33,8 @@ module Carat
           file_input: FileInput,
           form_files: FormFiles,
           stream_input: rack?(3) ? StreamInput : Rack2StreamInput, # Rack 2 calls `rewind`
+          hijack: Hijack,
+          protocols: rack?(3, 1), # `rack.protocol`
           spool_dir: @spool_dir
         }
       end
@@ -42,7 +45,7 @@ module Carat
         {
           "SCRIPT_NAME" => "", "SERVER_SOFTWARE" => "carat/#{VERSION}".freeze, "GATEWAY_INTERFACE" => "CGI/1.2",
           "rack.url_scheme" => "http", "rack.errors" => @errors, "rack.multithread" => @capacity > 1,
-          "rack.multiprocess" => @several, "rack.run_once" => false, "rack.hijack?" => false
+          "rack.multiprocess" => @several, "rack.run_once" => false, "rack.hijack?" => true
         }.merge(rack?(3) ? {} : { "rack.version" => [1, 3].freeze })
       end
 

@@ -5,6 +5,7 @@ require_relative "body_writer"
 require_relative "response_head"
 require_relative "response_stream"
 require_relative "spool"
+require_relative "tunnel"
 
 module Carat
   module Response
@@ -20,9 +21,11 @@ module Carat
         @spool_dir = spool_dir
       end
 
-      # Sends the response to the request of `env`. Raises what the body raises, Native::InvalidResponse and
-      # Native::ClientGone.
+      # Sends the response to the request of `env`; the one that follows a full hijack is ignored. Raises what the body
+      # raises, Native::InvalidResponse and Native::ClientGone.
       def deliver(env, status, headers, body)
+        return @native.close_stream unless @native.pending?
+
         head = ResponseHead.new(status, headers)
         head.bodiless? || @native.head? ? send_head(head, body) : send_body(env, head, body)
       ensure
@@ -38,7 +41,9 @@ module Carat
       end
 
       def send_body(env, head, body)
-        if (path = file_of(body)) then send_file(head, path)
+        if head.hijack then send_tunnel(env, head, head.hijack)
+        elsif head.switches? then send_tunnel(env, head.switching, body)
+        elsif (path = file_of(body)) then send_file(head, path)
         elsif (pieces = pieces_of(head, body)) then send_pieces(head, pieces)
         elsif body.respond_to?(:each) then send_each(head, body)
         elsif body.respond_to?(:call) then send_call(env, head, body)
@@ -83,6 +88,20 @@ module Carat
         stream = ResponseStream.new(writer, env["rack.input"])
         body.call(stream)
         stream.close
+      end
+
+      # The callable keeps its socket, and may use it long after it has returned.
+      def send_tunnel(env, head, callable)
+        raise Native::InvalidResponse, "the connection cannot be taken over" unless env["rack.hijack?"]
+        raise Native::InvalidResponse, "#{callable.class} cannot be called" unless callable.respond_to?(:call)
+
+        socket = Tunnel.open { |far| head.offer { |*plain| @native.respond_tunnel(*plain, far) } }
+        @native.flush # the callable may wait for the client
+        callable.call(socket)
+        @native.close_stream
+      rescue Exception # rubocop:disable Lint/RescueException -- whatever ends the callable, the client must not wait
+        socket&.close
+        raise
       end
 
       def file_of(body)

@@ -7,6 +7,9 @@ module Carat
   module Response
     # The status and the headers of a response, as the application returned them.
     class ResponseHead
+      SWITCHING_PROTOCOLS = 101
+      private_constant :SWITCHING_PROTOCOLS
+
       def initialize(status, headers)
         @status = status
         @headers = headers
@@ -24,6 +27,24 @@ module Carat
         [204, 205, 304].include?(status)
       end
 
+      # Returns what is to be called with the connection after these headers, or nil (a partial hijack).
+      def hijack
+        server_value("rack.hijack")
+      end
+
+      # Whether another protocol follows. Rack 3.1 names it, and leaves the status to the server.
+      def switches?
+        @status == SWITCHING_PROTOCOLS || !protocol.nil?
+      end
+
+      # Returns a copy that says so.
+      def switching
+        return self unless protocol
+
+        headers = HeaderList.flatten(@headers)
+        ResponseHead.new(SWITCHING_PROTOCOLS, [*headers, "upgrade", protocol, "connection", "upgrade"])
+      end
+
       # Returns a copy with a Content-Length in bytes.
       def with_length(bytes)
         ResponseHead.new(@status, [*HeaderList.flatten(@headers), "content-length", bytes.to_s])
@@ -38,6 +59,18 @@ module Carat
       end
 
       private
+
+      def protocol
+        server_value("rack.protocol")&.to_s if @status == 200 || @status == SWITCHING_PROTOCOLS
+      end
+
+      # The value of a header that is meant for the server. Other than a Hash, headers may be anything with `each`.
+      def server_value(name)
+        return @headers[name] if @headers.is_a?(Hash)
+
+        @headers.each { |key, value| return value if key == name } if @headers.respond_to?(:each)
+        nil
+      end
 
       def status
         return @status if @status.is_a?(Integer)

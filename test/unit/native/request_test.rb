@@ -90,8 +90,8 @@ module Native
       old, new = %w[2.2.22 3.1.0].map { |release| env_of(release: release) }
       assert_equal [[1, 3], [], []], old.values_at("rack.version", "rack.response_finished", "rack.after_reply")
       assert_equal [nil, [], []], new.values_at("rack.version", "rack.response_finished", "rack.after_reply")
-      assert_equal ["http", false, false, false], old.values_at("rack.url_scheme", "rack.run_once",
-                                                                "rack.multithread", "rack.hijack?")
+      assert_equal ["http", false, false, true], old.values_at("rack.url_scheme", "rack.run_once",
+                                                               "rack.multithread", "rack.hijack?")
     end
 
     def test_a_request_over_tls_says_so_as_rack_and_cgi_do

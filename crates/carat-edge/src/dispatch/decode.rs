@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use carat_wire::Name;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 
 use crate::exchange::{FileRange, ReplyBody, ReplyContent};
 use crate::field_value::FieldValue;
@@ -20,6 +20,7 @@ pub(crate) enum InvalidReply {
     Length,
     MissingFile,
     TooManyHeaders,
+    Upgrade,
 }
 
 impl fmt::Display for InvalidReply {
@@ -35,6 +36,10 @@ impl fmt::Display for InvalidReply {
             InvalidReply::TooManyHeaders => {
                 write!(f, "there are more headers than a response may have")
             }
+            InvalidReply::Upgrade => write!(
+                f,
+                "status 101 without a header upgrade, or to a request that asks for no upgrade"
+            ),
             InvalidReply::MissingFile => write!(f, "the file of the body is missing"),
         }
     }
@@ -51,17 +56,19 @@ static NAMES: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
 });
 
 /// Turns a worker's frame, a view of `payload`, into the response to a request. Headers and body share
-/// the memory of `payload`. `stream` makes a streamed body.
+/// the memory of `payload`. `live` makes a streamed body, or of a socket a tunnel.
 pub(super) fn reply_response(
     sent: &carat_wire::Response<'_>,
     payload: &Bytes,
     request: &Parts,
     file: Option<File>,
-    stream: impl FnOnce() -> ReplyBody,
+    live: impl FnOnce(Option<File>) -> ReplyBody,
 ) -> Result<Response<ReplyBody>, InvalidReply> {
-    let status = StatusCode::from_u16(sent.status)
-        .ok()
-        .filter(|status| (200..600).contains(&status.as_u16()));
+    let is_tunnel = sent.body == carat_wire::ResponseBody::Tunnel;
+    let status = StatusCode::from_u16(sent.status).ok().filter(|status| {
+        (200..600).contains(&status.as_u16())
+            || (is_tunnel && *status == StatusCode::SWITCHING_PROTOCOLS)
+    });
     let status = status.ok_or(InvalidReply::Status(sent.status))?;
     let headers = headers(sent.headers, payload)?;
     let body = match sent.body {
@@ -79,12 +86,43 @@ pub(super) fn reply_response(
             };
             ReplyContent::File(range).into()
         }
-        carat_wire::ResponseBody::Stream => stream(),
+        carat_wire::ResponseBody::Stream => live(None),
+        carat_wire::ResponseBody::Tunnel => live(Some(file.ok_or(InvalidReply::MissingFile)?)),
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
+    if is_tunnel {
+        // The application frames what follows.
+        return settle_switch(response, request);
+    }
     settle_framing(response, request)
+}
+
+/// Refuses a change to a protocol that the client did not ask for (RFC 9110, section 7.8): a proxy in front would take
+/// what follows for a response.
+fn settle_switch(
+    response: Response<ReplyBody>,
+    request: &Parts,
+) -> Result<Response<ReplyBody>, InvalidReply> {
+    let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let is_named = response.headers().contains_key(UPGRADE);
+    if switches && !(is_named && asks_for_upgrade(request)) {
+        return Err(InvalidReply::Upgrade);
+    }
+    Ok(response)
+}
+
+/// HTTP/1.0 knows no upgrade.
+fn asks_for_upgrade(request: &Parts) -> bool {
+    let mut connection = request.headers.get_all(CONNECTION).iter();
+    let lists_upgrade = |value: &HeaderValue| {
+        let mut options = value.as_bytes().split(|byte| *byte == b',');
+        options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade"))
+    };
+    request.version == Version::HTTP_11
+        && request.headers.contains_key(UPGRADE)
+        && connection.any(lists_upgrade)
 }
 
 fn headers(sent: carat_wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, InvalidReply> {
@@ -173,7 +211,7 @@ mod tests {
             .body(())
             .expect("a valid request")
             .into_parts();
-        reply_response(&sent, &payload, &request, None, || {
+        reply_response(&sent, &payload, &request, None, |_| {
             unreachable!("not a stream")
         })
     }

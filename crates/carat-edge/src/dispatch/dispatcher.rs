@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use carat_policy::DescriptorBudget;
 
 use super::canary::{Canary, Code};
+use super::draining_tunnels::DrainingTunnels;
 use super::exchange::{Exchange, LoggedRequest, PendingReply};
 use super::hold::Hold;
 use super::idle_lanes::IdleLanes;
@@ -47,6 +48,7 @@ pub(crate) struct Dispatcher {
     pub(super) canary: RefCell<Option<Rc<Canary>>>,
     /// Whether a rebalance is scheduled.
     pub(super) rebalancing: Cell<bool>,
+    pub(super) draining_tunnels: RefCell<Vec<DrainingTunnels>>,
 }
 
 impl Dispatcher {
@@ -74,6 +76,7 @@ impl Dispatcher {
             client_memory,
             canary: RefCell::default(),
             rebalancing: Cell::new(false),
+            draining_tunnels: RefCell::default(),
         })
     }
 
@@ -275,6 +278,7 @@ impl Dispatcher {
         let lanes: Vec<_> = self.lanes_of(worker);
         for lane in lanes.iter().filter(|lane| lane.state() == LaneState::Open) {
             lane.set_state(LaneState::Draining);
+            self.drain_tunnels_of(lane);
             self.note_idle(lane);
         }
         if self.canary.borrow().is_some() {
@@ -283,9 +287,11 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a worker holds no request.
+    /// Whether a worker holds no request and no tunnel.
     pub(crate) fn is_drained(&self, worker: WorkerId) -> bool {
-        self.lanes_of(worker).iter().all(|lane| lane.is_empty())
+        let lanes = self.lanes_of(worker);
+        let is_free = |lane: &Rc<Lane>| lane.is_empty() && lane.tunnels().count() == 0;
+        lanes.iter().all(is_free)
     }
 
     pub(super) fn lanes_of(&self, worker: WorkerId) -> Vec<Rc<Lane>> {

@@ -35,6 +35,7 @@ impl Dispatcher {
         for InFlightRequest { id, stage, .. } in lane.take_in_flight() {
             match stage {
                 RequestStage::Streaming(sender, _) => sender.abort(),
+                RequestStage::TakenOver => {}
                 RequestStage::Waiting(exchange)
                     if exchange.is_cancelled() || exchange.is_settled() => {}
                 RequestStage::Waiting(exchange) => {

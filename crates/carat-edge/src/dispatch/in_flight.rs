@@ -37,6 +37,8 @@ pub(super) enum RequestStage {
     Waiting(Rc<Exchange>),
     /// The reply is being streamed, while the application may still read the request body.
     Streaming(ReplySender, Option<Rc<BodyStream>>),
+    /// The application has taken over the connection, while it still works on the request.
+    TakenOver,
 }
 
 impl InFlightRequest {
@@ -45,6 +47,7 @@ impl InFlightRequest {
         match &self.stage {
             RequestStage::Waiting(exchange) => exchange.call.body_stream(),
             RequestStage::Streaming(_, body) => body.as_ref(),
+            RequestStage::TakenOver => None,
         }
     }
 
@@ -52,6 +55,12 @@ impl InFlightRequest {
     pub(super) fn stream(&mut self, sender: ReplySender, now: Instant) {
         self.since = now;
         self.stage = RequestStage::Streaming(sender, self.body_stream().cloned());
+    }
+
+    /// The application has taken over the connection.
+    pub(super) fn take_over(&mut self, now: Instant) {
+        self.since = now;
+        self.stage = RequestStage::TakenOver;
     }
 
     /// Whether the application has been serving the request for longer than `limit` without a reply.

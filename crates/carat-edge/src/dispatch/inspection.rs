@@ -69,7 +69,7 @@ impl Lane {
         let waits = |exchange: &Exchange| !exchange.is_cancelled() && !exchange.is_settled();
         let waiting = in_flight.iter().filter_map(|request| match &request.stage {
             RequestStage::Waiting(exchange) => waits(exchange).then(|| number_of(&exchange.call)),
-            RequestStage::Streaming(..) => None,
+            RequestStage::Streaming(..) | RequestStage::TakenOver => None,
         });
         LaneView {
             is_open: self.state() == LaneState::Open,

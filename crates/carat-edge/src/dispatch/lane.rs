@@ -19,7 +19,7 @@ use super::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
 use super::stall::Stall;
 use super::usage::Usage;
 use super::worker_requests::WorkerRequests;
-use crate::exchange::{BodySink, MemoryReservation, ReplySender};
+use crate::exchange::{BodySink, MemoryReservation, ReplySender, WorkerTunnels};
 
 /// A lane takes no request while its outbox has this many bytes.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
@@ -51,6 +51,8 @@ pub(crate) struct Lane {
     usage: Usage,
     stall: Stall,
     waker: RefCell<Option<Waker>>,
+    /// Those of the worker.
+    tunnels: WorkerTunnels,
 }
 
 impl Lane {
@@ -58,7 +60,7 @@ impl Lane {
         tag: LaneTag,
         generation: u32,
         page: File,
-        worker_requests: WorkerRequests,
+        (worker_requests, tunnels): (WorkerRequests, WorkerTunnels),
     ) -> Lane {
         Lane {
             tag,
@@ -76,6 +78,7 @@ impl Lane {
             usage: Usage::default(),
             stall: Stall::default(),
             waker: RefCell::default(),
+            tunnels,
         }
     }
 
@@ -123,6 +126,7 @@ impl Lane {
     /// the end when a process that the worker started still holds the other end open.
     pub(crate) fn worker_died(&self) {
         self.is_over.set(true);
+        self.tunnels.close();
         self.wake();
     }
 
@@ -263,7 +267,7 @@ impl Lane {
     pub(super) fn waiting(&self, id: u32) -> Option<Rc<Exchange>> {
         match &self.in_flight.borrow().get(id)?.stage {
             RequestStage::Waiting(exchange) => Some(Rc::clone(exchange)),
-            RequestStage::Streaming(..) => None,
+            RequestStage::Streaming(..) | RequestStage::TakenOver => None,
         }
     }
 
@@ -272,6 +276,18 @@ impl Lane {
         if let Some(request) = self.in_flight.borrow_mut().get_mut(id) {
             request.stream(sender, now);
         }
+    }
+
+    /// The application has taken over the connection of request `id`.
+    pub(super) fn keep_taken_over(&self, id: u32, now: Instant) {
+        if let Some(request) = self.in_flight.borrow_mut().get_mut(id) {
+            request.take_over(now);
+        }
+    }
+
+    /// The tunnels of the worker.
+    pub(crate) fn tunnels(&self) -> &WorkerTunnels {
+        &self.tunnels
     }
 
     /// The worker accepts `bytes` more of the body of request `id`.
@@ -423,7 +439,12 @@ impl Lane {
             serial: u64::from(worker),
         };
         let page = File::open("/dev/null").expect("there on every machine");
-        let mut lane = Lane::new(LaneTag { worker, lane }, 1, page, load.clone());
+        let mut lane = Lane::new(
+            LaneTag { worker, lane },
+            1,
+            page,
+            (load.clone(), WorkerTunnels::default()),
+        );
         lane.page = super::shared_page::unshared_page();
         lane.open(capacity);
         Rc::new(lane)

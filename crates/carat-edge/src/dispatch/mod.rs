@@ -3,6 +3,7 @@
 mod canary;
 mod decode;
 mod dispatcher;
+mod draining_tunnels;
 mod encode;
 mod exchange;
 mod failover;
@@ -32,6 +33,7 @@ mod stall;
 mod timeouts;
 mod traffic;
 mod trial;
+mod tunnels;
 mod usage;
 mod worker_id;
 mod worker_requests;

@@ -23,6 +23,7 @@ impl Dispatcher {
         // Of what a worker has begun without a response, nobody else tells.
         self.hand_out(clock::now());
         self.expire_running();
+        self.expire_tunnels(clock::now());
         let refused = self.refused.take();
         if refused > 0 {
             self.log.warn(
@@ -106,6 +107,7 @@ impl Dispatcher {
     /// invited to repeat it. Requests that arrive from now on are refused, too.
     pub(crate) fn give_up_all(&self) {
         self.is_over.set(true);
+        self.close_tunnels();
         for exchange in self.queue.take() {
             self.cut_off(&exchange, Refusal::Stopping);
         }
@@ -121,6 +123,7 @@ impl Dispatcher {
                         sender.abort();
                         lane.push(|out| encode_abort(out, request.id));
                     }
+                    RequestStage::TakenOver => {}
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use carat_link::{Inbox, MissingDescriptors};
 use carat_wire::stream::{self, Chunk, STREAM_WINDOW, Window};
-use carat_wire::{Frame, Hello, Kind, Malformed, Response, ResponseBody};
+use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
 use super::decode::{InvalidReply, reply_response};
 use super::dispatcher::Dispatcher;
@@ -100,10 +100,10 @@ fn take_frames(
 }
 
 /// The frames of one read, which share a time.
-struct FrameBatch<'a> {
-    lane: &'a Rc<Lane>,
-    dispatcher: &'a Rc<Dispatcher>,
-    now: Instant,
+pub(super) struct FrameBatch<'a> {
+    pub(super) lane: &'a Rc<Lane>,
+    pub(super) dispatcher: &'a Rc<Dispatcher>,
+    pub(super) now: Instant,
 }
 
 impl FrameBatch<'_> {
@@ -120,6 +120,7 @@ impl FrameBatch<'_> {
                     sender.send(Bytes::copy_from_slice(chunk.data));
                 });
             }
+            Kind::Tunnel => self.hijacked(Hijack::decode(frame.payload)?, descriptor()),
             Kind::Window => {
                 let window = Window::decode(frame.payload)?;
                 self.lane.grant(window.id, window.bytes);
@@ -151,8 +152,7 @@ impl FrameBatch<'_> {
         descriptor: impl FnOnce() -> Result<File, MissingDescriptors>,
     ) -> Result<(), Malformed> {
         let reply = Response::decode(payload)?;
-        let is_file = matches!(reply.body, ResponseBody::File { .. });
-        let file = is_file.then(descriptor).transpose();
+        let file = reply.body.has_descriptor().then(descriptor).transpose();
         let Some(exchange) = self.lane.waiting(reply.id) else {
             // The request is unknown, or already has a reply.
             self.decline(&reply);
@@ -165,15 +165,13 @@ impl FrameBatch<'_> {
             return Ok(());
         }
         let file = file.ok().flatten();
-        let made = reply_response(&reply, payload, &exchange.call.parts, file, || {
-            self.stream(reply.id, &exchange)
+        let parts = &exchange.call.parts;
+        let made = reply_response(&reply, payload, parts, file, |socket| {
+            self.live(reply.id, &exchange, socket)
         });
         let made = made.map(|response| self.prepared(response, &exchange));
         self.note_outcome(&made, app_time);
-        if reply.body != ResponseBody::Stream || made.is_err() {
-            self.lane.release(reply.id, self.now);
-            exchange.call.discard_body();
-        }
+        self.release_unless_live(&reply, made.is_ok(), &exchange);
         let begun = exchange.arrived + app_time;
         let queue_time = self.now.saturating_duration_since(begun);
         exchange.settle(match made {
@@ -194,6 +192,18 @@ impl FrameBatch<'_> {
             }
         });
         Ok(())
+    }
+
+    /// The request is over, unless the application goes on sending, or has taken over the connection.
+    fn release_unless_live(&self, reply: &Response<'_>, is_valid: bool, exchange: &Exchange) {
+        match reply.body {
+            ResponseBody::Tunnel => self.lane.keep_taken_over(reply.id, self.now),
+            ResponseBody::Stream if is_valid => {}
+            _ => {
+                self.lane.release(reply.id, self.now);
+                exchange.call.discard_body();
+            }
+        }
     }
 
     /// Reserves what the response takes on disk, and adds a cookie if one is due.
@@ -267,6 +277,14 @@ impl FrameBatch<'_> {
         }
     }
 
+    /// A tunnel that ends in this socket, or a streamed body.
+    fn live(&self, id: u32, exchange: &Exchange, socket: Option<File>) -> ReplyBody {
+        match socket {
+            Some(socket) => self.tunnel(socket, false),
+            None => self.stream(id, exchange),
+        }
+    }
+
     /// A body whose chunks follow on the lane.
     fn stream(&self, id: u32, exchange: &Exchange) -> ReplyBody {
         let lane = Rc::clone(self.lane);
@@ -302,6 +320,10 @@ impl FrameBatch<'_> {
                 let lasted = self.now.saturating_duration_since(request.since);
                 self.lane.note_pace(lasted);
                 end(&sender);
+            }
+            RequestStage::TakenOver => {
+                let lasted = self.now.saturating_duration_since(request.since);
+                self.lane.note_pace(lasted);
             }
             // The request was recalled while the worker took it, and the worker skipped it.
             RequestStage::Waiting(exchange) => {

@@ -6,6 +6,7 @@ use carat_guard::MessagePosition;
 
 use super::client_memory::MemoryAccount;
 use super::refusal::Refusal;
+use super::tunnel::Takeover;
 
 /// What one connection is doing, shared by the parts that read, serve and write it.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct ConnectionState {
     unread_bytes: Cell<u64>,
     written_bytes: Cell<u64>,
     linger: Cell<bool>,
+    allows_takeover: Cell<bool>,
+    takeover: RefCell<Option<Box<Takeover>>>,
 }
 
 /// What a connection waits for. Each phase has its own timeout.
@@ -70,6 +73,8 @@ impl ConnectionState {
             unread_bytes: Cell::new(0),
             written_bytes: Cell::new(0),
             linger: Cell::new(false),
+            allows_takeover: Cell::new(false),
+            takeover: RefCell::new(None),
         }
     }
 
@@ -257,6 +262,29 @@ impl ConnectionState {
     /// Whether the connection must be drained after its last response.
     pub(crate) fn must_linger(&self) -> bool {
         self.linger.get()
+    }
+
+    /// The connection serves one request at a time, so that an application may take it over.
+    pub(crate) fn allow_takeover(&self) {
+        self.allows_takeover.set(true);
+    }
+
+    /// Whether an application may take the connection over now: the request has arrived completely.
+    pub(crate) fn allows_takeover(&self) -> bool {
+        self.allows_takeover.get() && self.body_has_arrived()
+    }
+
+    /// Leaves the connection to a tunnel once everything before is written.
+    pub(crate) fn take_over(&self, takeover: Takeover) {
+        self.takeover.replace(Some(Box::new(takeover)));
+    }
+
+    /// The tunnel that takes the place of HTTP, once everything before is written.
+    pub(crate) fn takeover(&self) -> Option<Box<Takeover>> {
+        if self.write_blocked.get() {
+            return None;
+        }
+        self.takeover.take()
     }
 
     /// Sets where the guard is in the stream of messages.

@@ -17,6 +17,8 @@ mod reply_stream;
 mod request_target;
 mod spool;
 mod spool_quota;
+mod tunnel;
+mod worker_tunnels;
 
 pub(crate) use body_stream::{BodyReaders, BodySender, BodySink, BodyStream, body_stream};
 pub(crate) use call::{Call, CallBody};
@@ -34,3 +36,5 @@ pub(crate) use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_strea
 pub(crate) use request_target::RequestTarget;
 pub(crate) use spool::Spool;
 pub(crate) use spool_quota::{SpoolQuota, SpoolReservation};
+pub(crate) use tunnel::{Takeover, Tunnel, TunnelLog};
+pub(crate) use worker_tunnels::{TunnelPlace, WorkerTunnels};

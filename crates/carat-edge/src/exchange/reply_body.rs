@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::reply_stream::ReplyStream;
+use super::tunnel::Tunnel;
 
 /// The body of a response as the application sent it.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) enum ReplyContent {
     Full(Bytes),
     File(FileRange),
     Stream(ReplyStream),
+    /// No body: the application takes over the connection.
+    Tunnel(Box<Tunnel>),
 }
 
 /// A part of a file.
@@ -55,7 +58,7 @@ impl ReplyBody {
             _ if self.is_chunked => None,
             ReplyContent::Full(bytes) => Some(bytes.len() as u64),
             ReplyContent::File(range) => Some(range.length),
-            ReplyContent::Stream(_) => None,
+            ReplyContent::Stream(_) | ReplyContent::Tunnel(_) => None,
         }
     }
 }

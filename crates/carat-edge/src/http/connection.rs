@@ -20,6 +20,7 @@ use super::seats::Seat;
 use super::serve::serve;
 use super::server::Server;
 use super::stream::ClientStream;
+use super::tunnel::{TakenConnection, serve_tunnel};
 use crate::exchange::{ConnectionState, Peer, Refusal};
 
 /// How long the bytes of a client are drained after its last response, and how long it may pause. They
@@ -68,10 +69,30 @@ pub(super) async fn serve_connection(
             ActiveEnd::FalseAlarm => {}
             ActiveEnd::Idle => wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER),
             ActiveEnd::Over(refusal) => break (refusal, active.linger),
+            ActiveEnd::TakenOver(takeover) => {
+                let taken = TakenConnection {
+                    takeover,
+                    received: active.received,
+                    state: active.state,
+                };
+                return Box::pin(tunnel(stream, taken, &deadline, &server)).await;
+            }
             ActiveEnd::Stuck | ActiveEnd::BrokenOff => return stream.reset(),
         }
     };
     end(stream, refusal, linger, &peer, &server).await;
+}
+
+/// Serves the application that has taken the connection over.
+async fn tunnel(
+    stream: ClientStream,
+    taken: TakenConnection,
+    deadline: &Rc<Deadline>,
+    server: &Server,
+) {
+    if let Some(stream) = serve_tunnel(stream, taken, deadline, server).await {
+        close(stream, true).await;
+    }
 }
 
 /// Passes what precedes the requests. `None` when the connection is over.
@@ -141,8 +162,11 @@ async fn wait_readable(
 /// A connection after hyper has served it.
 struct ServedConnection {
     stream: ClientStream,
+    /// What the client has sent beyond the last request, when the application has taken the connection over.
+    received: Vec<u8>,
     end: ActiveEnd,
     linger: bool,
+    state: Rc<ConnectionState>,
 }
 
 /// Serves requests until the connection is idle or over.
@@ -153,6 +177,7 @@ async fn serve_active(
     server: &Rc<Server>,
 ) -> ServedConnection {
     let state = Rc::new(ConnectionState::new(server.client_memory().account()));
+    state.allow_takeover();
     let guarded = GuardedStream::new(stream, server, Rc::clone(&state));
     let _active = server.active.add(&state, deadline);
     let service = service_fn(|request| serve(request, peer, &state, server));
@@ -173,6 +198,9 @@ async fn serve_active(
         if is_over {
             return Poll::Ready(end_of(&state));
         }
+        if let Some(takeover) = state.takeover() {
+            return Poll::Ready(ActiveEnd::TakenOver(takeover));
+        }
         if !state.has_received() {
             return Poll::Ready(ActiveEnd::FalseAlarm);
         }
@@ -187,12 +215,30 @@ async fn serve_active(
         Poll::Pending
     })
     .await;
-    let linger = state.must_linger() || matches!(end, ActiveEnd::Over(Some(_)));
-    let stream = connection.into_parts().io.into_inner().into_stream();
-    ServedConnection {
-        stream,
-        end,
-        linger,
+    let parts = connection.into_parts();
+    ServedConnection::new(parts.io.into_inner(), &parts.read_buf, end, state)
+}
+
+impl ServedConnection {
+    /// hyper has left `read`, which it did not need.
+    fn new(
+        guarded: GuardedStream,
+        read: &[u8],
+        end: ActiveEnd,
+        state: Rc<ConnectionState>,
+    ) -> ServedConnection {
+        let (stream, ahead) = guarded.into_parts();
+        let received = match end {
+            ActiveEnd::TakenOver(_) => [read, &ahead].concat(),
+            _ => Vec::new(),
+        };
+        ServedConnection {
+            stream,
+            received,
+            linger: state.must_linger() || matches!(end, ActiveEnd::Over(Some(_))),
+            end,
+            state,
+        }
     }
 }
 

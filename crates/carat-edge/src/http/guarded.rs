@@ -65,9 +65,9 @@ impl GuardedStream {
         }
     }
 
-    /// The bare connection.
-    pub(crate) fn into_stream(self) -> ClientStream {
-        self.stream.into_inner()
+    /// The bare connection, and the bytes beyond the last message.
+    pub(crate) fn into_parts(self) -> (ClientStream, BytesMut) {
+        (self.stream.into_inner(), self.carry)
     }
 
     /// Whether the next bytes begin a message that must wait for the response to the one before.

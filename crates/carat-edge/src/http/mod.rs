@@ -27,7 +27,9 @@ mod site_files;
 mod slow_reader;
 mod static_files;
 mod stream;
+mod takeover;
 mod tracked_body;
+mod tunnel;
 
 pub(crate) use accept::accept;
 pub(crate) use binding::bind_all;

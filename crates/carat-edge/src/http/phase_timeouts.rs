@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::deadlines::Deadline;
 use super::slow_reader::SlowReader;
-use crate::exchange::{ConnectionPhase, ConnectionState, Refusal};
+use crate::exchange::{ConnectionPhase, ConnectionState, Refusal, Takeover};
 use crate::settings::Settings;
 
 /// A connection that has been idle for this long is parked as a bare socket: hyper's buffers take 7 to
@@ -30,6 +30,8 @@ pub(super) enum ActiveEnd {
     Stuck,
     /// The response is incomplete, which only a reset tells the client.
     BrokenOff,
+    /// The application has taken over the connection.
+    TakenOver(Box<Takeover>),
 }
 
 /// The timeout of each phase of a connection.

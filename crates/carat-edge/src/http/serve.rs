@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::future::pending;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
@@ -9,6 +10,7 @@ use hyper::body::{Body, Incoming};
 use super::access::AccessEntry;
 use super::server::Server;
 use super::static_files::{FirstLook, look_again};
+use super::takeover::{hand_over, take_tunnel};
 use super::tracked_body::TrackedBody;
 use crate::body::request::{UploadProgress, receive, receive_empty};
 use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
@@ -230,11 +232,16 @@ fn delimited_by_close(mut response: Response<ClientBody>) -> Response<ClientBody
 }
 
 async fn respond(
-    reply: Result<Reply, Refusal>,
+    mut reply: Result<Reply, Refusal>,
     representation: Representation,
     mut entry: AccessEntry,
     state: Rc<ConnectionState>,
 ) -> Response<TrackedBody> {
+    if let Some(tunnel) = take_tunnel(&mut reply, &state) {
+        hand_over(tunnel, entry, &state);
+        // The connection is not hyper's any more.
+        match pending::<Infallible>().await {}
+    }
     let mut spooled = None;
     let response = match reply {
         Ok(reply) => {

@@ -141,6 +141,7 @@ impl Server {
     /// that says so.
     pub(crate) fn hand_over(&self) {
         self.dispatcher.release_hold(clock::now());
+        self.dispatcher.drain_tunnels();
         self.turns_away.set(true);
         self.closed.set();
     }
@@ -174,6 +175,7 @@ impl Server {
     /// Accepts no more connections, and closes each one after its current response.
     pub(crate) fn drain(&self) {
         self.dispatcher.release_hold(clock::now());
+        self.dispatcher.drain_tunnels();
         self.closed.set();
         self.draining.set();
         self.deadlines.wake_all();

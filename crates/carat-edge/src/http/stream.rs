@@ -7,13 +7,19 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::exchange::Peer;
 use crate::tls::TlsStream;
+
+/// A client of a tunnel that is silent for this long is asked whether it is there, and is gone when it does not answer
+/// this often.
+const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_PROBES: u32 = 4;
 
 /// One client's connection.
 #[derive(Debug)]
@@ -54,6 +60,19 @@ impl ClientStream {
             ClientStream::Tcp(stream) => Some(stream),
             ClientStream::Tls(stream) => Some(stream.tcp()),
             ClientStream::Unix(_) => None,
+        }
+    }
+
+    /// Lets the kernel find out that a client is gone which sends nothing for long. It is done for all clients that may
+    /// idle without a deadline.
+    pub(super) fn keep_alive(&self) {
+        if let Some(stream) = self.tcp() {
+            let probes = TcpKeepalive::new()
+                .with_time(KEEP_ALIVE_IDLE)
+                .with_interval(KEEP_ALIVE_INTERVAL)
+                .with_retries(KEEP_ALIVE_PROBES);
+            // Without the option, a client that vanished is noticed when something is sent.
+            let _ = SockRef::from(stream).set_tcp_keepalive(&probes);
         }
     }
 

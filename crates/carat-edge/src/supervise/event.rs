@@ -152,6 +152,8 @@ pub(crate) struct WorkerTraffic {
     pub(crate) requests: u64,
     /// How long it has had no request.
     pub(crate) idle: Duration,
+    /// How many connections its application has taken over.
+    pub(crate) tunnels: usize,
 }
 
 /// The memory of all processes at one time. Processes that ended, or cannot be read, are missing.

@@ -23,6 +23,7 @@ pub(crate) struct Limits {
     /// Zero for none.
     pub(crate) drain_delay: Duration,
     pub(crate) shutdown_timeout: Duration,
+    pub(crate) tunnel_timeout: Duration,
     pub(crate) upgrade_timeout: Duration,
     pub(crate) keep_previous: Duration,
     /// Whether a restart replaces all workers at once, and keeps nothing of the old code.
@@ -54,6 +55,7 @@ impl Limits {
             request_timeout: settings.request_timeout,
             drain_delay: settings.drain_delay.unwrap_or_default(),
             shutdown_timeout: settings.shutdown_timeout,
+            tunnel_timeout: settings.tunnel_timeout,
             upgrade_timeout: settings.upgrade_timeout,
             keep_previous: settings.keep_previous,
             reload: settings.reload,

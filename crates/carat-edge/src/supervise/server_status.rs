@@ -64,6 +64,8 @@ struct WorkerRow {
     age: f64,
     requests: u64,
     running: usize,
+    /// Connections that the application has taken over.
+    tunnels: usize,
 }
 
 impl ServerStatus {
@@ -85,6 +87,7 @@ impl ServerStatus {
             age: status.age.as_secs_f64(),
             requests: executor.requests(status.id),
             running: dispatcher.running_on(status.id),
+            tunnels: dispatcher.tunnels_on(status.id),
         };
         ServerStatus {
             version: server.settings.version.clone(),

@@ -8,6 +8,7 @@ use rustix::fs::MemfdFlags;
 
 use super::host::Host;
 use crate::dispatch::{Lane, LaneTag, WorkerId, WorkerRequests};
+use crate::exchange::WorkerTunnels;
 
 /// The sockets of a new worker: the edge's ends, and the descriptors that go to the mold.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl<S> WorkerSockets<S> {
         let (control, far) = host.socket_pair()?;
         let mut descriptors = vec![far.into()];
         let mut near = Vec::new();
-        let load = WorkerRequests::default();
+        let shared = (WorkerRequests::default(), WorkerTunnels::default());
         for lane in 0..lanes {
             let (socket, far) = host.socket_pair()?;
             let page = rustix::fs::memfd_create("carat-lane", MemfdFlags::CLOEXEC)?;
@@ -37,7 +38,7 @@ impl<S> WorkerSockets<S> {
             let page = File::from(page);
             descriptors.push(far.into());
             descriptors.push(page.try_clone()?.into());
-            let lane = Lane::new(LaneTag { worker, lane }, generation, page, load.clone());
+            let lane = Lane::new(LaneTag { worker, lane }, generation, page, shared.clone());
             near.push((Rc::new(lane), socket));
         }
         Ok(WorkerSockets {

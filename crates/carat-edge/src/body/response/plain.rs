@@ -112,6 +112,8 @@ impl From<ReplyBody> for PlainBody {
             ReplyContent::Full(bytes) => PlainContent::Full(bytes),
             ReplyContent::File(range) => PlainContent::File(FileBody::new(range)),
             ReplyContent::Stream(stream) => PlainContent::Stream(stream),
+            // Where HTTP goes on, nobody uses it.
+            ReplyContent::Tunnel(_) => PlainContent::Full(Bytes::new()),
         };
         PlainBody {
             content,

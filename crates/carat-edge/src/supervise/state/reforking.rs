@@ -55,7 +55,9 @@ impl State {
         // Whatever a mold leaked, all of its workers share from then on.
         let limit = reaction.limits.worker_memory.unwrap_or(u64::MAX) / 2;
         let fit = self.workers.ready().filter(|worker| worker.stays());
-        let fit: Vec<_> = fit.filter(|worker| worker.private() < limit).collect();
+        // Tunnels would have to end, and so would the threads that serve them.
+        let fit = fit.filter(|worker| worker.tunnels == 0 && worker.private() < limit);
+        let fit: Vec<_> = fit.collect();
         let usages: Vec<_> = fit.iter().map(|worker| usage(worker)).collect();
         let chosen = self
             .refork

@@ -154,7 +154,7 @@ impl State {
         }
         let serving = self.workers.serving();
         let coldest = self.workers.coldest().filter(|_| serving > 1);
-        let Some((id, _)) = coldest else {
+        let Some(id) = coldest.map(|worker| worker.id) else {
             return false;
         };
         if let Some(restart) = &mut self.restarts.current {

@@ -166,13 +166,14 @@ impl State {
     }
 }
 
-/// A worker that is only replaced has time for its longest request: nothing waits for its end.
+/// A worker that is only replaced has time for its longest request, and for its tunnels: nothing waits for its end.
 fn drain_deadline(worker: &Worker, reaction: &Reaction) -> Instant {
     let limits = &reaction.limits;
     let patience = match worker.replacement {
         Some(_) => limits
             .shutdown_timeout
-            .max(limits.request_timeout.unwrap_or_default()),
+            .max(limits.request_timeout.unwrap_or_default())
+            .max(limits.tunnel_timeout),
         None => limits.shutdown_timeout,
     };
     reaction.now + patience

@@ -6,6 +6,7 @@ use carat_policy::{Demand, Elastic, ReplacementReason};
 
 use super::State;
 use super::reaction::Reaction;
+use super::worker::Worker;
 use crate::dispatch::WorkerId;
 use crate::supervise::command::Command;
 use crate::supervise::event::Tick;
@@ -116,8 +117,9 @@ impl State {
             return;
         }
         let limit = reaction.limits.worker_idle_timeout;
-        let coldest = self.workers.coldest();
-        let Some((id, _)) = coldest.filter(|(_, idle)| *idle >= limit) else {
+        // A worker with tunnels is in use, however long ago they began.
+        let is_idle = |worker: &&Worker| worker.tunnels == 0 && worker.idle >= limit;
+        let Some(id) = self.workers.coldest().filter(is_idle).map(|it| it.id) else {
             return;
         };
         self.wanted -= 1;
@@ -135,7 +137,7 @@ impl State {
             return;
         }
         while self.workers.serving() > self.wanted {
-            let Some((id, _)) = self.workers.coldest() else {
+            let Some(id) = self.workers.coldest().map(|worker| worker.id) else {
                 return;
             };
             self.retire(id, "surplus worker ends", reaction);

@@ -30,6 +30,8 @@ pub(crate) struct Worker {
     pub(super) idle: Duration,
     /// How many requests it had been given when it last returned its free memory.
     pub(super) requests_at_trim: u64,
+    /// How many connections its application has taken over.
+    pub(super) tunnels: usize,
     pub(super) role: WorkerRole,
     /// It closed a lane, perhaps before it was known to be ready.
     pub(super) has_lost_lane: bool,
@@ -83,6 +85,7 @@ impl Worker {
             lost_descriptors: false,
             idle: Duration::ZERO,
             requests_at_trim: 0,
+            tunnels: 0,
             role: WorkerRole::Regular,
             has_lost_lane: false,
             replacement: None,

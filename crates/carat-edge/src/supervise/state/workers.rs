@@ -1,5 +1,6 @@
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use carat_policy::Retirements;
 
@@ -96,6 +97,7 @@ impl Workers {
             if let Some(worker) = self.get_mut(known.worker) {
                 worker.requests = known.requests;
                 worker.idle = known.idle;
+                worker.tunnels = known.tunnels;
             }
         }
     }
@@ -142,11 +144,10 @@ impl Workers {
         self.iter().filter(leaves).map(Worker::private).sum()
     }
 
-    /// The worker that has been idle for longest, and for how long.
-    pub(super) fn coldest(&self) -> Option<(WorkerId, Duration)> {
+    /// The worker with the fewest tunnels; of several, the one that has been idle for longest.
+    pub(super) fn coldest(&self) -> Option<&Worker> {
         let staying = self.ready().filter(|worker| worker.stays());
-        let idle = staying.map(|worker| (worker.id, worker.idle));
-        idle.max_by_key(|(_, idle)| *idle)
+        staying.max_by_key(|worker| (Reverse(worker.tunnels), worker.idle))
     }
 
     /// The worker with the most private memory among those that take requests.

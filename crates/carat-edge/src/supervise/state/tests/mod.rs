@@ -42,6 +42,7 @@ pub(super) fn limits() -> Limits {
         request_timeout: Some(Duration::from_secs(60)),
         drain_delay: Duration::ZERO,
         shutdown_timeout: Duration::from_secs(30),
+        tunnel_timeout: Duration::from_secs(5),
         reload: false,
         upgrade_timeout: Duration::from_secs(300),
         keep_previous: Duration::from_secs(60),

@@ -77,6 +77,7 @@ pub(super) struct FakeProcess {
     pub(super) is_closed: bool,
     pub(super) requests: u64,
     pub(super) idle: Duration,
+    pub(super) tunnels: usize,
     pub(super) bytes: u64,
 }
 
@@ -157,6 +158,7 @@ impl World {
                 worker,
                 requests: it.requests,
                 idle: it.idle,
+                tunnels: it.tunnels,
             }),
             RubyProcess::Mold(_) => None,
         });
@@ -297,6 +299,7 @@ impl World {
             is_closed: false,
             requests: 0,
             idle: Duration::ZERO,
+            tunnels: 0,
             bytes,
         };
         self.processes.insert(pid, started);

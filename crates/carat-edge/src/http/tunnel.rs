@@ -1,0 +1,311 @@
+use std::future::poll_fn;
+use std::io;
+use std::mem::replace;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::StatusCode;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::net::UnixStream;
+
+use super::active_connections::ActiveGuard;
+use super::deadlines::Deadline;
+use super::server::Server;
+use super::slow_reader::SlowReader;
+use super::stream::ClientStream;
+use crate::clock;
+use crate::exchange::{
+    ConnectionState, MemoryReservation, MemoryTicket, Refusal, Takeover, TunnelLog, TunnelPlace,
+};
+use crate::tunnel::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
+
+/// How long a client may take to read the last bytes of a tunnel that the server closes.
+const LAST_BYTES: Duration = Duration::from_secs(5);
+
+/// How often a tunnel looks whether an application that has ended its direction has closed its socket, too.
+const HANG_UP_CHECK: Duration = Duration::from_secs(1);
+
+/// A connection whose HTTP is over.
+pub(super) struct TakenConnection {
+    pub(super) takeover: Box<Takeover>,
+    /// What the client has sent beyond the request.
+    pub(super) received: Vec<u8>,
+    pub(super) state: Rc<ConnectionState>,
+}
+
+/// Carries bytes between a client and the application that has taken over its connection, until either ends. Returns the
+/// connection when it is to be closed in order.
+pub(super) async fn serve_tunnel(
+    stream: ClientStream,
+    taken: TakenConnection,
+    deadline: &Rc<Deadline>,
+    server: &Server,
+) -> Option<ClientStream> {
+    stream.keep_alive();
+    let mut tunnel = match ClientTunnel::new(stream, taken, deadline, server) {
+        Ok(tunnel) => tunnel,
+        Err(error) => {
+            server.log.error("tunnel not opened", &[("cause", &error)]);
+            return None;
+        }
+    };
+    let end = poll_fn(|cx| tunnel.advance(cx).map_or(Poll::Pending, Poll::Ready));
+    let end = end.await;
+    match end {
+        TunnelEnd::Complete => Some(tunnel.stream),
+        TunnelEnd::ClientGone => None,
+        TunnelEnd::Stuck => {
+            tunnel.stream.reset();
+            None
+        }
+    }
+}
+
+/// How a client's tunnel ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TunnelEnd {
+    Complete,
+    ClientGone,
+    /// The client does not read.
+    Stuck,
+}
+
+/// What a tunnel waits for, beside bytes. Each has its own deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TunnelWait {
+    Nothing,
+    /// The client, to read.
+    Client,
+    /// The application, which has ended its direction, to close its socket.
+    HangUp,
+    /// The client, to read the last bytes before the server closes the tunnel.
+    Closing,
+}
+
+/// The tunnel of one client.
+struct ClientTunnel<'a> {
+    stream: ClientStream,
+    relay: Relay<UnixStream>,
+    place: TunnelPlace,
+    log: Box<dyn TunnelLog>,
+    /// Whether the application has yet to send its own status.
+    awaits_status: bool,
+    state: Rc<ConnectionState>,
+    held: MemoryReservation,
+    /// Set while memory is short, and the client's bytes have to wait.
+    ticket: Option<MemoryTicket>,
+    wait: TunnelWait,
+    reader: SlowReader,
+    deadline: &'a Rc<Deadline>,
+    server: &'a Server,
+    /// Set while bytes wait for the client: when memory is short, the connection may have to go.
+    active: Option<ActiveGuard<'a>>,
+}
+
+impl<'a> ClientTunnel<'a> {
+    fn new(
+        stream: ClientStream,
+        taken: TakenConnection,
+        deadline: &'a Rc<Deadline>,
+        server: &'a Server,
+    ) -> io::Result<ClientTunnel<'a>> {
+        let TakenConnection {
+            takeover,
+            received,
+            state,
+        } = taken;
+        let Takeover { tunnel, head, log } = *takeover;
+        tunnel.socket.set_nonblocking(true)?;
+        let application = UnixStream::from_std(tunnel.socket)?;
+        let settings = &server.settings;
+        let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
+        deadline.set(Duration::MAX);
+        Ok(ClientTunnel {
+            stream,
+            relay: Relay::new(application, received, head),
+            place: tunnel.place,
+            log,
+            awaits_status: tunnel.is_raw,
+            held: MemoryReservation::of(state.memory()),
+            state,
+            ticket: None,
+            wait: TunnelWait::Nothing,
+            reader: SlowReader::new(timeout, min_rate, clock::now()),
+            deadline,
+            server,
+            active: None,
+        })
+    }
+
+    /// Moves what can be moved now. Returns how the tunnel ends, if it does.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Option<TunnelEnd> {
+        let is_closing = self.place.poll_closing(cx);
+        if is_closing {
+            self.relay.stop_client();
+        }
+        let moved = self.move_down(cx).or_else(|| self.move_up(cx));
+        self.account();
+        match moved {
+            Some(RelayEnd::Complete) => Some(TunnelEnd::Complete),
+            Some(RelayEnd::ClientGone) => Some(TunnelEnd::ClientGone),
+            None => self.expect(is_closing, cx),
+        }
+    }
+
+    fn move_down(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
+        let (log, awaits_status) = (&mut self.log, &mut self.awaits_status);
+        self.relay.poll_down(cx, &mut self.stream, |bytes| {
+            if replace(awaits_status, false) {
+                if let Some(status) = status_of(bytes) {
+                    log.responded(status);
+                }
+            }
+            log.sent(bytes.len());
+        })
+    }
+
+    fn move_up(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
+        if !self.has_memory(cx) {
+            return None;
+        }
+        let state = &self.state;
+        let stream = &mut self.stream;
+        self.relay
+            .poll_up(cx, stream, |bytes| state.count_received(bytes.len()))
+    }
+
+    /// Whether there is memory for what the application may not take. Otherwise the task is woken when there is.
+    fn has_memory(&mut self, cx: &Context<'_>) -> bool {
+        let wanted = TUNNEL_BUFFER_LIMIT as u64;
+        let memory = self.state.memory();
+        let has_memory = match &self.ticket {
+            Some(ticket) => ticket.is_over(cx.waker()),
+            None => memory.admits(wanted),
+        };
+        if has_memory {
+            self.ticket = None;
+        } else if self.ticket.is_none() {
+            let ticket = memory.pause(wanted, clock::now());
+            ticket.is_over(cx.waker());
+            self.ticket = Some(ticket);
+        }
+        has_memory
+    }
+
+    /// Counts what the tunnel holds, and whether that waits for the client.
+    fn account(&mut self) {
+        self.held
+            .set(self.relay.held_bytes() + self.stream.held_bytes());
+        let is_blocked = self.relay.awaits_client();
+        self.state.set_write_blocked(is_blocked);
+        if is_blocked != self.active.is_some() {
+            let active = &self.server.active;
+            self.active = is_blocked.then(|| active.add(&self.state, self.deadline));
+        }
+    }
+
+    /// Waits for more, or gives up waiting.
+    fn expect(&mut self, is_closing: bool, cx: &Context<'_>) -> Option<TunnelEnd> {
+        let is_blocked = self.relay.awaits_client();
+        if is_closing && !is_blocked {
+            return Some(TunnelEnd::Complete);
+        }
+        let wait = if is_closing {
+            TunnelWait::Closing
+        } else if is_blocked {
+            TunnelWait::Client
+        } else if self.relay.is_half_closed() {
+            TunnelWait::HangUp
+        } else {
+            TunnelWait::Nothing
+        };
+        if wait != replace(&mut self.wait, wait) {
+            if let Some(end) = self.begin(wait) {
+                return Some(end);
+            }
+        }
+        while self.deadline.passed(cx.waker()) {
+            if let Some(end) = self.expired() {
+                return Some(end);
+            }
+        }
+        None
+    }
+
+    /// Sets the deadline of a wait that begins.
+    fn begin(&mut self, wait: TunnelWait) -> Option<TunnelEnd> {
+        let (now, written) = (clock::now(), self.state.written_bytes());
+        if wait != TunnelWait::Client {
+            self.reader.end(now, written);
+        }
+        match wait {
+            TunnelWait::Nothing => self.deadline.set(Duration::MAX),
+            TunnelWait::Closing => self.deadline.set(LAST_BYTES),
+            TunnelWait::HangUp => return self.expired(),
+            TunnelWait::Client => {
+                let pause = self.reader.begin(now, written);
+                return self.await_client(pause);
+            }
+        }
+        None
+    }
+
+    /// The deadline has passed. Returns how the tunnel ends, or `None` after a new deadline is set.
+    fn expired(&mut self) -> Option<TunnelEnd> {
+        match self.wait {
+            TunnelWait::Nothing => self.deadline.set(Duration::MAX),
+            TunnelWait::Closing => return Some(TunnelEnd::Stuck),
+            TunnelWait::HangUp if is_hung_up(self.relay.application()) => {
+                return Some(TunnelEnd::Complete);
+            }
+            TunnelWait::HangUp => self.deadline.set(HANG_UP_CHECK),
+            TunnelWait::Client if self.state.refusal() == Some(Refusal::ClientMemory) => {
+                return Some(TunnelEnd::Stuck);
+            }
+            TunnelWait::Client => {
+                let pause = self.reader.look(clock::now(), self.state.written_bytes());
+                return self.await_client(pause);
+            }
+        }
+        None
+    }
+
+    /// Goes on waiting for the client to read, or gives up.
+    fn await_client(&mut self, pause: Option<Duration>) -> Option<TunnelEnd> {
+        let Some(pause) = pause else {
+            return Some(TunnelEnd::Stuck);
+        };
+        self.deadline.set(pause);
+        None
+    }
+}
+
+/// Whether the application has closed its socket, and not only its direction. Half-closed sockets report nothing when
+/// they are closed.
+fn is_hung_up(application: &UnixStream) -> bool {
+    let mut polled = [PollFd::new(application, PollFlags::empty())];
+    poll(&mut polled, Some(&Timespec::default())).is_ok()
+        && polled[0].revents().contains(PollFlags::HUP)
+}
+
+/// The status at the beginning of a response that the application wrote itself.
+fn status_of(bytes: &[u8]) -> Option<StatusCode> {
+    let rest = bytes.strip_prefix(b"HTTP/1.")?;
+    StatusCode::from_bytes(rest.get(2..5)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_of_a_raw_response_is_at_its_beginning() {
+        let status = |text: &str| status_of(text.as_bytes()).map(|status| status.as_u16());
+        assert_eq!(status("HTTP/1.1 101 Switching Protocols\r\n"), Some(101));
+        assert_eq!(status("HTTP/1.0 200 OK\r\n"), Some(200));
+        for other in ["", "HTTP/1.", "HTTP/1.1 1", "220 hello", "HTTP/1.1 abc"] {
+            assert_eq!(status(other), None);
+        }
+    }
+}

@@ -1,12 +1,19 @@
-//! Measurements for `carat weigh`, as a Ruby extension that a server never loads.
+//! Measurements for `carat weigh` and `carat leak`, as a Ruby extension that a server never loads.
 //!
-//! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says which part
-//! of the boot has to pay.
+//! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says who has to pay:
+//! a file that is being loaded, or with [`line_trace`] a line of Ruby. [`native_stacks`] has the
+//! stacks of C below it. [`heap_census`] adds up all live objects, and [`collector_memory`] what the
+//! collector takes for itself.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 
+mod collector_memory;
+mod heap;
+mod heap_census;
+mod line_trace;
 mod malloc;
 mod memory_ledger;
+mod native_stacks;
 mod recorder;
 mod slots;
 
@@ -15,5 +22,11 @@ use magnus::{Error, Module, Ruby};
 #[magnus::init(name = "lab")]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let lab = ruby.define_module("Carat")?.define_module("Lab")?;
-    recorder::define(ruby, lab.define_module("Ledger")?)
+    let heap = lab.define_module("Heap")?;
+    heap_census::define(heap)?;
+    collector_memory::define(heap)?;
+    let ledger = lab.define_module("Ledger")?;
+    recorder::define(ledger)?;
+    line_trace::define(ledger)?;
+    native_stacks::define(ledger)
 }

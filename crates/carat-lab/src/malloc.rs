@@ -1,12 +1,43 @@
-//! jemalloc's counters of one thread.
+//! jemalloc's control function, and its counters of one thread.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{size_of, transmute};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-type Mallctl =
+type Function =
     unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
+
+/// jemalloc's function to read and write what it is about.
+pub(crate) struct Mallctl(Function);
+
+impl Mallctl {
+    /// Returns `None` unless jemalloc is this process's allocator.
+    pub(crate) fn find() -> Option<Mallctl> {
+        // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
+        let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mallctl".as_ptr()) };
+        // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
+        (!function.is_null())
+            .then(|| Mallctl(unsafe { transmute::<*mut c_void, Function>(function) }))
+    }
+
+    /// Returns 0 or an error number.
+    ///
+    /// # Safety
+    ///
+    /// The pointers are null or what jemalloc's manual says for the name.
+    pub(crate) unsafe fn call(
+        &self,
+        name: &CStr,
+        old: *mut c_void,
+        old_length: *mut usize,
+        new: *mut c_void,
+        new_length: usize,
+    ) -> c_int {
+        // SAFETY: the caller guarantees it.
+        unsafe { (self.0)(name.as_ptr(), old, old_length, new, new_length) }
+    }
+}
 
 /// Counts the bytes that the thread that called [`Counters::find`] allocates and frees. Each count is exact: the
 /// thread's cache does not blur it.
@@ -19,16 +50,10 @@ impl Counters {
     /// Returns `None` unless jemalloc with statistics is this process's allocator. The thread must live as long as the
     /// process.
     pub(crate) fn find() -> Option<Counters> {
-        // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
-        let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mallctl".as_ptr()) };
-        if function.is_null() {
-            return None;
-        }
-        // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
-        let mallctl = unsafe { transmute::<*mut c_void, Mallctl>(function) };
+        let mallctl = Mallctl::find()?;
         Some(Counters {
-            allocated: counter(mallctl, c"thread.allocatedp")?,
-            deallocated: counter(mallctl, c"thread.deallocatedp")?,
+            allocated: counter(&mallctl, c"thread.allocatedp")?,
+            deallocated: counter(&mallctl, c"thread.deallocatedp")?,
         })
     }
 
@@ -40,12 +65,12 @@ impl Counters {
     }
 }
 
-fn counter(mallctl: Mallctl, name: &CStr) -> Option<&'static AtomicU64> {
+fn counter(mallctl: &Mallctl, name: &CStr) -> Option<&'static AtomicU64> {
     let mut pointer: *mut u64 = null_mut();
     let mut length = size_of::<*mut u64>();
     let old = (&raw mut pointer).cast();
     // SAFETY: jemalloc writes a pointer, and nothing unless the length is that of one.
-    let status = unsafe { mallctl(name.as_ptr(), old, &raw mut length, null_mut(), 0) };
+    let status = unsafe { mallctl.call(name, old, &raw mut length, null_mut(), 0) };
     if status != 0 || pointer.is_null() {
         return None;
     }

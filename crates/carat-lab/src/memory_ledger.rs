@@ -88,6 +88,29 @@ impl MemoryLedger {
         self.charge(counter, self.current);
     }
 
+    /// Opens an account without a parent, which does not become the current one. Returns its number.
+    pub(crate) fn add(&mut self) -> u32 {
+        let number = u32::try_from(self.accounts.len()).unwrap_or(ROOT);
+        self.accounts.push(Account::default());
+        number
+    }
+
+    /// Makes an account the current one.
+    pub(crate) fn switch(&mut self, number: u32) {
+        self.current = number;
+        self.payer = number;
+    }
+
+    /// Books what has changed.
+    pub(crate) fn settle(&mut self, counter: i64) {
+        self.charge(counter, self.payer);
+    }
+
+    /// The account of a live object.
+    pub(crate) fn account_of(&self, address: u64) -> u32 {
+        self.slots.find(address)
+    }
+
     /// Books a new object. Returns whether the ledger has allocated memory.
     pub(crate) fn born(&mut self, counter: i64, object: Object) -> bool {
         self.charge(counter, self.current);

@@ -3,20 +3,27 @@
 //! Heap events arrive while the collector runs, so nothing here may allocate a Ruby object while the ledger is locked.
 //! Ruby holds the GVL during each event and each method.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use magnus::{Error, Object as _, RArray, RModule, Ruby, function};
+use magnus::rb_sys::FromRawValue;
+use magnus::{Error, Object as _, RArray, RModule, Ruby, Value, function};
 use rb_sys::{
-    RBasic, RUBY_INTERNAL_EVENT_FREEOBJ, RUBY_INTERNAL_EVENT_GC_ENTER, RUBY_INTERNAL_EVENT_GC_EXIT,
+    RUBY_INTERNAL_EVENT_FREEOBJ, RUBY_INTERNAL_EVENT_GC_ENTER, RUBY_INTERNAL_EVENT_GC_EXIT,
     RUBY_INTERNAL_EVENT_NEWOBJ, VALUE, rb_gc_register_mark_object, rb_tracearg_event_flag,
     rb_tracearg_from_tracepoint, rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable,
     rb_tracepoint_new, ruby_value_type,
 };
 
+use crate::heap::{each_object, is, kind};
 use crate::malloc::Counters;
 use crate::memory_ledger::{Account, MemoryLedger, Object};
+
+unsafe extern "C" {
+    // Ruby exports it for its own extension `objspace`.
+    fn rb_objspace_internal_object_p(object: VALUE) -> c_int;
+}
 
 type SlotSize = unsafe extern "C" fn(VALUE) -> usize;
 
@@ -24,12 +31,11 @@ type SlotSize = unsafe extern "C" fn(VALUE) -> usize;
 const HEAP_EVENTS: u32 = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ;
 /// The size of all slots before Ruby 3.2.
 const SLOT_BYTES: usize = 40;
-/// The bits of an object's flags that hold its type.
-const TYPE_MASK: VALUE = 0x1f;
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 
-struct Recorder {
+/// What listens to this process.
+pub(crate) struct Recorder {
     counters: Counters,
     slot_size: Option<SlotSize>,
     tracepoint: VALUE,
@@ -37,13 +43,14 @@ struct Recorder {
 }
 
 /// Defines the functions on `Carat::Lab::Ledger`.
-pub(crate) fn define(_ruby: &Ruby, ledger: RModule) -> Result<(), Error> {
+pub(crate) fn define(ledger: RModule) -> Result<(), Error> {
     ledger.define_singleton_method("start", function!(start, 0))?;
     ledger.define_singleton_method("stop", function!(stop, 0))?;
     ledger.define_singleton_method("open", function!(open, 0))?;
     ledger.define_singleton_method("close", function!(close, 1))?;
     ledger.define_singleton_method("own_bytes", function!(own_bytes, 0))?;
-    ledger.define_singleton_method("accounts", function!(accounts, 0))
+    ledger.define_singleton_method("accounts", function!(accounts, 0))?;
+    ledger.define_singleton_method("objects", function!(objects, 2))
 }
 
 /// Begins to record. Returns false when this process's allocator does not count. Call it once, on the main thread.
@@ -113,6 +120,36 @@ fn accounts(ruby: &Ruby) -> Result<RArray, Error> {
     Ok(rows)
 }
 
+/// Returns up to `limit` live objects of the account; objects of Ruby's own are left out.
+fn objects(ruby: &Ruby, number: u32, limit: usize) -> Result<RArray, Error> {
+    let enabled = !ruby.gc_disable();
+    let result = ruby.ary_new();
+    for object in collect(number, limit) {
+        // SAFETY: the object lives: the collector is off.
+        result.push(unsafe { Value::from_raw(object) })?;
+    }
+    if enabled {
+        ruby.gc_enable();
+    }
+    Ok(result)
+}
+
+fn collect(number: u32, limit: usize) -> Vec<VALUE> {
+    let mut found = Vec::new();
+    let Some(recorder) = RECORDER.get() else {
+        return found;
+    };
+    // The walk may collect first, so the ledger is not locked meanwhile.
+    each_object(|object, _bytes| {
+        // SAFETY: the object is in use.
+        let hidden = || unsafe { rb_objspace_internal_object_p(object) } != 0;
+        if found.len() < limit && recorder.ledger().account_of(object) == number && !hidden() {
+            found.push(object);
+        }
+    });
+    found
+}
+
 fn balance() -> (Vec<Account>, i64) {
     RECORDER.get().map_or_else(Default::default, |recorder| {
         recorder.ledger().balance(recorder.counters.net())
@@ -142,7 +179,20 @@ unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     recorder.on_event(event, object);
 }
 
+/// The recorder that [`start`] has made.
+pub(crate) fn recorder() -> Option<&'static Recorder> {
+    RECORDER.get()
+}
+
 impl Recorder {
+    /// Changes the ledger. What the change itself allocates belongs to the ledger.
+    pub(crate) fn change(&self, function: impl FnOnce(&mut MemoryLedger)) {
+        let mut ledger = self.ledger();
+        ledger.settle(self.counters.net());
+        function(&mut ledger);
+        ledger.excuse(self.counters.net());
+    }
+
     fn ledger(&self) -> MutexGuard<'_, MemoryLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -164,14 +214,13 @@ impl Recorder {
 
     fn describe(&self, value: VALUE) -> Object {
         // SAFETY: Ruby names an object whose slot is in use.
-        let (flags, bytes) = unsafe {
-            let flags = (*(value as *const RBasic)).flags;
-            (flags, self.slot_size.map_or(SLOT_BYTES, |size| size(value)))
-        };
+        let bytes = self
+            .slot_size
+            .map_or(SLOT_BYTES, |size| unsafe { size(value) });
         Object {
             address: value,
             bytes: i64::try_from(bytes).unwrap_or(0),
-            string: flags & TYPE_MASK == ruby_value_type::RUBY_T_STRING as VALUE,
+            string: is(kind(value), ruby_value_type::RUBY_T_STRING),
         }
     }
 }

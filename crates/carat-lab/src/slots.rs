@@ -29,6 +29,12 @@ impl Slots {
         self.pages.len() > before
     }
 
+    /// Returns the account of an object.
+    pub(crate) fn find(&self, address: u64) -> u32 {
+        let page = self.pages.get(&(address / PAGE_BYTES));
+        page.map_or(EARLIER, |page| page[cell(address)])
+    }
+
     /// Forgets an object and returns its account.
     pub(crate) fn take(&mut self, address: u64) -> u32 {
         match self.pages.get_mut(&(address / PAGE_BYTES)) {

@@ -28,18 +28,21 @@ module Carat
 
       # The program of the mold.
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
+      MOLD = ["carat/processes/mold", BOOT].freeze
+      private_constant :MOLD
 
       # The program that reads the configuration anew.
       READ = "module Carat; Launch::FreshSettings.write(ARGV); end"
 
       # `configuration` is a Configuration; `words`, those of Flags#words, let the mold read it again. `pid_file` is the
       # path of a file that has this process id already, or nil. `edge` is the path of the edge program, or nil when it
-      # is not built.
-      def initialize(configuration, words, pid_file: nil, edge: NativePath.edge)
+      # is not built. `mold` is the library of the mold and its program.
+      def initialize(configuration, words, pid_file: nil, edge: NativePath.edge, mold: MOLD)
         @configuration = configuration
         @words = words
         @pid_file = pid_file || configuration[:pidfile]
         @edge = edge
+        @mold = mold
         @identity = Identity.new(configuration)
         @descriptors = descriptors
       end
@@ -102,7 +105,7 @@ module Carat
       end
 
       def mold_command
-        ruby_command("carat/processes/mold", BOOT)
+        ruby_command(*@mold)
       end
 
       def reader_command

@@ -1,0 +1,58 @@
+//! A walk through all objects of Ruby's heap.
+
+use std::ffi::{c_int, c_void};
+
+use rb_sys::{RBasic, VALUE, ruby_value_type};
+
+type EachSlot = unsafe extern "C" fn(*mut c_void, *mut c_void, usize, *mut c_void) -> c_int;
+
+unsafe extern "C" {
+    // Ruby exports it for its own extension `objspace`.
+    fn rb_objspace_each_objects(callback: EachSlot, data: *mut c_void);
+}
+
+/// The bits of an object's flags that hold its type.
+const TYPE_MASK: VALUE = 0x1f;
+
+/// Calls the function with each live object and the bytes of its slot, objects of Ruby's own included. It must not
+/// allocate objects.
+pub(crate) fn each_object<F: FnMut(VALUE, usize)>(mut function: F) {
+    // SAFETY: Ruby calls `each_slot` with each run of slots, and this pointer, before it returns.
+    unsafe { rb_objspace_each_objects(each_slot::<F>, (&raw mut function).cast()) };
+}
+
+/// The bits of an object that say its type, for [`is`].
+pub(crate) fn kind(object: VALUE) -> VALUE {
+    // SAFETY: each slot begins with the flags, whether it is in use or not.
+    unsafe { (*(object as *const RBasic)).flags & TYPE_MASK }
+}
+
+/// Whether that is this type.
+pub(crate) fn is(kind: VALUE, expected: ruby_value_type) -> bool {
+    kind == expected as VALUE
+}
+
+unsafe extern "C" fn each_slot<F: FnMut(VALUE, usize)>(
+    first: *mut c_void,
+    end: *mut c_void,
+    slot_bytes: usize,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: it is the pointer that `each_object` passes, with the same type.
+    let function = unsafe { &mut *data.cast::<F>() };
+    let mut slot = first as VALUE;
+    while slot < end as VALUE {
+        if in_use(slot) {
+            function(slot, slot_bytes);
+        }
+        slot += slot_bytes as VALUE;
+    }
+    0
+}
+
+fn in_use(slot: VALUE) -> bool {
+    let kind = kind(slot);
+    !is(kind, ruby_value_type::RUBY_T_NONE)
+        && !is(kind, ruby_value_type::RUBY_T_ZOMBIE)
+        && !is(kind, ruby_value_type::RUBY_T_MOVED)
+}

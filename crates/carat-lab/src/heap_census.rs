@@ -1,0 +1,120 @@
+//! `Carat::Lab::Heap.census`: what the live objects of Ruby's heap take.
+
+use std::ffi::{c_int, c_void};
+use std::mem::{size_of, transmute};
+
+use magnus::{Error, Object, RModule, Ruby, function};
+use rb_sys::macros::{RARRAY_LEN, RSTRING_LEN};
+use rb_sys::{VALUE, rb_hash_size_num, ruby_value_type};
+
+use crate::heap::{each_object, is, kind};
+
+type RoundedSize = unsafe extern "C" fn(usize, c_int) -> usize;
+
+unsafe extern "C" {
+    fn rb_obj_memsize_of(object: VALUE) -> usize;
+}
+
+/// An entry of a Hash with more than eight: its hash value, key, and value.
+const ENTRY_BYTES: usize = 24;
+const VALUE_BYTES: usize = size_of::<VALUE>();
+
+/// The sums over all live objects.
+struct Census {
+    objects: usize,
+    slot_bytes: usize,
+    /// Bytes that Strings, Arrays, and Hashes have allocated for their growth and do not use yet.
+    spare_bytes: usize,
+    rounded: Option<RoundedSize>,
+}
+
+/// Defines the function on `Carat::Lab::Heap`.
+pub(crate) fn define(heap: RModule) -> Result<(), Error> {
+    heap.define_singleton_method("census", function!(census, 0))
+}
+
+/// Returns the number of live objects, the bytes of their slots, and the bytes of malloc that containers keep to grow.
+fn census(_ruby: &Ruby) -> (usize, usize, usize) {
+    // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
+    let rounded = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"nallocx".as_ptr()) };
+    let mut census = Census {
+        objects: 0,
+        slot_bytes: 0,
+        spare_bytes: 0,
+        // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
+        rounded: (!rounded.is_null())
+            .then(|| unsafe { transmute::<*mut c_void, RoundedSize>(rounded) }),
+    };
+    each_object(|object, slot_bytes| census.count(object, slot_bytes));
+    (census.objects, census.slot_bytes, census.spare_bytes)
+}
+
+impl Census {
+    fn count(&mut self, object: VALUE, slot_bytes: usize) {
+        self.objects += 1;
+        self.slot_bytes += slot_bytes;
+        self.spare_bytes += self.spare(object, slot_bytes);
+    }
+
+    fn spare(&self, object: VALUE, slot_bytes: usize) -> usize {
+        let Some(container) = Container::of(object) else {
+            return 0;
+        };
+        // SAFETY: it is a live object.
+        let bytes = unsafe { rb_obj_memsize_of(object) }.saturating_sub(slot_bytes);
+        if bytes == 0 {
+            return 0;
+        }
+        // SAFETY: jemalloc computes a size, which is not 0.
+        let rounded = |function: RoundedSize| unsafe { function(bytes, 0) };
+        let allocated = self.rounded.map_or(bytes, rounded);
+        allocated.saturating_sub(container.used(object, bytes))
+    }
+}
+
+/// An object whose memory grows in steps.
+enum Container {
+    String,
+    Array,
+    Hash,
+}
+
+impl Container {
+    fn of(object: VALUE) -> Option<Container> {
+        let kind = kind(object);
+        if is(kind, ruby_value_type::RUBY_T_STRING) {
+            Some(Container::String)
+        } else if is(kind, ruby_value_type::RUBY_T_ARRAY) {
+            Some(Container::Array)
+        } else {
+            is(kind, ruby_value_type::RUBY_T_HASH).then_some(Container::Hash)
+        }
+    }
+
+    /// The part that is used of the bytes that the object has allocated.
+    fn used(&self, object: VALUE, bytes: usize) -> usize {
+        // SAFETY: the object lives, and is of this type.
+        unsafe {
+            match self {
+                Container::String => usize::try_from(RSTRING_LEN(object)).unwrap_or(0),
+                Container::Array => usize::try_from(RARRAY_LEN(object)).unwrap_or(0) * VALUE_BYTES,
+                Container::Hash => table_share(
+                    bytes,
+                    usize::try_from(rb_hash_size_num(object)).unwrap_or(0),
+                ),
+            }
+        }
+    }
+}
+
+/// The part of a Hash's table that `entries` entries use: the table has room for a power of two.
+fn table_share(bytes: usize, entries: usize) -> usize {
+    let room = (bytes / ENTRY_BYTES)
+        .checked_ilog2()
+        .map_or(1, |power| 1_usize << power);
+    if entries >= room {
+        bytes
+    } else {
+        bytes * entries / room
+    }
+}

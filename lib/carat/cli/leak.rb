@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../config/config_error"
+require_relative "../config/flags"
+require_relative "../lab/leak/plan"
+require_relative "../lab/leak/study"
+require_relative "../lab/progress"
+require_relative "leak/text"
+require_relative "subcommand"
+
+module Carat
+  module CLI
+    # `carat leak`.
+    class Leak
+      include Subcommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "leak [--path PATH ...] [--requests N] [--rounds N] [--json] [options] [config.ru]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Says whether the application leaks memory, and where."
+
+      # Each half of a run needs five points for an interval.
+      ROUNDS = 8..1000
+      REQUESTS = 1..10_000_000
+      private_constant :ROUNDS, :REQUESTS
+
+      # Measures and prints the report. Raises ConfigError and LabError. The status is 0 whatever the verdict is.
+      def run
+        configuration
+        plan = Lab::Leak::Plan.new(requests: @requests, rounds: @rounds)
+        targets = @targets.empty? ? ["/"] : @targets
+        report = Lab::Leak::Study.new(@flags.words, targets, plan, Lab::Progress.new($stderr)).call
+        say(@json ? JSON.generate(report.to_h, ascii_only: true) : Text.new(report))
+      end
+
+      private
+
+      def flags
+        @targets = []
+        @rounds = Lab::Leak::Plan::ROUNDS
+        Config::Flags.new(help: "carat leak --help") { |parser| define(parser) }
+      end
+
+      def define(parser)
+        parser.separator("Measurement:")
+        parser.on("--path PATH", "A path to request; repeatable [/]") { |text| @targets << path(text) }
+        parser.on("--requests N", "Requests of a round [a prime up to #{Lab::Leak::Plan::REQUESTS}]") do |text|
+          @requests = number("--requests", text, REQUESTS)
+        end
+        parser.on("--rounds N", "Rounds of a run [#{Lab::Leak::Plan::ROUNDS}]") do |text|
+          @rounds = number("--rounds", text, ROUNDS)
+        end
+        parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
+        parser.separator("")
+      end
+
+      def path(text)
+        return text if text.match?(%r{\A/[!-~]*\z})
+
+        raise Config::ConfigError, "--path: #{text.inspect} is not a path that begins with / and is percent-encoded"
+      end
+
+      def number(flag, text, range)
+        number = Integer(text, 10, exception: false)
+        return number if number && range.cover?(number)
+
+        raise Config::ConfigError, "#{flag}: #{text.inspect} is not a number from #{range.begin} to #{range.end}"
+      end
+    end
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Carat
+  module Lab
+    module Leak
+      # How many requests a round has. The number is a prime, so that what grows by exactly one a request stands out
+      # from what grows by one in two, in ten, or in a hundred.
+      class Plan
+        # Requests of a round.
+        REQUESTS = 10_007
+
+        # Rounds of a run.
+        ROUNDS = 11
+
+        # Seconds for the rounds of a run.
+        SECONDS = 25.0
+
+        # Threads that an application may start in a run.
+        THREADS = 2000
+
+        # The share of the machine's free memory that an application may fill in a run.
+        MEMORY_SHARE = 0.25
+
+        # Requests before the rounds, as a share of a round.
+        WARM_UP_SHARE = 0.2
+
+        # No round has fewer requests unless you say so.
+        SMALLEST = 101
+
+        # Requests that show how fast the application is, and what each of them leaves behind.
+        TRIAL = 211
+
+        attr_reader :requests, :rounds
+
+        # `requests` is nil where the trial decides.
+        def initialize(requests: nil, rounds: ROUNDS)
+          @chosen = !requests.nil?
+          @requests = requests || REQUESTS
+          @rounds = rounds
+        end
+
+        # Requests of the trial.
+        def trial
+          [TRIAL, requests].min
+        end
+
+        # Returns the plan that fits a trial of so many seconds, between two Censuses. A number that was chosen stays.
+        def fit(seconds, before, after, available:)
+          return self if @chosen
+
+          limits = [by_time(seconds), by_threads(after.threads - before.threads),
+                    by_memory(after.pss - before.pss, available)]
+          size = [REQUESTS, *limits].min.clamp(SMALLEST, REQUESTS).floor
+          self.class.new(requests: Plan.prime(size), rounds:)
+        end
+
+        # Requests before the first round.
+        def warm_up
+          [(requests * WARM_UP_SHARE).ceil, 1].max
+        end
+
+        # All requests of a run.
+        def total
+          (requests * rounds) + warm_up
+        end
+
+        # Returns the largest prime up to a number.
+        def self.prime(number)
+          number.downto(2).find { |each| (2..Integer.sqrt(each)).none? { |factor| (each % factor).zero? } } || 2
+        end
+
+        private
+
+        def by_time(seconds)
+          SECONDS / rounds / (seconds / trial)
+        end
+
+        def by_threads(started)
+          started.positive? ? THREADS.fdiv(rounds) / started.fdiv(trial) : REQUESTS
+        end
+
+        def by_memory(grown, available)
+          grown.positive? ? available * MEMORY_SHARE / rounds / grown.fdiv(trial) : REQUESTS
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+require "json"
+require "securerandom"
+require "tmpdir"
+require_relative "../../config/config_error"
+require_relative "../../config/configuration"
+require_relative "../../launch/launch_error"
+require_relative "../../launch/launcher"
+require_relative "../../log/process_log"
+require_relative "../../native"
+require_relative "../lab_error"
+require_relative "connection"
+
+module Carat
+  module Lab
+    module Leak
+      # A server with one worker, started as `carat` starts one, that listens to a Unix socket of its own. What would
+      # replace the worker, redirect requests, or collide with a running server is off.
+      class Server
+        # The options that differ from those of the application's configuration.
+        OPTIONS = { workers: "1", reload: "false", refork: "off", force_tls: "false", access_log: "false",
+                    worker_requests: "1000000000", worker_age: "365d", worker_memory: "1TB" }.freeze
+
+        # The program of the mold; the format receives the path of the Probe.
+        LIBRARY = "carat/lab/leak/mold"
+        PROGRAM = "module Carat; Lab::Leak::Mold.start(ARGV, %p); end"
+
+        # Seconds between the signal to stop and SIGKILL.
+        STOP_SECONDS = 5
+        BOOT_SECONDS = 600
+
+        # The last lines of the log of a server that does not boot.
+        LOG_LINES = 40
+        private_constant :LIBRARY, :PROGRAM, :STOP_SECONDS, :BOOT_SECONDS, :LOG_LINES
+
+        # Starts a server, yields it, and stops it. `words` are those of Flags#words; `options` is a Hash of further
+        # options. Raises LabError.
+        def self.open(words, **options)
+          Dir.mktmpdir("carat-leak") do |directory|
+            server = new(words, directory, options)
+            server.start
+            yield server
+          ensure
+            server&.stop
+          end
+        end
+
+        # `directory` is for the server's sockets.
+        def initialize(words, directory, options)
+          @directory = directory
+          @probe = "/carat-leak-#{SecureRandom.hex(16)}"
+          @words = words.reject { |word| overridden(options).key?(word[/\A\w+/].to_sym) } +
+                   overridden(options).map { |name, value| "#{name}=#{value}" }
+          @connection = Connection.new(socket)
+        end
+
+        # Boots the server. Raises LabError.
+        def start
+          reader, writer = IO.pipe
+          @waiter = Process.detach(fork { become_edge(reader, writer) })
+          writer.close
+          raise LabError, refusal unless reader.wait_readable(BOOT_SECONDS) && reader.read(1)
+        ensure
+          [reader, writer].compact.each(&:close)
+        end
+
+        # Requests the targets in turn, `count` requests in all. Raises LabError when one is answered with an error.
+        def request(targets, count)
+          count.times do
+            target = targets.first
+            targets.rotate!
+            @connection.send(target)
+            status, = @connection.receive
+            raise LabError, complaint(target, status) if status >= 400
+          end
+        end
+
+        # Sends an order to the Probe and returns its parsed result.
+        def ask(order)
+          @connection.send("#{@probe}?#{order}")
+          status, body = @connection.receive
+          raise LabError, "carat: the measurement failed (status #{status}); the log says why" unless status == 200
+
+          JSON.parse(body, symbolize_names: true)
+        rescue JSON::ParserError
+          raise LabError, "carat: the application changes the measurement's responses"
+        end
+
+        # Stops the server.
+        def stop
+          @connection.close
+          return unless @waiter
+
+          signal(:TERM)
+          signal(:KILL) unless @waiter.join(STOP_SECONDS)
+          @waiter.join
+        end
+
+        private
+
+        def overridden(options)
+          own = { bind: "unix://#{socket}", control_socket: File.join(@directory, "control"),
+                  pidfile: File.join(@directory, "pid"), log: }
+          { **OPTIONS, **options, **own }
+        end
+
+        def socket
+          File.join(@directory, "socket")
+        end
+
+        # The server's log; what the application writes goes to standard error.
+        def log
+          File.join(@directory, "log")
+        end
+
+        def signal(name)
+          Process.kill(name, @waiter.pid)
+        rescue Errno::ESRCH
+          nil # it has ended
+        end
+
+        def refusal
+          File.exist?(log) ? File.read(log).lines.last(LOG_LINES).join.chomp : "carat: the server does not start"
+        end
+
+        def complaint(target, status)
+          "carat: GET #{target} responds with status #{status}; name a path that works with --path"
+        end
+
+        # In the forked process: an interrupt of the terminal is for the command alone, and standard output for its
+        # report.
+        def become_edge(reader, writer)
+          Process.setpgid(0, 0)
+          Native.die_with_parent
+          reader.close
+          $stdout.reopen($stderr)
+          configuration = Config::Configuration.from_words([*@words, "ready_fd=#{writer.fileno}"])
+          mold = [LIBRARY, format(PROGRAM, @probe)]
+          Launch::Launcher.new(configuration, @words, mold:).launch(log: Log::ProcessLog.new)
+        rescue Config::ConfigError, Launch::LaunchError => e
+          warn(e.message)
+        ensure
+          exit!(1)
+        end
+      end
+    end
+  end
+end

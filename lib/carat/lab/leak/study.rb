@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "plan"
+require_relative "report"
+require_relative "run"
+require_relative "server"
+require_relative "site_search"
+require_relative "verdict"
+
+module Carat
+  module Lab
+    module Leak
+      # The whole measurement: a run, a second one that confirms what the first says, and the search for the place.
+      class Study
+        # `words` are those of Flags#words, `targets` the paths to request.
+        def initialize(words, targets, plan, progress)
+          @words = words
+          @targets = targets
+          @plan = plan
+          @progress = progress
+          @runs = []
+        end
+
+        # Returns a Report. Raises LabError. An Interrupt ends the measurement; the report then says what is known.
+        def call
+          verdict = judge("first run")
+          return report([verdict]) if verdict.name == Verdict::CLEAN
+
+          verdicts = [verdict, judge("second run")]
+          sites = search if verdicts.all? { |each| Verdict::PLACED.include?(each.name) }
+          report(verdicts, sites:)
+        rescue Interrupt
+          report(verdicts || [verdict].compact, interrupted: true)
+        ensure
+          @progress.clear
+        end
+
+        private
+
+        def judge(name)
+          Server.open(@words) do |server|
+            run = Run.new(server, @targets, @runs.empty? ? @plan : @runs.first.plan, @progress)
+            @runs << run
+            run.call(name)
+            Verdict.new(run.censuses)
+          end
+        end
+
+        def search
+          Server.open(@words, threads: "1") do |server|
+            SiteSearch.new(server, @targets, @runs.first.plan.requests, @progress).call
+          end
+        end
+
+        def report(verdicts, sites: nil, interrupted: false)
+          Report.new(@runs, verdicts, sites:, interrupted:)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,124 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/planted_application"
+
+# `carat leak` about applications with a known leak, in small rounds; `bench/run leak` has the full table.
+class LeakTest < Minitest::Test
+  include Support::PlantedApplication
+
+  REQUESTS = 211
+  ROUNDS = 8
+  SMALL = ["--requests", REQUESTS.to_s, "--rounds", ROUNDS.to_s].freeze
+  # The rounds, what precedes them, and a few.
+  TOTAL = REQUESTS * (ROUNDS + 3)
+
+  def test_application_that_keeps_nothing_has_no_leak
+    report = measure(:clean)
+
+    assert_equal "no leak", report.fetch("verdict"), rounds(report)
+    assert_empty report.fetch("sites")
+    assert_equal 1, report.fetch("runs").size
+  end
+
+  def test_object_that_is_kept_is_found_with_its_line
+    report = assert_leak(:object, bytes: 48, objects: 1)
+
+    assert_equal ["Object"], site(report, :object).fetch("classes").keys
+    assert_equal "Array", site(report, :object).fetch("container")
+    assert_equal "KEPT", site(report, :object).fetch("path").first
+  end
+
+  def test_string_that_grows_is_found_with_the_line_that_appends
+    assert_equal "String", site(assert_leak(:string, bytes: 16, objects: 0), :string).fetch("container")
+  end
+
+  def test_memory_of_an_extension_is_found_with_the_line_that_calls_it
+    site = site(assert_leak(:extension, bytes: 16, objects: 0), :extension)
+
+    assert_empty site.fetch("classes")
+    assert_match(/leaky\.so\+0x\h+/, site.fetch("stack").first)
+  end
+
+  def test_singleton_class_that_is_kept_is_found
+    assert_leak(:singleton)
+  end
+
+  def test_symbol_that_is_kept_is_found
+    assert_leak(:symbol)
+  end
+
+  def test_memoization_without_a_bound_is_found
+    report = assert_leak(:memo)
+
+    assert_equal ["Page @pages", "Hash"], site(report, :memo).fetch("path").first(2)
+  end
+
+  def test_leak_of_one_path_in_ten_is_found
+    # A String of 200 bytes: a slot of 40 and 224 of malloc, since Ruby 3.2 a slot of 320; and its place in the Array.
+    bytes = RUBY_VERSION < "3.2" ? 27.2 : 32.8
+    assert_leak(:one_in_ten, *(0..9).flat_map { |number| ["--path", "/#{number}"] }, bytes:)
+  end
+
+  def test_thread_that_does_not_end_is_found
+    report = assert_leak(:thread)
+
+    assert_in_delta 1.0, report.fetch("threads_per_request"), 0.01
+  end
+
+  def test_cache_with_a_bound_is_not_a_leak
+    report = measure(:cache)
+
+    assert_equal "bounded cache", report.fetch("verdict"), rounds(report)
+    assert_includes 0.5..1.0, report.fetch("filled")
+  end
+
+  def test_pages_that_cannot_be_used_again_are_fragmentation
+    report = measure(:fragmentation)
+
+    assert_equal "fragmentation", report.fetch("verdict"), rounds(report)
+    assert_in_delta 4096, report.fetch("bytes_per_request"), 4096 * 0.25
+  end
+
+  def test_text_names_the_verdict_and_the_line
+    plant(:object, requests: TOTAL)
+    out, err, status = run_leak(*SMALL)
+
+    assert_predicate status, :success?, err
+    assert_match(/\Aleak: \d+\.\d bytes a request \(\d+\.\d to \d+\.\d, 95 %\)/, out)
+    assert_match(/config\.ru:#{leaking_line(:object)}$/, out)
+  end
+
+  def test_failures_are_one_clear_sentence
+    plant(:clean, requests: 1)
+    assert_equal "--rounds: \"3\" is not a number from 8 to 1000\n", run_leak("--rounds", "3")[1]
+    File.write(File.join(@directory, "config.ru"), "run ->(_env) { [500, {}, []] }\n")
+    assert_includes run_leak(*SMALL)[1], "carat: GET / responds with status 500; name a path that works with --path\n"
+    File.write(File.join(@directory, "config.ru"), "raise \"no database\"\n")
+    assert_includes run_leak(*SMALL)[1], "no database"
+  end
+
+  private
+
+  def measure(name, *flags)
+    leak(name, *SMALL, *flags, requests: TOTAL)
+  end
+
+  def assert_leak(name, *flags, bytes: nil, objects: nil)
+    report = measure(name, *flags)
+    assert_equal "leak", report.fetch("verdict"), rounds(report)
+    assert_in_delta bytes, report.fetch("bytes_per_request"), bytes * 0.15, rounds(report) if bytes
+    assert_in_delta objects, report.fetch("objects_per_request"), 0.01 if objects
+    assert_includes report.fetch("sites").first(3).map { |each| each.fetch("line") }, leaking_line(name),
+                    report.fetch("sites").inspect
+    report
+  end
+
+  def site(report, name)
+    report.fetch("sites").find { |each| each.fetch("line") == leaking_line(name) }
+  end
+
+  def rounds(report)
+    report.fetch("runs").map { |run| run.map(&:inspect).join("\n") }.join("\n\n")
+  end
+end

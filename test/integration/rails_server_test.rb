@@ -6,6 +6,14 @@ require "support/rails_app"
 # `rails server -u carat`, with each of its flags.
 class RailsServerTest < Support::IntegrationTest
   LIBRARY = { "RUBYLIB" => File.join(Support::ServerOptions::ROOT, "lib") }.freeze
+  HINTED = { "app/controllers/items_controller.rb" => <<~RUBY }.freeze
+    class ItemsController < ActionController::Base
+      def show
+        request.send_early_hints("Link" => "</app.css>")
+        head :ok
+      end
+    end
+  RUBY
   PID_FILE = "tmp/pids/server.pid"
 
   def test_development_logs_requests_to_the_console_and_to_the_file
@@ -136,8 +144,11 @@ class RailsServerTest < Support::IntegrationTest
     assert_path_exists File.join(server.directory.path, "tmp/caching-dev.txt")
   end
 
-  def test_early_hints_are_said_to_be_missing
-    assert_match(/^carat: early_hints: Carat sends no early hints/, rails("--early-hints").log)
+  def test_early_hints_are_turned_on_by_the_flag_of_rails
+    client = rails("--early-hints", files: HINTED).connect.request("GET", "/items/1")
+
+    assert_equal [103, "</app.css>"], client.read_response.then { |hints| [hints.status, hints["link"]] }
+    assert_equal 200, client.read_response.status
   end
 
   # What foreman and its like do: a pipe in place of the terminal, PORT, and a signal to the whole group.

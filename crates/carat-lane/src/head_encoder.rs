@@ -49,6 +49,7 @@ pub struct HeadEncoder {
     name: String,
     has_length: bool,
     splits_lines: bool,
+    is_hint: bool,
 }
 
 impl HeadEncoder {
@@ -63,9 +64,8 @@ impl HeadEncoder {
 
     /// Begins a response.
     pub fn start(&mut self, status: u16) -> Result<(), InvalidHead> {
-        self.headers.clear();
-        self.count = 0;
-        self.has_length = false;
+        self.clear();
+        self.is_hint = false;
         self.status = status;
         if STATUSES.contains(&status) {
             return Ok(());
@@ -89,6 +89,18 @@ impl HeadEncoder {
         name == HIJACK
     }
 
+    /// Begins early hints. Rails separates their links by line breaks, whatever the release of Rack.
+    pub fn start_hints(&mut self) {
+        self.clear();
+        self.is_hint = true;
+    }
+
+    fn clear(&mut self) {
+        self.headers.clear();
+        self.count = 0;
+        self.has_length = false;
+    }
+
     /// Whether a header of this name is meant for the server alone.
     #[must_use]
     pub fn is_private(name: &[u8]) -> bool {
@@ -97,7 +109,7 @@ impl HeadEncoder {
 
     /// Adds a header; its name is made lower-case.
     pub fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHead> {
-        if self.splits_lines && value.contains(&b'\n') {
+        if (self.splits_lines || self.is_hint) && value.contains(&b'\n') {
             return value
                 .split(|byte| *byte == b'\n')
                 .try_for_each(|line| self.push(name, line));
@@ -202,6 +214,17 @@ mod tests {
             encoder.add(b"set-cookie", b"a=1\nb=2").expect("valid");
             assert_eq!(encoder.headers().0, count);
         }
+    }
+
+    #[test]
+    fn a_line_break_separates_two_hints_for_any_rack() {
+        let mut encoder = encoder(false);
+        encoder.start_hints();
+        encoder.add(b"Link", b"</a>\n</b>").expect("valid");
+        assert_eq!(encoder.headers().0, 2);
+        encoder.start(200).expect("a final status");
+        encoder.add(b"Link", b"</a>\n</b>").expect("valid");
+        assert_eq!(encoder.headers().0, 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use carat_wire::Hijack;
+use carat_wire::{Hijack, hints};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{encode_abort, encode_end};
 
@@ -116,6 +116,11 @@ impl LaneSession {
         let spent = now.saturating_duration_since(request.started);
         self.flush_policy.responded(now, spent);
         u32::try_from(spent.as_micros()).unwrap_or(u32::MAX)
+    }
+
+    /// Appends early hints for request `id`.
+    pub fn hint(&mut self, id: u32, head: &HeadEncoder) {
+        hints::encode(self.outbox.buffer(), id, head.headers());
     }
 
     /// Ends the streamed body of the response to request `id`.

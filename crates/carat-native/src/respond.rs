@@ -67,6 +67,22 @@ impl Slot {
         slot.respond(ruby, status, headers, body)
     }
 
+    /// Sends early hints for the request with this id, unless it has its response. Returns false as `respond_inline`.
+    pub(crate) fn hint(ruby: &Ruby, slot: &Slot, id: u32, headers: Value) -> Result<bool, Error> {
+        if slot.current.get().is_none_or(|current| current.id != id) {
+            return Ok(true);
+        }
+        let lane = slot.lane(ruby);
+        let mut head = borrow(ruby, &lane.head)?;
+        if response_head::read_hints(&mut head, headers)? == Shape::Other {
+            return Ok(false);
+        }
+        borrow(ruby, &lane.session)?.hint(id, &head);
+        drop(head);
+        Lane::flush(ruby, &lane)?;
+        Ok(true)
+    }
+
     /// Begins a response whose body follows by `write`. Returns false as `respond_inline`.
     pub(crate) fn open_stream(
         ruby: &Ruby,

@@ -63,6 +63,19 @@ pub(crate) fn switches(status: Value) -> bool {
     FIXNUM_P(status) && unsafe { FIX2LONG(status) } == SWITCHING_PROTOCOLS.into()
 }
 
+/// Reads the fields of early hints into `head`. Hints that no response could have are left out.
+pub(crate) fn read_hints(head: &mut HeadEncoder, headers: Value) -> Result<Shape, Error> {
+    head.start_hints();
+    match read_headers(head, headers.as_raw())? {
+        Ok(()) => Ok(Shape::Plain),
+        Err(HeadStop::Other) => Ok(Shape::Other),
+        Err(HeadStop::Invalid(_)) => {
+            head.start_hints();
+            Ok(Shape::Plain)
+        }
+    }
+}
+
 fn read_status(head: &mut HeadEncoder, start: Start, status: VALUE) -> Result<(), HeadStop> {
     if !FIXNUM_P(status) {
         return Err(HeadStop::Other);

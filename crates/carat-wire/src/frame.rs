@@ -37,6 +37,8 @@ pub enum Kind {
     DescriptorsLost = 22,
     /// Worker: the application takes over the connection of this request: see [`Hijack`](crate::Hijack).
     Tunnel = 23,
+    /// Worker: fields that the client gets before the response: see [`Hints`](crate::hints::Hints).
+    Hints = 24,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
     /// Mold or worker: the boot failed.
@@ -82,6 +84,7 @@ impl Kind {
             21 => Kind::Abort,
             22 => Kind::DescriptorsLost,
             23 => Kind::Tunnel,
+            24 => Kind::Hints,
             32 => Kind::ForkWorker,
             33 => Kind::BootFailed,
             34 => Kind::AskStack,

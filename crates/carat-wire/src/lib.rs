@@ -24,6 +24,7 @@ mod frame;
 mod header;
 mod hello;
 mod hijack;
+pub mod hints;
 mod malformed;
 mod page;
 pub mod request;

@@ -1,6 +1,7 @@
 //! Decoders never panic, and never read past their payload, whatever the bytes.
 
 use carat_wire::control::{AskStack, ForkWorker, Stack};
+use carat_wire::hints::Hints;
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{
     Frame, HEADER_BYTES, Hello, Hijack, Kind, Request, RequestBody, RequestHead, Response, Scheme,
@@ -19,6 +20,9 @@ fn decode_all(payload: &[u8]) {
     if let Ok(request) = Request::decode(payload) {
         assert_eq!(request.headers.len(), request.headers.count());
         assert_eq!(request.files.is_empty(), request.files.iter().len() == 0);
+    }
+    if let Ok(hints) = Hints::decode(payload) {
+        assert_eq!(hints.headers.len(), hints.headers.count());
     }
     if let Ok(response) = Response::decode(payload) {
         assert_eq!(response.headers.len(), response.headers.count());

@@ -4,6 +4,7 @@ use carat_wire::control::{
     AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_promote, encode_boot_failed,
     encode_not_fork_safe, encode_promote, encode_signal, encode_sources, encode_stats,
 };
+use carat_wire::hints::{self, Hints};
 use carat_wire::request::encode_descriptors_lost;
 use carat_wire::response::{ResponseHead, body};
 use carat_wire::stream::{
@@ -30,6 +31,7 @@ enum Message {
     Abort(u32),
     DescriptorsLost(u32),
     Hijack(Hijack),
+    Hints(u32, Vec<Header>),
     Window(Window),
     ForkWorker(ForkWorker),
     Text(Kind, Vec<u8>),
@@ -198,6 +200,11 @@ impl Message {
             Message::Abort(id) => encode_abort(out, *id),
             Message::DescriptorsLost(id) => encode_descriptors_lost(out, *id),
             Message::Hijack(hijack) => hijack.encode(out),
+            Message::Hints(id, fields) => {
+                let mut headers = Vec::new();
+                let count = push_headers(&mut headers, fields);
+                hints::encode(out, *id, (count, &headers));
+            }
             Message::Window(window) => encode_window(out, window.id, window.bytes),
             Message::ForkWorker(fork) => fork.encode(out),
             Message::Text(Kind::BootFailed, text) => encode_boot_failed(out, text),
@@ -224,6 +231,10 @@ impl Message {
             Kind::Abort => Message::Abort(decode_id(payload)?),
             Kind::DescriptorsLost => Message::DescriptorsLost(decode_id(payload)?),
             Kind::Tunnel => Message::Hijack(Hijack::decode(payload)?),
+            Kind::Hints => {
+                let hints = Hints::decode(payload)?;
+                Message::Hints(hints.id, owned(hints.headers))
+            }
             Kind::Window => Message::Window(Window::decode(payload)?),
             Kind::ForkWorker => Message::ForkWorker(ForkWorker::decode(payload)?),
             Kind::AskStack => Message::AskStack(AskStack::decode(payload)?),
@@ -350,6 +361,7 @@ fn message() -> impl Strategy<Value = Message> {
         any::<u32>().prop_map(Message::Abort),
         any::<u32>().prop_map(Message::DescriptorsLost),
         any::<(u32, u32)>().prop_map(|(id, app_micros)| Message::Hijack(Hijack { id, app_micros })),
+        (any::<u32>(), headers()).prop_map(|(id, headers)| Message::Hints(id, headers)),
         any::<(u32, u32)>().prop_map(|(id, bytes)| Message::Window(Window { id, bytes })),
         any::<(u32, u32, u16)>().prop_map(|(worker, generation, lanes)| {
             Message::ForkWorker(ForkWorker {

@@ -209,6 +209,8 @@ module Carat
                    doc: "A directory whose files are served without the application; repeatable."),
         Option.new(name: :sendfile, group: "Responses", type: :static, default: [], edge: true, restart: true,
                    doc: "A directory from which the application may name files to send; repeatable."),
+        Option.new(name: :early_hints, group: "Responses", type: :boolean, default: false,
+                   doc: "Whether the application may send 103 Early Hints, by `rack.early_hints`."),
         Option.new(name: :compress, group: "Responses", type: :boolean, default: false, edge: true,
                    doc: "Whether responses are compressed with zstd, br or gzip for clients that accept it."),
         Option.new(name: :compress_min_bytes, group: "Responses", type: :bytes, default: 1 * KIB, edge: true,

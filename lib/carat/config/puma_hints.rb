@@ -19,7 +19,7 @@ module Carat
       # Methods of Puma that Carat does not have, as far as many files use them.
       METHODS = %i[
         activate_control_app after_worker_boot before_worker_boot before_worker_fork before_worker_shutdown
-        bind_to_activated_sockets directory early_hints first_data_timeout force_shutdown_after fork_worker
+        bind_to_activated_sockets directory first_data_timeout force_shutdown_after fork_worker
         lowlevel_error_handler nakayoshi_fork on_booted on_restart on_worker_fork out_of_band persistent_timeout
         plugin port preload_app! prune_bundler queue_requests quiet ssl_bind state_path stdout_redirect tag
         wait_for_less_busy_worker worker_boot_timeout worker_check_interval worker_shutdown_timeout worker_timeout

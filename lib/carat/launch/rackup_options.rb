@@ -25,20 +25,18 @@ module Carat
       end
 
       # Returns the key of `option` in `given`, the Hash that rackup passes to a handler, or nil. A capital letter is
-      # allowed, as in the names of rackup's own.
+      # allowed, as in the names of rackup's own. Rails passes nil for flags that were not given.
       def key(option, given)
-        [option.name, option.name.to_s.capitalize.to_sym].find { |name| given.key?(name) }
+        [option.name, option.name.to_s.capitalize.to_sym].find { |name| !given[name].nil? }
       end
 
       # Returns a message for each option in `given` that has no effect.
       def warnings(given)
         known = THEIRS + PASSED.filter_map { |option| key(option, given) }
-        unknown = (given.keys - known).map do |name|
+        (given.keys - known).map do |name|
           hint = Config::Spelling.hint(name, PASSED.map(&:name))
           "#{name}: no such option#{hint} (rackup -s carat --help lists them)"
         end
-        hints = "early_hints: Carat sends no early hints; the flag has no effect" if given[:early_hints]
-        [*unknown, *hints]
       end
     end
   end

@@ -71,7 +71,7 @@ module Carat
       end
 
       def lane(native)
-        options = { spool_dir: @configuration[:spool_dir], log: @log }
+        options = { spool_dir: @configuration[:spool_dir], early_hints: @configuration[:early_hints], log: @log }
         return Request::Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
 
         require_relative "../request/fiber_lane"

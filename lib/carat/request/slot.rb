@@ -4,6 +4,7 @@ require_relative "../application_errors"
 require_relative "../native"
 require_relative "../response/callbacks"
 require_relative "../response/delivery"
+require_relative "early_hints"
 
 module Carat
   module Request
@@ -18,10 +19,11 @@ module Carat
       # How many requests it has responded to.
       attr_reader :served
 
-      # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog. The block is called after an error that
-      # the worker must not survive.
-      def initialize(app, lane, spool_dir:, log:, &fatal)
+      # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog; `early_hints` says whether the
+      # application may send them. The block is called after an error that the worker must not survive.
+      def initialize(app, lane, spool_dir:, log:, early_hints: false, &fatal)
         @app = app
+        @early_hints = early_hints
         @native = Native::Slot.new(lane)
         @fatal = fatal
         @log = log
@@ -70,6 +72,7 @@ module Carat
       end
 
       def call(env)
+        env["rack.early_hints"] = EarlyHints.new(@native) if @early_hints
         status, headers, body = @app.call(env)
         @native.respond(status, headers, body) || @delivery.deliver(env, status, headers, body)
         @callbacks.run(env, status, headers, nil)

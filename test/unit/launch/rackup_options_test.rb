@@ -20,9 +20,10 @@ module Carat
       assert_equal ["Silent: no such option (rackup -s carat --help lists them)"], warnings(Silent: true)
     end
 
-    def test_early_hints_are_said_to_be_missing
-      assert_equal ["early_hints: Carat sends no early hints; the flag has no effect"], warnings(early_hints: true)
+    def test_a_flag_of_rails_that_is_not_given_is_no_option
       assert_empty warnings(early_hints: nil)
+      assert_nil Launch::RackupOptions.key(Config::Options.fetch(:early_hints), { early_hints: nil })
+      assert_equal :early_hints, Launch::RackupOptions.key(Config::Options.fetch(:early_hints), { early_hints: true })
     end
 
     private

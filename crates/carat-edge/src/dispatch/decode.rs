@@ -125,15 +125,20 @@ fn asks_for_upgrade(request: &Parts) -> bool {
         && connection.any(lists_upgrade)
 }
 
+/// The name of a header, or its bytes when they are not valid.
+pub(super) fn header_name(sent: Name<'_>) -> Result<HeaderName, &[u8]> {
+    match sent {
+        Name::Known(code) => Ok(NAMES[usize::from(code) - 1].clone()),
+        Name::Literal(bytes) => HeaderName::from_bytes(bytes).map_err(|_| bytes),
+    }
+}
+
 fn headers(sent: carat_wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, InvalidReply> {
     let too_many = |_| InvalidReply::TooManyHeaders;
     let mut headers = HeaderMap::try_with_capacity(sent.len()).map_err(too_many)?;
     for (name, value) in sent {
-        let name = match name {
-            Name::Known(code) => NAMES[usize::from(code) - 1].clone(),
-            Name::Literal(bytes) => HeaderName::from_bytes(bytes)
-                .map_err(|_| InvalidReply::Name(String::from_utf8_lossy(bytes).into_owned()))?,
-        };
+        let invalid = |name| InvalidReply::Name(String::from_utf8_lossy(name).into_owned());
+        let name = header_name(name).map_err(invalid)?;
         let value = HeaderValue::from_maybe_shared(payload.slice_ref(value))
             .map_err(|_| InvalidReply::Value(name.to_string()))?;
         headers.try_append(name, value).map_err(too_many)?;

@@ -5,7 +5,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use http::HeaderMap;
+
 use super::canary::Code;
+use super::early_hints::HintAllowance;
 use crate::clock;
 use crate::exchange::{Call, Refusal, Reply};
 use crate::field_value::FieldValue;
@@ -24,6 +27,7 @@ pub(super) struct Exchange {
     pub(super) code: Cell<Code>,
     /// Whether its client gets the cookie that names the code.
     pub(super) is_first: Cell<bool>,
+    hint_allowance: HintAllowance,
     cancelled: Cell<bool>,
     outcome: RefCell<ExchangeOutcome>,
 }
@@ -44,6 +48,7 @@ impl Exchange {
             resent: Cell::new(false),
             code: Cell::default(),
             is_first: Cell::new(false),
+            hint_allowance: HintAllowance::default(),
             cancelled: Cell::new(false),
             outcome: RefCell::new(ExchangeOutcome::Open(None)),
         }
@@ -60,6 +65,20 @@ impl Exchange {
             *outcome = ExchangeOutcome::Settled(result);
             if let Some(waker) = waker {
                 waker.wake();
+            }
+        }
+    }
+
+    /// Sends early hints to the client, unless it is gone or has its response.
+    pub(super) fn hint(&self, fields: &HeaderMap) {
+        let outcome = self.outcome.borrow();
+        let (ExchangeOutcome::Open(waker), Some(hints)) = (&*outcome, &self.call.hints) else {
+            return;
+        };
+        if !self.is_cancelled() && self.hint_allowance.admits(fields) {
+            hints.send(fields);
+            if let Some(waker) = waker {
+                waker.wake_by_ref();
             }
         }
     }

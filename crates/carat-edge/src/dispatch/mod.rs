@@ -4,6 +4,7 @@ mod canary;
 mod decode;
 mod dispatcher;
 mod draining_tunnels;
+mod early_hints;
 mod encode;
 mod exchange;
 mod failover;

@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use carat_link::{Inbox, MissingDescriptors};
+use carat_wire::hints::Hints;
 use carat_wire::stream::{self, Chunk, STREAM_WINDOW, Window};
 use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
 use super::decode::{InvalidReply, reply_response};
 use super::dispatcher::Dispatcher;
+use super::early_hints::hint_fields;
 use super::exchange::{Exchange, LoggedRequest};
 use super::frame_socket::FrameTransport;
 use super::in_flight::{InFlightRequest, RequestStage};
@@ -128,6 +130,7 @@ impl FrameBatch<'_> {
             Kind::End => self.streamed(stream::decode_id(frame.payload)?, ReplySender::finish),
             Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, ReplySender::abort),
             Kind::DescriptorsLost => self.not_received(stream::decode_id(frame.payload)?),
+            Kind::Hints => self.hinted(&Hints::decode(frame.payload)?),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             // The worker closes the lane next.
             Kind::Bye => {}
@@ -143,6 +146,13 @@ impl FrameBatch<'_> {
         self.lane.open(hello.capacity);
         self.dispatcher.lane_opened(self.lane);
         Ok(())
+    }
+
+    /// The application sent early hints.
+    fn hinted(&self, hints: &Hints<'_>) {
+        if let Some(exchange) = self.lane.waiting(hints.id) {
+            exchange.hint(&hint_fields(hints.headers));
+        }
     }
 
     /// The application replied.

@@ -7,6 +7,7 @@ use http::request::Parts;
 use super::body_stream::BodyStream;
 use super::client_memory::MemoryAccount;
 use super::forwarded_client::ForwardedClient;
+use super::hint_sink::HintSink;
 use super::inline_bytes::InlineBytes;
 use super::peer::Peer;
 use super::spool::Spool;
@@ -23,6 +24,8 @@ pub(crate) struct Call {
     pub(crate) memory: Rc<MemoryAccount>,
     /// The files that were taken out of the body; `None` for one that was put back.
     pub(crate) files: Vec<Option<Spool>>,
+    /// Where early hints go; `None` for a client that understands none.
+    pub(crate) hints: Option<Rc<dyn HintSink>>,
 }
 
 /// The body of a received request.
@@ -46,6 +49,7 @@ impl Call {
             body: CallBody::None,
             memory,
             files: Vec::new(),
+            hints: None,
         }
     }
 

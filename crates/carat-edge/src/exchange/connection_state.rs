@@ -3,8 +3,11 @@ use std::rc::Rc;
 use std::task::Waker;
 
 use carat_guard::MessagePosition;
+use http::HeaderMap;
 
 use super::client_memory::MemoryAccount;
+use super::hint_sink::HintSink;
+use super::interim_responses::InterimResponses;
 use super::refusal::Refusal;
 use super::tunnel::Takeover;
 
@@ -34,6 +37,7 @@ pub(crate) struct ConnectionState {
     linger: Cell<bool>,
     allows_takeover: Cell<bool>,
     takeover: RefCell<Option<Box<Takeover>>>,
+    interim: InterimResponses,
 }
 
 /// What a connection waits for. Each phase has its own timeout.
@@ -75,12 +79,18 @@ impl ConnectionState {
             linger: Cell::new(false),
             allows_takeover: Cell::new(false),
             takeover: RefCell::new(None),
+            interim: InterimResponses::default(),
         }
     }
 
     /// What the connection holds in memory.
     pub(crate) fn memory(&self) -> &Rc<MemoryAccount> {
         &self.memory
+    }
+
+    /// What is written before the next response.
+    pub(crate) fn interim(&self) -> &InterimResponses {
+        &self.interim
     }
 
     /// The client has sent this many bytes.
@@ -302,5 +312,11 @@ impl ConnectionState {
             MessagePosition::InHeaders => ConnectionPhase::Headers,
             MessagePosition::BetweenMessages => ConnectionPhase::Idle,
         }
+    }
+}
+
+impl HintSink for ConnectionState {
+    fn send(&self, fields: &HeaderMap) {
+        self.interim.add_hints(fields, &self.memory);
     }
 }

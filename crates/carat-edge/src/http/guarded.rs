@@ -311,13 +311,33 @@ impl AsyncRead for GuardedStream {
 }
 
 impl GuardedStream {
-    fn note_written(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        self.state.set_write_blocked(written.is_pending());
-        if let Poll::Ready(Ok(bytes)) = written {
-            self.state.count_written(bytes);
-        }
-        written
+    /// Writes the 103 responses that wait.
+    fn write_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (stream, state) = (self.stream.get_mut(), &self.state);
+        state.interim().poll_write(cx, |cx, bytes| {
+            note_written(state, Pin::new(&mut *stream).poll_write(cx, bytes))
+        })
     }
+
+    /// Completes 103 responses of which a part may be written.
+    fn complete_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.state.interim().is_begun() {
+            return self.write_interim(cx);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Tells the state of the connection what became of a write.
+fn note_written(
+    state: &ConnectionState,
+    written: Poll<io::Result<usize>>,
+) -> Poll<io::Result<usize>> {
+    state.set_write_blocked(written.is_pending());
+    if let Poll::Ready(Ok(bytes)) = written {
+        state.count_written(bytes);
+    }
+    written
 }
 
 impl AsyncWrite for GuardedStream {
@@ -327,8 +347,9 @@ impl AsyncWrite for GuardedStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        ready!(this.complete_interim(cx))?;
         let written = Pin::new(this.stream.get_mut()).poll_write(cx, bytes);
-        this.note_written(written)
+        note_written(&this.state, written)
     }
 
     fn poll_write_vectored(
@@ -337,16 +358,18 @@ impl AsyncWrite for GuardedStream {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        ready!(this.complete_interim(cx))?;
         let written = Pin::new(this.stream.get_mut()).poll_write_vectored(cx, slices);
-        this.note_written(written)
+        note_written(&this.state, written)
     }
 
     fn is_write_vectored(&self) -> bool {
         true
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    /// hyper calls this when it has written everything that it has: no other moment is right for a 103 response.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().write_interim(cx)
     }
 
     /// hyper ends a connection with this. `serve_connection` closes it, and may have a refusal to

@@ -1,5 +1,5 @@
 use std::convert::Infallible;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
@@ -39,6 +39,9 @@ pub(super) fn serve(
     let is_unready = server.is_unready_at(parts.uri.path());
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
     call.forwarded = forwarded;
+    if call.parts.version == Version::HTTP_11 {
+        call.hints = Some(Rc::<ConnectionState>::clone(state));
+    }
     let scheme = call.scheme();
     let force_tls = server.force_tls.as_ref();
     let location = force_tls.and_then(|force_tls| force_tls.location(&call));
@@ -57,6 +60,7 @@ pub(super) fn serve(
     let is_http10 = representation.is_http10;
     async move {
         let mut reply = dispatched.reply().await;
+        poll_fn(|cx| state.interim().poll_written(cx)).await;
         if let Some(file) = server.files.named.take(&mut reply) {
             reply = Box::pin(file.send(reply, &server.files.disk)).await;
         }

@@ -22,7 +22,7 @@ module Carat
           environment: [:environment], rackup: [:rackup], worker_boot_timeout: [:boot_timeout],
           worker_shutdown_timeout: [:shutdown_timeout], first_data_timeout: [:header_timeout],
           persistent_timeout: [:idle_timeout], http_content_length_limit: [:max_body],
-          log_requests: [:access_log, "true"], pidfile: [:pidfile]
+          log_requests: [:access_log, "true"], early_hints: [:early_hints, "true"], pidfile: [:pidfile]
         }.freeze
 
         # The hook of Carat that runs at the same time.
@@ -34,8 +34,8 @@ module Carat
         }.freeze
 
         # What PumaValues translates.
-        VALUES = %i[bind cluster force_shutdown_after fork_worker plugin port preload_app! quiet single stdout_redirect
-                    threads workers].freeze
+        VALUES = %i[bind cluster force_shutdown_after fork_worker plugin port preload_app! quiet single ssl_bind
+                    stdout_redirect threads workers].freeze
 
         # No counterpart, and what to do.
         NOTES = {
@@ -58,7 +58,6 @@ module Carat
           default_host: "write the host, such as 0.0.0.0",
           directory: "start carat in that directory: cd DIRECTORY && carat",
           drain_on_shutdown: ALWAYS,
-          early_hints: "Carat sends no early hints",
           enable_keep_alives: CONNECTIONS,
           extra_runtime_dependencies: "add the gems to the Gemfile",
           fiber_per_request: "`fibers 256` runs each request in a fiber, in place of threads",
@@ -81,7 +80,6 @@ module Carat
           set_remote_address: PROXY,
           shutdown_debug: "the log names requests that do not finish",
           silence_fork_callback_warning: NEVER, silence_single_worker_warning: NEVER,
-          ssl_bind: 'write bind "tls://HOST:PORT?cert=FILE&key=FILE"',
           state_path: SOCKET, state_permission: SOCKET,
           supported_http_methods: "Carat passes every method on; refuse them in the application",
           tag: "processes are named by worker and generation",

@@ -16,6 +16,10 @@ class RequestsController < ApplicationController
     )
   end
 
+  def hinted
+    render inline: '<%= stylesheet_link_tag "/a.css", "/b.css" %><%= preload_link_tag "/c.js" %>'
+  end
+
   def broken
     raise "broken on purpose"
   end

@@ -1,0 +1,153 @@
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
+
+use http::HeaderMap;
+
+use super::client_memory::MemoryAccount;
+use super::memory_reservation::MemoryReservation;
+
+/// The 103 responses of HTTP/1.1 that wait to be written, before the response to the same request.
+///
+/// hyper cannot send them. They are written when hyper has written everything that it has, so they never end up within
+/// another response.
+#[derive(Debug, Default)]
+pub(crate) struct InterimResponses(RefCell<Option<Box<WaitingInterim>>>);
+
+#[derive(Debug)]
+struct WaitingInterim {
+    bytes: Vec<u8>,
+    written: usize,
+    /// Whether a write was tried, which with TLS may have sent bytes that do not count as written yet.
+    is_begun: bool,
+    /// What `bytes` takes.
+    held: MemoryReservation,
+    waiter: Option<Waker>,
+}
+
+impl InterimResponses {
+    /// Adds a 103 response with these fields.
+    pub(crate) fn add_hints(&self, fields: &HeaderMap, memory: &Rc<MemoryAccount>) {
+        let mut waiting = self.0.borrow_mut();
+        let waiting = waiting.get_or_insert_with(|| {
+            Box::new(WaitingInterim {
+                bytes: Vec::new(),
+                written: 0,
+                is_begun: false,
+                held: MemoryReservation::of(memory),
+                waiter: None,
+            })
+        });
+        let bytes = &mut waiting.bytes;
+        bytes.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\n");
+        for (name, value) in fields {
+            bytes.extend_from_slice(name.as_str().as_bytes());
+            bytes.extend_from_slice(b": ");
+            bytes.extend_from_slice(value.as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"\r\n");
+        waiting.held.set(waiting.bytes.capacity());
+    }
+
+    /// Whether they have to be completed before anything else is written.
+    pub(crate) fn is_begun(&self) -> bool {
+        let waiting = self.0.borrow();
+        waiting.as_ref().is_some_and(|waiting| waiting.is_begun)
+    }
+
+    /// Writes what waits.
+    pub(crate) fn poll_write(
+        &self,
+        cx: &mut Context<'_>,
+        mut write: impl FnMut(&mut Context<'_>, &[u8]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<()>> {
+        let mut slot = self.0.borrow_mut();
+        let Some(waiting) = slot.as_mut() else {
+            return Poll::Ready(Ok(()));
+        };
+        waiting.is_begun = true;
+        while waiting.written < waiting.bytes.len() {
+            let written = ready!(write(cx, &waiting.bytes[waiting.written..]))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            waiting.written += written;
+        }
+        if let Some(waiter) = slot.take().and_then(|waiting| waiting.waiter) {
+            waiter.wake();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Ready when everything is written: the response may follow.
+    pub(crate) fn poll_written(&self, cx: &Context<'_>) -> Poll<()> {
+        match self.0.borrow_mut().as_mut() {
+            Some(waiting) => {
+                waiting.waiter = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use http::header::LINK;
+
+    use super::*;
+    use crate::exchange::ClientMemory;
+
+    const HINTS: &str = "HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\nlink: </b.js>\r\n\r\n";
+
+    fn hinted(interim: &InterimResponses, memory: &Rc<MemoryAccount>) {
+        let mut fields = HeaderMap::new();
+        fields.append(LINK, HeaderValue::from_static("</a.css>"));
+        fields.append(LINK, HeaderValue::from_static("</b.js>"));
+        interim.add_hints(&fields, memory);
+    }
+
+    #[test]
+    fn hints_are_written_in_pieces_and_release_their_memory() {
+        let memory = ClientMemory::new(u64::MAX);
+        let account = memory.account();
+        let interim = InterimResponses::default();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(interim.poll_written(&cx).is_ready());
+        hinted(&interim, &account);
+        hinted(&interim, &account);
+        assert!(account.held() as usize >= 2 * HINTS.len());
+        assert!(!interim.is_begun() && interim.poll_written(&cx).is_pending());
+        let mut sent = Vec::new();
+        for _ in 0..HINTS.len() {
+            let mut is_blocked = false;
+            let written = interim.poll_write(&mut cx, |_, bytes| {
+                if std::mem::replace(&mut is_blocked, true) {
+                    return Poll::Pending;
+                }
+                let count = bytes.len().min(2);
+                sent.extend_from_slice(&bytes[..count]);
+                Poll::Ready(Ok(count))
+            });
+            assert_eq!(written.is_pending(), interim.is_begun());
+        }
+        assert_eq!(sent, HINTS.repeat(2).as_bytes());
+        assert!(interim.poll_written(&cx).is_ready());
+        assert_eq!(account.held(), 0);
+    }
+
+    #[test]
+    fn a_client_that_is_gone_is_an_error() {
+        let memory = ClientMemory::new(u64::MAX);
+        let interim = InterimResponses::default();
+        hinted(&interim, &memory.account());
+        let mut cx = Context::from_waker(Waker::noop());
+        let written = interim.poll_write(&mut cx, |_, _| Poll::Ready(Ok(0)));
+        assert!(
+            matches!(written, Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::WriteZero)
+        );
+    }
+}

@@ -73,6 +73,20 @@ module Carat
           node.children.first if node&.type == :STR
         end
 
+        # Returns the pairs of the Hash at `index` by the text of their names: the text of the value if that is a
+        # String, or nil, and its source. Without that argument there are none; nil when it is something else.
+        def pairs(index)
+          node = @nodes&.at(index) or return {}
+          return unless node.type == :HASH
+
+          list = node.children.first&.children.to_a
+          list[...-1].each_slice(2).to_h do |name, value|
+            return nil unless name
+
+            [@source.of(name).delete(":\"'"), [(value.children.first if value.type == :STR), @source.of(value)]]
+          end
+        end
+
         private
 
         def read(list)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "puma_tls"
 require_relative "translation"
 
 module Carat
@@ -53,12 +54,17 @@ module Carat
           end
 
           def bind(call)
+            return PumaTLS.bind(call.arguments.first) if PumaTLS.address?(call.arguments.first.to_s)
+
             address = call.string(0)
             return code("bind #{call.arguments.first}", "check the address: carat check") unless address
-            return note("let nginx, Caddy or the load balancer speak TLS") if address.start_with?("ssl:")
 
             plain, query = address.split("?", 2)
             code("bind #{"#{plain}#{mode(query)}".inspect}", left_out(query))
+          end
+
+          def ssl_bind(call)
+            PumaTLS.ssl_bind(call)
           end
 
           # The umask of a Unix socket as its permissions.

@@ -55,8 +55,6 @@ module Carat
       "bind \"tcp://127.0.0.1:80\"" => "bind \"tcp://127.0.0.1:80\"",
       "bind \"unix:///run/a.sock?umask=0117\"" => "bind \"unix:///run/a.sock?mode=0660\"",
       "bind \"unix:///a.sock?backlog=5\"" => "# Without backlog=5; see the option backlog.\nbind \"unix:///a.sock\"",
-      "bind \"ssl://0.0.0.0:443?key=k\"" => "# Let nginx, Caddy or the load balancer speak TLS:\n" \
-                                            "# bind \"ssl://0.0.0.0:443?key=k\"",
       "bind address" => "# Check the address: carat check.\nbind address",
       "persistent_timeout 20" => "idle_timeout 20",
       "first_data_timeout 30" => "header_timeout 30",
@@ -81,6 +79,34 @@ module Carat
       "setup; tag \"shop\"" => "# tag \"shop\": processes are named by worker and generation.\nsetup; nil"
     }.freeze
 
+    WANTING = '# Carat needs a certificate and its key: bind "tls://HOST:PORT?cert=FILE&key=FILE"; ' \
+              "`carat dev-cert` makes both for development:\n# "
+    BY_HAND = "# Write bind \"tls://HOST:PORT?cert=FILE&key=FILE\":\n# "
+    TLS = {
+      'bind "ssl://0.0.0.0:443?key=a.key&cert=a.crt"' => 'bind "tls://0.0.0.0:443?cert=a.crt&key=a.key"',
+      "bind 'ssl://[::]:443?cert=a&key=b&verify_mode=none'" => 'bind "tls://[::]:443?cert=a&key=b"',
+      'bind "ssl://a:1?cert=a&key=b&ca=c&verify_mode=peer"' => 'bind "tls://a:1?cert=a&key=b&ca=c&verify=optional"',
+      'bind "ssl://a:1?cert=a&key=b&ca=c&verify_mode=force_peer&no_tlsv1=true"' =>
+        'bind "tls://a:1?cert=a&key=b&ca=c&verify=required"',
+      'bind "ssl://#{host}:1?cert=#{ENV["CERT"]}&key=k#{i}"' => 'bind "tls://#{host}:1?cert=#{ENV["CERT"]}&key=k#{i}"',
+      'bind "ssl://a:1?cert=my%20a&key=b&backlog=5&odd=1"' =>
+        "# Without backlog (see the option backlog), odd.\nbind \"tls://a:1?cert=my a&key=b\"",
+      'bind "ssl://a:1?cert=a&key=b&ssl_cipher_filter=!aNULL"' =>
+        "# Without ssl_cipher_filter (Carat has modern ciphers only).\nbind \"tls://a:1?cert=a&key=b\"",
+      'bind "ssl://localhost:9292"' => "#{WANTING}bind \"ssl://localhost:9292\"",
+      'bind "ssl://a:1?cert=#{{a: 1}[:a]}&key=b"' => "#{BY_HAND}bind \"ssl://a:1?cert=\#{{a: 1}[:a]}&key=b\"",
+      'ssl_bind "0.0.0.0", "443", cert: "a", key: path' => 'bind "tls://0.0.0.0:443?cert=a&key=#{path}"',
+      'ssl_bind host, 443, { :cert => "a", "key" => "b", verify_mode: "force_peer", ca: "c" }' =>
+        'bind "tls://#{host}:443?cert=a&key=b&ca=c&verify=required"',
+      'ssl_bind("a", 1, cert_pem: x, key_pem: y)' => "#{WANTING}ssl_bind(\"a\", 1, cert_pem: x, key_pem: y)",
+      'ssl_bind "a", 1, options' => "#{BY_HAND}ssl_bind \"a\", 1, options",
+      'ssl_bind "a", 1, cert: "c", **options' => "#{BY_HAND}ssl_bind \"a\", 1, cert: \"c\", **options"
+    }.freeze
+
+    def test_tls_is_translated
+      TLS.each { |puma, carat| assert_equal "#{carat}\n", body("#{puma}\n").delete_suffix(threads), puma }
+    end
+
     def test_what_rails_writes
       assert_equal CARAT, body(RAILS)
     end
@@ -90,7 +116,7 @@ module Carat
     end
 
     def test_every_line_is_ruby
-      LINES.each_key { |puma| RubyVM::InstructionSequence.compile(text(puma)) }
+      [*LINES.keys, *TLS.keys].each { |puma| RubyVM::InstructionSequence.compile(text(puma)) }
     end
 
     def test_every_method_becomes_ruby

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require "uri"
+require_relative "translation"
+
+module Carat
+  module CLI
+    class Import
+      # Translates an address of Puma's TLS: `bind "ssl://..."` and `ssl_bind`.
+      class PumaTLS
+        WANTING = 'Carat needs a certificate and its key: bind "tls://HOST:PORT?cert=FILE&key=FILE"; ' \
+                  "`carat dev-cert` makes both for development"
+        BY_HAND = 'write bind "tls://HOST:PORT?cert=FILE&key=FILE"'
+        # How Puma verifies clients, and the same for Carat.
+        VERIFY = { "peer" => "optional", "force_peer" => "required" }.freeze
+        # Carat speaks TLS 1.2 and 1.3 alone.
+        ALWAYS = { "no_tlsv1" => "true", "no_tlsv1_1" => "true", "verify_mode" => "none" }.freeze
+        HINTS = {
+          "backlog" => "see the option backlog",
+          "cert_pem" => "write it to a file", "key_pem" => "write it to a file",
+          "key_password_command" => "the key must not be encrypted",
+          "ssl_cipher_filter" => "Carat has modern ciphers only", "ssl_ciphersuites" => "Carat has modern ciphers only",
+          "reuse" => "sessions are always resumed"
+        }.freeze
+        # A piece of a String in double quotes: text, or an interpolation without braces of its own.
+        PIECE = /(?:[^&?\#{}"\\]|\#\{[^{}]*\})/
+        URL = /\A"ssl:\/\/(?<place>#{PIECE}+?)(?:\?(?<query>(?:#{PIECE}|&)*))?"\z/
+        private_constant :ALWAYS, :BY_HAND, :HINTS, :PIECE, :URL, :VERIFY, :WANTING
+
+        class << self
+          # Whether the source of an argument is the address of a TLS listener.
+          def address?(source)
+            source.match?(/\A["']ssl:/)
+          end
+
+          # Returns the Translation of `bind` with this source of an address.
+          def bind(source)
+            match = URL.match(source.sub(/\A'(.*)'\z/, '"\1"')) or return Translation.new(nil, BY_HAND)
+            pairs = match[:query].to_s.split("&").map { |pair| pair.partition("=").values_at(0, 2) }
+            new(match[:place], pairs.to_h).translation
+          end
+
+          # Returns the Translation of `ssl_bind`, a Call.
+          def ssl_bind(call)
+            host, port = Array.new(2) { |index| text(call.string(index) || call.number(index), call.arguments[index]) }
+            pairs = call.pairs(2)
+            return Translation.new(nil, BY_HAND) unless port && pairs
+
+            new("#{host}:#{port}", pairs.to_h { |name, (string, source)| [name, text(string, source)] }).translation
+          end
+
+          private
+
+          # What stands for an argument in double quotes: a literal for itself.
+          def text(literal, source)
+            literal ? literal.to_s.inspect[1..-2] : ("\#{#{source}}" if source)
+          end
+        end
+
+        # `place` is the host and the port, `pairs` the parameters by name, all as the source of a String in double
+        # quotes.
+        def initialize(place, pairs)
+          @place = place
+          @pairs = pairs.transform_values { |value| value.include?("%") ? URI.decode_www_form_component(value) : value }
+        end
+
+        # Returns the Translation.
+        def translation
+          return Translation.new(nil, WANTING) unless @pairs.key?("cert") && @pairs.key?("key")
+
+          Translation.new("bind \"tls://#{@place}?#{parameters}\"", left_out)
+        end
+
+        private
+
+        def parameters
+          [*@pairs.slice("cert", "key"), *clients].map { |name, value| "#{name}=#{value}" }.join("&")
+        end
+
+        # Puma asks clients for certificates only when `verify_mode` says so.
+        def clients
+          verify = VERIFY[@pairs["verify_mode"]]
+          verify && @pairs.key?("ca") ? { "ca" => @pairs["ca"], "verify" => verify } : {}
+        end
+
+        def left_out
+          known = ["cert", "key", "ca", *("verify_mode" if clients.any?)]
+          others = @pairs.except(*known).reject { |name, value| ALWAYS[name] == value }.keys
+          notes = others.map { |name| HINTS.key?(name) ? "#{name} (#{HINTS[name]})" : name }
+          "without #{notes.join(", ")}" if notes.any?
+        end
+      end
+    end
+  end
+end

@@ -5,13 +5,16 @@ module Support
   module Wire
     KINDS = {
       hello: 1, ready: 2, drain: 3, bye: 4, request: 16, response: 17, chunk: 18, end: 19, window: 20, abort: 21,
-      descriptors_lost: 22, tunnel: 23,
+      descriptors_lost: 22, tunnel: 23, hints: 24,
       fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37,
       ask_stats: 38, stats: 39, not_fork_safe: 40, ask_fork_safety: 42, fork_safe: 43
     }.freeze
     SCHEMES = %w[http https].freeze
     # In the byte of the kind: the frame has the first descriptor of a message.
     FIRST_DESCRIPTOR = 0x80
+    # The status of a response that the application failed to make, and what the edge makes of it.
+    FAILED = 0
+    FAILURE = "Internal Server Error\n"
     NAMES = File.read(File.expand_path("../../crates/carat-wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
                 .scan(/"([^"]+)"/).flatten.freeze
     Response = Struct.new(:id, :status, :app_micros, :headers, :body)
@@ -70,10 +73,19 @@ module Support
       [KINDS.key(kind & ~FIRST_DESCRIPTOR), bytes.byteslice(5, length - 1)]
     end
 
+    # A response that the application failed to make is one of the edge.
     def response(payload)
       id, status, micros, count, rest = payload.unpack("L<S<L<S<a*")
+      return Response.new(id, 500, micros, [%w[content-type text/plain]], FAILURE) if status == FAILED
+
       headers = Array.new(count) { header(rest) }
       Response.new(id, status, micros, headers, response_body(rest))
+    end
+
+    # The id and the fields of early hints.
+    def hints(payload)
+      id, count, rest = payload.unpack("L<S<a*")
+      [id, Array.new(count) { header(rest) }]
     end
 
     def header(rest)

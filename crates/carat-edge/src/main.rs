@@ -28,6 +28,7 @@ mod tasks;
 mod timestamp;
 mod tls;
 mod tunnel;
+mod url_prefix;
 mod watch;
 
 use std::io::{self, Write};

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use crate::identity::Identity;
+use crate::url_prefix::UrlPrefix;
 
 /// The environment variable that carries the settings.
 pub(crate) const VARIABLE: &str = "CARAT_EDGE_SETTINGS";
@@ -41,6 +42,11 @@ pub(crate) struct Settings {
     pub(crate) static_files: Vec<StaticDirectory>,
     /// Directories from which the application may name files.
     pub(crate) sendfile: Vec<StaticDirectory>,
+    pub(crate) prefix: Option<UrlPrefix>,
+    /// The directory of the pages that browsers get in place of errors.
+    pub(crate) error_pages: Option<PathBuf>,
+    /// The page that all clients get while it is there.
+    pub(crate) maintenance: Option<PathBuf>,
     /// `None` when the option is not set.
     #[serde(deserialize_with = "proxies")]
     pub(crate) trusted_proxies: Option<TrustedProxies>,
@@ -311,7 +317,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 
 #[cfg(test)]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "static": [], "sendfile": [], "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

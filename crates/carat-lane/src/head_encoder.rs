@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use carat_wire::push_header;
+use carat_wire::response::FAILED;
 
 /// Maximum total size of a response's header fields, in bytes.
 const HEADERS_LIMIT: usize = 256 * 1024;
@@ -87,6 +88,13 @@ impl HeadEncoder {
     #[must_use]
     pub fn is_hijack(name: &[u8]) -> bool {
         name == HIJACK
+    }
+
+    /// Begins the response to a request in which the application failed.
+    pub fn start_failure(&mut self) {
+        self.clear();
+        self.is_hint = false;
+        self.status = FAILED;
     }
 
     /// Begins early hints. Rails separates their links by line breaks, whatever the release of Rack.

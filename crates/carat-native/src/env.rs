@@ -26,6 +26,8 @@ pub(crate) struct EnvTemplate {
     constants: Opaque<RHash>,
     /// Keys that get a new Array in each environment.
     lists: Opaque<RArray>,
+    /// The path below which the application is reached: its SCRIPT_NAME.
+    prefix: Box<[u8]>,
     /// Whether the application accepts `*` as a path; otherwise it gets an empty path.
     asterisk: bool,
     /// The class of `rack.input` for a String.
@@ -48,7 +50,10 @@ impl EnvTemplate {
     /// Reads the template from the options of `Lane.new`.
     pub(crate) fn from_options(ruby: &Ruby, options: RHash) -> Result<EnvTemplate, Error> {
         let option = |name: &str| ruby.to_symbol(name);
+        let prefix = options.fetch::<_, RString>(option("prefix"))?;
         Ok(EnvTemplate {
+            // SAFETY: no Ruby code runs while the slice is used.
+            prefix: unsafe { prefix.as_slice() }.into(),
             constants: options.fetch::<_, RHash>(option("constants"))?.into(),
             lists: options.fetch::<_, RArray>(option("lists"))?.into(),
             asterisk: options.fetch(option("asterisk"))?,
@@ -114,7 +119,7 @@ impl EnvTemplate {
             let env = Env { ruby, hash };
             env.put_headers(roots(), request);
             // After the headers: a header named `version` must not replace HTTP_VERSION.
-            env.put_head(roots(), &request.head, self.asterisk);
+            env.put_head(roots(), &request.head, self);
             env.put_length(roots(), &request.body);
             if self.protocols {
                 env.put_protocols(roots(), request);
@@ -152,6 +157,13 @@ impl EnvTemplate {
             }
         })?;
         Ok(())
+    }
+
+    /// A path without the prefix. The edge passes on no other one, but a request that the server makes up may have it.
+    fn path_info<'a>(&self, path: &'a [u8]) -> &'a [u8] {
+        let below = path.strip_prefix(&*self.prefix);
+        let below = below.filter(|below| matches!(below.first(), None | Some(b'/')));
+        below.unwrap_or(path)
     }
 
     /// Adds the factory for the files of a form to an environment, where Rack calls it. The factory owns the files.
@@ -192,17 +204,17 @@ impl Env<'_> {
         self.put(key, text::binary(self.ruby, bytes));
     }
 
-    fn put_head(&self, roots: &Roots, head: &RequestHead<'_>, asterisk: bool) {
+    fn put_head(&self, roots: &Roots, head: &RequestHead<'_>, template: &EnvTemplate) {
         let version = if head.version == 10 {
             roots.http_1_0
         } else {
             roots.http_1_1
         };
         // RFC 9112, 3.2.4: `OPTIONS *` is the request for a URI with an empty path.
-        let path = if head.path == b"*" && !asterisk {
+        let path = if head.path == b"*" && !template.asterisk {
             b""
         } else {
-            head.path
+            template.path_info(head.path)
         };
         let mut digits = [0; DIGITS];
         let port = decimal(head.server_port.into(), &mut digits);

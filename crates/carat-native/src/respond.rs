@@ -67,6 +67,13 @@ impl Slot {
         slot.respond(ruby, status, headers, body)
     }
 
+    /// Lets the edge respond, because the application failed.
+    pub(crate) fn fail(ruby: &Ruby, slot: &Slot) -> Result<(), Error> {
+        let lane = slot.lane(ruby);
+        borrow(ruby, &lane.head)?.start_failure();
+        slot.send_response(ruby, &lane, Body::Empty)
+    }
+
     /// Sends early hints for the request with this id, unless it has its response. Returns false as `respond_inline`.
     pub(crate) fn hint(ruby: &Ruby, slot: &Slot, id: u32, headers: Value) -> Result<bool, Error> {
         if slot.current.get().is_none_or(|current| current.id != id) {
@@ -185,7 +192,6 @@ impl Slot {
             return Ok(false);
         }
         let lane = self.lane(ruby);
-        let socket = lane.io.socket(ruby)?;
         let mut head = borrow(ruby, &lane.head)?;
         let start: Start = match body {
             Body::Tunnel { .. } => HeadEncoder::start_tunnel,
@@ -194,6 +200,15 @@ impl Slot {
         if response_head::read(ruby, &mut head, start, (status, headers))? == Shape::Other {
             return Ok(false);
         }
+        drop(head);
+        self.send_response(ruby, &lane, body)?;
+        Ok(true)
+    }
+
+    /// Responds with the status and the headers that the lane has read.
+    fn send_response(&self, ruby: &Ruby, lane: &Lane, body: Body) -> Result<(), Error> {
+        let socket = lane.io.socket(ruby)?;
+        let mut head = borrow(ruby, &lane.head)?;
         let mut session = borrow(ruby, &lane.session)?;
         let Some(request) = self.current.take() else {
             return Err(error::link(ruby, "no request waits for a response"));
@@ -204,8 +219,7 @@ impl Slot {
         let relieved = session.relieve(socket);
         drop((session, head));
         relieved.map_err(|failure| error::link(ruby, failure))?;
-        lane.end_if_drained(ruby)?;
-        Ok(true)
+        lane.end_if_drained(ruby)
     }
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("respond_tunnel", method!(Slot::respond_tunnel, 3))?;
     class.define_method("hijack", method!(Slot::hijack, 2))?;
     class.define_method("head?", method!(Slot::is_head, 0))?;
+    class.define_method("fail", method!(Slot::fail, 0))?;
     class.define_method("hint", method!(Slot::hint, 2))?;
     class.define_method("pending?", method!(Slot::is_pending, 0))?;
     class.define_method("open_stream", method!(Slot::open_stream, 2))?;

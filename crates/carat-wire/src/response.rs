@@ -41,7 +41,7 @@ impl ResponseBody<'_> {
 pub struct Response<'a> {
     /// The id of the request.
     pub id: u32,
-    /// The HTTP status.
+    /// The HTTP status, or [`FAILED`].
     pub status: u16,
     /// How long the application took, in microseconds.
     pub app_micros: u32,
@@ -61,6 +61,9 @@ pub struct ResponseHead {
     /// How long the application took, in microseconds.
     pub app_micros: u32,
 }
+
+/// The status of a response that the application failed to make. The edge responds with 500.
+pub const FAILED: u16 = 0;
 
 const BODY_NONE: u8 = 0;
 const BODY_INLINE: u8 = 1;

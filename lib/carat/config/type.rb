@@ -14,6 +14,7 @@ require_relative "type/log_file"
 require_relative "type/memory_budget"
 require_relative "type/network_list"
 require_relative "type/optional_path"
+require_relative "type/page_directory"
 require_relative "type/refork_rule"
 require_relative "type/seconds"
 require_relative "type/socket_path"
@@ -22,6 +23,7 @@ require_relative "type/target_list"
 require_relative "type/text"
 require_relative "type/timeout"
 require_relative "type/umask"
+require_relative "type/url_prefix"
 require_relative "type/user_name"
 require_relative "type/whole_number"
 require_relative "type/worker_count"
@@ -35,9 +37,9 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
         file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        networks: NetworkList, optional_path: OptionalPath, pidfile: LogFile, refork: ReforkRule, seconds: Seconds,
-        socket: SocketPath, static: StaticDirectories, string: Text, targets: TargetList, timeout: Timeout,
-        umask: Umask, user: UserName, workers: WorkerCount
+        networks: NetworkList, optional_path: OptionalPath, pages: PageDirectory, pidfile: LogFile, prefix: UrlPrefix,
+        refork: ReforkRule, seconds: Seconds, socket: SocketPath, static: StaticDirectories, string: Text,
+        targets: TargetList, timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
       }.freeze
 
       # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.

@@ -85,6 +85,7 @@ module Carat
         @log = Log::ProcessLog.new(format: @configuration[:log_format], mold: true)
         name_sources(&:before_load)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
+        ENV["RAILS_RELATIVE_URL_ROOT"] ||= @configuration[:prefix]
         app = Warmup::Application.load(@configuration[:rackup])
         Warmup::ConsoleLog.attach(ENV)
         Warmup::FiberIsolation.establish if @configuration[:fibers]
@@ -111,7 +112,7 @@ module Carat
       def template
         Request::EnvTemplate.new(release: Rack.release, capacity: @configuration[:fibers] || @configuration[:threads],
                                  several: @configuration[:workers] != (1..1), spool_dir: @configuration[:spool_dir],
-                                 errors: @log.errors)
+                                 prefix: @configuration[:prefix] || "", errors: @log.errors)
       end
 
       def warm_up_deadline

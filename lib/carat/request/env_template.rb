@@ -13,12 +13,14 @@ module Carat
     # The constant part of a worker's environments, for the release of Rack that the application has loaded.
     class EnvTemplate
       # `release` is Rack.release, `capacity` the number of requests that a worker runs at once, `several` whether there
-      # may be several workers. Files of a form are named in `spool_dir`; `errors` is `rack.errors`.
-      def initialize(release:, capacity:, several:, spool_dir:, errors: $stderr)
+      # may be several workers. Files of a form are named in `spool_dir`; `errors` is `rack.errors`. Paths begin with
+      # `prefix`, the SCRIPT_NAME.
+      def initialize(release:, capacity:, several:, spool_dir:, prefix: "", errors: $stderr)
         @release = release.split(".").first(2).map(&:to_i)
         @capacity = capacity
         @several = several
         @spool_dir = spool_dir
+        @prefix = prefix
         @errors = errors
       end
 
@@ -26,6 +28,7 @@ module Carat
       def to_h
         {
           constants: constants.freeze,
+          prefix: @prefix,
           lists: lists.freeze,
           asterisk: rack?(3, 1), # PATH_INFO may be "*" since Rack 3.1
           split: !rack?(3),      # before Rack 3, a value with line breaks is several headers
@@ -43,9 +46,10 @@ module Carat
 
       def constants
         {
-          "SCRIPT_NAME" => "", "SERVER_SOFTWARE" => "carat/#{VERSION}".freeze, "GATEWAY_INTERFACE" => "CGI/1.2",
-          "rack.url_scheme" => "http", "rack.errors" => @errors, "rack.multithread" => @capacity > 1,
-          "rack.multiprocess" => @several, "rack.run_once" => false, "rack.hijack?" => true
+          "SCRIPT_NAME" => @prefix.dup.freeze, "SERVER_SOFTWARE" => "carat/#{VERSION}".freeze,
+          "GATEWAY_INTERFACE" => "CGI/1.2", "rack.url_scheme" => "http", "rack.errors" => @errors,
+          "rack.multithread" => @capacity > 1, "rack.multiprocess" => @several, "rack.run_once" => false,
+          "rack.hijack?" => true
         }.merge(rack?(3) ? {} : { "rack.version" => [1, 3].freeze })
       end
 

@@ -10,9 +10,6 @@ module Carat
   module Request
     # Serves one request of a lane after another: takes it, calls the application, responds.
     class Slot
-      # The response to a request that failed.
-      SORRY = [500, { "content-type" => "text/plain" }.freeze, ["Internal Server Error\n"].freeze].freeze
-
       # Errors that the client causes; the access log has them.
       CLIENT_ERRORS = [Native::ClientGone, IncompleteBody].freeze
 
@@ -98,7 +95,7 @@ module Carat
 
       # A response that has begun cannot be replaced, but it can be left incomplete.
       def give_up_response
-        @native.pending? ? @native.respond(*SORRY) : @native.abort_stream
+        @native.pending? ? @native.fail : @native.abort_stream
       end
     end
   end

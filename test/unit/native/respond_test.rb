@@ -30,6 +30,24 @@ module Native
       assert_equal [["set-cookie", "a\nb"]], answered(200, headers, [], release: "3.0.0").headers
     end
 
+    def test_hints_are_sent_at_once_for_their_own_request_alone
+      lane = taken
+      slot = lane.slot
+      assert slot.hint(slot.id, { "Link" => "</a>\n</b>", "rack.own" => 1, "x" => %w[1 2] })
+      expected = [slot.id, [%w[link </a>], %w[link </b>], %w[x 1], %w[x 2]]]
+      assert_equal expected, Support::Wire.hints(lane.frame.last)
+
+      refute slot.hint(slot.id, { "x" => 1 })
+      assert slot.hint(slot.id + 1, { "x" => "1" })
+      assert slot.hint(slot.id, { "x" * 2000 => "" })
+      assert_equal [slot.id, []], Support::Wire.hints(lane.frame.last)
+      id = slot.id
+      assert slot.respond(200, {}, [])
+      assert slot.hint(id, { "x" => "1" })
+      slot.flush
+      assert_equal :response, lane.frame.first
+    end
+
     def test_a_list_of_names_and_values_does_as_headers
       assert_equal [%w[a 1], %w[a 2]], answered(200, %w[a 1 a 2], []).headers
     end

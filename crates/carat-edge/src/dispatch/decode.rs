@@ -4,12 +4,15 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use carat_wire::Name;
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
+use carat_wire::response::FAILED;
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 
 use crate::exchange::{FileRange, ReplyBody, ReplyContent};
 use crate::field_value::FieldValue;
+
+const FAILURE: &[u8] = b"Internal Server Error\n";
 
 /// Why a reply is not valid HTTP.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,6 +67,9 @@ pub(super) fn reply_response(
     file: Option<File>,
     live: impl FnOnce(Option<File>) -> ReplyBody,
 ) -> Result<Response<ReplyBody>, InvalidReply> {
+    if sent.status == FAILED {
+        return Ok(failure());
+    }
     let is_tunnel = sent.body == carat_wire::ResponseBody::Tunnel;
     let status = StatusCode::from_u16(sent.status).ok().filter(|status| {
         (200..600).contains(&status.as_u16())
@@ -123,6 +129,15 @@ fn asks_for_upgrade(request: &Parts) -> bool {
     request.version == Version::HTTP_11
         && request.headers.contains_key(UPGRADE)
         && connection.any(lists_upgrade)
+}
+
+/// The response to a request in which the application failed. The log says how.
+fn failure() -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::full(Bytes::from_static(FAILURE)));
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    let text = HeaderValue::from_static("text/plain");
+    response.headers_mut().insert(CONTENT_TYPE, text);
+    response
 }
 
 /// The name of a header, or its bytes when they are not valid.

@@ -1,10 +1,10 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
-use crate::exchange::ReplyBody;
+use crate::exchange::{ReplyBody, accepts_html};
 
 /// The page needs no script and no file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -64,13 +64,6 @@ impl FailurePage {
     }
 }
 
-/// Whether the client is a browser that shows a page.
-fn accepts_html(request: &HeaderMap) -> bool {
-    let values = request.get_all(ACCEPT).into_iter();
-    let mut texts = values.filter_map(|value| value.to_str().ok());
-    texts.any(|text| text.to_ascii_lowercase().contains("text/html"))
-}
-
 fn escape(text: &str, page: &mut String) {
     for char in text.chars() {
         match char {
@@ -95,6 +88,8 @@ fn printable(char: char) -> char {
 
 #[cfg(test)]
 mod tests {
+    use http::header::ACCEPT;
+
     use super::*;
     use crate::exchange::ReplyContent;
 

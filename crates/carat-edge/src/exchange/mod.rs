@@ -1,6 +1,7 @@
 //! The vocabulary of one request, shared by every room above: the call, the reply, the bodies of
 //! both, the refusal, what clients hold in memory, and the two ends of the connection.
 
+mod accepts_html;
 mod body_stream;
 mod call;
 mod client_memory;
@@ -22,6 +23,7 @@ mod spool_quota;
 mod tunnel;
 mod worker_tunnels;
 
+pub(crate) use accepts_html::accepts_html;
 pub(crate) use body_stream::{BodyReaders, BodySender, BodySink, BodyStream, body_stream};
 pub(crate) use call::{Call, CallBody};
 pub(crate) use client_memory::{ClientMemory, MemoryAccount, MemoryTicket};

@@ -31,6 +31,10 @@ pub(crate) enum Refusal {
     UnexpectedTls,
     /// A request in clear, with `force_tls`: the response says where to go.
     TlsRequired,
+    /// The path does not begin with `prefix`.
+    OutsidePrefix,
+    /// The file of the option `maintenance` is there.
+    Maintenance,
     /// The body is larger than `max_body`.
     BodyTooLarge,
     /// The body has an unsupported content coding, or too many codings.
@@ -96,8 +100,10 @@ impl Refusal {
                 StatusCode::BAD_REQUEST
             }
             Refusal::TlsRequired => StatusCode::PERMANENT_REDIRECT,
+            Refusal::OutsidePrefix => StatusCode::NOT_FOUND,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::ClientMemory
+            | Refusal::Maintenance
             | Refusal::QueueFull
             | Refusal::QueueTimeout
             | Refusal::Stopping
@@ -129,6 +135,8 @@ impl Refusal {
             Refusal::PlainHttp => "this port speaks HTTPS, and the request is plain HTTP",
             Refusal::UnexpectedTls => "this port speaks plain HTTP, and the client speaks TLS",
             Refusal::TlsRequired => "this server is reached over HTTPS",
+            Refusal::OutsidePrefix => "the path does not lead to the application",
+            Refusal::Maintenance => "the application is under maintenance",
             Refusal::BodyTooLarge => "the request body is too large",
             Refusal::UnknownCoding => "the content coding of the request body is not supported",
             Refusal::Undecodable(error) => error.reason(),
@@ -159,6 +167,7 @@ impl Refusal {
             | Refusal::PlainHttp
             | Refusal::UnexpectedTls
             | Refusal::TlsRequired
+            | Refusal::OutsidePrefix
             | Refusal::BodyTooLarge
             | Refusal::UnknownCoding
             | Refusal::Undecodable(_)
@@ -166,6 +175,7 @@ impl Refusal {
             | Refusal::TooSlow => Fault::Client,
             Refusal::WorkerLost | Refusal::AppTimeout | Refusal::InvalidResponse => Fault::App,
             Refusal::ClientMemory
+            | Refusal::Maintenance
             | Refusal::BodyCutOff
             | Refusal::QueueFull
             | Refusal::QueueTimeout
@@ -188,12 +198,22 @@ impl Refusal {
             || matches!(
                 self,
                 Refusal::ClientMemory
+                    | Refusal::Maintenance
                     | Refusal::BodyCutOff
                     | Refusal::NoDescriptors
                     | Refusal::SpoolFailed
                     | Refusal::SpoolFull
                     | Refusal::SpoolLimit
             )
+    }
+
+    /// In how many seconds the client should ask again, as the value of Retry-After.
+    fn retry_after(self) -> Option<&'static str> {
+        match self {
+            Refusal::Maintenance => Some("60"),
+            _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some("1"),
+            _ => None,
+        }
     }
 
     /// The refusal as a response.
@@ -206,8 +226,8 @@ impl Refusal {
         if self.ends_connection() {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if self.status() == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
         }
         if self.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(DECODED_CODINGS));
@@ -219,11 +239,9 @@ impl Refusal {
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let (status, reason) = (self.status(), self.reason());
         let phrase = status.canonical_reason().unwrap_or("Refused");
-        let retry_after = if status == StatusCode::SERVICE_UNAVAILABLE {
-            "retry-after: 1\r\n"
-        } else {
-            ""
-        };
+        let retry_after = self.retry_after();
+        let retry_after =
+            retry_after.map_or_else(String::new, |seconds| format!("retry-after: {seconds}\r\n"));
         format!(
             "HTTP/1.1 {} {phrase}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
              connection: close\r\n{retry_after}date: {}\r\n\r\n{reason}\n",

@@ -39,7 +39,7 @@ impl SendFiles {
     /// Opens the directories. An error names the one that cannot be read.
     pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<SendFiles>, String> {
         Ok(Rc::new(SendFiles {
-            mounts: RefCell::new(open_all("sendfile", &settings.sendfile)?),
+            mounts: RefCell::new(open_all("sendfile", "", &settings.sendfile)?),
             log: Rc::clone(log),
         }))
     }
@@ -48,7 +48,7 @@ impl SendFiles {
     pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.sendfile.clone());
         spawn_local(async move {
-            let opening = spawn_blocking(move || open_all("sendfile", &directories));
+            let opening = spawn_blocking(move || open_all("sendfile", "", &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
                 Ok(mounts) => drop(files.mounts.replace(mounts)),
                 Err(cause) => files.log.error(

@@ -16,7 +16,7 @@ use crate::body::request::{UploadProgress, receive, receive_empty};
 use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
 use crate::dispatch::PendingReply;
 use crate::exchange::{
-    Call, ConnectionState, ForwardedClient, MemoryAccount, Peer, Refusal, Reply,
+    Call, ConnectionState, ForwardedClient, MemoryAccount, Peer, Refusal, Reply, accepts_html,
 };
 
 /// Serves one request: the order of these steps is the behavior of the server.
@@ -45,8 +45,13 @@ pub(super) fn serve(
     let scheme = call.scheme();
     let force_tls = server.force_tls.as_ref();
     let location = force_tls.and_then(|force_tls| force_tls.location(&call));
-    let dispatched = if location.is_some() {
-        Dispatched::Now(Err(refuse(Refusal::TlsRequired, state)))
+    let kept_out = if location.is_some() {
+        Some(Refusal::TlsRequired)
+    } else {
+        server.keeps_out(call.parts.uri.path())
+    };
+    let dispatched = if let Some(refusal) = kept_out {
+        Dispatched::Now(Err(refuse(refusal, state)))
     } else if is_unready && body.is_end_stream() {
         Dispatched::Now(Err(Refusal::Stopping))
     } else if body.is_end_stream() {
@@ -64,7 +69,8 @@ pub(super) fn serve(
         if let Some(file) = server.files.named.take(&mut reply) {
             reply = Box::pin(file.send(reply, &server.files.disk)).await;
         }
-        let mut response = respond(reply, representation, entry, Rc::clone(&state)).await;
+        let answered = respond(reply, representation, entry, Rc::clone(&state), &server);
+        let mut response = answered.await;
         if let Some(force_tls) = &server.force_tls {
             force_tls.complete(&mut response, scheme, location);
         }
@@ -189,6 +195,8 @@ struct Representation {
     is_http10: bool,
     ranges: RangeRequest,
     encoding: Option<ResponseEncoding>,
+    /// Whether an error is a page.
+    gets_page: bool,
 }
 
 impl Representation {
@@ -198,6 +206,7 @@ impl Representation {
             is_http10: request.version() == Version::HTTP_10,
             ranges: RangeRequest::of(request),
             encoding: encoders.map(|encoders| ResponseEncoding::negotiate(request, encoders)),
+            gets_page: !server.files.pages.is_empty() && accepts_html(request.headers()),
         }
     }
 
@@ -240,15 +249,19 @@ async fn respond(
     representation: Representation,
     mut entry: AccessEntry,
     state: Rc<ConnectionState>,
+    server: &Server,
 ) -> Response<TrackedBody> {
     if let Some(tunnel) = take_tunnel(&mut reply, &state) {
         hand_over(tunnel, entry, &state);
         // The connection is not hyper's any more.
         match pending::<Infallible>().await {}
     }
-    let mut spooled = None;
+    let (mut spooled, gets_page) = (None, representation.gets_page);
     let response = match reply {
-        Ok(reply) => {
+        Ok(mut reply) => {
+            if reply.is_failure && gets_page {
+                server.files.pages.dress(None, &mut reply.response);
+            }
             spooled = Some(reply.spooled);
             let response = reply.response.map(ClientBody::from);
             let prepared = representation.apply(response, state.memory()).await;
@@ -258,7 +271,10 @@ async fn respond(
     };
     let response = response.unwrap_or_else(|refusal| {
         entry.refused(refusal);
-        let response = refusal.into_response();
+        let mut response = refusal.into_response();
+        if gets_page {
+            server.files.pages.dress(Some(refusal), &mut response);
+        }
         response.map(ClientBody::from)
     });
     entry.responded(response.status());

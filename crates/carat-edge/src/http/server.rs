@@ -27,6 +27,7 @@ use crate::exchange::{
 };
 use crate::log::Log;
 use crate::settings::Settings;
+use crate::url_prefix::UrlPrefix;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -168,8 +169,26 @@ impl Server {
 
     /// Whether a request with this path asks for a readiness that has ended.
     pub(super) fn is_unready_at(&self, path: &str) -> bool {
+        self.is_unready.get() && self.is_readiness(path)
+    }
+
+    /// Whether load balancers ask for this path.
+    fn is_readiness(&self, path: &str) -> bool {
         let mut targets = self.settings.readiness_path.iter();
-        self.is_unready.get() && targets.any(|target| target.split('?').next() == Some(path))
+        targets.any(|target| target.split('?').next() == Some(path))
+    }
+
+    /// Why a request does not reach the application, whatever it contains. Maintenance leaves the checks of load
+    /// balancers alone: without a server, clients would not see its page.
+    pub(super) fn keeps_out(&self, path: &str) -> Option<Refusal> {
+        if self.files.pages.maintenance.is_on() && !self.is_readiness(path) {
+            return Some(Refusal::Maintenance);
+        }
+        let is_outside = |prefix: &UrlPrefix| !prefix.contains(path);
+        let prefix = self.settings.prefix.as_ref();
+        prefix
+            .filter(|prefix| is_outside(prefix))
+            .map(|_| Refusal::OutsidePrefix)
     }
 
     /// Accepts no more connections, and closes each one after its current response.
@@ -200,7 +219,7 @@ impl Server {
         if !has_paused {
             self.dispatcher.tick();
             self.active.tick(now);
-            self.files.requested.tick();
+            self.files.tick();
         }
         self.report();
         self.log.flush();
@@ -251,6 +270,7 @@ impl Server {
     pub(super) fn file_reply(&self, response: Response<ReplyBody>) -> Reply {
         Reply {
             response,
+            is_failure: false,
             spooled: SpoolReservation::of(&self.dispatcher.spool_quota),
             queue_time: Duration::ZERO,
             app_time: Duration::ZERO,

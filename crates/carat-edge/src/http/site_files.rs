@@ -1,17 +1,20 @@
 use std::rc::Rc;
 
 use super::disk_lookups::DiskLookups;
+use super::error_pages::ErrorPages;
 use super::send_files::SendFiles;
 use super::static_files::StaticFiles;
 use crate::log::Log;
 use crate::settings::Settings;
 
-/// Files that the edge sends itself: those that clients ask for, and those that the application names.
+/// Files that the edge sends itself: those that clients ask for, those that the application names, and pages in place of
+/// errors.
 #[derive(Debug)]
 pub(crate) struct SiteFiles {
     pub(super) requested: Rc<StaticFiles>,
     pub(super) named: Rc<SendFiles>,
     pub(super) disk: DiskLookups,
+    pub(crate) pages: Rc<ErrorPages>,
 }
 
 impl SiteFiles {
@@ -21,6 +24,7 @@ impl SiteFiles {
             requested: StaticFiles::open(settings, log)?,
             named: SendFiles::open(settings, log)?,
             disk: DiskLookups::default(),
+            pages: ErrorPages::open(settings, log)?,
         })
     }
 
@@ -28,6 +32,13 @@ impl SiteFiles {
     pub(crate) fn adopt(&self, settings: &Settings) {
         self.requested.adopt(settings);
         self.named.adopt(settings);
+        self.pages.adopt(settings);
+    }
+
+    /// Notices what has changed on the disk. Called once a tick.
+    pub(super) fn tick(&self) {
+        self.requested.tick();
+        self.pages.maintenance.tick();
     }
 }
 

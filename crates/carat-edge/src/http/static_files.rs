@@ -10,6 +10,7 @@ use super::disk_lookups::DiskLookups;
 use crate::exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
 use crate::log::Log;
 use crate::settings::{Settings, StaticDirectory};
+use crate::url_prefix::UrlPrefix;
 
 /// The directories of the `static` option.
 #[derive(Debug)]
@@ -34,7 +35,11 @@ impl StaticFiles {
     /// Opens the directories. An error names the one that cannot be read.
     pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<StaticFiles>, String> {
         Ok(Rc::new(StaticFiles {
-            mounts: RefCell::new(open_all("static", &settings.static_files)?),
+            mounts: RefCell::new(open_all(
+                "static",
+                prefix_of(settings),
+                &settings.static_files,
+            )?),
             refresh: RefCell::default(),
             log: Rc::clone(log),
         }))
@@ -67,12 +72,13 @@ impl StaticFiles {
     /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
     pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.static_files.clone());
+        let prefix = prefix_of(settings).to_owned();
         if directories.is_empty() {
             drop(files.mounts.take());
             return;
         }
         spawn_local(async move {
-            let opening = spawn_blocking(move || open_all("static", &directories));
+            let opening = spawn_blocking(move || open_all("static", &prefix, &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
                 Ok(mounts) => drop(files.mounts.replace(mounts)),
                 Err(cause) => files.log.error(
@@ -93,16 +99,26 @@ pub(super) async fn look_again(
     Ok(found.map(|response| response.map(body)))
 }
 
-/// Opens the directories of the option called `option`. An error names the one that cannot be read.
-pub(super) fn open_all(option: &str, directories: &[StaticDirectory]) -> Result<Mounts, String> {
-    let mounts = directories.iter().map(|it| open(option, it));
+/// Static files are below the prefix of the application, which names them so.
+fn prefix_of(settings: &Settings) -> &str {
+    settings.prefix.as_ref().map_or("", UrlPrefix::as_str)
+}
+
+/// Opens the directories of the option called `option` for URLs below `prefix`. An error names the one that cannot be read.
+pub(super) fn open_all(
+    option: &str,
+    prefix: &str,
+    directories: &[StaticDirectory],
+) -> Result<Mounts, String> {
+    let mounts = directories.iter().map(|it| open(option, prefix, it));
     let mounts: Result<Vec<UrlMount>, String> = mounts.collect();
     mounts.map(Mounts::new)
 }
 
-fn open(option: &str, declared: &StaticDirectory) -> Result<UrlMount, String> {
+fn open(option: &str, prefix: &str, declared: &StaticDirectory) -> Result<UrlMount, String> {
     let explain = |error| format!("{option}: {}: {error}", declared.directory.display());
-    let mut mount = UrlMount::open(&declared.prefix, &declared.directory).map_err(explain)?;
+    let prefix = format!("{prefix}{}", declared.prefix);
+    let mut mount = UrlMount::open(&prefix, &declared.directory).map_err(explain)?;
     if let Some(value) = &declared.cache_control {
         let value = HeaderValue::try_from(value);
         let value =

@@ -284,6 +284,7 @@ impl<H: Host> Supervisor<H> {
 
     fn reopen_logs(&mut self) {
         self.server.renew_certificates.notify_one();
+        self.server.files.pages.reload();
         let log = &self.server.log;
         self.service_manager.reload(|| match log.reopen() {
             Ok(()) => log.info("log reopened", &[]),

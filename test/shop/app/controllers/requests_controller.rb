@@ -20,6 +20,10 @@ class RequestsController < ApplicationController
     render inline: '<%= stylesheet_link_tag "/a.css", "/b.css" %><%= preload_link_tag "/c.js" %>'
   end
 
+  def prefixed
+    render inline: '<%= items_path %> <%= item_path(1) %> <%= asset_path("/a.css") %>'
+  end
+
   def broken
     raise "broken on purpose"
   end

@@ -1,0 +1,199 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Response, StatusCode};
+use tokio::task::{spawn_blocking, spawn_local};
+
+use super::maintenance::Maintenance;
+use crate::exchange::{Refusal, ReplyBody};
+use crate::log::Log;
+use crate::settings::Settings;
+
+/// The statuses that the server itself responds with, and that may have a page.
+const STATUSES: [u16; 14] = [
+    400, 404, 408, 413, 414, 415, 431, 500, 501, 502, 503, 504, 505, 507,
+];
+
+/// The largest page. It stays in memory.
+pub(super) const PAGE_LIMIT: u64 = 256 * 1024;
+
+/// Pages for browsers in place of the server's own sentences: the options `error_pages` and `maintenance`.
+#[derive(Debug)]
+pub(crate) struct ErrorPages {
+    directory: RefCell<Option<PathBuf>>,
+    pages: RefCell<HashMap<StatusCode, Bytes>>,
+    pub(super) maintenance: Rc<Maintenance>,
+    log: Rc<Log>,
+}
+
+impl ErrorPages {
+    /// Reads the pages. An error names the one that cannot be read.
+    pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<ErrorPages>, String> {
+        let directory = settings.error_pages.clone();
+        Ok(Rc::new(ErrorPages {
+            pages: RefCell::new(read_all(directory.as_deref())?),
+            directory: RefCell::new(directory),
+            maintenance: Maintenance::new(maintenance_path(settings), log),
+            log: Rc::clone(log),
+        }))
+    }
+
+    /// Reads the pages of new settings.
+    pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
+        self.directory.replace(settings.error_pages.clone());
+        self.maintenance.adopt(maintenance_path(settings));
+        self.reload();
+    }
+
+    /// Reads the pages again. If that fails, the old ones stay.
+    pub(crate) fn reload(self: &Rc<Self>) {
+        let (pages, directory) = (Rc::clone(self), self.directory.borrow().clone());
+        if directory.is_none() {
+            drop(pages.pages.take());
+            return;
+        }
+        spawn_local(async move {
+            let reading = spawn_blocking(move || read_all(directory.as_deref()));
+            match reading.await.unwrap_or_else(|panic| Err(panic.to_string())) {
+                Ok(read) => drop(pages.pages.replace(read)),
+                Err(cause) => pages
+                    .log
+                    .error("the old error pages stay", &[("cause", &cause)]),
+            }
+        });
+    }
+
+    /// Whether there is any page.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pages.borrow().is_empty() && !self.maintenance.is_on()
+    }
+
+    /// Puts the page into a response of the server, if there is one for it.
+    pub(super) fn dress(&self, refusal: Option<Refusal>, response: &mut Response<ReplyBody>) {
+        let maintained = (refusal == Some(Refusal::Maintenance)).then(|| self.maintenance.page());
+        let page = maintained.flatten();
+        let page = page.or_else(|| self.pages.borrow().get(&response.status()).cloned());
+        let Some(page) = page else { return };
+        *response.body_mut() = ReplyBody::full(page);
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/html; charset=utf-8"),
+        );
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+}
+
+/// A relative path begins in the directory of the start, whose links are followed anew at each look.
+fn maintenance_path(settings: &Settings) -> Option<PathBuf> {
+    let path = settings.maintenance.as_ref()?;
+    Some(settings.directory.join(path))
+}
+
+fn read_all(directory: Option<&Path>) -> Result<HashMap<StatusCode, Bytes>, String> {
+    let mut pages = HashMap::new();
+    let Some(directory) = directory else {
+        return Ok(pages);
+    };
+    for status in STATUSES {
+        let path = directory.join(format!("{status}.html"));
+        let read = read_page(&path);
+        let page = read.map_err(|error| format!("error_pages: {}: {error}", path.display()))?;
+        if let (Some(page), Ok(status)) = (page, StatusCode::from_u16(status)) {
+            pages.insert(status, page);
+        }
+    }
+    Ok(pages)
+}
+
+/// The content of a page; `None` when there is none. An error when it is too large.
+pub(super) fn read_page(path: &Path) -> io::Result<Option<Bytes>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("this is not a file"));
+    }
+    let mut page = Vec::new();
+    file.take(PAGE_LIMIT + 1).read_to_end(&mut page)?;
+    if page.len() as u64 > PAGE_LIMIT {
+        return Err(io::Error::other("the page is larger than 256 KiB"));
+    }
+    Ok(Some(page.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn directory() -> TempDir {
+        tempfile::tempdir().expect("a directory")
+    }
+
+    fn pages(directory: &TempDir) -> Result<Rc<ErrorPages>, String> {
+        let mut settings = Settings::plain();
+        settings.error_pages = Some(directory.path().to_path_buf());
+        let log = Log::open(&settings).expect("a log");
+        ErrorPages::open(&settings, &Rc::new(log))
+    }
+
+    fn dressed(pages: &ErrorPages, refusal: Refusal) -> Response<ReplyBody> {
+        let mut response = refusal.into_response();
+        pages.dress(Some(refusal), &mut response);
+        response
+    }
+
+    #[test]
+    fn a_status_with_a_page_gets_it_and_others_keep_their_sentence() {
+        let directory = directory();
+        fs::write(directory.path().join("503.html"), "<p>soon").expect("written");
+        fs::write(directory.path().join("404.txt"), "no").expect("written");
+        let pages = pages(&directory).expect("readable");
+        let headers = |response: &Response<ReplyBody>| {
+            ["content-type", "cache-control", "retry-after"].map(|name| {
+                let value = response.headers().get(name);
+                value
+                    .map_or("", |value| value.to_str().expect("text"))
+                    .to_owned()
+            })
+        };
+        let page = dressed(&pages, Refusal::QueueFull);
+        assert_eq!(
+            headers(&page),
+            ["text/html; charset=utf-8", "no-store", "1"]
+        );
+        assert_eq!(page.body().length(), Some(7));
+        let sentence = dressed(&pages, Refusal::WorkerLost);
+        assert_eq!(headers(&sentence), ["text/plain", "", ""]);
+    }
+
+    #[test]
+    fn a_page_that_is_too_large_or_no_file_is_an_error_with_its_name() {
+        let directory = directory();
+        let path = directory.path().join("500.html");
+        let limit = usize::try_from(PAGE_LIMIT).expect("small");
+        fs::write(&path, vec![b'x'; limit]).expect("written");
+        assert!(pages(&directory).is_ok());
+        fs::write(&path, vec![b'x'; limit + 1]).expect("written");
+        let error = pages(&directory).expect_err("too large");
+        assert!(
+            error.ends_with("500.html: the page is larger than 256 KiB"),
+            "{error}"
+        );
+        fs::remove_file(&path).expect("removed");
+        fs::create_dir(&path).expect("made");
+        assert!(pages(&directory).is_err());
+    }
+}

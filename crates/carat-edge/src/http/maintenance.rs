@@ -1,0 +1,95 @@
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tokio::task::{spawn_blocking, spawn_local};
+
+use super::error_pages::read_page;
+use crate::log::{Field, Log};
+
+/// The page that all clients get as long as a file is there: the option `maintenance`.
+#[derive(Debug)]
+pub(super) struct Maintenance {
+    path: RefCell<Option<PathBuf>>,
+    /// `None` while the application serves; without content when the page cannot be read.
+    page: RefCell<Option<Bytes>>,
+    is_looking: Cell<bool>,
+    log: Rc<Log>,
+}
+
+impl Maintenance {
+    /// Looks for the file at once: the application must not see even the first request.
+    pub(super) fn new(path: Option<PathBuf>, log: &Rc<Log>) -> Rc<Maintenance> {
+        let read = path.as_deref().map_or(Ok(None), read_page);
+        let maintenance = Rc::new(Maintenance {
+            path: RefCell::new(path),
+            page: RefCell::default(),
+            is_looking: Cell::default(),
+            log: Rc::clone(log),
+        });
+        maintenance.found(read);
+        maintenance
+    }
+
+    /// Looks for another file from now on.
+    pub(super) fn adopt(&self, path: Option<PathBuf>) {
+        if path.is_none() {
+            self.found(Ok(None));
+        }
+        self.path.replace(path);
+    }
+
+    /// Whether no request reaches the application.
+    pub(super) fn is_on(&self) -> bool {
+        self.page.borrow().is_some()
+    }
+
+    /// The page, unless it is empty.
+    pub(super) fn page(&self) -> Option<Bytes> {
+        let page = self.page.borrow();
+        page.clone().filter(|page| !page.is_empty())
+    }
+
+    /// Notices that the file has appeared, changed, or gone. Called once a tick. A disk that does not respond holds one
+    /// thread, and changes nothing.
+    pub(super) fn tick(self: &Rc<Self>) {
+        let Some(path) = self.path.borrow().clone() else {
+            return;
+        };
+        if self.is_looking.replace(true) {
+            return;
+        }
+        let maintenance = Rc::clone(self);
+        spawn_local(async move {
+            let looking = {
+                let path = path.clone();
+                spawn_blocking(move || read_page(&path)).await
+            };
+            maintenance.is_looking.set(false);
+            if maintenance.path.borrow().as_ref() == Some(&path) {
+                maintenance.found(looking.unwrap_or_else(|panic| Err(io::Error::other(panic))));
+            }
+        });
+    }
+
+    fn found(&self, read: io::Result<Option<Bytes>>) {
+        let was_on = self.is_on();
+        let page = read.unwrap_or_else(|error| {
+            if !was_on {
+                let cause: [Field<'_>; 1] = [("cause", &error)];
+                self.log
+                    .error("the maintenance page cannot be read", &cause);
+            }
+            Some(Bytes::new())
+        });
+        let is_on = page.is_some();
+        self.page.replace(page);
+        match (was_on, is_on) {
+            (false, true) => self.log.info("maintenance begins", &[]),
+            (true, false) => self.log.info("maintenance ends", &[]),
+            _ => {}
+        }
+    }
+}

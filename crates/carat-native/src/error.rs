@@ -26,9 +26,9 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let classes = Classes {
         link: native.define_error("LinkError", standard)?.into(),
         invalid_response: native.define_error("InvalidResponse", standard)?.into(),
-        // An IOError, as for a closed socket: bodies expect that.
+        // Errno::EPIPE, as for a socket that the other side has closed: writers expect that.
         client_gone: native
-            .define_error("ClientGone", ruby.exception_io_error())?
+            .define_error("ClientGone", broken_pipe(ruby)?)?
             .into(),
         // Applications may rescue it.
         incomplete_body: ruby
@@ -47,6 +47,11 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     };
     CLASSES.get_or_init(|| classes);
     Ok(())
+}
+
+fn broken_pipe(ruby: &Ruby) -> Result<ExceptionClass, Error> {
+    let errno: RModule = ruby.class_object().const_get("Errno")?;
+    errno.const_get("EPIPE")
 }
 
 /// The socket failed, or the edge sent something unexpected.

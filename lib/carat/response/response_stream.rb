@@ -16,8 +16,8 @@ module Carat
         @input ? @input.read(length, buffer) : (length ? nil : +"")
       end
 
-      # Sends the Strings and returns their number of bytes. Raises IOError when the stream is closed, and its subclass
-      # Native::ClientGone when the client is gone.
+      # Sends the Strings and returns their number of bytes. Raises IOError when the stream is closed, and
+      # Native::ClientGone, an Errno::EPIPE, when the client is gone.
       def write(*pieces)
         raise IOError, "closed stream" if @closed
 

@@ -53,11 +53,11 @@ class ResponseStreamTest < Support::NativeTest
     assert_equal ["questionnil", :end], lane.stream
   end
 
-  def test_client_that_is_gone_is_an_io_error
+  def test_client_that_is_gone_is_a_broken_pipe
     raised = nil
     lane = streaming do |stream|
       loop { stream << ("x" * 65_536) }
-    rescue IOError => e
+    rescue Errno::EPIPE => e
       raised = e
       raise
     end

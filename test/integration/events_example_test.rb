@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "json"
+require "support/shared_server_test"
+require "test_helper"
+
+class EventsExampleTest < Support::SharedServerTest
+  EXAMPLE = File.expand_path("../../examples/events", __dir__)
+  FORM = { "Content-Type" => "application/x-www-form-urlencoded" }.freeze
+
+  serves nil, workers: 1, threads: nil, fibers: 64, args: ["#{EXAMPLE}/config.ru", "--static", "#{EXAMPLE}/public"]
+
+  def test_a_message_reaches_everybody_at_once
+    listeners = Array.new(20) { listen }
+    assert_equal 204, publish("Zoë says <b>hi</b>").status
+
+    listeners.each { |listener| assert find_message(listener, "Zoë says <b>hi</b>") }
+  end
+
+  def test_a_client_that_reconnects_gets_what_it_has_missed
+    first = listen
+    publish("one")
+    id = find_message(first, "one")["id"]
+    %w[two three].each { |text| publish(text) }
+    again = listen("Last-Event-ID" => id)
+
+    assert_equal(%w[two three], Array.new(2) { next_message(again)["text"] })
+  end
+
+  def test_a_text_that_is_none_is_refused
+    bad = ["text=", "text=%20", "other=1", "text[]=1", "text=#{"x" * 281}"]
+
+    statuses = bad.map { |body| server.request("POST", "/messages", fields: FORM, body: body).status }
+    assert_equal [422] * bad.size, statuses
+    assert_equal 403, publish("hi", "Sec-Fetch-Site" => "cross-site").status
+    assert_equal 404, server.get("/none").status
+  end
+
+  def test_the_page_needs_nothing_from_elsewhere
+    page = server.get("/").body
+
+    assert_includes page, "<h1>Board</h1>"
+    page.scan(/(?:href|src)="(\/[^"]+)"/).flatten.each { |path| assert_equal 200, server.get(path).status, path }
+    refute_match(/https?:/, page)
+  end
+
+  private
+
+  def listen(fields = {})
+    connect.request("GET", "/events", fields: fields).tap { |client| read_through(client, "retry: 1000\n\n") }
+  end
+
+  def publish(text, fields = {})
+    server.request("POST", "/messages", fields: FORM.merge(fields), body: URI.encode_www_form("text" => text))
+  end
+
+  # The event with this text, after those of earlier tests.
+  def find_message(client, text)
+    found = next_message(client) until found&.fetch("text") == text
+    found
+  end
+
+  # The next event, with its id.
+  def next_message(client)
+    event = read_through(client, "}\n\n").force_encoding(Encoding::UTF_8)
+    JSON.parse(event[/^data: (.*)$/, 1]).merge("id" => event[/^id: (\d+)$/, 1])
+  end
+
+  def read_through(client, text)
+    bytes = +""
+    bytes << client.read_exactly(1) until bytes.end_with?(text)
+    bytes
+  end
+end

@@ -26,7 +26,7 @@ pub(crate) struct EnvTemplate {
     constants: Opaque<RHash>,
     /// Keys that get a new Array in each environment.
     lists: Opaque<RArray>,
-    /// The path below which the application is reached: its SCRIPT_NAME.
+    /// The path below which the application is reached: its `SCRIPT_NAME`.
     prefix: Box<[u8]>,
     /// Whether the application accepts `*` as a path; otherwise it gets an empty path.
     asterisk: bool,

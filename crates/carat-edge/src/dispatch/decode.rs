@@ -133,7 +133,9 @@ fn asks_for_upgrade(request: &Parts) -> bool {
 
 /// The response to a request in which the application failed. The log says how.
 fn failure() -> Response<ReplyBody> {
-    let mut response = Response::new(ReplyBody::full(Bytes::from_static(FAILURE)));
+    let mut body = ReplyBody::full(Bytes::from_static(FAILURE));
+    body.is_failure = true;
+    let mut response = Response::new(body);
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     let text = HeaderValue::from_static("text/plain");
     response.headers_mut().insert(CONTENT_TYPE, text);

@@ -130,7 +130,6 @@ impl Dispatcher {
     fn show(&self, page: &FailurePage, exchange: &Exchange) {
         exchange.call.discard_body();
         exchange.settle(Ok(Reply {
-            is_failure: false,
             response: page.response(&exchange.call.parts.headers),
             spooled: SpoolReservation::of(&self.spool_quota),
             queue_time: exchange.waited(clock::now()),

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use carat_link::{Inbox, MissingDescriptors};
 use carat_wire::hints::Hints;
-use carat_wire::response::FAILED;
 use carat_wire::stream::{self, Chunk, STREAM_WINDOW, Window};
 use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
@@ -188,7 +187,6 @@ impl FrameBatch<'_> {
         exchange.settle(match made {
             Ok((Some(spooled), response)) => Ok(Reply {
                 response,
-                is_failure: reply.status == FAILED,
                 spooled,
                 queue_time,
                 app_time,

@@ -9,8 +9,6 @@ use super::spool_quota::SpoolReservation;
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) response: Response<ReplyBody>,
-    /// Whether the application failed, and the server made this response.
-    pub(crate) is_failure: bool,
     /// What the body takes of `spool_limit`, until the client has it.
     pub(crate) spooled: SpoolReservation,
     /// How long the request waited for a worker.

@@ -13,6 +13,8 @@ pub(crate) struct ReplyBody {
     pub(crate) content: ReplyContent,
     /// Whether the application applied the chunked coding itself.
     pub(crate) is_chunked: bool,
+    /// Whether the application failed, and this is the server's sentence.
+    pub(crate) is_failure: bool,
 }
 
 /// Where the bytes of a body come from.
@@ -68,6 +70,7 @@ impl From<ReplyContent> for ReplyBody {
         ReplyBody {
             content,
             is_chunked: false,
+            is_failure: false,
         }
     }
 }

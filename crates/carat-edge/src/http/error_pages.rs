@@ -1,7 +1,5 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -11,6 +9,7 @@ use http::{HeaderValue, Response, StatusCode};
 use tokio::task::{spawn_blocking, spawn_local};
 
 use super::maintenance::Maintenance;
+use super::page_file::read_page;
 use crate::exchange::{Refusal, ReplyBody};
 use crate::log::Log;
 use crate::settings::Settings;
@@ -19,9 +18,6 @@ use crate::settings::Settings;
 const STATUSES: [u16; 14] = [
     400, 404, 408, 413, 414, 415, 431, 500, 501, 502, 503, 504, 505, 507,
 ];
-
-/// The largest page. It stays in memory.
-pub(super) const PAGE_LIMIT: u64 = 256 * 1024;
 
 /// Pages for browsers in place of the server's own sentences: the options `error_pages` and `maintenance`.
 #[derive(Debug)]
@@ -112,24 +108,6 @@ fn read_all(directory: Option<&Path>) -> Result<HashMap<StatusCode, Bytes>, Stri
     Ok(pages)
 }
 
-/// The content of a page; `None` when there is none. An error when it is too large.
-pub(super) fn read_page(path: &Path) -> io::Result<Option<Bytes>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("this is not a file"));
-    }
-    let mut page = Vec::new();
-    file.take(PAGE_LIMIT + 1).read_to_end(&mut page)?;
-    if page.len() as u64 > PAGE_LIMIT {
-        return Err(io::Error::other("the page is larger than 256 KiB"));
-    }
-    Ok(Some(page.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -137,6 +115,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::http::page_file::PAGE_LIMIT;
 
     fn directory() -> TempDir {
         tempfile::tempdir().expect("a directory")

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use tokio::task::{spawn_blocking, spawn_local};
 
-use super::error_pages::read_page;
+use super::page_file::read_page;
 use crate::log::{Field, Log};
 
 /// The page that all clients get as long as a file is there: the option `maintenance`.

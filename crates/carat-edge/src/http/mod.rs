@@ -18,6 +18,7 @@ mod http1;
 mod listener;
 mod listeners;
 mod maintenance;
+mod page_file;
 mod phase_timeouts;
 mod proxy_header;
 mod request_start;

@@ -36,7 +36,6 @@ pub(super) fn serve(
     let representation = Representation::negotiate(&request, server);
     let look = server.files.requested.look(&request);
     let (parts, body) = request.into_parts();
-    let is_unready = server.is_unready_at(parts.uri.path());
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
     call.forwarded = forwarded;
     if call.parts.version == Version::HTTP_11 {
@@ -45,21 +44,11 @@ pub(super) fn serve(
     let scheme = call.scheme();
     let force_tls = server.force_tls.as_ref();
     let location = force_tls.and_then(|force_tls| force_tls.location(&call));
-    let kept_out = if location.is_some() {
-        Some(Refusal::TlsRequired)
-    } else {
-        server.keeps_out(call.parts.uri.path())
-    };
-    let dispatched = if let Some(refusal) = kept_out {
-        Dispatched::Now(Err(refuse(refusal, state)))
-    } else if is_unready && body.is_end_stream() {
-        Dispatched::Now(Err(Refusal::Stopping))
-    } else if body.is_end_stream() {
-        receive_empty(&mut call, &server.request_bodies);
-        dispatch_unless_found(look, call, server)
-    } else {
-        let (state, server) = (Rc::clone(state), Rc::clone(server));
-        Dispatched::Later(Box::pin(receive_and_dispatch(call, body, state, server)))
+    let to_tls = location.as_ref().map(|_| Refusal::TlsRequired);
+    let kept_out = to_tls.or_else(|| server.keeps_out(call.parts.uri.path()));
+    let dispatched = match kept_out {
+        Some(refusal) => Dispatched::Now(Err(refuse(refusal, state))),
+        None => dispatch(call, body, look, state, server),
     };
     let (state, server) = (Rc::clone(state), Rc::clone(server));
     let is_http10 = representation.is_http10;
@@ -126,6 +115,25 @@ impl Dispatched {
             Dispatched::Later(reply) => reply.await,
             Dispatched::Found(reply) => Ok(*reply),
         }
+    }
+}
+
+/// Dispatches a request: now, or once its body has arrived.
+fn dispatch(
+    mut call: Call,
+    body: Incoming,
+    look: FirstLook,
+    state: &Rc<ConnectionState>,
+    server: &Rc<Server>,
+) -> Dispatched {
+    if !body.is_end_stream() {
+        let (state, server) = (Rc::clone(state), Rc::clone(server));
+        Dispatched::Later(Box::pin(receive_and_dispatch(call, body, state, server)))
+    } else if server.is_unready_at(call.parts.uri.path()) {
+        Dispatched::Now(Err(Refusal::Stopping))
+    } else {
+        receive_empty(&mut call, &server.request_bodies);
+        dispatch_unless_found(look, call, server)
     }
 }
 
@@ -259,7 +267,7 @@ async fn respond(
     let (mut spooled, gets_page) = (None, representation.gets_page);
     let response = match reply {
         Ok(mut reply) => {
-            if reply.is_failure && gets_page {
+            if gets_page && reply.response.body().is_failure {
                 server.files.pages.dress(None, &mut reply.response);
             }
             spooled = Some(reply.spooled);

@@ -270,7 +270,6 @@ impl Server {
     pub(super) fn file_reply(&self, response: Response<ReplyBody>) -> Reply {
         Reply {
             response,
-            is_failure: false,
             spooled: SpoolReservation::of(&self.dispatcher.spool_quota),
             queue_time: Duration::ZERO,
             app_time: Duration::ZERO,

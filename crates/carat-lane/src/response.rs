@@ -3,9 +3,9 @@
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use carat_wire::{Hijack, hints};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{encode_abort, encode_end};
+use carat_wire::{Hijack, hints};
 
 use crate::head_encoder::HeadEncoder;
 use crate::session::LaneSession;

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "digest"
+require "json"
+
+module Support
+  # A WebSocket client (RFC 6455) for short messages, with frames of its own.
+  class WebSocketClient
+    GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    TEXT = 1
+    CLOSE = 8
+    PING = 9
+
+    # The response to the handshake.
+    attr_reader :response
+
+    # Opens a WebSocket over `client`, a RawClient; the status says whether that has succeeded.
+    def initialize(client, target, fields = {})
+      @client = client
+      @key = ["sixteen bytes key"[0, 16]].pack("m0")
+      handshake = { "Connection" => "Upgrade", "Upgrade" => "websocket", "Sec-WebSocket-Version" => "13",
+                    "Sec-WebSocket-Key" => @key }
+      @response = client.request("GET", target, fields: handshake.merge(fields)).read_response
+    end
+
+    # Whether the server accepted the handshake of this client.
+    def accepted?
+      response.status == 101 && response["sec-websocket-accept"] == Digest::SHA1.base64digest(@key + GUID)
+    end
+
+    # Sends a text. Returns self.
+    def text(text)
+      send_frame(TEXT, text)
+    end
+
+    # Sends an object as JSON. Returns self.
+    def json(object)
+      text(JSON.generate(object))
+    end
+
+    # Returns the next text, nil when the server closes the WebSocket.
+    def read_text
+      loop do
+        kind, payload = read_frame
+        return payload.force_encoding("UTF-8") if kind == TEXT
+        return if kind == CLOSE
+      end
+    end
+
+    # Returns the next JSON object for which the block is true.
+    def read_json
+      loop do
+        object = JSON.parse(read_text)
+        return object if yield(object)
+      end
+    end
+
+    def close
+      @client.close
+    end
+
+    private
+
+    def send_frame(kind, payload)
+      mask = "mask".bytes
+      masked = payload.b.bytes.each_with_index.map { |byte, index| byte ^ mask[index % 4] }
+      length = payload.bytesize < 126 ? [0x80 | payload.bytesize].pack("C") : [0xFE, payload.bytesize].pack("CS>")
+      @client.write([0x80 | kind].pack("C") << length << [*mask, *masked].pack("C*"))
+      self
+    end
+
+    def read_frame
+      kind, length = @client.read_exactly(2).unpack("CC")
+      length = @client.read_exactly(2).unpack1("S>") if length == 126
+      [kind & 0x0F, @client.read_exactly(length)]
+    end
+  end
+end

@@ -212,7 +212,7 @@ module Carat
         Option.new(name: :sendfile, group: "Responses", type: :static, default: [], edge: true, restart: true,
                    doc: "A directory from which the application may name files to send; repeatable."),
         Option.new(name: :error_pages, group: "Responses", type: :pages, edge: true, restart: true,
-                   doc: "Pages for browsers in place of the server's own errors: a directory with one for each status."),
+                   doc: "Directory of pages, one for each status, for browsers in place of the server's own errors."),
         Option.new(name: :maintenance, group: "Responses", type: :optional_path, edge: true, restart: true,
                    doc: "A page that all clients get, with 503, as long as this file is there."),
         Option.new(name: :early_hints, group: "Responses", type: :boolean, default: false,

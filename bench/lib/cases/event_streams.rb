@@ -6,15 +6,19 @@ module Bench
     STREAMS = 5000
     ROUNDS = 5
 
-    def self.call(spec, options)
+    def self.call(spec, options) = measure("events.ru", "EventClients", spec, options)
+
+    # Of this application and these clients.
+    def self.measure(app, kind, spec, options)
       count = Server.connections([options.idle_connections, STREAMS].min)
-      ClientProcess.beside(spec, File.join(APPS, "events.ru"), "EventClients") do |server, clients|
+      ClientProcess.beside(spec, File.join(APPS, app), kind) do |server, clients|
         before = Footprint.of(server, settle: options.settle)
         open = clients.call(:open, count: count)
         waiting = Footprint.of(server, settle: options.settle)
         received, times = Array.new(ROUNDS) { |round| clients.call(:publish, text: "round-#{round}") }.transpose
         { streams: count, open: open, received: received.min, slowest_ms: times.max, before_mb: before.pss_mb,
-          waiting_mb: waiting.pss_mb, **Sleepers.growth(count, before, waiting) }
+          waiting_mb: waiting.pss_mb, front_kb: (waiting.front_pss - before.front_pss).fdiv(count) / 1024,
+          **Sleepers.growth(count, before, waiting) }
       end
     end
 

@@ -17,7 +17,8 @@ module Bench
     # Opens `count` streams and reads the beginning of each; returns how many began.
     def open(count:)
       count.times.each_slice(BATCH) do |numbers|
-        batch = numbers.map { |number| HttpClient.new(@port, number: number).tap { |it| it.request("/events") } }
+        batch = numbers.map { |number| HttpClient.new(@port, number: number) }
+        batch.each { |client| client.request("/events", fields) }
         @sockets.concat(batch.map(&:socket).select { |socket| receives?(socket, BEGUN) })
       end
       @sockets.size
@@ -32,6 +33,9 @@ module Bench
     end
 
     private
+
+    # What a request for a stream says beside its path.
+    def fields = {}
 
     def receives?(socket, text) = await([socket], text, Bench.now + EVENT_SECONDS) == 1
 

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/eventually"
 require "support/planted_application"
 
 # `carat leak` about applications with a known leak, in small rounds; `bench/run leak` has the full table.
 class LeakTest < Minitest::Test
+  include Support::Eventually
   include Support::PlantedApplication
 
   REQUESTS = 211
@@ -87,6 +89,18 @@ class LeakTest < Minitest::Test
     assert_predicate status, :success?, err
     assert_match(/\Aleak: \d+\.\d bytes a request \(\d+\.\d to \d+\.\d, 95 %\)/, out)
     assert_match(/config\.ru:#{leaking_line(:object)}$/, out)
+  end
+
+  def test_interrupted_measurement_reports_what_is_known
+    File.write(File.join(@directory, "config.ru"), "run ->(_env) { File.write(\"reached\", \"\"); [200, {}, []] }\n")
+    out = IO.popen([*COMMAND, "--json", { chdir: @directory }]) do |command|
+      eventually { File.exist?(File.join(@directory, "reached")) }
+      Process.kill(:INT, command.pid)
+      command.read
+    end
+    report = JSON.parse(out)
+
+    assert_equal [true, nil, []], report.values_at("interrupted", "verdict", "sites")
   end
 
   def test_failures_are_one_clear_sentence

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/eventually"
 require "support/weighed_application"
 
 # `carat weigh` about applications of a known weight.
 class WeighTest < Minitest::Test
+  include Support::Eventually
   include Support::WeighedApplication
 
   MIB = 1024 * 1024
@@ -183,6 +185,15 @@ class WeighTest < Minitest::Test
     assert_in_delta 900_000, own(report, "later.rb"), 200_000
   end
 
+  def test_interrupted_boot_is_reported_as_far_as_it_went
+    write("big.rb", "BIG = \"x\" * 2_000_000\n")
+    write("config.ru", "require_relative \"big\"\nFile.write(\"loaded\", \"\")\nsleep\n")
+    report = JSON.parse(interrupted("--json"))
+
+    assert_equal true, report.fetch("interrupted")
+    assert_in_delta 2_000_000, own(report, "big.rb"), 200_000
+  end
+
   def test_failures_are_one_clear_sentence
     write("config.ru", "raise \"no database\"\n")
     assert_equal ["", "config.ru:1: no database (RuntimeError)\n", 1], outcome
@@ -193,6 +204,15 @@ class WeighTest < Minitest::Test
   end
 
   private
+
+  # Standard output of a command that is interrupted once the application has made a file.
+  def interrupted(*words)
+    IO.popen([*COMMAND, *words, { chdir: @directory }]) do |out|
+      eventually { File.exist?(path("loaded")) }
+      Process.kill(:INT, out.pid)
+      out.read
+    end
+  end
 
   def outcome(*words)
     out, err, status = run_weigh(*words)

@@ -5,6 +5,7 @@ require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../config/flags"
 require_relative "../config/options"
+require_relative "../lab/progress"
 require_relative "../lab/weigh/measurement"
 require_relative "../lab/weigh/report"
 require_relative "subcommand"
@@ -54,12 +55,15 @@ module Carat
 
       def measurement
         path = single_argument("rackup file or Gemfile")
-        return Lab::Weigh::Measurement.new(configuration, "rackup", configuration[:rackup], @flags.words) unless
-          path && GEMFILE.match?(File.basename(path))
+        return of(configuration, "rackup", configuration[:rackup]) unless path && GEMFILE.match?(File.basename(path))
         raise Config::ConfigError, "#{path}: no such file" unless File.file?(path)
 
-        options = Config::Configuration.new(@flags.settings, @env, only: Config::Options.map(&:name) - %i[rackup])
-        Lab::Weigh::Measurement.new(options, "gemfile", path, @flags.words)
+        of(Config::Configuration.new(@flags.settings, @env, only: Config::Options.map(&:name) - %i[rackup]),
+           "gemfile", path)
+      end
+
+      def of(configuration, kind, target)
+        Lab::Weigh::Measurement.new(configuration, kind, target, @flags.words, Lab::Progress.new($stderr))
       end
     end
   end

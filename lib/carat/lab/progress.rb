@@ -27,6 +27,14 @@ module Carat
         show(share) if now - @shown >= INTERVAL
       end
 
+      # Shows how long a step has taken whose end nobody knows.
+      def tick
+        return unless @out.tty?
+
+        @out.print(format("%s%s: %d s", CLEAR, @name, now - @began))
+        @out.flush
+      end
+
       # Removes the line.
       def clear
         @out.print(CLEAR) if @out.tty?

@@ -29,10 +29,14 @@ module Carat
 
         # Returns the text; terminal control characters are escaped.
         def to_s
-          [tree, gems, parts].map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
+          [*remark, tree, gems, parts].map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
         end
 
         private
+
+        def remark
+          [["The boot was interrupted; this is what was loaded until then."]] if @report.interrupted
+        end
 
         def tree
           ["    MiB      own  seconds  file", *branch(@report.tree.root, 0)]

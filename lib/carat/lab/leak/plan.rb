@@ -51,7 +51,15 @@ module Carat
           limits = [by_time(seconds), by_threads(after.threads - before.threads),
                     by_memory(after.pss - before.pss, available)]
           size = [REQUESTS, *limits].min.clamp(SMALLEST, REQUESTS).floor
-          self.class.new(requests: Plan.prime(size), rounds:)
+          dup.tap { |plan| plan.requests = Plan.prime(size) }
+        end
+
+        # Returns the requests of the next round when so many rounds are left, and requests have become slower.
+        def next_round(seconds_per_request, seconds_left, rounds_left)
+          return requests if @chosen
+
+          affordable = seconds_left / rounds_left / seconds_per_request
+          affordable >= requests ? requests : Plan.prime(affordable.clamp(SMALLEST, requests).floor)
         end
 
         # Requests before the first round.
@@ -68,6 +76,10 @@ module Carat
         def self.prime(number)
           number.downto(2).find { |each| (2..Integer.sqrt(each)).none? { |factor| (each % factor).zero? } } || 2
         end
+
+        protected
+
+        attr_writer :requests
 
         private
 

@@ -34,13 +34,23 @@ module Carat
           request(plan.warm_up) { |share| @progress.advance(share) }
           census
           @progress.step(name)
-          plan.rounds.times do |round|
-            request(plan.requests) { |share| @progress.advance((round + share) / plan.rounds) }
-            census
-          end
+          plan.rounds.times { |round| measure(round) }
         end
 
         private
+
+        def measure(round)
+          @began ||= now
+          size = round.zero? ? plan.requests : plan.next_round(*pace, plan.rounds - round)
+          request(size) { |share| @progress.advance((round + share) / plan.rounds) }
+          census
+        end
+
+        # Seconds a request in the rounds so far, and the seconds that are left for the others.
+        def pace
+          passed = now - @began
+          [passed / (@requests - censuses.first.requests), Plan::SECONDS - passed]
+        end
 
         # The first census does not count: it settles what was never collected.
         def try

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "plan"
+require_relative "../interrupts"
 require_relative "report"
 require_relative "run"
 require_relative "server"
@@ -19,23 +19,28 @@ module Carat
           @plan = plan
           @progress = progress
           @runs = []
+          @verdicts = []
         end
 
         # Returns a Report. Raises LabError. An Interrupt ends the measurement; the report then says what is known.
         def call
-          verdict = judge("first run")
-          return report([verdict]) if verdict.name == Verdict::CLEAN
-
-          verdicts = [verdict, judge("second run")]
-          sites = search if verdicts.all? { |each| Verdict::PLACED.include?(each.name) }
-          report(verdicts, sites:)
+          Interrupts.raising { measure }
+          report
         rescue Interrupt
-          report(verdicts || [verdict].compact, interrupted: true)
+          report(interrupted: true)
         ensure
           @progress.clear
         end
 
         private
+
+        def measure
+          @verdicts << judge("first run")
+          return if @verdicts.first.name == Verdict::CLEAN
+
+          @verdicts << judge("second run")
+          @sites = search if @verdicts.all? { |verdict| Verdict::PLACED.include?(verdict.name) }
+        end
 
         def judge(name)
           Server.open(@words) do |server|
@@ -52,8 +57,8 @@ module Carat
           end
         end
 
-        def report(verdicts, sites: nil, interrupted: false)
-          Report.new(@runs, verdicts, sites:, interrupted:)
+        def report(interrupted: false)
+          Report.new(@runs, @verdicts, sites: @sites, interrupted:)
         end
       end
     end

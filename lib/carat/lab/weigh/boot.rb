@@ -36,6 +36,7 @@ module Carat
           @target = target
           @words = words
           @trace = RequireTrace.new
+          @interrupted = false
         end
 
         # Returns a Hash for JSON: `error`, or what Report reads.
@@ -44,12 +45,12 @@ module Carat
           return { error: "the allocator does not count" } unless Ledger.start
 
           before = ProcessSample.take
-          seconds = timed { load }
+          seconds = timed { load_until_interrupted }
           after = ProcessSample.take
           accounts = Ledger.accounts
           own = Ledger.own_bytes
           Ledger.stop
-          { seconds:, before:, after:, own:, accounts:, calls: }
+          { seconds:, before:, after:, own:, accounts:, calls:, interrupted: @interrupted }
         rescue Exception => e # rubocop:disable Lint/RescueException -- the command reports whatever it is
           { error: Processes::BootFailure.new(e, file: @target).to_s }
         end
@@ -62,6 +63,13 @@ module Carat
           @log = Log::ProcessLog.new(mold: true)
           ENV["BUNDLE_GEMFILE"] = File.expand_path(@target) if @kind == "gemfile"
           @trace.install
+        end
+
+        # What has been loaded until then is worth a report.
+        def load_until_interrupted
+          load
+        rescue Interrupt
+          @interrupted = true
         end
 
         def load

@@ -20,8 +20,12 @@ module Carat
         # Seconds that the boot took.
         attr_reader :seconds
 
+        # Whether Ctrl-C ended the boot.
+        attr_reader :interrupted
+
         # `result` is what Measurement returns.
         def initialize(result)
+          @interrupted = result.fetch("interrupted")
           @seconds = result.fetch("seconds")
           @tree = LoadTree.new(result.fetch("accounts"), result.fetch("calls"))
           @parts = Parts.new(*result.values_at("before", "after"), @tree.root.inclusive,
@@ -30,7 +34,8 @@ module Carat
 
         # Returns the Hash.
         def to_h
-          { "schema" => SCHEMA, "seconds" => seconds, "growth" => parts.growth, "parts" => parts.to_h,
+          { "schema" => SCHEMA, "interrupted" => interrupted, "seconds" => seconds,
+            "growth" => parts.growth, "parts" => parts.to_h,
             "gems" => tree.gems.map { |name, weight| { "gem" => name, **weight.report } },
             "tree" => describe(tree.root) }
         end

@@ -38,6 +38,15 @@ module Carat
       assert_equal 50, plan.fit(500, census, census(threads: 1000), available: FREE).requests
     end
 
+    def test_rounds_become_smaller_when_requests_become_slower
+      plan = fit
+
+      assert_equal 10_007, plan.next_round(0.0001, 20, 10)
+      assert_equal 997, plan.next_round(0.001, 10, 10)
+      assert_equal 101, plan.next_round(0.001, -1, 1)
+      assert_equal 50, Lab::Leak::Plan.new(requests: 50).next_round(1, 1, 10)
+    end
+
     def test_largest_prime_is_found
       assert_equal [2, 2, 7, 97, 10_007], [1, 2, 10, 100, 10_008].map { |number| Lab::Leak::Plan.prime(number) }
     end

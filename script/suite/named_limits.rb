@@ -69,6 +69,25 @@ module Suite
       NamedLimit.new(name: :CERTIFICATES_LIMIT, file: "#{EDGE}/tls/client_certificate.rs", value: "16 * 1024",
                      answer: "further ones are omitted", bounds: "bytes of a client's certificates for the application",
                      test: "#{EDGE}/tls/client_certificate.rs: certificates_beyond_the_limit_are_left_out"),
+      NamedLimit.new(name: :OVERHEAD_LIMIT, file: "#{GUARD}/frames.rs", value: "1000",
+                     answer: "the connection ends", bounds: "frames of HTTP/2 without a request or a body",
+                     test: "test/integration/http2_hostile_test.rb: " \
+                           "test_floods_of_frames_end_the_connection_that_makes_them"),
+      NamedLimit.new(name: :RESETS_LIMIT, file: "#{EDGE}/http/h2/resets.rs", value: "200",
+                     answer: "the connection ends", bounds: "requests that are reset or refused, over HTTP/2",
+                     test: "test/integration/http2_hostile_test.rb: " \
+                           "test_requests_that_are_canceled_one_by_one_end_the_connection"),
+      NamedLimit.new(name: :UNSEEN_RESETS_LIMIT, file: "#{EDGE}/http/http2.rs", value: "20",
+                     answer: "the connection ends", bounds: "requests that are reset before they are read",
+                     test: "test/integration/http2_hostile_test.rb: " \
+                           "test_requests_that_are_canceled_at_once_end_the_connection"),
+      NamedLimit.new(name: :STREAM_ERRORS_LIMIT, file: "#{EDGE}/http/http2.rs", value: "100",
+                     answer: "the connection ends", bounds: "streams that the server has to reset",
+                     test: "test/integration/http2_hostile_test.rb: " \
+                           "test_requests_that_the_server_has_to_reset_end_the_connection"),
+      NamedLimit.new(name: :UNSENT_LIMIT, file: "#{EDGE}/http/http2.rs", value: "128 * 1024",
+                     answer: "the streams wait", bounds: "bytes of responses that wait for an HTTP/2 connection",
+                     test: "#{EDGE}/http/h2/unsent_bytes.rs: streams_wait_while_the_socket_takes_nothing"),
       NamedLimit.new(name: :QUEUE_LIMIT, file: "#{EDGE}/log_writer.rs", value: "1024 * 1024",
                      answer: "lines are dropped and counted", bounds: "bytes of log lines that wait",
                      test: "test/integration/log_pipe_test.rb: " \

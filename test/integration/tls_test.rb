@@ -53,11 +53,12 @@ class TlsTest < Support::IntegrationTest
     assert_equal 200, connect(server).get.status
   end
 
-  def test_the_client_may_name_http_1_1_and_nothing_else
+  def test_the_client_may_name_http_2_and_1_1_and_nothing_else
     server = serve_tls(ENV_APP)
-    protocol = connect(server) { |context| context.alpn_protocols = %w[h2 http/1.1] }.ssl.alpn_protocol
+    { %w[http/1.1 h2] => "h2", %w[http/1.1 x] => "http/1.1" }.each do |offered, chosen|
+      assert_equal chosen, connect(server) { |context| context.alpn_protocols = offered }.ssl.alpn_protocol
+    end
 
-    assert_equal "http/1.1", protocol
     assert_raises(OpenSSL::SSL::SSLError) { connect(server) { |context| context.alpn_protocols = %w[smtp] } }
   end
 

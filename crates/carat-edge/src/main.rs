@@ -193,7 +193,7 @@ fn listen(
 ) -> Result<Vec<Rc<Listener>>, String> {
     let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
     let handed = predecessor.map(Predecessor::take_listeners);
-    let listeners = bind_all(&settings.bind, settings.backlog, handed, become_user)?;
+    let listeners = bind_all(settings, handed, become_user)?;
     Ok(listeners.into_iter().map(Rc::new).collect())
 }
 

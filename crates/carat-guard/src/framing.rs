@@ -104,7 +104,7 @@ fn connection(value: &[u8]) -> Result<(), GuardError> {
 }
 
 /// Parses one or more decimal digits and nothing else.
-fn parse_length(value: &[u8]) -> Option<u64> {
+pub(crate) fn parse_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() {
         return None;
     }

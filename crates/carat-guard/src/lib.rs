@@ -1,5 +1,5 @@
 //! Checks the raw bytes of an HTTP/1.1 connection before hyper parses them, and finds where each
-//! message ends.
+//! message ends. For HTTP/2, [`FrameGuard`] notices floods of frames and [`DecodedHead`] checks requests.
 //!
 //! hyper 1 accepts bare LF line ends, a missing or repeated Host, and Content-Length together with
 //! Transfer-Encoding. Each of these lets two servers read two different requests from the same
@@ -24,8 +24,10 @@ mod authority;
 mod byte_class;
 mod chunk_extension;
 mod chunked;
+mod decoded_head;
 mod error;
 mod fields;
+mod frames;
 mod framing;
 mod guard;
 mod head;
@@ -37,7 +39,9 @@ mod tests;
 
 pub use authority::is_authority;
 pub use chunked::{Chunked, ChunkedEvent, ChunkedEvents};
+pub use decoded_head::{DecodedFields, DecodedHead};
 pub use error::GuardError;
+pub use frames::{FrameFlood, FrameGuard, PREFACE};
 pub use guard::Guard;
 pub use header_limits::HeaderLimits;
 pub use message_position::MessagePosition;

@@ -205,10 +205,10 @@ impl Env<'_> {
     }
 
     fn put_head(&self, roots: &Roots, head: &RequestHead<'_>, template: &EnvTemplate) {
-        let version = if head.version == 10 {
-            roots.http_1_0
-        } else {
-            roots.http_1_1
+        let version = match head.version {
+            10 => roots.http_1_0,
+            20 => roots.http_2,
+            _ => roots.http_1_1,
         };
         // RFC 9112, 3.2.4: `OPTIONS *` is the request for a URI with an empty path.
         let path = if head.path == b"*" && !template.asterisk {

@@ -41,6 +41,7 @@ pub(crate) struct Roots {
     pub(crate) protocol: VALUE,
     /// The code of the header `upgrade`.
     pub(crate) upgrade: u8,
+    pub(crate) http_2: VALUE,
     /// The env keys of `carat_wire::NAMES`, in that order.
     headers: [VALUE; NAMES.len()],
     verbs: [VALUE; VERBS.len()],
@@ -80,6 +81,7 @@ pub(crate) fn load(ruby: &Ruby) -> Result<(), Error> {
         hijack: root("rack.hijack"),
         protocol: root("rack.protocol"),
         upgrade: code_of("upgrade").unwrap_or_default(),
+        http_2: root("HTTP/2"),
         headers: NAMES
             .map(|name| with_env_key(name.as_bytes(), |key| keep(text::interned(ruby, key)))),
         verbs: VERBS.map(root),

@@ -119,10 +119,13 @@ impl Slot {
                 is_head,
                 started,
             };
-            (current, env.transpose(), is_streamed, descriptors.files)
+            // Where a body that still arrives would end, nobody could tell. The connections of HTTP/2 serve other requests, too.
+            let may_take_over = !is_streamed && request.head.version < 20;
+            let modes = (is_streamed, may_take_over);
+            (current, env.transpose(), modes, descriptors.files)
         });
         let taken = taken.map_err(|failure| error::link(ruby, failure))?;
-        let (current, env, is_streamed, files) = match taken {
+        let (current, env, (is_streamed, may_take_over), files) = match taken {
             TakenRequest::Request(taken) => taken,
             TakenRequest::DescriptorsLost(id) => {
                 drop(session); // other code may run in what follows
@@ -139,8 +142,7 @@ impl Slot {
         slot.current.set(Some(current));
         drop(session); // other threads may run in what follows
         slot.add_form_files(ruby, &lane, env, files)?;
-        // Where a body that still arrives would end, nobody could tell.
-        let id = (!is_streamed).then_some(current.id);
+        let id = may_take_over.then_some(current.id);
         lane.template.offer_hijack(ruby, env, slot, id)?;
         Ok(Some(env))
     }

@@ -29,7 +29,7 @@ pub struct RequestHead<'a> {
     pub server_port: u16,
     /// The client's address as text.
     pub remote_addr: &'a [u8],
-    /// HTTP version: 10 or 11.
+    /// HTTP version: 10, 11, or 20.
     pub version: u8,
 }
 

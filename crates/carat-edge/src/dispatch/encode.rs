@@ -1,7 +1,7 @@
 use carat_link::Outbox;
 use carat_wire::request::{self, RequestBody, RequestHead};
-use http::HeaderName;
 use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
+use http::{HeaderName, Version};
 
 use crate::exchange::{Call, CallBody, RequestTarget, Spool};
 
@@ -30,10 +30,10 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) {
         server_name: target.server_name,
         server_port: target.server_port,
         remote_addr: call.remote().as_bytes(),
-        version: if call.parts.version == http::Version::HTTP_10 {
-            10
-        } else {
-            11
+        version: match call.parts.version {
+            Version::HTTP_10 => 10,
+            Version::HTTP_2 => 20,
+            _ => 11,
         },
     };
     let files = call.files.iter().map(Option::is_some);

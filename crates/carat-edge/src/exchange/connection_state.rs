@@ -11,10 +11,13 @@ use super::interim_responses::InterimResponses;
 use super::refusal::Refusal;
 use super::tunnel::Takeover;
 
-/// What one connection is doing, shared by the parts that read, serve and write it.
+/// What one connection is doing, shared by the parts that read, serve and write it. With HTTP/2, each stream has a state of
+/// its own, too.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
     memory: Rc<MemoryAccount>,
+    /// The connection of a stream of HTTP/2.
+    connection: Option<Rc<ConnectionState>>,
     received_bytes: Cell<u64>,
     position: Cell<MessagePosition>,
     responding: Cell<bool>,
@@ -55,10 +58,19 @@ pub(crate) enum ConnectionPhase {
     Writing,
 }
 
+/// How many bytes a client has been sent, in one stream and in all streams of its connection. With HTTP/1.1 they are the
+/// same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReadProgress {
+    pub(crate) stream: u64,
+    pub(crate) connection: u64,
+}
+
 impl ConnectionState {
     pub(crate) fn new(memory: Rc<MemoryAccount>) -> ConnectionState {
         ConnectionState {
             memory,
+            connection: None,
             received_bytes: Cell::new(0),
             position: Cell::new(MessagePosition::BetweenMessages),
             responding: Cell::new(false),
@@ -80,6 +92,17 @@ impl ConnectionState {
             allows_takeover: Cell::new(false),
             takeover: RefCell::new(None),
             interim: InterimResponses::default(),
+        }
+    }
+
+    /// The state of a stream of HTTP/2.
+    pub(crate) fn of_stream(
+        memory: Rc<MemoryAccount>,
+        connection: &Rc<ConnectionState>,
+    ) -> ConnectionState {
+        ConnectionState {
+            connection: Some(Rc::clone(connection)),
+            ..ConnectionState::new(memory)
         }
     }
 
@@ -258,9 +281,14 @@ impl ConnectionState {
             .set(self.written_bytes.get() + bytes as u64);
     }
 
-    /// Bytes written since hyper took the connection.
-    pub(crate) fn written_bytes(&self) -> u64 {
-        self.written_bytes.get()
+    /// How much the client has read since hyper took the connection.
+    pub(crate) fn read_progress(&self) -> ReadProgress {
+        let written = self.written_bytes.get();
+        let connection = self.connection.as_ref();
+        ReadProgress {
+            stream: written,
+            connection: connection.map_or(written, |connection| connection.written_bytes.get()),
+        }
     }
 
     /// Makes the connection drain before it is closed. With unread bytes of the client the kernel

@@ -27,7 +27,7 @@ pub(crate) use accepts_html::accepts_html;
 pub(crate) use body_stream::{BodyReaders, BodySender, BodySink, BodyStream, body_stream};
 pub(crate) use call::{Call, CallBody};
 pub(crate) use client_memory::{ClientMemory, MemoryAccount, MemoryTicket};
-pub(crate) use connection_state::{ConnectionPhase, ConnectionState};
+pub(crate) use connection_state::{ConnectionPhase, ConnectionState, ReadProgress};
 pub(crate) use forwarded_client::ForwardedClient;
 pub(crate) use inline_bytes::InlineBytes;
 pub(crate) use memory_reservation::MemoryReservation;

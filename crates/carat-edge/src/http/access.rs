@@ -70,9 +70,15 @@ impl AccessLog {
 
     /// Writes the line of a request that was refused before hyper saw it.
     pub(super) fn refused(&self, peer: &Peer, refusal: Refusal) {
+        drop(self.start_refused(peer, refusal));
+    }
+
+    /// Starts the line of a request that was not understood.
+    pub(super) fn start_refused(&self, peer: &Peer, refusal: Refusal) -> AccessEntry {
         let mut entry = self.entry(peer.logged(), || None);
         entry.responded(refusal.status());
         entry.refused(refusal);
+        entry
     }
 
     fn entry(&self, client: &str, request: impl FnOnce() -> Option<LoggedTarget>) -> AccessEntry {

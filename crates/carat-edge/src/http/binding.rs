@@ -10,6 +10,7 @@ use std::rc::Rc;
 use listenfd::ListenFd;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::settings::Settings;
 use crate::socket_file::SocketFile;
 use crate::tls::TlsConfig;
 
@@ -23,17 +24,17 @@ pub(crate) type HandedSockets = Vec<(String, OwnedFd)>;
 /// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. The error names the
 /// address and says what to do.
 pub(crate) fn bind_all(
-    addresses: &[String],
-    backlog: i32,
+    settings: &Settings,
     handed: Option<HandedSockets>,
     become_user: impl FnOnce() -> Result<(), String>,
 ) -> Result<Vec<Listener>, String> {
+    let backlog = settings.backlog;
     let mut sockets = InheritedSockets::new(handed, backlog);
     let mut listeners = BTreeMap::new();
     let mut paths = Vec::new();
-    for (index, text) in addresses.iter().enumerate() {
+    for (index, text) in settings.bind.iter().enumerate() {
         let address = Address::parse(text)?;
-        let bind = bind_value(text, &address)?;
+        let bind = bind_value(text, &address, settings.http2)?;
         let taken = sockets.take(&bind, &address);
         let taken = taken.map_err(|error| advise(text, &error))?;
         if !taken.is_empty() {
@@ -59,10 +60,10 @@ pub(crate) fn bind_all(
     Ok(listeners.into_values().flatten().collect())
 }
 
-fn bind_value(text: &str, address: &Address) -> Result<BindValue, String> {
+fn bind_value(text: &str, address: &Address, http2: bool) -> Result<BindValue, String> {
     let clients = address.clients.as_ref();
     let certificates = address.certificates.clone();
-    let tls = certificates.map(|source| TlsConfig::new(source, clients));
+    let tls = certificates.map(|source| TlsConfig::new(source, clients, http2));
     let preamble = Preamble {
         is_proxied: address.is_proxied,
         tls: tls

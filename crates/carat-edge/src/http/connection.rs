@@ -4,6 +4,8 @@ use std::rc::Rc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use http::Request;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
@@ -12,6 +14,7 @@ use tokio::time::timeout;
 
 use super::deadlines::Deadline;
 use super::guarded::GuardedStream;
+use super::h2::{Http2End, serve_http2};
 use super::handshake::{HandshakeEnd, begin_tls};
 use super::listener::Preamble;
 use super::phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
@@ -21,6 +24,7 @@ use super::serve::serve;
 use super::server::Server;
 use super::stream::ClientStream;
 use super::tunnel::{TakenConnection, serve_tunnel};
+use crate::body::request::ReceivedBody;
 use crate::exchange::{ConnectionState, Peer, Refusal};
 
 /// How long the bytes of a client are drained after its last response, and how long it may pause. They
@@ -40,11 +44,8 @@ pub(super) async fn serve_connection(
     seat: Seat,
     server: Rc<Server>,
 ) {
-    let Seat {
-        connection: _connected,
-        reply,
-    } = seat;
-    let mut peer = stream.peer(reply);
+    let _connected = seat.connection;
+    let mut peer = stream.peer(seat.reply);
     peer.proxy_fields = server.proxies.fields_of(stream.remote_address());
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
@@ -59,28 +60,50 @@ pub(super) async fn serve_connection(
         stream = begun;
     }
     let peer = Rc::new(peer);
-    let (refusal, linger) = loop {
+    if stream.has_chosen_http2() {
+        let read = Vec::new();
+        return Box::pin(speak_http2(stream, read, &peer, &deadline, &server)).await;
+    }
+    let mut http2 = server.settings.http2 && !stream.is_tls();
+    let active = loop {
         if !wait_readable(&stream, &deadline, wait, &server).await {
             return close(stream, false).await;
         }
-        let active = Box::pin(serve_active(stream, &peer, &deadline, &server)).await;
-        stream = active.stream;
+        let active = Box::pin(serve_active(stream, &peer, &deadline, &server, http2)).await;
         match active.end {
             ActiveEnd::FalseAlarm => {}
-            ActiveEnd::Idle => wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER),
-            ActiveEnd::Over(refusal) => break (refusal, active.linger),
-            ActiveEnd::TakenOver(takeover) => {
-                let taken = TakenConnection {
-                    takeover,
-                    received: active.received,
-                    state: active.state,
-                };
-                return Box::pin(tunnel(stream, taken, &deadline, &server)).await;
+            ActiveEnd::Idle => {
+                http2 = false;
+                wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER);
             }
-            ActiveEnd::Stuck | ActiveEnd::BrokenOff => return stream.reset(),
+            _ => break active,
         }
+        stream = active.stream;
     };
-    end(stream, refusal, linger, &peer, &server).await;
+    Box::pin(finish(active, &peer, &deadline, &server)).await;
+}
+
+/// Does what remains to be done with a connection that hyper does not serve any more. Boxed, or its room would stay with
+/// the connection.
+async fn finish(
+    active: ServedConnection,
+    peer: &Rc<Peer>,
+    deadline: &Rc<Deadline>,
+    server: &Rc<Server>,
+) {
+    let ServedConnection {
+        stream, received, ..
+    } = active;
+    match active.end {
+        ActiveEnd::Http2 => speak_http2(stream, received, peer, deadline, server).await,
+        ActiveEnd::TakenOver(takeover) => {
+            let taken = TakenConnection::new(takeover, received, active.state);
+            tunnel(stream, taken, deadline, server).await;
+        }
+        ActiveEnd::Over(refusal) => end(stream, refusal, active.linger, peer, server).await,
+        ActiveEnd::Stuck | ActiveEnd::BrokenOff => stream.reset(),
+        ActiveEnd::FalseAlarm | ActiveEnd::Idle => close(stream, false).await,
+    }
 }
 
 /// Serves the application that has taken the connection over.
@@ -92,6 +115,22 @@ async fn tunnel(
 ) {
     if let Some(stream) = serve_tunnel(stream, taken, deadline, server).await {
         close(stream, true).await;
+    }
+}
+
+/// Serves a client that speaks HTTP/2. Boxed for the same reason.
+async fn speak_http2(
+    stream: ClientStream,
+    leading: Vec<u8>,
+    peer: &Rc<Peer>,
+    deadline: &Rc<Deadline>,
+    server: &Rc<Server>,
+) {
+    match serve_http2(stream, leading.into(), peer, deadline, server).await {
+        (Some(stream), Http2End::Closed) => close(stream, false).await,
+        (Some(stream), Http2End::GoneAway) => close(stream, true).await,
+        (Some(stream), Http2End::Stuck) => stream.reset(),
+        (None, _) => {}
     }
 }
 
@@ -162,31 +201,35 @@ async fn wait_readable(
 /// A connection after hyper has served it.
 struct ServedConnection {
     stream: ClientStream,
-    /// What the client has sent beyond the last request, when the application has taken the connection over.
+    /// What the client has sent beyond the last request, when the application has taken the connection over, or when the
+    /// client speaks HTTP/2.
     received: Vec<u8>,
     end: ActiveEnd,
     linger: bool,
     state: Rc<ConnectionState>,
 }
 
-/// Serves requests until the connection is idle or over.
+/// Serves requests until the connection is idle or over. `http2` says whether it may begin with the preface of
+/// HTTP/2.
 async fn serve_active(
     stream: ClientStream,
     peer: &Rc<Peer>,
     deadline: &Rc<Deadline>,
     server: &Rc<Server>,
+    http2: bool,
 ) -> ServedConnection {
     let state = Rc::new(ConnectionState::new(server.client_memory().account()));
     state.allow_takeover();
-    let guarded = GuardedStream::new(stream, server, Rc::clone(&state));
+    let guarded = GuardedStream::new(stream, server, Rc::clone(&state), http2);
     let _active = server.active.add(&state, deadline);
-    let service = service_fn(|request| serve(request, peer, &state, server));
+    let service = service_fn(|request: Request<Incoming>| {
+        serve(request.map(ReceivedBody::from), peer, &state, server)
+    });
     let mut connection = server
         .http1
         .serve_connection(TokioIo::new(guarded), service);
     let mut timeouts = PhaseTimeouts::new(deadline, &server.settings);
     let mut draining = false;
-
     let end = poll_fn(|cx| {
         let mut is_over = Pin::new(&mut connection).poll(cx).is_ready();
         if server.draining.is_set() && !draining && !is_over {
@@ -227,9 +270,14 @@ impl ServedConnection {
         end: ActiveEnd,
         state: Rc<ConnectionState>,
     ) -> ServedConnection {
+        let end = if guarded.is_http2() {
+            ActiveEnd::Http2
+        } else {
+            end
+        };
         let (stream, ahead) = guarded.into_parts();
         let received = match end {
-            ActiveEnd::TakenOver(_) => [read, &ahead].concat(),
+            ActiveEnd::TakenOver(_) | ActiveEnd::Http2 => [read, &ahead].concat(),
             _ => Vec::new(),
         };
         ServedConnection {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BytesMut};
-use carat_guard::{Guard, MessagePosition};
+use carat_guard::{Guard, MessagePosition, PREFACE};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
 use super::server::Server;
@@ -32,6 +32,10 @@ pub(crate) struct GuardedStream {
     read_limit: u64,
     guard: Guard,
     state: Rc<ConnectionState>,
+    /// Whether the connection may turn out to be one of HTTP/2.
+    may_be_http2: bool,
+    /// Whether it has.
+    is_http2: bool,
     /// Bytes that were read and not passed on: at most the headers of a message and `AHEAD_LIMIT`.
     carry: BytesMut,
     /// How many bytes of `carry` the guard has passed.
@@ -49,6 +53,7 @@ impl GuardedStream {
         stream: ClientStream,
         server: &Server,
         state: Rc<ConnectionState>,
+        may_be_http2: bool,
     ) -> GuardedStream {
         let mut buffers = MemoryReservation::of(state.memory());
         buffers.grow(ACTIVE_COST);
@@ -60,9 +65,16 @@ impl GuardedStream {
             read_limit: server.settings.body_buffer as u64,
             guard: Guard::new(server.header_limits()),
             state,
+            may_be_http2,
+            is_http2: false,
             carry: BytesMut::new(),
             passed: 0,
         }
+    }
+
+    /// Whether the connection began with the preface of HTTP/2.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2
     }
 
     /// The bare connection, and the bytes beyond the last message.
@@ -87,8 +99,13 @@ impl GuardedStream {
                 Ok(count)
             }
             Ok(count) => {
+                self.may_be_http2 = false;
                 self.state.begin_message();
                 Ok(count)
+            }
+            Err(_) if self.may_be_http2 && is_preface(bytes) => {
+                self.is_http2 = true;
+                Ok(0)
             }
             Err(error) => {
                 let is_tls = !was_in_body && bytes.starts_with(&tls::HELLO);
@@ -266,6 +283,11 @@ impl GuardedStream {
     }
 }
 
+/// Whether these are the first bytes of an HTTP/2 connection, as far as they have arrived.
+fn is_preface(bytes: &[u8]) -> bool {
+    bytes.iter().zip(PREFACE).all(|(byte, known)| byte == known)
+}
+
 impl AsyncRead for GuardedStream {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -277,7 +299,8 @@ impl AsyncRead for GuardedStream {
         this.account_for(buf.remaining());
         this.forget_headers();
         loop {
-            if this.pass_on(buf)? {
+            if this.pass_on(buf)? || this.is_http2 {
+                // To hyper, HTTP/2 is the end of the stream.
                 return Poll::Ready(Ok(()));
             }
             if this.state.refusal().is_some() {

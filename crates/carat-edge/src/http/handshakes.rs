@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::deadlines::Deadline;
+use super::failures::Failures;
 use crate::exchange::{Peer, Refusal};
 use crate::log::Log;
 use crate::tls::HandshakeError;
@@ -23,14 +24,6 @@ pub(super) struct Handshakes {
     failed: RefCell<Failures>,
     /// Clients that speak TLS at a port without it.
     misdirected: RefCell<Failures>,
-}
-
-/// Failures since the last report.
-#[derive(Debug, Default)]
-struct Failures {
-    count: u64,
-    /// The client and the reason of the last one.
-    last: Option<(String, String)>,
 }
 
 /// A handshake in progress. Dropping it ends it.
@@ -93,23 +86,6 @@ impl Handshakes {
         self.failed.take().report("TLS handshakes failed", log);
         let misdirected = self.misdirected.take();
         misdirected.report("TLS on a port without it", log);
-    }
-}
-
-impl Failures {
-    fn note(&mut self, peer: &Peer, reason: String) {
-        self.count += 1;
-        self.last = Some((peer.logged().to_owned(), reason));
-    }
-
-    fn report(self, event: &str, log: &Log) {
-        if let Some((remote, reason)) = &self.last {
-            let clients = self.count;
-            log.warn(
-                event,
-                &[("clients", &clients), ("last", remote), ("reason", reason)],
-            );
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Client connections over HTTP/1.1: listeners, TLS handshakes, the guard in front of hyper, timeouts, access log.
+//! Client connections: listeners, TLS handshakes, the guard in front of hyper, HTTP/2, timeouts, access log.
 
 mod accept;
 mod access;
@@ -7,14 +7,18 @@ mod address;
 mod address_parameters;
 mod binding;
 mod connection;
+mod date_field;
 mod deadlines;
 mod disk_lookups;
 mod error_pages;
+mod failures;
 mod force_tls;
 mod guarded;
+mod h2;
 mod handshake;
 mod handshakes;
 mod http1;
+mod http2;
 mod listener;
 mod listeners;
 mod maintenance;

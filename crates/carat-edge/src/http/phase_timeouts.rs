@@ -24,6 +24,8 @@ pub(super) enum ActiveEnd {
     FalseAlarm,
     /// Nothing happens, so the connection can be parked.
     Idle,
+    /// The client speaks HTTP/2.
+    Http2,
     /// The connection is over; the refusal has not been sent.
     Over(Option<Refusal>),
     /// The client does not read its response.
@@ -42,6 +44,8 @@ pub(super) struct PhaseTimeouts<'a> {
     since: Instant,
     /// Bytes of the body that had arrived by then.
     received: u64,
+    /// How long the connection may be idle; `None` when it is parked.
+    idle: Option<Duration>,
     reader: SlowReader,
     deadline: &'a Deadline,
     settings: &'a Settings,
@@ -56,9 +60,18 @@ impl<'a> PhaseTimeouts<'a> {
             pauses: 0,
             since: now,
             received: 0,
+            idle: None,
             reader: SlowReader::new(timeout, min_rate, now),
             deadline,
             settings,
+        }
+    }
+
+    /// The connection is not parked, and may be idle for this long from now on.
+    pub(super) fn allow_idle(&mut self, timeout: Duration) {
+        self.idle = Some(timeout);
+        if self.phase == Some(ConnectionPhase::Idle) {
+            self.phase = None;
         }
     }
 
@@ -71,15 +84,15 @@ impl<'a> PhaseTimeouts<'a> {
             return None;
         }
         if self.phase == Some(ConnectionPhase::Writing) {
-            self.reader.end(Instant::now(), state.written_bytes());
+            self.reader.end(Instant::now(), state.read_progress());
         }
         self.phase = Some(phase);
         match phase {
             ConnectionPhase::Idle => {
-                let park_after = if state.memory().memory().is_short() {
-                    Duration::ZERO
-                } else {
-                    PARK_AFTER
+                let park_after = match self.idle {
+                    Some(idle) => idle,
+                    None if state.memory().memory().is_short() => Duration::ZERO,
+                    None => PARK_AFTER,
                 };
                 self.deadline
                     .set(park_after.min(self.settings.idle_timeout));
@@ -93,7 +106,7 @@ impl<'a> PhaseTimeouts<'a> {
             }
             ConnectionPhase::Application => self.deadline.set(CLIENT_CHECK),
             ConnectionPhase::Writing => {
-                let verdict = self.reader.begin(Instant::now(), state.written_bytes());
+                let verdict = self.reader.begin(Instant::now(), state.read_progress());
                 return self.await_reader(verdict);
             }
         }
@@ -124,7 +137,7 @@ impl<'a> PhaseTimeouts<'a> {
                 Some(ActiveEnd::Stuck)
             }
             ConnectionPhase::Writing => {
-                let verdict = self.reader.look(Instant::now(), state.written_bytes());
+                let verdict = self.reader.look(Instant::now(), state.read_progress());
                 self.await_reader(verdict)
             }
             ConnectionPhase::Body => {

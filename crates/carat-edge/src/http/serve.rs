@@ -5,14 +5,13 @@ use std::rc::Rc;
 
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderValue, Request, Response, Version};
-use hyper::body::{Body, Incoming};
 
 use super::access::AccessEntry;
 use super::server::Server;
 use super::static_files::{FirstLook, look_again};
 use super::takeover::{hand_over, take_tunnel};
 use super::tracked_body::TrackedBody;
-use crate::body::request::{UploadProgress, receive, receive_empty};
+use crate::body::request::{ReceivedBody, UploadProgress, receive, receive_empty};
 use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
 use crate::dispatch::PendingReply;
 use crate::exchange::{
@@ -24,7 +23,7 @@ use crate::exchange::{
 /// A request without a body is dispatched before this returns. hyper moves the future around, so what
 /// remains to be awaited is small.
 pub(super) fn serve(
-    mut request: Request<Incoming>,
+    mut request: Request<ReceivedBody>,
     peer: &Rc<Peer>,
     state: &Rc<ConnectionState>,
     server: &Rc<Server>,
@@ -121,7 +120,7 @@ impl Dispatched {
 /// Dispatches a request: now, or once its body has arrived.
 fn dispatch(
     mut call: Call,
-    body: Incoming,
+    body: ReceivedBody,
     look: FirstLook,
     state: &Rc<ConnectionState>,
     server: &Rc<Server>,
@@ -158,7 +157,7 @@ fn dispatch_unless_found(look: FirstLook, call: Call, server: &Rc<Server>) -> Di
 #[expect(clippy::manual_async_fn, reason = "that holds each argument twice")]
 fn receive_and_dispatch(
     mut call: Call,
-    body: Incoming,
+    body: ReceivedBody,
     state: Rc<ConnectionState>,
     server: Rc<Server>,
 ) -> impl Future<Output = Result<Reply, Refusal>> {

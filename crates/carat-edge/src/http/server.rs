@@ -15,6 +15,7 @@ use super::deadlines::Deadlines;
 use super::force_tls::ForceTls;
 use super::handshakes::Handshakes;
 use super::http1::http1;
+use super::http2::Http2;
 use super::request_start;
 use super::seats::Seats;
 use super::site_files::SiteFiles;
@@ -46,6 +47,7 @@ pub(crate) struct Server {
     pub(super) encoders: Option<Rc<Encoders>>,
     pub(crate) files: SiteFiles,
     pub(super) http1: http1::Builder,
+    pub(super) http2: Http2,
     pub(super) handshakes: Handshakes,
     /// Has the files of certificates looked at.
     pub(crate) renew_certificates: Rc<Notify>,
@@ -83,6 +85,7 @@ impl Server {
             encoders: Encoders::new(settings, log),
             files,
             http1: http1(settings),
+            http2: Http2::new(settings),
             handshakes: Handshakes::new(),
             renew_certificates: Rc::default(),
             seats: Seats::new(budget),
@@ -234,6 +237,7 @@ impl Server {
     /// Logs once a tick how many clients and requests were refused.
     fn report(&self) {
         self.handshakes.report(&self.log);
+        self.http2.report(&self.log);
         let memory = self.client_memory();
         let refused = memory.take_refused();
         if refused > 0 {

@@ -1,5 +1,7 @@
 use std::time::{Duration, Instant};
 
+use crate::exchange::ReadProgress;
+
 /// How far a client may fall behind its rate, as the time that the missing bytes take at that rate.
 const GRACE: Duration = Duration::from_secs(10);
 /// How often the rate is checked.
@@ -13,14 +15,15 @@ const CREDIT_LIMIT: u64 = 256 * 1024;
 ///
 /// Only time in which bytes wait for the client counts: against `timeout` since it last read some, and
 /// against its rate, where each byte makes up for some time. So a client may pause if it reads faster
-/// before or after, and a response that is produced slowly does not count against its client.
+/// before or after, and a response that is produced slowly does not count against its client. The streams of a connection
+/// share its rate, but each of them has its own timeout.
 #[derive(Debug)]
 pub(super) struct SlowReader {
     timeout: Duration,
     /// Bytes per second; 0 for none.
     min_rate: u64,
     /// Bytes written by the last check.
-    written: u64,
+    written: ReadProgress,
     /// When the client last read something, or bytes began to wait for it.
     moved: Instant,
     /// Until when waiting time is counted; `None` while nothing waits.
@@ -35,7 +38,10 @@ impl SlowReader {
         SlowReader {
             timeout,
             min_rate,
-            written: 0,
+            written: ReadProgress {
+                stream: 0,
+                connection: 0,
+            },
             moved: now,
             counted: None,
             behind: 0,
@@ -45,7 +51,7 @@ impl SlowReader {
     /// Bytes begin to wait for the client, which was sent `written` so far. Returns when to check
     /// again, or `None` when it has had enough time: a fast client may block more often than checks
     /// happen.
-    pub(super) fn begin(&mut self, now: Instant, written: u64) -> Option<Duration> {
+    pub(super) fn begin(&mut self, now: Instant, written: ReadProgress) -> Option<Duration> {
         self.end(now, written);
         self.counted = Some(now);
         self.moved = now;
@@ -53,13 +59,13 @@ impl SlowReader {
     }
 
     /// No bytes wait for the client any more.
-    pub(super) fn end(&mut self, now: Instant, written: u64) {
+    pub(super) fn end(&mut self, now: Instant, written: ReadProgress) {
         self.settle(now, written);
         self.counted = None;
     }
 
     /// Returns when to check again, or `None` when the client has had enough time.
-    pub(super) fn look(&mut self, now: Instant, written: u64) -> Option<Duration> {
+    pub(super) fn look(&mut self, now: Instant, written: ReadProgress) -> Option<Duration> {
         self.settle(now, written);
         let is_stuck = now.saturating_duration_since(self.moved) >= self.timeout;
         let is_slow = self.behind > micros(GRACE);
@@ -68,7 +74,7 @@ impl SlowReader {
     }
 
     /// Accounts for the time and the bytes since the last check.
-    fn settle(&mut self, now: Instant, written: u64) {
+    fn settle(&mut self, now: Instant, written: ReadProgress) {
         if let Some(counted) = &mut self.counted {
             if self.min_rate > 0 {
                 let waited = micros(now.saturating_duration_since(*counted));
@@ -76,12 +82,12 @@ impl SlowReader {
             }
             *counted = now;
         }
-        let bytes = written.saturating_sub(self.written);
-        if bytes > 0 {
-            self.written = written;
+        if written.stream > self.written.stream {
             self.moved = now;
-            self.behind = self.behind.saturating_sub(self.worth(bytes));
         }
+        let bytes = written.connection.saturating_sub(self.written.connection);
+        self.behind = self.behind.saturating_sub(self.worth(bytes));
+        self.written = written;
         self.behind = self.behind.max(-self.worth(CREDIT_LIMIT));
     }
 
@@ -105,6 +111,14 @@ mod tests {
     /// Seconds that the credit lasts.
     const CREDIT: u64 = CREDIT_LIMIT / RATE;
 
+    /// A connection with one stream.
+    fn all(written: u64) -> ReadProgress {
+        ReadProgress {
+            stream: written,
+            connection: written,
+        }
+    }
+
     /// A client and a clock.
     struct Scene {
         reader: SlowReader,
@@ -124,7 +138,7 @@ mod tests {
 
         fn waiting(min_rate: u64) -> Scene {
             let mut scene = Scene::new(min_rate);
-            scene.reader.begin(scene.now, 0);
+            scene.reader.begin(scene.now, all(0));
             scene
         }
 
@@ -132,13 +146,13 @@ mod tests {
         fn passes(&mut self, seconds: u64, bytes: u64) -> bool {
             for _ in 1..seconds {
                 self.now += Duration::from_secs(1);
-                if self.reader.look(self.now, self.written).is_none() {
+                if self.reader.look(self.now, all(self.written)).is_none() {
                     return false;
                 }
             }
             self.now += Duration::from_secs(1);
             self.written += bytes;
-            self.reader.look(self.now, self.written).is_some()
+            self.reader.look(self.now, all(self.written)).is_some()
         }
 
         /// The second in which it is given up, when it takes so many bytes in each.
@@ -171,7 +185,7 @@ mod tests {
     fn what_was_taken_before_pays_for_a_pause_but_not_for_ever() {
         let mut scene = Scene::new(RATE);
         scene.written = 100 * CREDIT_LIMIT;
-        scene.reader.begin(scene.now, scene.written);
+        scene.reader.begin(scene.now, all(scene.written));
         assert_eq!(scene.given_up_after(0), Some(CREDIT + 11));
     }
 
@@ -188,10 +202,10 @@ mod tests {
         let mut scene = Scene::waiting(RATE);
         assert!(scene.passes(9, 0));
         for _ in 0..100 {
-            scene.reader.end(scene.now, scene.written);
+            scene.reader.end(scene.now, all(scene.written));
             scene.now += Duration::from_secs(3600);
             scene.written += RATE;
-            let pause = scene.reader.begin(scene.now, scene.written);
+            let pause = scene.reader.begin(scene.now, all(scene.written));
             assert_eq!(pause, Some(CHECK));
             assert!(scene.passes(1, 0));
         }
@@ -202,9 +216,9 @@ mod tests {
         let mut scene = Scene::new(RATE);
         let mut rounds = (0..).take_while(|_| {
             scene.written += 1;
-            let waits = scene.reader.begin(scene.now, scene.written).is_some();
+            let waits = scene.reader.begin(scene.now, all(scene.written)).is_some();
             scene.now += Duration::from_millis(10);
-            scene.reader.end(scene.now, scene.written);
+            scene.reader.end(scene.now, all(scene.written));
             waits
         });
         assert_eq!(rounds.by_ref().count(), 1011);
@@ -215,7 +229,21 @@ mod tests {
         let now = Instant::now();
         let timeout = Duration::from_millis(300);
         let mut reader = SlowReader::new(timeout, 0, now);
-        assert_eq!(reader.begin(now, 0), Some(timeout));
-        assert_eq!(reader.look(now + timeout, 0), None);
+        assert_eq!(reader.begin(now, all(0)), Some(timeout));
+        assert_eq!(reader.look(now + timeout, all(0)), None);
+    }
+    #[test]
+    fn streams_share_the_rate_of_their_connection_but_not_the_timeout() {
+        let mut now = Instant::now();
+        let mut reader = SlowReader::new(TIMEOUT, RATE, now);
+        let mut written = all(0);
+        assert!(reader.begin(now, written).is_some());
+        for _ in 0..59 {
+            now += Duration::from_secs(1);
+            written.connection += RATE;
+            assert!(reader.look(now, written).is_some());
+        }
+        now += Duration::from_secs(1);
+        assert_eq!(reader.look(now, written), None);
     }
 }

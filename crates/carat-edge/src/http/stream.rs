@@ -76,6 +76,19 @@ impl ClientStream {
         }
     }
 
+    /// Whether the connection is one of TLS.
+    pub(super) fn is_tls(&self) -> bool {
+        matches!(self, ClientStream::Tls(_))
+    }
+
+    /// Whether the TLS handshake has chosen HTTP/2.
+    pub(super) fn has_chosen_http2(&self) -> bool {
+        match self {
+            ClientStream::Tls(stream) => stream.has_chosen_http2(),
+            ClientStream::Tcp(_) | ClientStream::Unix(_) => false,
+        }
+    }
+
     /// Bytes that the buffers of TLS take.
     pub(super) fn held_bytes(&self) -> usize {
         match self {

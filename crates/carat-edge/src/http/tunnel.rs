@@ -28,10 +28,24 @@ const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 
 /// A connection whose HTTP is over.
 pub(super) struct TakenConnection {
-    pub(super) takeover: Box<Takeover>,
-    /// What the client has sent beyond the request.
-    pub(super) received: Vec<u8>,
-    pub(super) state: Rc<ConnectionState>,
+    takeover: Box<Takeover>,
+    received: Vec<u8>,
+    state: Rc<ConnectionState>,
+}
+
+impl TakenConnection {
+    /// `received` is what the client has sent beyond the request.
+    pub(super) fn new(
+        takeover: Box<Takeover>,
+        received: Vec<u8>,
+        state: Rc<ConnectionState>,
+    ) -> TakenConnection {
+        TakenConnection {
+            takeover,
+            received,
+            state,
+        }
+    }
 }
 
 /// Carries bytes between a client and the application that has taken over its connection, until either ends. Returns the
@@ -235,7 +249,7 @@ impl<'a> ClientTunnel<'a> {
 
     /// Sets the deadline of a wait that begins.
     fn begin(&mut self, wait: TunnelWait) -> Option<TunnelEnd> {
-        let (now, written) = (clock::now(), self.state.written_bytes());
+        let (now, written) = (clock::now(), self.state.read_progress());
         if wait != TunnelWait::Client {
             self.reader.end(now, written);
         }
@@ -264,7 +278,7 @@ impl<'a> ClientTunnel<'a> {
                 return Some(TunnelEnd::Stuck);
             }
             TunnelWait::Client => {
-                let pause = self.reader.look(clock::now(), self.state.written_bytes());
+                let pause = self.reader.look(clock::now(), self.state.read_progress());
                 return self.await_client(pause);
             }
         }

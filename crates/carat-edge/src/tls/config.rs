@@ -9,7 +9,8 @@ use super::certificate_store::CertificateStore;
 use super::client_authority::ClientAuthority;
 
 /// The protocols that a client may choose from (RFC 7301).
-const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+pub(super) const HTTP2: &[u8] = b"h2";
+const HTTP1: &[u8] = b"http/1.1";
 
 /// What the connections of a listener share: the certificates, the protocols, and the keys of session tickets.
 #[derive(Debug, Clone)]
@@ -21,10 +22,11 @@ pub(crate) struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Reads the certificates. The error is one sentence.
+    /// Reads the certificates. `http2` says whether clients may choose that. The error is one sentence.
     pub(crate) fn new(
         source: CertificateSource,
         clients: Option<&ClientAuthority>,
+        http2: bool,
     ) -> Result<TlsConfig, String> {
         let provider = Arc::new(ring::default_provider());
         let certificates = CertificateStore::read(source, Arc::clone(&provider))?;
@@ -40,7 +42,8 @@ impl TlsConfig {
                 verifier.unwrap_or_else(WebPkiClientVerifier::no_client_auth),
             )
             .with_cert_resolver(Arc::clone(&certificates) as Arc<_>);
-        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        let protocols: &[&[u8]] = if http2 { &[HTTP2, HTTP1] } else { &[HTTP1] };
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         // Tickets keep the session at the client; a cache would keep it here.
         config.ticketer = tickets;
         config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -219,6 +219,11 @@ impl TlsSession {
         self.plain_read < self.plain.len()
     }
 
+    /// The protocol that the handshake has chosen.
+    pub(super) fn protocol(&self) -> Option<&[u8]> {
+        self.connection.alpn_protocol()
+    }
+
     /// Whether a part of a record has arrived.
     pub(super) fn is_in_record(&self) -> bool {
         !self.incoming.is_empty()

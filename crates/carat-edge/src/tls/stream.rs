@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::client_certificate::{ClientVariable, client_variables};
-use super::config::TlsConfig;
+use super::config::{HTTP2, TlsConfig};
 use super::handshake_error::HandshakeError;
 use super::session::{TlsProgress, TlsSession};
 
@@ -90,6 +90,11 @@ impl TlsStream {
             return Poll::Ready(Ok(()));
         }
         self.tcp.poll_read_ready(cx)
+    }
+
+    /// Whether the handshake has chosen HTTP/2.
+    pub(crate) fn has_chosen_http2(&self) -> bool {
+        self.session.protocol() == Some(HTTP2)
     }
 
     /// Whether a part of a record has arrived.

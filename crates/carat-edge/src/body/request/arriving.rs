@@ -1,9 +1,8 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
 
+use super::received_body::ReceivedBody;
 use crate::exchange::{ConnectionState, Refusal};
 
 /// Most bytes of an unread body that are drained so that the connection can be kept.
@@ -11,7 +10,7 @@ const DISCARD_LIMIT: u64 = 64 * 1024;
 
 /// A request body that is arriving, at most `max_body` bytes.
 pub(super) struct ArrivingBody {
-    body: Incoming,
+    body: ReceivedBody,
     connection: Rc<ConnectionState>,
     /// Bytes that are still allowed.
     allowance: u64,
@@ -20,11 +19,11 @@ pub(super) struct ArrivingBody {
 impl ArrivingBody {
     /// Refuses a body whose declared length exceeds `max_body`.
     pub(super) fn new(
-        body: Incoming,
+        body: ReceivedBody,
         connection: &Rc<ConnectionState>,
         max_body: u64,
     ) -> Result<ArrivingBody, Refusal> {
-        let announced = body.size_hint().exact();
+        let announced = body.announced();
         if announced.is_some_and(|bytes| bytes > max_body) {
             return Err(Refusal::BodyTooLarge);
         }
@@ -37,12 +36,15 @@ impl ArrivingBody {
 
     /// Length in bytes, if the client declared it.
     pub(super) fn announced(&self) -> Option<u64> {
-        self.body.size_hint().exact()
+        self.body.announced()
     }
 
     /// Whether the client has sent the complete body.
-    pub(super) fn has_arrived(&self) -> bool {
-        self.connection.body_has_arrived()
+    pub(super) fn has_arrived(&mut self) -> bool {
+        match &mut self.body {
+            ReceivedBody::Http1(_) => self.connection.body_has_arrived(),
+            ReceivedBody::Http2(body) => body.has_arrived(),
+        }
     }
 
     /// The state of the connection.
@@ -51,7 +53,7 @@ impl ArrivingBody {
     }
 
     /// Whether so little is left that the connection is worth keeping.
-    pub(super) fn is_nearly_complete(&self) -> bool {
+    pub(super) fn is_nearly_complete(&mut self) -> bool {
         self.fits(DISCARD_LIMIT)
     }
 
@@ -69,9 +71,11 @@ impl ArrivingBody {
         self.abandon();
     }
 
-    fn fits(&self, left: u64) -> bool {
-        self.announced()
-            .map_or_else(|| self.has_arrived(), |bytes| bytes <= left)
+    fn fits(&mut self, left: u64) -> bool {
+        match self.announced() {
+            Some(bytes) => bytes <= left,
+            None => self.has_arrived(),
+        }
     }
 
     /// Closes the connection after the response: the rest of the body is not read.
@@ -84,17 +88,14 @@ impl ArrivingBody {
         if self.body.is_end_stream() {
             return Ok(None);
         }
-        while let Some(frame) = self.body.frame().await {
-            // An error is either the guard's, which stored its refusal in the state, or the client
-            // is gone and the response does not matter.
-            let frame = frame.map_err(|_| self.connection.refusal().unwrap_or(Refusal::TooSlow))?;
-            // Trailers are dropped: they could shadow headers that a proxy has checked.
-            if let Ok(data) = frame.into_data() {
-                let left = self.allowance.checked_sub(data.len() as u64);
-                self.allowance = left.ok_or(Refusal::BodyTooLarge)?;
-                return Ok(Some(data));
-            }
-        }
-        Ok(None)
+        let Some(data) = self.body.next().await else {
+            return Ok(None);
+        };
+        // An error is either the guard's, which stored its refusal in the state, or the client is gone and the response
+        // does not matter.
+        let data = data.map_err(|()| self.connection.refusal().unwrap_or(Refusal::TooSlow))?;
+        let left = self.allowance.checked_sub(data.len() as u64);
+        self.allowance = left.ok_or(Refusal::BodyTooLarge)?;
+        Ok(Some(data))
     }
 }

@@ -1,11 +1,11 @@
 use std::rc::Rc;
 
 use http::header::{CONTENT_ENCODING, EXPECT};
-use hyper::body::Incoming;
 
 use super::arriving::ArrivingBody;
 use super::bodies::RequestBodies;
 use super::decode::decoder;
+use super::received_body::ReceivedBody;
 use super::sink::RequestSink;
 use super::transfer::transfer;
 use super::upload::{Upload, UploadProgress};
@@ -19,7 +19,7 @@ use crate::settings::RequestMode;
 /// need is boxed.
 pub(crate) async fn receive(
     call: &mut Call,
-    body: Incoming,
+    body: ReceivedBody,
     connection: &Rc<ConnectionState>,
     bodies: &RequestBodies,
 ) -> Result<Option<UploadProgress>, Refusal> {
@@ -27,7 +27,7 @@ pub(crate) async fn receive(
     let decoder = decoder(&mut call.parts.headers, settings)?;
     let mut arriving = ArrivingBody::new(body, connection, settings.max_body)?;
     let mut sink = RequestSink::of(call, bodies);
-    if sink.is_plain() && is_streamed(&arriving, bodies) {
+    if sink.is_plain() && is_streamed(&mut arriving, bodies) {
         let upload = Upload {
             arriving,
             decoder,
@@ -44,7 +44,7 @@ pub(crate) async fn receive(
 
 /// Whether the application begins before the body is complete. A small body that is already there
 /// is not worth a round trip.
-fn is_streamed(arriving: &ArrivingBody, bodies: &RequestBodies) -> bool {
+fn is_streamed(arriving: &mut ArrivingBody, bodies: &RequestBodies) -> bool {
     let inline_limit = bodies.settings.inline_body_limit as u64;
     let announced = arriving.announced();
     let is_small = announced.is_none_or(|bytes| bytes <= inline_limit);

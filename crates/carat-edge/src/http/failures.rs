@@ -1,0 +1,29 @@
+use crate::exchange::Peer;
+use crate::log::Log;
+
+/// What went wrong with clients since the last report.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    count: u64,
+    /// The client and the reason of the last one.
+    last: Option<(String, String)>,
+}
+
+impl Failures {
+    /// Counts one.
+    pub(super) fn note(&mut self, peer: &Peer, reason: String) {
+        self.count += 1;
+        self.last = Some((peer.logged().to_owned(), reason));
+    }
+
+    /// Logs them, if there are any.
+    pub(super) fn report(self, event: &str, log: &Log) {
+        if let Some((remote, reason)) = &self.last {
+            let clients = self.count;
+            log.warn(
+                event,
+                &[("clients", &clients), ("last", remote), ("reason", reason)],
+            );
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use std::rc::Rc;
+
+use carat_guard::{DecodedHead, HeaderLimits};
+use h2::RecvStream;
+use http::header::{EXPECT, HOST, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderName, HeaderValue, Request, Uri};
+
+use crate::body::request::{Expectation, Http2Body, ReceivedBody};
+use crate::exchange::{ConnectionState, Refusal};
+
+/// A request that has the form of one of HTTP/1.1, with a target in origin-form and Host.
+pub(super) struct CheckedRequest {
+    pub(super) request: Request<ReceivedBody>,
+    /// Set when the client waits until it is asked for the body.
+    pub(super) expectation: Option<Rc<Expectation>>,
+}
+
+/// Checks a request by the rules of the guard. What names a target, a host, or a length is then as with HTTP/1.1.
+pub(super) fn check_request(
+    request: Request<RecvStream>,
+    state: &Rc<ConnectionState>,
+    limits: &HeaderLimits,
+) -> Result<CheckedRequest, Refusal> {
+    let (mut parts, stream) = request.into_parts();
+    let length = check(&mut parts, limits)?;
+    let has_body = !stream.is_end_stream();
+    if has_body && length.is_none() {
+        // What the application is told of a body whose length nobody has declared.
+        let chunked = HeaderValue::from_static("chunked");
+        parts.headers.insert(TRANSFER_ENCODING, chunked);
+    }
+    let expects = has_body && parts.headers.contains_key(EXPECT);
+    let expectation = expects.then(Rc::<Expectation>::default);
+    let body = Http2Body::new(stream, state, length, expectation.clone());
+    let body = ReceivedBody::Http2(Box::new(body));
+    Ok(CheckedRequest {
+        request: Request::from_parts(parts, body),
+        expectation,
+    })
+}
+
+/// Moves the authority to Host. Returns the declared length of the body.
+fn check(parts: &mut Parts, limits: &HeaderLimits) -> Result<Option<u64>, Refusal> {
+    let head = DecodedHead {
+        method: parts.method.as_str().as_bytes(),
+        authority: parts.uri.authority().map(|it| it.as_str().as_bytes()),
+        target: parts.uri.path_and_query().map(target),
+    };
+    let fields = parts.headers.iter().map(field);
+    let fields = head.check(fields, limits).map_err(Refusal::Malformed)?;
+    let (has_host, length) = (fields.host.is_some(), fields.length);
+    let uri = std::mem::take(&mut parts.uri).into_parts();
+    if let (Some(authority), false) = (uri.authority, has_host) {
+        let host = HeaderValue::from_str(authority.as_str()).expect("checked");
+        parts.headers.insert(HOST, host);
+    }
+    parts.uri = uri.path_and_query.map(Uri::from).expect("checked");
+    Ok(length)
+}
+
+fn target(target: &PathAndQuery) -> &[u8] {
+    target.as_str().as_bytes()
+}
+
+fn field<'a>((name, value): (&'a HeaderName, &'a HeaderValue)) -> (&'a [u8], &'a [u8]) {
+    (name.as_str().as_bytes(), value.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use carat_guard::GuardError;
+
+    use super::*;
+
+    const LIMITS: HeaderLimits = HeaderLimits {
+        max_header_bytes: 1000,
+        max_headers: 10,
+        max_uri: 100,
+    };
+
+    fn checked(uri: &str, host: Option<&str>) -> Result<Parts, Refusal> {
+        let mut request = Request::builder().uri(uri);
+        if let Some(host) = host {
+            request = request.header(HOST, host);
+        }
+        let request = request.body(()).expect("a request");
+        let (mut parts, ()) = request.into_parts();
+        check(&mut parts, &LIMITS).map(|_| parts)
+    }
+
+    #[test]
+    fn a_request_gets_the_form_of_http_1() {
+        let parts = checked("https://a.example:1/x?y=1", None).expect("valid");
+        assert_eq!(parts.uri, "/x?y=1");
+        assert_eq!(parts.headers[HOST], "a.example:1");
+        let parts = checked("/x", Some("b.example")).expect("valid");
+        assert_eq!(parts.uri, "/x");
+        assert_eq!(parts.headers[HOST], "b.example");
+    }
+
+    #[test]
+    fn a_request_for_two_hosts_is_refused() {
+        let refused = checked("https://a.example/", Some("b.example")).err();
+        let mismatch = Refusal::Malformed(GuardError::AuthorityMismatch);
+        assert_eq!(refused, Some(mismatch));
+    }
+}

@@ -1,0 +1,14 @@
+//! HTTP/2 (RFC 9113), over TLS and in clear with prior knowledge. The `h2` crate speaks the protocol; this folder bounds what
+//! a client can make it do, and passes each request along the path that HTTP/1.1 takes.
+
+mod checked_request;
+mod client;
+mod connection;
+mod framed;
+mod resets;
+mod respond;
+mod stream;
+mod timer;
+mod unsent_bytes;
+
+pub(super) use connection::{Http2End, serve_http2};

@@ -1,0 +1,157 @@
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Error, Reason, SendStream};
+use http::header::{CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING, UPGRADE};
+use http::response::Parts;
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use hyper::body::Body;
+
+use super::super::tracked_body::TrackedBody;
+use super::client::Http2Client;
+use super::unsent_bytes::SentPiece;
+use crate::exchange::{ConnectionState, MemoryReservation};
+
+/// Header fields that belong to a connection of HTTP/1.1 (RFC 9113, section 8.2.2).
+const CONNECTION_FIELDS: [HeaderName; 5] = [
+    CONNECTION,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// Sends a response as fast as the client reads it. An error means that the stream is over.
+pub(super) async fn respond(
+    response: Response<TrackedBody>,
+    is_head: bool,
+    sender: &mut SendResponse<SentPiece>,
+    client: &Http2Client,
+    state: &Rc<ConnectionState>,
+) -> Result<(), Error> {
+    let (mut parts, mut body) = response.into_parts();
+    let is_bodiless = prepare(&mut parts, &body, is_head, client);
+    let head = Response::from_parts(parts, ());
+    let mut stream = Http2Sender {
+        stream: sender.send_response(head, is_bodiless)?,
+        client,
+        state,
+        held: MemoryReservation::of(state.memory()),
+    };
+    if is_bodiless {
+        return Ok(());
+    }
+    while let Some(piece) = poll_fn(|cx| stream.poll_piece(&mut body, cx)).await {
+        match piece? {
+            Some(piece) => stream.send(piece, body.is_end_stream()).await?,
+            None => {
+                return stream
+                    .stream
+                    .send_data(client.unsent.piece(Bytes::new()), true);
+            }
+        }
+        if body.is_end_stream() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Completes the header fields, as hyper does for HTTP/1.1. Returns whether there is no body.
+fn prepare(parts: &mut Parts, body: &TrackedBody, is_head: bool, client: &Http2Client) -> bool {
+    let headers = &mut parts.headers;
+    for name in &CONNECTION_FIELDS {
+        headers.remove(name);
+    }
+    if !headers.contains_key(DATE) {
+        headers.insert(DATE, client.server.http2.date.value());
+    }
+    let has_none = matches!(
+        parts.status,
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+    );
+    if let Some(length) = body.size_hint().exact() {
+        // The application may have omitted the body of a response to HEAD.
+        let is_known = !has_none && (!is_head || length > 0);
+        if is_known && !headers.contains_key(CONTENT_LENGTH) {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+    }
+    has_none || is_head || body.is_end_stream()
+}
+
+/// The sending side of a stream.
+struct Http2Sender<'a> {
+    stream: SendStream<SentPiece>,
+    client: &'a Http2Client,
+    state: &'a Rc<ConnectionState>,
+    /// What waits for the socket.
+    held: MemoryReservation,
+}
+
+impl Http2Sender<'_> {
+    /// The next piece of the body, or its end; an error when the stream is over.
+    fn poll_piece(
+        &mut self,
+        body: &mut TrackedBody,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Option<Bytes>, Error>>> {
+        if let Poll::Ready(reset) = self.stream.poll_reset(cx) {
+            return Poll::Ready(Some(Err(reset.map_or_else(|it| it, Error::from))));
+        }
+        match ready!(Pin::new(body).poll_frame(cx)) {
+            Some(Ok(frame)) => Poll::Ready(Some(Ok(frame.into_data().ok()))),
+            Some(Err(_)) => {
+                // The application has broken off.
+                self.stream.send_reset(Reason::INTERNAL_ERROR);
+                Poll::Ready(None)
+            }
+            None => Poll::Ready(Some(Ok(None))),
+        }
+    }
+
+    /// Passes on a piece, as much at once as the client and the socket take.
+    async fn send(&mut self, mut piece: Bytes, is_last: bool) -> Result<(), Error> {
+        self.stream.reserve_capacity(piece.len());
+        loop {
+            let room = poll_fn(|cx| self.poll_room(piece.len(), cx)).await?;
+            let part = piece.split_to(room.min(piece.len()));
+            self.state.count_written(part.len());
+            let is_end = is_last && piece.is_empty();
+            let part = self.client.unsent.piece(part);
+            self.stream.send_data(part, is_end)?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How many bytes the client and the socket take. Only the wait for the client is timed here: the connection times the
+    /// socket.
+    fn poll_room(&mut self, wanted: usize, cx: &mut Context<'_>) -> Poll<Result<usize, Error>> {
+        if self.client.unsent.is_full(cx) {
+            self.held.set(wanted);
+            self.state.set_write_blocked(false);
+            return match self.stream.poll_reset(cx) {
+                Poll::Ready(reset) => Poll::Ready(Err(reset.map_or_else(|it| it, Error::from))),
+                Poll::Pending => Poll::Pending,
+            };
+        }
+        self.held.set(0);
+        let room = self.stream.capacity();
+        if room > 0 {
+            self.state.set_write_blocked(false);
+            return Poll::Ready(Ok(room));
+        }
+        let room = self.stream.poll_capacity(cx);
+        self.state.set_write_blocked(room.is_pending());
+        match ready!(room) {
+            Some(room) => Poll::Ready(room),
+            None => Poll::Ready(Err(Error::from(Reason::CANCEL))),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use h2::RecvStream;
+use h2::server::SendResponse;
+use http::{Method, Request, Response, StatusCode};
+
+use super::super::phase_timeouts::ActiveEnd;
+use super::super::serve::serve;
+use super::super::tracked_body::TrackedBody;
+use super::checked_request::{CheckedRequest, check_request};
+use super::client::Http2Client;
+use super::respond::respond;
+use super::timer::PhaseTimer;
+use super::unsent_bytes::SentPiece;
+use crate::exchange::{ConnectionState, Refusal};
+
+/// What a stream takes beside its bodies: its task and its headers.
+const STREAM_COST: u64 = 4 * 1024;
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Http2StreamEnd {
+    /// With a complete response.
+    Complete,
+    /// The client has reset it, or sent what cannot be responded to.
+    Broken,
+    /// This server has reset it, because the client was too slow or memory is used up.
+    CutOff,
+}
+
+/// Serves the request of one stream.
+pub(super) async fn serve_stream(
+    request: Request<RecvStream>,
+    mut sender: SendResponse<SentPiece>,
+    client: Rc<Http2Client>,
+) -> Http2StreamEnd {
+    let server = &client.server;
+    let account = server.client_memory().account();
+    account.take(STREAM_COST);
+    let state = Rc::new(ConnectionState::of_stream(account, &client.state));
+    let deadline = Rc::new(server.deadlines.deadline());
+    let _active = server.active.add(&state, &deadline);
+    state.begin_message();
+    let mut timer = PhaseTimer::new(&deadline, &state, server);
+    let is_head = request.method() == Method::HEAD;
+    let (response, end) = match check_request(request, &state, &server.header_limits()) {
+        Ok(request) => {
+            let serving = call(request, &state, &mut sender, &client, &mut timer);
+            match Box::pin(serving).await {
+                Ok(response) => (response, Http2StreamEnd::Complete),
+                Err(StreamCut::Refused(refusal)) => {
+                    (refused(refusal, &client, &state), Http2StreamEnd::CutOff)
+                }
+                Err(StreamCut::Ended(end)) => return end,
+            }
+        }
+        Err(refusal) => (refused(refusal, &client, &state), Http2StreamEnd::Broken),
+    };
+    let mut responding = pin!(respond(response, is_head, &mut sender, &client, &state));
+    poll_fn(|cx| {
+        if let Poll::Ready(sent) = responding.as_mut().poll(cx) {
+            return Poll::Ready(sent.map_or(Http2StreamEnd::Broken, |()| end));
+        }
+        // The handles are dropped, which resets the stream.
+        timer
+            .expired(cx)
+            .map_or(Poll::Pending, |_| Poll::Ready(Http2StreamEnd::CutOff))
+    })
+    .await
+}
+
+/// Why a request does not get the response of the path that all requests take.
+enum StreamCut {
+    Refused(Refusal),
+    Ended(Http2StreamEnd),
+}
+
+/// Passes the request along the path that all requests take.
+async fn call(
+    request: CheckedRequest,
+    state: &Rc<ConnectionState>,
+    sender: &mut SendResponse<SentPiece>,
+    client: &Http2Client,
+    timer: &mut PhaseTimer<'_>,
+) -> Result<Response<TrackedBody>, StreamCut> {
+    let CheckedRequest {
+        request,
+        mut expectation,
+    } = request;
+    let mut serving = pin!(serve(request, &client.peer, state, &client.server));
+    poll_fn(|cx| {
+        if sender.poll_reset(cx).is_ready() {
+            return Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::Broken)));
+        }
+        if let Poll::Ready(Ok(response)) = serving.as_mut().poll(cx) {
+            return Poll::Ready(Ok(response));
+        }
+        if expectation.take_if(|it| it.is_asked(cx)).is_some() {
+            let mut response = Response::new(());
+            *response.status_mut() = StatusCode::CONTINUE;
+            // If the stream is over, the next poll returns that.
+            let _ = sender.send_informational(response);
+        }
+        match timer.expired(cx) {
+            Some(ActiveEnd::Over(Some(refusal))) => Poll::Ready(Err(StreamCut::Refused(refusal))),
+            Some(_) => Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::CutOff))),
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// A response to a request that did not come as far as the application.
+fn refused(
+    refusal: Refusal,
+    client: &Http2Client,
+    state: &Rc<ConnectionState>,
+) -> Response<TrackedBody> {
+    let entry = client
+        .server
+        .access_log
+        .start_refused(&client.peer, refusal);
+    let response = refusal.into_response();
+    response.map(|body| TrackedBody::new(body.into(), entry, Rc::clone(state), None))
+}

@@ -1,0 +1,45 @@
+use std::rc::Rc;
+use std::task::Context;
+
+use super::super::deadlines::Deadline;
+use super::super::phase_timeouts::{ActiveEnd, PhaseTimeouts};
+use super::super::server::Server;
+use crate::exchange::ConnectionState;
+
+/// The timeouts of a connection, or of one of its streams.
+pub(super) struct PhaseTimer<'a> {
+    pub(super) timeouts: PhaseTimeouts<'a>,
+    deadline: &'a Deadline,
+    state: Rc<ConnectionState>,
+}
+
+impl<'a> PhaseTimer<'a> {
+    pub(super) fn new(
+        deadline: &'a Deadline,
+        state: &Rc<ConnectionState>,
+        server: &'a Server,
+    ) -> PhaseTimer<'a> {
+        PhaseTimer {
+            timeouts: PhaseTimeouts::new(deadline, &server.settings),
+            deadline,
+            state: Rc::clone(state),
+        }
+    }
+
+    /// How it must end, if it must. Otherwise the task is woken when to look again.
+    pub(super) fn expired(&mut self, cx: &Context<'_>) -> Option<ActiveEnd> {
+        if let Some(refusal) = self.state.refusal() {
+            let may_refuse = self.state.may_refuse();
+            return Some(ActiveEnd::Over(may_refuse.then_some(refusal)));
+        }
+        if let Some(end) = self.timeouts.follow(&self.state) {
+            return Some(end);
+        }
+        while self.deadline.passed(cx.waker()) {
+            if let Some(end) = self.timeouts.expired(&self.state) {
+                return Some(end);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,115 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use bytes::{Buf, Bytes};
+
+use super::super::http2::UNSENT_LIMIT;
+use crate::exchange::{MemoryAccount, MemoryReservation};
+
+/// What the streams of one connection have passed on and the socket has not taken.
+#[derive(Debug)]
+pub(super) struct UnsentBytes(RefCell<Unsent>);
+
+#[derive(Debug)]
+struct Unsent {
+    bytes: MemoryReservation,
+    waiting: Vec<Waker>,
+}
+
+/// A piece of a response on its way to the socket.
+#[derive(Debug)]
+pub(super) struct SentPiece {
+    bytes: Bytes,
+    length: usize,
+    unsent: Rc<UnsentBytes>,
+}
+
+impl UnsentBytes {
+    pub(super) fn new(account: &Rc<MemoryAccount>) -> Rc<UnsentBytes> {
+        Rc::new(UnsentBytes(RefCell::new(Unsent {
+            bytes: MemoryReservation::of(account),
+            waiting: Vec::new(),
+        })))
+    }
+
+    /// Whether a stream has to wait. Its task is woken when the socket has taken bytes.
+    pub(super) fn is_full(&self, cx: &Context<'_>) -> bool {
+        let mut unsent = self.0.borrow_mut();
+        let is_full = unsent.bytes.bytes() >= UNSENT_LIMIT as u64;
+        if is_full && !unsent.waiting.iter().any(|it| it.will_wake(cx.waker())) {
+            unsent.waiting.push(cx.waker().clone());
+        }
+        is_full
+    }
+
+    /// Passes bytes on.
+    pub(super) fn piece(self: &Rc<Self>, bytes: Bytes) -> SentPiece {
+        self.0.borrow_mut().bytes.grow(bytes.len());
+        SentPiece {
+            length: bytes.len(),
+            bytes,
+            unsent: Rc::clone(self),
+        }
+    }
+}
+
+impl Drop for SentPiece {
+    fn drop(&mut self) {
+        let mut unsent = self.unsent.0.borrow_mut();
+        unsent.bytes.shrink(self.length);
+        if unsent.bytes.bytes() < UNSENT_LIMIT as u64 {
+            unsent.waiting.drain(..).for_each(Waker::wake);
+        }
+    }
+}
+
+impl Buf for SentPiece {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+    use crate::exchange::ClientMemory;
+
+    /// Counts how often a task is woken.
+    #[derive(Default)]
+    struct WakeCount(AtomicUsize);
+
+    impl Wake for WakeCount {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn streams_wait_while_the_socket_takes_nothing() {
+        let memory = ClientMemory::new(u64::MAX);
+        let unsent = UnsentBytes::new(&memory.account());
+        let woken = Arc::<WakeCount>::default();
+        let waker = Waker::from(Arc::clone(&woken));
+        let cx = Context::from_waker(&waker);
+        assert!(!unsent.is_full(&cx));
+        let piece = unsent.piece(Bytes::from(vec![0; UNSENT_LIMIT]));
+        assert_eq!(memory.used(), UNSENT_LIMIT as u64);
+        assert!(unsent.is_full(&cx) && unsent.is_full(&cx));
+        drop(piece);
+        assert!(!unsent.is_full(&cx));
+        assert_eq!((memory.used(), woken.0.load(Ordering::Relaxed)), (0, 1));
+    }
+}

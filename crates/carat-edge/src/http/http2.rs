@@ -1,0 +1,79 @@
+use std::cell::RefCell;
+use std::time::Duration;
+
+use h2::server::Builder;
+
+use super::date_field::DateField;
+use super::failures::Failures;
+use crate::body::request::UPLOAD_WINDOW;
+use crate::exchange::Peer;
+use crate::log::Log;
+use crate::settings::Settings;
+
+/// Requests that a client may cancel before this server has seen them.
+const UNSEEN_RESETS_LIMIT: usize = 20;
+
+/// Streams that this server may have to reset because of what the client sent in them.
+const STREAM_ERRORS_LIMIT: usize = 100;
+
+/// Streams that were reset and are remembered, because frames for them may be under way, and for how long.
+const ENDED_STREAMS_LIMIT: usize = 50;
+const ENDED_STREAMS_KEPT: Duration = Duration::from_secs(1);
+
+/// What small DATA frames may take beside their bytes until they are consumed.
+const SMALL_FRAMES_LIMIT: usize = 256 * 1024;
+
+/// Bytes of responses that wait for the socket of one connection.
+pub(super) const UNSENT_LIMIT: usize = 128 * 1024;
+
+/// The largest window of flow control.
+const WINDOW_LIMIT: u32 = (1 << 31) - 1;
+
+/// What all connections of HTTP/2 share.
+#[derive(Debug)]
+pub(super) struct Http2 {
+    pub(super) builder: Builder,
+    pub(super) date: DateField,
+    failures: RefCell<Failures>,
+}
+
+impl Http2 {
+    pub(super) fn new(settings: &Settings) -> Http2 {
+        Http2 {
+            builder: builder(settings),
+            date: DateField::default(),
+            failures: RefCell::default(),
+        }
+    }
+
+    /// Counts a client whose connection was ended.
+    pub(super) fn note_failure(&self, peer: &Peer, reason: String) {
+        self.failures.borrow_mut().note(peer, reason);
+    }
+
+    /// Logs the failures since the last report.
+    pub(super) fn report(&self, log: &Log) {
+        self.failures.take().report("HTTP/2 connections ended", log);
+    }
+}
+
+/// The limits of the protocol. The window of the connection has room for those of all streams, so that no stream waits
+/// because others do.
+fn builder(settings: &Settings) -> Builder {
+    let streams = settings.http2_max_streams;
+    let window = UPLOAD_WINDOW.saturating_mul(streams).min(WINDOW_LIMIT);
+    let headers = u32::try_from(settings.max_header_bytes).unwrap_or(u32::MAX);
+    let mut builder = Builder::new();
+    builder
+        .max_concurrent_streams(streams)
+        .initial_window_size(UPLOAD_WINDOW)
+        .initial_connection_window_size(window)
+        .max_header_list_size(headers)
+        .max_send_buffer_size(UNSENT_LIMIT)
+        .max_pending_accept_reset_streams(UNSEEN_RESETS_LIMIT)
+        .max_local_error_reset_streams(Some(STREAM_ERRORS_LIMIT))
+        .max_concurrent_reset_streams(ENDED_STREAMS_LIMIT)
+        .reset_stream_duration(ENDED_STREAMS_KEPT)
+        .data_frame_budget(SMALL_FRAMES_LIMIT);
+    builder
+}

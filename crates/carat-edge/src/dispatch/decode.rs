@@ -270,6 +270,25 @@ mod tests {
     }
 
     #[test]
+    fn only_a_client_that_asks_for_an_upgrade_gets_another_protocol() {
+        let asks = |version, connection: &str, upgrade: Option<&str>| {
+            let mut request = http::Request::builder().version(version);
+            request = request.header(CONNECTION, connection);
+            if let Some(upgrade) = upgrade {
+                request = request.header(UPGRADE, upgrade);
+            }
+            asks_for_upgrade(&request.body(()).expect("a request").into_parts().0)
+        };
+        for connection in ["Upgrade", "keep-alive, upgrade", "upgrade ,close"] {
+            assert!(asks(Version::HTTP_11, connection, Some("websocket")));
+            assert!(!asks(Version::HTTP_10, connection, Some("websocket")));
+            assert!(!asks(Version::HTTP_2, connection, Some("websocket")));
+            assert!(!asks(Version::HTTP_11, connection, None));
+        }
+        assert!(!asks(Version::HTTP_11, "upgrades, x", Some("websocket")));
+    }
+
+    #[test]
     fn more_headers_than_the_map_holds_are_refused() {
         let names: Vec<String> = (0..30_000).map(|number| format!("x-{number}")).collect();
         let headers: Vec<(&str, &[u8])> = names.iter().map(|name| (&name[..], &b"1"[..])).collect();

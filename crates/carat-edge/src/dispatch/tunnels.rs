@@ -117,3 +117,106 @@ impl Dispatcher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::dispatch::PendingReply;
+    use crate::dispatch::fixture::{Fixture, locally};
+    use crate::dispatch::lane_state::LaneState;
+
+    fn outcome(pending: PendingReply) -> Result<Reply, Refusal> {
+        match pin!(pending).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => panic!("no reply"),
+        }
+    }
+
+    /// The application of this lane hijacks its first request. Returns its socket.
+    fn hijack(fixture: &Fixture, lane: usize) -> UnixStream {
+        let (near, far) = UnixStream::pair().expect("a pair");
+        let lane = &fixture.lanes[lane];
+        let batch = FrameBatch {
+            lane,
+            dispatcher: &fixture.dispatcher,
+            now: Instant::now(),
+        };
+        let frame = Hijack {
+            id: lane.ids()[0],
+            app_micros: 5,
+        };
+        batch.hijacked(frame, Ok(File::from(OwnedFd::from(far))));
+        near
+    }
+
+    fn tunnel(reply: Reply) -> Tunnel {
+        match reply.response.into_body().content {
+            ReplyContent::Tunnel(tunnel) => *tunnel,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_hijacked_request_stays_on_its_lane_and_is_never_overdue() {
+        locally(|| {
+            let fixture = Fixture::new(&[1]);
+            let pending = fixture.dispatch("GET", "/");
+            let _socket = hijack(&fixture, 0);
+            let tunnel = tunnel(outcome(pending).expect("a reply"));
+            assert!(tunnel.is_raw);
+            let lane = &fixture.lanes[0];
+            assert_eq!((lane.in_flight().len(), lane.tunnels().count()), (1, 1));
+            let later = Instant::now() + Duration::from_secs(3600);
+            assert!(lane.overdue(later, Duration::from_secs(1)).is_empty());
+            lane.release(1, later);
+            drop(tunnel);
+            assert_eq!(lane.tunnels().count(), 0);
+        });
+    }
+
+    #[test]
+    fn a_client_that_is_gone_ends_the_socket_of_the_application() {
+        locally(|| {
+            let fixture = Fixture::new(&[1]);
+            let pending = fixture.dispatch("GET", "/");
+            let mut socket = hijack(&fixture, 0);
+            drop(pending);
+            let lane = &fixture.lanes[0];
+            lane.release(1, Instant::now());
+            assert_eq!(socket.read(&mut [0; 1]).expect("the end"), 0);
+            assert_eq!(lane.tunnels().count(), 0);
+        });
+    }
+
+    #[test]
+    fn a_draining_worker_is_drained_when_its_tunnels_are_over() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[1]);
+            let worker = fixture.lanes[0].tag.worker;
+            let pending = fixture.dispatch("GET", "/");
+            let _socket = hijack(&fixture, 0);
+            let tunnel = tunnel(outcome(pending).expect("a reply"));
+            fixture.lanes[0].release(1, Instant::now());
+            fixture.dispatcher.drain(worker);
+            assert_eq!(fixture.lanes[0].state(), LaneState::Draining);
+            assert!(!fixture.dispatcher.is_drained(worker));
+            while fixture.events.try_recv().is_ok() {}
+
+            let cx = Context::from_waker(Waker::noop());
+            fixture.dispatcher.expire_tunnels(clock::now());
+            assert!(!tunnel.place.poll_closing(&cx));
+            let late = clock::now() + fixture.dispatcher.settings().tunnel_timeout;
+            fixture.dispatcher.expire_tunnels(late);
+            assert!(tunnel.place.poll_closing(&cx));
+            drop(tunnel);
+            fixture.dispatcher.expire_tunnels(late);
+            let drained = LaneEvent::Drained(fixture.lanes[0].tag);
+            assert_eq!(fixture.events.try_recv(), Ok(drained));
+            assert!(fixture.dispatcher.draining_tunnels.borrow().is_empty());
+        });
+    }
+}

@@ -49,6 +49,17 @@ fn the_busiest_worker_becomes_the_mold_and_the_others_are_replaced() {
 }
 
 #[test]
+fn a_worker_with_tunnels_does_not_become_the_mold() {
+    let (mut world, pid) = due();
+    world.process(pid).tunnels = 1;
+    world.settle();
+    assert_eq!(world.count("worker will be replaced"), 0);
+    world.process(pid).tunnels = 0;
+    world.settle();
+    assert_eq!(world.mold_pids(), [pid]);
+}
+
+#[test]
 fn a_worker_becomes_the_mold_only_after_its_successor_serves() {
     let (mut world, pid) = due();
     world.tick();

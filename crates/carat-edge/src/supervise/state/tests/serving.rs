@@ -212,6 +212,43 @@ fn an_idle_worker_ends_only_when_the_others_serve() {
 }
 
 #[test]
+fn a_worker_with_tunnels_is_not_idle() {
+    let mut limits = limits();
+    limits.elastic.max = 2;
+    limits.worker_idle_timeout = Duration::from_secs(10);
+    limits.elastic.queue_time_target = Duration::from_millis(5);
+    let mut world = World::serving(limits, ReforkRule::Off);
+    world.demand.queue_time = Duration::from_millis(20);
+    world.demand.waiting = 9;
+    world.settle_for(3);
+    world.demand.waiting = 0;
+    let pids = world.serving_pids();
+    for pid in &pids {
+        let process = world.process(*pid);
+        (process.idle, process.tunnels) = (Duration::from_secs(20), 1);
+    }
+    world.settle();
+    assert_eq!((pids.len(), world.serving_pids()), (2, pids.clone()));
+    world.process(pids[0]).tunnels = 0;
+    world.settle();
+    assert_eq!(world.serving_pids(), pids[1..]);
+}
+
+#[test]
+fn when_workers_must_go_those_with_the_fewest_tunnels_do() {
+    let mut world = World::serving(fixed(3), ReforkRule::Off);
+    let pids = world.serving_pids();
+    for (pid, tunnels) in pids.iter().zip([3, 1, 2]) {
+        world.process(*pid).tunnels = tunnels;
+    }
+    world.tick();
+    let bounds = fixed(1).elastic;
+    world.send(Event::Scaled(bounds));
+    world.settle();
+    assert_eq!(world.serving_pids(), pids[..1]);
+}
+
+#[test]
 fn a_worn_worker_serves_until_its_successor_does() {
     let mut limits = fixed(1);
     limits.wear.requests = Some(1000);

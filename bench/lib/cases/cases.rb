@@ -3,8 +3,8 @@
 module Bench
   # The table of cases.
   module Cases
-    ALL = [Load, Boot, Idle, Sleepers, EventStreams, WebSockets, Burst, NetHttp, Uploads, Form, TinyPost, Decode,
-           SlowReaders, BigResponse, Compression, Weight, Refork, Restart, Upgrade, LoadStep, Leak, Chaos,
+    ALL = [Load, Http2Load, Boot, Idle, Sleepers, EventStreams, WebSockets, Burst, NetHttp, Uploads, Form, TinyPost,
+           Decode, SlowReaders, BigResponse, Compression, Weight, Refork, Restart, Upgrade, LoadStep, Leak, Chaos,
            MemoryLimit, ForkTime, Soak, Scale, Allocators, RailsLoad, RedmineLoad, RedmineLimit]
           .flat_map { |kind| kind::CASES }.freeze
 

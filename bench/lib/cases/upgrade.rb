@@ -7,12 +7,13 @@ module Bench
   # A new edge again and again, while requests and uploads are on their way.
   module Upgrade
     UPGRADES = 5
-    LOAD = { connections: Restart::CONNECTIONS, rate: Restart::RATE, seconds: 45, **Restart::SLOW }.freeze
+    LOAD = { connections: Restart::CONNECTIONS, rate: Restart::RATE, seconds: 75, **Restart::SLOW }.freeze
     CALM_SECONDS = 5
     # Each takes so long that it begins with one edge and ends after the next has taken over.
     UPLOADS = 4
     UPLOAD = { bytes: 8_000_000, rate: 2_000_000 }.freeze
     MEMORY_SECONDS = 0.2
+    END_SECONDS = 30
 
     def self.call(spec, _options)
       version = TestFile.item("upgraded-version") { |path| path.tap { File.write(path, "0") } }
@@ -33,10 +34,16 @@ module Bench
       began = Time.now.to_f
       edge = server.pids_by_role.fetch("edge").first
       edges = Array.new(UPGRADES) do
+        await_end_of_predecessor(server)
         sleep(UPLOAD.fetch(:bytes).fdiv(UPLOAD.fetch(:rate)) / 2)
         edge = upgrade(edge)
       end
       { began: began, ended: Time.now.to_f, done: edges.uniq.size }
+    end
+
+    def self.await_end_of_predecessor(server)
+      server.poll(END_SECONDS) { server.pids_by_role.fetch("edge").size == 1 } ||
+        raise(Failure, "the old edge did not end")
     end
 
     # The process id of the new edge.
@@ -47,7 +54,7 @@ module Bench
       Integer(output[/process (\d+) serves/, 1])
     end
 
-    private_class_method :upgrade_all, :upgrade
+    private_class_method :upgrade_all, :await_end_of_predecessor, :upgrade
 
     # Clients that upload a file one time after the other.
     class Uploading

@@ -64,7 +64,8 @@ module Image
     def add_carat(path)
       return FileUtils.cp(path, File.join(@path, "gems")) if path
 
-      run("gem", "build", "carat.gemspec", "--silent", "--output", File.join(@path, "gems/carat.gem"))
+      name = Gem::Specification.load("carat.gemspec").full_name
+      run("gem", "build", "carat.gemspec", "--silent", "--output", File.join(@path, "gems/#{name}.gem"))
     end
 
     def add_rack

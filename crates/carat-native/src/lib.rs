@@ -19,6 +19,7 @@ mod input;
 mod io;
 mod lane;
 mod local_request;
+mod main_stack;
 mod page;
 mod process;
 mod respond;
@@ -45,5 +46,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     input::define(ruby, native)?;
     scheduler::define(ruby, native)?;
     allocator::define(native)?;
+    main_stack::define(native)?;
     process::define(native)
 }

@@ -33,7 +33,32 @@ module Native
       reader.close
     end
 
+    def test_unused_part_of_the_stack_is_returned
+      before, after = forked do
+        descend(2000)
+        used = stack_bytes
+        Carat::Native.trim_stack
+        [used, stack_bytes]
+      end
+
+      assert_operator before, :>, 600_000
+      assert_operator after, :<, 400_000
+    end
+
+    def test_stacks_of_other_threads_stay
+      refute(forked { Thread.new { Carat::Native.trim_stack }.value })
+    end
+
     private
+
+    # Nests calls from C to Ruby, which grow the machine stack.
+    def descend(levels)
+      [levels].each { |level| descend(level - 1) if level.positive? }
+    end
+
+    def stack_bytes
+      File.read("/proc/self/smaps")[/ \[stack\]\n.*?^Rss: +(\d+) kB/m, 1].to_i * 1024
+    end
 
     # Runs the block in a new process and returns its value.
     def forked

@@ -12,8 +12,8 @@ module Carat
 
       module_function
 
-      # Frees garbage, ages objects, compacts the heap where the platform can, and returns free pages to the kernel, also
-      # those of the main thread's stack.
+      # Frees garbage, ages objects, compacts the heap where the platform can, and returns free pages to the kernel, as
+      # well as those of the main thread's stack.
       def run
         Process.respond_to?(:warmup) ? Process.warmup : settle # Ruby 3.3
         Native.trim_memory

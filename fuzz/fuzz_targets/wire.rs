@@ -3,6 +3,7 @@
 
 use carat_fuzz::Input;
 use carat_wire::control::{AskStack, ForkWorker, Stack};
+use carat_wire::hints::{self, Hints};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{
@@ -92,6 +93,20 @@ fn check_response(payload: &[u8]) {
     assert_eq!(again.body, response.body);
 }
 
+fn check_hints(payload: &[u8]) {
+    let Ok(hints) = Hints::decode(payload) else {
+        return;
+    };
+    let Some(headers) = texts(hints.headers) else {
+        return;
+    };
+    let (mut frame, mut encoded) = (Vec::new(), Vec::new());
+    let count = push(&mut encoded, &headers);
+    hints::encode(&mut frame, hints.id, (count, &encoded));
+    let again = Hints::decode(self::payload(&frame)).expect("encoded by this crate");
+    assert_eq!((again.id, texts(again.headers)), (hints.id, Some(headers)));
+}
+
 /// Encodes what was decoded from `payload` and compares the bytes.
 fn check_bytes(payload: &[u8]) {
     let mut frame = Vec::new();
@@ -129,12 +144,16 @@ fuzz_target!(|data: &[u8]| {
     match input.choose(4) {
         0 => check_request(input.bytes),
         1 => check_response(input.bytes),
-        2 => check_bytes(input.bytes),
+        2 => {
+            check_bytes(input.bytes);
+            check_hints(input.bytes);
+        }
         _ => {
             if let Ok(Some(frame)) = Frame::first(input.bytes) {
                 assert!(frame.size() <= input.bytes.len());
                 check_request(frame.payload);
                 check_response(frame.payload);
+                check_hints(frame.payload);
             }
         }
     }

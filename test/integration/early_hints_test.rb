@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/http2_client"
 require "support/integration_test"
 require "support/test_certificate"
 require "support/tls_client"
@@ -133,6 +134,18 @@ class EarlyHintsTest < Support::IntegrationTest
     client.request("GET", "/text")
 
     assert_equal [103, 200], Array.new(2) { client.read_response.status }
+  end
+
+  def test_a_stream_of_http_2_gets_hints_before_its_response
+    each_server do |server|
+      client = Support::Http2Client.new(server.connect).take_settings
+      client.write(client.request(1, path: "/gate"), client.request(3, path: "/text"))
+      assert_equal [103, 103], [1, 3].map { |stream| client.await(:headers, stream: stream).status }
+      assert_equal 200, client.await(:headers, stream: 3).status
+
+      server.gate.open
+      assert_equal 200, client.await(:headers, stream: 1).status
+    end
   end
 
   def test_without_the_option_the_application_has_nothing_to_call

@@ -8,20 +8,26 @@ use http::HeaderMap;
 use super::client_memory::MemoryAccount;
 use super::memory_reservation::MemoryReservation;
 
-/// The 103 responses of HTTP/1.1 that wait to be written, before the response to the same request.
+/// What one takes beside its names and values.
+const INTERIM_COST: usize = 512;
+
+/// The 103 responses that wait to be sent, before the response to the same request.
 ///
-/// hyper cannot send them. They are written when hyper has written everything that it has, so they never end up within
-/// another response.
+/// hyper cannot send those of HTTP/1.1. They are written when hyper has written everything that it has, so they never end
+/// up within another response.
 #[derive(Debug, Default)]
 pub(crate) struct InterimResponses(RefCell<Option<Box<WaitingInterim>>>);
 
 #[derive(Debug)]
 struct WaitingInterim {
+    /// The fields of each.
+    hints: Vec<HeaderMap>,
+    /// Those that are being written.
     bytes: Vec<u8>,
     written: usize,
     /// Whether a write was tried, which with TLS may have sent bytes that do not count as written yet.
     is_begun: bool,
-    /// What `bytes` takes.
+    /// What they take.
     held: MemoryReservation,
     waiter: Option<Waker>,
 }
@@ -32,6 +38,7 @@ impl InterimResponses {
         let mut waiting = self.0.borrow_mut();
         let waiting = waiting.get_or_insert_with(|| {
             Box::new(WaitingInterim {
+                hints: Vec::new(),
                 bytes: Vec::new(),
                 written: 0,
                 is_begun: false,
@@ -39,16 +46,22 @@ impl InterimResponses {
                 waiter: None,
             })
         });
-        let bytes = &mut waiting.bytes;
-        bytes.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\n");
-        for (name, value) in fields {
-            bytes.extend_from_slice(name.as_str().as_bytes());
-            bytes.extend_from_slice(b": ");
-            bytes.extend_from_slice(value.as_bytes());
-            bytes.extend_from_slice(b"\r\n");
+        let bytes = fields
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len());
+        waiting.held.grow(bytes.sum::<usize>() + INTERIM_COST);
+        waiting.hints.push(fields.clone());
+    }
+
+    /// Takes the fields of each one: HTTP/2 sends them as they are.
+    pub(crate) fn take_hints(&self) -> Vec<HeaderMap> {
+        let Some(waiting) = self.0.take() else {
+            return Vec::new();
+        };
+        if let Some(waiter) = waiting.waiter {
+            waiter.wake();
         }
-        bytes.extend_from_slice(b"\r\n");
-        waiting.held.set(waiting.bytes.capacity());
+        waiting.hints
     }
 
     /// Whether they have to be completed before anything else is written.
@@ -68,6 +81,9 @@ impl InterimResponses {
             return Poll::Ready(Ok(()));
         };
         waiting.is_begun = true;
+        for fields in waiting.hints.drain(..) {
+            encode(&fields, &mut waiting.bytes);
+        }
         while waiting.written < waiting.bytes.len() {
             let written = ready!(write(cx, &waiting.bytes[waiting.written..]))?;
             if written == 0 {
@@ -91,6 +107,18 @@ impl InterimResponses {
             None => Poll::Ready(()),
         }
     }
+}
+
+/// Appends a 103 response of HTTP/1.1.
+fn encode(fields: &HeaderMap, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\n");
+    for (name, value) in fields {
+        bytes.extend_from_slice(name.as_str().as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]
@@ -136,6 +164,19 @@ mod tests {
         }
         assert_eq!(sent, HINTS.repeat(2).as_bytes());
         assert!(interim.poll_written(&cx).is_ready());
+        assert_eq!(account.held(), 0);
+    }
+
+    #[test]
+    fn hints_that_are_taken_release_their_memory_and_the_response() {
+        let memory = ClientMemory::new(u64::MAX);
+        let account = memory.account();
+        let interim = InterimResponses::default();
+        let cx = Context::from_waker(Waker::noop());
+        hinted(&interim, &account);
+        assert!(account.held() > 0 && interim.poll_written(&cx).is_pending());
+        assert_eq!(interim.take_hints()[0].get_all(LINK).iter().count(), 2);
+        assert!(interim.take_hints().is_empty() && interim.poll_written(&cx).is_ready());
         assert_eq!(account.held(), 0);
     }
 

@@ -37,7 +37,7 @@ pub(super) fn serve(
     let (parts, body) = request.into_parts();
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
     call.forwarded = forwarded;
-    if call.parts.version == Version::HTTP_11 {
+    if call.parts.version >= Version::HTTP_11 {
         call.hints = Some(Rc::<ConnectionState>::clone(state));
     }
     let scheme = call.scheme();

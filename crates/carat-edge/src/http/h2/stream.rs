@@ -104,6 +104,13 @@ async fn call(
             // If the stream is over, the next poll returns that.
             let _ = sender.send_informational(response);
         }
+        for hints in state.interim().take_hints() {
+            let mut response = Response::new(());
+            *response.status_mut() = StatusCode::EARLY_HINTS;
+            *response.headers_mut() = hints;
+            // As above.
+            let _ = sender.send_informational(response);
+        }
         match timer.expired(cx) {
             Some(ActiveEnd::Over(Some(refusal))) => Poll::Ready(Err(StreamCut::Refused(refusal))),
             Some(_) => Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::CutOff))),

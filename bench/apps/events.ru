@@ -14,7 +14,9 @@ class EventStream
   def each
     yield ": begun\n\n"
     STREAMS << self
-    loop { yield @events.pop }
+    while (event = @events.pop)
+      yield event
+    end
   end
 
   def close = STREAMS.delete(self)

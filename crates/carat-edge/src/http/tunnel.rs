@@ -190,12 +190,17 @@ impl<'a> ClientTunnel<'a> {
     }
 
     /// Whether there is memory for what the application may not take. Otherwise the task is woken when there is.
-    fn has_memory(&mut self, cx: &Context<'_>) -> bool {
+    fn has_memory(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.relay.awaits_application() {
+            // What waits has its memory, and leaves before anything is read.
+            return true;
+        }
         let wanted = TUNNEL_BUFFER_LIMIT as u64;
         let memory = self.state.memory();
         let has_memory = match &self.ticket {
             Some(ticket) => ticket.is_over(cx.waker()),
-            None => memory.admits(wanted),
+            // A client that has sent nothing needs none.
+            None => memory.admits(wanted) || self.stream.poll_readable(cx).is_pending(),
         };
         if has_memory {
             self.ticket = None;

@@ -48,6 +48,11 @@ impl<A: AsyncRead + AsyncWrite + Unpin> Relay<A> {
         self.down.is_blocked()
     }
 
+    /// Whether bytes of the client wait for the application.
+    pub(crate) fn awaits_application(&self) -> bool {
+        self.up.is_blocked()
+    }
+
     /// Whether the application has ended its direction, and the client has not.
     pub(crate) fn is_half_closed(&self) -> bool {
         self.down.is_over() && !self.up.is_over()

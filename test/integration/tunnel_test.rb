@@ -19,8 +19,14 @@ class TunnelTest < Support::IntegrationTest
       io.close
       File.write("ended", "#{Process.pid}\n", mode: "a")
     end
+    flood = lambda do |io|
+      loop { io.write("x" * 65_536) }
+    rescue SystemCallError => e
+      File.write("ended", "#{e.class}\n", mode: "a")
+    end
     run(lambda do |env|
       case env["PATH_INFO"]
+      when "/flood" then [200, { "rack.hijack" => ->(io) { Thread.new { flood.call(io) } } }, []]
       when "/tunnel" then [200, { "rack.hijack" => ->(io) { Thread.new { echo.call(io) } } }, []]
       when "/fiber" then [200, { "rack.hijack" => ->(io) { Fiber.schedule { echo.call(io) } } }, []]
       when "/self" then [200, { "rack.hijack" => echo }, []]
@@ -69,6 +75,16 @@ class TunnelTest < Support::IntegrationTest
     eventually { client.write("x").read_exactly(1) == "x" && server.get.status == 200 }
 
     refute_match(/timed out/, server.log)
+  end
+
+  def test_a_client_that_never_reads_is_cut_off
+    server = serve(APP, workers: 1, threads: 1, args: %w[--write-timeout 500ms])
+    deaf = open_tunnel(server, "/flood")
+    idle = open_tunnel(server, "/tunnel")
+
+    assert_equal "Errno::EPIPE\n", eventually { server.directory.read("ended")[/.+\n/] }
+    assert_equal "x", idle.write("x").read_exactly(1)
+    deaf.close
   end
 
   def test_the_body_of_a_request_must_have_arrived

@@ -22,7 +22,10 @@ module Carat
 
         # Smaller slopes, in bytes a request, are those of counters that change their width.
         NOISE_BYTES = 0.5
-        private_constant :SATURATION, :NOISE_BYTES
+
+        # Fewer objects a request are those that come and go.
+        NOISE_OBJECTS = 0.01
+        private_constant :SATURATION, :NOISE_BYTES, :NOISE_OBJECTS
 
         # The measurements that `lines` has.
         MEASURES = %i[live objects active resident pss threads].freeze
@@ -37,7 +40,7 @@ module Carat
 
         # Returns one of NAMES.
         def name
-          return "bounded cache" if grown?(:live) && saturating?(:live)
+          return "bounded cache" if grown?(:live) && saturating?(:live) && !steady?(:objects)
           return "leak" if grows?(:live)
           return "fragmentation" if grows?(:active)
           return "held by the allocator" if grows?(:resident) || grows?(:pss)
@@ -87,6 +90,13 @@ module Carat
         # Whether the growth has slowed down for certain, or has ended.
         def saturating?(measure)
           late(measure).interval.last < SATURATION * early(measure).slope
+        end
+
+        # Whether it grows for certain, and as fast as before. Tables of Ruby's own, such as that of all Symbols, grow
+        # in steps; the objects in them do not.
+        def steady?(measure)
+          slowest = late(measure).interval.first
+          slowest > NOISE_OBJECTS && slowest >= SATURATION * early(measure).slope
         end
 
         def certain?(line)

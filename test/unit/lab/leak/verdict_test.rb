@@ -44,6 +44,12 @@ module Carat
       each_seed { |seed| assert_equal "bounded cache", verdict(seed, live: filling).name }
     end
 
+    def test_table_that_grows_in_a_step_beside_steady_objects_is_a_leak
+      stepping = ->(requests) { (60 * requests) + (requests > 4 * REQUESTS ? 4 * MIB : 0) }
+
+      each_seed { |seed| assert_equal "leak", verdict(seed, live: stepping, objects: ->(requests) { requests }).name }
+    end
+
     def test_pages_that_grow_without_live_bytes_are_fragmentation
       each_seed do |seed|
         verdict = verdict(seed, active: ->(requests) { 120 * requests }, pss: ->(requests) { 120 * requests })

@@ -57,7 +57,7 @@ impl Census {
     }
 
     fn spare(&self, object: VALUE, slot_bytes: usize) -> usize {
-        let Some(container) = Container::of(object) else {
+        let Some(growing) = GrowingObject::of(object) else {
             return 0;
         };
         // SAFETY: it is a live object.
@@ -68,26 +68,26 @@ impl Census {
         // SAFETY: jemalloc computes a size, which is not 0.
         let rounded = |function: RoundedSize| unsafe { function(bytes, 0) };
         let allocated = self.rounded.map_or(bytes, rounded);
-        allocated.saturating_sub(container.used(object, bytes))
+        allocated.saturating_sub(growing.used(object, bytes))
     }
 }
 
 /// An object whose memory grows in steps.
-enum Container {
+enum GrowingObject {
     String,
     Array,
     Hash,
 }
 
-impl Container {
-    fn of(object: VALUE) -> Option<Container> {
+impl GrowingObject {
+    fn of(object: VALUE) -> Option<GrowingObject> {
         let kind = kind(object);
         if is(kind, ruby_value_type::RUBY_T_STRING) {
-            Some(Container::String)
+            Some(GrowingObject::String)
         } else if is(kind, ruby_value_type::RUBY_T_ARRAY) {
-            Some(Container::Array)
+            Some(GrowingObject::Array)
         } else {
-            is(kind, ruby_value_type::RUBY_T_HASH).then_some(Container::Hash)
+            is(kind, ruby_value_type::RUBY_T_HASH).then_some(GrowingObject::Hash)
         }
     }
 
@@ -96,9 +96,11 @@ impl Container {
         // SAFETY: the object lives, and is of this type.
         unsafe {
             match self {
-                Container::String => usize::try_from(RSTRING_LEN(object)).unwrap_or(0),
-                Container::Array => usize::try_from(RARRAY_LEN(object)).unwrap_or(0) * VALUE_BYTES,
-                Container::Hash => table_share(
+                GrowingObject::String => usize::try_from(RSTRING_LEN(object)).unwrap_or(0),
+                GrowingObject::Array => {
+                    usize::try_from(RARRAY_LEN(object)).unwrap_or(0) * VALUE_BYTES
+                }
+                GrowingObject::Hash => table_share(
                     bytes,
                     usize::try_from(rb_hash_size_num(object)).unwrap_or(0),
                 ),

@@ -1,9 +1,10 @@
 //! A bare hyper server on one thread: the limit for a server that is built on hyper.
 //!
 //! `bare-hyper 127.0.0.1:9292` responds to `/` and `/10k` with the bytes of the applications in `bench/apps`, to
-//! `/delay/100` as to `/` after 100 ms, and to everything else with 404.
+//! `/delay/100` as to `/` after 100 ms, and to everything else with 404. `bare-hyper 127.0.0.1:9292 127.0.0.1:9443 CERT KEY`
+//! does the same over TLS on a second address, with the certificate and the key in these PEM files.
 
-use std::{convert::Infallible, env, io, net::SocketAddr, time::Duration};
+use std::{convert::Infallible, env, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use http_body_util::Full;
 use hyper::{
@@ -11,7 +12,15 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpSocket, TcpStream};
+use rustls::{
+    ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpSocket, TcpStream},
+};
+use tokio_rustls::TlsAcceptor;
 
 const HELLO: &[u8] = b"Hello, World!";
 
@@ -21,31 +30,57 @@ const TEN_KILOBYTES: &[u8; 10_240] = &[b'x'; 10_240];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    match &words[..] {
+        [plain] => accept(plain, None).await,
+        [plain, tls, cert, key] => {
+            let acceptor = acceptor(cert, key).map_err(io::Error::other)?;
+            tokio::try_join!(accept(plain, None), accept(tls, Some(acceptor))).map(|_| ())
+        }
+        _ => Err(invalid("usage: bare-hyper IP:PORT [IP:PORT CERT KEY]")),
+    }
+}
+
+fn invalid(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+fn acceptor(cert: &str, key: &str) -> Result<TlsAcceptor, Box<dyn std::error::Error + Send + Sync>> {
+    let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    let config = ServerConfig::builder().with_no_client_auth();
+    Ok(TlsAcceptor::from(Arc::new(config.with_single_cert(chain, key)?)))
+}
+
+async fn accept(address: &str, tls: Option<TlsAcceptor>) -> io::Result<()> {
+    let address: SocketAddr = address.parse().map_err(|_| invalid("not an address"))?;
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
-    socket.bind(address()?)?;
+    socket.bind(address)?;
     let listener = socket.listen(BACKLOG)?;
     loop {
         // The client reset the connection, or the machine is out of descriptors: try again.
-        if let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream));
-        } else {
+        let Ok((stream, _)) = listener.accept().await else {
             tokio::task::yield_now().await;
+            continue;
+        };
+        // Without TCP_NODELAY the response is late, not wrong.
+        let _ = stream.set_nodelay(true);
+        match tls.clone() {
+            None => drop(tokio::spawn(serve(stream))),
+            Some(tls) => drop(tokio::spawn(serve_tls(tls, stream))),
         }
     }
 }
 
-fn address() -> io::Result<SocketAddr> {
-    let argument = env::args().nth(1).unwrap_or_default();
-    argument.parse().map_err(|_| {
-        let usage = format!("usage: bare-hyper IP:PORT (got {argument:?})");
-        io::Error::new(io::ErrorKind::InvalidInput, usage)
-    })
+async fn serve_tls(tls: TlsAcceptor, stream: TcpStream) {
+    // A client that fails its handshake is no client.
+    if let Ok(stream) = tls.accept(stream).await {
+        serve(stream).await;
+    }
 }
 
-async fn serve(stream: TcpStream) {
-    // Without TCP_NODELAY the response is late, not wrong.
-    let _ = stream.set_nodelay(true);
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin) {
     let service = service_fn(async |request| {
         if let Some(delay) = delay(&request) {
             tokio::time::sleep(delay).await;

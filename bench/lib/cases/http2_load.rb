@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require "openssl"
-require "socket"
-require "tmpdir"
-
 module Bench
   # Hello world over HTTP/2 beside HTTP/1.1, in clear and over TLS, with as many requests at once.
   module Http2Load
@@ -15,11 +11,8 @@ module Bench
       obstacle = H2load.obstacle
       raise Failure, obstacle if obstacle
 
-      Dir.mktmpdir("carat-bench-") do |directory|
-        tls = TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }
-        Server.run(with_tls(spec, tls, directory), File.join(APPS, "hello.ru")) do |server|
-          measure({ clear: "http://127.0.0.1:#{server.port}/", tls: "https://127.0.0.1:#{tls}/" }, options)
-        end
+      TlsAddress.run(spec, File.join(APPS, "hello.ru")) do |server, port|
+        measure({ clear: "http://127.0.0.1:#{server.port}/", tls: "https://127.0.0.1:#{port}/" }, options)
       end
     end
 
@@ -34,29 +27,7 @@ module Bench
                  errors: figures.sum { |_, report| report.errors } }
     end
 
-    # The same server with one more address.
-    def self.with_tls(spec, port, directory)
-      files = certificate(directory).map { |name, path| "#{name}=#{path}" }.join("&")
-      *command, app = spec.command
-      spec.with(command: [*command, "-b", "tls://127.0.0.1:#{port}?#{files}", app])
-    end
-
-    # @return [Hash] the paths of a certificate with an ECDSA key on P-256, and of that
-    def self.certificate(directory)
-      key = OpenSSL::PKey::EC.generate("prime256v1")
-      made = OpenSSL::X509::Certificate.new
-      made.version = 2
-      made.subject = made.issuer = OpenSSL::X509::Name.new([%w[CN localhost]])
-      made.not_before = Time.now - 3600
-      made.not_after = Time.now + 86_400
-      made.public_key = key
-      made.sign(key, "SHA256")
-      { cert: made.to_pem, key: key.private_to_pem }.to_h do |name, text|
-        [name, File.join(directory, "#{name}.pem").tap { |path| File.write(path, text) }]
-      end
-    end
-
-    private_class_method :measure, :with_tls, :certificate
+    private_class_method :measure
 
     CASES = [
       Case.new(

@@ -14,9 +14,9 @@ module Bench
     end
 
     # Opens `count` connections, each with one GET; returns how many got 200.
-    def open(count:)
+    def open(count:, tls: false)
       count.times.each_slice(BATCH) do |numbers|
-        batch = numbers.map { |number| send_request(number, "/") }
+        batch = numbers.map { |number| send_request(number, "/", tls: tls) }
         @clients.concat(batch.select { |client| ok?(client) })
       end
       @clients.size
@@ -43,7 +43,9 @@ module Bench
 
     private
 
-    def send_request(number, path) = HttpClient.new(@port, number: number).tap { |client| client.request(path) }
+    def send_request(number, path, tls: false)
+      HttpClient.new(@port, number: number, tls: tls).tap { |client| client.request(path) }
+    end
 
     def ok_again
       step = [@clients.size / PROBES, 1].max

@@ -15,12 +15,13 @@ module Bench
                  p50_ms: fields.fetch("p50") / 1e3, p99_ms: fields.fetch("p99") / 1e3)
     end
 
-    # script: a file of this folder that prints the report.
-    def initialize(server, options, path: "/", connections: options.connections, script: "report.lua", headers: {})
+    # script: a file of this folder that prints the report; url: scheme, host, and port.
+    def initialize(server, options, path: "/", connections: options.connections, script: "report.lua", headers: {},
+                   url: "http://127.0.0.1:#{server.port}")
       @options = options
       @command = ["wrk", *headers.flat_map { |name, value| ["-H", "#{name}: #{value}"] },
                   "-t", options.wrk_threads.to_s, "-c", connections.to_s, "-s", File.join(__dir__, script),
-                  "http://127.0.0.1:#{server.port}#{path}"]
+                  "#{url}#{path}"]
     end
 
     # Load that is not measured.

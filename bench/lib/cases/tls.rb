@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+module Bench
+  # TLS 1.3: requests on kept connections, new connections, and idle ones.
+  module Tls
+    APP = File.join(APPS, "hello.ru")
+    SERVERS = %w[carat puma-t5].freeze
+    CLIENTS = 4
+    # They never pause, while plain requests are measured.
+    CROWD = 50
+    PROBE = { connections: 8, rate: 200 }.freeze
+    IDLE = 5000
+
+    def self.hello(spec, options)
+      TlsAddress.run(spec, APP) do |server, port|
+        wrk = Wrk.new(server, options, url: "https://127.0.0.1:#{port}").warm_up
+        before = server.tree_cpu
+        report = wrk.run
+        cpu = server.tree_cpu - before
+        { rate: report.rate, p99_ms: report.p99_ms, errors: report.errors, cpu_us: cpu * 1e6 / report.requests }
+      end
+    end
+
+    def self.handshakes(spec, options)
+      TlsAddress.run(spec, APP) do |server, port|
+        rates = { full: false, resumed: true }.transform_values do |resumed|
+          Handshakes.new(port, clients: CLIENTS, seconds: options.duration, resumed: resumed).rate
+        end
+        crowd = Handshakes.new(port, clients: CROWD, seconds: options.duration + options.warmup + 1)
+        beside = SteadyLoad.run(server, "/", seconds: options.duration, **PROBE)
+        crowd.rate
+        { **rates, probe_p99_ms: beside.p99_ms, failed: beside.failed }
+      end
+    end
+
+    def self.idle(spec, options)
+      TlsAddress.run(spec, APP) do |server, port|
+        client = ClientProcess.new("IdleClients", port)
+        before = Footprint.of(server, settle: options.settle)
+        held = client.call(:open, count: options.quick ? options.idle_connections : IDLE, tls: true)
+        after = Footprint.of(server, settle: options.settle)
+        open, again = client.call(:check)
+        { held: held, open: open, again: again, bytes: (after.pss - before.pss).fdiv(held) }
+      ensure
+        client&.close
+      end
+    end
+
+    CASES = [
+      Case.new(
+        name: "tls", title: "Hello world over TLS 1.3, 64 connections", servers: [*SERVERS, "hyper"], busy: true,
+        measure: method(:hello), needs: Wrk.method(:obstacle),
+        columns: [
+          Column.new("req/s", :rate), Column.new("p99 ms", :p99_ms, places: 1),
+          Column.new("CPU us a request", :cpu_us, places: 1),
+          Column.ratio("puma-t5", :rate, target: Target.at_least(6)),
+          Column.ratio("hyper", :rate, target: Target.at_least(0.7)), Column.new("errors", :errors, over: :sum)
+        ]
+      ),
+      Case.new(
+        name: "handshakes", title: "New TLS connections a second, ECDSA on P-256, four clients", servers: SERVERS,
+        measure: method(:handshakes), needs: -> { Handshakes.obstacle || SteadyLoad.obstacle },
+        columns: [
+          Column.new("full", :full), Column.ratio("puma-t5", :full, target: Target.at_least(2)),
+          Column.new("resumed", :resumed), Column.ratio("puma-t5", :resumed, target: Target.at_least(2)),
+          Column.new("p99 ms of plain requests beside 50 clients that connect", :probe_p99_ms,
+                     places: 1, target: Target.at_most(20)),
+          Column.new("failed", :failed, over: :sum, target: Target.at_most(0))
+        ]
+      ),
+      Case.new(
+        name: "idle_tls", title: "5000 idle TLS connections", servers: %w[carat puma-idle], measure: method(:idle),
+        columns: [
+          Column.new("connections", :held), Column.new("bytes each", :bytes, target: Target.at_most(12 * 1024)),
+          Column.ratio("puma-idle", :bytes, target: Target.at_most(0.5)), Column.new("still open", :open),
+          Column.text("200 again") { |row| "#{Statistics.median(row.values(:again)).round}/#{IdleClients::PROBES}" }
+        ]
+      )
+    ].freeze
+  end
+end

@@ -15,6 +15,10 @@ module Suite
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
               "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
+  # Tests of how much memory a server takes, which depends on when each process runs: nothing runs beside them.
+  ALONE = "test/integration/{client_memory,http_decode_limits,idle_worker,process_memory,process_stream,slow_reader," \
+          "upload_memory}_test.rb"
+
   # CARAT_TEST_ENCODING runs the integration tests with the encodings that Rails sets. The tests in fibers run the other
   # way.
   OTHER_ENCODING = { "CARAT_TEST_ENCODING" => ENV.key?("CARAT_TEST_ENCODING") ? nil : "UTF-8" }.freeze
@@ -34,13 +38,15 @@ module Suite
   # Most tests wait for processes, so a second runner uses what the first one leaves.
   RUNNERS = Etc.nprocessors.clamp(1, 2)
 
+  def self.ruby_tests(name, files, env: {})
+    Step.new(name, env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *files, reader: :minitest)
+  end
+
   # The files take turns among the runners.
-  def self.ruby_tests(name, *patterns, env: {})
-    parts = Dir[*patterns].sort.each_slice(RUNNERS).to_a
-    parts = Array.new(RUNNERS) { |runner| parts.filter_map { |files| files[runner] } }
-    SideBySide.new(parts.map.with_index(1) do |files, part|
-      Step.new("#{name}, part #{part} of #{RUNNERS}", env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *files,
-               reader: :minitest)
+  def self.shared_ruby_tests(name, files)
+    rows = files.each_slice(RUNNERS).to_a
+    SideBySide.new(Array.new(RUNNERS) do |runner|
+      ruby_tests("#{name}, part #{runner + 1} of #{RUNNERS}", rows.filter_map { |row| row[runner] })
     end)
   end
 
@@ -64,9 +70,11 @@ module Suite
     [
       Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo),
       Step.new("Rust tests of the benchmark", "cargo", "test", *BENCH, *SHARED, "--locked", reader: :cargo),
-      ruby_tests("Ruby unit tests", "test/unit/**/*_test.rb"),
-      ruby_tests("integration tests", "test/integration/**/*_test.rb"),
-      ruby_tests("integration tests in fibers", IN_FIBERS, env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })
+      shared_ruby_tests("Ruby unit tests", Dir["test/unit/**/*_test.rb"].sort),
+      shared_ruby_tests("integration tests", Dir["test/integration/**/*_test.rb"].sort - Dir[ALONE]),
+      ruby_tests("integration tests of memory", Dir[ALONE].sort),
+      ruby_tests("integration tests in fibers", Dir[IN_FIBERS].sort,
+                 env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })
     ]
   end
 

@@ -74,7 +74,6 @@ class HttpSyntaxTest < Support::Refusals
   refuses "version_2_1", "GET /smuggler HTTP/2.1\r\n#{HOST}\r\n", status: 505
   refuses "version_2_0", "GET /smuggler HTTP/2.0\r\n#{HOST}\r\n", status: 505
   refuses "version_0_9", "GET /smuggler HTTP/0.9\r\n#{HOST}\r\n", status: 505
-  refuses "the_preface_of_http_2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", status: 505
   refuses "connect", "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n#{SMUGGLED}", status: 501
   refuses "a_method_without_an_end", "#{"X" * 40} /smuggler HTTP/1.1\r\n#{HOST}\r\n", status: 501
 

@@ -16,7 +16,7 @@ module Carat
       include Subcommand
 
       # What follows `Usage: carat` in the help.
-      USAGE = "leak [--path PATH ...] [--requests N] [--rounds N] [--json] [options] [config.ru]"
+      USAGE = "leak [--path PATH ...] [--requests N] [--rounds N] [options]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Says whether the application leaks memory, and where."

@@ -60,6 +60,15 @@ fn arrived(head: &mut HeadEncoder) -> Headers {
         .collect()
 }
 
+/// Whether a head with these headers is refused.
+fn exceeds_limits(headers: &Headers) -> bool {
+    // A literal name and a value are preceded by 7 bytes at most.
+    let bytes = headers
+        .iter()
+        .map(|(name, value)| name.len() + value.len() + 7);
+    headers.len() > 1024 || bytes.sum::<usize>() > 256 * 1024
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::read(data) else {
         return;
@@ -71,12 +80,18 @@ fuzz_target!(|data: &[u8]| {
     for header in input.bytes.split(|&byte| byte == 0) {
         let at = header.iter().position(|&byte| byte == b':');
         let (name, value) = header.split_at(at.unwrap_or(header.len()));
-        if head.add(name, value).is_err() {
-            assert!(name.is_empty() || !name.is_ascii() || name.len() > 1024);
+        let is_added = head.add(name, value).is_ok();
+        let has_wrong_name = name.is_empty() || !name.is_ascii() || name.len() > 1024;
+        assert!(!(is_added && has_wrong_name));
+        if has_wrong_name {
             continue;
         }
         let lines = value.split(|&byte| splits_lines && byte == b'\n');
         expected.extend(lines.map(|line| (name.to_ascii_lowercase(), line.to_vec())));
+        if !is_added {
+            assert!(exceeds_limits(&expected));
+            return;
+        }
     }
     assert_eq!(arrived(&mut head), expected);
 });

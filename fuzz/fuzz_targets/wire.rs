@@ -7,7 +7,8 @@ use carat_wire::hints::{self, Hints};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{
-    Frame, Headers, Hello, Name, Request, Response, ResponseBody, Hijack, name_of, push_header, request,
+    Frame, Headers, Hello, Hijack, Name, Request, Response, ResponseBody, name_of, push_header,
+    request,
 };
 use libfuzzer_sys::fuzz_target;
 

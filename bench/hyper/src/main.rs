@@ -45,11 +45,16 @@ fn invalid(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-fn acceptor(cert: &str, key: &str) -> Result<TlsAcceptor, Box<dyn std::error::Error + Send + Sync>> {
+fn acceptor(
+    cert: &str,
+    key: &str,
+) -> Result<TlsAcceptor, Box<dyn std::error::Error + Send + Sync>> {
     let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<Vec<_>, _>>()?;
     let key = PrivateKeyDer::from_pem_file(key)?;
     let config = ServerConfig::builder().with_no_client_auth();
-    Ok(TlsAcceptor::from(Arc::new(config.with_single_cert(chain, key)?)))
+    Ok(TlsAcceptor::from(Arc::new(
+        config.with_single_cert(chain, key)?,
+    )))
 }
 
 async fn accept(address: &str, tls: Option<TlsAcceptor>) -> io::Result<()> {

@@ -163,7 +163,7 @@ class HttpResponseTest < Support::SharedServerTest
       response = server.request(verb, path)
 
       assert_equal [500, nil], [response.status, response["content-length"]&.[](/[^\d]/)], "#{verb} #{path}"
-      assert_includes log, "#{verb} #{path}"
+      eventually(message: "a line about #{verb} #{path}") { log.include?("#{verb} #{path}") }
     end
     assert_equal "abcde", server.get("/same-lengths").body
   end

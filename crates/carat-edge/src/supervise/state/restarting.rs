@@ -132,13 +132,16 @@ impl State {
         }
     }
 
-    /// Whether the last reading says what all processes need: none boots, none is new.
+    /// Whether the last reading says what all processes need: none boots, none is new, and it has seen those that are
+    /// being killed.
     pub(super) fn knows_memory(&self, reaction: &Reaction) -> bool {
         let mold = self.molds.current.as_ref();
         if mold.is_none() && self.workers.is_empty() {
             return true;
         }
+        let is_read = |pid| self.memory.includes(Some(pid));
         self.workers.booting() == 0
+            && self.workers.iter().filter_map(|it| it.pid).all(is_read)
             && mold.is_none_or(|mold| self.memory.includes_mold(mold.pid))
             && self.memory.is_current(reaction.now)
     }

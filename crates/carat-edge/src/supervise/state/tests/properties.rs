@@ -372,3 +372,27 @@ proptest! {
         prop_assert!(world.has_recovered(), "{world:#?}");
     }
 }
+
+/// A reading that began before the worker said hello does not include it.
+#[test]
+fn a_worker_that_is_being_killed_counts_before_a_second_mold_boots() {
+    let limits = Limits {
+        reload: true,
+        ..elastic()
+    };
+    let mut world = World::serving(limits, refork());
+    for happening in [
+        Happening::Waits(1),
+        Happening::Serves(25, 500),
+        Happening::Ticks(1),
+        Happening::Hello(11),
+        Happening::Waits(60),
+        Happening::IsRestarted,
+        Happening::SettingsAreRead(true),
+        Happening::MemoryIsRead,
+    ] {
+        world.happen(&happening);
+    }
+    world.recover();
+    assert!(world.has_recovered() && !world.awaits_reload());
+}

@@ -79,7 +79,7 @@ module Bench
 
     def head
       lines = []
-      until (line = @socket.readline("\r\n", chomp: true)).empty?
+      until (line = @socket.readline("\r\n").chomp("\r\n")).empty?
         lines << line
       end
       fields = lines.drop(1).map { |field| field.split(/:\s*/, 2) }.each { |field| field.first.downcase! }

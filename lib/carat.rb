@@ -51,6 +51,10 @@ module Carat
     module Weigh
     end
 
+    # A load on a server, and what its processes use meanwhile.
+    module Load
+    end
+
     # Whether memory grows with the number of requests.
     module Leak
     end

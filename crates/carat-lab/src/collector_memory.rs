@@ -48,6 +48,7 @@ fn collector_bytes(_ruby: &Ruby) -> i64 {
     BYTES.load(Ordering::Relaxed)
 }
 
+// SAFETY: only Ruby calls it, with a tracepoint and during an event.
 unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     // SAFETY: Ruby calls this with a tracepoint, during an event.
     let event = unsafe { rb_tracearg_event_flag(rb_tracearg_from_tracepoint(tracepoint)) };

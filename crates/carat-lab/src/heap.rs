@@ -4,8 +4,10 @@ use std::ffi::{c_int, c_void};
 
 use rb_sys::{RBasic, VALUE, ruby_value_type};
 
+// SAFETY: Ruby calls such a function with the ends of a run of slots, their size, and the pointer that it was given.
 type EachSlot = unsafe extern "C" fn(*mut c_void, *mut c_void, usize, *mut c_void) -> c_int;
 
+// SAFETY: the signature is that of `gc.c` in Ruby 3.1 to 3.4.
 unsafe extern "C" {
     // Ruby exports it for its own extension `objspace`.
     fn rb_objspace_each_objects(callback: EachSlot, data: *mut c_void);
@@ -32,6 +34,7 @@ pub(crate) fn is(kind: VALUE, expected: ruby_value_type) -> bool {
     kind == expected as VALUE
 }
 
+// SAFETY: only `rb_objspace_each_objects` calls it, with the pointer that `each_object` passes.
 unsafe extern "C" fn each_slot<F: FnMut(VALUE, usize)>(
     first: *mut c_void,
     end: *mut c_void,

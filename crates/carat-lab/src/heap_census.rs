@@ -9,8 +9,10 @@ use rb_sys::{VALUE, rb_hash_size_num, ruby_value_type};
 
 use crate::heap::{each_object, is, kind};
 
+// SAFETY: jemalloc computes from these numbers alone; the first must not be 0.
 type RoundedSize = unsafe extern "C" fn(usize, c_int) -> usize;
 
+// SAFETY: the signature is that of `gc.c` in Ruby 3.1 to 3.4; the object must be alive.
 unsafe extern "C" {
     fn rb_obj_memsize_of(object: VALUE) -> usize;
 }
@@ -41,9 +43,10 @@ fn census(_ruby: &Ruby) -> (usize, usize, usize) {
         objects: 0,
         slot_bytes: 0,
         spare_bytes: 0,
-        // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
-        rounded: (!rounded.is_null())
-            .then(|| unsafe { transmute::<*mut c_void, RoundedSize>(rounded) }),
+        rounded: (!rounded.is_null()).then(|| {
+            // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
+            unsafe { transmute::<*mut c_void, RoundedSize>(rounded) }
+        }),
     };
     each_object(|object, slot_bytes| census.count(object, slot_bytes));
     (census.objects, census.slot_bytes, census.spare_bytes)

@@ -91,6 +91,7 @@ fn lines(ruby: &Ruby) -> Result<RArray, Error> {
     Ok(rows)
 }
 
+// SAFETY: only Ruby calls it, with a tracepoint and during an event.
 unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     let (Some(trace), Some(recorder)) = (TRACE.get(), recorder()) else {
         return;

@@ -5,6 +5,7 @@ use std::mem::{size_of, transmute};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+// SAFETY: the pointers are null or what jemalloc's manual says for the name.
 type Function =
     unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
 
@@ -16,9 +17,10 @@ impl Mallctl {
     pub(crate) fn find() -> Option<Mallctl> {
         // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
         let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mallctl".as_ptr()) };
-        // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
-        (!function.is_null())
-            .then(|| Mallctl(unsafe { transmute::<*mut c_void, Function>(function) }))
+        (!function.is_null()).then(|| {
+            // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
+            Mallctl(unsafe { transmute::<*mut c_void, Function>(function) })
+        })
     }
 
     /// Returns 0 or an error number.

@@ -14,10 +14,14 @@ use magnus::{Error, Object, RArray, RModule, Ruby, function};
 use crate::line_trace;
 use crate::malloc::Mallctl;
 
+// SAFETY: jemalloc calls such a function with the block and what the hook was installed with.
 type OnAllocation = unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, usize, *const usize);
+// SAFETY: jemalloc calls such a function with the block and what the hook was installed with.
 type OnFree = unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, *const usize);
+// SAFETY: as above.
 type OnExpansion =
     unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, usize, usize, usize, *const usize);
+// SAFETY: the block must be one of the allocator.
 type UsableSize = unsafe extern "C" fn(*mut c_void) -> usize;
 
 /// The innermost frames of a stack that are kept.
@@ -145,6 +149,7 @@ fn usable_size() -> Option<UsableSize> {
     (!function.is_null()).then(|| unsafe { transmute::<*mut c_void, UsableSize>(function) })
 }
 
+// SAFETY: only jemalloc calls it, with a block that it has just allocated.
 unsafe extern "C" fn on_allocation(
     _extra: *mut c_void,
     _kind: c_int,
@@ -174,6 +179,7 @@ unsafe extern "C" fn on_allocation(
     );
 }
 
+// SAFETY: only jemalloc calls it; the block is not read.
 unsafe extern "C" fn on_free(
     _extra: *mut c_void,
     _kind: c_int,

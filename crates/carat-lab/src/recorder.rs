@@ -20,11 +20,13 @@ use crate::heap::{each_object, is, kind};
 use crate::malloc::Counters;
 use crate::memory_ledger::{Account, MemoryLedger, Object};
 
+// SAFETY: the signature is that of `gc.c` in Ruby 3.1 to 3.4; the object must be in use.
 unsafe extern "C" {
     // Ruby exports it for its own extension `objspace`.
     fn rb_objspace_internal_object_p(object: VALUE) -> c_int;
 }
 
+// SAFETY: the object must be in use.
 type SlotSize = unsafe extern "C" fn(VALUE) -> usize;
 
 /// The events that name an object.
@@ -163,6 +165,7 @@ fn slot_size() -> Option<SlotSize> {
     (!function.is_null()).then(|| unsafe { transmute::<*mut c_void, SlotSize>(function) })
 }
 
+// SAFETY: only Ruby calls it, with a tracepoint and during an event.
 unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     let Some(recorder) = RECORDER.get() else {
         return;
@@ -213,10 +216,10 @@ impl Recorder {
     }
 
     fn describe(&self, value: VALUE) -> Object {
-        // SAFETY: Ruby names an object whose slot is in use.
-        let bytes = self
-            .slot_size
-            .map_or(SLOT_BYTES, |size| unsafe { size(value) });
+        let bytes = self.slot_size.map_or(SLOT_BYTES, |size| {
+            // SAFETY: Ruby names an object whose slot is in use.
+            unsafe { size(value) }
+        });
         Object {
             address: value,
             bytes: i64::try_from(bytes).unwrap_or(0),

@@ -2,7 +2,7 @@
 
 require "json"
 require_relative "growth_trace"
-require_relative "worker_sample"
+require_relative "worker_census"
 
 module Carat
   module Lab
@@ -31,7 +31,7 @@ module Carat
 
         def measure(order)
           case order
-          when "census" then WorkerSample.take
+          when "census" then WorkerCensus.take
           when "trace" then trace.start
           when "round" then trace.round
           when "watch" then trace.watch

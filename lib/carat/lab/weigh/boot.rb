@@ -8,8 +8,8 @@ require_relative "../../processes/boot_failure"
 require_relative "../../warmup/application"
 require_relative "../../warmup/eager_loading"
 require_relative "../ledger"
+require_relative "../process_sample"
 require_relative "gem_names"
-require_relative "process_sample"
 require_relative "require_trace"
 
 module Carat
@@ -44,9 +44,9 @@ module Carat
           prepare
           return { error: "the allocator does not count" } unless Ledger.start
 
-          before = ProcessSample.take
+          before = sample
           seconds = timed { load_until_interrupted }
-          after = ProcessSample.take
+          after = sample
           accounts = Ledger.accounts
           own = Ledger.own_bytes
           Ledger.stop
@@ -82,6 +82,12 @@ module Carat
         def bundle
           require "bundler/setup"
           ::Bundler.require
+        end
+
+        # The parts of the process's memory that Parts compares.
+        def sample
+          taken = ProcessSample.take
+          { heap: taken.heap, **taken.malloc.slice(:allocated, :active), pss: taken.pss, files: taken.pss_of_files }
         end
 
         def timed

@@ -5,7 +5,7 @@ module Carat
     module Weigh
       # Divides the growth of the process into parts that are measured separately.
       class Parts
-        # `before` and `after` are samples of ProcessSample with String keys, `files` is the Weight of all files,
+        # `before` and `after` are samples of Boot with String keys, `files` is the Weight of all files,
         # `collector` the bytes of malloc that garbage collection took, and `own` those of the measurement.
         def initialize(before, after, files, collector:, own:)
           @delta = after.to_h { |name, bytes| [name, bytes - before.fetch(name)] }

@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require_relative "../native"
+
+module Carat
+  module Lab
+    # The memory of this process at one moment, after a complete collection.
+    class ProcessSample
+      # What a collection frees may need further ones: finalizers run between them.
+      COLLECTIONS = 3
+
+      # The bytes of a page of Ruby's heap.
+      PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 64 * 1024)
+
+      ROLLUP = "/proc/self/smaps_rollup"
+      private_constant :COLLECTIONS, :PAGE_BYTES, :ROLLUP
+
+      # Collects garbage, returns free memory to the kernel, and returns the sample.
+      def self.take
+        COLLECTIONS.times { GC.start }
+        Native.trim_memory
+        new
+      end
+
+      # Bytes of malloc by name, as Native.allocator returns them.
+      attr_reader :malloc
+
+      # Bytes of the pages of Ruby's heap.
+      attr_reader :heap
+
+      def initialize
+        @malloc = Native.allocator
+        @heap = GC.stat(:heap_allocated_pages) * PAGE_BYTES
+        @rollup = File.read(ROLLUP)
+      end
+
+      # The proportional set size in bytes.
+      def pss
+        kilobytes("Pss")
+      end
+
+      # Its part of mapped files.
+      def pss_of_files
+        kilobytes("Pss_File")
+      end
+
+      private
+
+      def kilobytes(name)
+        @rollup[/^#{name}: +(\d+) kB$/, 1].to_i * 1024
+      end
+    end
+  end
+end

@@ -1,6 +1,7 @@
-//! A walk through all objects of Ruby's heap.
+//! Ruby's heap: a walk through all objects, and what their slots take.
 
 use std::ffi::{c_int, c_void};
+use std::mem::transmute;
 
 use rb_sys::{RBasic, VALUE, ruby_value_type};
 
@@ -13,8 +14,38 @@ unsafe extern "C" {
     fn rb_objspace_each_objects(callback: EachSlot, data: *mut c_void);
 }
 
+// SAFETY: the object must be in use.
+type SlotSizeOf = unsafe extern "C" fn(VALUE) -> usize;
+
+/// The size of all slots before Ruby 3.2.
+const SLOT_BYTES: usize = 40;
 /// The bits of an object's flags that hold its type.
 const TYPE_MASK: VALUE = 0x1f;
+
+/// Ruby's function that knows the size of an object's slot, since 3.2.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotSize(Option<SlotSizeOf>);
+
+impl SlotSize {
+    pub(crate) fn find() -> SlotSize {
+        // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
+        let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_gc_obj_slot_size".as_ptr()) };
+        SlotSize((!function.is_null()).then(|| {
+            // SAFETY: a function of this name is Ruby's, and has this signature since 3.2.
+            unsafe { transmute::<*mut c_void, SlotSizeOf>(function) }
+        }))
+    }
+
+    /// The bytes of the slot.
+    ///
+    /// # Safety
+    ///
+    /// The object must be in use.
+    pub(crate) unsafe fn of(self, object: VALUE) -> usize {
+        // SAFETY: the caller guarantees it.
+        self.0.map_or(SLOT_BYTES, |size| unsafe { size(object) })
+    }
+}
 
 /// Calls the function with each live object and the bytes of its slot, objects of Ruby's own included. It must not
 /// allocate objects.

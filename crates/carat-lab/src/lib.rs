@@ -3,13 +3,16 @@
 //! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says who has to pay:
 //! a file that is being loaded, or with [`line_trace`] a line of Ruby. [`native_stacks`] has the
 //! stacks of C below it. [`heap_census`] adds up all live objects, and [`collector_memory`] what the
-//! collector takes for itself.
+//! collector takes for itself. [`allocations`] counts what is allocated, whether or not it is freed.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 
+mod allocations;
+mod call_site;
 mod collector_memory;
 mod heap;
 mod heap_census;
+mod hooks;
 mod line_trace;
 mod malloc;
 mod memory_ledger;
@@ -25,6 +28,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let heap = lab.define_module("Heap")?;
     heap_census::define(heap)?;
     collector_memory::define(heap)?;
+    allocations::define(ruby, lab.define_module("Allocations")?)?;
     let ledger = lab.define_module("Ledger")?;
     recorder::define(ledger)?;
     line_trace::define(ledger)?;

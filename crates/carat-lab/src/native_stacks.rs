@@ -1,28 +1,15 @@
 //! `Carat::Lab::Ledger.watch_stacks`: the native stacks of what one thread allocates and nobody frees.
-//!
-//! jemalloc calls hooks for each allocation and each `free`, in any build of it; without hooks they cost nothing. It does
-//! not call them for what a hook itself allocates.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem::{size_of, transmute};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::{Error, Object, RArray, RModule, Ruby, function};
 
+use crate::hooks::{BlockSize, Hooks, remove};
 use crate::line_trace;
 use crate::malloc::Mallctl;
-
-// SAFETY: jemalloc calls such a function with the block and what the hook was installed with.
-type OnAllocation = unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, usize, *const usize);
-// SAFETY: jemalloc calls such a function with the block and what the hook was installed with.
-type OnFree = unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, *const usize);
-// SAFETY: as above.
-type OnExpansion =
-    unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, usize, usize, usize, *const usize);
-// SAFETY: the block must be one of the allocator.
-type UsableSize = unsafe extern "C" fn(*mut c_void) -> usize;
 
 /// The innermost frames of a stack that are kept.
 const FRAMES_LIMIT: usize = 32;
@@ -34,7 +21,7 @@ static WATCH: OnceLock<Watch> = OnceLock::new();
 
 struct Watch {
     thread: libc::pthread_t,
-    usable_size: UsableSize,
+    block_size: BlockSize,
     live: Mutex<Live>,
 }
 
@@ -52,15 +39,6 @@ struct Block {
     frames: Box<[usize]>,
 }
 
-/// As jemalloc's `hooks_t`.
-#[repr(C)]
-struct Hooks {
-    alloc: OnAllocation,
-    dalloc: OnFree,
-    expand: Option<OnExpansion>,
-    extra: *mut c_void,
-}
-
 /// Defines the functions on `Carat::Lab::Ledger`.
 pub(crate) fn define(ledger: RModule) -> Result<(), Error> {
     ledger.define_singleton_method("watch_stacks", function!(watch_stacks, 0))?;
@@ -69,18 +47,18 @@ pub(crate) fn define(ledger: RModule) -> Result<(), Error> {
 
 /// Begins to watch the thread that calls this. Returns false when the allocator has no hooks.
 fn watch_stacks(_ruby: &Ruby) -> bool {
-    let (Some(mallctl), Some(usable_size)) = (Mallctl::find(), usable_size()) else {
+    let (Some(mallctl), Some(block_size)) = (Mallctl::find(), BlockSize::find()) else {
         return false;
     };
     let watch = WATCH.get_or_init(|| Watch {
         // SAFETY: it takes nothing.
         thread: unsafe { libc::pthread_self() },
-        usable_size,
+        block_size,
         live: Mutex::default(),
     });
     // The first stack loads a library, which allocates: not within a hook.
     drop(stack());
-    let Some(handle) = install(&mallctl) else {
+    let Some(handle) = Hooks::new(on_allocation, on_free, None).install(&mallctl) else {
         return false;
     };
     watch.live().handle = handle;
@@ -106,49 +84,6 @@ fn stacks(ruby: &Ruby) -> Result<RArray, Error> {
     Ok(rows)
 }
 
-fn install(mallctl: &Mallctl) -> Option<usize> {
-    let mut hooks = Hooks {
-        alloc: on_allocation,
-        dalloc: on_free,
-        expand: None,
-        extra: null_mut(),
-    };
-    let mut handle = 0_usize;
-    let mut length = size_of::<usize>();
-    // SAFETY: jemalloc copies the hooks, and writes a pointer. The hooks are functions of this library, which stays.
-    let status = unsafe {
-        mallctl.call(
-            c"experimental.hooks.install",
-            (&raw mut handle).cast(),
-            &raw mut length,
-            (&raw mut hooks).cast(),
-            size_of::<Hooks>(),
-        )
-    };
-    (status == 0).then_some(handle)
-}
-
-fn remove(mallctl: &Mallctl, mut handle: usize) {
-    let handle = (&raw mut handle).cast();
-    // SAFETY: jemalloc reads the handle that it has given. Should it refuse, the hooks note more and nobody reads it.
-    let _ = unsafe {
-        mallctl.call(
-            c"experimental.hooks.remove",
-            null_mut(),
-            null_mut(),
-            handle,
-            size_of::<usize>(),
-        )
-    };
-}
-
-fn usable_size() -> Option<UsableSize> {
-    // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
-    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc_usable_size".as_ptr()) };
-    // SAFETY: a function of this name has this signature in each allocator.
-    (!function.is_null()).then(|| unsafe { transmute::<*mut c_void, UsableSize>(function) })
-}
-
 // SAFETY: only jemalloc calls it, with a block that it has just allocated.
 unsafe extern "C" fn on_allocation(
     _extra: *mut c_void,
@@ -167,7 +102,7 @@ unsafe extern "C" fn on_allocation(
         return;
     };
     // SAFETY: jemalloc has just allocated the block.
-    let bytes = unsafe { (watch.usable_size)(block) };
+    let bytes = unsafe { watch.block_size.of(block) };
     let frames = stack();
     watch.note(
         block as usize,

@@ -4,7 +4,6 @@
 //! Ruby holds the GVL during each event and each method.
 
 use std::ffi::{c_int, c_void};
-use std::mem::transmute;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::rb_sys::FromRawValue;
@@ -16,7 +15,7 @@ use rb_sys::{
     rb_tracepoint_new, ruby_value_type,
 };
 
-use crate::heap::{each_object, is, kind};
+use crate::heap::{SlotSize, each_object, is, kind};
 use crate::malloc::Counters;
 use crate::memory_ledger::{Account, MemoryLedger, Object};
 
@@ -26,20 +25,15 @@ unsafe extern "C" {
     fn rb_objspace_internal_object_p(object: VALUE) -> c_int;
 }
 
-// SAFETY: the object must be in use.
-type SlotSize = unsafe extern "C" fn(VALUE) -> usize;
-
 /// The events that name an object.
 const HEAP_EVENTS: u32 = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ;
-/// The size of all slots before Ruby 3.2.
-const SLOT_BYTES: usize = 40;
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 
 /// What listens to this process.
 pub(crate) struct Recorder {
     counters: Counters,
-    slot_size: Option<SlotSize>,
+    slot_size: SlotSize,
     tracepoint: VALUE,
     ledger: Mutex<MemoryLedger>,
 }
@@ -70,7 +64,7 @@ fn start(_ruby: &Ruby) -> bool {
     let counter = counters.net();
     let recorder = RECORDER.get_or_init(|| Recorder {
         counters,
-        slot_size: slot_size(),
+        slot_size: SlotSize::find(),
         tracepoint,
         ledger: Mutex::new(MemoryLedger::new(counter)),
     });
@@ -158,13 +152,6 @@ fn balance() -> (Vec<Account>, i64) {
     })
 }
 
-fn slot_size() -> Option<SlotSize> {
-    // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
-    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rb_gc_obj_slot_size".as_ptr()) };
-    // SAFETY: a function of this name is Ruby's, and has this signature since 3.2.
-    (!function.is_null()).then(|| unsafe { transmute::<*mut c_void, SlotSize>(function) })
-}
-
 // SAFETY: only Ruby calls it, with a tracepoint and during an event.
 unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     let Some(recorder) = RECORDER.get() else {
@@ -216,10 +203,8 @@ impl Recorder {
     }
 
     fn describe(&self, value: VALUE) -> Object {
-        let bytes = self.slot_size.map_or(SLOT_BYTES, |size| {
-            // SAFETY: Ruby names an object whose slot is in use.
-            unsafe { size(value) }
-        });
+        // SAFETY: Ruby names an object whose slot is in use.
+        let bytes = unsafe { self.slot_size.of(value) };
         Object {
             address: value,
             bytes: i64::try_from(bytes).unwrap_or(0),

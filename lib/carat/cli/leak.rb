@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "../config/config_error"
 require_relative "../config/flags"
 require_relative "../lab/leak/plan"
 require_relative "../lab/leak/study"
 require_relative "../lab/progress"
 require_relative "leak/text"
+require_relative "request_flags"
 require_relative "subcommand"
 
 module Carat
@@ -14,6 +14,7 @@ module Carat
     # `carat leak`.
     class Leak
       include Subcommand
+      include RequestFlags
 
       # What follows `Usage: carat` in the help.
       USAGE = "leak [--path PATH ...] [--requests N] [--rounds N] [options]"
@@ -30,7 +31,6 @@ module Carat
       def run
         configuration
         plan = Lab::Leak::Plan.new(requests: @requests, rounds: @rounds)
-        targets = @targets.empty? ? ["/"] : @targets
         report = Lab::Leak::Study.new(@flags.words, targets, plan, Lab::Progress.new($stderr)).call
         say(@json ? JSON.generate(report.to_h, ascii_only: true) : Text.new(report))
       end
@@ -38,14 +38,13 @@ module Carat
       private
 
       def flags
-        @targets = []
         @rounds = Lab::Leak::Plan::ROUNDS
         Config::Flags.new(help: "carat leak --help") { |parser| define(parser) }
       end
 
       def define(parser)
         parser.separator("Measurement:")
-        parser.on("--path PATH", "A path to request; repeatable [/]") { |text| @targets << path(text) }
+        define_path(parser)
         parser.on("--requests N", "Requests of a round [a prime up to #{Lab::Leak::Plan::REQUESTS}]") do |text|
           @requests = number("--requests", text, REQUESTS)
         end
@@ -54,19 +53,6 @@ module Carat
         end
         parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
         parser.separator("")
-      end
-
-      def path(text)
-        return text if text.match?(%r{\A/[!-~]*\z})
-
-        raise Config::ConfigError, "--path: #{text.inspect} is not a path that begins with / and is percent-encoded"
-      end
-
-      def number(flag, text, range)
-        number = Integer(text, 10, exception: false)
-        return number if number && range.cover?(number)
-
-        raise Config::ConfigError, "#{flag}: #{text.inspect} is not a number from #{range.begin} to #{range.end}"
       end
     end
   end

@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../config/configuration"
-require_relative "../../launch/mold_environment"
 require_relative "../../log/process_log"
-require_relative "../../native"
 require_relative "../../processes/boot_failure"
 require_relative "../../warmup/application"
 require_relative "../../warmup/eager_loading"
@@ -17,17 +15,9 @@ module Carat
     module Weigh
       # The program of the process that is weighed: boots the application as a mold does, and writes what it took.
       class Boot
-        # Runs in a new process. `target` is the path of a rackup file or a Gemfile; the descriptor receives JSON.
-        def self.start(descriptor, kind, target, *words)
-          Launch::MoldEnvironment.restore(ENV)
-          Native.die_with_parent
-          out = IO.for_fd(Integer(descriptor, 10))
-          out.close_on_exec = true
-          result = new(kind, target, words).run
-          require "json" # not before: the application may be the one that loads it
-          out.write(JSON.generate(result))
-          out.close
-          exit!(0) # the `at_exit` blocks of an application that has not served may do anything
+        # Runs in a new process. `target` is the path of a rackup file or a Gemfile; `report` is a ProcessReport.
+        def self.start(report, kind, target, *words)
+          report.result(new(kind, target, words).run)
         end
 
         # `kind` is "rackup" or "gemfile"; `words` are those of Flags#words.

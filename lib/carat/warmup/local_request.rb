@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require_relative "../native"
+
+module Carat
+  module Warmup
+    # GET requests to the application from within its process, with the environments of a worker.
+    class LocalRequest
+      # `app` is a Rack application, `template` an EnvTemplate, and `target` a path with an optional query.
+      def initialize(app, template, target)
+        @app = app
+        @template = template.to_h
+        @target = target
+      end
+
+      # Makes the request, reads the body to its end, and runs what follows the response. Returns the status. Raises
+      # what the application raises.
+      def call
+        respond(Native.environment(@template, @target))
+      end
+
+      private
+
+      def respond(env)
+        status, headers, body = @app.call(env)
+        consume(body)
+        finish(env, status, headers, nil)
+        status.to_i
+      rescue StandardError, ScriptError => e
+        finish(env, status, headers, e)
+        raise
+      end
+
+      def consume(body)
+        sink = Sink.new
+        body.respond_to?(:each) ? body.each { |part| sink << part } : body.call(sink)
+      ensure
+        body.close if body.respond_to?(:close)
+      end
+
+      def finish(env, status, headers, error)
+        env["rack.after_reply"]&.each(&:call)
+        env["rack.response_finished"]&.reverse_each { |callable| callable.call(env, status, headers, error) }
+      end
+
+      # The stream for a streaming body of Rack 3: discards everything.
+      class Sink
+        # Returns the number of bytes.
+        def write(*parts)
+          parts.sum { |part| part.to_s.bytesize }
+        end
+
+        # Returns itself.
+        def <<(part)
+          write(part)
+          self
+        end
+
+        # Returns nil: the request has no body.
+        def read(*)
+          nil
+        end
+
+        # Returns itself.
+        def flush
+          self
+        end
+
+        # Returns nil.
+        def close(*)
+          @closed = true
+          nil
+        end
+        alias close_read close
+        alias close_write close
+
+        # Whether the body has closed the stream.
+        def closed?
+          @closed || false
+        end
+      end
+      private_constant :Sink
+    end
+  end
+end

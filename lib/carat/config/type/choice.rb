@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../invalid_value"
+require_relative "as_written"
 
 module Carat
   module Config
     module Type
       # One of a few words.
       class Choice
+        include AsWritten
+
         METAVAR_WIDTH = 12
         private_constant :METAVAR_WIDTH
 
@@ -20,11 +23,6 @@ module Carat
 
           words = @words.join(", ")
           raise InvalidValue, "#{value.inspect} is not one of: #{words}"
-        end
-
-        # Returns `value`, as #parse returned it, in the form that readers see.
-        def text(value)
-          value
         end
 
         # Returns the placeholder for a value in the help; long words have no room there.

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../invalid_value"
+require_relative "as_written"
 
 module Carat
   module Config
     module Type
       # A file that exists and is readable.
       class FilePath
+        include AsWritten
+
         # Reads a path (String or Pathname) and returns it absolute; raises InvalidValue.
         def parse(value)
           path = Type.absolute_path(value)
@@ -14,11 +17,6 @@ module Carat
           raise InvalidValue, "#{path} #{Type.forbidden("read")}" unless File.readable?(path)
 
           path
-        end
-
-        # Returns `value`, as #parse returned it, in the form that readers see.
-        def text(value)
-          value
         end
 
         # Returns the placeholder for a value in the help.

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../invalid_value"
+require_relative "as_written"
 
 module Carat
   module Config
     module Type
       # The path at which the server creates a Unix socket: it must be free, or a socket.
       class SocketPath
+        include AsWritten
+
         # `sockaddr_un` holds 108 bytes with the closing NUL (unix(7)).
         LIMIT = 107
 
@@ -28,11 +31,6 @@ module Carat
           raise InvalidValue, "#{path} #{problem}" if problem
 
           path
-        end
-
-        # Returns `value`, as #parse returned it, in the form that readers see.
-        def text(value)
-          value
         end
 
         # Returns the placeholder for a value in the help.

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../invalid_value"
+require_relative "as_written"
 
 module Carat
   module Config
     module Type
       # The beginning of the paths of all requests, such as `/app`; nil for `/`.
       class UrlPrefix
+        include AsWritten
+
         PATTERN = %r{\A(?:/(?!\.\.?(?:/|\z))[\w.~!$&'()*+,;=:@-]+)+\z}
         private_constant :PATTERN
 
@@ -16,11 +19,6 @@ module Carat
           return prefix.empty? ? nil : prefix if prefix.empty? ? value == "/" : PATTERN.match?(prefix)
 
           raise InvalidValue, "#{value.inspect} is not the beginning of a path such as /app"
-        end
-
-        # Returns `value`, as #parse returned it, in the form that readers see.
-        def text(value)
-          value
         end
 
         # Returns the placeholder for a value in the help.

@@ -2,12 +2,15 @@
 
 require "etc"
 require_relative "../invalid_value"
+require_relative "as_written"
 
 module Carat
   module Config
     module Type
       # The name of a user of this machine, or a user id.
       class UserName
+        include AsWritten
+
         # Reads a String, Symbol or Integer, and returns a String; raises InvalidValue.
         def parse(value)
           name = value.to_s
@@ -15,11 +18,6 @@ module Carat
           name
         rescue ArgumentError
           raise InvalidValue, "there is no #{noun} #{value.inspect}"
-        end
-
-        # Returns `value`, as #parse returned it, in the form that readers see.
-        def text(value)
-          value
         end
 
         # Returns the placeholder for a value in the help.

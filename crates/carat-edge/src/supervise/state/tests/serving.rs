@@ -166,13 +166,18 @@ fn a_stuck_worker_reports_its_stack_and_finishes_before_it_is_ended() {
     assert!(world.commands.contains(&Command::Terminate { pid }));
 }
 
-#[test]
-fn the_last_worker_does_not_end_because_a_missing_one_is_wanted() {
+/// One or two workers; a second one ends after ten idle seconds.
+fn elastic_world() -> World {
     let mut limits = limits();
     limits.elastic.max = 2;
     limits.worker_idle_timeout = Duration::from_secs(10);
     limits.elastic.queue_time_target = Duration::from_millis(5);
-    let mut world = World::serving(limits, ReforkRule::Off);
+    World::serving(limits, ReforkRule::Off)
+}
+
+#[test]
+fn the_last_worker_does_not_end_because_a_missing_one_is_wanted() {
+    let mut world = elastic_world();
     let pid = world.serving_pids()[0];
     // A second one is wanted, and cannot be forked: the mold is dead and does not come back.
     world.demand.queue_time = Duration::from_millis(20);
@@ -191,11 +196,7 @@ fn the_last_worker_does_not_end_because_a_missing_one_is_wanted() {
 
 #[test]
 fn an_idle_worker_ends_only_when_the_others_serve() {
-    let mut limits = limits();
-    limits.elastic.max = 2;
-    limits.worker_idle_timeout = Duration::from_secs(10);
-    limits.elastic.queue_time_target = Duration::from_millis(5);
-    let mut world = World::serving(limits, ReforkRule::Off);
+    let mut world = elastic_world();
     world.demand.queue_time = Duration::from_millis(20);
     world.demand.waiting = 9;
     world.tick();
@@ -213,11 +214,7 @@ fn an_idle_worker_ends_only_when_the_others_serve() {
 
 #[test]
 fn a_worker_with_tunnels_is_not_idle() {
-    let mut limits = limits();
-    limits.elastic.max = 2;
-    limits.worker_idle_timeout = Duration::from_secs(10);
-    limits.elastic.queue_time_target = Duration::from_millis(5);
-    let mut world = World::serving(limits, ReforkRule::Off);
+    let mut world = elastic_world();
     world.demand.queue_time = Duration::from_millis(20);
     world.demand.waiting = 9;
     world.settle_for(3);

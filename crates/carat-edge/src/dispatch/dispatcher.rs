@@ -31,6 +31,8 @@ pub(crate) struct Dispatcher {
     pub(super) events: LaneEvents,
     pub(super) lanes: RefCell<Vec<Rc<Lane>>>,
     idle: IdleLanes,
+    /// The lane that got a request last.
+    newest: RefCell<Option<Rc<Lane>>>,
     pub(super) queue: RefCell<VecDeque<Rc<Exchange>>>,
     queue_time: QueueTime,
     pub(super) refused: Cell<u64>,
@@ -65,6 +67,7 @@ impl Dispatcher {
             events,
             lanes: RefCell::default(),
             idle: IdleLanes::default(),
+            newest: RefCell::default(),
             queue: RefCell::default(),
             queue_time: QueueTime::default(),
             refused: Cell::new(0),
@@ -130,7 +133,7 @@ impl Dispatcher {
             return false;
         };
         self.begin(&lane, exchange, now);
-        if lane.is_concurrent() {
+        if lane.is_ahead() {
             self.rebalance_soon();
         }
         true
@@ -149,22 +152,32 @@ impl Dispatcher {
         queue.len() < self.settings().queue_limit + vacancies
     }
 
-    /// An idle lane of the worker with the fewest requests; otherwise the lane with the fewest requests that has room,
-    /// preferably of a worker that is not stalled. None while requests are held. Its worker runs the code; `None` is
-    /// for any.
+    /// The lane that got a request last, if it begins the next one sooner than an idle one would. Otherwise an idle lane
+    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room, preferably of a
+    /// worker that is not stalled. None while requests are held. Its worker runs the code; `None` is for any.
     pub(super) fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
         if self.is_held() {
             return None;
         }
-        self.take_idle(code).or_else(|| {
-            let lanes = self.lanes.borrow();
-            let with_room = lanes
-                .iter()
-                .filter(|lane| self.runs(lane, code) && lane.has_room(now));
-            with_room
-                .min_by_key(|lane| (lane.is_stalled(), lane.in_flight().len()))
-                .cloned()
-        })
+        self.gathering(code, now)
+            .or_else(|| self.take_idle(code))
+            .or_else(|| self.take_room(code, now))
+    }
+
+    fn gathering(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+        let newest = self.newest.borrow();
+        let gathers = |lane: &&Rc<Lane>| self.runs(lane, code) && lane.gathers(now);
+        newest.as_ref().filter(gathers).cloned()
+    }
+
+    fn take_room(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+        let lanes = self.lanes.borrow();
+        let with_room = lanes
+            .iter()
+            .filter(|lane| self.runs(lane, code) && lane.has_room(now));
+        with_room
+            .min_by_key(|lane| (lane.is_stalled(), lane.in_flight().len()))
+            .cloned()
     }
 
     fn take_idle(&self, code: Option<Code>) -> Option<Rc<Lane>> {
@@ -175,6 +188,7 @@ impl Dispatcher {
     }
 
     pub(super) fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
+        self.newest.replace(Some(Rc::clone(lane)));
         self.queue_time
             .note(now.saturating_duration_since(exchange.arrived));
         if let Err(error) = lane.begin(Rc::clone(exchange), now) {
@@ -308,6 +322,9 @@ impl Dispatcher {
         self.lanes
             .borrow_mut()
             .retain(|known| !Rc::ptr_eq(known, lane));
+        let mut newest = self.newest.borrow_mut();
+        newest.take_if(|newest| Rc::ptr_eq(newest, lane));
+        drop(newest);
         self.forget_idle(lane);
     }
 

@@ -62,8 +62,12 @@ impl IdleLanes {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::clock;
     use crate::dispatch::fixture::{Fixture, locally};
+    use crate::dispatch::pace::PREFETCH_WAIT;
 
     /// How many requests each worker holds.
     fn loads(workers: &[Vec<Rc<Lane>>]) -> Vec<usize> {
@@ -82,6 +86,35 @@ mod tests {
                 pending.extend((pending.len()..expected).map(|_| fixture.dispatch("GET", "/")));
                 assert_eq!(loads(&workers), [expected / 4; 4]);
             }
+        });
+    }
+
+    #[test]
+    fn quick_requests_at_once_stay_with_one_worker_unless_the_first_is_slow() {
+        locally(|| {
+            tokio::time::pause();
+            let (fixture, workers) = Fixture::with_threads(3, 1);
+            for lane in workers.iter().flatten() {
+                lane.note_pace(Duration::from_micros(10));
+            }
+            let mut pending: Vec<_> = (0..6).map(|_| fixture.dispatch("GET", "/")).collect();
+            let first = loads(&workers);
+            assert_eq!(first.iter().max(), Some(&6), "{first:?}");
+            pending.extend((0..6).map(|_| fixture.dispatch("GET", "/")));
+            let both = loads(&workers);
+            assert_eq!(
+                both.iter().filter(|load| **load == 0).count(),
+                1,
+                "{both:?}"
+            );
+
+            let now = clock::now() + PREFETCH_WAIT * 2;
+            for lane in workers.iter().flatten() {
+                lane.worker_begins(1);
+            }
+            fixture.dispatcher.rebalance(now);
+            let after = loads(&workers);
+            assert!(after.iter().all(|load| *load > 0), "{after:?}");
         });
     }
 

@@ -180,11 +180,24 @@ impl Lane {
 
     /// Whether the lane takes another request.
     pub(super) fn has_room(&self, now: Instant) -> bool {
+        self.takes_one(now, Pace::has_room)
+    }
+
+    /// Whether a busy lane takes another request although there are idle ones.
+    pub(super) fn gathers(&self, now: Instant) -> bool {
+        !self.is_on_trial() && self.takes_one(now, Pace::gathers)
+    }
+
+    fn takes_one(
+        &self,
+        now: Instant,
+        may: impl FnOnce(&Pace, usize, usize, Duration) -> bool,
+    ) -> bool {
         let in_flight = self.in_flight.borrow().len();
         let running = self.running(now);
         let capacity = usize::from(self.capacity.get());
         let wants = self.state.get() == LaneState::Open
-            && self.pace.get().has_room(capacity, in_flight, running);
+            && may(&self.pace.get(), capacity, in_flight, running);
         let is_full = wants && self.outbox.borrow().len() >= OUTBOX_LIMIT;
         if is_full {
             self.was_full.set(true);

@@ -4,15 +4,24 @@ use std::time::Duration;
 
 /// Longest expected wait of a request that is prefetched to a lane of capacity 1.
 pub(super) const PREFETCH_WAIT: Duration = Duration::from_millis(1);
+/// Longest expected wait of a request that is sent to a busy lane although another one is idle: waking the worker of
+/// the other would cost about as much CPU time, and the request hardly less.
+const WAKE_TIME: Duration = Duration::from_micros(100);
 /// Most requests in a lane, however fast the application is.
 const PREFETCH_LIMIT: usize = 128;
 /// The weight of the newest time in the moving average: a slow request has an effect for a while.
 const WEIGHT: f64 = 1.0 / 16.0;
 
-/// The moving average of the time that the application takes on one lane.
+/// How much of the longest time is forgotten with each reply: 5 ms count as less than `WAKE_TIME` after 500 quick replies.
+const FORGETTING: f64 = 1.0 / 128.0;
+
+/// The time that the application takes on one lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pace {
+    /// The moving average, in seconds.
     average: Option<f64>,
+    /// The longest one, in seconds, which is forgotten slowly.
+    longest: f64,
 }
 
 impl Pace {
@@ -23,22 +32,31 @@ impl Pace {
             None => seconds,
             Some(average) => average + (seconds - average) * WEIGHT,
         });
+        self.longest = seconds.max(self.longest * (1.0 - FORGETTING));
     }
 
     /// Whether a lane that holds `held` requests takes another one. `running` is how long it has had
     /// the oldest.
     pub(crate) fn has_room(&self, capacity: usize, held: usize, running: Duration) -> bool {
-        if held < capacity {
-            return true;
-        }
-        let Some(average) = self
-            .average
-            .filter(|_| capacity == 1 && held < PREFETCH_LIMIT)
-        else {
+        held < capacity || (capacity == 1 && self.begins_within(PREFETCH_WAIT, held, running))
+    }
+
+    /// Whether such a lane takes another one although an idle lane would begin it at once. Not if some of the requests
+    /// are slow: those behind them would wait until they are recalled.
+    pub(crate) fn gathers(&self, capacity: usize, held: usize, running: Duration) -> bool {
+        capacity == 1
+            && held > 0
+            && self.longest < WAKE_TIME.as_secs_f64()
+            && self.begins_within(WAKE_TIME, held, running)
+    }
+
+    /// Whether a request behind `held` others is expected to wait for less than `limit`.
+    fn begins_within(&self, limit: Duration, held: usize, running: Duration) -> bool {
+        let Some(average) = self.average.filter(|_| held < PREFETCH_LIMIT) else {
             return false;
         };
         let expected = average * f64::from(u32::try_from(held).expect("held is small"));
-        expected < PREFETCH_WAIT.as_secs_f64() && running < PREFETCH_WAIT
+        expected < limit.as_secs_f64() && running < limit
     }
 }
 
@@ -80,6 +98,34 @@ mod tests {
         let mut pace = pace_of(10);
         pace.note(Duration::from_millis(100));
         assert!(!pace.has_room(1, 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_lane_gathers_only_what_it_begins_sooner_than_another_wakes() {
+        let (quick, pause) = (pace_of(10), WAKE_TIME);
+        assert!(quick.gathers(1, 9, Duration::ZERO) && !quick.gathers(1, 10, Duration::ZERO));
+        assert!(!quick.gathers(1, 0, Duration::ZERO), "it is idle itself");
+        assert!(!quick.gathers(1, 1, pause), "its worker does not run");
+        assert!(!quick.gathers(256, 1, Duration::ZERO));
+        assert!(!pace_of(100).gathers(1, 1, Duration::ZERO));
+        assert!(!Pace::default().gathers(1, 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_lane_gathers_nothing_while_one_of_a_hundred_requests_is_slow() {
+        let mut pace = pace_of(10);
+        for number in 1..=1000 {
+            pace.note(if number % 100 == 0 {
+                WAKE_TIME * 3
+            } else {
+                Duration::from_micros(10)
+            });
+            assert_eq!(pace.gathers(1, 1, Duration::ZERO), number < 100, "{number}");
+        }
+        for _ in 0..200 {
+            pace.note(Duration::from_micros(10));
+        }
+        assert!(pace.gathers(1, 1, Duration::ZERO));
     }
 
     #[test]

@@ -25,16 +25,15 @@ impl Dispatcher {
 
     /// Schedules a rebalance, if one may have an effect.
     pub(super) fn rebalance_soon(self: &Rc<Self>) {
-        if self.may_rebalance() && !self.rebalancing.replace(true) {
+        if !self.rebalancing.get() && self.may_rebalance() {
+            self.rebalancing.set(true);
             let dispatcher = Rc::clone(self);
             spawn_local(async move {
                 tokio::time::sleep(PREFETCH_WAIT * 2).await;
                 dispatcher.rebalancing.set(false);
                 dispatcher.rebalance(clock::now());
-                if dispatcher.has_several_concurrent() {
-                    // Only the difference between two looks shows that such a lane is stalled.
-                    dispatcher.rebalance_soon();
-                }
+                // Until the next look, a request that has just begun may turn out to be slow.
+                dispatcher.rebalance_soon();
             });
         }
     }

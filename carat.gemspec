@@ -12,7 +12,7 @@ Gem::Specification.new do |spec|
     unlinked files; Ruby processes only run the application. Carat compiles during installation, and needs Ruby's
     headers, cargo, and libclang.
   TEXT
-  spec.license = "MIT"
+  spec.licenses = %w[MIT ISC] # ISC: libraries in lib/carat/lab/html/vendor
   spec.required_ruby_version = ">= 3.1"
   spec.platform = Gem::Platform::RUBY
   spec.metadata = { "rubygems_mfa_required" => "true" }

@@ -5,6 +5,8 @@ require_relative "../config/flags"
 require_relative "../lab/leak/plan"
 require_relative "../lab/leak/study"
 require_relative "../lab/progress"
+require_relative "html_file"
+require_relative "leak/page"
 require_relative "leak/text"
 require_relative "request_flags"
 require_relative "subcommand"
@@ -17,7 +19,7 @@ module Carat
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
-      USAGE = "leak [--path PATH ...] [--requests N] [--rounds N] [options]"
+      USAGE = "leak [--path PATH ...] [--requests N] [--rounds N] [--json] [--html FILE] [options]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Says whether the application leaks memory, and where."
@@ -25,13 +27,17 @@ module Carat
       # Each half of a run needs five points for an interval.
       ROUNDS = 8..1000
       REQUESTS = 1..10_000_000
-      private_constant :ROUNDS, :REQUESTS
+
+      # Paths in the title of a page.
+      TARGETS = 3
+      private_constant :ROUNDS, :REQUESTS, :TARGETS
 
       # Measures and prints the report. Raises ConfigError and LabError. The status is 0 whatever the verdict is.
       def run
         configuration
         plan = Lab::Leak::Plan.new(requests: @requests, rounds: @rounds)
         report = Lab::Leak::Study.new(@flags.words, targets, plan, Lab::Progress.new($stderr)).call
+        @html&.write(Page.new(report, "carat leak #{targets.first(TARGETS).join(" ")}"))
         say(@json ? JSON.generate(report.to_h, ascii_only: true) : Text.new(report))
       end
 
@@ -52,6 +58,7 @@ module Carat
           @rounds = number("--rounds", text, ROUNDS)
         end
         parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
+        HtmlFile.flag(parser) { |file| @html = file }
         parser.separator("")
       end
     end

@@ -8,7 +8,9 @@ require_relative "../config/options"
 require_relative "../lab/progress"
 require_relative "../lab/weigh/measurement"
 require_relative "../lab/weigh/report"
+require_relative "html_file"
 require_relative "subcommand"
+require_relative "weigh/page"
 require_relative "weigh/text"
 
 module Carat
@@ -18,7 +20,7 @@ module Carat
       include Subcommand
 
       # What follows `Usage: carat` in the help.
-      USAGE = "weigh [--cut MIB] [--json] [options] [config.ru | Gemfile]"
+      USAGE = "weigh [--cut MIB] [--json] [--html FILE] [options] [config.ru | Gemfile]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows what each loaded file and gem adds to the memory."
@@ -32,6 +34,7 @@ module Carat
       # Boots the application once and prints the report. Raises ConfigError and LabError.
       def run
         report = Lab::Weigh::Report.new(measurement.run)
+        @html&.write(Page.new(report, "carat weigh #{@arguments.first}".strip))
         say(@json ? JSON.generate(report.to_h, ascii_only: true) : Text.new(report, @cut * MIB))
       end
 
@@ -43,6 +46,7 @@ module Carat
           parser.separator("Report:")
           parser.on("--cut MIB", "Hide lighter branches of the tree [#{CUT}]") { |text| @cut = parse(text) }
           parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
+          HtmlFile.flag(parser) { |file| @html = file }
           parser.separator("")
         end
       end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "../../lab/html/page"
+require_relative "../../lab/html/table"
+require_relative "../../lab/html/tree_plot"
+require_relative "../bytes"
+require_relative "sums"
+
+module Carat
+  module CLI
+    class Weigh
+      # The report as a page: the tree of the files, by `require` or by gem, and the sums.
+      class Page
+        Node = Lab::Html::TreePlot::Node
+        MEASURES = [["memory", "bytes"], %w[objects objects], %w[seconds seconds]]
+                   .map { |name, unit| Lab::Html::TreePlot::Measure.new(name, unit) }.freeze
+        NOTHING = [0, 0, 0].freeze
+
+        # The directory from which `require` has loaded a file: the gem's, Ruby's, or that of a package.
+        DIRECTORY = %r{\A/.*/(lib|vendor_ruby|site_ruby|\d+\.\d+\.\d+)/}
+        private_constant :Node, :MEASURES, :NOTHING, :DIRECTORY
+
+        # `report` is a Lab::Weigh::Report; `title` names the application.
+        def initialize(report, title)
+          @report = report
+          @title = title
+        end
+
+        # Returns the HTML.
+        def to_s
+          lead = "The boot adds #{Bytes.words(@report.parts.growth)}."
+          page = Lab::Html::Page.new(@title, lead:, remarks:, facts:)
+          page.section("Files", tree)
+          page.section("Gems", table("Own memory of the files of each gem, in MiB", Sums.gems(@report)))
+          page.section("Parts", table("What the growth of the process consists of", Sums.parts(@report)))
+          page.to_s
+        end
+
+        private
+
+        def remarks
+          @report.interrupted ? ["The boot was interrupted; this is what was loaded until then."] : []
+        end
+
+        def facts
+          { "boot" => format("%.2f s", @report.seconds), "files" => @report.tree.files.size.to_s,
+            "gems" => @report.tree.gems.size.to_s }
+        end
+
+        def tree
+          Lab::Html::TreePlot.new("Live memory by file", MEASURES,
+                                  { "by require" => branch(@report.tree.root), "by gem" => gems })
+        end
+
+        def branch(file)
+          node(file, file.children.map { |child| branch(child) })
+        end
+
+        def gems
+          groups = @report.tree.files.group_by(&:gem)
+          Node.new("gems", "", NOTHING, groups.map do |name, files|
+            Node.new(name, name, NOTHING, files.map { |file| node(file, []) })
+          end)
+        end
+
+        def node(file, children)
+          also = "also required by #{file.also_by.join(", ")}" if file.also_by.any?
+          note = [*("failed" if file.failed), *also].join("; ")
+          weight = file.weight
+          name = file.path.delete_prefix("#{Dir.pwd}/").sub(DIRECTORY, "")
+          Node.new(name, file.gem, [weight.bytes, weight.objects, weight.seconds.round(6)], children,
+                   (note unless note.empty?))
+        end
+
+        def table(caption, rows)
+          Lab::Html::Table.new(caption, rows.first, rows.drop(1))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,96 @@
+"use strict";
+
+// Draws the lines of a figure with uPlot. The arrow keys move the cursor, and an output element says what is there.
+const LINE_HEIGHT = 240;
+const BYTE_STEPS = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
+const SERIES_COLORS = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
+
+function cssColor(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function lineSeries(series, index) {
+  const color = cssColor(SERIES_COLORS[index % SERIES_COLORS.length]);
+  if (series.style === "points") return { stroke: color, width: 0, paths: () => null, points: { show: true, size: 7, fill: color } };
+  if (series.style === "edge") return { stroke: cssColor("--muted"), width: 1, dash: [4, 4], points: { show: false } };
+  return { stroke: color, width: 2, points: { show: false } };
+}
+
+// The area between each two edges that follow one another.
+function bands(series) {
+  const edges = series.flatMap((each, index) => (each.style === "edge" ? [index + 1] : []));
+  const pairs = edges.flatMap((edge, index) => (index % 2 ? [[edge, edges[index - 1]]] : []));
+  return pairs.map((pair) => ({ series: pair, fill: cssColor("--band") }));
+}
+
+function lineAxes(data) {
+  const axis = { stroke: cssColor("--text"), grid: { stroke: cssColor("--grid"), width: 1 }, ticks: { stroke: cssColor("--grid") } };
+  const values = (unit) => (_plot, marks) => formatMarks(marks, unit);
+  const unit = data.axis === "seconds" ? "seconds" : "";
+  return [
+    { ...axis, label: data.axis, labelSize: 22, space: 70, values: values(unit) },
+    { ...axis, size: 84, space: 36, values: values(data.unit), ...(data.unit === "bytes" ? { incrs: BYTE_STEPS } : {}) },
+  ];
+}
+
+function lineOptions(data, width, hooks) {
+  return {
+    width, height: LINE_HEIGHT, hooks, bands: bands(data.series), axes: lineAxes(data),
+    scales: { x: { time: false } }, legend: { show: false },
+    series: [{}, ...data.series.map(lineSeries)],
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 9 } },
+  };
+}
+
+function describePoint(data, index) {
+  const values = data.series.filter((series) => series.style !== "edge" && series.values[index] !== null);
+  const words = values.map((series) => `${series.name} ${formatValue(series.values[index], data.unit)}`);
+  return `${formatCount(data.xs[index])} ${data.axis}: ${words.join(", ")}`;
+}
+
+function lineKeys(place, data, show) {
+  let index = 0;
+  place.addEventListener("keydown", (event) => {
+    const last = data.xs.length - 1;
+    const next = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: last }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    index = Math.min(Math.max(next, 0), last);
+    show(index);
+  });
+}
+
+function legend(data) {
+  const list = element("ul", { class: "legend" });
+  data.series.forEach((series, index) => {
+    if (series.style === "edge" && data.series[index + 1]?.style !== "edge") return;
+    const item = element("li", {}, series.name);
+    const mark = element("span", { class: series.style, "aria-hidden": "true" });
+    mark.style.setProperty("--color", `var(${SERIES_COLORS[index % SERIES_COLORS.length]})`);
+    item.prepend(mark);
+    list.append(item);
+  });
+  return list;
+}
+
+function drawLines(figure, data) {
+  const place = figure.querySelector(".plot");
+  const output = figure.querySelector("output");
+  place.tabIndex = 0;
+  place.setAttribute("role", "application");
+  place.setAttribute("aria-label", `Plot: ${data.title}. The left and right arrow keys move between the points; a table has the same numbers.`);
+  place.after(legend(data));
+  let plot;
+  const tell = (shown) => { if (Number.isInteger(shown.cursor.idx)) output.textContent = describePoint(data, shown.cursor.idx); };
+  const draw = () => {
+    plot?.destroy();
+    const width = Math.max(place.clientWidth, 200);
+    plot = new uPlot(lineOptions(data, width, { setCursor: [tell] }), [data.xs, ...data.series.map((each) => each.values)], place);
+  };
+  draw();
+  lineKeys(place, data, (index) => {
+    plot.setCursor({ left: plot.valToPos(data.xs[index], "x"), top: LINE_HEIGHT / 3 });
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  new ResizeObserver(() => { if (place.clientWidth && place.clientWidth !== plot.width) plot.setSize({ width: place.clientWidth, height: LINE_HEIGHT }); }).observe(place);
+}

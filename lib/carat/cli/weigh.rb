@@ -20,7 +20,7 @@ module Carat
       include Subcommand
 
       # What follows `Usage: carat` in the help.
-      USAGE = "weigh [--cut MIB] [--json] [--html FILE] [options] [config.ru | Gemfile]"
+      USAGE = "weigh [--cut MIB] [--html FILE] [options] [config.ru | Gemfile]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows what each loaded file and gem adds to the memory."

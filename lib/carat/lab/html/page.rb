@@ -7,6 +7,7 @@ require_relative "markup"
 
 module Carat
   module Lab
+    # Reports as pages for a browser.
     module Html
       # A report as one file: text, tables, and plots, with everything that draws them. It opens without a network, and
       # nothing in its data can become markup or a script.

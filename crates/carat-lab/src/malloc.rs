@@ -59,6 +59,11 @@ impl Counters {
         })
     }
 
+    /// All allocated bytes.
+    pub(crate) fn allocated(&self) -> u64 {
+        self.allocated.load(Ordering::Relaxed)
+    }
+
     /// Allocated bytes less freed ones; negative when the thread frees what others have allocated.
     pub(crate) fn net(&self) -> i64 {
         let allocated = self.allocated.load(Ordering::Relaxed);

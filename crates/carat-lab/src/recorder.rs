@@ -44,6 +44,7 @@ pub(crate) fn define(ledger: RModule) -> Result<(), Error> {
     ledger.define_singleton_method("stop", function!(stop, 0))?;
     ledger.define_singleton_method("open", function!(open, 0))?;
     ledger.define_singleton_method("close", function!(close, 1))?;
+    ledger.define_singleton_method("allocated_bytes", function!(allocated_bytes, 0))?;
     ledger.define_singleton_method("own_bytes", function!(own_bytes, 0))?;
     ledger.define_singleton_method("accounts", function!(accounts, 0))?;
     ledger.define_singleton_method("objects", function!(objects, 2))
@@ -96,6 +97,12 @@ fn close(_ruby: &Ruby, number: u32) {
     if let Some(recorder) = RECORDER.get() {
         recorder.ledger().close(recorder.counters.net(), number);
     }
+}
+
+/// The bytes that the thread that calls this has ever allocated; 0 when this process's allocator does not count. It needs
+/// no ledger.
+fn allocated_bytes(_ruby: &Ruby) -> u64 {
+    Counters::find().map_or(0, |counters| counters.allocated())
 }
 
 /// The bytes of malloc that the ledger takes for itself.

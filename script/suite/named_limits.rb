@@ -73,6 +73,13 @@ module Suite
                      answer: "the connection ends", bounds: "frames of HTTP/2 without a request or a body",
                      test: "test/integration/http2_hostile_test.rb: " \
                            "test_floods_of_frames_end_the_connection_that_makes_them"),
+      NamedLimit.new(name: :FRAGMENTS_LIMIT, file: "#{EDGE}/http/h2/frame_notes.rs", value: "1000",
+                     answer: "the connection ends", bounds: "refused streams of HTTP/2 with `#` in `:path`",
+                     test: "#{EDGE}/http/h2/frame_notes.rs: requests_with_fragments_that_h2_refuses_become_a_flood"),
+      NamedLimit.new(name: :TABLE_LIMIT, file: "#{GUARD}/hpack_table.rs", value: "4096",
+                     answer: "old fields are dropped", bounds: "bytes of fields to which a client of HTTP/2 may refer",
+                     test: "#{GUARD}/hpack_table.rs: " \
+                           "old_fields_are_dropped_and_one_that_is_too_large_empties_the_table"),
       NamedLimit.new(name: :RESETS_LIMIT, file: "#{EDGE}/http/h2/resets.rs", value: "200",
                      answer: "the connection ends", bounds: "requests that are reset or refused, over HTTP/2",
                      test: "test/integration/http2_hostile_test.rb: " \

@@ -92,6 +92,11 @@ module Support
       self
     end
 
+    # Ends the connection without an orderly end.
+    def reset
+      @client.reset
+    end
+
     # Reads the next frame; nil at the end.
     def read
       header = @client.read_exactly(9)

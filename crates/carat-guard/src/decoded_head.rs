@@ -72,9 +72,10 @@ impl DecodedHead<'_> {
         if target.len() > limits.max_uri {
             return Err(GuardError::UriTooLong);
         }
-        let path = ByteClass::PATH.run_end(target, 0);
+        let query = &target[ByteClass::PATH.run_end(target, 0)..];
+        let has_query = query.starts_with(b"?") && is_all(ByteClass::QUERY, query);
         let is_origin = target.starts_with(b"/") || (target == b"*" && self.method == b"OPTIONS");
-        if is_origin && is_all(ByteClass::QUERY, &target[path..]) {
+        if is_origin && (query.is_empty() || has_query) {
             Ok(())
         } else {
             Err(GuardError::Target)
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_target_has_the_form_of_an_origin() {
-        let targets: [(&str, &str, Result<(), GuardError>); 9] = [
+        let targets: [(&str, &str, Result<(), GuardError>); 11] = [
             ("GET", "/", Ok(())),
             ("OPTIONS", "*", Ok(())),
             ("GET", "*", Err(GuardError::Target)),
@@ -184,6 +185,8 @@ mod tests {
             ("GET", "?x", Err(GuardError::Target)),
             ("GET", "http://a/", Err(GuardError::Target)),
             ("GET", "/a\"b?c\"", Err(GuardError::Target)),
+            ("GET", "/`", Err(GuardError::Target)),
+            ("GET", "/a?`", Ok(())),
             ("GET", "/123456789/123456789/", Err(GuardError::UriTooLong)),
         ];
         for (method, target, expected) in targets {

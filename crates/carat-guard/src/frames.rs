@@ -1,5 +1,7 @@
 //! The frames of an HTTP/2 connection (RFC 9113, section 4), as far as floods are concerned.
 
+use crate::frame_parts::{FrameHeader, FramePart, FrameParts};
+
 /// What a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -11,8 +13,6 @@ const TICK_CREDIT: u32 = 10;
 const REQUEST_CREDIT: u32 = 4;
 /// How many bytes of bodies, in either direction, allow one more: the smallest step of a window update.
 const BYTES_CREDIT: usize = 256;
-
-const HEADER_BYTES: usize = 9;
 
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
@@ -47,6 +47,7 @@ floods! {
     WindowUpdate = "too many window updates",
     Continuation = "too many CONTINUATION frames",
     Other = "too many frames of unknown types",
+    Fragment = "too many requests with a fragment",
 }
 
 /// Counts the frames of one connection as their bytes arrive. It copies 9 bytes a frame and allocates nothing.
@@ -62,10 +63,7 @@ floods! {
 /// ```
 #[derive(Debug)]
 pub struct FrameGuard {
-    /// Bytes of the preface or of a payload that are still to come.
-    left: usize,
-    header: [u8; HEADER_BYTES],
-    filled: usize,
+    parts: FrameParts,
     /// Whether CONTINUATION must follow.
     is_block_open: bool,
     credit: u32,
@@ -79,9 +77,7 @@ impl FrameGuard {
     #[must_use]
     pub fn new(tick: u32) -> Self {
         Self {
-            left: PREFACE.len(),
-            header: [0; HEADER_BYTES],
-            filled: 0,
+            parts: FrameParts::after(PREFACE.len()),
             is_block_open: false,
             credit: OVERHEAD_LIMIT,
             bytes: 0,
@@ -94,20 +90,9 @@ impl FrameGuard {
         let ticks = tick.saturating_sub(self.tick);
         self.tick = tick;
         self.earn(ticks.saturating_mul(TICK_CREDIT));
-        while !bytes.is_empty() {
-            if self.left > 0 {
-                let skipped = self.left.min(bytes.len());
-                self.left -= skipped;
-                bytes = &bytes[skipped..];
-                continue;
-            }
-            let taken = bytes.len().min(HEADER_BYTES - self.filled);
-            self.header[self.filled..self.filled + taken].copy_from_slice(&bytes[..taken]);
-            self.filled += taken;
-            bytes = &bytes[taken..];
-            if self.filled == HEADER_BYTES {
-                self.filled = 0;
-                self.begin_frame()?;
+        while let Some(part) = self.parts.next(&mut bytes) {
+            if let FramePart::Header(header) = part {
+                self.begin_frame(header)?;
             }
         }
         Ok(())
@@ -124,16 +109,20 @@ impl FrameGuard {
     /// Whether a frame, or the headers of a request, have arrived in part.
     #[must_use]
     pub fn is_in_frame(&self) -> bool {
-        self.left > 0 || self.filled > 0 || self.is_block_open
+        self.parts.is_in_frame() || self.is_block_open
     }
 
-    fn begin_frame(&mut self) -> Result<(), FrameFlood> {
-        let [high, middle, low, kind, flags, ..] = self.header;
-        self.left = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
+    fn begin_frame(&mut self, header: FrameHeader) -> Result<(), FrameFlood> {
+        let FrameHeader {
+            length,
+            kind,
+            flags,
+            ..
+        } = header;
         match kind {
-            0x0 if self.left == 0 && flags & END_STREAM == 0 => self.spend(FrameFlood::EmptyData),
+            0x0 if length == 0 && flags & END_STREAM == 0 => self.spend(FrameFlood::EmptyData),
             0x0 => {
-                self.note_sent(self.left);
+                self.note_sent(length);
                 Ok(())
             }
             0x1 => {

@@ -1,5 +1,6 @@
 //! Checks the raw bytes of an HTTP/1.1 connection before hyper parses them, and finds where each
-//! message ends. For HTTP/2, [`FrameGuard`] notices floods of frames and [`DecodedHead`] checks requests.
+//! message ends. For HTTP/2, [`FrameGuard`] notices floods of frames,
+//! [`HeaderBlocks`] and [`DecodedHead`] check requests, and [`SentResets`] finds those that the protocol refuses.
 //!
 //! hyper 1 accepts bare LF line ends, a missing or repeated Host, and Content-Length together with
 //! Transfer-Encoding. Each of these lets two servers read two different requests from the same
@@ -27,13 +28,20 @@ mod chunked;
 mod decoded_head;
 mod error;
 mod fields;
+mod frame_parts;
 mod frames;
 mod framing;
 mod guard;
 mod head;
+mod header_blocks;
 mod header_limits;
+mod hpack_block;
+mod hpack_table;
+mod hpack_text;
+mod huffman;
 mod message_position;
 mod request_line;
+mod sent_resets;
 #[cfg(test)]
 mod tests;
 
@@ -43,5 +51,7 @@ pub use decoded_head::{DecodedFields, DecodedHead};
 pub use error::GuardError;
 pub use frames::{FrameFlood, FrameGuard, PREFACE};
 pub use guard::Guard;
+pub use header_blocks::{BlockFault, HeaderBlocks};
 pub use header_limits::HeaderLimits;
 pub use message_position::MessagePosition;
+pub use sent_resets::SentResets;

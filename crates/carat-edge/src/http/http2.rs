@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use h2::Reason;
 use h2::server::Builder;
 
 use super::date_field::DateField;
@@ -35,6 +36,7 @@ pub(super) struct Http2 {
     pub(super) builder: Builder,
     pub(super) date: DateField,
     failures: RefCell<Failures>,
+    resets: RefCell<Failures>,
 }
 
 impl Http2 {
@@ -43,6 +45,7 @@ impl Http2 {
             builder: builder(settings),
             date: DateField::default(),
             failures: RefCell::default(),
+            resets: RefCell::default(),
         }
     }
 
@@ -51,9 +54,19 @@ impl Http2 {
         self.failures.borrow_mut().note(peer, reason);
     }
 
+    /// Counts a request that was reset, if the client is to blame. `serve_stream` resets for other reasons.
+    pub(super) fn note_reset(&self, peer: &Peer, reason: Reason) {
+        let own = [Reason::NO_ERROR, Reason::INTERNAL_ERROR, Reason::CANCEL];
+        if !own.contains(&reason) {
+            let reason = reason.description().to_owned();
+            self.resets.borrow_mut().note(peer, reason);
+        }
+    }
+
     /// Logs the failures since the last report.
     pub(super) fn report(&self, log: &Log) {
         self.failures.take().report("HTTP/2 connections ended", log);
+        self.resets.take().report("HTTP/2 requests reset", log);
     }
 }
 

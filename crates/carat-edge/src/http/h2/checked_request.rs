@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use carat_guard::{DecodedHead, HeaderLimits};
+use carat_guard::{DecodedHead, GuardError, HeaderLimits};
 use h2::RecvStream;
 use http::header::{EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
@@ -16,6 +16,10 @@ pub(super) struct CheckedRequest {
     /// Set when the client waits until it is asked for the body.
     pub(super) expectation: Option<Rc<Expectation>>,
 }
+
+/// Marks a request whose `:path` has a fragment, which h2 has dropped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathFragment;
 
 /// Checks a request by the rules of the guard. What names a target, a host, or a length is then as with HTTP/1.1.
 pub(super) fn check_request(
@@ -43,6 +47,9 @@ pub(super) fn check_request(
 
 /// Moves the authority to Host. Returns the declared length of the body.
 fn check(parts: &mut Parts, limits: &HeaderLimits) -> Result<Option<u64>, Refusal> {
+    if parts.extensions.remove::<PathFragment>().is_some() {
+        return Err(Refusal::Malformed(GuardError::Target));
+    }
     let head = DecodedHead {
         method: parts.method.as_str().as_bytes(),
         authority: parts.uri.authority().map(|it| it.as_str().as_bytes()),
@@ -70,8 +77,6 @@ fn field<'a>((name, value): (&'a HeaderName, &'a HeaderValue)) -> (&'a [u8], &'a
 
 #[cfg(test)]
 mod tests {
-    use carat_guard::GuardError;
-
     use super::*;
 
     const LIMITS: HeaderLimits = HeaderLimits {

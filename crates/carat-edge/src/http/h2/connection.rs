@@ -1,4 +1,4 @@
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -6,15 +6,17 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use carat_guard::FrameFlood;
-use h2::{Error, Reason, server};
+use h2::{Reason, server};
 use tokio::task::JoinSet;
 
 use super::super::deadlines::Deadline;
 use super::super::phase_timeouts::ActiveEnd;
 use super::super::server::Server;
 use super::super::stream::ClientStream;
+use super::checked_request::PathFragment;
 use super::client::Http2Client;
+use super::end::Http2End;
+use super::frame_notes::FrameNotes;
 use super::framed::FramedStream;
 use super::resets::ResetBudget;
 use super::stream::{Http2StreamEnd, serve_stream};
@@ -28,16 +30,6 @@ const CONNECTION_COST: usize = 24 * 1024;
 /// How long a client without requests may take to leave once it was asked to.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a connection of HTTP/2 ends.
-pub(in crate::http) enum Http2End {
-    /// Both sides have said what they had to say.
-    Closed,
-    /// This server has ended it; the client is still to read why.
-    GoneAway,
-    /// The client does not read.
-    Stuck,
-}
-
 /// Serves the requests of a client until it or the server ends the connection. `leading` was read from `stream` before.
 pub(in crate::http) async fn serve_http2(
     stream: ClientStream,
@@ -50,24 +42,25 @@ pub(in crate::http) async fn serve_http2(
     let mut held = MemoryReservation::of(state.memory());
     held.grow(CONNECTION_COST);
     let _active = server.active.add(&state, deadline);
-    let flood = Rc::default();
+    let client = Rc::new(Http2Client {
+        server: Rc::clone(server),
+        peer: Rc::clone(peer),
+        unsent: UnsentBytes::new(state.memory()),
+        state: Rc::clone(&state),
+    });
+    let notes = Rc::default();
     let stream = Rc::new(RefCell::new(stream));
-    let framed = FramedStream::new(&stream, leading, &flood, &state, &server.deadlines);
+    let framed = FramedStream::new(&stream, leading, &notes, &client);
     let mut timer = PhaseTimer::new(deadline, &state, server);
     timer.timeouts.allow_idle(server.settings.idle_timeout);
-    let end = match begin(framed, &mut timer, server).await {
+    let end = match begin(framed, &mut timer, &client).await {
         Ok(connection) => {
             let mut driver = Http2Connection {
                 connection,
                 streams: JoinSet::new(),
-                client: Rc::new(Http2Client {
-                    server: Rc::clone(server),
-                    peer: Rc::clone(peer),
-                    unsent: UnsentBytes::new(state.memory()),
-                    state: Rc::clone(&state),
-                }),
+                client,
                 resets: ResetBudget::new(server.deadlines.now()),
-                flood,
+                notes,
                 timer,
                 has_served_last: false,
                 is_leaving: false,
@@ -86,17 +79,23 @@ pub(in crate::http) async fn serve_http2(
 async fn begin(
     framed: FramedStream,
     timer: &mut PhaseTimer<'_>,
-    server: &Server,
+    client: &Http2Client,
 ) -> Result<server::Connection<FramedStream, SentPiece>, Http2End> {
+    let server = &client.server;
     let mut handshake = pin!(server.http2.builder.handshake(framed));
     poll_fn(|cx| {
         if let Poll::Ready(begun) = handshake.as_mut().poll(cx) {
-            return Poll::Ready(begun.map_err(|_| Http2End::Closed));
+            return Poll::Ready(begun.map_err(|error| client.note_error(&error)));
         }
-        if server.draining.is_set() || timer.expired(cx).is_some() {
+        if server.draining.is_set() {
             return Poll::Ready(Err(Http2End::Closed));
         }
-        Poll::Pending
+        timer.expired(cx).map_or(Poll::Pending, |_| {
+            if client.state.has_received() {
+                client.note_failure(Refusal::TooSlow.reason());
+            }
+            Poll::Ready(Err(Http2End::Closed))
+        })
     })
     .await
 }
@@ -108,7 +107,7 @@ struct Http2Connection<'a> {
     streams: JoinSet<Http2StreamEnd>,
     client: Rc<Http2Client>,
     resets: ResetBudget,
-    flood: Rc<Cell<Option<FrameFlood>>>,
+    notes: Rc<FrameNotes>,
     timer: PhaseTimer<'a>,
     /// Whether a stream has ended since clients are to go elsewhere.
     has_served_last: bool,
@@ -120,7 +119,7 @@ impl Http2Connection<'_> {
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Http2End> {
         loop {
             let accepted = self.poll_requests(cx);
-            if let Some(flood) = self.flood.get() {
+            if let Some(flood) = self.notes.flood() {
                 return Poll::Ready(self.fail(flood.reason(), cx));
             }
             if let Poll::Ready(end) = accepted {
@@ -153,7 +152,11 @@ impl Http2Connection<'_> {
     fn poll_requests(&mut self, cx: &mut Context<'_>) -> Poll<Http2End> {
         while let Some(accepted) = ready!(self.connection.poll_accept(cx)) {
             match accepted {
-                Ok((request, sender)) => {
+                Ok((mut request, sender)) => {
+                    let stream = request.body().stream_id().as_u32();
+                    if self.notes.has_fragment(stream) {
+                        request.extensions_mut().insert(PathFragment);
+                    }
                     if self.streams.is_empty() {
                         self.client.state.begin_message();
                     }
@@ -161,7 +164,7 @@ impl Http2Connection<'_> {
                     self.streams
                         .spawn_local(serve_stream(request, sender, client));
                 }
-                Err(error) => return Poll::Ready(self.note_error(&error)),
+                Err(error) => return Poll::Ready(self.client.note_error(&error)),
             }
         }
         Poll::Ready(if self.is_leaving {
@@ -169,18 +172,6 @@ impl Http2Connection<'_> {
         } else {
             Http2End::Closed
         })
-    }
-
-    fn note_error(&self, error: &Error) -> Http2End {
-        if !error.is_library() {
-            return Http2End::Closed;
-        }
-        let Http2Client { server, peer, .. } = &*self.client;
-        let reason = error.reason().unwrap_or(Reason::INTERNAL_ERROR);
-        server
-            .http2
-            .note_failure(peer, reason.description().to_owned());
-        Http2End::GoneAway
     }
 
     /// Takes the streams that have ended. Returns `false` when too many were broken.
@@ -223,8 +214,7 @@ impl Http2Connection<'_> {
 
     /// Ends the connection of a client that does what none should.
     fn fail(&mut self, reason: &str, cx: &mut Context<'_>) -> Http2End {
-        let Http2Client { server, peer, .. } = &*self.client;
-        server.http2.note_failure(peer, reason.to_owned());
+        self.client.note_failure(reason);
         self.go_away(Reason::ENHANCE_YOUR_CALM, cx);
         Http2End::GoneAway
     }

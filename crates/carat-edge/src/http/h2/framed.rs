@@ -1,16 +1,18 @@
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use carat_guard::{FrameFlood, FrameGuard, MessagePosition};
+use carat_guard::{BlockFault, FrameGuard, GuardError, HeaderBlocks, MessagePosition, SentResets};
+use h2::Reason;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::super::deadlines::Deadlines;
 use super::super::stream::ClientStream;
-use crate::exchange::ConnectionState;
+use super::client::Http2Client;
+use super::frame_notes::FrameNotes;
+use crate::exchange::{ConnectionState, Refusal};
 
 /// A client's connection as h2 sees it. Its frames are counted as they arrive.
 pub(super) struct FramedStream {
@@ -18,29 +20,34 @@ pub(super) struct FramedStream {
     /// Bytes that were read before it was known that the client speaks HTTP/2.
     leading: Bytes,
     frames: FrameGuard,
-    flood: Rc<Cell<Option<FrameFlood>>>,
-    state: Rc<ConnectionState>,
-    deadlines: Rc<Deadlines>,
+    blocks: HeaderBlocks,
+    resets: SentResets,
+    notes: Rc<FrameNotes>,
+    client: Rc<Http2Client>,
 }
 
 impl FramedStream {
-    /// `flood` is set when the client sends too many frames of a kind. Nothing is read then.
+    /// Once `notes` has a flood, nothing is read any more.
     pub(super) fn new(
         stream: &Rc<RefCell<ClientStream>>,
         leading: Bytes,
-        flood: &Rc<Cell<Option<FrameFlood>>>,
-        state: &Rc<ConnectionState>,
-        deadlines: &Rc<Deadlines>,
+        notes: &Rc<FrameNotes>,
+        client: &Rc<Http2Client>,
     ) -> FramedStream {
-        state.set_position(MessagePosition::InHeaders);
+        client.state.set_position(MessagePosition::InHeaders);
         FramedStream {
             stream: Rc::clone(stream),
             leading,
-            frames: FrameGuard::new(deadlines.now()),
-            flood: Rc::clone(flood),
-            state: Rc::clone(state),
-            deadlines: Rc::clone(deadlines),
+            frames: FrameGuard::new(client.server.deadlines.now()),
+            blocks: HeaderBlocks::new(client.server.settings.max_header_bytes),
+            resets: SentResets::default(),
+            notes: Rc::clone(notes),
+            client: Rc::clone(client),
         }
+    }
+
+    fn state(&self) -> &ConnectionState {
+        &self.client.state
     }
 
     fn read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
@@ -56,20 +63,55 @@ impl FramedStream {
     /// A part of a frame, or of a TLS record, is the beginning of a request, with the same timeout.
     fn note_position(&self) {
         let is_in_frame = self.frames.is_in_frame() || self.stream.borrow().is_in_record();
-        self.state.set_position(if is_in_frame {
+        self.state().set_position(if is_in_frame {
             MessagePosition::InHeaders
         } else {
             MessagePosition::BetweenMessages
         });
     }
 
-    fn note_written(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        self.state.set_write_blocked(written.is_pending());
-        if let Poll::Ready(Ok(bytes)) = written {
-            self.state.count_written(bytes);
-            self.frames.note_sent(bytes);
+    /// Looks at what the client has sent. Returns `false` when it is too much of a kind.
+    fn admits(&mut self, received: &[u8]) -> bool {
+        self.state().count_received(received.len());
+        let now = self.client.server.deadlines.now();
+        if let Err(flood) = self.frames.pass(received, now) {
+            self.notes.note_flood(flood);
         }
-        written
+        let Http2Client { server, peer, .. } = &*self.client;
+        let notes = &self.notes;
+        self.blocks.pass(received, |stream, fault| match fault {
+            BlockFault::Fragment => notes.note_fragment(stream),
+            BlockFault::TooLarge => {
+                let refusal = Refusal::Malformed(GuardError::HeaderTooLarge);
+                server.access_log.refused(peer, refusal);
+            }
+        });
+        notes.flood().is_none()
+    }
+
+    /// Looks at what the client was sent, in `slices` and as far as the socket has taken it.
+    fn note_written(&mut self, written: &Poll<io::Result<usize>>, slices: &[io::IoSlice<'_>]) {
+        let Http2Client {
+            state,
+            unsent,
+            server,
+            peer,
+        } = &*self.client;
+        state.set_write_blocked(written.is_pending());
+        unsent.set_blocked(written.is_pending());
+        let Poll::Ready(Ok(bytes)) = *written else {
+            return;
+        };
+        state.count_written(bytes);
+        self.frames.note_sent(bytes);
+        let mut left = bytes;
+        for slice in slices {
+            let taken = left.min(slice.len());
+            left -= taken;
+            self.resets.pass(&slice[..taken], |code| {
+                server.http2.note_reset(peer, Reason::from(code));
+            });
+        }
     }
 }
 
@@ -80,7 +122,7 @@ impl AsyncRead for FramedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.flood.get().is_some() {
+        if this.notes.flood().is_some() {
             return Poll::Pending;
         }
         let before = buf.filled().len();
@@ -89,10 +131,7 @@ impl AsyncRead for FramedStream {
             this.note_position();
         }
         ready!(read)?;
-        let received = &buf.filled()[before..];
-        this.state.count_received(received.len());
-        if let Err(flood) = this.frames.pass(received, this.deadlines.now()) {
-            this.flood.set(Some(flood));
+        if !this.admits(&buf.filled()[before..]) {
             buf.set_filled(before);
             return Poll::Pending;
         }
@@ -109,7 +148,8 @@ impl AsyncWrite for FramedStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut *this.stream.borrow_mut()).poll_write(cx, bytes);
-        this.note_written(written)
+        this.note_written(&written, &[io::IoSlice::new(bytes)]);
+        written
     }
 
     fn poll_write_vectored(
@@ -119,7 +159,8 @@ impl AsyncWrite for FramedStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut *this.stream.borrow_mut()).poll_write_vectored(cx, slices);
-        this.note_written(written)
+        this.note_written(&written, slices);
+        written
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -4,6 +4,8 @@
 mod checked_request;
 mod client;
 mod connection;
+mod end;
+mod frame_notes;
 mod framed;
 mod resets;
 mod respond;
@@ -11,4 +13,5 @@ mod stream;
 mod timer;
 mod unsent_bytes;
 
-pub(super) use connection::{Http2End, serve_http2};
+pub(super) use connection::serve_http2;
+pub(super) use end::Http2End;

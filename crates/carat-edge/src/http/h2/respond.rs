@@ -35,6 +35,7 @@ pub(super) async fn respond(
 ) -> Result<(), Error> {
     let (mut parts, mut body) = response.into_parts();
     let is_bodiless = prepare(&mut parts, &body, is_head, client);
+    await_socket(&parts, sender, client, state).await?;
     let head = Response::from_parts(parts, ());
     let mut stream = Http2Sender {
         stream: sender.send_response(head, is_bodiless)?,
@@ -59,6 +60,32 @@ pub(super) async fn respond(
         }
     }
     Ok(())
+}
+
+/// Waits until the socket takes bytes: headers do not count as unsent.
+async fn await_socket(
+    parts: &Parts,
+    sender: &mut SendResponse<SentPiece>,
+    client: &Http2Client,
+    state: &Rc<ConnectionState>,
+) -> Result<(), Error> {
+    let mut held = MemoryReservation::of(state.memory());
+    let waited = poll_fn(|cx| {
+        if !client.unsent.is_blocked(cx) {
+            return Poll::Ready(Ok(()));
+        }
+        if held.bytes() == 0 {
+            let fields = parts.headers.iter();
+            let bytes = fields.map(|(name, value)| name.as_str().len() + value.len());
+            held.grow(bytes.sum());
+            state.set_write_blocked(true);
+        }
+        let reset = ready!(sender.poll_reset(cx));
+        Poll::Ready(Err(reset.map_or_else(|it| it, Error::from)))
+    });
+    let waited = waited.await;
+    state.set_write_blocked(false);
+    waited
 }
 
 /// Completes the header fields, as hyper does for HTTP/1.1. Returns whether there is no body.

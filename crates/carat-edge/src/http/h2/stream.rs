@@ -104,7 +104,12 @@ async fn call(
             // If the stream is over, the next poll returns that.
             let _ = sender.send_informational(response);
         }
-        for hints in state.interim().take_hints() {
+        let hints = if client.unsent.is_blocked(cx) {
+            Vec::new()
+        } else {
+            state.interim().take_hints()
+        };
+        for hints in hints {
             let mut response = Response::new(());
             *response.status_mut() = StatusCode::EARLY_HINTS;
             *response.headers_mut() = hints;

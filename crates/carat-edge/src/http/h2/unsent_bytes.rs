@@ -14,6 +14,8 @@ pub(super) struct UnsentBytes(RefCell<Unsent>);
 #[derive(Debug)]
 struct Unsent {
     bytes: MemoryReservation,
+    /// Whether the socket takes nothing.
+    is_blocked: bool,
     waiting: Vec<Waker>,
 }
 
@@ -25,22 +27,53 @@ pub(super) struct SentPiece {
     unsent: Rc<UnsentBytes>,
 }
 
+impl Unsent {
+    fn is_full(&self) -> bool {
+        self.bytes.bytes() >= UNSENT_LIMIT as u64
+    }
+
+    fn wake(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+}
+
 impl UnsentBytes {
     pub(super) fn new(account: &Rc<MemoryAccount>) -> Rc<UnsentBytes> {
         Rc::new(UnsentBytes(RefCell::new(Unsent {
             bytes: MemoryReservation::of(account),
+            is_blocked: false,
             waiting: Vec::new(),
         })))
     }
 
     /// Whether a stream has to wait. Its task is woken when the socket has taken bytes.
     pub(super) fn is_full(&self, cx: &Context<'_>) -> bool {
+        let is_full = self.0.borrow().is_full();
+        is_full && self.wait(cx)
+    }
+
+    /// Whether headers have to wait, which h2 would keep without a bound while the socket takes nothing. The task is woken
+    /// when it does.
+    pub(super) fn is_blocked(&self, cx: &Context<'_>) -> bool {
+        let is_blocked = self.0.borrow().is_blocked;
+        is_blocked && self.wait(cx)
+    }
+
+    /// Sets whether the socket takes nothing.
+    pub(super) fn set_blocked(&self, is_blocked: bool) {
         let mut unsent = self.0.borrow_mut();
-        let is_full = unsent.bytes.bytes() >= UNSENT_LIMIT as u64;
-        if is_full && !unsent.waiting.iter().any(|it| it.will_wake(cx.waker())) {
-            unsent.waiting.push(cx.waker().clone());
+        if unsent.is_blocked && !is_blocked {
+            unsent.wake();
         }
-        is_full
+        unsent.is_blocked = is_blocked;
+    }
+
+    fn wait(&self, cx: &Context<'_>) -> bool {
+        let waiting = &mut self.0.borrow_mut().waiting;
+        if !waiting.iter().any(|it| it.will_wake(cx.waker())) {
+            waiting.push(cx.waker().clone());
+        }
+        true
     }
 
     /// Passes bytes on.
@@ -58,8 +91,8 @@ impl Drop for SentPiece {
     fn drop(&mut self) {
         let mut unsent = self.unsent.0.borrow_mut();
         unsent.bytes.shrink(self.length);
-        if unsent.bytes.bytes() < UNSENT_LIMIT as u64 {
-            unsent.waiting.drain(..).for_each(Waker::wake);
+        if !unsent.is_full() {
+            unsent.wake();
         }
     }
 }
@@ -111,5 +144,19 @@ mod tests {
         drop(piece);
         assert!(!unsent.is_full(&cx));
         assert_eq!((memory.used(), woken.0.load(Ordering::Relaxed)), (0, 1));
+    }
+
+    #[test]
+    fn headers_wait_until_the_socket_takes_bytes() {
+        let unsent = UnsentBytes::new(&ClientMemory::new(u64::MAX).account());
+        let woken = Arc::<WakeCount>::default();
+        let waker = Waker::from(Arc::clone(&woken));
+        let cx = Context::from_waker(&waker);
+        assert!(!unsent.is_blocked(&cx));
+        unsent.set_blocked(true);
+        assert!(unsent.is_blocked(&cx) && !unsent.is_full(&cx));
+        unsent.set_blocked(false);
+        assert!(!unsent.is_blocked(&cx));
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
     }
 }

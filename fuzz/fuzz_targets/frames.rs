@@ -1,0 +1,82 @@
+//! The frames of a connection of HTTP/2 are counted, and the resets among them found, however the bytes are cut.
+#![no_main]
+
+use carat_fuzz::Input;
+use carat_guard::{FrameFlood, FrameGuard, PREFACE, SentResets};
+use libfuzzer_sys::fuzz_target;
+
+/// More than a client may send at once, and what each request or body allows beyond.
+const OVERHEAD_LIMIT: usize = 1000;
+const REQUEST_CREDIT: usize = 4;
+const BYTES_CREDIT: usize = 256;
+
+const HEADER_BYTES: usize = 9;
+
+#[derive(Debug, PartialEq, Eq)]
+struct Counted {
+    flood: Option<FrameFlood>,
+    is_in_frame: bool,
+    resets: Vec<u32>,
+}
+
+fn count<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Counted {
+    let (mut guard, mut sent) = (FrameGuard::new(0), SentResets::default());
+    assert_eq!(guard.pass(PREFACE, 0), Ok(()));
+    let (mut flood, mut resets) = (None, Vec::new());
+    for piece in pieces {
+        flood = flood.or_else(|| guard.pass(piece, 0).err());
+        sent.pass(piece, |code| resets.push(code));
+    }
+    Counted {
+        is_in_frame: flood.is_none() && guard.is_in_frame(),
+        flood,
+        resets,
+    }
+}
+
+/// The complete frames: their types, flags, and payloads.
+fn frames(mut bytes: &[u8]) -> Vec<(u8, u8, &[u8])> {
+    let mut frames = Vec::new();
+    while let Some((header, rest)) = bytes.split_at_checked(HEADER_BYTES) {
+        let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+        let Some((payload, rest)) = rest.split_at_checked(length) else {
+            break;
+        };
+        frames.push((header[3], header[4], payload));
+        bytes = rest;
+    }
+    frames
+}
+
+/// No flood is found without cause, and none is missed.
+fn check(counted: &Counted, bytes: &[u8]) {
+    let frames = frames(bytes);
+    let is_overhead = |(kind, flags, payload): &&(u8, u8, &[u8])| match kind {
+        0 => payload.is_empty() && flags & 1 == 0,
+        1 => false,
+        _ => true,
+    };
+    let overhead = frames.iter().filter(is_overhead).count();
+    let requests = frames.iter().filter(|(kind, ..)| *kind == 1).count();
+    let earned = REQUEST_CREDIT * requests + bytes.len() / BYTES_CREDIT;
+    if counted.flood.is_some() {
+        assert!(overhead + 1 > OVERHEAD_LIMIT);
+    } else {
+        assert!(overhead <= OVERHEAD_LIMIT + earned);
+        let codes = frames.iter().filter(|(kind, ..)| *kind == 3);
+        let codes = codes.filter_map(|(_, _, payload)| payload.first_chunk::<4>());
+        let codes: Vec<_> = codes.map(|code| u32::from_be_bytes(*code)).collect();
+        assert!(counted.resets.starts_with(&codes));
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::read(data) else {
+        return;
+    };
+    // Enough for a flood.
+    let bytes = input.bytes.repeat(1 + input.choose(200));
+    let whole = count([&bytes[..]].into_iter());
+    assert_eq!(count(input.pieces_of(&bytes)), whole);
+    check(&whole, &bytes);
+});

@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "json"
+require "test_helper"
+require "carat/cli/control_client"
+require "support/http2_client"
+
+module Carat
+  # What many connections of HTTP/2, with many streams each, make the edge hold stays within client_memory.
+  class Http2MemoryTest < Support::IntegrationTest
+    Client = Support::Http2Client
+    APP = <<~'RUBY'
+      piece = "x" * 65_536
+      Pieces = Struct.new(:piece) { def each = 16.times { yield piece } }
+      large = (1..4).to_h { |number| ["x-#{number}", "x" * 7_500] }
+      run(lambda do |env|
+        case env["PATH_INFO"]
+        when "/stream" then [200, {}, Pieces.new(piece)]
+        when "/large" then [204, large, []]
+        else [200, {}, [env["rack.input"]&.read.to_s.bytesize.to_s]]
+        end
+      end)
+    RUBY
+    NAME = "control.sock"
+    LIMIT_KIB = 4 * 1024
+    # What the edge may take beside: connections that are about to end, and pages that its allocator keeps.
+    BESIDE_KIB = 20 * 1024
+    STREAMS = 100
+    ENHANCE_YOUR_CALM = 11
+    OPEN = Client::END_HEADERS
+    WIDE = { Client::HEADER_TABLE_SIZE => 0, Client::INITIAL_WINDOW_SIZE => 0x7fff_ffff }.freeze
+
+    def test_a_small_block_that_decodes_to_many_fields_ends_the_connection
+      server = start
+      before = private_kib(server)
+      field = Client.block([["x", "x" * 3900]]).tap { |block| block.setbyte(0, 0x40) }
+      bomb = field + ("\xbe".b * 12_000)
+      clients = Array.new(20) { connect(server) }
+      clients.each { |client| client.write(client.frame(:headers, bomb, flags: 5, stream: 1)) }
+
+      clients.each { |client| assert_equal ENHANCE_YOUR_CALM, client.await(:go_away).error }
+      await_log(server, /HTTP.2 connections ended clients=\d+ last=127\.0\.0\.1 reason="detected excessive load/)
+      assert_bounded(server, before)
+    end
+
+    def test_bodies_that_never_come_give_way
+      assert_gives_way(40) { |client, stream| client.request(stream, method: "POST", flags: OPEN) }
+    end
+
+    def test_headers_of_responses_that_nobody_reads_give_way
+      assert_gives_way(20) { |client, stream| client.request(stream, path: "/large") }
+    end
+
+    def test_half_a_body_has_the_minimum_rate
+      server = serve(APP, workers: 1, threads: 1, args: %w[--body-min-rate 1000])
+      client = connect(server)
+      client.write(client.request(1, method: "POST", flags: OPEN), client.frame(:data, "x", stream: 1),
+                   client.request(3, method: "POST", fields: { "content-length" => "100" }, flags: OPEN))
+
+      assert_equal([408, 408], [1, 3].map { |stream| client.await(:headers, stream: stream).status })
+      client.write(client.request(5))
+      assert_equal 200, client.await(:headers, stream: 5).status
+    end
+
+    private
+
+    def start
+      args = ["--client-memory", "4MB", "--control-socket", NAME, "--body-min-rate", "0"]
+      serve(APP, workers: 1, fibers: 200, args: args).tap(&:get)
+    end
+
+    def connect(server, **options)
+      socket = server.connect.tap { |client| client.socket.setsockopt(:SOCKET, :RCVBUF, 4096) }
+      Client.new(socket, **options)
+    end
+
+    # While this number of clients have many streams open each, others are served and memory is bounded.
+    def assert_gives_way(count, **options)
+      server = start
+      before = private_kib(server)
+      clients = Array.new(count) { connect(server, **options) }
+      clients.each do |client|
+        client.write(*Array.new(STREAMS) { |index| yield client, (index * 2) + 1 })
+      rescue SystemCallError
+        # It had to give way.
+      end
+      await_log(server, /client memory used up refused=\d+ used=\d+ client_memory=4194304/)
+      assert_bounded(server, before)
+      clients.each(&:reset)
+      eventually(message: "everything to be given back") { held(server).zero? }
+    end
+
+    def assert_bounded(server, before)
+      20.times { assert_equal 200, server.get.status }
+      client = connect(server)
+      assert_equal 200, client.write(client.request(1)).await(:headers).status
+      assert_operator private_kib(server) - before, :<=, LIMIT_KIB + BESIDE_KIB
+      client.reset
+    end
+
+    def held(server)
+      socket = File.join(server.directory.path, NAME)
+      JSON.parse(CLI::ControlClient.new(socket).get("/memory"))["clients"]["used"]
+    end
+
+    def private_kib(server)
+      Support::ProcessTree.unshared(server.pid)
+    end
+  end
+end

@@ -4,6 +4,7 @@ require "test_helper"
 require "support/browser"
 require "support/needs"
 require "support/planted_application"
+require "carat/lab/html/interval_plot"
 require "carat/lab/html/page"
 require "carat/lab/html/table"
 require "carat/lab/html/tree_plot"
@@ -26,19 +27,33 @@ module Carat
       _, err, status = run_leak(*SMALL, "--html", path)
 
       assert_predicate status, :success?, err
-      each_screen { |browser| assert_equal 8, browser.evaluate("document.querySelectorAll('canvas').length") }
+      each_screen { |browser| assert_equal 8, count(browser, "canvas") }
       assert_includes File.read(path), "config.ru:#{leaking_line(:object)}"
     end
 
     def test_page_of_weigh_is_drawn_on_every_screen
-      plant(:clean, requests: 1)
-      out, err, status = Open3.capture3(*COMMAND[0..-2], "weigh", "--json", "--html", path, chdir: @directory)
+      out = write_page("weigh", "--json")
 
-      assert_predicate status, :success?, err
-      each_screen do |browser|
-        assert_operator browser.evaluate("document.querySelectorAll('.box').length"), :>, 1
-      end
+      each_screen { |browser| assert_operator count(browser, ".box"), :>, 1 }
       assert_equal 1, JSON.parse(out).fetch("schema")
+    end
+
+    def test_page_of_allocations_is_drawn_on_every_screen
+      write_page("allocations", "--requests", "11")
+
+      each_screen { |browser| assert_operator count(browser, ".box"), :>, 1 }
+    end
+
+    def test_page_of_ips_is_drawn_on_every_screen
+      write_page("ips", "--seconds", "1")
+
+      each_screen { |browser| assert_equal 1, count(browser, "canvas") }
+    end
+
+    def test_page_of_load_is_drawn_on_every_screen
+      write_page("load", "--seconds", "1")
+
+      each_screen { |browser| assert_equal 3, count(browser, "canvas") }
     end
 
     def test_nothing_in_the_data_becomes_a_script
@@ -66,6 +81,17 @@ module Carat
         assert_equal "20 requests: measured 2.000 KiB", browser.evaluate("document.querySelector('output').textContent")
         browser.press("End")
         assert_equal "30 requests: measured 4.000 KiB", browser.evaluate("document.querySelector('output').textContent")
+      end
+    end
+
+    def test_arrow_keys_move_between_intervals
+      intervals = [["first", 5, 4, 6], ["second", 7, 6.5, 9]]
+                  .map { |numbers| Lab::Html::IntervalPlot::Interval.new(*numbers) }
+      plot = Lab::Html::IntervalPlot.new("rates", unit: "i/s", intervals:)
+      browse(Lab::Html::Page.new("ips", lead: "").tap { |page| page.section("Paths", plot) }) do |browser|
+        %w[Tab ArrowRight].each { |key| browser.press(key) }
+        assert_equal "second: measured 7 i/s, interval 6.5 to 9 i/s",
+                     browser.evaluate("document.querySelector('output').value")
       end
     end
 
@@ -106,6 +132,18 @@ module Carat
 
     def path
       File.join(@directory, "report.html")
+    end
+
+    # Runs a command for an application that keeps nothing, and returns its output.
+    def write_page(name, *flags)
+      plant(:clean, requests: 1)
+      out, err, status = Open3.capture3(*COMMAND[0..-2], name, *flags, "--html", path, chdir: @directory)
+      assert_predicate status, :success?, err
+      out
+    end
+
+    def count(browser, selector)
+      browser.evaluate("document.querySelectorAll('#{selector}').length")
     end
 
     # A page is at most as wide as its screen, and says nothing on the console.

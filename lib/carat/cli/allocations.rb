@@ -5,7 +5,9 @@ require_relative "../config/flags"
 require_relative "../lab/application_process"
 require_relative "../lab/in_process/allocation_report"
 require_relative "../lab/progress"
+require_relative "allocations/page"
 require_relative "allocations/text"
+require_relative "html_file"
 require_relative "request_flags"
 require_relative "subcommand"
 
@@ -33,6 +35,7 @@ module Carat
         process = Lab::ApplicationProcess.new(configuration, "in_process/allocation_count",
                                               "InProcess::AllocationCount", words, Lab::Progress.new($stderr))
         report = Lab::InProcess::AllocationReport.new(process.run).to_h
+        @html&.write(Page.new(report, "carat allocations"))
         say(@json ? JSON.generate(report, ascii_only: true) : Text.new(report))
       end
 
@@ -47,6 +50,7 @@ module Carat
             @requests = number("--requests", text, RANGE)
           end
           parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
+          HtmlFile.flag(parser) { |file| @html = file }
           parser.separator("")
         end
       end

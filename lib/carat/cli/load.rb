@@ -10,6 +10,8 @@ require_relative "../lab/load/generator"
 require_relative "../lab/load/measurement"
 require_relative "../lab/load/plan"
 require_relative "../lab/progress"
+require_relative "html_file"
+require_relative "load/page"
 require_relative "load/text"
 require_relative "measurement_flags"
 require_relative "subcommand"
@@ -35,8 +37,9 @@ module Carat
       # Measures and prints the report. Raises ConfigError and LabError.
       def run
         target = single_argument("URL or rackup file")
-        report = SCHEME.match?(target.to_s) ? of_url(target) : of_application
-        say(@json ? JSON.generate(report.to_h, ascii_only: true) : Text.new(report.to_h))
+        report = (SCHEME.match?(target.to_s) ? of_url(target) : of_application).to_h
+        @html&.write(Page.new(report, "carat load #{target}".strip))
+        say(@json ? JSON.generate(report, ascii_only: true) : Text.new(report))
       end
 
       private
@@ -47,6 +50,7 @@ module Carat
           parser.separator("Load:")
           @measurement.define(parser)
           parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
+          HtmlFile.flag(parser) { |file| @html = file }
           parser.separator("")
         end
       end

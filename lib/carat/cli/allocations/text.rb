@@ -25,8 +25,7 @@ module Carat
           parts.map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
         end
 
-        private
-
+        # The sums, and what else there is to know.
         def summary
           requests = @report.fetch("requests")
           lines = [format("%<objects>.1f objects and %<bytes>.0f bytes a request, of which malloc %<malloc>.0f " \
@@ -37,6 +36,13 @@ module Carat
           lines << "The measurement was interrupted; this is what is known." if @report.fetch("interrupted")
           lines
         end
+
+        # The classes with most objects.
+        def classes(site)
+          site.fetch("classes").first(CLASSES).map { |name, count| format("%s %.1f", name, count) }.join(", ")
+        end
+
+        private
 
         def gems
           table("gem", @report.fetch("gems")) { |gem| [gem.fetch("gem")] }
@@ -71,10 +77,6 @@ module Carat
 
           line = site.fetch("line")
           file[GEM] ? "#{file[GEM, 1]}:#{line}" : "#{file.delete_prefix("#{Dir.pwd}/")}:#{line} [#{site.fetch("gem")}]"
-        end
-
-        def classes(site)
-          site.fetch("classes").first(CLASSES).map { |name, count| format("%s %.1f", name, count) }.join(", ")
         end
       end
     end

@@ -18,13 +18,21 @@ module Carat
 
         # Returns the text; terminal control characters are escaped.
         def to_s
-          rows = [COLUMNS, *@report.fetch("paths").map { |path| cells(path) }]
           widths = rows.transpose.map { |column| column.map(&:length).max }
           lines = rows.map do |*cells, path|
             [*cells.zip(widths).map { |cell, width| cell.rjust(width) }, path].join("  ")
           end
-          lines << "The measurement was interrupted; this is what is known." if @report.fetch("interrupted")
-          lines.map { |line| Printable.text(line) }.join("\n")
+          [*lines, *remarks].map { |line| Printable.text(line) }.join("\n")
+        end
+
+        # Returns rows of Strings, the first with the names of the columns.
+        def rows
+          [COLUMNS, *@report.fetch("paths").map { |path| cells(path) }]
+        end
+
+        # Sentences about the measurement.
+        def remarks
+          @report.fetch("interrupted") ? ["The measurement was interrupted; this is what is known."] : []
         end
 
         private

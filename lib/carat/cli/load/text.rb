@@ -22,8 +22,7 @@ module Carat
           parts.map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
         end
 
-        private
-
+        # What happened, and to which server.
         def summary
           lines = [traffic]
           lines << "#{@report["url"]}#{@report["path"]}, #{generator}" if @report["url"]
@@ -31,12 +30,30 @@ module Carat
           lines
         end
 
+        # How many requests were answered, and how fast.
         def traffic
           return "no measurement" unless @report["requests"]
 
           format("%.1f requests/s: %d in %.1f s over %s, %s", *@report.values_at("requests_per_second", "requests"),
                  @report["seconds"], count(@report["connections"], "connection"), failures)
         end
+
+        # What the processes of the server have taken.
+        def server
+          return ["CPU and memory are unknown: #{@report["unwatched"]}."] if @report["unwatched"]
+
+          [cpu, pss].compact
+        end
+
+        # Rows of the timeline, the first with the names of the columns; empty without one.
+        def intervals
+          points = @report["timeline"]
+          return [] if points.size < 2
+
+          [%w[seconds cores PSS processes], *points.each_cons(2).map { |before, point| row(before, point) }]
+        end
+
+        private
 
         def failures
           return "none failed" if @report["failed"].zero?
@@ -54,12 +71,6 @@ module Carat
           return [] if found.empty?
 
           table([["latency", *found.keys], ["ms", *found.values.map { |seconds| format("%.3f", seconds * 1000) }]])
-        end
-
-        def server
-          return ["CPU and memory are unknown: #{@report["unwatched"]}."] if @report["unwatched"]
-
-          [cpu, pss].compact
         end
 
         def cpu
@@ -80,11 +91,8 @@ module Carat
         end
 
         def timeline
-          points = @report["timeline"]
-          return [] if points.size < 2
-
-          steps = points.each_cons(2).map { |before, point| row(before, point) }
-          table([%w[seconds cores PSS processes], *steps.each_slice((steps.size / ROWS.to_f).ceil).map(&:last)])
+          names, *steps = intervals
+          names ? table([names, *steps.each_slice((steps.size / ROWS.to_f).ceil).map(&:last)]) : []
         end
 
         def row(before, point)

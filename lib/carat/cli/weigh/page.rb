@@ -4,6 +4,7 @@ require_relative "../../lab/html/page"
 require_relative "../../lab/html/table"
 require_relative "../../lab/html/tree_plot"
 require_relative "../bytes"
+require_relative "../short_path"
 require_relative "sums"
 
 module Carat
@@ -15,10 +16,7 @@ module Carat
         MEASURES = [["memory", "bytes"], %w[objects objects], %w[seconds seconds]]
                    .map { |name, unit| Lab::Html::TreePlot::Measure.new(name, unit) }.freeze
         NOTHING = [0, 0, 0].freeze
-
-        # The directory from which `require` has loaded a file: the gem's, Ruby's, or that of a package.
-        DIRECTORY = %r{\A/.*/(lib|vendor_ruby|site_ruby|\d+\.\d+\.\d+)/}
-        private_constant :Node, :MEASURES, :NOTHING, :DIRECTORY
+        private_constant :Node, :MEASURES, :NOTHING
 
         # `report` is a Lab::Weigh::Report; `title` names the application.
         def initialize(report, title)
@@ -67,8 +65,7 @@ module Carat
           also = "also required by #{file.also_by.join(", ")}" if file.also_by.any?
           note = [*("failed" if file.failed), *also].join("; ")
           weight = file.weight
-          name = file.path.delete_prefix("#{Dir.pwd}/").sub(DIRECTORY, "")
-          Node.new(name, file.gem, [weight.bytes, weight.objects, weight.seconds.round(6)], children,
+          Node.new(ShortPath.of(file.path), file.gem, [weight.bytes, weight.objects, weight.seconds.round(6)], children,
                    (note unless note.empty?))
         end
 

@@ -28,7 +28,7 @@ function formatValue(value, unit) {
   if (value === null || value === undefined) return "none";
   if (unit === "bytes") return formatBytes(value);
   if (unit === "seconds") return formatSeconds(value);
-  return unit === "%" ? `${formatCount(value)} %` : `${formatCount(value)} ${unit}`;
+  return `${formatCount(value)} ${unit}`.trim();
 }
 
 // The marks of an axis: one unit for all of them, and as many digits as tell them apart.

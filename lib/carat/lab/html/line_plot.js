@@ -26,9 +26,10 @@ function bands(series) {
 function lineAxes(data) {
   const axis = { stroke: cssColor("--text"), grid: { stroke: cssColor("--grid"), width: 1 }, ticks: { stroke: cssColor("--grid") } };
   const values = (unit) => (_plot, marks) => formatMarks(marks, unit);
-  const unit = data.axis === "seconds" ? "seconds" : "";
+  const named = { splits: () => data.names.map((_name, index) => index), values: () => data.names, grid: { show: false } };
+  const counted = { label: data.axis, labelSize: 22, space: 70, values: values(data.axis === "seconds" ? "seconds" : "") };
   return [
-    { ...axis, label: data.axis, labelSize: 22, space: 70, values: values(unit) },
+    { ...axis, ...(data.names ? named : counted) },
     { ...axis, size: 84, space: 36, values: values(data.unit), ...(data.unit === "bytes" ? { incrs: BYTE_STEPS } : {}) },
   ];
 }
@@ -36,7 +37,7 @@ function lineAxes(data) {
 function lineOptions(data, width, hooks) {
   return {
     width, height: LINE_HEIGHT, hooks, bands: bands(data.series), axes: lineAxes(data),
-    scales: { x: { time: false } }, legend: { show: false },
+    scales: { x: { time: false, ...(data.names ? { range: [-0.5, data.names.length - 0.5] } : {}) } }, legend: { show: false },
     series: [{}, ...data.series.map(lineSeries)],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 9 } },
   };
@@ -44,19 +45,22 @@ function lineOptions(data, width, hooks) {
 
 function describePoint(data, index) {
   const values = data.series.filter((series) => series.style !== "edge" && series.values[index] !== null);
+  const place = data.names ? data.names[data.xs[index]] : `${formatCount(data.xs[index])} ${data.axis}`;
   const words = values.map((series) => `${series.name} ${formatValue(series.values[index], data.unit)}`);
-  return `${formatCount(data.xs[index])} ${data.axis}: ${words.join(", ")}`;
+  if (data.names) words.splice(1, 1, `interval ${formatValue(data.series[1].values[index], "")} to ${formatValue(data.series[1].values[index + 1], data.unit)}`);
+  return `${place}: ${words.join(", ")}`;
 }
 
 function lineKeys(place, data, show) {
-  let index = 0;
+  const points = data.xs.map((_x, index) => index).filter((index) => data.series[0].values[index] !== null);
+  let number = 0;
   place.addEventListener("keydown", (event) => {
-    const last = data.xs.length - 1;
-    const next = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: last }[event.key];
-    if (next === undefined) return;
+    const last = points.length - 1;
+    const next = { ArrowLeft: number - 1, ArrowRight: number + 1, Home: 0, End: last }[event.key];
+    if (next === undefined || last < 0) return;
     event.preventDefault();
-    index = Math.min(Math.max(next, 0), last);
-    show(index);
+    number = Math.min(Math.max(next, 0), last);
+    show(points[number]);
   });
 }
 
@@ -89,7 +93,8 @@ function drawLines(figure, data) {
   };
   draw();
   lineKeys(place, data, (index) => {
-    plot.setCursor({ left: plot.valToPos(data.xs[index], "x"), top: LINE_HEIGHT / 3 });
+    plot.setCursor({ left: plot.valToPos(data.xs[index], "x"), top: LINE_HEIGHT / 3 }, false);
+    output.textContent = describePoint(data, index);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   new ResizeObserver(() => { if (place.clientWidth && place.clientWidth !== plot.width) plot.setSize({ width: place.clientWidth, height: LINE_HEIGHT }); }).observe(place);

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "line_plot"
+require_relative "markup"
 
 module Carat
   module Lab

@@ -5,6 +5,7 @@ require "test_helper"
 require "carat/cli/doctor/open_files"
 require "carat/config/configuration"
 require "support/form_body"
+require "support/http2_client"
 require "support/integration_test"
 
 module Carat
@@ -12,10 +13,10 @@ module Carat
   class OpenFilesTest < Support::IntegrationTest
     include Support::FormBody
 
-    # With it, two workers of three threads leave room for 60 clients and 30 files of request bodies.
+    # With it, two workers of three threads leave room for 60 clients and 15 files of request bodies.
     LIMIT = 256
     CLIENTS = 60
-    SPOOLS = 30
+    SPOOLS = 15
     UPLOAD = ("u" * 100_000).freeze
     APP = <<~'RUBY'
       require "digest"
@@ -81,8 +82,8 @@ module Carat
         slice.each { |client| client.request("GET", "/long") }
         responses = slice.map(&:read_response)
         assert_equal [[200, 100_000]], responses.map { |response| [response.status, response.body.bytesize] }.uniq
-        slice.first(20).each { |client| client.request("POST", "/upload", body: UPLOAD) }
-        assert_equal %w[100000], slice.first(20).map { |client| client.read_response.body }.uniq
+        slice.first(SPOOLS).each { |client| client.request("POST", "/upload", body: UPLOAD) }
+        assert_equal %w[100000], slice.first(SPOOLS).map { |client| client.read_response.body }.uniq
         slice.each(&:close)
       end
       assert_unharmed(server)
@@ -94,6 +95,19 @@ module Carat
       clients.first(CLIENTS).each { |client| client.request("GET", "/big") }
       sizes = clients.first(CLIENTS).map { |client| client.read_response.body.bytesize }
       assert_equal [4_000_000], sizes.uniq
+      assert_unharmed(server)
+    end
+
+    def test_responses_over_http2_leave_descriptors_for_those_of_others
+      server = serve_limited
+      streams = Array.new(100) { |index| index * 2 + 1 }
+      greedy = Array.new(3) { http2_client(server).tap { |client| client.write(*big_requests(client, streams)) } }
+      # As many as there is room for respond; the others wait for them.
+      assert_equal([200] * 3, greedy.map { |client| client.await(:headers).status })
+      clients = connect(server, CLIENTS - 3)
+      clients.each { |client| client.request("GET", "/big") }
+      assert_equal [4_000_000], clients.map { |client| client.read_response.body.bytesize }.uniq
+      greedy.each { |client| client.write(*streams.map { |stream| client.frame(:reset, [8].pack("N"), stream: stream) }) }
       assert_unharmed(server)
     end
 
@@ -165,6 +179,15 @@ module Carat
 
     def connect(server, count)
       Array.new(count) { server.connect }.tap { |clients| (@clients ||= []).concat(clients) }
+    end
+
+    # A client that lets no byte of a response pass.
+    def http2_client(server)
+      Support::Http2Client.new(connect(server, 1).first, settings: { Support::Http2Client::INITIAL_WINDOW_SIZE => 0 })
+    end
+
+    def big_requests(client, streams)
+      streams.map { |stream| client.request(stream, path: "/big") }
     end
 
     def head(body)

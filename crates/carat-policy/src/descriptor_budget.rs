@@ -14,6 +14,8 @@ pub struct DescriptorBudget {
     pub connections: usize,
     /// Files of responses: at least one for each connection. Requests whose clients are gone may have more.
     pub replies: usize,
+    /// Files of further responses, at once on a connection that has one.
+    pub further_replies: usize,
     /// Files of request bodies.
     pub spools: usize,
 }
@@ -34,10 +36,12 @@ impl DescriptorBudget {
             return None;
         }
         let connections = max_connections.min(left / 5 * 2);
-        let spools = left / 5;
+        let spools = left / 10;
+        let further_replies = (left - spools - connections * 2) / 2;
         Some(DescriptorBudget {
             connections,
-            replies: left - connections - spools,
+            replies: left - spools - connections - further_replies,
+            further_replies,
             spools,
         })
     }
@@ -62,10 +66,12 @@ mod tests {
                     assert!(limit < 256);
                     continue;
                 };
-                let parts = budget.connections + budget.replies + budget.spools;
+                let replies = budget.replies + budget.further_replies;
+                let parts = budget.connections + replies + budget.spools;
                 assert_eq!(parts + RESERVE + of_processes(2, 3), limit);
                 assert!(budget.replies >= budget.connections && budget.connections > 0);
                 assert!(budget.spools > 0 && budget.connections <= max_connections);
+                assert!(budget.further_replies > 0);
             }
         }
     }

@@ -20,6 +20,7 @@ use crate::settings::Settings;
 const BUDGET: DescriptorBudget = DescriptorBudget {
     connections: 10,
     replies: 10,
+    further_replies: 1,
     spools: 10,
 };
 

@@ -1,9 +1,10 @@
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
 
 use carat_guard::MessagePosition;
 use http::HeaderMap;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::client_memory::MemoryAccount;
 use super::hint_sink::HintSink;
@@ -41,6 +42,8 @@ pub(crate) struct ConnectionState {
     allows_takeover: Cell<bool>,
     takeover: RefCell<Option<Box<Takeover>>>,
     interim: InterimResponses,
+    /// The permit to open a file for the response, of a connection that has several at once.
+    response_file: OnceCell<Rc<OwnedSemaphorePermit>>,
 }
 
 /// What a connection waits for. Each phase has its own timeout.
@@ -92,6 +95,7 @@ impl ConnectionState {
             allows_takeover: Cell::new(false),
             takeover: RefCell::new(None),
             interim: InterimResponses::default(),
+            response_file: OnceCell::new(),
         }
     }
 
@@ -109,6 +113,16 @@ impl ConnectionState {
     /// What the connection holds in memory.
     pub(crate) fn memory(&self) -> &Rc<MemoryAccount> {
         &self.memory
+    }
+
+    /// Keeps the permit to open a file for the response of a stream of HTTP/2. Only the first one counts.
+    pub(crate) fn keep_response_file(&self, permit: OwnedSemaphorePermit) {
+        self.response_file.get_or_init(|| Rc::new(permit));
+    }
+
+    /// That permit; with HTTP/1.1 the peer has it.
+    pub(crate) fn response_file(&self) -> Option<Rc<OwnedSemaphorePermit>> {
+        self.response_file.get().cloned()
     }
 
     /// What is written before the next response.

@@ -59,6 +59,7 @@ mod tests {
     const BUDGET: DescriptorBudget = DescriptorBudget {
         connections: 1,
         replies: 1,
+        further_replies: 1,
         spools: 1,
     };
 

@@ -4,12 +4,16 @@ use std::sync::Arc;
 use carat_policy::DescriptorBudget;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::h2::ResponseFiles;
+
 /// The clients that may be connected, each with a descriptor for the file of a response.
 #[derive(Debug)]
 pub(super) struct Seats {
     limit: usize,
     connections: Arc<Semaphore>,
     replies: Arc<Semaphore>,
+    /// Descriptors for the files of further responses on connections with several at once.
+    further_replies: Arc<Semaphore>,
     /// Seats that listeners hold for clients that have not come yet.
     offered: Cell<usize>,
 }
@@ -34,6 +38,7 @@ impl Seats {
             limit: budget.connections,
             connections: permits(budget.connections),
             replies: permits(budget.replies),
+            further_replies: permits(budget.further_replies),
             offered: Cell::new(0),
         }
     }
@@ -44,6 +49,11 @@ impl Seats {
             connection: acquire(&self.connections).await,
             reply: acquire(&self.replies).await,
         }
+    }
+
+    /// The descriptors for one connection that has several requests at once.
+    pub(super) fn response_files(&self) -> ResponseFiles {
+        ResponseFiles::new(&self.further_replies)
     }
 
     /// A listener that has taken a seat waits for its client.
@@ -93,6 +103,7 @@ mod tests {
         Seats::new(&DescriptorBudget {
             connections,
             replies,
+            further_replies: 0,
             spools: 0,
         })
     }

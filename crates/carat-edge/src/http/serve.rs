@@ -37,6 +37,7 @@ pub(super) fn serve(
     let (parts, body) = request.into_parts();
     let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
     call.forwarded = forwarded;
+    call.response_file = state.response_file();
     if call.parts.version >= Version::HTTP_11 {
         call.hints = Some(Rc::<ConnectionState>::clone(state));
     }

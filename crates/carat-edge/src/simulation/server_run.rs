@@ -25,6 +25,7 @@ use crate::supervise::{Event, Mailbox, Outcome, Ready, Supervisor};
 const BUDGET: DescriptorBudget = DescriptorBudget {
     connections: 100,
     replies: 200,
+    further_replies: 1,
     spools: 100,
 };
 

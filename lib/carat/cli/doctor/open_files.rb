@@ -16,7 +16,7 @@ module Carat
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
-        # The rest has five parts: two for clients, two for files of responses, and one for bodies.
+        # The rest has five parts: two for clients, and three for files.
         PARTS = 5
         # Those for clients.
         CLIENT_PARTS = 2

@@ -4,6 +4,7 @@ use h2::{Error, Reason};
 
 use super::super::server::Server;
 use super::end::Http2End;
+use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
 use crate::exchange::{ConnectionState, Peer};
 
@@ -13,6 +14,7 @@ pub(super) struct Http2Client {
     pub(super) peer: Rc<Peer>,
     pub(super) state: Rc<ConnectionState>,
     pub(super) unsent: Rc<UnsentBytes>,
+    pub(super) files: ResponseFiles,
 }
 
 impl Http2Client {

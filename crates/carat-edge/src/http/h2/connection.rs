@@ -47,6 +47,7 @@ pub(in crate::http) async fn serve_http2(
         peer: Rc::clone(peer),
         unsent: UnsentBytes::new(state.memory()),
         state: Rc::clone(&state),
+        files: server.seats.response_files(),
     });
     let notes = Rc::default();
     let stream = Rc::new(RefCell::new(stream));

@@ -96,6 +96,7 @@ impl FramedStream {
             unsent,
             server,
             peer,
+            files: _,
         } = &*self.client;
         state.set_write_blocked(written.is_pending());
         unsent.set_blocked(written.is_pending());

@@ -9,9 +9,11 @@ mod frame_notes;
 mod framed;
 mod resets;
 mod respond;
+mod response_files;
 mod stream;
 mod timer;
 mod unsent_bytes;
 
 pub(super) use connection::serve_http2;
 pub(super) use end::Http2End;
+pub(super) use response_files::ResponseFiles;

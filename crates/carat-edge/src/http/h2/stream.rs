@@ -1,7 +1,7 @@
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use h2::RecvStream;
 use h2::server::SendResponse;
@@ -90,11 +90,14 @@ async fn call(
         request,
         mut expectation,
     } = request;
+    let mut permitted = pin!(client.files.take());
+    let permit = poll_fn(|cx| match permitted.as_mut().poll(cx) {
+        Poll::Ready(permit) => Poll::Ready(Ok(permit)),
+        Poll::Pending => unless_cut(sender, timer, cx),
+    });
+    state.keep_response_file(permit.await?);
     let mut serving = pin!(serve(request, &client.peer, state, &client.server));
     poll_fn(|cx| {
-        if sender.poll_reset(cx).is_ready() {
-            return Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::Broken)));
-        }
         if let Poll::Ready(Ok(response)) = serving.as_mut().poll(cx) {
             return Poll::Ready(Ok(response));
         }
@@ -116,13 +119,25 @@ async fn call(
             // As above.
             let _ = sender.send_informational(response);
         }
-        match timer.expired(cx) {
-            Some(ActiveEnd::Over(Some(refusal))) => Poll::Ready(Err(StreamCut::Refused(refusal))),
-            Some(_) => Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::CutOff))),
-            None => Poll::Pending,
-        }
+        unless_cut(sender, timer, cx)
     })
     .await
+}
+
+/// Pending, unless the client has reset the stream, or it must end.
+fn unless_cut<T>(
+    sender: &mut SendResponse<SentPiece>,
+    timer: &mut PhaseTimer<'_>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<T, StreamCut>> {
+    if sender.poll_reset(cx).is_ready() {
+        return Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::Broken)));
+    }
+    match timer.expired(cx) {
+        Some(ActiveEnd::Over(Some(refusal))) => Poll::Ready(Err(StreamCut::Refused(refusal))),
+        Some(_) => Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::CutOff))),
+        None => Poll::Pending,
+    }
 }
 
 /// A response to a request that did not come as far as the application.

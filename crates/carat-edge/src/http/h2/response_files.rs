@@ -1,0 +1,61 @@
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The files that the responses of one connection may have open at once: one, and further ones as long as all connections
+/// together leave some.
+#[derive(Debug)]
+pub(in crate::http) struct ResponseFiles {
+    own: Arc<Semaphore>,
+    further: Arc<Semaphore>,
+}
+
+impl ResponseFiles {
+    /// The connection has a descriptor of its own; `further` are those that it shares with others.
+    pub(in crate::http) fn new(further: &Arc<Semaphore>) -> ResponseFiles {
+        ResponseFiles {
+            own: Arc::new(Semaphore::new(1)),
+            further: Arc::clone(further),
+        }
+    }
+
+    /// Waits for the permit to open the file of a response. The streams of this connection at least serve one another.
+    pub(super) async fn take(&self) -> OwnedSemaphorePermit {
+        let permit = tokio::select! {
+            biased;
+            own = Arc::clone(&self.own).acquire_owned() => own,
+            further = Arc::clone(&self.further).acquire_owned() => further,
+        };
+        permit.expect("nobody closes the semaphore")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn take(files: &ResponseFiles) -> Option<OwnedSemaphorePermit> {
+        match pin!(files.take()).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(permit) => Some(permit),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn connections_share_what_exceeds_one_file_each() {
+        let further = Arc::new(Semaphore::new(2));
+        let (greedy, modest) = (ResponseFiles::new(&further), ResponseFiles::new(&further));
+        let mut files: Vec<_> = std::iter::from_fn(|| take(&greedy)).collect();
+        assert_eq!(files.len(), 3);
+        let own = take(&modest).expect("its own");
+        assert!(take(&modest).is_none());
+        files.clear();
+        files.extend(std::iter::from_fn(|| take(&modest)));
+        assert_eq!(files.len(), 2);
+        drop(own);
+    }
+}

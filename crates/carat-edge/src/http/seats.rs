@@ -4,8 +4,6 @@ use std::sync::Arc;
 use carat_policy::DescriptorBudget;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::h2::ResponseFiles;
-
 /// The clients that may be connected, each with a descriptor for the file of a response.
 #[derive(Debug)]
 pub(super) struct Seats {
@@ -51,9 +49,9 @@ impl Seats {
         }
     }
 
-    /// The descriptors for one connection that has several requests at once.
-    pub(super) fn response_files(&self) -> ResponseFiles {
-        ResponseFiles::new(&self.further_replies)
+    /// Descriptors for the files of further responses on connections with several at once.
+    pub(super) fn further_replies(&self) -> &Arc<Semaphore> {
+        &self.further_replies
     }
 
     /// A listener that has taken a seat waits for its client.

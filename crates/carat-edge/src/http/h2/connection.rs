@@ -19,6 +19,7 @@ use super::end::Http2End;
 use super::frame_notes::FrameNotes;
 use super::framed::FramedStream;
 use super::resets::ResetBudget;
+use super::response_files::ResponseFiles;
 use super::stream::{Http2StreamEnd, serve_stream};
 use super::timer::PhaseTimer;
 use super::unsent_bytes::{SentPiece, UnsentBytes};
@@ -47,7 +48,7 @@ pub(in crate::http) async fn serve_http2(
         peer: Rc::clone(peer),
         unsent: UnsentBytes::new(state.memory()),
         state: Rc::clone(&state),
-        files: server.seats.response_files(),
+        files: ResponseFiles::new(server.seats.further_replies()),
     });
     let notes = Rc::default();
     let stream = Rc::new(RefCell::new(stream));

@@ -16,4 +16,3 @@ mod unsent_bytes;
 
 pub(super) use connection::serve_http2;
 pub(super) use end::Http2End;
-pub(super) use response_files::ResponseFiles;

@@ -5,14 +5,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The files that the responses of one connection may have open at once: one, and further ones as long as all connections
 /// together leave some.
 #[derive(Debug)]
-pub(in crate::http) struct ResponseFiles {
+pub(super) struct ResponseFiles {
     own: Arc<Semaphore>,
     further: Arc<Semaphore>,
 }
 
 impl ResponseFiles {
     /// The connection has a descriptor of its own; `further` are those that it shares with others.
-    pub(in crate::http) fn new(further: &Arc<Semaphore>) -> ResponseFiles {
+    pub(super) fn new(further: &Arc<Semaphore>) -> ResponseFiles {
         ResponseFiles {
             own: Arc::new(Semaphore::new(1)),
             further: Arc::clone(further),

@@ -15,7 +15,7 @@ packages_to_serve() {
 
 packages_to_test() {
   local release=$1
-  printf '%s\n' ruby-minitest ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
+  printf '%s\n' ruby-minitest ruby-rspec ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
     ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server \
     nginx haproxy apache2-bin lighttpd
   # Pages are the same with every Ruby: one Debian looks at them.

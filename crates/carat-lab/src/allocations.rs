@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
@@ -24,6 +24,7 @@ use crate::call_site::{CallSite, CallSites};
 use crate::heap::{SlotSize, is, kind};
 use crate::hooks::{BlockSize, Hooks, remove};
 use crate::malloc::Mallctl;
+use crate::watched_thread::WatchedThread;
 
 static RECORD: OnceLock<AllocationRecord> = OnceLock::new();
 /// Whether the collector works.
@@ -33,8 +34,7 @@ struct AllocationRecord {
     tracepoint: VALUE,
     slot_size: SlotSize,
     block_size: Option<BlockSize>,
-    /// The `pthread_t` of the recorded thread.
-    thread: AtomicUsize,
+    thread: WatchedThread,
     sums: Mutex<Sums>,
 }
 
@@ -86,11 +86,7 @@ pub(crate) fn define(ruby: &Ruby, allocations: RModule) -> Result<(), Error> {
 /// Begins to record the thread that calls this. Returns whether blocks of malloc count: only jemalloc has hooks.
 fn start(ruby: &Ruby) -> bool {
     let record = RECORD.get_or_init(|| AllocationRecord::new(ruby));
-    // SAFETY: it takes nothing.
-    let thread = unsafe { libc::pthread_self() };
-    record
-        .thread
-        .store(usize::try_from(thread).unwrap_or(0), Ordering::Relaxed);
+    record.thread.enter();
     *record.sums() = Sums::default();
     COLLECTS.store(false, Ordering::Relaxed);
     // SAFETY: it is a tracepoint.
@@ -210,7 +206,7 @@ impl AllocationRecord {
             tracepoint,
             slot_size: SlotSize::find(),
             block_size: BlockSize::find(),
-            thread: AtomicUsize::new(0),
+            thread: WatchedThread::default(),
             sums: Mutex::default(),
         }
     }
@@ -229,18 +225,11 @@ impl AllocationRecord {
         )
     }
 
-    /// Whether the recorded thread runs this.
-    fn is_recorded(&self) -> bool {
-        // SAFETY: it takes nothing.
-        let thread = unsafe { libc::pthread_self() };
-        usize::try_from(thread).unwrap_or(0) == self.thread.load(Ordering::Relaxed)
-    }
-
     fn born(&self, object: VALUE) {
         // SAFETY: Ruby has just made the object.
         let bytes = unsafe { self.slot_size.of(object) };
         let mut sums = self.sums();
-        if !self.is_recorded() {
+        if !self.thread.is_present() {
             return sums.elsewhere.add(bytes);
         }
         let site = sums.sites.current();
@@ -252,7 +241,7 @@ impl AllocationRecord {
 
     /// While the sums are locked, it is they that allocate.
     fn allocated(&self, bytes: usize) {
-        if !self.is_recorded() || COLLECTS.load(Ordering::Relaxed) {
+        if !self.thread.is_present() || COLLECTS.load(Ordering::Relaxed) {
             return;
         }
         if let Ok(mut sums) = self.sums.try_lock() {

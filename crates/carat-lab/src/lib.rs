@@ -19,6 +19,7 @@ mod memory_ledger;
 mod native_stacks;
 mod recorder;
 mod slots;
+mod watched_thread;
 
 use magnus::{Error, Module, Ruby};
 

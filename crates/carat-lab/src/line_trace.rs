@@ -16,6 +16,7 @@ use rb_sys::{
 };
 
 use crate::recorder::{Recorder, recorder};
+use crate::watched_thread::WatchedThread;
 
 const CALLS: u32 = RUBY_EVENT_CALL | RUBY_EVENT_B_CALL;
 const RETURNS: u32 = RUBY_EVENT_RETURN | RUBY_EVENT_B_RETURN;
@@ -24,7 +25,7 @@ static TRACE: OnceLock<LineTrace> = OnceLock::new();
 
 struct LineTrace {
     tracepoint: VALUE,
-    thread: libc::pthread_t,
+    thread: WatchedThread,
     lines: Mutex<Lines>,
 }
 
@@ -55,11 +56,12 @@ fn trace_lines(_ruby: &Ruby) {
         };
         LineTrace {
             tracepoint,
-            // SAFETY: it takes nothing.
-            thread: unsafe { libc::pthread_self() },
+            thread: WatchedThread::default(),
             lines: Mutex::default(),
         }
     });
+    trace.thread.enter();
+    *trace.lines() = Lines::default();
     // SAFETY: it is a tracepoint.
     unsafe { rb_tracepoint_enable(trace.tracepoint) };
 }
@@ -96,8 +98,7 @@ unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     let (Some(trace), Some(recorder)) = (TRACE.get(), recorder()) else {
         return;
     };
-    // SAFETY: it takes nothing.
-    if unsafe { libc::pthread_self() } != trace.thread {
+    if !trace.thread.is_present() {
         return;
     }
     // SAFETY: Ruby calls this with a tracepoint, during an event.

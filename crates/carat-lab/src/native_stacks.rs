@@ -10,6 +10,7 @@ use magnus::{Error, Object, RArray, RModule, Ruby, function};
 use crate::hooks::{BlockSize, Hooks, remove};
 use crate::line_trace;
 use crate::malloc::Mallctl;
+use crate::watched_thread::WatchedThread;
 
 /// The innermost frames of a stack that are kept.
 const FRAMES_LIMIT: usize = 32;
@@ -20,7 +21,7 @@ const WATCHED_LIMIT: usize = 1_000_000;
 static WATCH: OnceLock<Watch> = OnceLock::new();
 
 struct Watch {
-    thread: libc::pthread_t,
+    thread: WatchedThread,
     block_size: BlockSize,
     live: Mutex<Live>,
 }
@@ -51,11 +52,11 @@ fn watch_stacks(_ruby: &Ruby) -> bool {
         return false;
     };
     let watch = WATCH.get_or_init(|| Watch {
-        // SAFETY: it takes nothing.
-        thread: unsafe { libc::pthread_self() },
+        thread: WatchedThread::default(),
         block_size,
         live: Mutex::default(),
     });
+    watch.thread.enter();
     // The first stack loads a library, which allocates: not within a hook.
     drop(stack());
     let Some(handle) = Hooks::new(on_allocation, on_free, None).install(&mallctl) else {
@@ -93,8 +94,7 @@ unsafe extern "C" fn on_allocation(
     _arguments: *const usize,
 ) {
     let Some(watch) = WATCH.get() else { return };
-    // SAFETY: it takes nothing.
-    if block.is_null() || unsafe { libc::pthread_self() } != watch.thread {
+    if block.is_null() || !watch.thread.is_present() {
         return;
     }
     // Without a line, it is the measurement that allocates.

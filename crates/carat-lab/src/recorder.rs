@@ -32,10 +32,31 @@ static RECORDER: OnceLock<Recorder> = OnceLock::new();
 
 /// What listens to this process.
 pub(crate) struct Recorder {
-    counters: Counters,
     slot_size: SlotSize,
     tracepoint: VALUE,
-    ledger: Mutex<MemoryLedger>,
+    books: Mutex<Books>,
+}
+
+/// The ledger, and where the bytes of malloc come from: without counters, only slots are booked.
+struct Books {
+    counters: Option<Counters>,
+    ledger: MemoryLedger,
+}
+
+impl Books {
+    fn open(counters: Option<Counters>) -> Books {
+        let ledger = MemoryLedger::new(counters.as_ref().map_or(0, Counters::net));
+        Books { counters, ledger }
+    }
+
+    fn counter(&self) -> i64 {
+        self.counters.as_ref().map_or(0, Counters::net)
+    }
+
+    /// What changed since the last booking was the ledger's.
+    fn excuse(&mut self) {
+        self.ledger.excuse(self.counter());
+    }
 }
 
 /// Defines the functions on `Carat::Lab::Ledger`.
@@ -50,28 +71,16 @@ pub(crate) fn define(ledger: RModule) -> Result<(), Error> {
     ledger.define_singleton_method("objects", function!(objects, 2))
 }
 
-/// Begins to record. Returns false when this process's allocator does not count. Call it once, on the main thread.
+/// Begins to record, with empty accounts. Bytes of malloc are those of the thread that calls this, which must live as
+/// long as the recording. Returns false when this process's allocator does not count them.
 fn start(_ruby: &Ruby) -> bool {
-    let Some(counters) = Counters::find() else {
-        return false;
-    };
-    let events = HEAP_EVENTS | RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT;
-    // SAFETY: Ruby calls the function with the tracepoint, and the object is kept for good.
-    let tracepoint = unsafe {
-        let tracepoint = rb_tracepoint_new(0, events, Some(on_event), std::ptr::null_mut());
-        rb_gc_register_mark_object(tracepoint);
-        tracepoint
-    };
-    let counter = counters.net();
-    let recorder = RECORDER.get_or_init(|| Recorder {
-        counters,
-        slot_size: SlotSize::find(),
-        tracepoint,
-        ledger: Mutex::new(MemoryLedger::new(counter)),
-    });
+    let recorder = RECORDER.get_or_init(Recorder::new);
+    let counters = Counters::find();
+    let counts = counters.is_some();
+    *recorder.books() = Books::open(counters);
     // SAFETY: it is a tracepoint.
     unsafe { rb_tracepoint_enable(recorder.tracepoint) };
-    true
+    counts
 }
 
 /// Ends the recording.
@@ -85,9 +94,10 @@ fn stop(_ruby: &Ruby) {
 /// Opens an account, and returns its number.
 fn open(_ruby: &Ruby) -> u32 {
     RECORDER.get().map_or(0, |recorder| {
-        let mut ledger = recorder.ledger();
-        let number = ledger.open(recorder.counters.net());
-        ledger.excuse(recorder.counters.net());
+        let mut books = recorder.books();
+        let counter = books.counter();
+        let number = books.ledger.open(counter);
+        books.excuse();
         number
     })
 }
@@ -95,7 +105,9 @@ fn open(_ruby: &Ruby) -> u32 {
 /// Returns to the account in which this one was opened.
 fn close(_ruby: &Ruby, number: u32) {
     if let Some(recorder) = RECORDER.get() {
-        recorder.ledger().close(recorder.counters.net(), number);
+        let mut books = recorder.books();
+        let counter = books.counter();
+        books.ledger.close(counter, number);
     }
 }
 
@@ -146,7 +158,7 @@ fn collect(number: u32, limit: usize) -> Vec<VALUE> {
     each_object(|object, _bytes| {
         // SAFETY: the object is in use.
         let hidden = || unsafe { rb_objspace_internal_object_p(object) } != 0;
-        if found.len() < limit && recorder.ledger().account_of(object) == number && !hidden() {
+        if found.len() < limit && recorder.account_of(object) == number && !hidden() {
             found.push(object);
         }
     });
@@ -155,7 +167,9 @@ fn collect(number: u32, limit: usize) -> Vec<VALUE> {
 
 fn balance() -> (Vec<Account>, i64) {
     RECORDER.get().map_or_else(Default::default, |recorder| {
-        recorder.ledger().balance(recorder.counters.net())
+        let mut books = recorder.books();
+        let counter = books.counter();
+        books.ledger.balance(counter)
     })
 }
 
@@ -182,30 +196,51 @@ pub(crate) fn recorder() -> Option<&'static Recorder> {
 }
 
 impl Recorder {
-    /// Changes the ledger. What the change itself allocates belongs to the ledger.
-    pub(crate) fn change(&self, function: impl FnOnce(&mut MemoryLedger)) {
-        let mut ledger = self.ledger();
-        ledger.settle(self.counters.net());
-        function(&mut ledger);
-        ledger.excuse(self.counters.net());
+    fn new() -> Recorder {
+        let events = HEAP_EVENTS | RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT;
+        // SAFETY: Ruby calls the function with the tracepoint, and the object is kept for good.
+        let tracepoint = unsafe {
+            let tracepoint = rb_tracepoint_new(0, events, Some(on_event), std::ptr::null_mut());
+            rb_gc_register_mark_object(tracepoint);
+            tracepoint
+        };
+        Recorder {
+            slot_size: SlotSize::find(),
+            tracepoint,
+            books: Mutex::new(Books::open(None)),
+        }
     }
 
-    fn ledger(&self) -> MutexGuard<'_, MemoryLedger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Changes the ledger. What the change itself allocates belongs to the ledger.
+    pub(crate) fn change(&self, function: impl FnOnce(&mut MemoryLedger)) {
+        let mut books = self.books();
+        let counter = books.counter();
+        books.ledger.settle(counter);
+        function(&mut books.ledger);
+        books.excuse();
+    }
+
+    /// The account of a live object.
+    pub(crate) fn account_of(&self, object: VALUE) -> u32 {
+        self.books().ledger.account_of(object)
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn on_event(&self, event: u32, object: Option<VALUE>) {
-        let mut ledger = self.ledger();
-        let counter = self.counters.net();
+        let mut books = self.books();
+        let counter = books.counter();
         match object.map(|value| self.describe(value)) {
             Some(object) if event == RUBY_INTERNAL_EVENT_NEWOBJ => {
-                if ledger.born(counter, object) {
-                    ledger.excuse(self.counters.net());
+                if books.ledger.born(counter, object) {
+                    books.excuse();
                 }
             }
-            Some(object) => ledger.dies(counter, object),
-            None if event == RUBY_INTERNAL_EVENT_GC_ENTER => ledger.collects(counter),
-            None => ledger.collected(counter),
+            Some(object) => books.ledger.dies(counter, object),
+            None if event == RUBY_INTERNAL_EVENT_GC_ENTER => books.ledger.collects(counter),
+            None => books.ledger.collected(counter),
         }
     }
 

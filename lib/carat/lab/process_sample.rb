@@ -44,6 +44,11 @@ module Carat
         kilobytes("Pss_File")
       end
 
+      # Bytes of pages that no other process maps.
+      def private_bytes
+        kilobytes("Private_Clean") + kilobytes("Private_Dirty")
+      end
+
       private
 
       def kilobytes(name)

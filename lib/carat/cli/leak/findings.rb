@@ -50,24 +50,6 @@ module Carat
           NOWHERE if @report.sites&.empty?
         end
 
-        # Where a site is.
-        def place(site)
-          site.file ? "#{site.file.delete_prefix("#{Dir.pwd}/")}:#{site.line}" : "(unknown line)"
-        end
-
-        # What grows there.
-        def growth(site)
-          kinds = site.classes.sort_by { |_, count| -count }.first(3).map(&:first)
-          grows = "#{site.container} grows" if site.container
-          kinds.empty? && grows.nil? ? "memory of C" : [*kinds, *grows].join(", ")
-        end
-
-        # Why it is kept: the functions of C that have allocated it, or the path from a root.
-        def reasons(site)
-          stack = site.classes.empty? && site.container.nil? ? site.stack.map { |frame| "in #{frame}" } : []
-          [*stack, *(site.path && "kept by #{site.path.join(" > ")}")]
-        end
-
         private
 
         def slope(found)

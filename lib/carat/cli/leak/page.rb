@@ -41,8 +41,8 @@ module Carat
         def places
           @findings.nowhere || begin
             rows = @findings.sites.map do |site|
-              [@findings.place(site), format("%.1f", site.bytes_per_request), format("%.2f", site.objects_per_request),
-               @findings.growth(site), @findings.reasons(site)]
+              [site.place, format("%.1f", site.bytes_per_request), format("%.2f", site.objects_per_request),
+               site.growth, site.reasons]
             end
             Lab::Html::Table.new("Lines at which memory grows", PLACES, rows, texts: PLACES.values_at(0, 3, 4))
           end

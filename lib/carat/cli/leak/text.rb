@@ -30,8 +30,8 @@ module Carat
         end
 
         def describe(site)
-          row = format("%15.1f  %7.2f  %s", site.bytes_per_request, site.objects_per_request, @findings.place(site))
-          [row, *[@findings.growth(site), *@findings.reasons(site)].map { |line| "#{" " * 26}#{line}" }]
+          row = format("%15.1f  %7.2f  %s", site.bytes_per_request, site.objects_per_request, site.place)
+          [row, *[site.growth, *site.reasons].map { |line| "#{" " * 26}#{line}" }]
         end
 
         def rounds

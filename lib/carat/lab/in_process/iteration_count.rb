@@ -43,11 +43,10 @@ module Carat
         # Paths take turns, so that what disturbs the machine disturbs all of them.
         def rounds
           spent = 0
-          whole = @number * @courses.size
-          while spent < whole
+          while spent < @number
             @courses.each { |course| course.batches << batch(course) }
-            spent = @courses.sum { |course| course.batches.sum(&:first) }
-            @report.advance([spent / whole, 1].min)
+            spent = @courses.map { |course| course.batches.sum(&:first) }.min
+            @report.advance([spent / @number, 1].min)
           end
         end
 

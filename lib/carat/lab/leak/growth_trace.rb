@@ -24,15 +24,14 @@ module Carat
         LAB = File.expand_path("..", __dir__)
         private_constant :COLLECTIONS, :LAB
 
-        # Begins. `traced` is false when the allocator does not count.
+        # Begins. When the allocator does not count, memory of C has no line.
         def start
-          return { traced: false } unless Ledger.start
-
+          Ledger.start
           Ledger.trace_lines
           settle
           @containers = Containers.new
           @balances = [balance]
-          { traced: true }
+          {}
         end
 
         # Ends a round of requests.

@@ -32,16 +32,22 @@ module Carat
 
         attr_reader :requests, :rounds
 
-        # `requests` is nil where the trial decides.
-        def initialize(requests: nil, rounds: ROUNDS)
+        # Seconds for the rounds of a run.
+        attr_reader :seconds
+
+        # `requests` is nil where the trial decides: no round then has fewer than `smallest`.
+        def initialize(requests: nil, rounds: ROUNDS, seconds: SECONDS, smallest: SMALLEST, trial: TRIAL)
           @chosen = !requests.nil?
           @requests = requests || REQUESTS
           @rounds = rounds
+          @seconds = seconds
+          @smallest = smallest
+          @trial = trial
         end
 
         # Requests of the trial.
         def trial
-          [TRIAL, requests].min
+          [@trial, requests].min
         end
 
         # Returns the plan that fits a trial of so many seconds, between two Censuses. A number that was chosen stays.
@@ -50,7 +56,7 @@ module Carat
 
           limits = [by_time(seconds), by_threads(after.threads - before.threads),
                     by_memory(after.pss - before.pss, available)]
-          size = [REQUESTS, *limits].min.clamp(SMALLEST, REQUESTS).floor
+          size = [REQUESTS, *limits].min.clamp(@smallest, REQUESTS).floor
           dup.tap { |plan| plan.requests = Plan.prime(size) }
         end
 
@@ -59,7 +65,7 @@ module Carat
           return requests if @chosen
 
           affordable = seconds_left / rounds_left / seconds_per_request
-          affordable >= requests ? requests : Plan.prime(affordable.clamp(SMALLEST, requests).floor)
+          affordable >= requests ? requests : Plan.prime(affordable.clamp(@smallest, requests).floor)
         end
 
         # Requests before the first round.
@@ -84,7 +90,7 @@ module Carat
         private
 
         def by_time(seconds)
-          SECONDS / rounds / (seconds / trial)
+          @seconds / rounds / (seconds / trial)
         end
 
         def by_threads(started)

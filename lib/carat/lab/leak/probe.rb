@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "growth_trace"
-require_relative "worker_census"
+require_relative "orders"
 
 module Carat
   module Lab
@@ -18,30 +17,17 @@ module Carat
         def initialize(app, path)
           @app = app
           @path = path
+          @orders = Orders.new
         end
 
         # A Rack application.
         def call(env)
           return @app.call(env) unless env["PATH_INFO"] == @path
 
-          respond(measure(env["QUERY_STRING"]))
+          respond(@orders.carry_out(env["QUERY_STRING"]))
         end
 
         private
-
-        def measure(order)
-          case order
-          when "census" then WorkerCensus.take
-          when "trace" then trace.start
-          when "round" then trace.round
-          when "watch" then trace.watch
-          when "sites" then trace.sites
-          end
-        end
-
-        def trace
-          @trace ||= GrowthTrace.new
-        end
 
         def respond(result)
           body = result.empty? ? NOTHING : JSON.generate(result)

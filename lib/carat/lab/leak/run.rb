@@ -11,9 +11,6 @@ module Carat
         MEMINFO = "/proc/meminfo"
         private_constant :MEMINFO
 
-        # The Censuses so far.
-        attr_reader :censuses
-
         # The Plan.
         attr_reader :plan
 
@@ -23,8 +20,15 @@ module Carat
           @targets = targets.dup
           @plan = plan
           @progress = progress
-          @censuses = []
+          # Made before, so that a Run in the measured process does not grow.
+          @censuses = Array.new(plan.rounds + 1) { Census.new }
+          @taken = 0
           @requests = 0
+        end
+
+        # The Censuses so far.
+        def censuses
+          @censuses.first(@taken)
         end
 
         # Warms up and makes the rounds. Raises LabError.
@@ -49,26 +53,29 @@ module Carat
         # Seconds a request in the rounds so far, and the seconds that are left for the others.
         def pace
           passed = now - @began
-          [passed / (@requests - censuses.first.requests), Plan::SECONDS - passed]
+          [passed / (@requests - @censuses.first.requests), plan.seconds - passed]
         end
 
         # The first census does not count: it settles what was never collected.
         def try
           request(plan.trial)
-          ask
-          before = ask
+          fill(Census.new)
+          before = fill(Census.new)
           started = now
           request(plan.trial)
           seconds = now - started
-          @plan = plan.fit(seconds, before, ask, available:)
+          @plan = plan.fit(seconds, before, fill(Census.new), available:)
         end
 
         def census
-          @censuses << ask
+          fill(@censuses.fetch(@taken))
+          @taken += 1
         end
 
-        def ask
-          Census.new(requests: @requests, **@server.ask("census"))
+        def fill(census)
+          census.requests = @requests
+          @server.ask("census").each { |name, value| census[name] = value }
+          census
         end
 
         # Yields the share that is done, now and then.

@@ -32,6 +32,24 @@ module Carat
  NativeStacks.describe(*frame) })
         end
 
+        # Where it is, for readers.
+        def place
+          file ? "#{file.delete_prefix("#{Dir.pwd}/")}:#{line}" : "(unknown line)"
+        end
+
+        # What grows there.
+        def growth
+          kinds = classes.sort_by { |_, count| -count }.first(3).map(&:first)
+          grows = "#{container} grows" if container
+          kinds.empty? && grows.nil? ? "memory of C" : [*kinds, *grows].join(", ")
+        end
+
+        # Why it is kept: the functions of C that have allocated it, or the path from a root.
+        def reasons
+          frames = classes.empty? && container.nil? ? stack.map { |frame| "in #{frame}" } : []
+          [*frames, *(path && "kept by #{path.join(" > ")}")]
+        end
+
         # Returns a Hash for JSON.
         def report
           { "file" => file, "line" => line, "bytes_per_request" => bytes_per_request.round(2),

@@ -24,20 +24,21 @@ module Carat
         TRIAL = 53
         private_constant :TRIAL
 
-        # `server` is a Server that serves with one thread, `targets` are paths; a round has `requests` at most.
-        def initialize(server, targets, requests, progress)
+        # `server` is a Server that serves with one thread, `targets` are paths; a round has `requests` at most, and all
+        # rounds take so many `seconds`.
+        def initialize(server, targets, requests, progress, seconds: SECONDS)
+          @seconds = seconds
           @server = server
           @targets = targets.dup
           @limit = [REQUESTS, requests].min
           @progress = progress
         end
 
-        # Returns Sites, the largest first; nil when the allocator does not count.
+        # Returns Sites, the largest first.
         def call
           @progress.step("the place")
           request(@limit / 2)
-          return unless @server.ask("trace").fetch(:traced)
-
+          @server.ask("trace")
           requests = fit
           ROUNDS.times { |round| work(requests, round) }
           @server.ask("watch")
@@ -52,7 +53,7 @@ module Carat
         def fit
           started = now
           request(TRIAL)
-          affordable = SECONDS / ROUNDS / ((now - started) / TRIAL)
+          affordable = @seconds / ROUNDS / ((now - started) / TRIAL)
           Plan.prime(affordable.floor.clamp([TRIAL, @limit].min, @limit))
         end
 

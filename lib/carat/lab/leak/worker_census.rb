@@ -20,7 +20,7 @@ module Carat
           { live: (malloc[:allocated] || 0) + slots - spare - Heap.collector_bytes, objects:,
             active: (malloc[:active] || malloc[:mapped] || 0) + sample.heap,
             resident: (malloc[:resident] || malloc[:mapped] || 0) + sample.heap, pss: sample.pss,
-            threads: Thread.list.size }
+            private: sample.private_bytes, threads: Thread.list.size }
         end
       end
     end

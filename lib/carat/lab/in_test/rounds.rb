@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "stringio"
+require_relative "../../native"
+require_relative "../leak/plan"
+require_relative "../leak/run"
+require_relative "../leak/site_search"
+require_relative "../progress"
+require_relative "block_calls"
+
+module Carat
+  module Lab
+    module InTest
+      # Rounds of calls of a block, and the lines at which memory then grows.
+      class Rounds
+        # Rounds of a run: each half needs five points for an interval.
+        ROUNDS = 11
+
+        # Seconds for the rounds of a run.
+        SECONDS = 2.0
+
+        # No round has fewer calls unless you say so.
+        SMALLEST = 11
+
+        # Calls that show how fast the block is.
+        TRIAL = 11
+
+        # The places that a message names.
+        SITES = 5
+
+        # What a message says without jemalloc.
+        UNSEEN = "Carat's jemalloc is not preloaded: memory of C counts, but has no line."
+        private_constant :SMALLEST, :TRIAL, :SITES
+
+        # `calls` are those of a round, nil where the speed of the block decides.
+        def initialize(block, calls: nil, rounds: ROUNDS, seconds: SECONDS)
+          @calls = BlockCalls.new(block)
+          @seconds = seconds
+          @plan = Leak::Plan.new(requests: calls, rounds:, seconds:, smallest: SMALLEST, trial: TRIAL)
+        end
+
+        # Makes a run, and returns it.
+        def run
+          run = Leak::Run.new(@calls, [], @plan, progress)
+          run.call("block")
+          @plan = run.plan
+          run
+        end
+
+        # Returns the lines at which memory grows, as Leak::Sites.
+        def sites
+          Leak::SiteSearch.new(@calls, [], @plan.requests, progress, seconds: @seconds).call
+        end
+
+        # Returns the lines of a message about these Sites.
+        def self.describe(sites)
+          places = sites.first(SITES).flat_map do |site|
+            head = format("%10.1f bytes and %.2f objects a call: %s", site.bytes_per_request, site.objects_per_request,
+                          site.place)
+            [head, *[site.growth, *site.reasons].map { |line| "#{" " * 12}#{line}" }]
+          end
+          places << "No line of this thread grows." if sites.empty?
+          Native.allocator[:name].start_with?("jemalloc") ? places : [*places, UNSEEN]
+        end
+
+        private
+
+        def progress
+          Progress.new(StringIO.new)
+        end
+      end
+    end
+  end
+end

@@ -55,6 +55,10 @@ module Carat
     module Load
     end
 
+    # In what two set-ups of an application differ.
+    module Compare
+    end
+
     # Whether memory grows with the number of requests.
     module Leak
     end

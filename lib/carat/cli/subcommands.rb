@@ -11,8 +11,8 @@ module Carat
     module Subcommands
       # Every subcommand, in the order of the help.
       NAMES = %w[
-        serve check doctor import dev-cert weigh leak allocations ips load status memory restart upgrade stop scale
-        pause resume kill-worker help version
+        serve check doctor import dev-cert weigh leak allocations ips load compare status memory restart upgrade stop
+        scale pause resume kill-worker help version
       ].freeze
 
       # The subcommand that runs when the command line names none.

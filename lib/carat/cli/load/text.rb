@@ -46,8 +46,7 @@ module Carat
         end
 
         # Rows of the timeline, the first with the names of the columns; empty without one.
-        def intervals
-          points = @report["timeline"]
+        def intervals(points = @report["timeline"])
           return [] if points.size < 2
 
           [%w[seconds cores PSS processes], *points.each_cons(2).map { |before, point| row(before, point) }]
@@ -91,8 +90,10 @@ module Carat
         end
 
         def timeline
-          names, *steps = intervals
-          names ? table([names, *steps.each_slice((steps.size / ROWS.to_f).ceil).map(&:last)]) : []
+          points = @report["timeline"]
+          size = ((points.size - 1) / ROWS.to_f).ceil.clamp(1..)
+          rows = intervals([points.first, *points.drop(1).each_slice(size).map(&:last)].compact)
+          rows.empty? ? [] : table(rows)
         end
 
         def row(before, point)

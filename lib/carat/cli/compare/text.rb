@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require_relative "../printable"
+
+module Carat
+  module CLI
+    class Compare
+      # Formats a report for readers.
+      class Text
+        MIB = 1024 * 1024
+        # By quantity: its words, unit, factor, and decimals.
+        COLUMNS = {
+          "requests_per_second" => ["requests/s", 1, 1], "p50" => ["p50, ms", 1000, 3], "p99" => ["p99, ms", 1000, 3],
+          "cpu_per_request" => ["CPU a request, ms", 1000, 4], "pss_at_rest" => ["PSS at rest, MiB", 1.0 / MIB, 2],
+          "pss_at_end" => ["PSS at the end, MiB", 1.0 / MIB, 2],
+          "allocations_per_request" => ["objects a request", 1, 2], "failed_share" => ["failed, %", 100, 2]
+        }.freeze
+        private_constant :MIB, :COLUMNS
+
+        # `report` is the Hash of a Lab::Compare::Report.
+        def initialize(report)
+          @report = report
+        end
+
+        # Returns the text; terminal control characters are escaped.
+        def to_s
+          [summary, table].map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
+        end
+
+        private
+
+        def summary
+          lines = [verdict]
+          lines += @report["setups"].map { |setup| "#{setup["name"]}: #{setup["choice"]}" }
+          lines << format("rounds: %d, each with %d s of load; all intervals together hold with %d %%",
+                          @report["rounds"], @report["seconds"], @report["confidence"] * 100)
+          lines << "The comparison was interrupted; this is what is known." if @report["interrupted"]
+          lines
+        end
+
+        def verdict
+          case @report["verdict"]
+          when "equal" then "equal: nothing differs beyond noise and 1 %"
+          when "different" then "different: #{different.join(", ")}"
+          else "no verdict: #{@report["rounds_needed"]} rounds are needed; raise --budget"
+          end
+        end
+
+        def different
+          rows = @report["quantities"].select { |row| row["differs"] }
+          rows.map { |row| COLUMNS.fetch(row["name"]).first[/[^,]+/] }
+        end
+
+        def table
+          rows = @report["quantities"].map { |row| cells(row) }
+          rows = [["", "A", "B", "B to A", "interval", ""], *rows]
+          widths = rows.transpose.map { |column| column.map(&:length).max }
+          rows.map do |first, *others|
+            others = others.zip(widths.drop(1)).map { |cell, width| cell.rjust(width) }
+            [first.ljust(widths.first), *others].join("  ").rstrip
+          end
+        end
+
+        def cells(row)
+          words, factor, decimals = COLUMNS.fetch(row["name"])
+          values = row.values_at("a", "b").map { |value| value ? format("%.#{decimals}f", value * factor) : "unknown" }
+          [words, *values, row["ratio"] ? percent(row["ratio"]) : "", interval(row), row["differs"] ? "differs" : ""]
+        end
+
+        # Of a share, the interval is that of the difference.
+        def interval(row)
+          bounds = row["interval"] or return ""
+
+          bounds.map { |bound| row["ratio"] ? percent(bound) : format("%+.2f", bound * 100) }.join(" to ")
+        end
+
+        def percent(ratio)
+          format("%+.1f %%", (ratio - 1) * 100)
+        end
+      end
+    end
+  end
+end

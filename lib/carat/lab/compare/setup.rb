@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require_relative "../../config/configuration"
+require_relative "../../config/settings"
+require_relative "../../launch/ruby_program"
+require_relative "../load/carat_program"
+require_relative "../load/server"
+require_relative "allocation_counter"
+require_relative "checkout"
+require_relative "gem_choice"
+require_relative "puma_program"
+
+module Carat
+  module Lab
+    module Compare
+      # One of the two set-ups, ready to be started as often as needed.
+      class Setup
+        # The rackup file that counts allocations around the application's own.
+        RACKUP = <<~RUBY
+          require %<library>p
+          run(module Carat; Lab::Compare::AllocationCounter.wrap(%<rackup>p, %<directory>p, %<gem>p); end)
+        RUBY
+        LIBRARY = File.expand_path("allocation_counter.rb", __dir__)
+
+        # Puma does not set the second one.
+        NAMES = %w[RACK_ENV RAILS_ENV].freeze
+        private_constant :RACKUP, :LIBRARY, :NAMES
+
+        # The Choice, and the directory and environment variables of the server.
+        attr_reader :choice, :directory, :environment
+
+        # `files` is a directory for own files; `env` is ENV or a Hash. Raises ConfigError and LabError.
+        def initialize(choice, files, env)
+          @choice = choice
+          @files = files
+          @counts = File.join(files, "counts")
+          FileUtils.mkdir_p(@counts)
+          @directory = choice.commit ? Checkout.write(choice.commit, Dir.pwd, File.join(files, "commit")) : Dir.pwd
+          @gem = choice.gem && GemChoice.new(*choice.gem, @directory, File.join(files, "gem"), env)
+          own = env.to_h.dup
+          @configuration = configure(own)
+          @environment = { **own.slice(*NAMES), **(@gem ? @gem.environment : {}) }
+          write_rackup
+        end
+
+        # Starts the server, yields it, and stops it. Raises LabError.
+        def open
+          FileUtils.rm_f(Dir.children(@counts).map { |name| File.join(@counts, name) })
+          Load::Server.open(program, directory:, environment:) do |server|
+            @gem&.check(AllocationCounter.gem_version(@counts))
+            yield server
+          end
+        end
+
+        # Returns what the server has counted so far.
+        def allocations
+          AllocationCounter.read(@counts)
+        end
+
+        private
+
+        # The config file is looked for in the directory of the application. `env` receives the option `environment`.
+        def configure(env)
+          Dir.chdir(directory) { Config::Configuration.new(Config::Settings.from_words(choice.words), env) }
+        end
+
+        def write_rackup
+          gem_name = choice.gem&.first
+          File.write(rackup, format(RACKUP, library: LIBRARY, rackup: @configuration[:rackup], directory: @counts,
+                                            gem: gem_name))
+        end
+
+        def rackup
+          File.join(@files, "counted.ru")
+        end
+
+        def program
+          ruby = choice.ruby || Launch::RubyProgram.path
+          return PumaProgram.new(@configuration, rackup, ruby:) if choice.server == PumaProgram::NAME
+
+          workers = @configuration.chosen?(:workers) ? {} : { workers: "1" }
+          Load::CaratProgram.new(choice.words, options: { rackup:, **workers }, ruby:)
+        end
+      end
+    end
+  end
+end

@@ -16,6 +16,7 @@ mod hooks;
 mod line_trace;
 mod malloc;
 mod memory_ledger;
+mod name_tables;
 mod native_stacks;
 mod recorder;
 mod slots;

@@ -53,6 +53,7 @@ class CompareTest < Minitest::Test
     assert_equal [QUANTITIES] * 2, report["samples"].first.map(&:keys)
     assert_empty report["samples"].first.flat_map(&:values).select(&:nil?)
     assert_equal [0.0, 0.0], quantity(report, "failed_share").values_at("a", "b")
+    assert_equal [nil, "both set-ups load the same code"], report.values_at("memory", "unweighed")
   end
 
   def test_allocators_are_those_of_the_workers
@@ -116,9 +117,13 @@ class CompareTest < Minitest::Test
   def test_versions_of_a_gem_differ
     %w[1.0.0 2.0.0].each { |version| install_gem(version) }
     write("config.ru", "require \"heavy\"\n#{noting("HEAVY")}")
-    report(*ONCE, "--gem-version", "heavy=1.0.0,2.0.0", env: gems)
+    report = report(*ONCE, "--gem-version", "heavy=1.0.0,2.0.0", env: gems)
+    tree = report.dig("memory", "tree", "children")
 
     assert_equal %w[1.0.0 2.0.0], notes
+    assert_equal([["lib/heavy.rb", "heavy"]], tree.map { |node| node.values_at("file", "gem") })
+    # Each version keeps its number of MB.
+    assert_in_delta 1_000_000, tree.first["inclusive"].reverse.reduce(:-), 100_000
   end
 
   def test_versions_of_a_gem_in_the_bundle_differ
@@ -224,7 +229,8 @@ class CompareTest < Minitest::Test
 
   # A gem in a repository of the test's own, found beside those of the system.
   def install_gem(version)
-    write("gems/gems/heavy-#{version}/lib/heavy.rb", "HEAVY = #{version.inspect}\n")
+    write("gems/gems/heavy-#{version}/lib/heavy.rb",
+          "HEAVY = #{version.inspect}\nKEPT = \"x\" * #{version.to_i * 1_000_000}\n")
     write("gems/specifications/heavy-#{version}.gemspec", <<~RUBY)
       Gem::Specification.new do |spec|
         spec.name, spec.version = "heavy", #{version.inspect}

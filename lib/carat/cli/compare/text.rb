@@ -24,7 +24,8 @@ module Carat
 
         # Returns the text; terminal control characters are escaped.
         def to_s
-          [summary, table].map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
+          parts = [summary, table, memory].reject(&:empty?)
+          parts.map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
         end
 
         private
@@ -72,6 +73,24 @@ module Carat
           bounds = row["interval"] or return ""
 
           bounds.map { |bound| row["ratio"] ? percent(bound) : format("%+.2f", bound * 100) }.join(" to ")
+        end
+
+        # What the code that differs adds to the memory, or nothing when it is the same.
+        def memory
+          found = @report["memory"] or return []
+
+          ["memory after the boot, MiB: what differs", "      A        B    B - A      own  file",
+           *branch(found["tree"], 0)]
+        end
+
+        def branch(node, depth)
+          one, other = node["inclusive"]
+          own = node["own"].reverse.reduce(:-)
+          sizes = [one, other].map { |bytes| format("%7.2f", bytes.fdiv(MIB)) }
+          # Adding 0.0 makes 0.0 of -0.0.
+          changes = [other - one, own].map { |bytes| format("%+7.2f", bytes.fdiv(MIB).round(2) + 0.0) }
+          ["#{[*sizes, *changes].join("  ")}  #{"  " * depth}#{node["file"]}",
+           *node["children"].flat_map { |child| branch(child, depth + 1) }]
         end
 
         def percent(ratio)

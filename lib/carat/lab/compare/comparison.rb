@@ -9,6 +9,7 @@ require_relative "quantity"
 require_relative "report"
 require_relative "sample"
 require_relative "setup"
+require_relative "weighing"
 
 module Carat
   module Lab
@@ -31,6 +32,7 @@ module Carat
         def call(env)
           Dir.mktmpdir("carat-compare") do |files|
             setups = @choices.map { |choice| Setup.new(choice, File.join(files, choice.name), env) }
+            @weighing = Weighing.new(setups)
             Interrupts.raising { measure(setups) }
             report(interrupted: false)
           rescue Interrupt
@@ -49,6 +51,8 @@ module Carat
             @rounds << round(setups)
             break if finished?
           end
+          @progress.step("weighing both set-ups") unless @weighing.obstacle
+          @memory = @weighing.call
         end
 
         # Rounds begin with A and B in turn: what comes first may find another machine.
@@ -81,7 +85,8 @@ module Carat
         end
 
         def report(interrupted:)
-          Report.new(@choices, @plan, @rounds, findings, fewest: @looks.first, interrupted:)
+          memory = { "memory" => @memory, "unweighed" => @weighing.obstacle }
+          Report.new(@choices, @plan, @rounds, findings, fewest: @looks.first, interrupted:, memory:)
         end
 
         def passed

@@ -10,15 +10,16 @@ module Carat
         # Rises when a reader of an older version would misunderstand.
         SCHEMA = 1
 
-        # `rounds` are pairs of Samples, `findings` a Finding for each quantity, and `fewest` the rounds before there
-        # are intervals.
-        def initialize(choices, plan, rounds, findings, fewest:, interrupted:)
+        # `rounds` are pairs of Samples, `findings` a Finding for each quantity, `fewest` the rounds before there are
+        # intervals, and `memory` a Hash with what the applications weigh.
+        def initialize(choices, plan, rounds, findings, fewest:, interrupted:, memory:)
           @choices = choices
           @plan = plan
           @rounds = rounds
           @findings = findings
           @fewest = fewest
           @interrupted = interrupted
+          @memory = memory
         end
 
         # Returns the Hash.
@@ -26,7 +27,8 @@ module Carat
           { "schema" => SCHEMA, "verdict" => verdict, "interrupted" => @interrupted, "setups" => setups,
             "path" => @plan.path, "seconds" => @plan.seconds, "connections" => @plan.connections,
             "rounds" => @rounds.size, "rounds_needed" => @fewest, "confidence" => 1 - Looks::FALSE_ALARMS,
-            "quantities" => @findings.map(&:report), "samples" => @rounds.map { |pair| pair.map(&:report) } }
+            "quantities" => @findings.map(&:report), **@memory,
+            "samples" => @rounds.map { |pair| pair.map(&:report) } }
         end
 
         private

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "json"
+require "open3"
 require_relative "../../config/configuration"
 require_relative "../../config/settings"
 require_relative "../../launch/ruby_program"
+require_relative "../lab_error"
 require_relative "../load/carat_program"
 require_relative "../load/server"
 require_relative "allocation_counter"
@@ -53,6 +56,17 @@ module Carat
           end
         end
 
+        # Returns what `carat weigh` says about the application, parsed. Raises LabError.
+        def weigh
+          command = Load::CaratProgram.new(choice.words, ruby:).subcommand("weigh", "--json")
+          out, err, status = Open3.capture3(environment, *command, chdir: directory, stdin_data: "")
+          raise LabError, err.lines.last.to_s.chomp unless status.success?
+
+          JSON.parse(out)
+        rescue JSON::ParserError
+          raise LabError, "carat: carat weigh prints something else"
+        end
+
         # Returns what the server has counted so far.
         def allocations
           AllocationCounter.read(@counts)
@@ -75,8 +89,11 @@ module Carat
           File.join(@files, "counted.ru")
         end
 
+        def ruby
+          choice.ruby || Launch::RubyProgram.path
+        end
+
         def program
-          ruby = choice.ruby || Launch::RubyProgram.path
           return PumaProgram.new(@configuration, rackup, ruby:) if choice.server == PumaProgram::NAME
 
           workers = @configuration.chosen?(:workers) ? {} : { workers: "1" }

@@ -37,7 +37,12 @@ module Carat
                   control_socket: File.join(directory, "control"), log: log(directory), log_format: "text" }
           options = { **OPTIONS, **@options, **own }
           kept = @words.reject { |word| options.key?(word[/\A\w+/].to_sym) }
-          [@ruby, EXECUTABLE, "serve", *[*kept, *options.map { |pair| pair.join("=") }].map { |word| flag(word) }]
+          carat("serve", [*kept, *options.map { |pair| pair.join("=") }])
+        end
+
+        # Returns the words of a subcommand of `carat` for the same application, with further flags.
+        def subcommand(name, *flags)
+          [*carat(name, @words), *flags]
         end
 
         # Returns further descriptors of the process.
@@ -56,6 +61,10 @@ module Carat
         end
 
         private
+
+        def carat(subcommand, words)
+          [@ruby, EXECUTABLE, subcommand, *words.map { |word| flag(word) }]
+        end
 
         def flag(word)
           name, value = word.split("=", 2)

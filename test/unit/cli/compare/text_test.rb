@@ -34,6 +34,18 @@ module Carat
       TEXT
     end
 
+    def test_memory_is_a_tree_of_what_differs
+      leaf = { "file" => "new.rb", "own" => [0, MIB], "inclusive" => [0, MIB], "children" => [] }
+      tree = { "file" => "(boot)", "own" => [MIB, MIB - 9], "inclusive" => [MIB, 2 * MIB], "children" => [leaf] }
+
+      assert_equal <<~TEXT.chomp, text(memory: { "tree" => tree }).split("\n\n").last
+        memory after the boot, MiB: what differs
+              A        B    B - A      own  file
+           1.00     2.00    +1.00    +0.00  (boot)
+           0.00     1.00    +1.00    +1.00    new.rb
+      TEXT
+    end
+
     def test_verdict_without_a_difference_or_without_enough_rounds
       assert text(verdict: "equal").start_with?("equal: nothing differs beyond noise and 1 %\n")
       assert text(verdict: nil).start_with?("no verdict: 12 rounds are needed; raise --budget\n")

@@ -56,6 +56,12 @@ module Carat
       each_screen { |browser| assert_equal 3, count(browser, "canvas") }
     end
 
+    def test_page_of_compare_is_drawn_on_every_screen
+      write_page("compare", "--threads", "1,2", "--seconds", "1", "--rounds", "1")
+
+      each_screen { |browser| assert_operator count(browser, "canvas"), :>=, 6 }
+    end
+
     def test_nothing_in_the_data_becomes_a_script
       page = tree_page(node(HOSTILE, 3, [node("#{HOSTILE}2", 5)]))
       page.section(HOSTILE, HOSTILE)

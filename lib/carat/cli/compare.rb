@@ -10,7 +10,9 @@ require_relative "../lab/compare/puma_program"
 require_relative "../lab/load/generator"
 require_relative "../lab/progress"
 require_relative "compare/choices"
+require_relative "compare/page"
 require_relative "compare/text"
+require_relative "html_file"
 require_relative "measurement_flags"
 require_relative "subcommand"
 
@@ -45,6 +47,7 @@ module Carat
         report = Lab::Compare::Comparison.new(choices, generator, @measurement.plan,
                                               Lab::Compare::Limit.new(@budget, @rounds),
                                               Lab::Progress.new($stderr)).call(@env).to_h
+        @html&.write(Page.new(report, "carat compare"))
         say(@json ? JSON.generate(report, ascii_only: true) : Text.new(report))
       end
 
@@ -74,6 +77,7 @@ module Carat
           @rounds = MeasurementFlags.number("--rounds", text, ROUNDS)
         end
         parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
+        HtmlFile.flag(parser) { |file| @html = file }
       end
 
       # Rackup files end with .ru; the other arguments are the config files.

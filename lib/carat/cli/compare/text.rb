@@ -28,8 +28,7 @@ module Carat
           parts.map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
         end
 
-        private
-
+        # The verdict, and what was compared.
         def summary
           lines = [verdict]
           lines += @report["setups"].map { |setup| "#{setup["name"]}: #{setup["choice"]}" }
@@ -38,6 +37,18 @@ module Carat
           lines << "The comparison was interrupted; this is what is known." if @report["interrupted"]
           lines
         end
+
+        # Rows of the quantities, the first with the names of the columns.
+        def rows
+          [["", "A", "B", "B to A", "interval", ""], *@report["quantities"].map { |row| cells(row) }]
+        end
+
+        # The name of a quantity, without its unit.
+        def self.name_of(quantity)
+          COLUMNS.fetch(quantity).first[/[^,]+/]
+        end
+
+        private
 
         def verdict
           case @report["verdict"]
@@ -48,13 +59,10 @@ module Carat
         end
 
         def different
-          rows = @report["quantities"].select { |row| row["differs"] }
-          rows.map { |row| COLUMNS.fetch(row["name"]).first[/[^,]+/] }
+          @report["quantities"].select { |row| row["differs"] }.map { |row| Text.name_of(row["name"]) }
         end
 
         def table
-          rows = @report["quantities"].map { |row| cells(row) }
-          rows = [["", "A", "B", "B to A", "interval", ""], *rows]
           widths = rows.transpose.map { |column| column.map(&:length).max }
           rows.map do |first, *others|
             others = others.zip(widths.drop(1)).map { |cell, width| cell.rjust(width) }

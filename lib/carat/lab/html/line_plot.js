@@ -2,6 +2,10 @@
 
 // Draws the lines of a figure with uPlot. The arrow keys move the cursor, and an output element says what is there.
 const LINE_HEIGHT = 240;
+
+// Pixels of a name at the axis; where there are fewer, names are slanted.
+const NAME_WIDTH = 110;
+const WHOLE_STEPS = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 const BYTE_STEPS = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
 const SERIES_COLORS = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
 
@@ -9,11 +13,16 @@ function cssColor(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// A gap hides all between two points; a line that is upright at one of them needs its own width.
+function narrowGaps(_plot, _series, _first, _last, gaps) {
+  return gaps.map(([from, to]) => [from + devicePixelRatio, to - devicePixelRatio]);
+}
+
 function lineSeries(series, index) {
   const color = cssColor(SERIES_COLORS[index % SERIES_COLORS.length]);
   if (series.style === "points") return { stroke: color, width: 0, paths: () => null, points: { show: true, size: 7, fill: color } };
   if (series.style === "edge") return { stroke: cssColor("--muted"), width: 1, dash: [4, 4], points: { show: false } };
-  return { stroke: color, width: 2, points: { show: false } };
+  return { stroke: color, width: 2, points: { show: false }, gaps: narrowGaps };
 }
 
 // The area between each two edges that follow one another.
@@ -23,11 +32,17 @@ function bands(series) {
   return pairs.map((pair) => ({ series: pair, fill: cssColor("--band") }));
 }
 
-function lineAxes(data) {
+function namesAreNarrow(data, width) {
+  return data.names && width / data.names.length < NAME_WIDTH;
+}
+
+function lineAxes(data, width) {
   const axis = { stroke: cssColor("--text"), grid: { stroke: cssColor("--grid"), width: 1 }, ticks: { stroke: cssColor("--grid") } };
   const values = (unit) => (_plot, marks) => formatMarks(marks, unit);
-  const named = { splits: () => data.names.map((_name, index) => index), values: () => data.names, grid: { show: false } };
-  const counted = { label: data.axis, labelSize: 22, space: 70, values: values(data.axis === "seconds" ? "seconds" : "") };
+  const whole = data.xs.every(Number.isInteger) ? { incrs: WHOLE_STEPS } : {};
+  const named = { ...(namesAreNarrow(data, width) ? { rotate: -55, size: 90 } : {}),
+    splits: () => data.names.map((_name, index) => index), values: () => data.names, grid: { show: false } };
+  const counted = { label: data.axis, labelSize: 22, space: 70, values: values(data.axis === "seconds" ? "seconds" : ""), ...whole };
   return [
     { ...axis, ...(data.names ? named : counted) },
     { ...axis, size: 84, space: 36, values: values(data.unit), ...(data.unit === "bytes" ? { incrs: BYTE_STEPS } : {}) },
@@ -36,8 +51,10 @@ function lineAxes(data) {
 
 function lineOptions(data, width, hooks) {
   return {
-    width, height: LINE_HEIGHT, hooks, bands: bands(data.series), axes: lineAxes(data),
-    scales: { x: { time: false, ...(data.names ? { range: [-0.5, data.names.length - 0.5] } : {}) } }, legend: { show: false },
+    width, height: LINE_HEIGHT, hooks, legend: { show: false },
+    padding: namesAreNarrow(data, width) ? [8, 50, 0, 0] : null,
+    bands: bands(data.series), axes: lineAxes(data, width),
+    scales: { x: { time: false, ...(data.names ? { range: [-0.5, data.names.length - 0.5] } : {}) } },
     series: [{}, ...data.series.map(lineSeries)],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 9 } },
   };

@@ -75,7 +75,7 @@ class CompareTest < Minitest::Test
   def test_puma_has_as_many_workers_and_threads
     note("[Process.ppid, Thread.list.count { |thread| thread.name.to_s.include?(\"puma\") }].inspect")
     write("carat.rb", "workers 2\nthreads 7\n")
-    report = report(*ONCE, "--with", "puma")
+    report = report(*ONCE, "--with", "puma", "--connections", "40")
     pairs = notes.map { |text| JSON.parse(text) }
 
     # A master with two workers, each with a pool of its own.
@@ -101,15 +101,15 @@ class CompareTest < Minitest::Test
   end
 
   def test_commits_differ_and_the_working_tree_stays
-    note("1")
+    note("[1, File.expand_path(ENV[\"BUNDLE_GEMFILE\"]) == File.expand_path(\"Gemfile\")].join(\" \")")
     git("init", "-q")
     commit
     note("2")
     commit
     note("3")
-    report = report(*ONCE, "--commit", "HEAD~1,HEAD", env: @quick)
+    report = report(*ONCE, "--commit", "HEAD~1,HEAD", env: { **@quick, "BUNDLE_GEMFILE" => path("Gemfile") })
 
-    assert_equal %w[1 2], notes
+    assert_equal ["1 true", "2"], notes
     assert_equal ["commit HEAD~1", "commit HEAD"], report["setups"].map { |setup| setup["choice"] }
     assert_includes File.read(path("config.ru")), "3"
   end

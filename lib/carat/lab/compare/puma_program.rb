@@ -13,7 +13,7 @@ module Carat
         NAME = "puma"
 
         # What `announcement` says once the server listens.
-        ANNOUNCEMENT = %r{\* Listening on (http://\S+)}
+        ANNOUNCEMENT = %r{\* Listening on (http://\S+)\n}
         OUTPUT = "output"
         private_constant :OUTPUT
 

@@ -26,9 +26,10 @@ module Carat
         RUBY
         LIBRARY = File.expand_path("allocation_counter.rb", __dir__)
 
-        # Puma does not set the second one.
-        NAMES = %w[RACK_ENV RAILS_ENV].freeze
-        private_constant :RACKUP, :LIBRARY, :NAMES
+        # What differs between the user's environment and that of a server.
+        GEMFILE = "BUNDLE_GEMFILE"
+        NAMES = ["RACK_ENV", "RAILS_ENV", GEMFILE].freeze
+        private_constant :RACKUP, :LIBRARY, :GEMFILE, :NAMES
 
         # The Choice, and the directory and environment variables of the server.
         attr_reader :choice, :directory, :environment
@@ -40,8 +41,8 @@ module Carat
           @counts = File.join(files, "counts")
           FileUtils.mkdir_p(@counts)
           @directory = choice.commit ? Checkout.write(choice.commit, Dir.pwd, File.join(files, "commit")) : Dir.pwd
-          @gem = choice.gem && GemChoice.new(*choice.gem, @directory, File.join(files, "gem"), env)
-          own = env.to_h.dup
+          own = { **env.to_h, **gemfile(env) }
+          @gem = choice.gem && GemChoice.new(*choice.gem, @directory, File.join(files, "gem"), own)
           @configuration = configure(own)
           @environment = { **own.slice(*NAMES), **(@gem ? @gem.environment : {}) }
           write_rackup
@@ -73,6 +74,15 @@ module Carat
         end
 
         private
+
+        # `bundle exec` names the Gemfile of the working tree; a commit has its own.
+        def gemfile(env)
+          named = env[GEMFILE].to_s
+          inside = "#{Dir.pwd}/"
+          return {} unless choice.commit && named.start_with?(inside)
+
+          { GEMFILE => File.join(directory, named.delete_prefix(inside)) }
+        end
 
         # The config file is looked for in the directory of the application. `env` receives the option `environment`.
         def configure(env)

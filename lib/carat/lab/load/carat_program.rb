@@ -22,7 +22,7 @@ module Carat
         NAME = "carat"
 
         # What `announcement` says once the server listens.
-        ANNOUNCEMENT = %r{^(http://\S+)$}
+        ANNOUNCEMENT = %r{^(http://\S+)\n}
 
         # `words` are those of Flags#words; `options` is a Hash of further ones; `ruby` is the path of Ruby.
         def initialize(words, options: {}, ruby: Launch::RubyProgram.path)

@@ -4,6 +4,7 @@ require_relative "../../lab/html/interval_plot"
 require_relative "../../lab/html/line_plot"
 require_relative "../../lab/html/page"
 require_relative "../../lab/html/table"
+require_relative "../../lab/html/tree_plot"
 require_relative "text"
 
 module Carat
@@ -16,7 +17,8 @@ module Carat
                   "cpu_per_request" => "seconds", "pss_at_rest" => "bytes", "pss_at_end" => "bytes",
                   "allocations_per_request" => "objects" }.freeze
         COLUMNS = ["quantity", "A", "B", "B to A", "interval", "verdict"].freeze
-        private_constant :UNITS, :COLUMNS
+        MEASURES = ["B - A", "A", "B"].map { |name| Lab::Html::TreePlot::Measure.new(name, "bytes") }.freeze
+        private_constant :UNITS, :COLUMNS, :MEASURES
 
         # `report` is the Hash of a Lab::Compare::Report; `title` names the page.
         def initialize(report, title)
@@ -32,10 +34,24 @@ module Carat
           page.section("Differences", *differences,
                        Lab::Html::Table.new("Medians of all rounds", COLUMNS, @text.rows.drop(1)))
           page.section("Rounds", *rounds) if @report["samples"].any?
+          page.section("Memory after the boot", memory) if @report["memory"]
           page.to_s
         end
 
         private
+
+        def memory
+          Lab::Html::TreePlot.new("Files whose memory differs", MEASURES,
+                                  { "by require" => branch(@report["memory"].fetch("tree")) })
+        end
+
+        # Files that do not differ are not in the tree; their bytes belong to the file above them.
+        def branch(file)
+          inner = file["children"].map { |child| child["inclusive"] }.transpose.map(&:sum)
+          own = file["inclusive"].zip(inner).map { |bytes, below| bytes - (below || 0) }
+          Lab::Html::TreePlot::Node.new(file["file"], file["gem"], [own.last - own.first, *own],
+                                        file["children"].map { |child| branch(child) })
+        end
 
         def differences
           known = @report["quantities"].select { |row| row["ratio"] && row["interval"] }

@@ -107,8 +107,6 @@ module Carat
       clients = connect(server, CLIENTS - 3)
       clients.each { |client| client.request("GET", "/big") }
       assert_equal [4_000_000], clients.map { |client| client.read_response.body.bytesize }.uniq
-      greedy.each { |client| client.write(*streams.map { |stream|
- client.frame(:reset, [8].pack("N"), stream: stream) }) }
       assert_unharmed(server)
     end
 

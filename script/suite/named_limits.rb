@@ -121,6 +121,10 @@ module Suite
                      answer: "the lane ends; the edge sends less", bounds: "bytes of requests that wait in a worker",
                      test: "crates/carat-lane/tests/lane.rs: " \
                            "a_request_that_arrives_while_a_body_is_read_is_held_for_later"),
+      NamedLimit.new(name: :SHORT_STREAM_WINDOW, file: "crates/carat-wire/src/stream.rs", value: "16 * 1024",
+                     answer: "the sender waits",
+                     bounds: "bytes of a streamed response at first, while `client_memory` is short",
+                     test: "test/integration/http2_memory_test.rb: test_responses_that_nobody_reads_give_way"),
       NamedLimit.new(name: :STREAM_WINDOW, file: "crates/carat-wire/src/stream.rs", value: "256 * 1024",
                      answer: "the sender waits", bounds: "bytes of a streamed body between edge and worker",
                      test: "crates/carat-lane/tests/lane.rs: a_stream_waits_when_its_window_is_used_up"),

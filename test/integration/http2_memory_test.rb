@@ -47,6 +47,10 @@ module Carat
       assert_gives_way(40) { |client, stream| client.request(stream, method: "POST", flags: OPEN) }
     end
 
+    def test_responses_that_nobody_reads_give_way
+      assert_gives_way(20, settings: WIDE) { |client, stream| client.request(stream, path: "/stream") }
+    end
+
     def test_headers_of_responses_that_nobody_reads_give_way
       assert_gives_way(20) { |client, stream| client.request(stream, path: "/large") }
     end

@@ -1,6 +1,6 @@
 //! The requests that a lane works on, and what is streamed for them in either direction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{Frame, Kind};
@@ -17,12 +17,24 @@ pub(crate) struct InFlight {
     bodies: HashMap<u32, BodyReceiver>,
     /// The responses that are streamed, by request.
     streams: HashMap<u32, ResponseStream>,
+    /// The requests whose streamed response has a short window at first.
+    short: HashSet<u32>,
     /// Requests that something has arrived for.
     updated: Vec<u32>,
     is_draining: bool,
 }
 
 impl InFlight {
+    /// Request `id`, which the application is about to begin, has a short window.
+    pub(crate) fn note_short_window(&mut self, id: u32) {
+        self.short.insert(id);
+    }
+
+    /// Whether request `id` has a short window. Most have none, and cost nothing here.
+    pub(crate) fn take_short_window(&mut self, id: u32) -> bool {
+        !self.short.is_empty() && self.short.remove(&id)
+    }
+
     /// The application begins a request.
     pub(crate) fn begin(&mut self, id: u32, is_streamed: bool) {
         self.count += 1;
@@ -33,12 +45,14 @@ impl InFlight {
 
     /// The request has a response whose body will be streamed.
     pub(crate) fn open_stream(&mut self, id: u32) {
-        self.streams.insert(id, ResponseStream::default());
+        let stream = ResponseStream::new(self.take_short_window(id));
+        self.streams.insert(id, stream);
     }
 
     /// The request is over. Fibers that still read its body are woken to see that.
     pub(crate) fn end(&mut self, id: u32) {
         self.count -= 1;
+        self.take_short_window(id);
         self.streams.remove(&id);
         if self.bodies.remove(&id).is_some() {
             self.updated.push(id);

@@ -1,6 +1,6 @@
 //! The window of a response body that a lane streams.
 
-use carat_wire::stream::{PIECE_LIMIT, STREAM_WINDOW};
+use carat_wire::stream::{PIECE_LIMIT, SHORT_STREAM_WINDOW, STREAM_WINDOW};
 
 /// How many bytes of a stream may still be sent, and whether the client still wants them.
 #[derive(Debug, Clone, Copy)]
@@ -9,16 +9,20 @@ pub(crate) struct ResponseStream {
     pub(crate) is_aborted: bool,
 }
 
-impl Default for ResponseStream {
-    fn default() -> ResponseStream {
+impl ResponseStream {
+    /// A stream of which nothing is sent.
+    pub(crate) fn new(has_short_window: bool) -> ResponseStream {
+        let window = if has_short_window {
+            SHORT_STREAM_WINDOW
+        } else {
+            STREAM_WINDOW
+        };
         ResponseStream {
-            allowance: STREAM_WINDOW.into(),
+            allowance: window.into(),
             is_aborted: false,
         }
     }
-}
 
-impl ResponseStream {
     /// The edge accepts `bytes` more.
     pub(crate) fn grant(&mut self, bytes: u32) {
         self.allowance = self.allowance.saturating_add(bytes.into());
@@ -39,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_stream_sends_its_window_in_pieces_and_then_waits() {
-        let mut stream = ResponseStream::default();
+        let mut stream = ResponseStream::new(false);
         let data = vec![0; STREAM_WINDOW as usize + 1];
         let mut sent = 0;
         while sent < STREAM_WINDOW as usize {

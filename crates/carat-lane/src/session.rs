@@ -135,6 +135,9 @@ impl LaneSession {
                 Err(error) => return Err(error.into()),
             },
         };
+        if request.head.has_short_window {
+            self.in_flight.note_short_window(request.head.id);
+        }
         let mut own = |travels: bool| arrived.as_mut().filter(|_| travels)?.next();
         let descriptors = Descriptors {
             body: own(has_body),
@@ -150,6 +153,7 @@ impl LaneSession {
 
     /// Appends that request `id` was recalled, and is skipped.
     pub fn skip(&mut self, id: u32) {
+        self.in_flight.take_short_window(id);
         encode_abort(self.outbox.buffer(), id);
     }
 

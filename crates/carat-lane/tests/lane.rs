@@ -12,7 +12,8 @@ use carat_lane::{
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::request::{self, RequestBody, RequestHead};
 use carat_wire::stream::{
-    STREAM_WINDOW, Window, encode_abort, encode_chunk, encode_end, encode_window,
+    SHORT_STREAM_WINDOW, STREAM_WINDOW, Window, encode_abort, encode_chunk, encode_end,
+    encode_window,
 };
 use carat_wire::{Kind, Response, ResponseBody, Scheme};
 
@@ -64,12 +65,17 @@ impl Edge {
     }
 
     fn request(&mut self, id: u32, body: RequestBody<'_>) {
+        self.request_with(id, body, false);
+    }
+
+    fn request_with(&mut self, id: u32, body: RequestBody<'_>, has_short_window: bool) {
         let head = RequestHead {
             id,
             method: b"POST",
             path: b"/",
             query: b"",
             scheme: Scheme::Http,
+            has_short_window,
             server_name: b"localhost",
             server_port: 80,
             remote_addr: b"127.0.0.1",
@@ -254,6 +260,32 @@ fn a_stream_waits_when_its_window_is_used_up() {
     worker.session.end_stream(1, StreamEnd::Complete);
     worker.flush();
     assert_eq!(edge.kinds(), [Kind::Chunk, Kind::End]);
+}
+
+#[test]
+fn a_stream_whose_edge_is_short_of_memory_begins_with_a_short_window() {
+    let (mut worker, mut edge) = pair();
+    for (id, has_short_window) in [(1, true), (2, false)] {
+        edge.request_with(id, RequestBody::None, has_short_window);
+        worker.next();
+        let request = worker.take();
+        assert!(worker.respond(request, OutgoingBody::Stream));
+        let data = vec![b'x'; STREAM_WINDOW as usize + 1];
+        let mut sent = 0;
+        while let Step::Done(Progress::Sent(count)) = worker.send_piece(id, &data[sent..]) {
+            sent += count;
+            edge.received();
+        }
+        let window = if has_short_window {
+            SHORT_STREAM_WINDOW
+        } else {
+            STREAM_WINDOW
+        };
+        assert_eq!(sent, window as usize);
+        worker.session.end_stream(id, StreamEnd::Complete);
+        worker.flush();
+        edge.received();
+    }
 }
 
 #[test]

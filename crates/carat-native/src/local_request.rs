@@ -37,6 +37,7 @@ fn encode(target: &[u8]) -> Vec<u8> {
         path: parts.next().unwrap_or_default(),
         query: parts.next().unwrap_or_default(),
         scheme: Scheme::Http,
+        has_short_window: false,
         server_name: HOST.as_bytes(),
         server_port: 80,
         remote_addr: b"127.0.0.1",

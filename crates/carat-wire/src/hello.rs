@@ -3,7 +3,7 @@ use crate::cursor::Cursor;
 use crate::frame::{self, Kind};
 
 /// The version of this protocol, which must be the same on both sides of a socket.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// What a socket to the edge is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

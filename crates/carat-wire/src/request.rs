@@ -23,6 +23,8 @@ pub struct RequestHead<'a> {
     pub query: &'a [u8],
     /// How the client reached the first server.
     pub scheme: Scheme,
+    /// Whether a streamed response begins with [`SHORT_STREAM_WINDOW`](crate::stream::SHORT_STREAM_WINDOW).
+    pub has_short_window: bool,
     /// The host of the request, without its port.
     pub server_name: &'a [u8],
     /// The port of the request, or the default of the scheme.
@@ -101,7 +103,7 @@ pub fn encode_descriptors_lost(out: &mut Vec<u8>, id: u32) {
 fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {
     out.extend_from_slice(&head.id.to_le_bytes());
     out.push(head.version);
-    out.push(u8::from(head.scheme == Scheme::Https));
+    out.push(u8::from(head.scheme == Scheme::Https) | u8::from(head.has_short_window) << 1);
     out.extend_from_slice(&head.server_port.to_le_bytes());
     push_short(out, head.method);
     push_long(out, head.path);
@@ -164,16 +166,19 @@ impl<'a> Request<'a> {
 fn decode_head<'a>(cursor: &mut Cursor<'a>) -> Result<RequestHead<'a>, Malformed> {
     let id = cursor.u32()?;
     let version = cursor.u8()?;
-    let scheme = if cursor.flag("scheme")? {
-        Scheme::Https
-    } else {
-        Scheme::Http
+    let (scheme, has_short_window) = match cursor.u8()? {
+        0 => (Scheme::Http, false),
+        1 => (Scheme::Https, false),
+        2 => (Scheme::Http, true),
+        3 => (Scheme::Https, true),
+        _ => return Err(Malformed::BadValue("scheme")),
     };
     let server_port = cursor.u16()?;
     Ok(RequestHead {
         id,
         version,
         scheme,
+        has_short_window,
         server_port,
         method: cursor.short()?,
         path: cursor.long()?,
@@ -195,6 +200,7 @@ mod tests {
         path: b"/a%20b",
         query: b"q=1",
         scheme: Scheme::Https,
+        has_short_window: true,
         server_name: b"example.org",
         server_port: 8080,
         remote_addr: b"127.0.0.1",
@@ -255,8 +261,8 @@ mod tests {
         encode(&mut bytes, &HEAD, RequestBody::None, none, |_| 0);
         let frame = Frame::first(&bytes).expect("well formed");
         let mut payload = frame.expect("complete").payload.to_vec();
-        assert_eq!(payload[5], 1, "behind the id and the version");
-        payload[5] = 2;
+        assert_eq!(payload[5], 3, "behind the id and the version");
+        payload[5] = 4;
         assert_eq!(
             Request::decode(&payload).map(|request| request.head),
             Err(Malformed::BadValue("scheme"))

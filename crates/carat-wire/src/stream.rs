@@ -8,6 +8,9 @@ use crate::frame::{self, Kind};
 /// [`Window`]. Of a request body, the edge may send nothing before it.
 pub const STREAM_WINDOW: u32 = 256 * 1024;
 
+/// The same for the response to a request that says so: the edge is short of memory.
+pub const SHORT_STREAM_WINDOW: u32 = 16 * 1024;
+
 /// Most bytes of one piece; a sender splits larger ones.
 pub const PIECE_LIMIT: usize = 64 * 1024;
 

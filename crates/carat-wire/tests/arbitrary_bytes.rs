@@ -60,6 +60,7 @@ fn request_bytes() -> Vec<u8> {
         path: b"/a",
         query: b"b=c",
         scheme: Scheme::Http,
+        has_short_window: false,
         server_name: b"example.org",
         server_port: 80,
         remote_addr: b"127.0.0.1",

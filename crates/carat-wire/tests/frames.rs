@@ -45,6 +45,7 @@ struct Call {
     id: u32,
     version: u8,
     scheme: Scheme,
+    has_short_window: bool,
     server_port: u16,
     texts: [Vec<u8>; 5],
     headers: Vec<Header>,
@@ -102,6 +103,7 @@ impl Call {
             path,
             query,
             scheme: self.scheme,
+            has_short_window: self.has_short_window,
             server_name,
             server_port: self.server_port,
             remote_addr,
@@ -137,6 +139,7 @@ impl Call {
             id: head.id,
             version: head.version,
             scheme: head.scheme,
+            has_short_window: head.has_short_window,
             server_port: head.server_port,
             texts: texts.map(<[u8]>::to_vec),
             headers: owned(headers),
@@ -274,7 +277,13 @@ fn call() -> impl Strategy<Value = Message> {
         any::<Option<u64>>().prop_map(CallBody::Stream),
     ];
     let scheme = prop::sample::select(&[Scheme::Http, Scheme::Https][..]);
-    let numbers = (any::<u32>(), any::<u8>(), scheme, any::<u16>());
+    let numbers = (
+        any::<u32>(),
+        any::<u8>(),
+        scheme,
+        any::<bool>(),
+        any::<u16>(),
+    );
     let texts = prop::array::uniform5(bytes(30));
     (
         numbers,
@@ -284,11 +293,18 @@ fn call() -> impl Strategy<Value = Message> {
         collection::vec(any::<bool>(), 0..5),
     )
         .prop_map(
-            |((id, version, scheme, server_port), texts, headers, body, files)| {
+            |(
+                (id, version, scheme, has_short_window, server_port),
+                texts,
+                headers,
+                body,
+                files,
+            )| {
                 Message::Request(Box::new(Call {
                     id,
                     version,
                     scheme,
+                    has_short_window,
                     server_port,
                     texts,
                     headers,

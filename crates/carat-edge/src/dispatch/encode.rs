@@ -6,7 +6,7 @@ use http::{HeaderName, Version};
 use crate::exchange::{Call, CallBody, RequestTarget, Spool};
 
 /// Appends a request to a lane's outbox.
-pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) {
+pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call, has_short_window: bool) {
     let body = match &call.body {
         CallBody::None => RequestBody::None,
         CallBody::Inline(body) => RequestBody::Inline(body.bytes()),
@@ -27,6 +27,7 @@ pub(super) fn encode(outbox: &mut Outbox, id: u32, call: &Call) {
         path: target.path.as_bytes(),
         query: target.query.as_bytes(),
         scheme: call.scheme(),
+        has_short_window,
         server_name: target.server_name,
         server_port: target.server_port,
         remote_addr: call.remote().as_bytes(),
@@ -124,7 +125,7 @@ mod tests {
         let mut outbox = Outbox::default();
         let mut call = Call::new(parts, peer, ClientMemory::new(u64::MAX).account());
         call.body = body;
-        encode(&mut outbox, 1, &call);
+        encode(&mut outbox, 1, &call, false);
         let frame = carat_wire::Frame::first(outbox.buffer())
             .expect("well formed")
             .expect("complete");

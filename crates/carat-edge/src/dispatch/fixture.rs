@@ -12,7 +12,8 @@ use super::lane::Lane;
 use super::lane_event::{LaneEvent, LaneEvents};
 use super::worker_requests::WorkerRequests;
 use crate::exchange::{
-    Call, ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, reply_stream,
+    Call, ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, StreamCredit,
+    reply_stream,
 };
 use crate::log::Log;
 use crate::settings::Settings;
@@ -28,7 +29,7 @@ const BUDGET: DescriptorBudget = DescriptorBudget {
 struct IgnoringSource;
 
 impl ReplySource for IgnoringSource {
-    fn consumed(&self, _bytes: u32) {}
+    fn grant(&self, _bytes: u32) {}
     fn abandoned(&self) {}
 }
 
@@ -36,7 +37,7 @@ impl ReplySource for IgnoringSource {
 pub(super) fn ignored_stream() -> (ReplySender, ReplyStream) {
     let memory = ClientMemory::new(u64::MAX);
     let held = MemoryReservation::of(&memory.account());
-    reply_stream(Box::new(IgnoringSource), held)
+    reply_stream(Box::new(IgnoringSource), held, StreamCredit::of(&memory))
 }
 
 /// A dispatcher of some workers, and the events of the lanes.

@@ -7,7 +7,7 @@ use carat_wire::is_behind;
 
 use super::exchange::Exchange;
 use super::worker_requests::WorkerRequests;
-use crate::exchange::{BodyStream, ReplySender};
+use crate::exchange::{BodyStream, ReplySender, StreamCredit};
 
 /// Compact once there are more gaps than live requests, and more than this.
 const GAPS_LIMIT: usize = 32;
@@ -20,6 +20,8 @@ pub(super) struct InFlightRequest {
     bytes: usize,
     /// When the worker could begin it, or when it began to stream its reply.
     pub(super) since: Instant,
+    /// What the worker may send of the response; `None` once it is streamed.
+    pub(super) credit: Option<StreamCredit>,
     pub(super) stage: RequestStage,
 }
 
@@ -60,6 +62,7 @@ impl InFlightRequest {
     /// The application has taken over the connection.
     pub(super) fn take_over(&mut self, now: Instant) {
         self.since = now;
+        self.credit = None;
         self.stage = RequestStage::TakenOver;
     }
 
@@ -133,12 +136,12 @@ impl InFlightRequests {
         RequestTicket { number, id }
     }
 
-    /// Adds a request of this many bytes under the ticket that was issued last.
+    /// Adds a request of this many bytes, and the credit of its response, under the ticket that was issued last.
     pub(super) fn add(
         &mut self,
         ticket: RequestTicket,
         exchange: Rc<Exchange>,
-        bytes: usize,
+        (bytes, credit): (usize, StreamCredit),
         now: Instant,
     ) {
         let RequestTicket { number, id } = ticket;
@@ -149,6 +152,7 @@ impl InFlightRequests {
             id,
             bytes,
             since: now,
+            credit: Some(credit),
             stage: RequestStage::Waiting(exchange),
         });
         self.slots.push_back(InFlightSlot { number, request });
@@ -297,7 +301,8 @@ mod tests {
     fn add(requests: &mut InFlightRequests) -> u32 {
         let ticket = requests.ticket();
         let exchange = Rc::new(Exchange::new(Call::plain("GET", "/")));
-        requests.add(ticket, exchange, 100, Instant::now());
+        let credit = StreamCredit::of(exchange.call.memory.memory());
+        requests.add(ticket, exchange, (100, credit), Instant::now());
         ticket.id
     }
 

@@ -19,7 +19,7 @@ use super::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
 use super::stall::Stall;
 use super::usage::Usage;
 use super::worker_requests::WorkerRequests;
-use crate::exchange::{BodySink, MemoryReservation, ReplySender, WorkerTunnels};
+use crate::exchange::{BodySink, MemoryReservation, ReplySender, StreamCredit, WorkerTunnels};
 
 /// A lane takes no request while its outbox has this many bytes.
 const OUTBOX_LIMIT: usize = 1024 * 1024;
@@ -240,7 +240,8 @@ impl Lane {
         let ticket = in_flight.ticket();
         let mut outbox = self.outbox.borrow_mut();
         let before = outbox.len();
-        encode(&mut outbox, ticket.id, &exchange.call);
+        let credit = StreamCredit::of(exchange.call.memory.memory());
+        encode(&mut outbox, ticket.id, &exchange.call, credit.is_short());
         let bytes = outbox.len() - before;
         drop(outbox);
         if let Some(body) = exchange.call.body_stream() {
@@ -250,7 +251,7 @@ impl Lane {
         if ticket.id % RECALL_REFRESH == 0 {
             self.page.refresh_recall()?;
         }
-        in_flight.add(ticket, exchange, bytes, now);
+        in_flight.add(ticket, exchange, (bytes, credit), now);
         self.usage.begin(now);
         self.wake();
         Ok(())
@@ -282,6 +283,11 @@ impl Lane {
             RequestStage::Waiting(exchange) => Some(Rc::clone(exchange)),
             RequestStage::Streaming(..) | RequestStage::TakenOver => None,
         }
+    }
+
+    /// What the worker may send of the response to request `id`.
+    pub(super) fn take_credit(&self, id: u32) -> Option<StreamCredit> {
+        self.in_flight.borrow_mut().get_mut(id)?.credit.take()
     }
 
     /// The application replied, and streams the body from now on.

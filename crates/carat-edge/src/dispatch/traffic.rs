@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::fs::File;
 use std::future::poll_fn;
 use std::io;
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use carat_link::{Inbox, MissingDescriptors};
 use carat_wire::hints::Hints;
-use carat_wire::stream::{self, Chunk, STREAM_WINDOW, Window};
+use carat_wire::stream::{self, Chunk, Window};
 use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
 use super::decode::{InvalidReply, reply_response};
@@ -23,7 +22,7 @@ use super::lane_event::LaneEvent;
 use crate::clock;
 use crate::exchange::{
     MemoryReservation, Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource,
-    SpoolReservation, reply_stream,
+    SpoolReservation, StreamCredit, reply_stream,
 };
 
 /// Carries frames between the dispatcher and a worker until the worker closes the lane.
@@ -298,15 +297,12 @@ impl FrameBatch<'_> {
     /// A body whose chunks follow on the lane.
     fn stream(&self, id: u32, exchange: &Exchange) -> ReplyBody {
         let lane = Rc::clone(self.lane);
-        let source = LaneReplySource {
-            lane,
-            id,
-            consumed: Cell::new(0),
-        };
-        let (sender, stream) = reply_stream(
-            Box::new(source),
-            MemoryReservation::of(&exchange.call.memory),
-        );
+        let source = LaneReplySource { lane, id };
+        let memory = &exchange.call.memory;
+        let credit = self.lane.take_credit(id);
+        let credit = credit.unwrap_or_else(|| StreamCredit::of(memory.memory()));
+        let held = MemoryReservation::of(memory);
+        let (sender, stream) = reply_stream(Box::new(source), held, credit);
         self.lane.keep_streaming(id, sender, self.now);
         ReplyContent::Stream(stream).into()
     }
@@ -348,20 +344,12 @@ impl FrameBatch<'_> {
 struct LaneReplySource {
     lane: Rc<Lane>,
     id: u32,
-    /// Bytes that the client has consumed and the worker has not been told of.
-    consumed: Cell<u32>,
 }
 
 impl ReplySource for LaneReplySource {
-    fn consumed(&self, bytes: u32) {
-        let consumed = self.consumed.get() + bytes;
-        if consumed < STREAM_WINDOW / 2 {
-            self.consumed.set(consumed);
-        } else {
-            self.consumed.set(0);
-            self.lane
-                .push(|out| stream::encode_window(out, self.id, consumed));
-        }
+    fn grant(&self, bytes: u32) {
+        self.lane
+            .push(|out| stream::encode_window(out, self.id, bytes));
     }
 
     fn abandoned(&self) {

@@ -23,6 +23,8 @@ pub(crate) struct ClientMemory {
     comfortable: u64,
     for_headers: u64,
     used: Cell<u64>,
+    /// What workers may send of responses although it is not asked for.
+    promised: Cell<u64>,
     /// Above this many bytes, connections are relieved before the next tick: much may arrive between two ticks.
     alarm_at: Cell<u64>,
     alarm: Notify,
@@ -64,6 +66,7 @@ impl ClientMemory {
             comfortable: MemoryDemand::comfortable(limit),
             for_headers: MemoryDemand::for_headers(limit),
             used: Cell::new(0),
+            promised: Cell::new(0),
             alarm_at: Cell::new(limit),
             alarm: Notify::new(),
             refused: Cell::new(0),
@@ -105,6 +108,22 @@ impl ClientMemory {
     /// Whether so much is used that everything that can do without memory should.
     pub(crate) fn is_short(&self) -> bool {
         self.used.get() > self.comfortable
+    }
+
+    /// Whether a worker may be promised this many bytes. All promises together have the part that bodies and buffers leave.
+    pub(crate) fn may_promise(&self, bytes: u64) -> bool {
+        let promised = self.promised.get().saturating_add(bytes);
+        promised <= self.limit - self.comfortable && self.fits(promised, self.comfortable)
+    }
+
+    /// A worker may send this many bytes more.
+    pub(crate) fn promise(&self, bytes: u64) {
+        self.promised.set(self.promised.get() + bytes);
+    }
+
+    /// A worker has sent this many bytes, or will not.
+    pub(crate) fn take_back(&self, bytes: u64) {
+        self.promised.set(self.promised.get() - bytes);
     }
 
     /// Waits until the limit is exceeded, or much more is used than when the alarm was set.
@@ -261,6 +280,14 @@ impl Drop for MemoryTicket {
     fn drop(&mut self) {
         self.account.is_paused.set(false);
         self.read.is_over.set(true);
+    }
+}
+
+#[cfg(test)]
+impl ClientMemory {
+    /// What workers may send.
+    pub(crate) fn promised(&self) -> u64 {
+        self.promised.get()
     }
 }
 

@@ -20,6 +20,7 @@ mod reply_stream;
 mod request_target;
 mod spool;
 mod spool_quota;
+mod stream_credit;
 mod tunnel;
 mod worker_tunnels;
 
@@ -40,5 +41,6 @@ pub(crate) use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_strea
 pub(crate) use request_target::RequestTarget;
 pub(crate) use spool::Spool;
 pub(crate) use spool_quota::{SpoolQuota, SpoolReservation};
+pub(crate) use stream_credit::StreamCredit;
 pub(crate) use tunnel::{Takeover, Tunnel, TunnelLog};
 pub(crate) use worker_tunnels::{TunnelPlace, WorkerTunnels};

@@ -8,11 +8,12 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 
 use super::memory_reservation::MemoryReservation;
+use super::stream_credit::StreamCredit;
 
 /// The worker's side of a streamed response.
 pub(crate) trait ReplySource {
-    /// The client read this many bytes: the worker may send as many more.
-    fn consumed(&self, bytes: u32);
+    /// The worker may send this many more bytes.
+    fn grant(&self, bytes: u32);
     /// The rest is not read.
     fn abandoned(&self);
 }
@@ -29,10 +30,11 @@ pub(crate) struct ReplySender(Weak<RefCell<SharedReply>>);
 
 #[derive(Debug)]
 struct SharedReply {
-    /// At most `carat_wire::stream::STREAM_WINDOW` bytes, which the worker does not exceed.
+    /// At most `carat_wire::stream::STREAM_WINDOW` bytes: the worker does not exceed its credit.
     pieces: VecDeque<Bytes>,
     /// What `pieces` take.
     held: MemoryReservation,
+    credit: StreamCredit,
     end: Option<ReplyEnd>,
     waker: Option<Waker>,
 }
@@ -43,14 +45,16 @@ enum ReplyEnd {
     Aborted,
 }
 
-/// The two ends of a streamed response; `held` counts what the client has not read.
+/// The two ends of a streamed response; `held` counts what the client has not read, and `credit` what the worker may send.
 pub(crate) fn reply_stream(
     source: Box<dyn ReplySource>,
     held: MemoryReservation,
+    credit: StreamCredit,
 ) -> (ReplySender, ReplyStream) {
     let shared = Rc::new(RefCell::new(SharedReply {
         pieces: VecDeque::new(),
         held,
+        credit,
         end: None,
         waker: None,
     }));
@@ -64,6 +68,7 @@ impl ReplySender {
     /// Passes a piece on, or drops it when the response is not read any more.
     pub(crate) fn send(&self, piece: Bytes) {
         self.change(|shared| {
+            shared.credit.spend(piece.len());
             shared.held.grow(piece.len());
             shared.pieces.push_back(piece);
         });
@@ -96,9 +101,12 @@ impl ReplyStream {
         let mut shared = self.shared.borrow_mut();
         if let Some(piece) = shared.pieces.pop_front() {
             shared.held.shrink(piece.len());
+            let held = shared.held.bytes();
+            let granted = shared.credit.renew(held);
             drop(shared);
-            self.source
-                .consumed(u32::try_from(piece.len()).expect("a frame is smaller"));
+            if let Some(bytes) = granted {
+                self.source.grant(bytes);
+            }
             return Poll::Ready(Some(Ok(piece)));
         }
         match shared.end {

@@ -121,6 +121,14 @@ module Suite
                      answer: "the lane ends; the edge sends less", bounds: "bytes of requests that wait in a worker",
                      test: "crates/carat-lane/tests/lane.rs: " \
                            "a_request_that_arrives_while_a_body_is_read_is_held_for_later"),
+      NamedLimit.new(name: :RAW_HEAD_LIMIT, file: "#{EDGE}/http/h2/raw_head.rs", value: "16 * 1024",
+                     answer: "the stream is reset",
+                     bounds: "bytes of headers that an application writes into a tunnel of HTTP/2",
+                     test: "test/integration/http2_tunnel_test.rb: " \
+                           "test_a_response_of_the_application_that_is_none_resets_the_stream"),
+      NamedLimit.new(name: :RAW_FIELDS_LIMIT, file: "#{EDGE}/http/h2/raw_head.rs", value: "100",
+                     answer: "the stream is reset", bounds: "fields of those headers",
+                     test: "#{EDGE}/http/h2/raw_head.rs: what_is_no_head_is_an_error"),
       NamedLimit.new(name: :SHORT_STREAM_WINDOW, file: "crates/carat-wire/src/stream.rs", value: "16 * 1024",
                      answer: "the sender waits",
                      bounds: "bytes of a streamed response at first, while `client_memory` is short",

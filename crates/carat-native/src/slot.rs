@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use carat_lane::{CurrentRequest, TakenRequest, WaitFor};
-use carat_wire::{Request, RequestBody};
+use carat_wire::{Name, Request, RequestBody};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
@@ -18,6 +18,7 @@ use crate::error;
 use crate::input::Input;
 use crate::io::borrow;
 use crate::lane::Lane;
+use crate::roots::roots;
 
 /// One of the requests that a lane works on at once.
 #[derive(TypedData)]
@@ -71,6 +72,14 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether the client's side of a request can become a tunnel. Over HTTP/2 that takes an extended CONNECT, which the edge
+/// translates to an upgrade; other requests have no such field there.
+fn may_switch(request: &Request<'_>) -> bool {
+    let upgrade = Name::Known(roots().upgrade);
+    let mut headers = request.headers.into_iter();
+    request.head.version < 20 || headers.any(|(name, _)| name == upgrade)
+}
+
 impl Slot {
     fn new(lane: Obj<Lane>) -> Slot {
         lane.add_slot();
@@ -119,8 +128,8 @@ impl Slot {
                 is_head,
                 started,
             };
-            // Where a body that still arrives would end, nobody could tell. The connections of HTTP/2 serve other requests, too.
-            let may_take_over = !is_streamed && request.head.version < 20;
+            // Where a body that still arrives would end, nobody could tell.
+            let may_take_over = !is_streamed && may_switch(request);
             let modes = (is_streamed, may_take_over);
             (current, env.transpose(), modes, descriptors.files)
         });

@@ -119,14 +119,14 @@ fn settle_switch(
     Ok(response)
 }
 
-/// HTTP/1.0 knows no upgrade.
+/// HTTP/1.0 knows no upgrade. Over HTTP/2, only an extended CONNECT has these fields here.
 fn asks_for_upgrade(request: &Parts) -> bool {
     let mut connection = request.headers.get_all(CONNECTION).iter();
     let lists_upgrade = |value: &HeaderValue| {
         let mut options = value.as_bytes().split(|byte| *byte == b',');
         options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade"))
     };
-    request.version == Version::HTTP_11
+    request.version >= Version::HTTP_11
         && request.headers.contains_key(UPGRADE)
         && connection.any(lists_upgrade)
 }
@@ -282,7 +282,7 @@ mod tests {
         for connection in ["Upgrade", "keep-alive, upgrade", "upgrade ,close"] {
             assert!(asks(Version::HTTP_11, connection, Some("websocket")));
             assert!(!asks(Version::HTTP_10, connection, Some("websocket")));
-            assert!(!asks(Version::HTTP_2, connection, Some("websocket")));
+            assert!(asks(Version::HTTP_2, connection, Some("websocket")));
             assert!(!asks(Version::HTTP_11, connection, None));
         }
         assert!(!asks(Version::HTTP_11, "upgrades, x", Some("websocket")));

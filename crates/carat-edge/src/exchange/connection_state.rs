@@ -326,6 +326,11 @@ impl ConnectionState {
         self.allows_takeover.get() && self.body_has_arrived()
     }
 
+    /// Whether this is a stream on which the client asks for a tunnel and nothing else (RFC 8441).
+    pub(crate) fn awaits_tunnel(&self) -> bool {
+        self.connection.is_some() && self.allows_takeover.get()
+    }
+
     /// Leaves the connection to a tunnel once everything before is written.
     pub(crate) fn take_over(&self, takeover: Takeover) {
         self.takeover.replace(Some(Box::new(takeover)));

@@ -2,6 +2,7 @@ use std::fmt::Debug;
 use std::os::unix::net::UnixStream;
 
 use http::StatusCode;
+use http::response::Parts;
 
 use super::worker_tunnels::TunnelPlace;
 
@@ -19,8 +20,8 @@ pub(crate) struct Tunnel {
 #[derive(Debug)]
 pub(crate) struct Takeover {
     pub(crate) tunnel: Tunnel,
-    /// What the client is sent first.
-    pub(crate) head: Vec<u8>,
+    /// What the client is sent first, unless the application sends it.
+    pub(crate) head: Option<Parts>,
     pub(crate) log: Box<dyn TunnelLog>,
 }
 

@@ -23,7 +23,7 @@ use super::seats::Seat;
 use super::serve::serve;
 use super::server::Server;
 use super::stream::ClientStream;
-use super::tunnel::{TakenConnection, serve_tunnel};
+use super::tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
 use crate::body::request::ReceivedBody;
 use crate::exchange::{ConnectionState, Peer, Refusal};
 
@@ -97,8 +97,10 @@ async fn finish(
     match active.end {
         ActiveEnd::Http2 => speak_http2(stream, received, peer, deadline, server).await,
         ActiveEnd::TakenOver(takeover) => {
-            let taken = TakenConnection::new(takeover, received, active.state);
-            tunnel(stream, taken, deadline, server).await;
+            match TunnelEnds::of_http1(*takeover, received, active.state) {
+                Ok(ends) => tunnel(stream, ends, deadline, server).await,
+                Err(error) => server.log.error("tunnel not opened", &[("cause", &error)]),
+            }
         }
         ActiveEnd::Over(refusal) => end(stream, refusal, active.linger, peer, server).await,
         ActiveEnd::Stuck | ActiveEnd::BrokenOff => stream.reset(),
@@ -108,13 +110,16 @@ async fn finish(
 
 /// Serves the application that has taken the connection over.
 async fn tunnel(
-    stream: ClientStream,
-    taken: TakenConnection,
+    mut stream: ClientStream,
+    ends: TunnelEnds,
     deadline: &Rc<Deadline>,
     server: &Server,
 ) {
-    if let Some(stream) = serve_tunnel(stream, taken, deadline, server).await {
-        close(stream, true).await;
+    stream.keep_alive();
+    match serve_tunnel(&mut stream, ends, deadline, server).await {
+        TunnelEnd::Complete => close(stream, true).await,
+        TunnelEnd::ClientGone => {}
+        TunnelEnd::Stuck => stream.reset(),
     }
 }
 

@@ -87,6 +87,7 @@ fn builder(settings: &Settings) -> Builder {
         .max_local_error_reset_streams(Some(STREAM_ERRORS_LIMIT))
         .max_concurrent_reset_streams(ENDED_STREAMS_LIMIT)
         .reset_stream_duration(ENDED_STREAMS_KEPT)
-        .data_frame_budget(SMALL_FRAMES_LIMIT);
+        .data_frame_budget(SMALL_FRAMES_LIMIT)
+        .enable_connect_protocol();
     builder
 }

@@ -37,6 +37,7 @@ mod stream;
 mod takeover;
 mod tracked_body;
 mod tunnel;
+mod tunnel_client;
 
 pub(crate) use accept::accept;
 pub(crate) use binding::bind_all;

@@ -3,6 +3,7 @@ use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
+use carat_guard::GuardError;
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderValue, Request, Response, Version};
 
@@ -264,6 +265,9 @@ async fn respond(
         // The connection is not hyper's any more.
         match pending::<Infallible>().await {}
     }
+    if state.awaits_tunnel() {
+        reply = reply.and_then(no_tunnel);
+    }
     let (mut spooled, gets_page) = (None, representation.gets_page);
     let response = match reply {
         Ok(mut reply) => {
@@ -288,6 +292,14 @@ async fn respond(
     entry.responded(response.status());
     state.begin_response(response.version() == Version::HTTP_10);
     response.map(|body| TrackedBody::new(body, entry, state, spooled))
+}
+
+/// Any success would be the beginning of a tunnel to the client (RFC 8441, section 5).
+fn no_tunnel(reply: Reply) -> Result<Reply, Refusal> {
+    if reply.response.status().is_success() {
+        return Err(Refusal::Malformed(GuardError::Connect));
+    }
+    Ok(reply)
 }
 
 /// Refuses a request that was not received completely. What still arrives is drained when the

@@ -42,18 +42,14 @@ pub(super) fn hand_over(reply: TunnelReply, mut entry: AccessEntry, state: &Conn
     entry.timed(reply.queue_time, reply.app_time);
     entry.responded(reply.head.status);
     state.take_over(Takeover {
-        head: if reply.tunnel.is_raw {
-            Vec::new()
-        } else {
-            head(&reply.head)
-        },
+        head: (!reply.tunnel.is_raw).then_some(reply.head),
         tunnel: reply.tunnel,
         log: Box::new(entry),
     });
 }
 
 /// The status and the headers as HTTP/1.1 sends them. `dispatch` has checked that they contain no line end.
-fn head(parts: &Parts) -> Vec<u8> {
+pub(super) fn head_of_http1(parts: &Parts) -> Vec<u8> {
     let (status, headers) = (parts.status, &parts.headers);
     let phrase = status.canonical_reason().unwrap_or_default();
     let mut head = format!("HTTP/1.1 {} {phrase}\r\n", status.as_u16()).into_bytes();
@@ -101,7 +97,7 @@ mod tests {
             let value = HeaderValue::from_static(value);
             response.headers_mut().append(*name, value);
         }
-        String::from_utf8(head(&response.into_parts().0)).expect("text")
+        String::from_utf8(head_of_http1(&response.into_parts().0)).expect("text")
     }
 
     #[test]

@@ -13,7 +13,8 @@ use super::active_connections::ActiveGuard;
 use super::deadlines::Deadline;
 use super::server::Server;
 use super::slow_reader::SlowReader;
-use super::stream::ClientStream;
+use super::takeover::head_of_http1;
+use super::tunnel_client::TunnelClient;
 use crate::clock;
 use crate::exchange::{
     ConnectionState, MemoryReservation, MemoryTicket, Refusal, Takeover, TunnelLog, TunnelPlace,
@@ -26,59 +27,79 @@ const LAST_BYTES: Duration = Duration::from_secs(5);
 /// How often a tunnel looks whether an application that has ended its direction has closed its socket, too.
 const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 
-/// A connection whose HTTP is over.
-pub(super) struct TakenConnection {
-    takeover: Box<Takeover>,
+/// What is between a client and the application that has taken over its connection.
+pub(super) struct TunnelEnds {
+    application: UnixStream,
+    place: TunnelPlace,
+    log: Box<dyn TunnelLog>,
+    /// What the client has sent before.
     received: Vec<u8>,
+    /// What the client gets first.
+    first: Vec<u8>,
+    /// Whether the application has yet to send its own status.
+    awaits_status: bool,
     state: Rc<ConnectionState>,
 }
 
-impl TakenConnection {
-    /// `received` is what the client has sent beyond the request.
-    pub(super) fn new(
-        takeover: Box<Takeover>,
+impl TunnelEnds {
+    /// Those of a connection of HTTP/1.1. `received` is what the client has sent beyond the request.
+    pub(super) fn of_http1(
+        takeover: Takeover,
         received: Vec<u8>,
         state: Rc<ConnectionState>,
-    ) -> TakenConnection {
-        TakenConnection {
-            takeover,
+    ) -> io::Result<TunnelEnds> {
+        let Takeover { tunnel, head, log } = takeover;
+        Ok(TunnelEnds {
+            application: application_of(tunnel.socket)?,
+            place: tunnel.place,
+            log,
             received,
+            awaits_status: head.is_none(),
+            first: head.as_ref().map_or_else(Vec::new, head_of_http1),
+            state,
+        })
+    }
+
+    /// Those of a stream of HTTP/2 whose headers are sent. `first` is what the application has sent behind its own.
+    pub(super) fn of_stream(
+        (application, place): (UnixStream, TunnelPlace),
+        log: Box<dyn TunnelLog>,
+        first: Vec<u8>,
+        state: Rc<ConnectionState>,
+    ) -> TunnelEnds {
+        TunnelEnds {
+            application,
+            place,
+            log,
+            received: Vec::new(),
+            first,
+            awaits_status: false,
             state,
         }
     }
 }
 
-/// Carries bytes between a client and the application that has taken over its connection, until either ends. Returns the
-/// connection when it is to be closed in order.
+/// The socket of an application, for a task.
+pub(super) fn application_of(socket: std::os::unix::net::UnixStream) -> io::Result<UnixStream> {
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+/// Carries bytes between a client and the application that has taken over its connection, until either ends.
 pub(super) async fn serve_tunnel(
-    stream: ClientStream,
-    taken: TakenConnection,
+    client: &mut impl TunnelClient,
+    ends: TunnelEnds,
     deadline: &Rc<Deadline>,
     server: &Server,
-) -> Option<ClientStream> {
-    stream.keep_alive();
-    let mut tunnel = match ClientTunnel::new(stream, taken, deadline, server) {
-        Ok(tunnel) => tunnel,
-        Err(error) => {
-            server.log.error("tunnel not opened", &[("cause", &error)]);
-            return None;
-        }
-    };
-    let end = poll_fn(|cx| tunnel.advance(cx).map_or(Poll::Pending, Poll::Ready));
-    let end = end.await;
-    match end {
-        TunnelEnd::Complete => Some(tunnel.stream),
-        TunnelEnd::ClientGone => None,
-        TunnelEnd::Stuck => {
-            tunnel.stream.reset();
-            None
-        }
-    }
+) -> TunnelEnd {
+    let mut tunnel = ClientTunnel::new(client, ends, deadline, server);
+    poll_fn(|cx| tunnel.advance(cx).map_or(Poll::Pending, Poll::Ready)).await
 }
 
 /// How a client's tunnel ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TunnelEnd {
+pub(super) enum TunnelEnd {
+    /// The connection is to be closed in order.
     Complete,
     ClientGone,
     /// The client does not read.
@@ -98,8 +119,8 @@ enum TunnelWait {
 }
 
 /// The tunnel of one client.
-struct ClientTunnel<'a> {
-    stream: ClientStream,
+struct ClientTunnel<'a, C> {
+    client: &'a mut C,
     relay: Relay<UnixStream>,
     place: TunnelPlace,
     log: Box<dyn TunnelLog>,
@@ -117,43 +138,38 @@ struct ClientTunnel<'a> {
     active: Option<ActiveGuard<'a>>,
 }
 
-impl<'a> ClientTunnel<'a> {
+impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
     fn new(
-        stream: ClientStream,
-        taken: TakenConnection,
+        client: &'a mut C,
+        ends: TunnelEnds,
         deadline: &'a Rc<Deadline>,
         server: &'a Server,
-    ) -> io::Result<ClientTunnel<'a>> {
-        let TakenConnection {
-            takeover,
-            received,
-            state,
-        } = taken;
-        let Takeover { tunnel, head, log } = *takeover;
-        tunnel.socket.set_nonblocking(true)?;
-        let application = UnixStream::from_std(tunnel.socket)?;
+    ) -> ClientTunnel<'a, C> {
         let settings = &server.settings;
         let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         deadline.set(Duration::MAX);
-        Ok(ClientTunnel {
-            stream,
-            relay: Relay::new(application, received, head),
-            place: tunnel.place,
-            log,
-            awaits_status: tunnel.is_raw,
-            held: MemoryReservation::of(state.memory()),
-            state,
+        ClientTunnel {
+            client,
+            relay: Relay::new(ends.application, ends.received, ends.first),
+            place: ends.place,
+            log: ends.log,
+            awaits_status: ends.awaits_status,
+            held: MemoryReservation::of(ends.state.memory()),
+            state: ends.state,
             ticket: None,
             wait: TunnelWait::Nothing,
             reader: SlowReader::new(timeout, min_rate, clock::now()),
             deadline,
             server,
             active: None,
-        })
+        }
     }
 
     /// Moves what can be moved now. Returns how the tunnel ends, if it does.
     fn advance(&mut self, cx: &mut Context<'_>) -> Option<TunnelEnd> {
+        if self.client.poll_gone(cx).is_ready() {
+            return Some(TunnelEnd::ClientGone);
+        }
         let is_closing = self.place.poll_closing(cx);
         if is_closing {
             self.relay.stop_client();
@@ -169,7 +185,7 @@ impl<'a> ClientTunnel<'a> {
 
     fn move_down(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
         let (log, awaits_status) = (&mut self.log, &mut self.awaits_status);
-        self.relay.poll_down(cx, &mut self.stream, |bytes| {
+        self.relay.poll_down(cx, self.client, |bytes| {
             if replace(awaits_status, false) {
                 if let Some(status) = status_of(bytes) {
                     log.responded(status);
@@ -184,9 +200,8 @@ impl<'a> ClientTunnel<'a> {
             return None;
         }
         let state = &self.state;
-        let stream = &mut self.stream;
         self.relay
-            .poll_up(cx, stream, |bytes| state.count_received(bytes.len()))
+            .poll_up(cx, self.client, |bytes| state.count_received(bytes.len()))
     }
 
     /// Whether there is memory for what the application may not take. Otherwise the task is woken when there is.
@@ -200,7 +215,7 @@ impl<'a> ClientTunnel<'a> {
         let has_memory = match &self.ticket {
             Some(ticket) => ticket.is_over(cx.waker()),
             // A client that has sent nothing needs none.
-            None => memory.admits(wanted) || self.stream.poll_readable(cx).is_pending(),
+            None => memory.admits(wanted) || self.client.poll_readable(cx).is_pending(),
         };
         if has_memory {
             self.ticket = None;
@@ -214,8 +229,9 @@ impl<'a> ClientTunnel<'a> {
 
     /// Counts what the tunnel holds, and whether that waits for the client.
     fn account(&mut self) {
-        self.held
-            .set(self.relay.held_bytes() + self.stream.held_bytes());
+        let is_held_back = self.relay.awaits_application() || self.ticket.is_some();
+        let held = self.client.held_bytes(is_held_back);
+        self.held.set(self.relay.held_bytes() + held);
         let is_blocked = self.relay.awaits_client();
         self.state.set_write_blocked(is_blocked);
         if is_blocked != self.active.is_some() {

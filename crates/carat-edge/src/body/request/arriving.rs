@@ -44,6 +44,7 @@ impl ArrivingBody {
         match &mut self.body {
             ReceivedBody::Http1(_) => self.connection.body_has_arrived(),
             ReceivedBody::Http2(body) => body.has_arrived(),
+            ReceivedBody::None => true,
         }
     }
 

@@ -10,6 +10,8 @@ use super::http2_body::Http2Body;
 pub(crate) enum ReceivedBody {
     Http1(Incoming),
     Http2(Box<Http2Body>),
+    /// None, because the client's bytes belong to a tunnel.
+    None,
 }
 
 impl From<Incoming> for ReceivedBody {
@@ -24,6 +26,7 @@ impl ReceivedBody {
         match self {
             ReceivedBody::Http1(body) => body.is_end_stream(),
             ReceivedBody::Http2(body) => body.is_end_stream(),
+            ReceivedBody::None => true,
         }
     }
 
@@ -32,6 +35,7 @@ impl ReceivedBody {
         match self {
             ReceivedBody::Http1(body) => body.size_hint().exact(),
             ReceivedBody::Http2(body) => body.length(),
+            ReceivedBody::None => Some(0),
         }
     }
 
@@ -48,6 +52,7 @@ impl ReceivedBody {
                 }
             },
             ReceivedBody::Http2(body) => poll_fn(|cx| body.poll_piece(cx)).await,
+            ReceivedBody::None => None,
         }
     }
 }

@@ -2,10 +2,11 @@ use std::rc::Rc;
 
 use carat_guard::{DecodedHead, GuardError, HeaderLimits};
 use h2::RecvStream;
-use http::header::{EXPECT, HOST, TRANSFER_ENCODING};
+use h2::ext::Protocol;
+use http::header::{CONNECTION, EXPECT, HOST, SEC_WEBSOCKET_KEY, TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderName, HeaderValue, Request, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 
 use crate::body::request::{Expectation, Http2Body, ReceivedBody};
 use crate::exchange::{ConnectionState, Refusal};
@@ -15,7 +16,12 @@ pub(super) struct CheckedRequest {
     pub(super) request: Request<ReceivedBody>,
     /// Set when the client waits until it is asked for the body.
     pub(super) expectation: Option<Rc<Expectation>>,
+    /// What the client sends into the tunnel that it asks for.
+    pub(super) tunnel: Option<RecvStream>,
 }
+
+/// Sixteen bytes in base64.
+const WEBSOCKET_KEY: &str = "Y2FyYXQgb3ZlciBodHRwMg==";
 
 /// Marks a request whose `:path` has a fragment, which h2 has dropped.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +34,23 @@ pub(super) fn check_request(
     limits: &HeaderLimits,
 ) -> Result<CheckedRequest, Refusal> {
     let (mut parts, stream) = request.into_parts();
+    let protocol = parts.extensions.remove::<Protocol>();
+    if protocol.is_some() {
+        parts.method = Method::GET;
+    }
     let length = check(&mut parts, limits)?;
+    if let Some(protocol) = protocol {
+        if length.is_some() {
+            return Err(Refusal::Malformed(GuardError::InvalidLength));
+        }
+        name_upgrade(&mut parts.headers, protocol.as_str())?;
+        state.allow_takeover();
+        return Ok(CheckedRequest {
+            request: Request::from_parts(parts, ReceivedBody::None),
+            expectation: None,
+            tunnel: Some(stream),
+        });
+    }
     let has_body = !stream.is_end_stream();
     if has_body && length.is_none() {
         // What the application is told of a body whose length nobody has declared.
@@ -42,7 +64,25 @@ pub(super) fn check_request(
     Ok(CheckedRequest {
         request: Request::from_parts(parts, body),
         expectation,
+        tunnel: None,
     })
+}
+
+/// Gives an extended CONNECT the fields of an upgrade in HTTP/1.1, which is what applications know. The key serves no
+/// purpose over HTTP/2 (RFC 8441, section 5.1), but libraries insist on one.
+fn name_upgrade(headers: &mut HeaderMap, protocol: &str) -> Result<(), Refusal> {
+    // A name, and possibly a version behind a slash (RFC 9110, section 7.8).
+    let mut parts = protocol.splitn(2, '/');
+    let is_token = |part: &str| HeaderName::from_bytes(part.as_bytes()).is_ok();
+    let value = HeaderValue::from_str(protocol).ok();
+    let value = value.filter(|_| parts.all(is_token));
+    let value = value.ok_or(Refusal::Malformed(GuardError::Connect))?;
+    headers.insert(UPGRADE, value);
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    if protocol.eq_ignore_ascii_case("websocket") {
+        headers.insert(SEC_WEBSOCKET_KEY, HeaderValue::from_static(WEBSOCKET_KEY));
+    }
+    Ok(())
 }
 
 /// Moves the authority to Host. Returns the declared length of the body.
@@ -103,6 +143,27 @@ mod tests {
         let parts = checked("/x", Some("b.example")).expect("valid");
         assert_eq!(parts.uri, "/x");
         assert_eq!(parts.headers[HOST], "b.example");
+    }
+
+    #[test]
+    fn an_extended_connect_becomes_an_upgrade() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(name_upgrade(&mut headers, "websocket"), Ok(()));
+        assert_eq!(
+            (&headers[UPGRADE], &headers[CONNECTION]),
+            (
+                &"websocket".parse().expect("a value"),
+                &"Upgrade".parse().expect("a value")
+            )
+        );
+        assert!(headers.contains_key(SEC_WEBSOCKET_KEY));
+        let mut headers = HeaderMap::new();
+        assert_eq!(name_upgrade(&mut headers, "echo/1.0"), Ok(()));
+        assert!(!headers.contains_key(SEC_WEBSOCKET_KEY));
+        let refused = Err(Refusal::Malformed(GuardError::Connect));
+        for wrong in ["", "a b", "a,b", "/", "a/b/c", "a\r\nb"] {
+            assert_eq!(name_upgrade(&mut headers, wrong), refused, "{wrong}");
+        }
     }
 
     #[test]

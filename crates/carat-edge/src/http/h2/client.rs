@@ -1,8 +1,10 @@
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use h2::{Error, Reason};
 
 use super::super::server::Server;
+use super::super::stream::ClientStream;
 use super::end::Http2End;
 use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
@@ -15,6 +17,7 @@ pub(super) struct Http2Client {
     pub(super) state: Rc<ConnectionState>,
     pub(super) unsent: Rc<UnsentBytes>,
     pub(super) files: ResponseFiles,
+    pub(super) stream: RefCell<ClientStream>,
 }
 
 impl Http2Client {

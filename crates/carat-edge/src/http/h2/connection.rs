@@ -15,12 +15,12 @@ use super::super::server::Server;
 use super::super::stream::ClientStream;
 use super::checked_request::PathFragment;
 use super::client::Http2Client;
-use super::end::Http2End;
+use super::end::{Http2End, Http2StreamEnd};
 use super::frame_notes::FrameNotes;
 use super::framed::FramedStream;
 use super::resets::ResetBudget;
 use super::response_files::ResponseFiles;
-use super::stream::{Http2StreamEnd, serve_stream};
+use super::stream::serve_stream;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::{SentPiece, UnsentBytes};
 use crate::exchange::{ConnectionState, MemoryReservation, Peer, Refusal};
@@ -49,10 +49,10 @@ pub(in crate::http) async fn serve_http2(
         unsent: UnsentBytes::new(state.memory()),
         state: Rc::clone(&state),
         files: ResponseFiles::new(server.seats.further_replies()),
+        stream: RefCell::new(stream),
     });
     let notes = Rc::default();
-    let stream = Rc::new(RefCell::new(stream));
-    let framed = FramedStream::new(&stream, leading, &notes, &client);
+    let framed = FramedStream::new(leading, &notes, &client);
     let mut timer = PhaseTimer::new(deadline, &state, server);
     timer.timeouts.allow_idle(server.settings.idle_timeout);
     let end = match begin(framed, &mut timer, &client).await {
@@ -60,7 +60,7 @@ pub(in crate::http) async fn serve_http2(
             let mut driver = Http2Connection {
                 connection,
                 streams: JoinSet::new(),
-                client,
+                client: Rc::clone(&client),
                 resets: ResetBudget::new(server.deadlines.now()),
                 notes,
                 timer,
@@ -73,7 +73,7 @@ pub(in crate::http) async fn serve_http2(
         }
         Err(end) => end,
     };
-    let stream = Rc::into_inner(stream).map(RefCell::into_inner);
+    let stream = Rc::into_inner(client).map(|client| client.stream.into_inner());
     (stream, end)
 }
 

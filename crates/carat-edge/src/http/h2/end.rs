@@ -7,3 +7,14 @@ pub(in crate::http) enum Http2End {
     /// The client does not read.
     Stuck,
 }
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Http2StreamEnd {
+    /// With a complete response.
+    Complete,
+    /// The client has reset it, or sent what cannot be responded to.
+    Broken,
+    /// This server has reset it, because the client was too slow or memory is used up.
+    CutOff,
+}

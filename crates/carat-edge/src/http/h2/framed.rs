@@ -1,4 +1,3 @@
-use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -9,14 +8,12 @@ use carat_guard::{BlockFault, FrameGuard, GuardError, HeaderBlocks, MessagePosit
 use h2::Reason;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::super::stream::ClientStream;
 use super::client::Http2Client;
 use super::frame_notes::FrameNotes;
 use crate::exchange::{ConnectionState, Refusal};
 
 /// A client's connection as h2 sees it. Its frames are counted as they arrive.
 pub(super) struct FramedStream {
-    stream: Rc<RefCell<ClientStream>>,
     /// Bytes that were read before it was known that the client speaks HTTP/2.
     leading: Bytes,
     frames: FrameGuard,
@@ -29,14 +26,12 @@ pub(super) struct FramedStream {
 impl FramedStream {
     /// Once `notes` has a flood, nothing is read any more.
     pub(super) fn new(
-        stream: &Rc<RefCell<ClientStream>>,
         leading: Bytes,
         notes: &Rc<FrameNotes>,
         client: &Rc<Http2Client>,
     ) -> FramedStream {
         client.state.set_position(MessagePosition::InHeaders);
         FramedStream {
-            stream: Rc::clone(stream),
             leading,
             frames: FrameGuard::new(client.server.deadlines.now()),
             blocks: HeaderBlocks::new(client.server.settings.max_header_bytes),
@@ -52,7 +47,7 @@ impl FramedStream {
 
     fn read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.leading.is_empty() {
-            return Pin::new(&mut *self.stream.borrow_mut()).poll_read(cx, buf);
+            return Pin::new(&mut *self.client.stream.borrow_mut()).poll_read(cx, buf);
         }
         let count = self.leading.len().min(buf.remaining());
         buf.put_slice(&self.leading[..count]);
@@ -62,7 +57,7 @@ impl FramedStream {
 
     /// A part of a frame, or of a TLS record, is the beginning of a request, with the same timeout.
     fn note_position(&self) {
-        let is_in_frame = self.frames.is_in_frame() || self.stream.borrow().is_in_record();
+        let is_in_frame = self.frames.is_in_frame() || self.client.stream.borrow().is_in_record();
         self.state().set_position(if is_in_frame {
             MessagePosition::InHeaders
         } else {
@@ -96,7 +91,7 @@ impl FramedStream {
             unsent,
             server,
             peer,
-            files: _,
+            ..
         } = &*self.client;
         state.set_write_blocked(written.is_pending());
         unsent.set_blocked(written.is_pending());
@@ -148,7 +143,7 @@ impl AsyncWrite for FramedStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut *this.stream.borrow_mut()).poll_write(cx, bytes);
+        let written = Pin::new(&mut *this.client.stream.borrow_mut()).poll_write(cx, bytes);
         this.note_written(&written, &[io::IoSlice::new(bytes)]);
         written
     }
@@ -159,7 +154,8 @@ impl AsyncWrite for FramedStream {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut *this.stream.borrow_mut()).poll_write_vectored(cx, slices);
+        let written =
+            Pin::new(&mut *this.client.stream.borrow_mut()).poll_write_vectored(cx, slices);
         this.note_written(&written, slices);
         written
     }

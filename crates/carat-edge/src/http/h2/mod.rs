@@ -7,11 +7,14 @@ mod connection;
 mod end;
 mod frame_notes;
 mod framed;
+mod raw_head;
 mod resets;
 mod respond;
 mod response_files;
 mod stream;
 mod timer;
+mod tunnel;
+mod tunnel_stream;
 mod unsent_bytes;
 
 pub(super) use connection::serve_http2;

@@ -8,7 +8,7 @@ use h2::server::SendResponse;
 use h2::{Error, Reason, SendStream};
 use http::header::{CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING, UPGRADE};
 use http::response::Parts;
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Body;
 
 use super::super::tracked_body::TrackedBody;
@@ -91,12 +91,8 @@ async fn await_socket(
 /// Completes the header fields, as hyper does for HTTP/1.1. Returns whether there is no body.
 fn prepare(parts: &mut Parts, body: &TrackedBody, is_head: bool, client: &Http2Client) -> bool {
     let headers = &mut parts.headers;
-    for name in &CONNECTION_FIELDS {
-        headers.remove(name);
-    }
-    if !headers.contains_key(DATE) {
-        headers.insert(DATE, client.server.http2.date.value());
-    }
+    without_connection_fields(headers);
+    complete(headers, client);
     let has_none = matches!(
         parts.status,
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
@@ -109,6 +105,20 @@ fn prepare(parts: &mut Parts, body: &TrackedBody, is_head: bool, client: &Http2C
         }
     }
     has_none || is_head || body.is_end_stream()
+}
+
+/// Removes the fields that belong to a connection of HTTP/1.1.
+pub(super) fn without_connection_fields(headers: &mut HeaderMap) {
+    for name in &CONNECTION_FIELDS {
+        headers.remove(name);
+    }
+}
+
+/// Adds the fields that each response has.
+pub(super) fn complete(headers: &mut HeaderMap, client: &Http2Client) {
+    if !headers.contains_key(DATE) {
+        headers.insert(DATE, client.server.http2.date.value());
+    }
 }
 
 /// The sending side of a stream.

@@ -3,8 +3,8 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use h2::RecvStream;
 use h2::server::SendResponse;
+use h2::{Error, RecvStream};
 use http::{Method, Request, Response, StatusCode};
 
 use super::super::phase_timeouts::ActiveEnd;
@@ -12,24 +12,16 @@ use super::super::serve::serve;
 use super::super::tracked_body::TrackedBody;
 use super::checked_request::{CheckedRequest, check_request};
 use super::client::Http2Client;
+use super::end::Http2StreamEnd;
 use super::respond::respond;
 use super::timer::PhaseTimer;
+use super::tunnel::{TakenStream, serve_taken};
 use super::unsent_bytes::SentPiece;
-use crate::exchange::{ConnectionState, Refusal};
+use crate::body::request::UPLOAD_WINDOW;
+use crate::exchange::{ConnectionState, MemoryReservation, Refusal, Takeover};
 
 /// What a stream takes beside its bodies: its task and its headers.
 const STREAM_COST: u64 = 4 * 1024;
-
-/// How a stream ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Http2StreamEnd {
-    /// With a complete response.
-    Complete,
-    /// The client has reset it, or sent what cannot be responded to.
-    Broken,
-    /// This server has reset it, because the client was too slow or memory is used up.
-    CutOff,
-}
 
 /// Serves the request of one stream.
 pub(super) async fn serve_stream(
@@ -42,12 +34,14 @@ pub(super) async fn serve_stream(
     account.take(STREAM_COST);
     let state = Rc::new(ConnectionState::of_stream(account, &client.state));
     let deadline = Rc::new(server.deadlines.deadline());
-    let _active = server.active.add(&state, &deadline);
+    let active = server.active.add(&state, &deadline);
     state.begin_message();
     let mut timer = PhaseTimer::new(&deadline, &state, server);
     let is_head = request.method() == Method::HEAD;
     let (response, end) = match check_request(request, &state, &server.header_limits()) {
-        Ok(request) => {
+        Ok(mut request) => {
+            let tunnel = request.tunnel.take();
+            let window = tunnel.as_ref().map(|_| window_of(&state));
             let serving = call(request, &state, &mut sender, &client, &mut timer);
             match Box::pin(serving).await {
                 Ok(response) => (response, Http2StreamEnd::Complete),
@@ -55,11 +49,37 @@ pub(super) async fn serve_stream(
                     (refused(refusal, &client, &state), Http2StreamEnd::CutOff)
                 }
                 Err(StreamCut::Ended(end)) => return end,
+                Err(StreamCut::TakenOver(takeover)) => {
+                    let Some(from_client) = tunnel else {
+                        return Http2StreamEnd::CutOff;
+                    };
+                    // A tunnel adds itself while it waits for its client.
+                    drop((active, window));
+                    let taken = TakenStream {
+                        takeover: *takeover,
+                        from_client,
+                        sender: &mut sender,
+                        client: &client,
+                        state: &state,
+                        deadline: &deadline,
+                    };
+                    return Box::pin(serve_taken(taken)).await;
+                }
             }
         }
         Err(refusal) => (refused(refusal, &client, &state), Http2StreamEnd::Broken),
     };
-    let mut responding = pin!(respond(response, is_head, &mut sender, &client, &state));
+    let responding = respond(response, is_head, &mut sender, &client, &state);
+    finish(responding, &mut timer, end).await
+}
+
+/// Sends the response, unless the client does not read it.
+async fn finish(
+    responding: impl Future<Output = Result<(), Error>>,
+    timer: &mut PhaseTimer<'_>,
+    end: Http2StreamEnd,
+) -> Http2StreamEnd {
+    let mut responding = pin!(responding);
     poll_fn(|cx| {
         if let Poll::Ready(sent) = responding.as_mut().poll(cx) {
             return Poll::Ready(sent.map_or(Http2StreamEnd::Broken, |()| end));
@@ -76,6 +96,14 @@ pub(super) async fn serve_stream(
 enum StreamCut {
     Refused(Refusal),
     Ended(Http2StreamEnd),
+    TakenOver(Box<Takeover>),
+}
+
+/// What the client may send into a tunnel before the application has opened it.
+fn window_of(state: &Rc<ConnectionState>) -> MemoryReservation {
+    let mut window = MemoryReservation::of(state.memory());
+    window.grow(UPLOAD_WINDOW as usize);
+    window
 }
 
 /// Passes the request along the path that all requests take.
@@ -89,6 +117,7 @@ async fn call(
     let CheckedRequest {
         request,
         mut expectation,
+        ..
     } = request;
     let mut permitted = pin!(client.files.take());
     let permit = poll_fn(|cx| match permitted.as_mut().poll(cx) {
@@ -100,6 +129,9 @@ async fn call(
     poll_fn(|cx| {
         if let Poll::Ready(Ok(response)) = serving.as_mut().poll(cx) {
             return Poll::Ready(Ok(response));
+        }
+        if let Some(takeover) = state.takeover() {
+            return Poll::Ready(Err(StreamCut::TakenOver(takeover)));
         }
         if expectation.take_if(|it| it.is_asked(cx)).is_some() {
             let mut response = Response::new(());

@@ -1,0 +1,109 @@
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::task::Poll;
+
+use h2::RecvStream;
+use h2::server::SendResponse;
+use http::header::{CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT};
+use http::response::Parts;
+use http::{Response, StatusCode};
+use tokio::io::AsyncWriteExt;
+
+use super::super::deadlines::Deadline;
+use super::super::tunnel::{TunnelEnd, TunnelEnds, application_of, serve_tunnel};
+use super::client::Http2Client;
+use super::end::Http2StreamEnd;
+use super::raw_head::RawHead;
+use super::respond::{complete, without_connection_fields};
+use super::tunnel_stream::TunnelStream;
+use super::unsent_bytes::SentPiece;
+use crate::exchange::{ConnectionState, Takeover};
+
+/// A stream that an application has taken over (RFC 8441).
+pub(super) struct TakenStream<'a> {
+    pub(super) takeover: Takeover,
+    pub(super) from_client: RecvStream,
+    pub(super) sender: &'a mut SendResponse<SentPiece>,
+    pub(super) client: &'a Http2Client,
+    pub(super) state: &'a Rc<ConnectionState>,
+    pub(super) deadline: &'a Rc<Deadline>,
+}
+
+/// Sends the response of the application, and carries bytes both ways if that opens a tunnel.
+pub(super) async fn serve_taken(stream: TakenStream<'_>) -> Http2StreamEnd {
+    let log = &stream.client.server.log;
+    open(stream).await.unwrap_or_else(|error| {
+        log.error("tunnel not opened", &[("cause", &error)]);
+        Http2StreamEnd::CutOff
+    })
+}
+
+async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
+    let TakenStream {
+        takeover,
+        from_client,
+        sender,
+        client,
+        state,
+        deadline,
+    } = stream;
+    let Takeover {
+        tunnel,
+        head,
+        mut log,
+    } = takeover;
+    let server = &client.server;
+    let mut application = application_of(tunnel.socket)?;
+    let (head, first) = if let Some(head) = head {
+        (head, Vec::new())
+    } else {
+        let mut raw = RawHead::new(state.memory());
+        let read = poll_fn(|cx| {
+            if sender.poll_reset(cx).is_ready() || tunnel.place.poll_closing(cx) {
+                return Poll::Ready(None);
+            }
+            raw.poll(&mut application, cx).map(Some)
+        });
+        let Some(read) = read.await else {
+            return Ok(Http2StreamEnd::CutOff);
+        };
+        read?
+    };
+    let (head, is_tunnel) = translated(head, client);
+    log.responded(head.status);
+    let to_client = sender.send_response(Response::from_parts(head, ()), !is_tunnel);
+    let to_client = to_client.map_err(io::Error::other)?;
+    if !is_tunnel {
+        return Ok(Http2StreamEnd::Complete);
+    }
+    log.sent(first.len());
+    client.stream.borrow().keep_alive();
+    let mut stream = TunnelStream::new(from_client, to_client, client, state);
+    let ends = (application, tunnel.place);
+    let ends = TunnelEnds::of_stream(ends, log, first, Rc::clone(state));
+    let end = serve_tunnel(&mut stream, ends, deadline, server).await;
+    if end == TunnelEnd::Complete {
+        // A client that is gone needs not be told.
+        let _ = stream.shutdown().await;
+        return Ok(Http2StreamEnd::Complete);
+    }
+    // The handles are dropped, which resets the stream.
+    Ok(Http2StreamEnd::CutOff)
+}
+
+/// The response to an upgrade as one to CONNECT, and whether it opens the tunnel. What else the application writes itself
+/// loses its body: only it knows how that is framed.
+fn translated(mut head: Parts, client: &Http2Client) -> (Parts, bool) {
+    let is_tunnel = head.status == StatusCode::SWITCHING_PROTOCOLS;
+    if is_tunnel {
+        head.status = StatusCode::OK;
+        head.headers.remove(SEC_WEBSOCKET_ACCEPT);
+    } else if !(head.status.is_client_error() || head.status.is_server_error()) {
+        head.status = StatusCode::INTERNAL_SERVER_ERROR;
+    }
+    without_connection_fields(&mut head.headers);
+    head.headers.remove(CONTENT_LENGTH);
+    complete(&mut head.headers, client);
+    (head, is_tunnel)
+}

@@ -28,6 +28,11 @@ impl ResponseFiles {
         };
         permit.expect("nobody closes the semaphore")
     }
+
+    /// The permit for the socket of a tunnel, which may last: it is not the one with which the other streams go on.
+    pub(super) fn further_one(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.further).try_acquire_owned().ok()
+    }
 }
 
 #[cfg(test)]
@@ -57,5 +62,9 @@ mod tests {
         files.extend(std::iter::from_fn(|| take(&modest)));
         assert_eq!(files.len(), 2);
         drop(own);
+        assert!(modest.further_one().is_none());
+        files.clear();
+        let _tunnels = [greedy.further_one(), greedy.further_one()].map(|it| it.expect("further"));
+        assert!(greedy.further_one().is_none() && take(&greedy).is_some());
     }
 }

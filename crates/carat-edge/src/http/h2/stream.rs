@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use h2::server::SendResponse;
 use h2::{Error, RecvStream};
 use http::{Method, Request, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::super::phase_timeouts::ActiveEnd;
 use super::super::serve::serve;
@@ -119,12 +120,8 @@ async fn call(
         mut expectation,
         ..
     } = request;
-    let mut permitted = pin!(client.files.take());
-    let permit = poll_fn(|cx| match permitted.as_mut().poll(cx) {
-        Poll::Ready(permit) => Poll::Ready(Ok(permit)),
-        Poll::Pending => unless_cut(sender, timer, cx),
-    });
-    state.keep_response_file(permit.await?);
+    let permit = permit(state, sender, client, timer).await?;
+    state.keep_response_file(permit);
     let mut serving = pin!(serve(request, &client.peer, state, &client.server));
     poll_fn(|cx| {
         if let Poll::Ready(Ok(response)) = serving.as_mut().poll(cx) {
@@ -154,6 +151,25 @@ async fn call(
         unless_cut(sender, timer, cx)
     })
     .await
+}
+
+/// The permit for the file of the response, or for the socket of a tunnel.
+async fn permit(
+    state: &ConnectionState,
+    sender: &mut SendResponse<SentPiece>,
+    client: &Http2Client,
+    timer: &mut PhaseTimer<'_>,
+) -> Result<OwnedSemaphorePermit, StreamCut> {
+    if state.awaits_tunnel() {
+        let further = client.files.further_one();
+        return further.ok_or(StreamCut::Refused(Refusal::NoDescriptors));
+    }
+    let mut permitted = pin!(client.files.take());
+    let permit = poll_fn(|cx| match permitted.as_mut().poll(cx) {
+        Poll::Ready(permit) => Poll::Ready(Ok(permit)),
+        Poll::Pending => unless_cut(sender, timer, cx),
+    });
+    permit.await
 }
 
 /// Pending, unless the client has reset the stream, or it must end.

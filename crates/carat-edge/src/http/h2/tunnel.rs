@@ -9,6 +9,7 @@ use http::header::{CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT};
 use http::response::Parts;
 use http::{Response, StatusCode};
 use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
 
 use super::super::deadlines::Deadline;
 use super::super::tunnel::{TunnelEnd, TunnelEnds, application_of, serve_tunnel};
@@ -18,7 +19,7 @@ use super::raw_head::RawHead;
 use super::respond::{complete, without_connection_fields};
 use super::tunnel_stream::TunnelStream;
 use super::unsent_bytes::SentPiece;
-use crate::exchange::{ConnectionState, Takeover};
+use crate::exchange::{ConnectionState, Takeover, TunnelPlace};
 
 /// A stream that an application has taken over (RFC 8441).
 pub(super) struct TakenStream<'a> {
@@ -48,24 +49,18 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
         state,
         deadline,
     } = stream;
+    let server = &client.server;
     let Takeover {
         tunnel,
         head,
         mut log,
     } = takeover;
-    let server = &client.server;
     let mut application = application_of(tunnel.socket)?;
     let (head, first) = if let Some(head) = head {
         (head, Vec::new())
     } else {
-        let mut raw = RawHead::new(state.memory());
-        let read = poll_fn(|cx| {
-            if sender.poll_reset(cx).is_ready() || tunnel.place.poll_closing(cx) {
-                return Poll::Ready(None);
-            }
-            raw.poll(&mut application, cx).map(Some)
-        });
-        let Some(read) = read.await else {
+        let read = raw_head(&mut application, &tunnel.place, sender, state).await;
+        let Some(read) = read else {
             return Ok(Http2StreamEnd::CutOff);
         };
         read?
@@ -90,6 +85,23 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
     }
     // The handles are dropped, which resets the stream.
     Ok(Http2StreamEnd::CutOff)
+}
+
+/// What the application writes itself, and what follows it; `None` when the client or the worker is gone before.
+async fn raw_head(
+    application: &mut UnixStream,
+    place: &TunnelPlace,
+    sender: &mut SendResponse<SentPiece>,
+    state: &Rc<ConnectionState>,
+) -> Option<io::Result<(Parts, Vec<u8>)>> {
+    let mut raw = RawHead::new(state.memory());
+    poll_fn(|cx| {
+        if sender.poll_reset(cx).is_ready() || place.poll_closing(cx) {
+            return Poll::Ready(None);
+        }
+        raw.poll(application, cx).map(Some)
+    })
+    .await
 }
 
 /// The response to an upgrade as one to CONNECT, and whether it opens the tunnel. What else the application writes itself

@@ -8,16 +8,19 @@
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 
 mod allocations;
+mod block_map;
 mod call_site;
 mod collector_memory;
 mod heap;
 mod heap_census;
+mod held_objects;
 mod hooks;
 mod line_trace;
 mod malloc;
 mod memory_ledger;
 mod name_tables;
 mod native_stacks;
+mod page_shares;
 mod recorder;
 mod slots;
 mod watched_thread;
@@ -34,5 +37,8 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let ledger = lab.define_module("Ledger")?;
     recorder::define(ledger)?;
     line_trace::define(ledger)?;
-    native_stacks::define(ledger)
+    native_stacks::define(ledger)?;
+    block_map::define(ledger)?;
+    held_objects::define(ledger)?;
+    page_shares::define(ledger)
 }

@@ -111,6 +111,21 @@ impl MemoryLedger {
         self.slots.find(address)
     }
 
+    /// The account that pays for the next change of the counter.
+    pub(crate) fn payer(&self) -> u32 {
+        self.payer
+    }
+
+    /// Notes an object that was booked before at another address.
+    pub(crate) fn note(&mut self, address: u64, account: u32) {
+        self.slots.note(address, account);
+    }
+
+    /// Forgets where objects are, not what they weigh.
+    pub(crate) fn forget_addresses(&mut self) {
+        self.slots = Slots::default();
+    }
+
     /// Books a new object. Returns whether the ledger has allocated memory.
     pub(crate) fn born(&mut self, counter: i64, object: Object) -> bool {
         self.charge(counter, self.current);

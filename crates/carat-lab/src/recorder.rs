@@ -220,6 +220,21 @@ impl Recorder {
         books.excuse();
     }
 
+    /// As [`Recorder::change`]; does nothing while the ledger itself allocates.
+    pub(crate) fn try_change(&self, function: impl FnOnce(&mut MemoryLedger)) {
+        if let Ok(mut books) = self.books.try_lock() {
+            let counter = books.counter();
+            books.ledger.settle(counter);
+            function(&mut books.ledger);
+            books.excuse();
+        }
+    }
+
+    /// Empties all accounts.
+    pub(crate) fn clear(&self) {
+        *self.books() = Books::open(None);
+    }
+
     /// The account of a live object.
     pub(crate) fn account_of(&self, object: VALUE) -> u32 {
         self.books().ledger.account_of(object)

@@ -9,6 +9,7 @@ require_relative "../lab/progress"
 require_relative "../lab/weigh/measurement"
 require_relative "../lab/weigh/report"
 require_relative "html_file"
+require_relative "request_flags"
 require_relative "subcommand"
 require_relative "weigh/page"
 require_relative "weigh/text"
@@ -17,6 +18,7 @@ module Carat
   module CLI
     # `carat weigh`.
     class Weigh
+      include RequestFlags
       include Subcommand
 
       # What follows `Usage: carat` in the help.
@@ -42,9 +44,11 @@ module Carat
 
       def flags
         @cut = CUT
+        @path = "/"
         Config::Flags.new(help: "carat weigh --help") do |parser|
           parser.separator("Report:")
           parser.on("--cut MIB", "Hide lighter branches of the tree [#{CUT}]") { |text| @cut = parse(text) }
+          parser.on("--path PATH", "Request this after the fork [/]") { |text| @path = path(text) }
           parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
           HtmlFile.flag(parser) { |file| @html = file }
           parser.separator("")
@@ -67,7 +71,7 @@ module Carat
       end
 
       def of(configuration, kind, target)
-        Lab::Weigh::Measurement.new(configuration, kind, target, @flags.words, Lab::Progress.new($stderr))
+        Lab::Weigh::Measurement.new(configuration, kind, target, @path, @flags.words, Lab::Progress.new($stderr))
       end
     end
   end

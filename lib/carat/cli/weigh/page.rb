@@ -31,10 +31,16 @@ module Carat
           page.section("Files", tree)
           page.section("Gems", table("Own memory of the files of each gem, in MiB", Sums.gems(@report)))
           page.section("Parts", table("What the growth of the process consists of", Sums.parts(@report)))
+          share(page) if @report.shares&.after_fork
           page.to_s
         end
 
         private
+
+        def share(page)
+          page.section("Sharing", table("What a worker shares with the mold, and what it has for itself, in MiB",
+                                        Sums.shares(@report.shares)))
+        end
 
         def remarks
           @report.interrupted ? ["The boot was interrupted; this is what was loaded until then."] : []

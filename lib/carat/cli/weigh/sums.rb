@@ -16,7 +16,8 @@ module Carat
           "allocator" => "free parts of malloc's pages",
           "mapped_files" => "mapped files (libraries)"
         }.freeze
-        private_constant :MIB, :GEMS, :PARTS
+        SHARES = ["shared after the fork", "private", "shared after the load", "private"].freeze
+        private_constant :MIB, :GEMS, :PARTS, :SHARES
 
         module_function
 
@@ -38,10 +39,33 @@ module Carat
            ["growth of the process (PSS)", mib(sizes.growth)]]
         end
 
+        # Returns rows in the same way, for Lab::Weigh::Shares with a sample.
+        def shares(shares)
+          samples = [shares.after_fork, shares.after_load].compact
+          names = samples.flat_map { |rows| rows.map(&:name) }.uniq
+          rows = names.map do |name|
+            [name, *samples.flat_map { |sample| halves(sample.find { |row| row.name == name }) }]
+          end
+          [["MiB of a worker", *SHARES.first(2 * samples.size)], *rows,
+           ["sum", *samples.flat_map { |sample| [sample.sum(&:shared), sample.sum(&:private)].map { |sum| mib(sum) } }],
+           *pss(shares, samples)]
+        end
+
         # Returns MiB, in so many columns.
         def mib(bytes, width = 0)
           format("%.2f", bytes / MIB).rjust(width)
         end
+
+        def halves(row)
+          row ? [mib(row.shared), mib(row.private)] : ["", ""]
+        end
+
+        def pss(shares, samples)
+          kernel = %w[after_fork after_load].first(samples.size).map { |name| shares.pss(name) }
+          [["PSS by these rows", *samples.flat_map { |sample| ["", mib(sample.sum(&:pss))] }],
+           ["PSS by the kernel", *kernel.flat_map { |bytes| ["", mib(bytes)] }]]
+        end
+        private_class_method :halves, :pss
       end
     end
   end

@@ -17,7 +17,7 @@ module Carat
 
         # Returns the text; terminal control characters are escaped.
         def to_s
-          parts = [*remark, tree, table(Sums.gems(@report)), table(Sums.parts(@report))]
+          parts = [*remark, tree, table(Sums.gems(@report)), table(Sums.parts(@report)), *sharing]
           parts.map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
         end
 
@@ -25,6 +25,11 @@ module Carat
 
         def remark
           [["The boot was interrupted; this is what was loaded until then."]] if @report.interrupted
+        end
+
+        def sharing
+          shares = @report.shares or return []
+          [shares.after_fork ? table(Sums.shares(shares)) : [], [*shares.problem]].reject(&:empty?)
         end
 
         def tree

@@ -9,6 +9,7 @@ require_relative "../ledger"
 require_relative "../process_sample"
 require_relative "gem_names"
 require_relative "require_trace"
+require_relative "sharing"
 
 module Carat
   module Lab
@@ -16,14 +17,15 @@ module Carat
       # The program of the process that is weighed: boots the application as a mold does, and writes what it took.
       class Boot
         # Runs in a new process. `target` is the path of a rackup file or a Gemfile; `report` is a ProcessReport.
-        def self.start(report, kind, target, *words)
-          report.result(new(kind, target, words).run)
+        def self.start(report, kind, target, path, *words)
+          report.result(new(kind, target, path, words).run)
         end
 
-        # `kind` is "rackup" or "gemfile"; `words` are those of Flags#words.
-        def initialize(kind, target, words)
+        # `kind` is "rackup" or "gemfile"; `path` is the one to request; `words` are those of Flags#words.
+        def initialize(kind, target, path, words)
           @kind = kind
           @target = target
+          @path = path
           @words = words
           @trace = RequireTrace.new
           @interrupted = false
@@ -32,15 +34,14 @@ module Carat
         # Returns a Hash for JSON: `error`, or what Report reads.
         def run
           prepare
-          return { error: "the allocator does not count" } unless Ledger.start
+          return { error: "the allocator does not count" } unless Ledger.start && Ledger.map_blocks
 
           before = sample
           seconds = timed { load_until_interrupted }
           after = sample
           accounts = Ledger.accounts
           own = Ledger.own_bytes
-          Ledger.stop
-          { seconds:, before:, after:, own:, accounts:, calls:, interrupted: @interrupted }
+          { seconds:, before:, after:, own:, accounts:, calls:, sharing:, interrupted: @interrupted }
         rescue Exception => e # rubocop:disable Lint/RescueException -- the command reports whatever it is
           { error: Processes::BootFailure.new(e, file: @target).to_s }
         end
@@ -72,6 +73,14 @@ module Carat
         def bundle
           require "bundler/setup"
           ::Bundler.require
+        end
+
+        # Of an application that has been loaded. An interrupt ends the measurement without it.
+        def sharing
+          Sharing.new(@app, @path, @configuration, @log).measure if @app && !@interrupted
+        rescue Interrupt
+          @interrupted = true
+          nil
         end
 
         # The parts of the process's memory that Parts compares.

@@ -41,6 +41,11 @@ module Carat
           @files.values.uniq
         end
 
+        # Returns the name of the gem of the file with the account of this number.
+        def gem_of(number)
+          @files.fetch(number, @root).gem
+        end
+
         # Returns a Hash of Weight by the name of the gem, the heaviest first.
         def gems
           sums = files.group_by(&:gem).transform_values { |members| members.map(&:weight).reduce(:+) }

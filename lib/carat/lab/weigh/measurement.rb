@@ -7,10 +7,10 @@ module Carat
     module Weigh
       # Boots the application in a new process, with the allocator and the garbage collection of a mold.
       class Measurement
-        # `configuration` is a Configuration, `kind` "rackup" or "gemfile", `target` the file, `words` those of
-        # Flags#words, `progress` a Progress.
-        def initialize(configuration, kind, target, words, progress)
-          @process = ApplicationProcess.new(configuration, "weigh/boot", "Weigh::Boot", [kind, target, *words],
+        # `configuration` is a Configuration, `kind` "rackup" or "gemfile", `target` the file, `path` what to request,
+        # `words` are those of Flags#words, `progress` is a Progress.
+        def initialize(configuration, kind, target, path, words, progress)
+          @process = ApplicationProcess.new(configuration, "weigh/boot", "Weigh::Boot", [kind, target, path, *words],
                                             progress)
         end
 

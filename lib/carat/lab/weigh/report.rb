@@ -2,6 +2,7 @@
 
 require_relative "load_tree"
 require_relative "parts"
+require_relative "shares"
 
 module Carat
   module Lab
@@ -17,6 +18,9 @@ module Carat
         # The Parts of the process's growth.
         attr_reader :parts
 
+        # The Shares of a worker; nil for a Gemfile, or after an interrupt.
+        attr_reader :shares
+
         # Seconds that the boot took.
         attr_reader :seconds
 
@@ -30,6 +34,7 @@ module Carat
           @tree = LoadTree.new(result.fetch("accounts"), result.fetch("calls"))
           @parts = Parts.new(*result.values_at("before", "after"), @tree.root.inclusive,
                              collector: @tree.collector, own: result.fetch("own"))
+          @shares = Shares.new(result.fetch("sharing"), @tree) if result.fetch("sharing")
         end
 
         # Returns the Hash.
@@ -37,7 +42,7 @@ module Carat
           { "schema" => SCHEMA, "interrupted" => interrupted, "seconds" => seconds,
             "growth" => parts.growth, "parts" => parts.to_h,
             "gems" => tree.gems.map { |name, weight| { "gem" => name, **weight.report } },
-            "tree" => describe(tree.root) }
+            "sharing" => shares&.report, "tree" => describe(tree.root) }
         end
 
         private

@@ -5,10 +5,9 @@ use std::mem::{size_of, transmute};
 
 use magnus::{Error, Object, RModule, Ruby, function};
 use rb_sys::macros::{RARRAY_LEN, RSTRING_LEN};
-use rb_sys::{RBasic, VALUE, rb_hash_size_num, ruby_rstring_flags, ruby_value_type};
+use rb_sys::{VALUE, rb_hash_size_num, ruby_value_type};
 
 use crate::heap::{each_object, is, kind};
-use crate::name_tables;
 
 // SAFETY: jemalloc computes from these numbers alone; the first must not be 0.
 type RoundedSize = unsafe extern "C" fn(usize, c_int) -> usize;
@@ -28,8 +27,6 @@ struct Census {
     slot_bytes: usize,
     /// Bytes that Strings, Arrays, and Hashes have allocated for their growth and do not use yet.
     spare_bytes: usize,
-    /// Strings that Ruby has interned.
-    interned: usize,
     rounded: Option<RoundedSize>,
 }
 
@@ -38,8 +35,7 @@ pub(crate) fn define(heap: RModule) -> Result<(), Error> {
     heap.define_singleton_method("census", function!(census, 0))
 }
 
-/// Returns the number of live objects, the bytes of their slots, and the bytes of malloc that containers, and Ruby's tables
-/// of all names, keep to grow.
+/// Returns the number of live objects, the bytes of their slots, and the bytes of malloc that containers keep to grow.
 fn census(_ruby: &Ruby) -> (usize, usize, usize) {
     // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
     let rounded = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"nallocx".as_ptr()) };
@@ -47,20 +43,13 @@ fn census(_ruby: &Ruby) -> (usize, usize, usize) {
         objects: 0,
         slot_bytes: 0,
         spare_bytes: 0,
-        interned: 0,
         rounded: (!rounded.is_null()).then(|| {
             // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
             unsafe { transmute::<*mut c_void, RoundedSize>(rounded) }
         }),
     };
     each_object(|object, slot_bytes| census.count(object, slot_bytes));
-    let tables = [census.interned, name_tables::symbols()];
-    let spare_names: usize = tables.into_iter().map(name_tables::spare_bytes).sum();
-    (
-        census.objects,
-        census.slot_bytes,
-        census.spare_bytes + spare_names,
-    )
+    (census.objects, census.slot_bytes, census.spare_bytes)
 }
 
 impl Census {
@@ -68,7 +57,6 @@ impl Census {
         self.objects += 1;
         self.slot_bytes += slot_bytes;
         self.spare_bytes += self.spare(object, slot_bytes);
-        self.interned += usize::from(interned(object));
     }
 
     fn spare(&self, object: VALUE, slot_bytes: usize) -> usize {
@@ -85,13 +73,6 @@ impl Census {
         let allocated = self.rounded.map_or(bytes, rounded);
         allocated.saturating_sub(growing.used(object, bytes))
     }
-}
-
-fn interned(object: VALUE) -> bool {
-    let flag = ruby_rstring_flags::RSTRING_FSTR as VALUE;
-    // SAFETY: each slot begins with the flags.
-    let flags = unsafe { (*(object as *const RBasic)).flags };
-    is(kind(object), ruby_value_type::RUBY_T_STRING) && flags & flag != 0
 }
 
 /// An object whose memory grows in steps.

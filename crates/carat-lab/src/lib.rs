@@ -18,7 +18,6 @@ mod hooks;
 mod line_trace;
 mod malloc;
 mod memory_ledger;
-mod name_tables;
 mod native_stacks;
 mod page_shares;
 mod recorder;

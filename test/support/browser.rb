@@ -6,11 +6,13 @@ require "json"
 require "tmpdir"
 
 module Support
-  # A headless Chromium with one page, controlled by the DevTools protocol over a pair of pipes. It has no network.
+  # A headless Chromium with one page, controlled by the DevTools protocol over a pair of pipes. It has no network beyond
+  # this machine and trusts any certificate.
   class Browser
     NAMES = %w[chromium-headless-shell chromium].freeze
     FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe
-               --disable-background-networking --proxy-server=127.0.0.1:9 --force-color-profile=srgb].freeze
+               --disable-background-networking --proxy-server=127.0.0.1:9 --force-color-profile=srgb
+               --ignore-certificate-errors].freeze
 
     # Seconds until a reply.
     PATIENCE = 120
@@ -53,12 +55,12 @@ module Support
       %w[Page Runtime Log].each { |domain| call("#{domain}.enable") }
     end
 
-    # Opens a file at the size of a screen, "light" or "dark", and waits until the page is drawn.
+    # Opens a file, or a URL, at the size of a screen, "light" or "dark", and waits until the page is drawn.
     def visit(path, screen: DESKTOP, scheme: "light")
       call("Emulation.setDeviceMetricsOverride", **screen)
       call("Emulation.setEmulatedMedia", features: [{ name: "prefers-color-scheme", value: scheme }])
       @loaded = false
-      call("Page.navigate", url: "file://#{path}")
+      call("Page.navigate", url: path.start_with?("/") ? "file://#{path}" : path)
       receive until @loaded
     end
 

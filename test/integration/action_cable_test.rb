@@ -1,53 +1,12 @@
 # frozen_string_literal: true
 
+require "active_record"
 require "test_helper"
+require "support/cable_test"
+require "support/postgres"
 require "support/redis_server"
-require "support/web_socket_client"
 
-# ActionCable as Rails has it: rack.hijack, and an event loop on nio4r.
-class ActionCableTest < Support::IntegrationTest
-  APP = <<~'RUBY'
-    require "logger"
-    require "action_controller/railtie"
-    require "action_cable/engine"
-
-    class Shop < Rails::Application
-      config.load_defaults Rails::VERSION::STRING.to_f
-      config.eager_load = true
-      config.hosts = nil
-      config.secret_key_base = "secret" * 10
-      config.logger = Logger.new($stdout)
-      config.log_level = :error
-      config.action_cable.allowed_request_origins = ["http://shop.test"]
-      routes.append { get "/pid", to: "pids#show" }
-    end
-
-    class PidsController < ActionController::Base
-      def show = render(plain: Process.pid.to_s)
-    end
-
-    module ApplicationCable
-      class Connection < ActionCable::Connection::Base
-        identified_by :name
-
-        def connect
-          self.name = request.params[:name] || reject_unauthorized_connection
-        end
-      end
-    end
-
-    class RoomChannel < ActionCable::Channel::Base
-      def subscribed = stream_from("room")
-      def unsubscribed = ActionCable.server.broadcast("room", { "text" => "#{name} left" })
-      def say(data) = ActionCable.server.broadcast("room", { "text" => "#{name}: #{data["text"]}" })
-    end
-
-    Shop.initialize!
-    run Rails.application
-  RUBY
-  ORIGIN = { "Origin" => "http://shop.test" }.freeze
-  ROOM = JSON.generate("channel" => "RoomChannel")
-
+class ActionCableTest < Support::CableTest
   def test_all_subscribers_of_a_worker_hear_each_other
     server = rails(adapter: "async", workers: 1, threads: 3)
     ann, *others = %w[ann ben cid].map { |name| subscriber(server, name) }
@@ -60,12 +19,24 @@ class ActionCableTest < Support::IntegrationTest
   end
 
   def test_subscribers_of_two_workers_hear_each_other_through_redis
-    server = rails(adapter: "redis", workers: 2, threads: 1)
-    members = Array.new(12) { |number| subscriber(server, "n#{number}") }
-    eventually { server.workers.size == 2 }
-    say(members.first, "hello")
+    url = "unix://#{Support::RedisServer.shared.path}"
+    assert_all_hear(rails(adapter: "redis", url: url, workers: 2, threads: 1))
+  end
 
-    members.each { |member| assert_equal "n0: hello", heard(member) }
+  def test_subscribers_of_two_workers_hear_each_other_through_postgresql
+    assert_all_hear(rails(adapter: "postgresql", env: postgres, workers: 2, threads: 1))
+  end
+
+  def test_subscribers_of_fibers_hear_each_other
+    server = rails(adapter: "async", workers: 1, fibers: 16)
+    assert_all_hear(server, workers: 1)
+    assert_equal 200, server.get("/pid").status
+  end
+
+  def test_subscribers_of_fibers_in_two_workers_hear_each_other_through_postgresql
+    skip "fibers need Rails 7.0 or later" if ActiveRecord.version < Gem::Version.new("7.0")
+
+    assert_all_hear(rails(adapter: "postgresql", env: postgres, workers: 2, fibers: 16))
   end
 
   def test_many_subscribers_leave_the_threads_free
@@ -104,27 +75,18 @@ class ActionCableTest < Support::IntegrationTest
 
   private
 
-  def rails(adapter:, **options)
-    redis = "  url: unix://#{Support::RedisServer.shared.path}\n" if adapter == "redis"
-    cable = "production:\n  adapter: #{adapter}\n#{redis}"
-    serve(APP, files: { "config/cable.yml" => cable }, env: { "RAILS_ENV" => "production" }, **options)
+  def postgres
+    server = Support::Postgres.shared
+    { "DATABASE_URL" => "postgresql:///postgres", "PGHOST" => server.directory, "PGPORT" => server.port.to_s,
+      "PGUSER" => "carat" }
   end
 
-  def subscriber(server, name)
-    socket = Support::WebSocketClient.new(server.connect, "/cable?name=#{name}", ORIGIN)
-    assert_predicate socket, :accepted?, socket.response.inspect
-    socket.read_json { |message| message["type"] == "welcome" }
-    socket.json("command" => "subscribe", "identifier" => ROOM)
-    socket.read_json { |message| message["type"] == "confirm_subscription" }
-    socket
-  end
+  def assert_all_hear(server, workers: 2)
+    eventually { server.workers.size == workers }
+    members = Array.new(12) { |number| subscriber(server, "n#{number}") }
+    say(members.first, "hello")
 
-  def say(socket, text)
-    data = JSON.generate("action" => "say", "text" => text)
-    socket.json("command" => "message", "identifier" => ROOM, "data" => data)
-  end
-
-  def heard(socket)
-    socket.read_json { |message| message["message"] }.dig("message", "text")
+    members.each { |member| assert_equal "n0: hello", heard(member) }
+    refute_match(/ERROR|Error/, server.log)
   end
 end

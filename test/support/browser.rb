@@ -6,8 +6,8 @@ require "json"
 require "tmpdir"
 
 module Support
-  # A headless Chromium with one page, controlled by the DevTools protocol over a pair of pipes. It has no network beyond
-  # this machine and trusts any certificate.
+  # A headless Chromium with one page, controlled by the DevTools protocol over a pair of pipes. It has no network but
+  # this machine, and trusts any certificate.
   class Browser
     NAMES = %w[chromium-headless-shell chromium].freeze
     FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe

@@ -8,10 +8,11 @@ module Carat
       # A Rack application that counts requests and the objects that the process has allocated, and writes both to a
       # file of the process now and then. Any server can run it.
       class AllocationCounter
-        # Requests between two writes. The first few are at powers of two, for slow applications.
+        # Requests between two writes; fewer in the beginning, for slow applications.
         EVERY = 256
+        EARLY = 16
         GEM_FILE = "gem"
-        private_constant :EVERY, :GEM_FILE
+        private_constant :EVERY, :EARLY, :GEM_FILE
 
         # Returns the application of a rackup file, counted in `directory`; notes there which version of the gem called
         # `gem_name` it has loaded.
@@ -52,11 +53,15 @@ module Carat
         # A Rack application.
         def call(env)
           count = (@requests += 1)
-          write(count) if (count % EVERY).zero? || (count & (count - 1)).zero?
+          write(count) if count < EVERY ? early?(count) : (count % EVERY).zero?
           @app.call(env)
         end
 
         private
+
+        def early?(count)
+          (count % EARLY).zero? || (count & (count - 1)).zero?
+        end
 
         # A fork has a file of its own. The lines have one length, so that each replaces the one before.
         def write(requests)

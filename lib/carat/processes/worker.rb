@@ -101,12 +101,18 @@ module Carat
           when :bye then return give_up
           when :promote then return details.first
           when :ask_fork_safety then report_fork_safety
-          when :trim_memory then Native.trim_memory
+          when :trim_memory then return_memory
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
           when :ask_stack then @control.stack(details.first, stack_of(*details))
           end
         end
         exit!(1) # The edge is gone, and with it all clients.
+      end
+
+      # The worker rests. Once one collection has run since the fork, another minor one dirties no further shared page.
+      def return_memory
+        GC.start(full_mark: false, immediate_sweep: true) if @collector.stats[:gc_count].positive?
+        Native.trim_memory
       end
 
       # These hooks may end threads: only a promotion then shows which are left.

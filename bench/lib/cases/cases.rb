@@ -3,7 +3,7 @@
 module Bench
   # The table of cases.
   module Cases
-    ALL = [Load, Tls, Http2Load, Boot, Idle, Sleepers, EventStreams, WebSockets, Burst, NetHttp, Uploads, Form,
+    ALL = [Load, Tls, Http2Load, StaticFiles, Boot, Idle, Sleepers, EventStreams, WebSockets, Burst, NetHttp, Uploads, Form,
            TinyPost, Decode, SlowReaders, BigResponse, Compression, Weight, Refork, Restart, Upgrade, LoadStep, Leak,
            Chaos, MemoryLimit, ForkTime, Soak, Scale, Allocators, RailsLoad, RedmineLoad, RedmineLimit]
           .flat_map { |kind| kind::CASES }.freeze

@@ -39,6 +39,15 @@ module Bench
                      command: [HYPER.path, "127.0.0.1:%<port>d"])
     end
 
+    # Its application is a directory with `public`.
+    def self.nginx
+      configure = 'sed "s|PORT|$1|; s|SITE|$2|" "$0" >"$2/nginx.conf" && exec nginx -c "$2/nginx.conf"'
+      ServerSpec.new(name: "nginx", roles: { "master" => /master process/, "worker" => /worker process/ }, workers: 1,
+                     version: -> { Executable.first_line("nginx", "-v") },
+                     command: ["sh", "-c", configure, File.join(APPS, "static.conf"), "%<port>d", "%<app>s"],
+                     obstacle: -> { Executable.obstacle("nginx", "apt install nginx-light") })
+    end
+
     # No server: a way to make many requests in one program.
     def self.client(name, *version, obstacle: -> {})
       ServerSpec.new(name: name, roles: { "client" => // }, workers: 1, command: [], obstacle: obstacle,
@@ -66,6 +75,7 @@ module Bench
       puma("puma-t5-deflater", "5:5", env: DEFLATER), puma("puma-t3", "3:3"),
       puma("puma", "1:1"), puma("puma-t5", "5:5"), puma("puma-t10", "10:10"), puma("puma-t200", "200:200"),
       puma("puma-t10000", "0:10000"), puma("puma-idle", "1:1", config: File.join(APPS, "puma_idle.rb")), hyper,
+      carat("carat-static", 1, "--static", "%<app>s/public", app: "%<app>s/config.ru"), nginx,
       client("carat-run", CARAT, "--version"), client("async", *ASYNC, obstacle: ASYNC_OBSTACLE),
       client("ruby-threads", "--version"), client("ruby-blocking", "--version")
     ].freeze

@@ -9,6 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::client_memory::MemoryAccount;
 use super::hint_sink::HintSink;
 use super::interim_responses::InterimResponses;
+use super::outgoing_file::OutgoingFile;
 use super::refusal::Refusal;
 use super::tunnel::Takeover;
 
@@ -44,6 +45,7 @@ pub(crate) struct ConnectionState {
     interim: InterimResponses,
     /// The permit to open a file for the response, of a connection that has several at once.
     response_file: OnceCell<Rc<OwnedSemaphorePermit>>,
+    outgoing: OutgoingFile,
 }
 
 /// What a connection waits for. Each phase has its own timeout.
@@ -96,6 +98,7 @@ impl ConnectionState {
             takeover: RefCell::new(None),
             interim: InterimResponses::default(),
             response_file: OnceCell::new(),
+            outgoing: OutgoingFile::default(),
         }
     }
 
@@ -130,6 +133,11 @@ impl ConnectionState {
         &self.interim
     }
 
+    /// The part of a file that is sent in place of bytes.
+    pub(crate) fn outgoing(&self) -> &OutgoingFile {
+        &self.outgoing
+    }
+
     /// The client has sent this many bytes.
     pub(crate) fn count_received(&self, bytes: usize) {
         self.received_bytes
@@ -159,6 +167,7 @@ impl ConnectionState {
     /// The response is on its way to the client. `ends_by_close` says whether only the end of the
     /// connection ends its body.
     pub(crate) fn begin_response(&self, ends_by_close: bool) {
+        self.outgoing.clear();
         self.response_begun.set(true);
         self.ends_by_close.set(ends_by_close);
     }
@@ -282,7 +291,7 @@ impl ConnectionState {
     /// Whether the body of the response has to wait, because the client has not taken what was written before. `waker`
     /// is woken when it has.
     pub(crate) fn must_wait_to_write(&self, waker: &Waker) -> bool {
-        let blocked = self.write_blocked.get();
+        let blocked = self.write_blocked.get() || self.outgoing.is_set();
         if blocked {
             self.waiting_body.replace(Some(waker.clone()));
         }

@@ -11,6 +11,7 @@ mod hint_sink;
 mod inline_bytes;
 mod interim_responses;
 mod memory_reservation;
+mod outgoing_file;
 mod peer;
 mod proxy_policy;
 mod refusal;
@@ -32,6 +33,7 @@ pub(crate) use connection_state::{ConnectionPhase, ConnectionState, ReadProgress
 pub(crate) use forwarded_client::ForwardedClient;
 pub(crate) use inline_bytes::InlineBytes;
 pub(crate) use memory_reservation::MemoryReservation;
+pub(crate) use outgoing_file::{FilePlaceholder, OUTGOING_LIMIT, OutgoingFile};
 pub(crate) use peer::Peer;
 pub(crate) use proxy_policy::{ProxyFields, ProxyPolicy};
 pub(crate) use refusal::Refusal;

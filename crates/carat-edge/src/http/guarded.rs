@@ -7,6 +7,7 @@ use bytes::{Buf, BytesMut};
 use carat_guard::{Guard, MessagePosition, PREFACE};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
+use super::file_write::write_with_file;
 use super::server::Server;
 use super::stream::ClientStream;
 use crate::clock;
@@ -57,6 +58,9 @@ impl GuardedStream {
     ) -> GuardedStream {
         let mut buffers = MemoryReservation::of(state.memory());
         buffers.grow(ACTIVE_COST);
+        if !stream.is_tls() {
+            state.outgoing().allow();
+        }
         GuardedStream {
             buffers,
             headers: MemoryReservation::of(state.memory()),
@@ -382,7 +386,16 @@ impl AsyncWrite for GuardedStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         ready!(this.complete_interim(cx))?;
-        let written = Pin::new(this.stream.get_mut()).poll_write_vectored(cx, slices);
+        let stream = this.stream.get_mut();
+        let outgoing = this.state.outgoing();
+        if outgoing.is_set() {
+            if outgoing.gives_way(cx) {
+                return Poll::Pending;
+            }
+            let written = write_with_file(stream, outgoing, slices, cx);
+            return note_written(&this.state, written);
+        }
+        let written = Pin::new(stream).poll_write_vectored(cx, slices);
         note_written(&this.state, written)
     }
 

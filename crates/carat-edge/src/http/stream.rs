@@ -1,12 +1,14 @@
+use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvFlags, recv};
+use rustix::fs::sendfile;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -161,6 +163,57 @@ impl ClientStream {
                 stream.try_io(Interest::READABLE, || Ok(recv(stream, buf, flags)?.0))
             }
             (_, None) => Ok(0),
+        }
+    }
+
+    /// Writes bytes that others follow at once: the kernel may wait for those. Not through TLS.
+    pub(super) fn poll_write_more(
+        &self,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_by(cx, |socket| {
+            let mut control = SendAncillaryBuffer::default();
+            sendmsg(socket, slices, &mut control, SendFlags::MORE)
+        })
+    }
+
+    /// Sends bytes of a file, without a copy of them in this process. Not through TLS.
+    pub(super) fn poll_send_file(
+        &self,
+        cx: &mut Context<'_>,
+        file: &File,
+        mut offset: u64,
+        count: usize,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_by(cx, |socket| {
+            sendfile(socket, file, Some(&mut offset), count)
+        })
+    }
+
+    /// Calls `write` when the socket takes something.
+    fn poll_write_by(
+        &self,
+        cx: &mut Context<'_>,
+        mut write: impl FnMut(BorrowedFd<'_>) -> rustix::io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let written = match self {
+                ClientStream::Tcp(stream) => {
+                    ready!(stream.poll_write_ready(cx))?;
+                    stream.try_io(Interest::WRITABLE, || Ok(write(stream.as_fd())?))
+                }
+                ClientStream::Unix(stream) => {
+                    ready!(stream.poll_write_ready(cx))?;
+                    stream.try_io(Interest::WRITABLE, || Ok(write(stream.as_fd())?))
+                }
+                ClientStream::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
+            };
+            match written {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                written => return Poll::Ready(written),
+            }
         }
     }
 

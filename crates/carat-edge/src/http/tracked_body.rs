@@ -3,12 +3,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 
 use super::access::AccessEntry;
+use super::body_piece::BodyPiece;
 use crate::body::response::ClientBody;
-use crate::exchange::{ConnectionState, SpoolReservation};
+use crate::exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
 
 /// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
 /// over.
@@ -33,16 +34,9 @@ impl TrackedBody {
             _spooled: spooled,
         }
     }
-}
 
-impl Body for TrackedBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+    /// The next piece, or the end of the body.
+    pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         // hyper would take one more piece while the one before is not written.
         if self.state.must_wait_to_write(cx.waker()) {
             return Poll::Pending;
@@ -56,7 +50,41 @@ impl Body for TrackedBody {
             Some(Err(_)) => self.state.break_off(),
             None => {}
         }
-        Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
+        Poll::Ready(piece)
+    }
+
+    /// The next part of a file that is sent without reading it; `None` for any other body.
+    fn poll_file(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<FilePlaceholder>>> {
+        if self.state.must_wait_to_write(cx.waker()) {
+            return Poll::Pending;
+        }
+        let Some(part) = ready!(self.body.poll_range(cx)) else {
+            return Poll::Ready(None);
+        };
+        let part = part.inspect_err(|_| self.state.break_off())?;
+        let placeholder = self.state.outgoing().set(part);
+        self.entry.count(placeholder.remaining());
+        // It takes no memory.
+        self.state.note_piece(0);
+        Poll::Ready(Some(Ok(placeholder)))
+    }
+}
+
+impl Body for TrackedBody {
+    type Data = BodyPiece;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<BodyPiece>>>> {
+        if self.state.outgoing().is_allowed() {
+            if let Some(file) = ready!(self.poll_file(cx)) {
+                return Poll::Ready(Some(file.map(|file| Frame::data(BodyPiece::File(file)))));
+            }
+        }
+        let piece = ready!(self.poll_bytes(cx));
+        Poll::Ready(piece.map(|piece| piece.map(|bytes| Frame::data(BodyPiece::Bytes(bytes)))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -55,6 +55,17 @@ impl ClientBody {
         self.plain.length().filter(|_| self.encoded.is_none())
     }
 
+    /// The next part of a file that need not be read; `None` for any other body.
+    pub(crate) fn poll_range(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<FileRange>>> {
+        match &self.encoded {
+            Some(_) => Poll::Ready(None),
+            None => self.plain.poll_range(cx),
+        }
+    }
+
     /// The next piece.
     pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         match &mut self.encoded {

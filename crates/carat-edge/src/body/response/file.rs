@@ -9,7 +9,8 @@ use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::exchange::FileRange;
+use super::file_pages::FilePages;
+use crate::exchange::{FileRange, OUTGOING_LIMIT};
 
 /// Bytes of a file that are read at once. At most one such piece waits for a slow client.
 const PIECE_LIMIT: usize = 64 * 1024;
@@ -28,12 +29,16 @@ pub(crate) struct FileBody {
     /// Whether the file system reports what is cached; tmpfs, for one, does not.
     reports_cached: bool,
     reading: Option<JoinHandle<io::Result<Bytes>>>,
+    /// What is known of its pages; `None` for a file that is read at once.
+    pages: Option<Box<FilePages>>,
 }
 
 impl FileBody {
     /// Reads `range`.
     pub(super) fn new(range: FileRange) -> FileBody {
+        let is_large = range.length > PIECE_LIMIT as u64;
         FileBody {
+            pages: is_large.then(|| Box::new(FilePages::new())),
             rest: range,
             burst: 0,
             reports_cached: true,
@@ -71,6 +76,25 @@ impl FileBody {
         }
         bytes.truncate(length);
         Ok(bytes.into())
+    }
+
+    /// The next part, which the kernel can send without waiting for a disk; an error when the file was truncated, and `None`
+    /// when it is better read.
+    pub(super) fn poll_range(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<FileRange>>> {
+        let Some(pages) = self.pages.as_mut().filter(|_| self.rest.length > 0) else {
+            return Poll::Ready(None);
+        };
+        let cached = ready!(pages.poll_cached(&self.rest, OUTGOING_LIMIT as u64, cx));
+        let part = cached.map(|cached| {
+            let part = self.rest.part(&(0..cached));
+            self.rest.offset += cached;
+            self.rest.length -= cached;
+            part
+        });
+        Poll::Ready(Some(part))
     }
 
     /// The next piece; an error when the file was truncated.
@@ -203,6 +227,23 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         let error = body(file, 5, 6).read_all().expect_err("too short");
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[tokio::test]
+    async fn a_large_file_comes_in_parts_that_are_not_read() {
+        let length = content().len() as u64;
+        let mut large = body(file(), 5, length - 5);
+        let mut sent = 5;
+        while let Some(part) = poll_fn(|cx| large.poll_range(cx)).await {
+            let part = part.expect("a part");
+            assert_eq!(part.offset, sent);
+            assert!((1..=OUTGOING_LIMIT as u64).contains(&part.length));
+            sent += part.length;
+        }
+        assert_eq!((sent, large.left()), (length, 0));
+        let mut small = body(file(), 0, PIECE_LIMIT as u64);
+        assert!(poll_fn(|cx| small.poll_range(cx)).await.is_none());
+        assert_eq!(small.left(), PIECE_LIMIT as u64);
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ mod encode;
 mod encoded;
 mod encoders;
 mod file;
+mod file_pages;
 mod partial;
 mod parts;
 mod plain;

@@ -67,6 +67,17 @@ impl PlainBody {
         }
     }
 
+    /// The next part of a file that need not be read; `None` for any other body.
+    pub(super) fn poll_range(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<FileRange>>> {
+        match &mut self.content {
+            PlainContent::File(file) if self.dechunk.is_none() => file.poll_range(cx),
+            _ => Poll::Ready(None),
+        }
+    }
+
     /// The next piece.
     pub(super) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         loop {

@@ -1,5 +1,4 @@
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -140,8 +139,8 @@ impl Http2Sender<'_> {
         if let Poll::Ready(reset) = self.stream.poll_reset(cx) {
             return Poll::Ready(Some(Err(reset.map_or_else(|it| it, Error::from))));
         }
-        match ready!(Pin::new(body).poll_frame(cx)) {
-            Some(Ok(frame)) => Poll::Ready(Some(Ok(frame.into_data().ok()))),
+        match ready!(body.poll_bytes(cx)) {
+            Some(Ok(piece)) => Poll::Ready(Some(Ok(Some(piece)))),
             Some(Err(_)) => {
                 // The application has broken off.
                 self.stream.send_reset(Reason::INTERNAL_ERROR);

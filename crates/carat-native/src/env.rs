@@ -1,5 +1,6 @@
 //! A request as a Rack environment.
 
+use std::cell::Cell;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
 use carat_lane::{DIGITS, decimal, with_env_key};
@@ -7,13 +8,14 @@ use carat_wire::{Name, Request, RequestBody, RequestHead, Scheme};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Class, Error, RArray, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
+use magnus::{Class, Error, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
 use rb_sys::{
-    RARRAY_LEN, VALUE, rb_ary_entry, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset,
-    rb_hash_dup, rb_struct_new,
+    VALUE, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset, rb_obj_freeze,
+    rb_struct_new,
 };
 use rustix::fs::{SeekFrom, seek};
 
+use crate::env_base::{self, EnvBase, HIJACK, INPUT, VARIABLES};
 use crate::error;
 use crate::input::Input;
 use crate::roots::{Roots, roots};
@@ -22,10 +24,9 @@ use crate::text;
 
 /// What all environments of a lane have in common.
 pub(crate) struct EnvTemplate {
-    /// A frozen Hash of the constant entries.
-    constants: Opaque<RHash>,
-    /// Keys that get a new Array in each environment.
-    lists: Opaque<RArray>,
+    base: EnvBase,
+    /// The port of the last request as a frozen String: the next one has most likely the same.
+    port: Cell<Option<(u16, Opaque<RString>)>>,
     /// The path below which the application is reached: its `SCRIPT_NAME`.
     prefix: Box<[u8]>,
     /// Whether the application accepts `*` as a path; otherwise it gets an empty path.
@@ -54,8 +55,8 @@ impl EnvTemplate {
         Ok(EnvTemplate {
             // SAFETY: no Ruby code runs while the slice is used.
             prefix: unsafe { prefix.as_slice() }.into(),
-            constants: options.fetch::<_, RHash>(option("constants"))?.into(),
-            lists: options.fetch::<_, RArray>(option("lists"))?.into(),
+            base: EnvBase::new(ruby, roots(), options.fetch(option("constants"))?)?,
+            port: Cell::new(None),
             asterisk: options.fetch(option("asterisk"))?,
             memory_input: options.fetch::<_, RClass>(option("memory_input"))?.into(),
             file_input: options.fetch::<_, RClass>(option("file_input"))?.into(),
@@ -68,8 +69,10 @@ impl EnvTemplate {
     }
 
     pub(crate) fn mark(&self, marker: &gc::Marker) {
-        marker.mark(self.constants);
-        marker.mark(self.lists);
+        self.base.mark(marker);
+        if let Some((_, port)) = self.port.get() {
+            marker.mark(port);
+        }
         marker.mark(self.memory_input);
         marker.mark(self.file_input);
         marker.mark(self.form_files);
@@ -104,53 +107,59 @@ impl EnvTemplate {
         ruby.obj_wrap_as(input, class).as_value()
     }
 
-    /// The environment of one request.
+    /// The environment of one request. With a slot, the application may take over its connection.
     pub(crate) fn env(
         &self,
         ruby: &Ruby,
         request: &Request<'_>,
         input: Value,
+        slot: Option<Obj<Slot>>,
     ) -> Result<RHash, Error> {
-        let constants = ruby.get_inner(self.constants).as_raw();
-        let lists = ruby.get_inner(self.lists).as_raw();
+        let hijack = ruby.get_inner(self.hijack).as_raw();
         let env = protect(|| {
-            // SAFETY: `constants` is a live Hash; `protect` catches what is raised.
-            let hash = unsafe { rb_hash_dup(constants) };
+            let hash = self.base.copy(ruby, slot.is_some());
             let env = Env { ruby, hash };
             env.put_headers(roots(), request);
-            // After the headers: a header named `version` must not replace HTTP_VERSION.
-            env.put_head(roots(), &request.head, self);
             env.put_length(roots(), &request.body);
+            if request.head.scheme == Scheme::Https {
+                env.put_https(roots());
+            }
             if self.protocols {
                 env.put_protocols(roots(), request);
             }
-            env.put(roots().rack_input, input.as_raw());
-            env.put_lists(lists);
+            let mut variables = env.variables(roots(), &request.head, self);
+            variables[INPUT] = input.as_raw();
+            let Some(slot) = slot else {
+                env_base::fill(ruby, hash, &variables[..HIJACK]);
+                return hash;
+            };
+            let id = ruby.integer_from_u64(request.head.id.into()).as_raw();
+            // SAFETY: a live class, a Struct of three members, and as many live values. Unlike `new`, this runs no Ruby code:
+            // each request pays for it.
+            variables[HIJACK] = unsafe { rb_struct_new(hijack, slot.as_raw(), id, hash) };
+            // After the headers: a header named `version` must not replace HTTP_VERSION.
+            env_base::fill(ruby, hash, &variables);
             hash
         })?;
         // SAFETY: Ruby has just returned this object.
         RHash::try_convert(unsafe { Value::from_raw(env) })
     }
 
-    /// Lets the application take over the connection of the request with this id, or says that it cannot.
-    pub(crate) fn offer_hijack(
-        &self,
-        ruby: &Ruby,
-        env: RHash,
-        slot: Obj<Slot>,
-        id: Option<u32>,
-    ) -> Result<(), Error> {
-        let Some(id) = id else {
-            return env.aset("rack.hijack?", false);
-        };
-        let (class, env) = (ruby.get_inner(self.hijack).as_raw(), env.as_raw());
-        let (slot, id) = (slot.as_raw(), ruby.integer_from_u64(id.into()).as_raw());
-        protect(|| {
-            // SAFETY: a live class, a Struct of three members, and as many live values; a live Hash. `protect` catches what
-            // is raised. Unlike `new`, this runs no Ruby code: each request pays for it.
-            unsafe { rb_hash_aset(env, roots().hijack, rb_struct_new(class, slot, id, env)) }
-        })?;
-        Ok(())
+    /// A port as a frozen String. May raise.
+    fn port(&self, ruby: &Ruby, port: u16) -> VALUE {
+        if let Some((known, text)) = self.port.get() {
+            if known == port {
+                return ruby.get_inner(text).as_raw();
+            }
+        }
+        let mut digits = [0; DIGITS];
+        let text = text::binary(ruby, decimal(port.into(), &mut digits));
+        // SAFETY: a String that was just made; `&Ruby` proves the GVL.
+        let text = unsafe { Value::from_raw(rb_obj_freeze(text)) };
+        if let Some(text) = RString::from_value(text) {
+            self.port.set(Some((port, text.into())));
+        }
+        text.as_raw()
     }
 
     /// A path without the prefix. The edge passes on no other one, but a request that the server makes up may have it.
@@ -198,7 +207,13 @@ impl Env<'_> {
         self.put(key, text::binary(self.ruby, bytes));
     }
 
-    fn put_head(&self, roots: &Roots, head: &RequestHead<'_>, template: &EnvTemplate) {
+    /// The values of `env_base::keys`, but for `rack.input` and `rack.hijack`.
+    fn variables(
+        &self,
+        roots: &Roots,
+        head: &RequestHead<'_>,
+        template: &EnvTemplate,
+    ) -> [VALUE; VARIABLES] {
         let version = match head.version {
             10 => roots.http_1_0,
             20 => roots.http_2,
@@ -210,23 +225,34 @@ impl Env<'_> {
         } else {
             template.path_info(head.path)
         };
-        let mut digits = [0; DIGITS];
-        let port = decimal(head.server_port.into(), &mut digits);
-        self.put(roots.request_method, roots.verb(self.ruby, head.method));
-        self.put_bytes(roots.path_info, path);
-        self.put_bytes(roots.request_path, head.path);
-        self.put_bytes(roots.query_string, head.query);
-        self.put(roots.request_uri, self.uri(head));
-        self.put_bytes(roots.server_name, head.server_name);
-        self.put_bytes(roots.server_port, port);
-        self.put_bytes(roots.remote_addr, head.remote_addr);
-        self.put(roots.server_protocol, version);
-        self.put(roots.http_version, version);
-        // The constants are those of a request in clear.
-        if head.scheme == Scheme::Https {
-            self.put(roots.url_scheme, roots.https);
-            self.put(roots.https_key, roots.on);
-        }
+        let query = match head.query {
+            b"" => roots.empty,
+            query => text::binary(self.ruby, query),
+        };
+        [
+            roots.verb(self.ruby, head.method),
+            text::binary(self.ruby, path),
+            text::binary(self.ruby, head.path),
+            query,
+            self.uri(head),
+            text::binary(self.ruby, head.server_name),
+            template.port(self.ruby, head.server_port),
+            text::binary(self.ruby, head.remote_addr),
+            version,
+            version,
+            roots.nil,
+            // SAFETY: `&Ruby` proves the GVL; the caller is inside `protect`.
+            unsafe { rb_ary_new() },
+            // SAFETY: as above.
+            unsafe { rb_ary_new() },
+            roots.nil,
+        ]
+    }
+
+    /// The constants are those of a request in clear.
+    fn put_https(&self, roots: &Roots) {
+        self.put(roots.url_scheme, roots.https);
+        self.put(roots.https_key, roots.on);
     }
 
     fn uri(&self, head: &RequestHead<'_>) -> VALUE {
@@ -277,14 +303,5 @@ impl Env<'_> {
         };
         let mut digits = [0; DIGITS];
         self.put_bytes(roots.content_length, decimal(length, &mut digits));
-    }
-
-    fn put_lists(&self, keys: VALUE) {
-        // SAFETY: `keys` is a live, frozen Array; `&Ruby` proves the GVL.
-        unsafe {
-            for index in 0..RARRAY_LEN(keys) {
-                self.put(rb_ary_entry(keys, index), rb_ary_new());
-            }
-        }
     }
 }

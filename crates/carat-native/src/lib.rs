@@ -11,6 +11,7 @@ mod allocator;
 mod collector;
 mod control;
 mod env;
+mod env_base;
 mod error;
 mod fork;
 mod gvl;

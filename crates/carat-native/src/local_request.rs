@@ -23,9 +23,7 @@ fn environment(ruby: &Ruby, options: RHash, target: RString) -> Result<RHash, Er
     let frame = encode(unsafe { target.as_slice() });
     let request = decode(&frame).map_err(|malformed| error::link(ruby, malformed))?;
     let input = template.memory(ruby, b"")?;
-    let env = template.env(ruby, &request, input)?;
-    env.aset("rack.hijack?", false)?;
-    Ok(env)
+    template.env(ruby, &request, input, None)
 }
 
 /// The frame that the edge would send: lanes and this function build environments from the same bytes.

@@ -122,19 +122,19 @@ impl Slot {
             let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
             let begins = lane.page.begin(id);
             let is_streamed = matches!(request.body, RequestBody::Stream { .. });
-            let env = begins.then(|| slot.env(ruby, lane, request, descriptors.body));
+            // Where a body that still arrives would end, nobody could tell.
+            let may_take_over = !is_streamed && may_switch(request);
+            let taker = may_take_over.then_some(slot);
+            let env = begins.then(|| slot.env(ruby, (lane, taker), request, descriptors.body));
             let current = CurrentRequest {
                 id,
                 is_head,
                 started,
             };
-            // Where a body that still arrives would end, nobody could tell.
-            let may_take_over = !is_streamed && may_switch(request);
-            let modes = (is_streamed, may_take_over);
-            (current, env.transpose(), modes, descriptors.files)
+            (current, env.transpose(), is_streamed, descriptors.files)
         });
         let taken = taken.map_err(|failure| error::link(ruby, failure))?;
-        let (current, env, (is_streamed, may_take_over), files) = match taken {
+        let (current, env, is_streamed, files) = match taken {
             TakenRequest::Request(taken) => taken,
             TakenRequest::DescriptorsLost(id) => {
                 drop(session); // other code may run in what follows
@@ -151,15 +151,14 @@ impl Slot {
         slot.current.set(Some(current));
         drop(session); // other threads may run in what follows
         slot.add_form_files(ruby, &lane, env, files)?;
-        let id = may_take_over.then_some(current.id);
-        lane.template.offer_hijack(ruby, env, slot, id)?;
         Ok(Some(env))
     }
 
+    /// With a `taker`, the application may take over the connection.
     fn env(
         &self,
         ruby: &Ruby,
-        lane: Obj<Lane>,
+        (lane, taker): (Obj<Lane>, Option<Obj<Slot>>),
         request: &Request<'_>,
         file: Option<OwnedFd>,
     ) -> Result<RHash, Error> {
@@ -176,7 +175,7 @@ impl Slot {
             }
             (None, _) => lane.template.memory(ruby, b"")?,
         };
-        lane.template.env(ruby, request, input)
+        lane.template.env(ruby, request, input, taker)
     }
 
     fn add_form_files(

@@ -29,7 +29,6 @@ module Carat
         {
           constants: constants.freeze,
           prefix: @prefix,
-          lists: lists.freeze,
           asterisk: rack?(3, 1), # PATH_INFO may be "*" since Rack 3.1
           split: !rack?(3),      # before Rack 3, a value with line breaks is several headers
           memory_input: MemoryInput,
@@ -48,13 +47,8 @@ module Carat
         {
           "SCRIPT_NAME" => @prefix.dup.freeze, "SERVER_SOFTWARE" => "carat/#{VERSION}".freeze,
           "GATEWAY_INTERFACE" => "CGI/1.2", "rack.url_scheme" => "http", "rack.errors" => @errors,
-          "rack.multithread" => @capacity > 1, "rack.multiprocess" => @several, "rack.run_once" => false,
-          "rack.hijack?" => true
+          "rack.multithread" => @capacity > 1, "rack.multiprocess" => @several, "rack.run_once" => false
         }.merge(rack?(3) ? {} : { "rack.version" => [1, 3].freeze })
-      end
-
-      def lists
-        ["rack.after_reply", "rack.response_finished"]
       end
 
       def rack?(*version)

@@ -1,6 +1,5 @@
 //! A request as a Rack environment.
 
-use std::cell::Cell;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
 use carat_lane::{DIGITS, decimal, with_env_key};
@@ -9,10 +8,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Class, Error, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
-use rb_sys::{
-    VALUE, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset, rb_obj_freeze,
-    rb_struct_new,
-};
+use rb_sys::{VALUE, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset, rb_struct_new};
 use rustix::fs::{SeekFrom, seek};
 
 use crate::env_base::{self, EnvBase, HIJACK, INPUT, VARIABLES};
@@ -25,8 +21,6 @@ use crate::text;
 /// What all environments of a lane have in common.
 pub(crate) struct EnvTemplate {
     base: EnvBase,
-    /// The port of the last request as a frozen String: the next one has most likely the same.
-    port: Cell<Option<(u16, Opaque<RString>)>>,
     /// The path below which the application is reached: its `SCRIPT_NAME`.
     prefix: Box<[u8]>,
     /// Whether the application accepts `*` as a path; otherwise it gets an empty path.
@@ -56,7 +50,6 @@ impl EnvTemplate {
             // SAFETY: no Ruby code runs while the slice is used.
             prefix: unsafe { prefix.as_slice() }.into(),
             base: EnvBase::new(ruby, roots(), options.fetch(option("constants"))?)?,
-            port: Cell::new(None),
             asterisk: options.fetch(option("asterisk"))?,
             memory_input: options.fetch::<_, RClass>(option("memory_input"))?.into(),
             file_input: options.fetch::<_, RClass>(option("file_input"))?.into(),
@@ -70,9 +63,6 @@ impl EnvTemplate {
 
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         self.base.mark(marker);
-        if let Some((_, port)) = self.port.get() {
-            marker.mark(port);
-        }
         marker.mark(self.memory_input);
         marker.mark(self.file_input);
         marker.mark(self.form_files);
@@ -145,23 +135,6 @@ impl EnvTemplate {
         RHash::try_convert(unsafe { Value::from_raw(env) })
     }
 
-    /// A port as a frozen String. May raise.
-    fn port(&self, ruby: &Ruby, port: u16) -> VALUE {
-        if let Some((known, text)) = self.port.get() {
-            if known == port {
-                return ruby.get_inner(text).as_raw();
-            }
-        }
-        let mut digits = [0; DIGITS];
-        let text = text::binary(ruby, decimal(port.into(), &mut digits));
-        // SAFETY: a String that was just made; `&Ruby` proves the GVL.
-        let text = unsafe { Value::from_raw(rb_obj_freeze(text)) };
-        if let Some(text) = RString::from_value(text) {
-            self.port.set(Some((port, text.into())));
-        }
-        text.as_raw()
-    }
-
     /// A path without the prefix. The edge passes on no other one, but a request that the server makes up may have it.
     fn path_info<'a>(&self, path: &'a [u8]) -> &'a [u8] {
         let below = path.strip_prefix(&*self.prefix);
@@ -225,18 +198,16 @@ impl Env<'_> {
         } else {
             template.path_info(head.path)
         };
-        let query = match head.query {
-            b"" => roots.empty,
-            query => text::binary(self.ruby, query),
-        };
+        let mut digits = [0; DIGITS];
+        let port = decimal(head.server_port.into(), &mut digits);
         [
             roots.verb(self.ruby, head.method),
             text::binary(self.ruby, path),
             text::binary(self.ruby, head.path),
-            query,
+            text::binary(self.ruby, head.query),
             self.uri(head),
             text::binary(self.ruby, head.server_name),
-            template.port(self.ruby, head.server_port),
+            text::binary(self.ruby, port),
             text::binary(self.ruby, head.remote_addr),
             version,
             version,

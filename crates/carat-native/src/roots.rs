@@ -8,7 +8,7 @@ use carat_lane::with_env_key;
 use carat_wire::{NAMES, code_of};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, Module, RClass, Ruby, Value};
-use rb_sys::{VALUE, rb_gc_register_mark_object, rb_obj_freeze};
+use rb_sys::{VALUE, rb_gc_register_mark_object};
 
 use crate::text;
 
@@ -40,8 +40,6 @@ pub(crate) struct Roots {
     pub(crate) hijack: VALUE,
     pub(crate) after_reply: VALUE,
     pub(crate) response_finished: VALUE,
-    /// A frozen binary String without bytes.
-    pub(crate) empty: VALUE,
     pub(crate) nil: VALUE,
     pub(crate) protocol: VALUE,
     /// The code of the header `upgrade`.
@@ -86,8 +84,6 @@ pub(crate) fn load(ruby: &Ruby) -> Result<(), Error> {
         hijack: root("rack.hijack"),
         after_reply: root("rack.after_reply"),
         response_finished: root("rack.response_finished"),
-        // SAFETY: a String that was just made; `&Ruby` proves the GVL.
-        empty: keep(unsafe { rb_obj_freeze(text::binary(ruby, b"")) }),
         nil: ruby.qnil().as_raw(),
         protocol: root("rack.protocol"),
         upgrade: code_of("upgrade").unwrap_or_default(),

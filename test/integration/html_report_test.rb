@@ -134,6 +134,15 @@ module Carat
       end
     end
 
+    def test_boxes_that_are_too_narrow_are_one_which_widens
+      children = Array.new(1000) { |number| node("n#{number}", 2) }
+      browse(tree_page(node("root", 0, [*children, node("wide", 3000)]))) do |browser|
+        assert_equal ["1000 smaller: 1.953 KiB", "wide: 2.930 KiB"], boxes(browser).drop(1).sort
+        browser.evaluate("document.querySelectorAll('.box')[2].click()")
+        assert_equal 203, count(browser, ".box")
+      end
+    end
+
     private
 
     def path

@@ -64,12 +64,35 @@ function callers(places) {
   return [...found.values()];
 }
 
-// The layout of d3 for a node and what is below it, by one measure, from 0 to 1; boxes below a share are left out.
+// So many of the boxes that are too narrow are shown when their sum is the widest.
+const NARROW_LIMIT = 200;
+
+// The layout of d3 for a node and what is below it, by one measure, from 0 to 1. Boxes below a share are one box.
 function layOut(data, measure, narrowest) {
   const least = Math.max(data.s[measure] * narrowest, Number.MIN_VALUE);
-  const tree = d3.hierarchy(data, (node) => node.c.filter((child) => child.s[measure] >= least));
+  const below = (node) => (node.isSum && node !== data ? [] : shownBelow(node, measure, least));
+  const tree = d3.hierarchy(data, below);
   tree.each((node) => { node.value = node.data.s[measure]; });
   return d3.partition()(tree.sort((left, right) => right.value - left.value));
+}
+
+function shownBelow(node, measure, least) {
+  const isWide = node.isSum ? (_child, index) => index < NARROW_LIMIT : (child) => child.s[measure] >= least;
+  const children = node.isSum ? node.c.slice().sort((left, right) => right.s[measure] - left.s[measure]) : node.c;
+  const narrow = children.filter((child, index) => !isWide(child, index));
+  const sum = sumOf(narrow, node.o.length);
+  return sum.s[measure] >= least ? [...children.filter(isWide), sum] : children.filter(isWide);
+}
+
+// One node for several.
+function sumOf(nodes, measures) {
+  const sum = { n: `${nodes.length} smaller`, g: "", c: nodes, isSum: true };
+  for (const name of ["o", "i", "s"]) sum[name] = new Array(measures).fill(0);
+  for (const node of nodes) {
+    node.i.forEach((value, index) => { sum.i[index] += value; });
+    node.s.forEach((value, index) => { sum.s[index] += value; });
+  }
+  return sum;
 }
 
 // Each group of a tree gets one of so many hues.

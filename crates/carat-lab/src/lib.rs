@@ -1,9 +1,11 @@
-//! Measurements for `carat weigh` and `carat leak`, as a Ruby extension that a server never loads.
+//! Measurements for `carat weigh`, `carat leak`, `carat profile`, and others, as a Ruby extension. A server loads it when
+//! somebody profiles one of its workers.
 //!
 //! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says who has to pay:
 //! a file that is being loaded, or with [`line_trace`] a line of Ruby. [`native_stacks`] has the
 //! stacks of C below it. [`heap_census`] adds up all live objects, and [`collector_memory`] what the
 //! collector takes for itself. [`allocations`] counts what is allocated, whether or not it is freed.
+//! [`sampler`] samples what all threads allocate, with the stacks of Ruby and C.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 
@@ -15,12 +17,14 @@ mod heap;
 mod heap_census;
 mod held_objects;
 mod hooks;
+mod libraries;
 mod line_trace;
 mod malloc;
 mod memory_ledger;
 mod native_stacks;
 mod page_shares;
 mod recorder;
+mod sampler;
 mod slots;
 mod watched_thread;
 
@@ -39,5 +43,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     native_stacks::define(ledger)?;
     block_map::define(ledger)?;
     held_objects::define(ledger)?;
-    page_shares::define(ledger)
+    page_shares::define(ledger)?;
+    sampler::define(lab.define_module("Sampler")?)
 }

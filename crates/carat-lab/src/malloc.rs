@@ -23,6 +23,11 @@ impl Mallctl {
         })
     }
 
+    /// An address within the allocator.
+    pub(crate) fn address(&self) -> usize {
+        self.0 as *const () as usize
+    }
+
     /// Returns 0 or an error number.
     ///
     /// # Safety

@@ -1,13 +1,14 @@
 //! `Carat::Lab::Ledger.watch_stacks`: the native stacks of what one thread allocates and nobody frees.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::{Error, Object, RArray, RModule, Ruby, function};
 
 use crate::hooks::{BlockSize, Hooks, remove};
+use crate::libraries::place;
 use crate::line_trace;
 use crate::malloc::Mallctl;
 use crate::watched_thread::WatchedThread;
@@ -150,27 +151,7 @@ fn stack() -> Box<[usize]> {
 
 /// The library of an address, the offset in it, and the nearest function that the library exports.
 fn describe(address: usize) -> Option<(String, usize, Option<String>)> {
-    let mut info = libc::Dl_info {
-        dli_fname: std::ptr::null(),
-        dli_fbase: null_mut(),
-        dli_sname: std::ptr::null(),
-        dli_saddr: null_mut(),
-    };
-    // SAFETY: it writes the structure; the texts stay as long as the library.
-    let known = unsafe { libc::dladdr(address as *const c_void, &raw mut info) } != 0;
-    let library = text(info.dli_fname).filter(|_| known)?;
-    Some((
-        library,
-        address - info.dli_fbase as usize,
-        text(info.dli_sname),
-    ))
-}
-
-fn text(pointer: *const c_char) -> Option<String> {
-    if pointer.is_null() {
-        return None;
-    }
-    // SAFETY: the loader gives a text that ends with a zero byte.
-    let text = unsafe { CStr::from_ptr(pointer) };
-    Some(text.to_string_lossy().into_owned())
+    let place = place(address)?;
+    let function = place.function.map(|(name, _)| name);
+    Some((place.library, place.offset, function))
 }

@@ -1,0 +1,151 @@
+//! Ruby's objects: which are samples, and which of these the collector frees.
+//!
+//! Nobody reports each freed object, which would cost more than all samples: after each marking, the samples that have no
+//! mark are those that the collector is about to free.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+use rb_sys::{
+    ID, RBasic, RUBY_INTERNAL_EVENT_GC_END_MARK, RUBY_INTERNAL_EVENT_NEWOBJ, VALUE, rb_cObject,
+    rb_class_real, rb_data_object_wrap, rb_gc_mark, rb_gc_register_mark_object, rb_intern,
+    rb_tracearg_event_flag, rb_tracearg_from_tracepoint, rb_tracearg_object, rb_tracepoint_disable,
+    rb_tracepoint_enable, rb_tracepoint_new, ruby_value_type as Kind,
+};
+
+use super::call_tree::Function;
+use super::live_samples::Memory;
+use super::{Allocation, IS_ON, change, interval, note};
+use crate::heap::{SlotSize, is, kind};
+
+// SAFETY: the signature is that of `gc.c` in Ruby 3.1 to 3.4.
+unsafe extern "C" {
+    // Ruby exports it for its own extension `objspace`.
+    fn rb_obj_gc_flags(object: VALUE, flags: *mut ID, limit: usize) -> usize;
+}
+
+/// The flags that Ruby has for an object, at most.
+const FLAGS_LIMIT: usize = 16;
+
+static LISTENER: OnceLock<Listener> = OnceLock::new();
+
+struct Listener {
+    tracepoint: VALUE,
+    slot_size: SlotSize,
+    /// The name of the flag of objects that the collector has reached.
+    marked: ID,
+}
+
+/// Makes what [`listen`] needs: during an event, no object can be made.
+pub(super) fn prepare() {
+    LISTENER.get_or_init(|| {
+        let events = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_GC_END_MARK;
+        // SAFETY: Ruby calls the functions with the tracepoint, and with a null pointer. Both objects are kept for good.
+        let (tracepoint, marked) = unsafe {
+            let roots = rb_data_object_wrap(rb_cObject, null_mut(), Some(mark), None);
+            rb_gc_register_mark_object(roots);
+            let tracepoint = rb_tracepoint_new(0, events, Some(on_event), null_mut());
+            rb_gc_register_mark_object(tracepoint);
+            // Ruby makes the names of all flags at the first call.
+            is_marked(tracepoint, 0);
+            (tracepoint, rb_intern(c"marked".as_ptr()))
+        };
+        let slot_size = SlotSize::find();
+        Listener {
+            tracepoint,
+            slot_size,
+            marked,
+        }
+    });
+}
+
+/// Begins to listen to Ruby.
+pub(super) fn listen() {
+    if let Some(listener) = LISTENER.get() {
+        // SAFETY: it is a tracepoint.
+        unsafe { rb_tracepoint_enable(listener.tracepoint) };
+    }
+}
+
+/// Ends that.
+pub(super) fn ignore() {
+    if let Some(listener) = LISTENER.get() {
+        // SAFETY: it is a tracepoint.
+        unsafe { rb_tracepoint_disable(listener.tracepoint) };
+    }
+}
+
+// SAFETY: only Ruby calls it, with a tracepoint and during an event.
+unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
+    // SAFETY: Ruby calls this with a tracepoint, during an event.
+    let event = unsafe { rb_tracearg_from_tracepoint(tracepoint) };
+    let Some(listener) = LISTENER.get() else {
+        return;
+    };
+    // SAFETY: the event is under way.
+    if unsafe { rb_tracearg_event_flag(event) } == RUBY_INTERNAL_EVENT_NEWOBJ {
+        // SAFETY: an event of this kind has an object.
+        on_object(listener, unsafe { rb_tracearg_object(event) });
+    } else if IS_ON.load(Ordering::Acquire) {
+        // SAFETY: the collector has not begun to free the objects.
+        let is_live = |object| unsafe { is_marked(object, listener.marked) };
+        change(|session| session.live.keep_objects(is_live));
+    }
+}
+
+fn on_object(listener: &Listener, object: VALUE) {
+    // SAFETY: Ruby names an object whose slot is in use.
+    let bytes = unsafe { listener.slot_size.of(object) };
+    if interval::take(bytes) && IS_ON.load(Ordering::Acquire) {
+        note(&Allocation {
+            memory: Memory::Object(object),
+            asked: bytes,
+            bytes,
+            objects: 1.0,
+            class: Some(class_of(object)),
+        });
+    }
+}
+
+/// # Safety
+///
+/// The object's slot must be in use.
+unsafe fn is_marked(object: VALUE, marked: ID) -> bool {
+    let mut flags = [0; FLAGS_LIMIT];
+    // SAFETY: Ruby writes as many names at most.
+    let count = unsafe { rb_obj_gc_flags(object, flags.as_mut_ptr(), FLAGS_LIMIT) };
+    flags.iter().take(count).any(|flag| *flag == marked)
+}
+
+/// The class of a new object, or its type: objects of Ruby's own have no class, and the classes of classes say nothing.
+fn class_of(object: VALUE) -> Function {
+    let kind = kind(object);
+    let is_beyond_classes = kind > Kind::RUBY_T_MODULE as VALUE;
+    let has_class = is(kind, Kind::RUBY_T_OBJECT)
+        || is(kind, Kind::RUBY_T_SYMBOL)
+        || is_beyond_classes && kind <= Kind::RUBY_T_RATIONAL as VALUE;
+    // SAFETY: each object begins with its flags and its class.
+    let class = unsafe { (*(object as *const RBasic)).klass };
+    if !has_class || class == 0 {
+        return Function::Type(kind);
+    }
+    // SAFETY: it is a class.
+    Function::Class(unsafe { rb_class_real(class) })
+}
+
+/// Marks what the stacks name, so that a method that is redefined can be described.
+// SAFETY: only the collector calls it.
+unsafe extern "C" fn mark(_data: *mut c_void) {
+    if IS_ON.load(Ordering::Acquire) {
+        change(|session| {
+            for function in &session.tree.functions {
+                if let Function::Ruby(value, _) | Function::Class(value) = function {
+                    // SAFETY: the collector marks, and the value is an object that has been marked ever since.
+                    unsafe { rb_gc_mark(*value) };
+                }
+            }
+        });
+    }
+}

@@ -4,7 +4,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::Kind;
-use carat_wire::control::{AskStack, ForkWorker, decode_promote};
+use carat_wire::control::{AskStack, ForkWorker, decode_begin_profile, decode_promote};
 
 use crate::link_error::{self, LinkError};
 use crate::step::{Readiness, Step};
@@ -24,6 +24,10 @@ pub enum ControlMessage {
     AskForkSafety,
     /// Return free memory to the system.
     TrimMemory,
+    /// Sample one in so many bytes that are allocated.
+    BeginProfile(u64),
+    /// End that, and report what was sampled.
+    EndProfile,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.
     ForkWorker(ForkWorker, Vec<OwnedFd>),
     /// Become the mold of this generation.
@@ -84,6 +88,10 @@ impl ControlSession {
             Kind::AskStats => ControlMessage::AskStats,
             Kind::AskForkSafety => ControlMessage::AskForkSafety,
             Kind::TrimMemory => ControlMessage::TrimMemory,
+            Kind::BeginProfile => {
+                ControlMessage::BeginProfile(decode_begin_profile(frame.payload)?)
+            }
+            Kind::EndProfile => ControlMessage::EndProfile,
             Kind::AskStack => ControlMessage::AskStack(AskStack::decode(frame.payload)?),
             Kind::Promote => ControlMessage::Promote(decode_promote(frame.payload)?),
             Kind::ForkWorker => {

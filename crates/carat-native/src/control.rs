@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 
 use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
-    ForkWorker, Stack, encode_boot_failed, encode_not_fork_safe, encode_signal, encode_sources,
-    encode_stats,
+    ForkWorker, Stack, encode_boot_failed, encode_not_fork_safe, encode_profile, encode_signal,
+    encode_sources, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
 use magnus::{
@@ -43,6 +43,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("not_fork_safe", method!(Control::not_fork_safe, 1))?;
     class.define_method("stack", method!(Control::stack, 2))?;
     class.define_method("stats", method!(Control::stats, 1))?;
+    class.define_method("profile", method!(Control::profile, 1))?;
     class.define_method("sources", method!(Control::sources, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
@@ -75,8 +76,9 @@ impl Control {
     }
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
-    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control,
-    /// [[socket, page], ...]]`, where the last two hold IOs. Returns nil when the edge is gone.
+    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:begin_profile, sampling_bytes]`, `[:end_profile]`,
+    /// `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
+    /// last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
             .io
@@ -93,6 +95,13 @@ impl Control {
             }
             ControlMessage::TrimMemory => {
                 Some(ruby.ary_new_from_values(&[ruby.to_symbol("trim_memory")]))
+            }
+            ControlMessage::BeginProfile(sampling_bytes) => {
+                let message = (ruby.to_symbol("begin_profile"), sampling_bytes);
+                RArray::from_value(message.into_value_with(ruby))
+            }
+            ControlMessage::EndProfile => {
+                Some(ruby.ary_new_from_values(&[ruby.to_symbol("end_profile")]))
             }
             ControlMessage::AskStack(ask) => {
                 let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
@@ -149,6 +158,13 @@ impl Control {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let json = unsafe { json.as_slice() };
         control.send(ruby, |out| encode_stats(out, json))
+    }
+
+    /// Sends the profile that the edge has asked for, a JSON object.
+    fn profile(ruby: &Ruby, control: &Control, json: RString) -> Result<(), Error> {
+        // SAFETY: no Ruby code runs before the slice has been copied into the frame.
+        let json = unsafe { json.as_slice() };
+        control.send(ruby, |out| encode_profile(out, json))
     }
 
     /// Reports which files the code of the application is in, a JSON object.

@@ -10,6 +10,9 @@ pub const TEXT_LIMIT: usize = 64 * 1024;
 /// Longest list of source files in bytes.
 pub const SOURCES_LIMIT: usize = 4 * 1024 * 1024;
 
+/// Longest profile in bytes: with what the edge adds, it fits in what clients of its control socket accept.
+pub const PROFILE_LIMIT: usize = 7 * 1024 * 1024;
+
 /// Edge to mold: fork a worker.
 ///
 /// `1 + 2 * lanes` descriptors travel with the frame: the worker's control socket, then the socket and
@@ -158,8 +161,34 @@ pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
+/// Appends the command to sample one in so many bytes that are allocated.
+pub fn encode_begin_profile(out: &mut Vec<u8>, sampling_bytes: u64) {
+    frame::push(out, Kind::BeginProfile, |out| {
+        out.extend_from_slice(&sampling_bytes.to_le_bytes());
+    });
+}
+
+/// Reads how many bytes a sample stands for.
+pub fn decode_begin_profile(payload: &[u8]) -> Result<u64, Malformed> {
+    let mut cursor = Cursor::new(payload);
+    let sampling_bytes = cursor.u64()?;
+    cursor.end()?;
+    Ok(sampling_bytes)
+}
+
+/// Appends a profile: a JSON object of at most [`PROFILE_LIMIT`] bytes; a longer one becomes an error.
+pub fn encode_profile(out: &mut Vec<u8>, json: &[u8]) {
+    frame::push(out, Kind::Profile, |out| {
+        out.extend_from_slice(if json.len() > PROFILE_LIMIT {
+            br#"{"error":"the profile is too large; take a shorter one"}"#
+        } else {
+            json
+        });
+    });
+}
+
 /// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats, ask fork safety, fork
-/// safe, trim memory.
+/// safe, trim memory, end profile.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
@@ -171,6 +200,7 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::AskForkSafety
             | Kind::ForkSafe
             | Kind::TrimMemory
+            | Kind::EndProfile
     ));
     frame::push_empty(out, kind);
 }
@@ -210,6 +240,30 @@ mod tests {
         assert_eq!(frame.kind, Kind::Promote);
         assert_eq!(decode_promote(frame.payload), Ok(7));
         assert_eq!(decode_promote(&[1, 2]), Err(Malformed::Truncated));
+    }
+
+    #[test]
+    fn the_order_of_a_profile_survives_the_wire() {
+        let mut bytes = Vec::new();
+        encode_begin_profile(&mut bytes, 512 * 1024);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(frame.kind, Kind::BeginProfile);
+        assert_eq!(decode_begin_profile(frame.payload), Ok(512 * 1024));
+        let cut = &frame.payload[..7];
+        assert_eq!(decode_begin_profile(cut), Err(Malformed::Truncated));
+    }
+
+    #[test]
+    fn a_profile_longer_than_its_limit_is_an_error() {
+        let mut bytes = Vec::new();
+        encode_profile(&mut bytes, &vec![b' '; PROFILE_LIMIT + 1]);
+        let frame = Frame::first(&bytes)
+            .expect("well formed")
+            .expect("complete");
+        assert_eq!(frame.kind, Kind::Profile);
+        assert!(frame.payload.starts_with(br#"{"error":"#));
     }
 
     #[test]

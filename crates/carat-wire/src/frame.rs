@@ -67,6 +67,12 @@ pub enum Kind {
     ForkSafe = 43,
     /// Edge to worker: you have had nothing to do for a while; return free memory to the system.
     TrimMemory = 44,
+    /// Edge to worker: begin to sample what is allocated.
+    BeginProfile = 45,
+    /// Edge to worker: end that, and reply with `Profile`.
+    EndProfile = 46,
+    /// Worker: what was sampled, or why nothing is, as JSON.
+    Profile = 47,
 }
 
 impl Kind {
@@ -98,6 +104,9 @@ impl Kind {
             42 => Kind::AskForkSafety,
             43 => Kind::ForkSafe,
             44 => Kind::TrimMemory,
+            45 => Kind::BeginProfile,
+            46 => Kind::EndProfile,
+            47 => Kind::Profile,
             other => return Err(Malformed::UnknownKind(other)),
         })
     }

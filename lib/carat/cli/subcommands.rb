@@ -11,7 +11,8 @@ module Carat
     module Subcommands
       # Every subcommand, in the order of the help.
       NAMES = %w[
-        serve check doctor import dev-cert weigh leak allocations ips load compare status memory restart upgrade stop
+        serve check doctor import dev-cert weigh leak profile allocations ips load compare status memory restart
+        upgrade stop
         scale pause resume kill-worker help version
       ].freeze
 

@@ -5,6 +5,7 @@ require_relative "../request/lane"
 require_relative "../warmup/fork_safety"
 require_relative "boot_failure"
 require_relative "collector_clock"
+require_relative "profiler"
 require_relative "promotion"
 require_relative "signals"
 require_relative "stats_report"
@@ -102,6 +103,8 @@ module Carat
           when :promote then return details.first
           when :ask_fork_safety then report_fork_safety
           when :trim_memory then return_memory
+          when :begin_profile then profiler.begin(*details)
+          when :end_profile then profiler.finish
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
           when :ask_stack then @control.stack(details.first, stack_of(*details))
           end
@@ -122,6 +125,10 @@ module Carat
         obstacle ? @control.not_fork_safe(obstacle) : @control.fork_safe
       end
 
+      def profiler
+        @profiler ||= Profiler.new(@control) { @lanes.sum { |lane| lane.stats.fetch(:served) } }
+      end
+
       def stack_of(lane, request_id)
         @lanes[lane]&.backtrace(request_id).to_a.join("\n")
       end
@@ -135,12 +142,13 @@ module Carat
       def finish
         @lanes.each(&:drain)
         @threads.each { |thread| thread.join(@deadline && [@deadline - now, 0].max) }
+        profiler.finish unless @deadline
         @configuration.hooks.run(:on_worker_shutdown, @order.worker)
       end
 
       # Drops what only a worker needs, so that the garbage collector frees it.
       def promotion(generation)
-        Worker.current = @lanes = @threads = nil
+        Worker.current = @lanes = @threads = @profiler = nil
         Promotion.new(@control, @context, generation)
       end
 

@@ -9,6 +9,7 @@ mod control_directory;
 mod control_listener;
 mod edge_stats;
 mod memory;
+mod profile;
 mod report;
 mod route;
 mod serve;

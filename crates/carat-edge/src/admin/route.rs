@@ -3,10 +3,16 @@ use std::time::Duration;
 use carat_policy::WorkerCount;
 use http::{Method, StatusCode, Uri};
 
-use crate::supervise::ControlRequest;
+use crate::supervise::{ControlRequest, ProfileOrder};
 
 /// The longest pause.
 const PAUSE_LIMIT: Duration = Duration::from_secs(600);
+
+/// The longest profile.
+const PROFILE_LIMIT: Duration = Duration::from_secs(600);
+
+/// The most samples that a profile takes: one in so many bytes.
+const SAMPLING_BYTES_MIN: u64 = 1024;
 
 /// More workers than this are a mistake. The option `workers` has the same limit.
 const WORKERS_LIMIT: u32 = 10_000;
@@ -16,6 +22,8 @@ const WORKERS_LIMIT: u32 = 10_000;
 pub(super) enum Route {
     /// The memory and the stats of each process.
     Memory,
+    /// The profile of a worker, which takes its time.
+    Profile(ProfileOrder),
     /// What the supervisor does or reports.
     Control(ControlRequest),
 }
@@ -51,6 +59,11 @@ impl Route {
             "/scale" => write(method, || workers(query).map(ControlRequest::Scale)),
             "/pause" => write(method, || seconds(query).map(ControlRequest::Pause)),
             "/resume" => write(method, || Some(ControlRequest::Resume)),
+            "/profile" if *method == Method::POST => {
+                profile(query).map(Route::Profile).ok_or(NoRoute::BadQuery)
+            }
+            "/profile" => Err(NoRoute::NotAllowed("POST")),
+            "/end-profile" => write(method, || number(query).map(ControlRequest::EndProfile)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
             "/restart" if *method == Method::POST => write(method, || restart(query)),
             "/restart" => {
@@ -105,9 +118,29 @@ fn restart(query: &str) -> Option<ControlRequest> {
 }
 
 fn seconds(query: &str) -> Option<Duration> {
+    within(query, PAUSE_LIMIT)
+}
+
+fn within(query: &str, limit: Duration) -> Option<Duration> {
     let seconds: f64 = query.strip_prefix("seconds=")?.parse().ok()?;
     let duration = Duration::try_from_secs_f64(seconds).ok()?;
-    (!duration.is_zero() && duration <= PAUSE_LIMIT).then_some(duration)
+    (!duration.is_zero() && duration <= limit).then_some(duration)
+}
+
+/// Reads `worker=2&seconds=10&sampling_bytes=524288`.
+fn profile(query: &str) -> Option<ProfileOrder> {
+    let mut order = ProfileOrder::default();
+    for pair in query.split('&') {
+        match pair.split_once('=')? {
+            ("seconds", _) => order.duration = within(pair, PROFILE_LIMIT)?,
+            ("sampling_bytes", number) => order.sampling_bytes = number.parse().ok()?,
+            ("worker", number) => order.worker = number.parse().ok()?,
+            _ => return None,
+        }
+    }
+    let is_complete =
+        order.worker > 0 && !order.duration.is_zero() && order.sampling_bytes >= SAMPLING_BYTES_MIN;
+    is_complete.then_some(order)
 }
 
 /// Reads what the option table writes: `2..2`, `1..8` or `auto`.
@@ -192,5 +225,30 @@ mod tests {
         let kill = Ok(Route::Control(ControlRequest::KillWorker(2)));
         assert_eq!(find(&Method::POST, "/kill-worker?number=2"), kill);
         assert_eq!(find(&Method::POST, "/kill-worker"), Err(NoRoute::BadQuery));
+    }
+
+    #[test]
+    fn a_profile_has_a_time_and_a_rate_within_their_bounds() {
+        let profile = |query: &str| find(&Method::POST, &format!("/profile?{query}"));
+        let order = ProfileOrder {
+            worker: 2,
+            duration: Duration::from_secs(10),
+            sampling_bytes: 4096,
+        };
+        let complete = profile("seconds=10&sampling_bytes=4096&worker=2");
+        assert_eq!(complete, Ok(Route::Profile(order)));
+        for query in [
+            "",
+            "worker=2&seconds=10",
+            "seconds=10&sampling_bytes=4096",
+            "worker=2&seconds=601&sampling_bytes=4096",
+            "worker=2&seconds=10&sampling_bytes=1023",
+            "worker=x&seconds=10&sampling_bytes=4096",
+            "worker=2&seconds=10&sampling_bytes=4096&path=/etc/passwd",
+        ] {
+            assert_eq!(profile(query), Err(NoRoute::BadQuery), "{query}");
+        }
+        let not_allowed = Err(NoRoute::NotAllowed("POST"));
+        assert_eq!(find(&Method::GET, "/profile?seconds=1"), not_allowed);
     }
 }

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,12 +17,13 @@ use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 use tokio::task::{spawn_blocking, spawn_local};
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, sleep_until};
 
 use super::control::ask;
 use super::control_directory::choose;
 use super::control_listener::ControlListener;
 use super::memory::MemoryReader;
+use super::profile::profile;
 use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
@@ -91,6 +93,26 @@ struct Resources {
     mailbox: Mailbox,
 }
 
+/// When a client has had long enough.
+struct Deadline(Cell<Instant>);
+
+impl Deadline {
+    fn new() -> Deadline {
+        Deadline(Cell::new(Instant::now() + CLIENT_TIMEOUT))
+    }
+
+    /// The response takes up to so long.
+    fn extend(&self, duration: Duration) {
+        self.0.set(self.0.get() + duration);
+    }
+
+    async fn pass(&self) {
+        while Instant::now() < self.0.get() {
+            sleep_until(self.0.get().into()).await;
+        }
+    }
+}
+
 /// Accepts clients until the listener fails for good, and returns why.
 async fn accept_clients(
     listener: ControlListener,
@@ -106,8 +128,12 @@ async fn accept_clients(
                 failures.end();
                 let resources = Rc::clone(&resources);
                 spawn_local(async move {
-                    // A slower client starts again.
-                    let _ = timeout(CLIENT_TIMEOUT, serve_connection(stream, resources)).await;
+                    let deadline = Deadline::new();
+                    tokio::select! {
+                        () = serve_connection(stream, resources, &deadline) => {}
+                        // A slower client starts again.
+                        () = deadline.pass() => {}
+                    }
                     drop(permit);
                 });
                 continue;
@@ -122,10 +148,10 @@ async fn accept_clients(
 }
 
 /// Serves one request.
-async fn serve_connection(stream: UnixStream, resources: Rc<Resources>) {
+async fn serve_connection(stream: UnixStream, resources: Rc<Resources>, deadline: &Deadline) {
     let service = service_fn(|request| {
         let resources = Rc::clone(&resources);
-        async move { Ok::<_, Infallible>(respond(&request, &resources).await) }
+        async move { Ok::<_, Infallible>(respond(&request, &resources, deadline).await) }
     });
     let served = http1::Builder::new()
         .keep_alive(false)
@@ -136,12 +162,20 @@ async fn serve_connection(stream: UnixStream, resources: Rc<Resources>) {
     let _ = served.await;
 }
 
-async fn respond(request: &Request<Incoming>, resources: &Resources) -> Response<Full<Bytes>> {
+async fn respond(
+    request: &Request<Incoming>,
+    resources: &Resources,
+    deadline: &Deadline,
+) -> Response<Full<Bytes>> {
     let (status, json) = match Route::find(request.method(), request.uri()) {
         Ok(Route::Memory) => match resources.reader.read().await {
             Ok(json) => (StatusCode::OK, json),
             Err(status) => return refusal(status),
         },
+        Ok(Route::Profile(order)) => {
+            deadline.extend(order.takes_at_most());
+            profile(&resources.mailbox, order).await
+        }
         Ok(Route::Control(control)) => ask(&resources.mailbox, control).await,
         Err(no_route) => return no_resource(no_route),
     };

@@ -308,7 +308,10 @@ impl SimulatedProcess {
                     self.plan(world.latency(), ProcessAction::ReportForkSafety, world);
                 }
             }
-            ControlMessage::AskStats | ControlMessage::TrimMemory => {}
+            ControlMessage::AskStats
+            | ControlMessage::TrimMemory
+            | ControlMessage::BeginProfile(_)
+            | ControlMessage::EndProfile => {}
             ControlMessage::End => self.exit_soon(1, world),
         }
     }

@@ -10,7 +10,7 @@ use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
 use super::event::Event;
-use super::mailbox::{Mailbox, Message, StatsMessage};
+use super::mailbox::{Mailbox, Message, ProfileMessage, StatsMessage};
 use super::ruby_process::RubyProcess;
 use crate::dispatch::FrameTransport;
 
@@ -131,6 +131,10 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
         (Kind::Stats, _) => {
             let json = text(frame.payload);
             return Ok(Message::Stats(StatsMessage::Reply { process, json }));
+        }
+        (Kind::Profile, _) => {
+            let json = text(frame.payload);
+            return Ok(Message::Profile(ProfileMessage::Reply { process, json }));
         }
         (Kind::Sources, RubyProcess::Mold(_)) => return Ok(Message::Sources(text(frame.payload))),
         (Kind::NotForkSafe, RubyProcess::Mold(generation)) => Event::NotForkSafe {

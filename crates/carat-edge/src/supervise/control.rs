@@ -11,6 +11,7 @@ use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
 use super::host::Host;
 use super::memory::Machine;
+use super::profiles::numbers;
 use super::server_status::ServerStatus;
 use super::state::{RestartReport, UpgradeReport};
 use super::supervisor::Supervisor;
@@ -42,6 +43,7 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::Scale(count) => self.scale(count),
             ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
             ControlRequest::Resume => (self.resume(), None),
+            ControlRequest::EndProfile(number) => (self.profiles.end(number, &self.executor), None),
             ControlRequest::KillWorker(number) => self.kill_worker(number),
         }
     }
@@ -194,12 +196,7 @@ impl<H: Host> Supervisor<H> {
     fn kill_worker(&mut self, number: u32) -> (ControlReply, Option<Outcome>) {
         let workers = self.state.workers_by_number();
         let Some((worker, pid)) = workers.iter().find(|(id, _)| id.number == number) else {
-            let mut numbers: Vec<_> = workers
-                .iter()
-                .map(|(id, _)| id.number.to_string())
-                .collect();
-            numbers.sort();
-            let known = numbers.join(", ");
+            let known = numbers(&workers);
             return (
                 Err(format!("there is no worker {number}, only: {known}")),
                 None,

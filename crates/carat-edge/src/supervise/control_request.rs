@@ -16,6 +16,8 @@ pub(crate) enum ControlRequest {
     Resume,
     /// Kill the worker with this number.
     KillWorker(u32),
+    /// End the profile of the worker with this number.
+    EndProfile(u32),
     /// Replace the code by what is on disk now.
     Restart,
     /// Hand over to a new edge.

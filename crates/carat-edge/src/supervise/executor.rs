@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use carat_policy::CanaryRule;
 use carat_wire::Kind;
-use carat_wire::control::{AskStack, ForkWorker, encode_promote, encode_signal};
+use carat_wire::control::{
+    AskStack, ForkWorker, encode_begin_profile, encode_promote, encode_signal,
+};
 use rustix::process::Signal;
 use tokio::task::spawn_local;
 
@@ -206,6 +208,13 @@ impl<H: Host> Executor<H> {
     /// Sends a frame without a payload on a control socket.
     pub(super) fn send_signal(&self, process: RubyProcess, kind: Kind) {
         self.send(process, |out| encode_signal(out, kind));
+    }
+
+    /// Tells a worker to sample one in so many bytes.
+    pub(super) fn begin_profile(&self, worker: WorkerId, sampling_bytes: u64) {
+        self.send(RubyProcess::Worker(worker), |out| {
+            encode_begin_profile(out, sampling_bytes);
+        });
     }
 
     fn send(&self, process: RubyProcess, encode: impl FnOnce(&mut Vec<u8>)) {

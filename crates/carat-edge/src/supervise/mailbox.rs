@@ -4,6 +4,7 @@ use tokio::sync::oneshot;
 use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
 use super::predecessor_message::PredecessorMessage;
+use super::profiles::{ProfileOrder, ProfileReply};
 use super::ruby_process::RubyProcess;
 use super::settings_reader::FreshSettings;
 use super::stats_report::StatsReport;
@@ -26,6 +27,22 @@ pub(crate) enum Message {
     Predecessor(PredecessorMessage),
     /// Somebody asks something of the server.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
+    Profile(ProfileMessage),
+}
+
+/// A message about profiles of workers.
+#[derive(Debug)]
+pub(crate) enum ProfileMessage {
+    /// Somebody wants a profile.
+    Begin(ProfileOrder, oneshot::Sender<ProfileReply>),
+    /// The time of the profile with this number is over.
+    TimeIsOver(u64),
+    /// The worker has had long enough to reply with the profile with this number.
+    ReplyIsLate(u64),
+    /// Somebody who wanted a profile is gone.
+    Abandoned,
+    /// A worker sent its profile, a JSON object.
+    Reply { process: RubyProcess, json: String },
 }
 
 /// A message about the stats of the processes.

@@ -14,6 +14,7 @@ use super::generation_settings::GenerationSettings;
 use super::host::Host;
 use super::mailbox::{Mailbox, Message};
 use super::memory::Machine;
+use super::profiles::Profiles;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
 use super::service_manager::ServiceManager;
@@ -36,6 +37,7 @@ pub(crate) struct Supervisor<H> {
     pub(super) state: State,
     pub(super) executor: Executor<H>,
     stats: StatsCollector,
+    pub(super) profiles: Profiles,
     pub(super) service_manager: ServiceManager,
     /// The old edge, if this one takes over from one.
     pub(super) predecessor: Option<PredecessorLink>,
@@ -70,6 +72,7 @@ impl<H: Host> Supervisor<H> {
             messages,
             lane_events,
             executor,
+            profiles: Profiles::new(mailbox.clone()),
             stats: StatsCollector::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
             predecessor: None,
@@ -133,6 +136,7 @@ impl<H: Host> Supervisor<H> {
                     Command::KeepServing => self.stay_main_process(),
                     Command::HandOver => self.note_hand_over(),
                     Command::Promote { worker, .. } => {
+                        self.profiles.gone(*worker, "became the mold");
                         let worker = RubyProcess::Worker(*worker);
                         self.stats
                             .receive(worker, None, &self.state, &self.executor);
@@ -156,6 +160,9 @@ impl<H: Host> Supervisor<H> {
             Message::Event(event @ Event::MemoryRead(_)) => self.handle([self.traffic(), event]),
             Message::Event(event) => {
                 if let Event::Closed(process) = event {
+                    if let RubyProcess::Worker(worker) = process {
+                        self.profiles.gone(worker, "ended");
+                    }
                     self.stats
                         .receive(process, None, &self.state, &self.executor);
                 }
@@ -187,6 +194,10 @@ impl<H: Host> Supervisor<H> {
                 // Whoever asked may be gone.
                 let _ = asker.send(reply);
                 outcome
+            }
+            Message::Profile(message) => {
+                self.profiles.handle(message, &self.state, &self.executor);
+                None
             }
             Message::Stats(message) => {
                 self.stats.handle(message, &self.state, &self.executor);

@@ -66,7 +66,7 @@ pub(super) fn learn(ruby: &Ruby, mallctl: Option<&Mallctl>) -> Result<(), Error>
     if KNOWN.get().is_none() {
         let allocator = mallctl.map_or(0..0, |mallctl| range(mallctl.address()));
         let own = [allocator, range(look as *const () as usize)];
-        let _: Value = ruby.eval("Carat::Lab::Sampler.look")?;
+        let _: Value = ruby.eval("module Carat; Lab::Sampler.look; end")?;
         let interpreter = LOOKED
             .get()
             .map_or_else(Vec::new, |functions| between(functions, &own[1]).to_vec());

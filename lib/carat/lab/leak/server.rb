@@ -87,6 +87,11 @@ module Carat
           raise LabError, "carat: the application changes the measurement's responses"
         end
 
+        # The path of the server's control socket.
+        def control_socket
+          File.join(@directory, "control")
+        end
+
         # Stops the server.
         def stop
           @connection.close
@@ -100,8 +105,7 @@ module Carat
         private
 
         def overridden(options)
-          own = { bind: "unix://#{socket}", control_socket: File.join(@directory, "control"),
-                  pidfile: File.join(@directory, "pid"), log: }
+          own = { bind: "unix://#{socket}", control_socket:, pidfile: File.join(@directory, "pid"), log: }
           { **OPTIONS, **options, **own }
         end
 

@@ -1,0 +1,171 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../config/config_error"
+require_relative "../config/flags"
+require_relative "../config/invalid_value"
+require_relative "../config/type"
+require_relative "../lab/profile/endpoint"
+require_relative "../lab/profile/folded"
+require_relative "../lab/profile/report"
+require_relative "../lab/profile/session"
+require_relative "../lab/progress"
+require_relative "control_client"
+require_relative "profile/text"
+require_relative "running_server"
+require_relative "subcommand"
+
+module Carat
+  module CLI
+    # `carat profile`.
+    class Profile
+      include Subcommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "profile [--path PATH ... | --worker N] [--live] [options]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Shows which calls allocate memory, and which memory stays."
+
+      SECONDS = 10
+
+      # Percent of the whole below which a branch of the tree is left out.
+      CUT = 1.0
+      NUMBERS = { "--worker" => 1..4_294_967_295, "--seconds" => 1..600, "--cut" => 0..100 }.freeze
+      SAMPLING = 1024..(1 << 40)
+      private_constant :SECONDS, :CUT, :NUMBERS, :SAMPLING
+
+      # Measures and prints the profile. Raises ConfigError, ControlError, and LabError.
+      def run
+        report = @worker || @pid ? attach : measure_paths
+        say(format_report(report))
+      end
+
+      private
+
+      def flags
+        @targets = []
+        @seconds = SECONDS
+        @cut = CUT
+        Config::Flags.new(help: "carat profile --help") do |parser|
+          define_subject(parser)
+          define_report(parser)
+        end
+      end
+
+      def define_subject(parser)
+        parser.separator("What is measured:")
+        parser.on("--path PATH", "A path of the application; repeatable [/]") { |text| @targets << path(text) }
+        parser.on("--worker N", "This worker of a running server") { |text| @worker = number("--worker", text) }
+        parser.on("--pid PID", "The running server with this process id") { |text| @pid = text }
+        parser.on("--seconds N", "For so long [#{SECONDS}]") { |text| @seconds = number("--seconds", text) }
+        parser.on("--sampling SIZE", "Mean bytes between samples [64KB; --worker: 512KB]") do |text|
+          @sampling_bytes = bytes(text)
+        end
+        parser.separator("")
+      end
+
+      def define_report(parser)
+        parser.separator("Report:")
+        parser.on("--live", "What is not freed at the end [all allocations]") { @live = true }
+        parser.on("--objects", "Numbers of objects [bytes]") { @objects = true }
+        parser.on("--invert", "From functions to their callers") { @inverted = true }
+        parser.on("--cut PERCENT", "Hide lighter branches [#{CUT}]") { |text| @cut = number("--cut", text) }
+        parser.on("--json", "Print JSON, sizes in bytes") { @format = :json }
+        parser.on("--collapsed", "Print folded stacks for flame graphs") { @format = :collapsed }
+        parser.separator("")
+      end
+
+      def path(text)
+        return text if text.match?(%r{\A/[!-~]*\z})
+
+        raise Config::ConfigError, "--path: #{text.inspect} is not a path that begins with / and is percent-encoded"
+      end
+
+      def number(flag, text)
+        range = NUMBERS.fetch(flag)
+        number = Integer(text, 10, exception: false) || (Float(text, exception: false) if flag == "--cut")
+        return number if number && range.cover?(number)
+
+        raise Config::ConfigError, "#{flag}: #{text.inspect} is not a number from #{range.begin} to #{range.end}"
+      end
+
+      def bytes(text)
+        bytes = Config::Type.build(:bytes).parse(text)
+        return bytes if SAMPLING.cover?(bytes)
+
+        raise Config::ConfigError, "--sampling: #{text.inspect} is not a size from 1KB to 1TB"
+      rescue Config::InvalidValue => e
+        raise Config::ConfigError, "--sampling: #{e.message}"
+      end
+
+      # Of a running server.
+      def attach
+        refuse_arguments
+        raise Config::ConfigError, "--path: a running worker gets its own requests" if @targets.any?
+
+        socket = running_server.path
+        progress = Lab::Progress.new($stderr)
+        worker = @worker || first_worker(socket)
+        progress.step("worker #{worker}")
+        profile(socket, worker, { worker: }, Lab::Profile::Session::SAMPLING_BYTES) do |share|
+          progress.advance(share)
+          sleep(0.1)
+        end
+      ensure
+        progress&.clear
+      end
+
+      # Of an application that no server runs.
+      def measure_paths
+        configuration
+        targets = @targets.empty? ? ["/"] : @targets
+        progress = Lab::Progress.new($stderr)
+        endpoint = Lab::Profile::Endpoint.new(@flags.words, targets, progress)
+        endpoint.open do |socket, worker|
+          profile(socket, worker, { paths: targets }, Lab::Profile::Endpoint::SAMPLING_BYTES) do |share|
+            progress.advance(share)
+            endpoint.request
+          end
+        end
+      end
+
+      def profile(socket, worker, source, sampling_bytes, &block)
+        client = ControlClient.new(socket, deadline: @seconds + Lab::Profile::Session::REPLY_SECONDS)
+        session = Lab::Profile::Session.new(client, worker:, seconds: @seconds,
+                                                    sampling_bytes: @sampling_bytes || sampling_bytes)
+        reply = session.call(&block)
+        Lab::Profile::Report.new(reply, source, interrupted: session.interrupted || false)
+      end
+
+      # The flags that say which server is meant are those of the other subcommands.
+      def running_server
+        named = %i[config environment control_socket].select { |name| @flags.settings.key?(name) }
+        words = named.flat_map { |name| [Config::Options.fetch(name).flag, @flags.settings.fetch(name).to_s] }
+        server = RunningServer.new("profile", @env)
+        server.flags.parse([*words, *(["--pid", @pid] if @pid)])
+        server
+      end
+
+      def first_worker(socket)
+        status = JSON.parse(ControlClient.new(socket).get("/status"))
+        numbers = status.fetch("processes").filter_map { |process| process["number"] if process["state"] == "serving" }
+        numbers.min or raise ControlError, "carat: no worker serves; carat status says what the server does"
+      rescue JSON::ParserError, KeyError, NoMethodError, TypeError
+        raise ControlError, "carat: #{socket}: it does not send a status"
+      end
+
+      def format_report(report)
+        case @format
+        when :json then JSON.generate(report.to_h, ascii_only: true)
+        when :collapsed then Lab::Profile::Folded.new(report.tree, measure)
+        else Text.new(report, measure, cut: @cut, inverted: @inverted, out: @out)
+        end
+      end
+
+      def measure
+        :"#{"live_" if @live}#{@objects ? "objects" : "bytes"}"
+      end
+    end
+  end
+end

@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "../../log/plain_json"
+require_relative "../lab_error"
+require_relative "../sampler"
+
+module Carat
+  module Lab
+    module Profile
+      # A profile of this process while it is taken.
+      class Recording
+        # Characters of a name or a path that are kept.
+        TEXT_LIMIT = 300
+        private_constant :TEXT_LIMIT
+
+        # Begins: one in `sampling_bytes` bytes is a sample. Raises LabError.
+        def initialize(sampling_bytes)
+          @sampling_bytes = sampling_bytes
+          @began = now
+          @native = Sampler.start(sampling_bytes)
+          raise LabError, "another profile is under way" if @native.nil?
+        end
+
+        # Ends, and returns a JSON object. What is left after a collection counts as live.
+        def finish(**details)
+          seconds = now - @began
+          GC.start
+          functions, callers, calls, *weights, samples, truncated = Sampler.stop
+          head = { **details, seconds: seconds.round(3), sampling_bytes: @sampling_bytes, samples:, native: @native,
+                   truncated:, functions: functions.map { |row| row.map { |value| cut(value) } } }
+          arrays = %w[callers calls bytes objects live_bytes live_objects].zip([callers, calls, *weights])
+          "#{Log::PlainJSON.generate(head).chop},#{arrays.map { |name, json| "\"#{name}\":#{json}" }.join(",")}}"
+        end
+
+        private
+
+        def cut(value)
+          value.is_a?(String) ? value[0, TEXT_LIMIT] : value
+        end
+
+        def now
+          Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        end
+      end
+    end
+  end
+end

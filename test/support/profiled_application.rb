@@ -46,7 +46,8 @@ module Support
       stacks = []
       frame.each_with_index { |number, index| stacks << [*(prefix[index] && stacks[prefix[index]]), number] }
       frames = document.fetch("frames")
-      stacks.zip(document.fetch(measure).fetch(unit)).map { |stack, weight| [stack.map { |each| frames[each] }, weight] }
+      weights = document.fetch(measure).fetch(unit)
+      stacks.zip(weights).map { |stack, weight| [stack.map { |number| frames[number] }, weight] }
     end
 
     # The weight of all calls below a function that the block is true for.

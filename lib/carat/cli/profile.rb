@@ -12,6 +12,7 @@ require_relative "../lab/profile/session"
 require_relative "../lab/progress"
 require_relative "control_client"
 require_relative "profile/text"
+require_relative "request_flags"
 require_relative "running_server"
 require_relative "subcommand"
 
@@ -20,6 +21,7 @@ module Carat
     # `carat profile`.
     class Profile
       include Subcommand
+      include RequestFlags
 
       # What follows `Usage: carat` in the help.
       USAGE = "profile [--path PATH ... | --worker N] [--live] [options]"
@@ -31,9 +33,11 @@ module Carat
 
       # Percent of the whole below which a branch of the tree is left out.
       CUT = 1.0
-      NUMBERS = { "--worker" => 1..4_294_967_295, "--seconds" => 1..600, "--cut" => 0..100 }.freeze
+      CUTS = 0..100
+      TIMES = 1..600
+      WORKERS = 1..4_294_967_295
       SAMPLING = 1024..(1 << 40)
-      private_constant :SECONDS, :CUT, :NUMBERS, :SAMPLING
+      private_constant :SECONDS, :CUT, :CUTS, :TIMES, :WORKERS, :SAMPLING
 
       # Measures and prints the profile. Raises ConfigError, ControlError, and LabError.
       def run
@@ -44,7 +48,6 @@ module Carat
       private
 
       def flags
-        @targets = []
         @seconds = SECONDS
         @cut = CUT
         Config::Flags.new(help: "carat profile --help") do |parser|
@@ -54,12 +57,14 @@ module Carat
       end
 
       def define_subject(parser)
-        parser.separator("What is measured:")
-        parser.on("--path PATH", "A path of the application; repeatable [/]") { |text| @targets << path(text) }
-        parser.on("--worker N", "This worker of a running server") { |text| @worker = number("--worker", text) }
-        parser.on("--pid PID", "The running server with this process id") { |text| @pid = text }
-        parser.on("--seconds N", "For so long [#{SECONDS}]") { |text| @seconds = number("--seconds", text) }
-        parser.on("--sampling SIZE", "Mean bytes between samples [64KB; --worker: 512KB]") do |text|
+        parser.separator("Measurement:")
+        define_path(parser)
+        parser.on("--worker N", "Instead, a worker of a running server") do |text|
+          @worker = number("--worker", text, WORKERS)
+        end
+        parser.on("--pid PID", "That server, by its process id") { |text| @pid = text }
+        parser.on("--seconds N", "For so long [#{SECONDS}]") { |text| @seconds = number("--seconds", text, TIMES) }
+        parser.on("--sampling SIZE", "Bytes a sample [64KB, a worker 512KB]") do |text|
           @sampling_bytes = bytes(text)
         end
         parser.separator("")
@@ -67,27 +72,20 @@ module Carat
 
       def define_report(parser)
         parser.separator("Report:")
-        parser.on("--live", "What is not freed at the end [all allocations]") { @live = true }
+        parser.on("--live", "Only memory that is not freed [all]") { @live = true }
         parser.on("--objects", "Numbers of objects [bytes]") { @objects = true }
         parser.on("--invert", "From functions to their callers") { @inverted = true }
-        parser.on("--cut PERCENT", "Hide lighter branches [#{CUT}]") { |text| @cut = number("--cut", text) }
+        parser.on("--cut PERCENT", "Hide lighter branches [#{CUT}]") { |text| @cut = percent(text) }
         parser.on("--json", "Print JSON, sizes in bytes") { @format = :json }
         parser.on("--collapsed", "Print folded stacks for flame graphs") { @format = :collapsed }
         parser.separator("")
       end
 
-      def path(text)
-        return text if text.match?(%r{\A/[!-~]*\z})
+      def percent(text)
+        percent = Float(text, exception: false)
+        return percent if percent && CUTS.cover?(percent)
 
-        raise Config::ConfigError, "--path: #{text.inspect} is not a path that begins with / and is percent-encoded"
-      end
-
-      def number(flag, text)
-        range = NUMBERS.fetch(flag)
-        number = Integer(text, 10, exception: false) || (Float(text, exception: false) if flag == "--cut")
-        return number if number && range.cover?(number)
-
-        raise Config::ConfigError, "#{flag}: #{text.inspect} is not a number from #{range.begin} to #{range.end}"
+        raise Config::ConfigError, "--cut: #{text.inspect} is not a number from 0 to 100"
       end
 
       def bytes(text)
@@ -119,7 +117,6 @@ module Carat
       # Of an application that no server runs.
       def measure_paths
         configuration
-        targets = @targets.empty? ? ["/"] : @targets
         progress = Lab::Progress.new($stderr)
         endpoint = Lab::Profile::Endpoint.new(@flags.words, targets, progress)
         endpoint.open do |socket, worker|

@@ -12,8 +12,7 @@ module Carat
       # Every subcommand, in the order of the help.
       NAMES = %w[
         serve check doctor import dev-cert weigh leak profile allocations ips load compare status memory restart
-        upgrade stop
-        scale pause resume kill-worker help version
+        upgrade stop scale pause resume kill-worker help version
       ].freeze
 
       # The subcommand that runs when the command line names none.

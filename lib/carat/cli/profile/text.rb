@@ -18,7 +18,8 @@ module Carat
         # A branch that has almost all of the weight above it is not indented: stacks are deep, and terminals narrow.
         CHAIN = 0.98
         HEAD = "  share        all        own  call"
-        private_constant :WIDTH, :NARROWEST, :CHAIN, :HEAD
+        NOTHING = "There is no sample: take a longer profile, or a smaller --sampling."
+        private_constant :WIDTH, :NARROWEST, :CHAIN, :HEAD, :NOTHING
 
         # `report` is a Lab::Profile::Report, `measure` a member of the tree's Weights; branches below `cut` percent are
         # left out. `out` is the IO that the text is for.
@@ -62,9 +63,10 @@ module Carat
         end
 
         def remarks(details)
-          ["Interrupted: this is what was seen until then.", "Memory of C is missing: the allocator is not jemalloc.",
-           "The profile reached a limit: the rest is in (further calls)."]
-            .zip([details[:interrupted], !details[:native], details[:truncated]]).filter_map { |text, is_so| text if is_so }
+          { "Interrupted: this is what was seen until then." => details[:interrupted],
+            "Memory of C is missing: the allocator is not jemalloc." => !details[:native],
+            "The profile reached a limit: the rest is in (further calls)." => details[:truncated] }
+            .select { |_, is_so| is_so }.keys
         end
 
         def weight(number)
@@ -73,9 +75,7 @@ module Carat
 
         # Without recursion: stacks may be deep.
         def tree
-          return ["There is no sample: take a longer profile, or a smaller --sampling."] unless @root.inclusive.positive?
-
-          lines = [HEAD]
+          lines = [@root.inclusive.positive? ? HEAD : NOTHING]
           waiting = shown(@root, 0)
           while (branch, depth = waiting.shift)
             lines << line(branch, depth)
@@ -94,7 +94,8 @@ module Carat
         def line(branch, depth)
           share = 100.0 * branch.inclusive / @root.inclusive
           own = branch.own.positive? ? weight(branch.own) : ""
-          line = format("%5.1f %%  %9s  %9s  %s%s", share, weight(branch.inclusive), own, "  " * depth, label(branch.frame))
+          call = "#{"  " * depth}#{label(branch.frame)}"
+          line = format("%5.1f %%  %9s  %9s  %s", share, weight(branch.inclusive), own, call)
           line.length > @width ? "#{line[0, @width - 3]}..." : line
         end
 

@@ -55,7 +55,8 @@ module Carat
 
         # Returns the number of a call, and whether it is in the server's own code.
         def place(caller, is_server, frame)
-          return [caller, is_server] if frame.nil? || (caller && skipped?(@frames[@calls[caller].frame], is_server, frame))
+          above = caller && @frames[@calls[caller].frame]
+          return [caller, is_server] if frame.nil? || (above && skipped?(above, is_server, frame))
 
           [call(caller, frame), is_server && frame.kind == "other"]
         end

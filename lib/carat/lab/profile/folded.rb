@@ -3,7 +3,7 @@
 module Carat
   module Lab
     module Profile
-      # A profile as lines of text, each with a stack and a number: the format of flamegraph.pl, inferno, and speedscope.
+      # A profile as lines of text, each with a stack and a number: what flamegraph.pl, inferno, and speedscope read.
       class Folded
         SEPARATORS = /[;\s]+/
         private_constant :SEPARATORS

@@ -27,8 +27,9 @@ module Carat
           return [] unless trusted?(library)
 
           lines = read([*COMMAND, "-e", library, *offsets.map { |offset| format("0x%x", offset) }])
-          names = lines.each_slice(2).map { |name, _| name.to_s.chomp }
-          offsets.zip(names).filter_map { |offset, name| [[library, offset], name] unless ["", "??", nil].include?(name) }
+          names = lines.each_slice(2).map { |name, _| name.chomp }
+          found = offsets.zip(names).reject { |_, name| ["", "??", nil].include?(name) }
+          found.map { |offset, name| [[library, offset], name] }
         rescue SystemCallError
           []
         end

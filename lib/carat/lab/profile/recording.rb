@@ -26,8 +26,9 @@ module Carat
           seconds = now - @began
           GC.start
           functions, callers, calls, *weights, samples, truncated = Sampler.stop
-          head = { **details, seconds: seconds.round(3), sampling_bytes: @sampling_bytes, samples:, native: @native,
-                   truncated:, functions: functions.map { |row| row.map { |value| cut(value) } } }
+          functions.each { |row| row.map! { |value| cut(value) } }
+          head = details.merge(seconds: seconds.round(3), sampling_bytes: @sampling_bytes, native: @native, samples:,
+                               truncated:, functions:)
           arrays = %w[callers calls bytes objects live_bytes live_objects].zip([callers, calls, *weights])
           "#{Log::PlainJSON.generate(head).chop},#{arrays.map { |name, json| "\"#{name}\":#{json}" }.join(",")}}"
         end

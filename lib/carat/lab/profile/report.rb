@@ -26,13 +26,14 @@ module Carat
           @pid = reply.fetch("pid")
           @interrupted = interrupted
           @tree = CallTree.new(@profile)
-        rescue KeyError, IndexError, TypeError, NoMethodError
+        rescue IndexError, TypeError, NoMethodError
           raise LabError, "carat: the worker does not send a profile"
         end
 
         # Returns what the profile is about, by name.
         def details
-          { source: @source, pid: @pid, **DETAILS.to_h { |name| [name.to_sym, @profile[name]] }, interrupted: @interrupted }
+          measured = DETAILS.to_h { |name| [name.to_sym, @profile[name]] }
+          { source: @source, pid: @pid, **measured, interrupted: @interrupted }
         end
 
         # Returns the Hash.
@@ -46,7 +47,7 @@ module Carat
         private
 
         def weights(bytes, objects)
-          { bytes: tree.calls.map { |call| call.weight[bytes] }, objects: tree.calls.map { |call| call.weight[objects] } }
+          { bytes:, objects: }.transform_values { |member| tree.calls.map { |call| call.weight[member] } }
         end
       end
     end

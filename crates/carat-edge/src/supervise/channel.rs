@@ -128,15 +128,9 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             process,
             cause: text(frame.payload),
         },
-        (Kind::Stats, _) => {
-            let json = text(frame.payload);
-            return Ok(Message::Stats(StatsMessage::Reply { process, json }));
+        (Kind::Stats | Kind::Profile, _) | (Kind::Sources, RubyProcess::Mold(_)) => {
+            return Ok(report_of(process, frame.kind, text(frame.payload)));
         }
-        (Kind::Profile, _) => {
-            let json = text(frame.payload);
-            return Ok(Message::Profile(ProfileMessage::Reply { process, json }));
-        }
-        (Kind::Sources, RubyProcess::Mold(_)) => return Ok(Message::Sources(text(frame.payload))),
         (Kind::NotForkSafe, RubyProcess::Mold(generation)) => Event::NotForkSafe {
             generation,
             cause: text(frame.payload),
@@ -163,4 +157,13 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
         _ => return Err(Malformed::BadValue("kind of frame on a control socket")),
     };
     Ok(Message::Event(event))
+}
+
+/// A message whose content is JSON.
+fn report_of(process: RubyProcess, kind: Kind, json: String) -> Message {
+    match kind {
+        Kind::Stats => Message::Stats(StatsMessage::Reply { process, json }),
+        Kind::Profile => Message::Profile(ProfileMessage::Reply { process, json }),
+        _ => Message::Sources(json),
+    }
 }

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 use super::control_request::{ControlReply, ControlRequest};
 use super::event::Event;
 use super::predecessor_message::PredecessorMessage;
-use super::profiles::{ProfileOrder, ProfileReply};
+use super::profile_order::{ProfileOrder, ProfileReply};
 use super::ruby_process::RubyProcess;
 use super::settings_reader::FreshSettings;
 use super::stats_report::StatsReport;

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use carat_wire::Kind;
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -10,31 +8,10 @@ use super::control_request::ControlReply;
 use super::executor::Executor;
 use super::host::Host;
 use super::mailbox::{Mailbox, Message, ProfileMessage};
+use super::profile_order::{ProfileOrder, ProfileReply, REPLY_TIMEOUT};
 use super::ruby_process::RubyProcess;
 use super::state::State;
 use crate::dispatch::WorkerId;
-
-/// How long a worker has to reply with its profile. It waits for Ruby's lock, and collects its garbage.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Which profile somebody wants.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ProfileOrder {
-    /// The number of the worker.
-    pub(crate) worker: u32,
-    pub(crate) duration: Duration,
-    /// One in so many bytes is a sample.
-    pub(crate) sampling_bytes: u64,
-}
-
-impl ProfileOrder {
-    pub(crate) fn takes_at_most(&self) -> Duration {
-        self.duration + REPLY_TIMEOUT
-    }
-}
-
-/// A profile, as a JSON object, or one sentence about why there is none.
-pub(crate) type ProfileReply = Result<String, String>;
 
 /// The workers that are being profiled. Each has at most one profile, which ends when its time is over, when somebody
 /// ends it, or when whoever wanted it is gone.

@@ -42,9 +42,12 @@ struct Listener {
 pub(super) fn prepare() {
     LISTENER.get_or_init(|| {
         let events = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_GC_END_MARK;
-        // SAFETY: Ruby calls the functions with the tracepoint, and with a null pointer. Both objects are kept for good.
+        // SAFETY: Ruby calls the functions with the tracepoint, and with a pointer that nobody follows. Both objects are
+        // kept for good.
         let (tracepoint, marked) = unsafe {
-            let roots = rb_data_object_wrap(rb_cObject, null_mut(), Some(mark), None);
+            // Ruby marks only what has data.
+            let data = (&raw const LISTENER).cast_mut().cast();
+            let roots = rb_data_object_wrap(rb_cObject, data, Some(mark), None);
             rb_gc_register_mark_object(roots);
             let tracepoint = rb_tracepoint_new(0, events, Some(on_event), null_mut());
             rb_gc_register_mark_object(tracepoint);

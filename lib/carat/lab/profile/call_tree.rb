@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "frame"
 require_relative "frame_filter"
 
 module Carat

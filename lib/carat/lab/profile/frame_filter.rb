@@ -12,6 +12,8 @@ module Carat
       class FrameFilter
         # Carat calls the application; its own calls are one.
         SERVER = Frame.new("other", "(carat)").freeze
+
+        # The name of the collector's own calls.
         COLLECTOR = "(garbage collector)"
         OWN_CODE = "#{File.join(NativePath::ROOT, "lib", "carat")}/".freeze
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::ptr::null_mut;
 
 /// What the loader knows of an address.
-pub(crate) struct Place {
+pub(crate) struct CodePlace {
     /// The path of the library.
     pub(crate) library: String,
     /// The offset in the library.
@@ -15,9 +15,9 @@ pub(crate) struct Place {
 }
 
 /// Describes an address; `None` for code that belongs to no library, such as that of a JIT compiler.
-pub(crate) fn place(address: usize) -> Option<Place> {
+pub(crate) fn place(address: usize) -> Option<CodePlace> {
     let info = information(address)?;
-    Some(Place {
+    Some(CodePlace {
         library: text(info.dli_fname)?,
         offset: address - info.dli_fbase as usize,
         function: text(info.dli_sname).map(|name| (name, info.dli_saddr as usize == address)),

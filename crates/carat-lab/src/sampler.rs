@@ -21,8 +21,8 @@ use magnus::{Error, Object, RArray, RModule, Ruby, function};
 use crate::hooks::{BlockSize, Hooks, remove};
 use crate::malloc::Mallctl;
 use call_tree::{CallTree, Function, Weight};
-use live_samples::{LiveSamples, Memory, Sample, may_be_watched};
-use stack::Stack;
+use live_samples::{LiveSamples, Sample, SampleMemory, may_be_watched};
+use stack::CallStack;
 
 /// Whether samples are taken. False in a process that this one forks.
 static IS_ON: AtomicBool = AtomicBool::new(false);
@@ -43,7 +43,7 @@ struct Session {
 
 /// Something that was allocated.
 struct Allocation {
-    memory: Memory,
+    memory: SampleMemory,
     /// The bytes that were asked for: the chance to be a sample depends on them.
     asked: usize,
     /// The bytes that it takes.
@@ -69,7 +69,7 @@ fn start(ruby: &Ruby, mean_bytes: u64) -> Result<Option<bool>, Error> {
     let mallctl = Mallctl::find();
     stack::learn(ruby, mallctl.as_ref())?;
     // The first stack loads a library, which allocates: not within a hook.
-    let _ = Stack::capture();
+    let _ = CallStack::capture();
     FORK_HANDLER.call_once(|| {
         // SAFETY: the handler only stores numbers.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(end_in_child)) };
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    fn note(&mut self, stack: &Stack, allocation: &Allocation) {
+    fn note(&mut self, stack: &CallStack, allocation: &Allocation) {
         let functions = stack.functions().chain(allocation.class);
         let call = self.tree.enter(functions);
         let scale = interval::scale(allocation.asked);
@@ -142,7 +142,7 @@ fn note(allocation: &Allocation) {
     if is_own() {
         return;
     }
-    let stack = Stack::capture();
+    let stack = CallStack::capture();
     change(|session| session.note(&stack, allocation));
 }
 
@@ -198,7 +198,7 @@ unsafe extern "C" fn on_allocation(
         return;
     };
     note(&Allocation {
-        memory: Memory::Block(block as usize),
+        memory: SampleMemory::Block(block as usize),
         asked,
         // SAFETY: jemalloc has just allocated the block.
         bytes: unsafe { block_size.of(block) },
@@ -222,7 +222,7 @@ unsafe extern "C" fn on_expansion(
         return;
     }
     note(&Allocation {
-        memory: Memory::Block(block as usize),
+        memory: SampleMemory::Block(block as usize),
         asked: growth,
         bytes: growth,
         objects: 0.0,

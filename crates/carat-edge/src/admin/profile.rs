@@ -5,9 +5,9 @@ use tokio::sync::oneshot;
 use crate::supervise::{Mailbox, Message, ProfileMessage, ProfileOrder};
 
 /// Tells the supervisor when the client leaves before it has its profile.
-struct Lease(Mailbox);
+struct ProfileLease(Mailbox);
 
-impl Drop for Lease {
+impl Drop for ProfileLease {
     fn drop(&mut self) {
         self.0.send(Message::Profile(ProfileMessage::Abandoned));
     }
@@ -16,7 +16,7 @@ impl Drop for Lease {
 /// Has a worker profiled. Returns the status and the JSON of the response.
 pub(super) async fn profile(mailbox: &Mailbox, order: ProfileOrder) -> (StatusCode, String) {
     // Dropped after the reply: whoever hears of the end sees that nobody waits.
-    let _lease = Lease(mailbox.clone());
+    let _lease = ProfileLease(mailbox.clone());
     let (asker, reply) = oneshot::channel();
     mailbox.send(Message::Profile(ProfileMessage::Begin(order, asker)));
     match reply.await {

@@ -94,11 +94,11 @@ struct Resources {
 }
 
 /// When a client has had long enough.
-struct Deadline(Cell<Instant>);
+struct ClientDeadline(Cell<Instant>);
 
-impl Deadline {
-    fn new() -> Deadline {
-        Deadline(Cell::new(Instant::now() + CLIENT_TIMEOUT))
+impl ClientDeadline {
+    fn new() -> ClientDeadline {
+        ClientDeadline(Cell::new(Instant::now() + CLIENT_TIMEOUT))
     }
 
     /// The response takes up to so long.
@@ -128,7 +128,7 @@ async fn accept_clients(
                 failures.end();
                 let resources = Rc::clone(&resources);
                 spawn_local(async move {
-                    let deadline = Deadline::new();
+                    let deadline = ClientDeadline::new();
                     tokio::select! {
                         () = serve_connection(stream, resources, &deadline) => {}
                         // A slower client starts again.
@@ -148,7 +148,7 @@ async fn accept_clients(
 }
 
 /// Serves one request.
-async fn serve_connection(stream: UnixStream, resources: Rc<Resources>, deadline: &Deadline) {
+async fn serve_connection(stream: UnixStream, resources: Rc<Resources>, deadline: &ClientDeadline) {
     let service = service_fn(|request| {
         let resources = Rc::clone(&resources);
         async move { Ok::<_, Infallible>(respond(&request, &resources, deadline).await) }
@@ -165,7 +165,7 @@ async fn serve_connection(stream: UnixStream, resources: Rc<Resources>, deadline
 async fn respond(
     request: &Request<Incoming>,
     resources: &Resources,
-    deadline: &Deadline,
+    deadline: &ClientDeadline,
 ) -> Response<Full<Bytes>> {
     let (status, json) = match Route::find(request.method(), request.uri()) {
         Ok(Route::Memory) => match resources.reader.read().await {

@@ -42,7 +42,7 @@ impl Weight {
 }
 
 /// A function, called by another.
-pub(super) struct Call {
+pub(super) struct CallNode {
     /// The call that made this one.
     pub(super) caller: Option<u32>,
     /// An index in [`CallTree::functions`].
@@ -55,7 +55,7 @@ pub(super) struct Call {
 #[derive(Default)]
 pub(super) struct CallTree {
     pub(super) functions: Vec<Function>,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<CallNode>,
     function_numbers: HashMap<Function, u32>,
     call_numbers: HashMap<(Option<u32>, u32), u32>,
     pub(super) is_truncated: bool,
@@ -96,7 +96,7 @@ impl CallTree {
                 let allocated = Weight::default();
                 push(
                     calls,
-                    Call {
+                    CallNode {
                         caller,
                         function,
                         allocated,

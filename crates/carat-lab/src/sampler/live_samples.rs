@@ -23,7 +23,7 @@ pub(super) struct Sample {
 
 /// Where a sample is.
 #[derive(Clone, Copy)]
-pub(super) enum Memory {
+pub(super) enum SampleMemory {
     /// Blocks of the allocator, by address.
     Block(usize),
     /// An object of Ruby.
@@ -44,20 +44,20 @@ pub(super) fn may_be_watched(block: usize) -> bool {
 }
 
 impl LiveSamples {
-    pub(super) fn watch(&mut self, memory: Memory, sample: Sample) {
+    pub(super) fn watch(&mut self, memory: SampleMemory, sample: Sample) {
         if self.blocks.len() + self.objects.len() >= WATCHED_LIMIT {
             self.is_truncated = true;
             return;
         }
         match memory {
-            Memory::Block(address) => {
+            SampleMemory::Block(address) => {
                 let samples = self.blocks.entry(address).or_default();
                 if samples.is_empty() {
                     BLOCKS[hash(address)].fetch_add(1, Ordering::Relaxed);
                 }
                 samples.push(sample);
             }
-            Memory::Object(object) => {
+            SampleMemory::Object(object) => {
                 self.objects.insert(object, sample);
             }
         }

@@ -16,7 +16,7 @@ use rb_sys::{
 };
 
 use super::call_tree::Function;
-use super::live_samples::Memory;
+use super::live_samples::SampleMemory;
 use super::{Allocation, IS_ON, change, interval, note};
 use crate::heap::{SlotSize, is, kind};
 
@@ -29,9 +29,9 @@ unsafe extern "C" {
 /// The flags that Ruby has for an object, at most.
 const FLAGS_LIMIT: usize = 16;
 
-static LISTENER: OnceLock<Listener> = OnceLock::new();
+static LISTENER: OnceLock<ObjectListener> = OnceLock::new();
 
-struct Listener {
+struct ObjectListener {
     tracepoint: VALUE,
     slot_size: SlotSize,
     /// The name of the flag of objects that the collector has reached.
@@ -56,7 +56,7 @@ pub(super) fn prepare() {
             (tracepoint, rb_intern(c"marked".as_ptr()))
         };
         let slot_size = SlotSize::find();
-        Listener {
+        ObjectListener {
             tracepoint,
             slot_size,
             marked,
@@ -98,12 +98,12 @@ unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
     }
 }
 
-fn on_object(listener: &Listener, object: VALUE) {
+fn on_object(listener: &ObjectListener, object: VALUE) {
     // SAFETY: Ruby names an object whose slot is in use.
     let bytes = unsafe { listener.slot_size.of(object) };
     if interval::take(bytes) && IS_ON.load(Ordering::Acquire) {
         note(&Allocation {
-            memory: Memory::Object(object),
+            memory: SampleMemory::Object(object),
             asked: bytes,
             bytes,
             objects: 1.0,

@@ -11,7 +11,7 @@ use rb_sys::{
 };
 
 use super::Session;
-use super::call_tree::{Call, Function, Weight};
+use super::call_tree::{CallNode, Function, Weight};
 use crate::libraries::place;
 
 /// Names of types without a class, by their numbers.
@@ -47,7 +47,7 @@ pub(super) fn describe(ruby: &Ruby, session: &Session) -> Result<RArray, Error> 
     Ok(profile)
 }
 
-fn caller(call: &Call) -> String {
+fn caller(call: &CallNode) -> String {
     call.caller
         .map_or_else(|| "null".to_owned(), |caller| caller.to_string())
 }

@@ -32,7 +32,7 @@ struct Known {
 }
 
 /// A captured stack.
-pub(super) struct Stack {
+pub(super) struct CallStack {
     ruby: [VALUE; RUBY_LIMIT],
     lines: [c_int; RUBY_LIMIT],
     ruby_count: usize,
@@ -98,9 +98,9 @@ fn between<'a>(functions: &'a [usize], library: &Range<usize>) -> &'a [usize] {
     &functions[..end.unwrap_or(0).min(INTERPRETER_LIMIT)]
 }
 
-impl Stack {
-    pub(super) fn capture() -> Stack {
-        let mut stack = Stack {
+impl CallStack {
+    pub(super) fn capture() -> CallStack {
+        let mut stack = CallStack {
             ruby: [0; RUBY_LIMIT],
             lines: [0; RUBY_LIMIT],
             ruby_count: 0,

@@ -7,8 +7,8 @@ require_relative "native_names"
 module Carat
   module Lab
     module Profile
-      # The functions of a worker's profile as Frames. Those on the way from Ruby to the allocator have none: they are the
-      # same for all allocations.
+      # The functions of a worker's profile as Frames. Those on the way from Ruby to the allocator have none: they are
+      # the same for all allocations.
       class FrameFilter
         # Carat calls the application; its own calls are one.
         SERVER = Frame.new("other", "(carat)").freeze

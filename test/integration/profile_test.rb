@@ -41,6 +41,13 @@ class ProfileTest < Support::IntegrationTest
     assert_equal "hoard_block", names.last
   end
 
+  def test_code_that_is_gone_by_the_end_is_named
+    @home = server(app: "run ->(_env) { eval(\"def self.gone = 'g' * 900; gone\"); [200, {}, []] }\n")
+    names = document_of(*profile(*SHORT, "--json")).fetch("frames").map { |frame| frame["name"] }
+
+    assert_includes names.join(" "), ".gone"
+  end
+
   def test_worker_with_threads_is_profiled_while_it_serves
     assert_worker_is_profiled(threads: 3)
   end

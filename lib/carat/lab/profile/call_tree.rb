@@ -65,9 +65,10 @@ module Carat
         # The server's own calls are one, with the methods of Ruby that they use. What the collector interrupts does not
         # matter.
         def skipped?(above, is_server, frame)
+          return frame.kind != "c" if above.name == FrameFilter::COLLECTOR
           return true if frame.equal?(FrameFilter::SERVER) && above.equal?(FrameFilter::SERVER)
 
-          is_server && frame.kind == "ruby" && (frame.file.nil? || above.name == FrameFilter::COLLECTOR)
+          is_server && frame.kind == "ruby" && frame.file.nil?
         end
 
         def call(caller, frame)

@@ -17,7 +17,7 @@ packages_to_test() {
   local release=$1
   printf '%s\n' ruby-minitest ruby-rspec ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
     ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server \
-    nginx haproxy apache2-bin lighttpd git
+    nginx haproxy apache2-bin lighttpd nghttp2-client git
   # Pages are the same with every Ruby: one Debian looks at them.
   if [ "$release" -lt 13 ]; then printf '%s\n' chromium-headless-shell; fi
   if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi

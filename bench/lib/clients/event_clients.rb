@@ -18,8 +18,8 @@ module Bench
     def open(count:)
       count.times.each_slice(BATCH) do |numbers|
         batch = numbers.map { |number| HttpClient.new(@port, number: number) }
-        batch.each { |client| client.request("/events", fields) }
-        @sockets.concat(batch.map(&:socket).select { |socket| receives?(socket, BEGUN) })
+        batch.each { |client| client.request(path, fields) }
+        @sockets.concat(batch.map(&:socket).select { |socket| begun?(socket) })
       end
       @sockets.size
     end
@@ -28,14 +28,20 @@ module Bench
     def publish(text:)
       started = Bench.now
       HttpClient.get(@port, "/publish?#{text}")
-      received = await(@sockets, "data: #{text}\n\n", started + EVENT_SECONDS)
+      received = await(@sockets, event(text), started + EVENT_SECONDS)
       [received, ((Bench.now - started) * 1000).round(1)]
     end
 
     private
 
-    # What a request for a stream says beside its path.
+    # A stream begins with a request for this path, and these fields.
+    def path = "/events"
     def fields = {}
+
+    def begun?(socket) = receives?(socket, BEGUN)
+
+    # How the text reaches a client.
+    def event(text) = "data: #{text}\n\n"
 
     def receives?(socket, text) = await([socket], text, Bench.now + EVENT_SECONDS) == 1
 

@@ -55,11 +55,41 @@ impl HpackField {
     }
 }
 
+/// A field that fits into the table. Each idle connection keeps some twenty.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name: u16,
+    value: u16,
+    is_path: bool,
+    has_fragment: bool,
+}
+
+impl Entry {
+    /// `None` for a field that is larger than any table.
+    fn of(field: HpackField) -> Option<Self> {
+        Some(Self {
+            name: u16::try_from(field.name).ok()?,
+            value: u16::try_from(field.value).ok()?,
+            is_path: field.is_path,
+            has_fragment: field.has_fragment,
+        })
+    }
+
+    fn field(self) -> HpackField {
+        HpackField {
+            name: self.name.into(),
+            value: self.value.into(),
+            is_path: self.is_path,
+            has_fragment: self.has_fragment,
+        }
+    }
+}
+
 /// The fields to which a client may refer.
 #[derive(Debug)]
 pub(crate) struct HpackTable {
     /// The newest first.
-    entries: VecDeque<HpackField>,
+    entries: VecDeque<Entry>,
     size: usize,
     limit: usize,
 }
@@ -89,16 +119,17 @@ impl HpackTable {
                 has_fragment: false,
             });
         }
-        self.entries.get(position - STATIC_NAMES.len()).copied()
+        let entry = self.entries.get(position - STATIC_NAMES.len())?;
+        Some(entry.field())
     }
 
     /// Adds a field.
     pub(crate) fn add(&mut self, field: HpackField) {
         let size = field.size();
         self.evict(self.limit.saturating_sub(size));
-        if size <= self.limit {
+        if let Some(entry) = Entry::of(field).filter(|_| size <= self.limit) {
             self.size += size;
-            self.entries.push_front(field);
+            self.entries.push_front(entry);
         }
     }
 
@@ -114,7 +145,7 @@ impl HpackTable {
             let Some(oldest) = self.entries.pop_back() else {
                 return;
             };
-            self.size -= oldest.size();
+            self.size -= oldest.field().size();
         }
     }
 }

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Bench
+  # WebSocketClients that subscribe to a channel of ActionCable.
+  class CableClients < WebSocketClients
+    ROOM = JSON.generate(channel: "RoomChannel")
+    SUBSCRIBE = JSON.generate(command: "subscribe", identifier: ROOM)
+    MASK = "mask"
+
+    private
+
+    def path = "/cable"
+
+    def begun?(socket)
+      return false unless receives?(socket, '"welcome"')
+
+      socket.write(frame(SUBSCRIBE))
+      receives?(socket, "confirm_subscription")
+    end
+
+    def event(text) = "\"message\":#{JSON.generate(text)}"
+
+    # A short text as a client sends it (RFC 6455, section 5.2).
+    def frame(text)
+      masked = text.bytes.zip(MASK.bytes.cycle).map { |byte, mask| byte ^ mask }
+      [0x81, 0x80 | text.bytesize, MASK, *masked].pack("CCa4C*")
+    end
+  end
+end

@@ -13,11 +13,10 @@ module Bench
 
     def path = "/cable"
 
-    def begun?(socket)
-      return false unless receives?(socket, '"welcome"')
-
-      socket.write(frame(SUBSCRIBE))
-      receives?(socket, "confirm_subscription")
+    def begun(sockets)
+      welcome = receiving(sockets, '"welcome"')
+      welcome.each { |socket| socket.write(frame(SUBSCRIBE)) }
+      receiving(welcome, "confirm_subscription")
     end
 
     def event(text) = "\"message\":#{JSON.generate(text)}"

@@ -19,7 +19,7 @@ module Bench
       count.times.each_slice(BATCH) do |numbers|
         batch = numbers.map { |number| HttpClient.new(@port, number: number) }
         batch.each { |client| client.request(path, fields) }
-        @sockets.concat(batch.map(&:socket).select { |socket| begun?(socket) })
+        @sockets.concat(begun(batch.map(&:socket)))
       end
       @sockets.size
     end
@@ -38,12 +38,16 @@ module Bench
     def path = "/events"
     def fields = {}
 
-    def begun?(socket) = receives?(socket, BEGUN)
+    # Those whose stream begins.
+    def begun(sockets) = receiving(sockets, BEGUN)
 
     # How the text reaches a client.
     def event(text) = "data: #{text}\n\n"
 
-    def receives?(socket, text) = await([socket], text, Bench.now + EVENT_SECONDS) == 1
+    # Those that receive the text in time.
+    def receiving(sockets, text)
+      sockets.select { |socket| await([socket], text, Bench.now + EVENT_SECONDS) == 1 }
+    end
 
     # How many sockets receive the text in time.
     def await(sockets, text, deadline)

@@ -62,6 +62,12 @@ module Carat
       each_screen { |browser| assert_operator count(browser, "canvas"), :>=, 6 }
     end
 
+    def test_page_of_profile_is_drawn_on_every_screen
+      write_page("profile", "--seconds", "1", "--sampling", "1KB")
+
+      each_screen { |browser| assert_operator count(browser, ".box"), :>, 1 }
+    end
+
     def test_nothing_in_the_data_becomes_a_script
       page = tree_page(node(HOSTILE, 3, [node("#{HOSTILE}2", 5)]))
       page.section(HOSTILE, HOSTILE)

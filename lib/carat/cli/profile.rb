@@ -13,6 +13,8 @@ require_relative "../lab/profile/session"
 require_relative "../lab/progress"
 require_relative "control_client"
 require_relative "control_error"
+require_relative "html_file"
+require_relative "profile/page"
 require_relative "profile/text"
 require_relative "request_flags"
 require_relative "running_server"
@@ -44,6 +46,7 @@ module Carat
       # Measures and prints the profile. Raises ConfigError, ControlError, and LabError.
       def run
         report = @worker || @pid ? attach : measure_paths
+        @html&.write(Page.new(report.tree, "carat profile", text(report).summary))
         say(format_report(report))
       end
 
@@ -79,6 +82,7 @@ module Carat
         parser.on("--invert", "From functions to their callers") { @inverted = true }
         parser.on("--cut PERCENT", "Hide lighter branches [#{CUT}]") { |text| @cut = percent(text) }
         parser.on("--json", "Print JSON, sizes in bytes") { @format = :json }
+        HtmlFile.flag(parser) { |file| @html = file }
         parser.on("--collapsed", "Print folded stacks for flame graphs") { @format = :collapsed }
         parser.separator("")
       end
@@ -158,8 +162,12 @@ module Carat
         case @format
         when :json then JSON.generate(report.to_h, ascii_only: true)
         when :collapsed then Lab::Profile::Folded.new(report.tree, measure)
-        else Text.new(report, measure, cut: @cut, inverted: @inverted, out: @out)
+        else text(report)
         end
+      end
+
+      def text(report)
+        Text.new(report, measure, cut: @cut, inverted: @inverted, out: @out)
       end
 
       def measure

@@ -36,13 +36,7 @@ module Carat
           [*summary, "", *tree].map { |line| Printable.text(line) }.join("\n")
         end
 
-        private
-
-        def width(out)
-          columns = out.tty? ? out.winsize.last : WIDTH
-          [columns, NARROWEST].max
-        end
-
+        # Sentences about the profile.
         def summary
           details = @report.details
           requests = Log::Counted.of(details[:requests].to_i, "request")
@@ -51,6 +45,13 @@ module Carat
           lines << "From #{Log::Counted.of(details[:samples].to_i, "sample")}, one in " \
                    "#{Bytes.words(details[:sampling_bytes])}: an estimate."
           lines + remarks(details)
+        end
+
+        private
+
+        def width(out)
+          columns = out.tty? ? out.winsize.last : WIDTH
+          [columns, NARROWEST].max
         end
 
         def kind

@@ -3,6 +3,7 @@
 require "carat/native_path"
 require "test_helper"
 require "support/memory_test_process"
+require "support/rails_app"
 
 # `require "carat/lab/minitest"` in a process of its own, without Carat's allocator unless a test says so.
 class LabMinitestTest < Minitest::Test
@@ -91,6 +92,40 @@ class LabMinitestTest < Minitest::Test
                        "count += 1; KEPT << (\"x\" * 9_000_000) if count == 100 }")
 
     assert_match(/calls add at least [89]\d{3} KiB of private memory/, out)
+  end
+
+  def test_requests_to_a_rails_application_pass
+    Support::RailsApp::FILES.each do |name, text|
+      FileUtils.mkdir_p(File.dirname(File.join(@directory, name)))
+      write(name, text)
+    end
+    out, status = run_ruby(<<~RUBY, env: { "RAILS_ENV" => "production" })
+      require "minitest/autorun"
+      require_relative "config/environment"
+      require "rack/mock"
+      require "carat/lab/minitest"
+      class Own < Minitest::Test
+        def setup = @app = Rack::MockRequest.new(Rails.application)
+
+        def test_item = assert_no_leak(calls: 53) { @app.get("/items/1") }
+
+        def test_objects = assert_allocations_at_most(5000) { @app.get("/items/1") }
+
+        def test_growth = assert_private_growth_below("1MB", calls: 53) { @app.get("/items/1") }
+      end
+    RUBY
+
+    assert_predicate status, :success?, out
+  end
+
+  def test_wrong_arguments_are_one_sentence
+    { "assert_no_leak(rounds: 3) { nil }" => "rounds: 3 is less than 8",
+      "assert_no_leak" => "no block given",
+      "assert_allocations_at_most(\"x\") { nil }" => "\"x\" is not a number of objects",
+      "assert_private_growth_below(\"much\") { nil }" => "\"much\" is not a number of bytes" }.each do |code, message|
+      out, = run_ruby("#{HEAD}class Own < Minitest::Test\n  def test_it = #{code}\nend\n")
+      assert_includes out, message
+    end
   end
 
   def test_each_assertion_may_be_used_often

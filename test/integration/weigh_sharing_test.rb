@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/eventually"
+require "support/rails_app"
 require "support/weighed_application"
 
 # What `carat weigh` says about the memory that a worker shares with the mold, by gem.
@@ -45,6 +46,19 @@ class WeighSharingTest < Minitest::Test
       sum = sample.fetch("gems").sum { |row| row.fetch("pss") }
       assert_in_delta 1.0, sum / sample.fetch("pss").to_f, 0.1, sample.inspect
     end
+  end
+
+  def test_rails_application_adds_up_to_the_pss_of_the_worker
+    Support::RailsApp::FILES.each { |name, text| write(name, text) }
+    out, err, status = run_weigh("--json", "-e", "production", "--path", "/items/1")
+    assert_predicate status, :success?, err
+    sharing = JSON.parse(out).fetch("sharing")
+
+    %w[after_fork after_load].each do |name|
+      sum = sharing.fetch(name).fetch("gems").sum { |row| row.fetch("pss") }
+      assert_in_delta 1.0, sum / sharing.fetch(name).fetch("pss").to_f, 0.1, sharing.inspect
+    end
+    assert_operator share(sharing, "after_fork", "actionpack").fetch("shared"), :>, MIB
   end
 
   def test_threads_that_allocate_do_not_stop_the_measurement

@@ -22,6 +22,7 @@ module Carat
 
         # `limit` is a number of objects.
         def initialize(limit, block)
+          raise ArgumentError, "no block given" unless block
           raise ArgumentError, "#{limit.inspect} is not a number of objects" unless limit.is_a?(Integer) && limit >= 0
 
           @limit = limit

@@ -13,8 +13,11 @@ module Carat
     module InTest
       # Rounds of calls of a block, and the lines at which memory then grows.
       class Rounds
-        # Rounds of a run: each half needs five points for an interval.
+        # Rounds of a run.
         ROUNDS = 11
+
+        # Fewer have no interval in each half.
+        FEWEST = 8
 
         # Seconds for the rounds of a run.
         SECONDS = 2.0
@@ -30,13 +33,17 @@ module Carat
 
         # What a message says without jemalloc.
         UNSEEN = "Carat's jemalloc is not preloaded: memory of C counts, but has no line."
-        private_constant :SMALLEST, :TRIAL, :SITES
+        private_constant :FEWEST, :SMALLEST, :TRIAL, :SITES
 
-        # `calls` are those of a round, nil where the speed of the block decides.
+        # `calls` are those of a round, nil where the speed of the block decides. Raises ArgumentError.
         def initialize(block, calls: nil, rounds: ROUNDS, seconds: SECONDS)
+          raise ArgumentError, "no block given" unless block
+          raise ArgumentError, "rounds: #{rounds} is less than #{FEWEST}" if rounds < FEWEST
+          raise ArgumentError, "calls: #{calls} is less than 1" if calls && calls < 1
+
           @calls = BlockCalls.new(block)
           @seconds = seconds
-          @plan = Leak::Plan.new(requests: calls, rounds:, seconds:, smallest: SMALLEST, trial: TRIAL)
+          @plan = Leak::Plan.new(requests: calls, rounds:, seconds:, smallest: SMALLEST, trial: TRIAL, warm_up: 1)
         end
 
         # Makes a run, and returns it.

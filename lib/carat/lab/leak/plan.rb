@@ -35,14 +35,17 @@ module Carat
         # Seconds for the rounds of a run.
         attr_reader :seconds
 
-        # `requests` is nil where the trial decides: no round then has fewer than `smallest`.
-        def initialize(requests: nil, rounds: ROUNDS, seconds: SECONDS, smallest: SMALLEST, trial: TRIAL)
+        # `requests` is nil where the trial decides: no round then has fewer than `smallest`. `warm_up` is a share of
+        # a round.
+        def initialize(requests: nil, rounds: ROUNDS, seconds: SECONDS, smallest: SMALLEST, trial: TRIAL,
+                       warm_up: WARM_UP_SHARE)
           @chosen = !requests.nil?
           @requests = requests || REQUESTS
           @rounds = rounds
           @seconds = seconds
           @smallest = smallest
           @trial = trial
+          @warm_up_share = warm_up
         end
 
         # Requests of the trial.
@@ -70,7 +73,7 @@ module Carat
 
         # Requests before the first round.
         def warm_up
-          [(requests * WARM_UP_SHARE).ceil, 1].max
+          [(requests * @warm_up_share).ceil, 1].max
         end
 
         # All requests of a run.

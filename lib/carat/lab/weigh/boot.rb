@@ -18,11 +18,12 @@ module Carat
       class Boot
         # Runs in a new process. `target` is the path of a rackup file or a Gemfile; `report` is a ProcessReport.
         def self.start(report, kind, target, path, *words)
-          report.result(new(kind, target, path, words).run)
+          report.result(new(report, kind, target, path, words).run)
         end
 
         # `kind` is "rackup" or "gemfile"; `path` is the one to request; `words` are those of Flags#words.
-        def initialize(kind, target, path, words)
+        def initialize(report, kind, target, path, words)
+          @report = report
           @kind = kind
           @target = target
           @path = path
@@ -77,7 +78,7 @@ module Carat
 
         # Of an application that has been loaded. An interrupt ends the measurement without it.
         def sharing
-          Sharing.new(@app, @path, @configuration, @log).measure if @app && !@interrupted
+          Sharing.new(@app, @path, @configuration, @log, @report).measure if @app && !@interrupted
         rescue Interrupt
           @interrupted = true
           nil

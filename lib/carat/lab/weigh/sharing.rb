@@ -29,8 +29,9 @@ module Carat
         private_constant :PATIENCE, :WORKER
 
         # `app` is the Rack application that this process has loaded, and `target` the path of the load; warnings go to
-        # the ProcessLog `log`. The Ledger records, with blocks.
-        def initialize(app, target, configuration, log)
+        # the ProcessLog `log`; `report` is a ProcessReport. The Ledger records, with blocks.
+        def initialize(app, target, configuration, log, report)
+          @report = report
           @configuration = configuration
           @log = log
           @app = app
@@ -41,6 +42,7 @@ module Carat
         # Ends the recording. Returns a Hash for JSON: `warm_up`, the account of what precedes the fork, and samples for
         # `after_fork` and `after_load`, or a `problem`.
         def measure
+          @report.step("the memory of a worker")
           warm_up = Ledger.open
           prepare
           @pages, *dumps = Array.new(3) { Tempfile.create.tap { |file| File.unlink(file.path) } }
@@ -103,7 +105,11 @@ module Carat
         def load
           endpoint = @endpoints.fetch(@target)
           deadline = now + SECONDS
-          (1..REQUESTS).find { |number| endpoint.call || number == REQUESTS || now > deadline }
+          (1..REQUESTS).find do |number|
+            endpoint.call
+            @report.advance(number.fdiv(REQUESTS))
+            number == REQUESTS || now > deadline
+          end
         end
 
         def sample(dump)

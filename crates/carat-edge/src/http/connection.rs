@@ -80,6 +80,11 @@ pub(super) async fn serve_connection(
         }
         stream = active.stream;
     };
+    if let ActiveEnd::Http2 = active.end {
+        // Not within `finish`: a tunnel, which may last as long, would have its room.
+        let (stream, read) = (active.stream, active.received);
+        return Box::pin(speak_http2(stream, read, &peer, &deadline, &server)).await;
+    }
     Box::pin(finish(active, &peer, &deadline, &server)).await;
 }
 
@@ -95,7 +100,6 @@ async fn finish(
         stream, received, ..
     } = active;
     match active.end {
-        ActiveEnd::Http2 => speak_http2(stream, received, peer, deadline, server).await,
         ActiveEnd::TakenOver(takeover) => {
             match TunnelEnds::of_http1(*takeover, received, active.state) {
                 Ok(ends) => tunnel(stream, ends, deadline, server).await,
@@ -104,7 +108,7 @@ async fn finish(
         }
         ActiveEnd::Over(refusal) => end(stream, refusal, active.linger, peer, server).await,
         ActiveEnd::Stuck | ActiveEnd::BrokenOff => stream.reset(),
-        ActiveEnd::FalseAlarm | ActiveEnd::Idle => close(stream, false).await,
+        ActiveEnd::FalseAlarm | ActiveEnd::Idle | ActiveEnd::Http2 => close(stream, false).await,
     }
 }
 

@@ -85,15 +85,16 @@ pub(super) fn application_of(socket: std::os::unix::net::UnixStream) -> io::Resu
     UnixStream::from_std(socket)
 }
 
-/// Carries bytes between a client and the application that has taken over its connection, until either ends.
-pub(super) async fn serve_tunnel(
-    client: &mut impl TunnelClient,
+/// Carries bytes between a client and the application that has taken over its connection, until either ends. There may be
+/// many, so no argument stays beside what was made of it.
+pub(super) fn serve_tunnel<'a>(
+    client: &'a mut impl TunnelClient,
     ends: TunnelEnds,
-    deadline: &Rc<Deadline>,
-    server: &Server,
-) -> TunnelEnd {
+    deadline: &'a Rc<Deadline>,
+    server: &'a Server,
+) -> impl Future<Output = TunnelEnd> {
     let mut tunnel = ClientTunnel::new(client, ends, deadline, server);
-    poll_fn(|cx| tunnel.advance(cx).map_or(Poll::Pending, Poll::Ready)).await
+    poll_fn(move |cx| tunnel.advance(cx).map_or(Poll::Pending, Poll::Ready))
 }
 
 /// How a client's tunnel ends.

@@ -16,11 +16,17 @@ use crate::exchange::{ConnectionState, Refusal};
 pub(super) struct FramedStream {
     /// Bytes that were read before it was known that the client speaks HTTP/2.
     leading: Bytes,
+    seen: Box<SeenFrames>,
+    notes: Rc<FrameNotes>,
+    client: Rc<Http2Client>,
+}
+
+/// What was seen of the frames in both directions. Boxed: h2 moves its stream from one future to another, and each has room
+/// for it.
+struct SeenFrames {
     frames: FrameGuard,
     blocks: HeaderBlocks,
     resets: SentResets,
-    notes: Rc<FrameNotes>,
-    client: Rc<Http2Client>,
 }
 
 impl FramedStream {
@@ -33,9 +39,11 @@ impl FramedStream {
         client.state.set_position(MessagePosition::InHeaders);
         FramedStream {
             leading,
-            frames: FrameGuard::new(client.server.deadlines.now()),
-            blocks: HeaderBlocks::new(client.server.settings.max_header_bytes),
-            resets: SentResets::default(),
+            seen: Box::new(SeenFrames {
+                frames: FrameGuard::new(client.server.deadlines.now()),
+                blocks: HeaderBlocks::new(client.server.settings.max_header_bytes),
+                resets: SentResets::default(),
+            }),
             notes: Rc::clone(notes),
             client: Rc::clone(client),
         }
@@ -57,7 +65,8 @@ impl FramedStream {
 
     /// A part of a frame, or of a TLS record, is the beginning of a request, with the same timeout.
     fn note_position(&self) {
-        let is_in_frame = self.frames.is_in_frame() || self.client.stream.borrow().is_in_record();
+        let is_in_frame =
+            self.seen.frames.is_in_frame() || self.client.stream.borrow().is_in_record();
         self.state().set_position(if is_in_frame {
             MessagePosition::InHeaders
         } else {
@@ -69,18 +78,20 @@ impl FramedStream {
     fn admits(&mut self, received: &[u8]) -> bool {
         self.state().count_received(received.len());
         let now = self.client.server.deadlines.now();
-        if let Err(flood) = self.frames.pass(received, now) {
+        if let Err(flood) = self.seen.frames.pass(received, now) {
             self.notes.note_flood(flood);
         }
         let Http2Client { server, peer, .. } = &*self.client;
         let notes = &self.notes;
-        self.blocks.pass(received, |stream, fault| match fault {
-            BlockFault::Fragment => notes.note_fragment(stream),
-            BlockFault::TooLarge => {
-                let refusal = Refusal::Malformed(GuardError::HeaderTooLarge);
-                server.access_log.refused(peer, refusal);
-            }
-        });
+        self.seen
+            .blocks
+            .pass(received, |stream, fault| match fault {
+                BlockFault::Fragment => notes.note_fragment(stream),
+                BlockFault::TooLarge => {
+                    let refusal = Refusal::Malformed(GuardError::HeaderTooLarge);
+                    server.access_log.refused(peer, refusal);
+                }
+            });
         notes.flood().is_none()
     }
 
@@ -99,12 +110,12 @@ impl FramedStream {
             return;
         };
         state.count_written(bytes);
-        self.frames.note_sent(bytes);
+        self.seen.frames.note_sent(bytes);
         let mut left = bytes;
         for slice in slices {
             let taken = left.min(slice.len());
             left -= taken;
-            self.resets.pass(&slice[..taken], |code| {
+            self.seen.resets.pass(&slice[..taken], |code| {
                 server.http2.note_reset(peer, Reason::from(code));
             });
         }

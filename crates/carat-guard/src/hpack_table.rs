@@ -57,14 +57,14 @@ impl HpackField {
 
 /// A field that fits into the table. Each idle connection keeps some twenty.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct HpackEntry {
     name: u16,
     value: u16,
     is_path: bool,
     has_fragment: bool,
 }
 
-impl Entry {
+impl HpackEntry {
     /// `None` for a field that is larger than any table.
     fn of(field: HpackField) -> Option<Self> {
         Some(Self {
@@ -89,7 +89,7 @@ impl Entry {
 #[derive(Debug)]
 pub(crate) struct HpackTable {
     /// The newest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<HpackEntry>,
     size: usize,
     limit: usize,
 }
@@ -127,7 +127,7 @@ impl HpackTable {
     pub(crate) fn add(&mut self, field: HpackField) {
         let size = field.size();
         self.evict(self.limit.saturating_sub(size));
-        if let Some(entry) = Entry::of(field).filter(|_| size <= self.limit) {
+        if let Some(entry) = HpackEntry::of(field).filter(|_| size <= self.limit) {
             self.size += size;
             self.entries.push_front(entry);
         }

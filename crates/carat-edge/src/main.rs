@@ -32,11 +32,12 @@ mod url_prefix;
 mod watch;
 
 use std::io::{self, Write};
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use tokio::task::LocalSet;
+use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
 use crate::body::response::encoding_threads;
@@ -111,7 +112,10 @@ fn boot(settings: Settings, predecessor: Option<Predecessor>) -> Result<Outcome,
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
     let server = run(Rc::new(settings), pid_file, predecessor);
+    // A task of its own: what `block_on` is given is polled at each wake-up of any task, and asks for eight signals.
+    let server = async { spawn_local(server).await };
     let outcome = LocalSet::new().block_on(&runtime, server);
+    let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic.into_panic()));
     runtime.shutdown_background();
     outcome
 }

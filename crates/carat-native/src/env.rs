@@ -8,11 +8,12 @@ use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Class, Error, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
-use rb_sys::{VALUE, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset, rb_struct_new};
+use rb_sys::{VALUE, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset};
 use rustix::fs::{SeekFrom, seek};
 
 use crate::env_base::{self, EnvBase, HIJACK, INPUT, VARIABLES};
 use crate::error;
+use crate::hijack::Hijack;
 use crate::input::Input;
 use crate::roots::{Roots, roots};
 use crate::slot::Slot;
@@ -105,7 +106,7 @@ impl EnvTemplate {
         input: Value,
         slot: Option<Obj<Slot>>,
     ) -> Result<RHash, Error> {
-        let hijack = ruby.get_inner(self.hijack).as_raw();
+        let class = ruby.get_inner(self.hijack);
         let env = protect(|| {
             let hash = self.base.copy(ruby, slot.is_some());
             let env = Env { ruby, hash };
@@ -123,10 +124,11 @@ impl EnvTemplate {
                 env_base::fill(ruby, hash, &variables[..HIJACK]);
                 return hash;
             };
-            let id = ruby.integer_from_u64(request.head.id.into()).as_raw();
-            // SAFETY: a live class, a Struct of three members, and as many live values. Unlike `new`, this runs no Ruby code:
-            // each request pays for it.
-            variables[HIJACK] = unsafe { rb_struct_new(hijack, slot.as_raw(), id, hash) };
+            // SAFETY: the Hash that was just made.
+            if let Some(env) = RHash::from_value(unsafe { Value::from_raw(hash) }) {
+                let hijack = Hijack::new(slot, request.head.id, env);
+                variables[HIJACK] = ruby.obj_wrap_as(hijack, class).as_raw();
+            }
             // After the headers: a header named `version` must not replace HTTP_VERSION.
             env_base::fill(ruby, hash, &variables);
             hash

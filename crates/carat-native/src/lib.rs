@@ -15,6 +15,7 @@ mod env_base;
 mod error;
 mod fork;
 mod gvl;
+mod hijack;
 mod inline_body;
 mod input;
 mod io;
@@ -43,6 +44,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     lane::define(ruby, native)?;
     local_request::define(native)?;
     slot::define(ruby, native)?;
+    hijack::define(ruby, native)?;
     native.const_set("INLINE_LIMIT", inline_body::INLINE_LIMIT)?;
     input::define(ruby, native)?;
     scheduler::define(ruby, native)?;

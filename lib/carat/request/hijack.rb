@@ -1,17 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../native"
 require_relative "../response/tunnel"
 
 module Carat
   module Request
-    # `rack.hijack` of one request: takes over its connection before there is a response.
-    #
-    #   slot   a Native::Slot
-    #   id     of the request in it
-    #   env    the environment of the request
-    #
-    # A Struct, because the extension makes one for each request.
-    Hijack = Struct.new(:slot, :id, :env) do
+    # `rack.hijack` of one request: takes over its connection before there is a response. The extension makes one for each
+    # request, with the Native::Slot of the request, its id there, and its environment.
+    class Hijack < Native::Hijack
       # Returns the application's end of the connection, a UNIXSocket, which is also `rack.hijack_io`. Raises IOError
       # when the request has a response, or is over.
       def call

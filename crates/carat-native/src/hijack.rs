@@ -1,0 +1,58 @@
+//! `Carat::Native::Hijack`: what `rack.hijack` knows of its request.
+
+use magnus::typed_data::Obj;
+use magnus::value::Opaque;
+use magnus::{
+    Class, DataTypeFunctions, Error, Module, RHash, RModule, Ruby, TypedData, gc, method,
+};
+
+use crate::slot::Slot;
+
+/// A request whose connection the application may take over. Each request pays for one: a Struct cost five times as much.
+#[derive(TypedData)]
+#[magnus(class = "Carat::Native::Hijack", free_immediately, mark, size)]
+pub(crate) struct Hijack {
+    slot: Opaque<Obj<Slot>>,
+    id: u32,
+    env: Opaque<RHash>,
+}
+
+impl DataTypeFunctions for Hijack {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.slot);
+        marker.mark(self.env);
+    }
+}
+
+/// Defines the class.
+pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = native.define_class("Hijack", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_method("slot", method!(Hijack::slot, 0))?;
+    class.define_method("id", method!(Hijack::id, 0))?;
+    class.define_method("env", method!(Hijack::env, 0))?;
+    Ok(())
+}
+
+impl Hijack {
+    /// The request with this id, in a slot.
+    pub(crate) fn new(slot: Obj<Slot>, id: u32, env: RHash) -> Hijack {
+        Hijack {
+            slot: slot.into(),
+            id,
+            env: env.into(),
+        }
+    }
+
+    fn slot(ruby: &Ruby, hijack: &Hijack) -> Obj<Slot> {
+        ruby.get_inner(hijack.slot)
+    }
+
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn env(ruby: &Ruby, hijack: &Hijack) -> RHash {
+        ruby.get_inner(hijack.env)
+    }
+}

@@ -5,8 +5,8 @@ require_relative "../response/tunnel"
 
 module Carat
   module Request
-    # `rack.hijack` of one request: takes over its connection before there is a response. The extension makes one for each
-    # request, with the Native::Slot of the request, its id there, and its environment.
+    # `rack.hijack` of one request: takes over its connection before there is a response. The extension makes one for
+    # each request, with its Native::Slot, its id there, and its environment.
     class Hijack < Native::Hijack
       # Returns the application's end of the connection, a UNIXSocket, which is also `rack.hijack_io`. Raises IOError
       # when the request has a response, or is over.

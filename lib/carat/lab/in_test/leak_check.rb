@@ -6,22 +6,21 @@ require_relative "rounds"
 module Carat
   module Lab
     module InTest
-      # Whether a block leaks memory, with the verdicts of `carat leak`. What a first run calls a leak must go on in two
-      # further ones as fast as before: caches of the system's allocator fill for a while.
+      # Whether a block leaks memory, with the verdicts of `carat leak`. What a first run calls a leak must be one in
+      # larger rounds, too, and grow as much with each call: the system's allocator keeps some more in each round for a
+      # while.
       class LeakCheck
         LEAK = Leak::Verdict::NAMES.last
-        RUNS = 3
 
-        # A later run that leaks less than this share of what the first did shows that something fills.
+        # A second run that leaks less than this share of what the first did shows no leak.
         STEADY = 0.6
-        private_constant :LEAK, :RUNS, :STEADY
+        private_constant :LEAK, :STEADY
 
         # `options` are those of Rounds.
         def initialize(block, **options)
           @rounds = Rounds.new(block, **options)
-          first = judge
-          later = first.name == LEAK ? Array.new(RUNS - 1) { judge } : []
-          @verdict = [first, *later].min_by { |verdict| [Leak::Verdict::NAMES.index(verdict.name), verdict.line.slope] }
+          first = Leak::Verdict.new(@rounds.run.censuses)
+          @verdict = first.name == LEAK ? Leak::Verdict.new(@rounds.larger_run.censuses) : first
           @steady = @verdict.line.slope >= STEADY * first.line.slope
         end
 
@@ -45,12 +44,6 @@ module Carat
         # The message of a failure, with the places.
         def message
           [summary, *Rounds.describe(@rounds.sites)].join("\n")
-        end
-
-        private
-
-        def judge
-          Leak::Verdict.new(@rounds.run.censuses)
         end
       end
     end

@@ -28,12 +28,15 @@ module Carat
         # Calls that show how fast the block is.
         TRIAL = 11
 
+        # Rounds of a larger run have so many times the calls.
+        LARGER = 3
+
         # The places that a message names.
         SITES = 5
 
         # What a message says without jemalloc.
         UNSEEN = "Carat's jemalloc is not preloaded: memory of C counts, but has no line."
-        private_constant :FEWEST, :SMALLEST, :TRIAL, :SITES
+        private_constant :FEWEST, :SMALLEST, :TRIAL, :LARGER, :SITES
 
         # `calls` are those of a round, nil where the speed of the block decides. Raises ArgumentError.
         def initialize(block, calls: nil, rounds: ROUNDS, seconds: SECONDS)
@@ -43,15 +46,19 @@ module Carat
 
           @calls = BlockCalls.new(block)
           @seconds = seconds
-          @plan = Leak::Plan.new(requests: calls, rounds:, seconds:, smallest: SMALLEST, trial: TRIAL, warm_up: 1)
+          @rounds = rounds
+          @plan = plan(calls)
         end
 
         # Makes a run, and returns it.
         def run
-          run = Leak::Run.new(@calls, [], @plan, progress)
-          run.call("block")
-          @plan = run.plan
-          run
+          carry_out(@plan).tap { |run| @plan = run.plan }
+        end
+
+        # Makes a run of larger rounds after the first, and returns it: memory that a call takes grows with them, what
+        # belongs to a round does not.
+        def larger_run
+          carry_out(plan(@plan.requests * LARGER))
         end
 
         # Returns the lines at which memory grows, as Leak::Sites.
@@ -71,6 +78,15 @@ module Carat
         end
 
         private
+
+        def plan(calls)
+          Leak::Plan.new(requests: calls, rounds: @rounds, seconds: @seconds, smallest: SMALLEST, trial: TRIAL,
+                         warm_up: 1)
+        end
+
+        def carry_out(plan)
+          Leak::Run.new(@calls, [], plan, progress).tap { |run| run.call("block") }
+        end
 
         def progress
           Progress.new(StringIO.new)

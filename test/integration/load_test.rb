@@ -115,6 +115,15 @@ class LoadTest < Minitest::Test
     assert_equal "carat: the application does not boot; the lines above say why\n", err.lines.last
   end
 
+  def test_worker_that_never_boots_shows_why
+    write("carat.rb", "on_worker_boot { raise \"no cache server\" }\n")
+    _, err, status = carat(*SHORT)
+
+    assert_equal 1, status
+    assert_includes err, "no cache server"
+    assert_equal "carat: the application does not boot; the lines above say why\n", err.lines.last
+  end
+
   def test_path_that_fails_is_refused
     write("config.ru", "run ->(_env) { [500, {}, []] }\n")
 

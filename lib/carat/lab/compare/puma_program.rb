@@ -14,6 +14,9 @@ module Carat
 
         # What `announcement` says once the server listens.
         ANNOUNCEMENT = %r{\* Listening on (http://\S+)\n}
+
+        # With the application loaded in the master, a failure ends the master.
+        FAILURE = nil
         OUTPUT = "output"
         private_constant :OUTPUT
 

@@ -24,6 +24,9 @@ module Carat
         # What `announcement` says once the server listens.
         ANNOUNCEMENT = %r{^(http://\S+)\n}
 
+        # What its log says when a worker ends before it serves. The server would try again for ever.
+        FAILURE = / error worker failed to boot /
+
         # `words` are those of Flags#words; `options` is a Hash of further ones; `ruby` is the path of Ruby.
         def initialize(words, options: {}, ruby: Launch::RubyProgram.path)
           @words = words

@@ -16,10 +16,13 @@ module Carat
         # Seconds between two looks at a server that boots.
         PAUSE = 0.02
 
+        # Attempts to boot a worker.
+        ATTEMPTS = 3
+
         # The last lines of the log of a server that does not boot.
         LOG_LINES = 40
         OUTPUT = "output"
-        private_constant :BOOT_SECONDS, :STOP_SECONDS, :PAUSE, :LOG_LINES, :OUTPUT
+        private_constant :BOOT_SECONDS, :STOP_SECONDS, :PAUSE, :ATTEMPTS, :LOG_LINES, :OUTPUT
 
         # Where it listens, such as `http://127.0.0.1:41234`.
         attr_reader :url
@@ -48,7 +51,7 @@ module Carat
           @waiter = Process.detach(pid)
           deadline = now + BOOT_SECONDS
           until (@url = announced)
-            raise LabError, refusal unless @waiter.alive? && now < deadline
+            raise LabError, refusal unless @waiter.alive? && now < deadline && !hopeless?
 
             @waiter.join(PAUSE)
           end
@@ -84,6 +87,13 @@ module Carat
         def announced
           path = @program.announcement(@files)
           File.read(path)[@program.class::ANNOUNCEMENT, 1] if File.exist?(path)
+        end
+
+        def hopeless?
+          failure = @program.class::FAILURE or return false
+
+          log = @program.log(@files)
+          File.exist?(log) && File.read(log).scan(failure).size >= ATTEMPTS
         end
 
         # What the server and the application have written.

@@ -68,6 +68,14 @@ class ProfileTest < Support::IntegrationTest
     assert_match(/^ [56]\d\.\d %.* hoard_block \(hoard\.so\)$/, inverted)
   end
 
+  def test_page_has_the_calls
+    profile(*SHORT, "--html", "profile.html")
+    page = @home.directory.read("profile.html")
+
+    assert_includes page, "hoard_block (hoard.so)"
+    assert_includes page, "config.ru:3"
+  end
+
   def test_folded_stacks_are_lines_with_a_number
     lines = profile(*SHORT, "--collapsed").first.lines
 

@@ -116,8 +116,8 @@ class CompareTest < Minitest::Test
 
   def test_versions_of_a_gem_differ
     %w[1.0.0 2.0.0].each { |version| install_gem(version) }
-    write("config.ru", "require \"heavy\"\n#{noting("HEAVY")}")
-    report = report(*ONCE, "--gem-version", "heavy=1.0.0,2.0.0", env: gems)
+    write("config.ru", "require \"heavy\"\nmap(\"/page\") { #{noting("HEAVY")} }\n")
+    report = report(*ONCE, "--path", "/page", "--gem-version", "heavy=1.0.0,2.0.0", env: gems)
     tree = report.dig("memory", "tree", "children")
 
     assert_equal %w[1.0.0 2.0.0], notes.first(2)

@@ -32,7 +32,7 @@ module Carat
         def call(env)
           Dir.mktmpdir("carat-compare") do |files|
             setups = @choices.map { |choice| Setup.new(choice, File.join(files, choice.name), env) }
-            @weighing = Weighing.new(setups)
+            @weighing = Weighing.new(setups, @plan.path)
             Interrupts.raising { measure(setups) }
             report(interrupted: false)
           rescue Interrupt

@@ -57,9 +57,9 @@ module Carat
           end
         end
 
-        # Returns what `carat weigh` says about the application, parsed. Raises LabError.
-        def weigh
-          command = Load::CaratProgram.new(choice.words, ruby:).subcommand("weigh", "--json")
+        # Returns what `carat weigh` says about the application and this path, parsed. Raises LabError.
+        def weigh(path)
+          command = Load::CaratProgram.new(choice.words, ruby:).subcommand("weigh", "--json", "--path", path)
           out, err, status = Open3.capture3(environment, *command, chdir: directory, stdin_data: "")
           raise LabError, err.lines.last.to_s.chomp unless status.success?
 

@@ -12,9 +12,10 @@ module Carat
         # Why they are not weighed, or nil.
         attr_reader :obstacle
 
-        # `setups` are the two Setups.
-        def initialize(setups)
+        # `setups` are the two Setups, `path` is what is requested.
+        def initialize(setups, path)
           @setups = setups
+          @path = path
           @obstacle = find_obstacle
         end
 
@@ -22,7 +23,7 @@ module Carat
         def call
           return if obstacle
 
-          WeightDifference.new(@setups.map(&:weigh), @setups.map(&:directory)).report
+          WeightDifference.new(@setups.map { |setup| setup.weigh(@path) }, @setups.map(&:directory)).report
         rescue LabError => e
           @obstacle = e.message.delete_prefix("carat: ")
           nil

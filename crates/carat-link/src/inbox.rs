@@ -34,6 +34,7 @@ pub struct Inbox {
     pub frames: Frames,
     /// The descriptors of those frames.
     pub descriptors: ArrivedDescriptors,
+    space: DescriptorSpace,
 }
 
 /// Bytes that arrived and were not taken: at most one incomplete frame and one read.
@@ -44,13 +45,24 @@ pub struct Frames {
     end: usize,
 }
 
+/// Where the kernel writes the descriptors of one message. Not on the stack: this 1 KB made every second fiber that reads
+/// touch another page of its own.
+#[derive(Debug)]
+struct DescriptorSpace(Box<[MaybeUninit<u8>]>);
+
+impl Default for DescriptorSpace {
+    fn default() -> DescriptorSpace {
+        let bytes = rustix::cmsg_space!(ScmRights(DESCRIPTORS_LIMIT));
+        DescriptorSpace(vec![MaybeUninit::uninit(); bytes].into())
+    }
+}
+
 impl Inbox {
     /// Reads once. Call it when [`Frames::next`] returned `None`.
     pub fn fill(&mut self, socket: impl AsFd) -> io::Result<Fill> {
         let room = self.frames.room();
         let wanted = room.len();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_LIMIT))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut ancillary = RecvAncillaryBuffer::new(&mut self.space.0);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         let message = match recvmsg(socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags) {
             Ok(message) => message,

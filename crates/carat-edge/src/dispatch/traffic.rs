@@ -85,6 +85,7 @@ fn take_frames(
     let Inbox {
         frames,
         descriptors,
+        ..
     } = inbox;
     while let Some(frame) = frames.next()? {
         batch.take(frame, || {

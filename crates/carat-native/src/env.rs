@@ -13,7 +13,7 @@ use rustix::fs::{SeekFrom, seek};
 
 use crate::env_base::{self, EnvBase, HIJACK, INPUT, VARIABLES};
 use crate::error;
-use crate::hijack::Hijack;
+use crate::hijack::HijackHandle;
 use crate::input::Input;
 use crate::roots::{Roots, roots};
 use crate::slot::Slot;
@@ -126,7 +126,7 @@ impl EnvTemplate {
             };
             // SAFETY: the Hash that was just made.
             if let Some(env) = RHash::from_value(unsafe { Value::from_raw(hash) }) {
-                let hijack = Hijack::new(slot, request.head.id, env);
+                let hijack = HijackHandle::new(slot, request.head.id, env);
                 variables[HIJACK] = ruby.obj_wrap_as(hijack, class).as_raw();
             }
             // After the headers: a header named `version` must not replace HTTP_VERSION.

@@ -11,13 +11,13 @@ use crate::slot::Slot;
 /// A request whose connection the application may take over. Each request pays for one: a Struct cost five times as much.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Hijack", free_immediately, mark, size)]
-pub(crate) struct Hijack {
+pub(crate) struct HijackHandle {
     slot: Opaque<Obj<Slot>>,
     id: u32,
     env: Opaque<RHash>,
 }
 
-impl DataTypeFunctions for Hijack {
+impl DataTypeFunctions for HijackHandle {
     fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.slot);
         marker.mark(self.env);
@@ -28,23 +28,23 @@ impl DataTypeFunctions for Hijack {
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Hijack", ruby.class_object())?;
     class.undef_default_alloc_func();
-    class.define_method("slot", method!(Hijack::slot, 0))?;
-    class.define_method("id", method!(Hijack::id, 0))?;
-    class.define_method("env", method!(Hijack::env, 0))?;
+    class.define_method("slot", method!(HijackHandle::slot, 0))?;
+    class.define_method("id", method!(HijackHandle::id, 0))?;
+    class.define_method("env", method!(HijackHandle::env, 0))?;
     Ok(())
 }
 
-impl Hijack {
+impl HijackHandle {
     /// The request with this id, in a slot.
-    pub(crate) fn new(slot: Obj<Slot>, id: u32, env: RHash) -> Hijack {
-        Hijack {
+    pub(crate) fn new(slot: Obj<Slot>, id: u32, env: RHash) -> HijackHandle {
+        HijackHandle {
             slot: slot.into(),
             id,
             env: env.into(),
         }
     }
 
-    fn slot(ruby: &Ruby, hijack: &Hijack) -> Obj<Slot> {
+    fn slot(ruby: &Ruby, hijack: &HijackHandle) -> Obj<Slot> {
         ruby.get_inner(hijack.slot)
     }
 
@@ -52,7 +52,7 @@ impl Hijack {
         self.id
     }
 
-    fn env(ruby: &Ruby, hijack: &Hijack) -> RHash {
+    fn env(ruby: &Ruby, hijack: &HijackHandle) -> RHash {
         ruby.get_inner(hijack.env)
     }
 }

@@ -110,6 +110,9 @@ class LeakTest < Minitest::Test
     assert_includes run_leak(*SMALL)[1], "carat: GET / responds with status 500; name a path that works with --path\n"
     File.write(File.join(@directory, "config.ru"), "raise \"no database\"\n")
     assert_includes run_leak(*SMALL)[1], "no database"
+    File.write(File.join(@directory, "config.ru"), "run ->(_env) { [200, {}, []] }\n")
+    File.write(File.join(@directory, "carat.rb"), "on_worker_boot { raise \"no cache server\" }\n")
+    assert_includes run_leak(*SMALL)[1], "no cache server"
   end
 
   private

@@ -30,9 +30,16 @@ module Carat
         STOP_SECONDS = 5
         BOOT_SECONDS = 600
 
+        # Seconds between two looks at a server that boots.
+        PAUSE = 0.1
+
+        # What the log says when a worker ends before it serves, and how often it may. The server would try again for ever.
+        FAILURE = / error worker failed to boot /
+        ATTEMPTS = 3
+
         # The last lines of the log of a server that does not boot.
         LOG_LINES = 40
-        private_constant :LIBRARY, :PROGRAM, :STOP_SECONDS, :BOOT_SECONDS, :LOG_LINES
+        private_constant :LIBRARY, :PROGRAM, :STOP_SECONDS, :BOOT_SECONDS, :PAUSE, :FAILURE, :ATTEMPTS, :LOG_LINES
 
         # Starts a server, yields it, and stops it. `words` are those of Flags#words; `options` is a Hash of further
         # options. Raises LabError.
@@ -60,7 +67,9 @@ module Carat
           reader, writer = IO.pipe
           @waiter = Process.detach(fork { become_edge(reader, writer) })
           writer.close
-          raise LabError, refusal unless reader.wait_readable(BOOT_SECONDS) && reader.read(1)
+          deadline = now + BOOT_SECONDS
+          raise LabError, refusal if now >= deadline || hopeless? until reader.wait_readable(PAUSE)
+          raise LabError, refusal unless reader.read(1)
         ensure
           [reader, writer].compact.each(&:close)
         end
@@ -122,6 +131,14 @@ module Carat
           Process.kill(name, @waiter.pid)
         rescue Errno::ESRCH
           nil # it has ended
+        end
+
+        def hopeless?
+          File.exist?(log) && File.read(log).scan(FAILURE).size >= ATTEMPTS
+        end
+
+        def now
+          Process.clock_gettime(Process::CLOCK_MONOTONIC)
         end
 
         def refusal

@@ -33,7 +33,7 @@ module Carat
         # Seconds between two looks at a server that boots.
         PAUSE = 0.1
 
-        # What the log says when a worker ends before it serves, and how often it may. The server would try again for ever.
+        # What the log says when a worker ends before it serves, and how often it may: the server would go on for ever.
         FAILURE = / error worker failed to boot /
         ATTEMPTS = 3
 

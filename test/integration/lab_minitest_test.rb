@@ -111,7 +111,7 @@ class LabMinitestTest < Minitest::Test
 
         def test_objects = assert_allocations_at_most(5000) { @app.get("/items/1") }
 
-        def test_growth = assert_private_growth_below("1MB", seconds: 1) { @app.get("/items/1") }
+        def test_growth = assert_private_growth_below("16MB", seconds: 1) { @app.get("/items/1") }
       end
     RUBY
 

@@ -39,11 +39,18 @@ class RollingStopTest < Support::IntegrationTest
     roll(Support::Rolling::Nginx) do |port|
       begin_stop(port)
       await_results
+      eventually(message: "the end of open connections") { connections(port).zero? }
       restart(port)
     end
   end
 
   private
+
+  # Connections that are established to a Carat (proc(5): local address, remote address, state).
+  def connections(port)
+    established = /\A *\d+: \h{8}:#{format("%04X", port)} \h{8}:\h{4} 01 /
+    File.foreach("/proc/net/tcp").grep(established).size
+  end
 
   def roll(kind)
     skip kind.obstacle if kind.obstacle

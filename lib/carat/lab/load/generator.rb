@@ -52,11 +52,12 @@ module Carat
         end
 
         # Loads `url` and returns the Traffic. Yields the seconds so far, now and then. An Interrupt ends the load; the
-        # Traffic then covers what was done. Raises LabError.
+        # Traffic then covers what was done, or the Interrupt goes on if nothing was. Raises LabError.
         def run(url, seconds:, connections:, &block)
           @interrupted = false
           output = execute(@tool.command(@program, url, seconds:, connections:), now + seconds + GRACE, &block)
           traffic = @tool.parse(output)
+          raise Interrupt if @interrupted && !traffic
           raise LabError, "carat: #{name} fails: #{output.strip.lines.last.to_s.strip}" unless traffic
 
           traffic.interrupted = @interrupted

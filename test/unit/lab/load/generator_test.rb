@@ -67,6 +67,17 @@ module Carat
       assert_equal [5, true], [traffic.requests, traffic.interrupted]
     end
 
+    def test_interrupt_of_a_program_that_has_nothing_to_report_is_an_interrupt
+      install("wrk", "touch #{@directory}/ready; read nothing <>#{@directory}/fifo")
+      system("mkfifo", File.join(@directory, "fifo"))
+
+      assert_raises(Interrupt) do
+        generator.run("http://127.0.0.1/", seconds: 60, connections: 1) do
+          raise Interrupt if File.exist?(File.join(@directory, "ready"))
+        end
+      end
+    end
+
     private
 
     def generator

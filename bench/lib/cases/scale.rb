@@ -9,6 +9,8 @@ module Bench
     MOST = 7500
     BEHIND = 100_000
     SECONDS = 300
+    # Every client has a request in the queue.
+    ROOM = { "CARAT_QUEUE_LIMIT" => "10000" }.freeze
 
     # connections: how many send requests; behind: how many requests come before the measured ones.
     Variant = Struct.new(:connections, :behind, keyword_init: true) do
@@ -27,7 +29,7 @@ module Bench
     end
 
     def self.measure(spec, options, variant)
-      Server.run(spec, File.join(APPS, "hello.ru")) do |server|
+      Server.run(spec.with_env(ROOM), File.join(APPS, "hello.ru")) do |server|
         precede(server, variant.behind)
         wrk = Wrk.new(server, options, connections: Server.connections(variant.connections)).warm_up
         before = server.tree_cpu

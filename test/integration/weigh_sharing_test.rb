@@ -90,7 +90,7 @@ class WeighSharingTest < Minitest::Test
 
   def test_interrupt_during_the_load_leaves_the_rest
     write("config.ru", "run ->(_env) { File.write(\"reached\", \"\"); sleep }\n")
-    out = IO.popen([*COMMAND, "--json", { chdir: @directory }]) do |command|
+    out = IO.popen([*COMMAND, "weigh", "--json", { chdir: @directory }]) do |command|
       eventually { File.exist?(path("reached")) }
       Process.kill(:INT, command.pid)
       command.read

@@ -207,7 +207,7 @@ class WeighTest < Minitest::Test
 
   # Standard output of a command that is interrupted once the application has made a file.
   def interrupted(*words)
-    IO.popen([*COMMAND, *words, { chdir: @directory }]) do |out|
+    IO.popen([*COMMAND, "weigh", *words, { chdir: @directory }]) do |out|
       eventually { File.exist?(path("loaded")) }
       Process.kill(:INT, out.pid)
       out.read

@@ -1,34 +1,15 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "json"
 require "open3"
-require "rbconfig"
-require "tmpdir"
+require "support/application_directory"
 
 module Support
   # An application in a directory of its own, and what a subcommand of `carat` says about it.
   module InProcessApplication
-    COMMAND = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__),
-               File.expand_path("../../exe/carat", __dir__)].freeze
-
-    def setup
-      @directory = File.realpath(Dir.mktmpdir("carat"))
-    end
-
-    def teardown
-      FileUtils.remove_entry(@directory)
-    end
+    include ApplicationDirectory
 
     private
-
-    def write(name, text)
-      File.write(path(name), text)
-    end
-
-    def path(name)
-      File.join(@directory, name)
-    end
 
     # The parsed report.
     def report(*words)

@@ -1,37 +1,22 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "json"
 require "open3"
-require "rbconfig"
-require "tmpdir"
+require "support/application_directory"
 
 module Support
   # An application in a directory of its own, and what `carat load` and `carat compare` say about it.
   module LabApplication
-    COMMAND = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__),
-               File.expand_path("../../exe/carat", __dir__)].freeze
+    include ApplicationDirectory
+
     RACKUP = "run ->(_env) { [200, {}, [\"hello\"]] }\n"
 
     def setup
-      @directory = File.realpath(Dir.mktmpdir("carat"))
+      super
       write("config.ru", RACKUP)
     end
 
-    def teardown
-      FileUtils.remove_entry(@directory)
-    end
-
     private
-
-    def write(name, text)
-      FileUtils.mkdir_p(File.dirname(path(name)))
-      File.write(path(name), text)
-    end
-
-    def path(name)
-      File.join(@directory, name)
-    end
 
     # Standard output, standard error, and the exit status of the command.
     def carat(*words, env: {})

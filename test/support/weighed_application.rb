@@ -1,36 +1,17 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "json"
 require "open3"
-require "rbconfig"
-require "tmpdir"
+require "support/application_directory"
 
 module Support
   # An application in a directory of its own, and what `carat weigh` says about it.
   module WeighedApplication
-    COMMAND = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__),
-               File.expand_path("../../exe/carat", __dir__), "weigh"].freeze
+    include ApplicationDirectory
+
     RUN = "run ->(_env) { [200, {}, []] }\n"
 
-    def setup
-      @directory = File.realpath(Dir.mktmpdir("carat"))
-    end
-
-    def teardown
-      FileUtils.remove_entry(@directory)
-    end
-
     private
-
-    def write(path, text)
-      FileUtils.mkdir_p(File.dirname(path(path)))
-      File.write(path(path), text)
-    end
-
-    def path(name)
-      File.join(@directory, name)
-    end
 
     # The parsed report about a config.ru that begins with `code`.
     def weigh(code, *flags)
@@ -42,7 +23,7 @@ module Support
 
     # Standard output, standard error, and the status of the command.
     def run_weigh(*words, env: {})
-      Open3.capture3(env, *COMMAND, *words, chdir: @directory)
+      Open3.capture3(env, *COMMAND, "weigh", *words, chdir: @directory)
     end
 
     # The nodes of the report's tree whose file has this base name.

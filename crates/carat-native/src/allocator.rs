@@ -9,10 +9,13 @@ use std::ptr::null_mut;
 
 use magnus::{Error, Object, RHash, RModule, Ruby, function};
 
+// SAFETY: that of `mallctl` in jemalloc's header; the calls say why they hold.
 type Mallctl =
     unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
+// SAFETY: that of `gnu_get_libc_version` in glibc's header; it takes nothing.
 type Version = unsafe extern "C" fn() -> *const c_char;
 #[cfg(target_env = "gnu")]
+// SAFETY: that of `mallinfo2` in glibc's header; it takes nothing.
 type Mallinfo2 = unsafe extern "C" fn() -> libc::mallinfo2;
 
 /// Allocators without statistics here, each by a function that only it has.

@@ -7,7 +7,7 @@ require_relative "../lab/in_process/allocation_report"
 require_relative "../lab/progress"
 require_relative "allocations/page"
 require_relative "allocations/text"
-require_relative "html_file"
+require_relative "output_flags"
 require_relative "request_flags"
 require_relative "subcommand"
 
@@ -16,6 +16,7 @@ module Carat
     # `carat allocations`.
     class Allocations
       include Subcommand
+      include OutputFlags
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
@@ -49,8 +50,7 @@ module Carat
           parser.on("--requests N", "Requests to count [#{REQUESTS}]") do |text|
             @requests = number("--requests", text, RANGE)
           end
-          parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
-          HtmlFile.flag(parser) { |file| @html = file }
+          define_output(parser)
           parser.separator("")
         end
       end

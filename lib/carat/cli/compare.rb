@@ -12,8 +12,8 @@ require_relative "../lab/progress"
 require_relative "compare/choices"
 require_relative "compare/page"
 require_relative "compare/text"
-require_relative "html_file"
 require_relative "measurement_flags"
+require_relative "output_flags"
 require_relative "subcommand"
 
 module Carat
@@ -21,6 +21,7 @@ module Carat
     # `carat compare`.
     class Compare
       include Subcommand
+      include OutputFlags
 
       # What follows `Usage: carat` in the help.
       USAGE = "compare [--threads A,B ...] [options] [A.rb B.rb] [config.ru]"
@@ -76,8 +77,7 @@ module Carat
         parser.on("--rounds N", "Rounds at most") do |text|
           @rounds = MeasurementFlags.number("--rounds", text, ROUNDS)
         end
-        parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
-        HtmlFile.flag(parser) { |file| @html = file }
+        define_output(parser)
       end
 
       # Rackup files end with .ru; the other arguments are the config files.

@@ -5,9 +5,9 @@ require_relative "../config/flags"
 require_relative "../lab/application_process"
 require_relative "../lab/in_process/iteration_report"
 require_relative "../lab/progress"
-require_relative "html_file"
 require_relative "ips/page"
 require_relative "ips/text"
+require_relative "output_flags"
 require_relative "request_flags"
 require_relative "subcommand"
 
@@ -16,6 +16,7 @@ module Carat
     # `carat ips`.
     class Ips
       include Subcommand
+      include OutputFlags
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
@@ -49,8 +50,7 @@ module Carat
           parser.on("--seconds N", "Seconds for each path [#{SECONDS}]") do |text|
             @seconds = number("--seconds", text, RANGE)
           end
-          parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
-          HtmlFile.flag(parser) { |file| @html = file }
+          define_output(parser)
           parser.separator("")
         end
       end

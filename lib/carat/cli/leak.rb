@@ -5,9 +5,9 @@ require_relative "../config/flags"
 require_relative "../lab/leak/plan"
 require_relative "../lab/leak/study"
 require_relative "../lab/progress"
-require_relative "html_file"
 require_relative "leak/page"
 require_relative "leak/text"
+require_relative "output_flags"
 require_relative "request_flags"
 require_relative "subcommand"
 
@@ -16,6 +16,7 @@ module Carat
     # `carat leak`.
     class Leak
       include Subcommand
+      include OutputFlags
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
@@ -57,8 +58,7 @@ module Carat
         parser.on("--rounds N", "Rounds of a run [#{Lab::Leak::Plan::ROUNDS}]") do |text|
           @rounds = number("--rounds", text, ROUNDS)
         end
-        parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
-        HtmlFile.flag(parser) { |file| @html = file }
+        define_output(parser)
         parser.separator("")
       end
     end

@@ -10,10 +10,10 @@ require_relative "../lab/load/generator"
 require_relative "../lab/load/measurement"
 require_relative "../lab/load/plan"
 require_relative "../lab/progress"
-require_relative "html_file"
 require_relative "load/page"
 require_relative "load/text"
 require_relative "measurement_flags"
+require_relative "output_flags"
 require_relative "subcommand"
 
 module Carat
@@ -21,6 +21,7 @@ module Carat
     # `carat load`.
     class Load
       include Subcommand
+      include OutputFlags
 
       # What follows `Usage: carat` in the help.
       USAGE = "load [--path PATH] [--seconds N] [options] [URL | config.ru]"
@@ -49,8 +50,7 @@ module Carat
         Config::Flags.new(help: "carat load --help") do |parser|
           parser.separator("Load:")
           @measurement.define(parser)
-          parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
-          HtmlFile.flag(parser) { |file| @html = file }
+          define_output(parser)
           parser.separator("")
         end
       end

@@ -8,7 +8,7 @@ require_relative "../config/options"
 require_relative "../lab/progress"
 require_relative "../lab/weigh/measurement"
 require_relative "../lab/weigh/report"
-require_relative "html_file"
+require_relative "output_flags"
 require_relative "request_flags"
 require_relative "subcommand"
 require_relative "weigh/page"
@@ -20,6 +20,7 @@ module Carat
     class Weigh
       include RequestFlags
       include Subcommand
+      include OutputFlags
 
       # What follows `Usage: carat` in the help.
       USAGE = "weigh [--cut MIB] [--html FILE] [options] [config.ru | Gemfile]"
@@ -49,8 +50,7 @@ module Carat
           parser.separator("Report:")
           parser.on("--cut MIB", "Hide lighter branches of the tree [#{CUT}]") { |text| @cut = parse(text) }
           parser.on("--path PATH", "Request this after the fork [/]") { |text| @path = path(text) }
-          parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
-          HtmlFile.flag(parser) { |file| @html = file }
+          define_output(parser)
           parser.separator("")
         end
       end

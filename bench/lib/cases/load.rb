@@ -63,6 +63,7 @@ module Bench
     end
 
     PEERS = [["puma"], ["hyper"]].freeze
+    SINGLE_PEERS = [["puma"], ["iodine"], ["hyper"]].freeze
 
     def self.kase(name, title, load, servers, comparisons = PEERS, rate: nil)
       Case.new(name: name, title: title, servers: servers, busy: true, measure: load,
@@ -77,9 +78,9 @@ module Bench
                   env: -> { { "BLOG_DATA" => TestFile.path("blog") } })
 
     CASES = [
-      kase("hello", "Hello world, one worker", HELLO, %w[carat puma puma-t5 hyper]),
+      kase("hello", "Hello world, one worker", HELLO, %w[carat puma puma-t5 iodine hyper], SINGLE_PEERS),
       kase("body10k", "A body of 10 KB", new(File.join(APPS, "body10k.ru"), "/10k", 10_240),
-           %w[carat carat-w2 puma puma-t5 hyper]),
+           %w[carat carat-w2 puma puma-t5 iodine hyper], SINGLE_PEERS),
       kase("workers2", "Hello world, two workers", HELLO, %w[carat carat-w2 puma puma-w2 hyper]),
       kase("blog", "An article from SQLite", ARTICLE, %w[carat-t5 carat-f256 puma-t5],
            [["puma-t5", Target.at_least(1.15)], ["puma-t5", Target.below(1), :pss_mb]]),

@@ -48,6 +48,15 @@ module Bench
                      obstacle: -> { Executable.obstacle("nginx", "apt install nginx-light") })
     end
 
+    # Another server in C, of one process and one thread.
+    def self.iodine
+      version = 'puts "iodine #{Gem::Specification.find_by_name("iodine").version}"'
+      ServerSpec.new(name: "iodine", env: { "RACK_ENV" => "production" }, roles: { "iodine" => // }, workers: 1,
+                     version: -> { Executable.first_line(RbConfig.ruby, "-e", version) },
+                     command: ["iodine", "-t", "1", "-w", "1", "-b", "127.0.0.1", "-p", "%<port>d", APP],
+                     obstacle: -> { Executable.obstacle("iodine", "gem install iodine") })
+    end
+
     # No server: a way to make many requests in one program.
     def self.client(name, *version, obstacle: -> {})
       ServerSpec.new(name: name, roles: { "client" => // }, workers: 1, command: [], obstacle: obstacle,
@@ -74,7 +83,7 @@ module Bench
       carat("carat-deflater", 1, env: DEFLATER), puma("puma-deflater", "1:1", env: DEFLATER),
       puma("puma-t5-deflater", "5:5", env: DEFLATER), puma("puma-t3", "3:3"),
       puma("puma", "1:1"), puma("puma-t5", "5:5"), puma("puma-t10", "10:10"), puma("puma-t200", "200:200"),
-      puma("puma-t10000", "0:10000"), puma("puma-idle", "1:1", config: File.join(APPS, "puma_idle.rb")), hyper,
+      puma("puma-t10000", "0:10000"), puma("puma-idle", "1:1", config: File.join(APPS, "puma_idle.rb")), hyper, iodine,
       carat("carat-static", 1, "--static", "%<app>s/public", app: "%<app>s/config.ru"), nginx,
       client("carat-run", CARAT, "--version"), client("async", *ASYNC, obstacle: ASYNC_OBSTACLE),
       client("ruby-threads", "--version"), client("ruby-blocking", "--version")

@@ -131,6 +131,19 @@ class WeighTest < Minitest::Test
     weigh("require_relative \"asking\"\n")
   end
 
+  def test_require_relative_calls_no_require_that_a_library_has_replaced
+    write("replacing.rb", <<~RUBY)
+      module Kernel
+        alias replaced_require require
+        def require(path) = path.end_with?("/asked") ? abort("require \#{path}") : replaced_require(path)
+      end
+    RUBY
+    write("asked.rb", "ASKED = \"x\" * 500_000\n")
+    report = weigh("require_relative \"replacing\"\nrequire_relative \"asked\"\n")
+
+    assert_in_delta 500_000, own(report, "asked.rb"), 100_000
+  end
+
   def test_parts_add_up_to_the_growth_of_the_process_within_10_percent
     write("heavy.rb", <<~RUBY)
       require "openssl"

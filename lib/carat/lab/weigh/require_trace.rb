@@ -16,7 +16,8 @@ module Carat
         INTERNAL = "<internal:carat>"
 
         # Replaces the methods, as RubyGems does. A prepended module would not survive libraries that alias them, and
-        # Bundler makes `require` the original that RubyGems has kept.
+        # Bundler makes `require` the original that RubyGems has kept. Ruby's `require_relative` calls that one, too, and
+        # not what RubyGems or a library has put in its place.
         HOOKS = <<~'RUBY'
           kept = Kernel.private_method_defined?(:gem_original_require) ? :gem_original_require : :require
           { Kernel => [kept, :load], Kernel.singleton_class => %i[require load] }.each do |owner, names|
@@ -33,7 +34,7 @@ module Carat
             end
             owner.define_method(:require_relative) do |path|
               place = caller_locations(1, 1).first
-              require(File.expand_path(path, File.dirname(place.absolute_path || place.path)))
+              __send__(kept, File.expand_path(path, File.dirname(place.absolute_path || place.path)))
             end
           end
           Kernel.send(:private, kept, :load, :require_relative)

@@ -24,6 +24,7 @@ module Carat
           @root = "#{root}/"
           @ruby = ruby.values_at("rubylibdir", "rubyarchdir").map { |directory| "#{directory}/" }
           @vendor = ruby.values_at("vendorarchdir", "vendorlibdir", "vendordir").map { |directory| "#{directory}/" }
+          @specifications = specifications
           @directories = directories(specifications)
         end
 
@@ -49,10 +50,15 @@ module Carat
           return RUBY if path.start_with?(*@ruby)
 
           vendor = @vendor.find { |directory| path.start_with?(directory) }
-          # Linux distributions install the files of all gems in one directory.
-          return path.delete_prefix(vendor)[%r{\A[^/]+}].sub(/\.(rb|so)\z/, "") if vendor
+          return packaged(path.delete_prefix(vendor)) if vendor
 
           path.start_with?(@root) ? APPLICATION : OTHER
+        end
+
+        # Linux distributions install the files of all gems in one directory.
+        def packaged(file)
+          @packaged ||= @specifications.flat_map { |spec| spec.files.map { |name| [name, spec.name] } }.to_h
+          @packaged["lib/#{file}"] || file[%r{\A[^/]+}].sub(/\.(rb|so)\z/, "")
         end
       end
     end

@@ -5,7 +5,7 @@ require "carat/lab/weigh/gem_names"
 
 module Carat
   class GemNamesTest < Minitest::Test
-    Specification = Struct.new(:name, :full_gem_path, :extension_dir)
+    Specification = Struct.new(:name, :full_gem_path, :extension_dir, :files)
     RUBY = { "rubylibdir" => "/usr/lib/ruby/3.1.0", "rubyarchdir" => "/usr/lib/arch/ruby/3.1.0",
              "vendorarchdir" => "/usr/lib/arch/vendor", "vendorlibdir" => "/usr/lib/ruby/vendor_ruby/3.1.0",
              "vendordir" => "/usr/lib/ruby/vendor_ruby" }.freeze
@@ -30,11 +30,17 @@ module Carat
       assert_equal "(other)", gem_of("no_such_library")
     end
 
+    def test_file_of_a_distribution_belongs_to_the_gem_that_lists_it
+      assert_equal "net-ldap", gem_of("/usr/lib/ruby/vendor_ruby/net/ldap.rb")
+      assert_equal "net", gem_of("/usr/lib/ruby/vendor_ruby/net/other.rb")
+    end
+
     private
 
     def gem_of(path)
-      specifications = [Specification.new("rack", "/gems/rack-2.2.4", "/extensions/rack-2.2.4"),
-                        Specification.new("nested", "/gems/rack-2.2.4/vendor/nested", "/extensions/nested")]
+      specifications = [Specification.new("rack", "/gems/rack-2.2.4", "/extensions/rack-2.2.4", []),
+                        Specification.new("nested", "/gems/rack-2.2.4/vendor/nested", "/extensions/nested", []),
+                        Specification.new("net-ldap", "/none/net-ldap-1", "/none", ["README.md", "lib/net/ldap.rb"])]
       Lab::Weigh::GemNames.new("/srv/app", specifications:, ruby: RUBY).of(path)
     end
   end

@@ -6,6 +6,7 @@ require_relative "../../lab/html/tree_plot"
 require_relative "../bytes"
 require_relative "../short_path"
 require_relative "sums"
+require_relative "text"
 
 module Carat
   module CLI
@@ -16,7 +17,9 @@ module Carat
         MEASURES = [["memory", "bytes"], %w[objects objects], %w[seconds seconds]]
                    .map { |name, unit| Lab::Html::TreePlot::Measure.new(name, unit) }.freeze
         NOTHING = [0, 0, 0].freeze
-        private_constant :Node, :MEASURES, :NOTHING
+        # The last rows of Sums.parts and Sums.shares.
+        SUMS = 3
+        private_constant :Node, :MEASURES, :NOTHING, :SUMS
 
         # `report` is a Lab::Weigh::Report; `title` names the application.
         def initialize(report, title)
@@ -30,7 +33,7 @@ module Carat
           page = Lab::Html::Page.new(@title, lead:, remarks:, facts:)
           page.section("Files", tree)
           page.section("Gems", table("Own memory of the files of each gem, in MiB", Sums.gems(@report)))
-          page.section("Parts", table("What the growth of the process consists of", Sums.parts(@report)))
+          page.section("Parts", table("The growth of the process, in MiB", Sums.parts(@report), sums: SUMS))
           share(page) if @report.shares&.after_fork
           page.to_s
         end
@@ -39,11 +42,20 @@ module Carat
 
         def share(page)
           page.section("Sharing", table("What a worker shares with the mold, and what it has for itself, in MiB",
-                                        Sums.shares(@report.shares)))
+                                        Sums.shares(@report.shares), sums: SUMS))
         end
 
         def remarks
-          @report.interrupted ? ["The boot was interrupted; this is what was loaded until then."] : []
+          shares = @report.shares
+          return [Text::INTERRUPTED] if @report.interrupted
+
+          [*(worker(shares) if shares&.after_load), *shares&.problem]
+        end
+
+        def worker(shares)
+          shared, own = %i[shared private].map { |kind| Bytes.words(shares.after_load.sum(&kind)) }
+          "After #{shares.requests} requests for #{shares.target}, a worker shares #{shared} with the mold and has " \
+            "#{own} for itself."
         end
 
         def facts
@@ -68,15 +80,15 @@ module Carat
         end
 
         def node(file, children)
-          also = "also required by #{file.also_by.join(", ")}" if file.also_by.any?
+          also = "also required by #{file.also_by.map { |path| ShortPath.of(path) }.join(", ")}" if file.also_by.any?
           note = [*("failed" if file.failed), *also].join("; ")
           weight = file.weight
           Node.new(ShortPath.of(file.path), file.gem, [weight.bytes, weight.objects, weight.seconds.round(6)], children,
                    (note unless note.empty?))
         end
 
-        def table(caption, rows)
-          Lab::Html::Table.new(caption, rows.first, rows.drop(1))
+        def table(caption, rows, **options)
+          Lab::Html::Table.new(caption, rows.first, rows.drop(1), **options)
         end
       end
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../printable"
+require_relative "../short_path"
 require_relative "sums"
 
 module Carat
@@ -8,6 +9,9 @@ module Carat
     class Weigh
       # Formats a report for readers: the tree, the gems, and the parts of the growth.
       class Text
+        # The sentence about a boot that Ctrl-C has ended.
+        INTERRUPTED = "The boot was interrupted; this is what was loaded until then."
+
         # `report` is a Lab::Weigh::Report; `cut` is in bytes: files that weigh less, with all that they load, are left
         # out of the tree.
         def initialize(report, cut)
@@ -24,7 +28,7 @@ module Carat
         private
 
         def remark
-          [["The boot was interrupted; this is what was loaded until then."]] if @report.interrupted
+          [[INTERRUPTED]] if @report.interrupted
         end
 
         def sharing
@@ -47,8 +51,8 @@ module Carat
 
         def label(file)
           gem = " [#{file.gem}]" unless file.gem == file.path
-          also = "; also required by #{file.also_by.join(", ")}" if file.also_by.any?
-          "#{file.path}#{gem}#{" failed" if file.failed}#{also}"
+          also = "; also required by #{file.also_by.map { |path| ShortPath.of(path) }.join(", ")}" if file.also_by.any?
+          "#{ShortPath.of(file.path)}#{gem}#{" failed" if file.failed}#{also}"
         end
 
         # The first column is aligned left, the others right.

@@ -8,11 +8,12 @@ module Carat
       # A table of a page. The first cell of a row names the row.
       class Table
         # `columns` are names; those of `texts` are aligned left, those of numbers right. `rows` are Arrays of Strings;
-        # a cell may be an Array of lines.
-        def initialize(caption, columns, rows, texts: [columns.first])
+        # a cell may be an Array of lines. The last `sums` rows stay visible where the others scroll.
+        def initialize(caption, columns, rows, texts: [columns.first], sums: 0)
           @caption = caption
           @columns = columns
-          @rows = rows
+          @rows = rows.take(rows.size - sums)
+          @sums = rows.last(sums)
           @texts = texts
         end
 
@@ -22,7 +23,7 @@ module Carat
             <div class="scroll" tabindex="0" role="region" aria-label="#{Markup.text(@caption)}">
             <table><caption>#{Markup.text(@caption)}</caption>
             <thead><tr>#{heads}</tr></thead>
-            <tbody>#{@rows.map { |row| "<tr>#{cells(row)}</tr>\n" }.join}</tbody></table></div>
+            <tbody>#{lines(@rows)}</tbody>#{"<tfoot>#{lines(@sums)}</tfoot>" if @sums.any?}</table></div>
           HTML
         end
 
@@ -30,6 +31,10 @@ module Carat
 
         def heads
           @columns.map { |name| "<th scope=\"col\"#{side(name)}>#{Markup.text(name)}</th>" }.join
+        end
+
+        def lines(rows)
+          rows.map { |row| "<tr>#{cells(row)}</tr>\n" }.join
         end
 
         def cells(row)

@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "support/eventually"
-require "support/rails_app"
+require "support/shop"
 require "support/weighed_application"
 
 # What `carat weigh` says about the memory that a worker shares with the mold, by gem.
@@ -42,23 +42,24 @@ class WeighSharingTest < Minitest::Test
 
     assert_equal 200, sharing.fetch("requests")
     %w[after_fork after_load].each do |name|
-      sample = sharing.fetch(name)
-      sum = sample.fetch("gems").sum { |row| row.fetch("pss") }
-      assert_in_delta 1.0, sum / sample.fetch("pss").to_f, 0.1, sample.inspect
+      assert_sum sharing.fetch(name).fetch("pss"), sharing.fetch(name).fetch("gems").map { |row| row.fetch("pss") }
     end
   end
 
-  def test_rails_application_adds_up_to_the_pss_of_the_worker
-    Support::RailsApp::FILES.each { |name, text| write(name, text) }
-    out, err, status = run_weigh("--json", "-e", "production", "--path", "/items/1")
+  def test_rails_application_adds_up_to_its_growth_and_to_the_pss_of_a_worker
+    Support::Shop::FILES.each { |name, text| write(name, text) }
+    out, err, status = run_weigh("--json", "-e", "production", "--path", "/items")
     assert_predicate status, :success?, err
-    sharing = JSON.parse(out).fetch("sharing")
+    report = JSON.parse(out)
+    sharing = report.fetch("sharing")
 
+    assert_sum report.fetch("growth"), report.fetch("parts").values
+    assert_nil sharing.fetch("problem")
     %w[after_fork after_load].each do |name|
-      sum = sharing.fetch(name).fetch("gems").sum { |row| row.fetch("pss") }
-      assert_in_delta 1.0, sum / sharing.fetch(name).fetch("pss").to_f, 0.1, sharing.inspect
+      assert_sum sharing.fetch(name).fetch("pss"), sharing.fetch(name).fetch("gems").map { |row| row.fetch("pss") }
     end
     assert_operator share(sharing, "after_fork", "actionpack").fetch("shared"), :>, MIB
+    assert_equal "activerecord", report.fetch("gems").first.fetch("gem")
   end
 
   def test_threads_that_allocate_do_not_stop_the_measurement
@@ -115,6 +116,10 @@ class WeighSharingTest < Minitest::Test
     out, err, status = run_weigh("--json")
     assert_predicate status, :success?, err
     JSON.parse(out).fetch("sharing").tap { |sharing| assert_nil sharing.fetch("problem") }
+  end
+
+  def assert_sum(whole, parts)
+    assert_in_delta 1.0, parts.sum / whole.to_f, 0.1, parts.inspect
   end
 
   def assert_share(sharing, sample, name, **bytes)

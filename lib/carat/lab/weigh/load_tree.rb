@@ -16,7 +16,7 @@ module Carat
         OUTSIDE = 1
         COLLECTOR = 2
         FIRST_FILE = 3
-        private_constant :EARLIER, :OUTSIDE, :COLLECTOR, :FIRST_FILE
+        private_constant :OUTSIDE, :FIRST_FILE
 
         # The LoadedFile at the top.
         attr_reader :root

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "load_tree"
+
 module Carat
   module Lab
     module Weigh
@@ -10,8 +12,9 @@ module Carat
         OTHER = "(other memory)"
         FILES = "(mapped files)"
 
-        # The numbers of the accounts of the last two.
-        NAMES = { -1 => OTHER, -2 => FILES }.freeze
+        # By the number of the account: of nobody, of files, and of what is older than the ledger, of other threads, or of
+        # the collector.
+        NAMES = { -1 => OTHER, -2 => FILES, LoadTree::EARLIER => OTHER, LoadTree::COLLECTOR => OTHER }.freeze
         private_constant :WARM_UP, :OTHER, :FILES, :NAMES
 
         # How many processes share a page of the mold: the mold and the worker.

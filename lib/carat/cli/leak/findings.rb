@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../unnamed_functions"
+
 module Carat
   module CLI
     class Leak
@@ -36,7 +38,8 @@ module Carat
             (format("%d %% of it is full.", found.filled * 100) if found&.filled),
             ("The first run alone said more: nothing is accused that a second run does not confirm." if
               @report.contradicted?),
-            ("The measurement was interrupted; this is what is known." if @report.interrupted)
+            ("The measurement was interrupted; this is what is known." if @report.interrupted),
+            UnnamedFunctions.remark((sites || []).flat_map(&:stack))
           ].compact
         end
 

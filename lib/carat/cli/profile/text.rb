@@ -5,6 +5,7 @@ require_relative "../../lab/profile/branch"
 require_relative "../../log/counted"
 require_relative "../bytes"
 require_relative "../printable"
+require_relative "../unnamed_functions"
 
 module Carat
   module CLI
@@ -29,11 +30,13 @@ module Carat
           @cut = cut / 100.0
           @root = Lab::Profile::Branch.public_send(inverted ? :inverted : :outward, report.tree, measure)
           @width = width(out)
+          @functions = [] # of C, that the tree shows
         end
 
         # Returns the text; control characters of a terminal are escaped.
         def to_s
-          [*summary, "", *tree].map { |line| Printable.text(line) }.join("\n")
+          lines = tree
+          [*summary, *UnnamedFunctions.remark(@functions), "", *lines].map { |line| Printable.text(line) }.join("\n")
         end
 
         # Sentences about the profile.
@@ -101,6 +104,7 @@ module Carat
         end
 
         def label(frame)
+          @functions << frame.name if frame.kind == "c"
           return frame.name unless frame.file
           return "#{frame.name} (#{File.basename(frame.file)})" unless frame.line
 

@@ -141,8 +141,10 @@ module Carat
           Process.clock_gettime(Process::CLOCK_MONOTONIC)
         end
 
+        # The mold has written to standard error.
         def refusal
-          File.exist?(log) ? File.read(log).lines.last(LOG_LINES).join.chomp : "carat: the server does not start"
+          lines = File.exist?(log) ? File.readlines(log, chomp: true).last(LOG_LINES) : []
+          [*lines, "carat: the application does not boot; the lines above say why"].join("\n")
         end
 
         def complaint(target, status)

@@ -21,7 +21,9 @@ module Carat
 
       def remedy(path)
         found = path.split(File::PATH_SEPARATOR).any? { |directory| File.executable?(File.join(directory, PROGRAM)) }
-        found ? "install the debug symbols, or build without stripping them" : "install #{PROGRAM} (apt install binutils)"
+        return "install #{PROGRAM} (apt install binutils)" unless found
+
+        "install the debug symbols, or build without stripping them"
       end
       private_class_method :remedy
     end

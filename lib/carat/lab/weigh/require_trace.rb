@@ -16,8 +16,8 @@ module Carat
         INTERNAL = "<internal:carat>"
 
         # Replaces the methods, as RubyGems does. A prepended module would not survive libraries that alias them, and
-        # Bundler makes `require` the original that RubyGems has kept. Ruby's `require_relative` calls that one, too, and
-        # not what RubyGems or a library has put in its place.
+        # Bundler makes `require` the original that RubyGems has kept. Ruby's `require_relative` calls that one, too,
+        # and not what RubyGems or a library has put in its place.
         HOOKS = <<~'RUBY'
           kept = Kernel.private_method_defined?(:gem_original_require) ? :gem_original_require : :require
           { Kernel => [kept, :load], Kernel.singleton_class => %i[require load] }.each do |owner, names|

@@ -12,8 +12,8 @@ module Carat
         OTHER = "(other memory)"
         FILES = "(mapped files)"
 
-        # By the number of the account: of nobody, of files, and of what is older than the ledger, of other threads, or of
-        # the collector.
+        # By the number of the account: of nobody, of files, and of what is older than the ledger, of other threads, or
+        # of the collector.
         NAMES = { -1 => OTHER, -2 => FILES, LoadTree::EARLIER => OTHER, LoadTree::COLLECTOR => OTHER }.freeze
         private_constant :WARM_UP, :OTHER, :FILES, :NAMES
 

@@ -24,8 +24,11 @@ module Carat
         VARIABLE = Kernel.instance_method(:instance_variable_get)
         CONSTANTS = Module.instance_method(:constants)
         CONSTANT = Module.instance_method(:const_get)
+        CLASS_VARIABLES = Module.instance_method(:class_variables)
+        CLASS_VARIABLE = Module.instance_method(:class_variable_get)
         AUTOLOAD = Module.instance_method(:autoload?)
-        private_constant :Root, :CONSTANTS, :AUTOLOAD, :CONSTANT, :STACK, :GLOBALS, :CLASS, :NAME, :VARIABLES, :VARIABLE
+        private_constant :Root, :CONSTANTS, :AUTOLOAD, :CONSTANT, :STACK, :GLOBALS, :CLASS, :NAME, :VARIABLES, :VARIABLE,
+                         :CLASS_VARIABLES, :CLASS_VARIABLE
 
         # Returns the name of an object's class; a BasicObject has one, too.
         def self.class_name(object)
@@ -124,7 +127,8 @@ module Carat
           name = constant_name(parent, child)
           return name.to_s if name && parent.equal?(Object)
 
-          "#{NAME.bind_call(parent) || "a class"}#{name ? "::#{name}" : variable(parent, child)}"
+          suffix = name ? "::#{name}" : variable(parent, child) || class_variable(parent, child)
+          "#{NAME.bind_call(parent) || "a class"}#{suffix}"
         end
 
         def constant_name(parent, child)
@@ -135,6 +139,15 @@ module Carat
 
         def variable(parent, child)
           name = VARIABLES.bind_call(parent).find { |ivar| VARIABLE.bind_call(parent, ivar).equal?(child) }
+          name && " #{name}"
+        end
+
+        def class_variable(parent, child)
+          name = CLASS_VARIABLES.bind_call(parent, false).find do |variable|
+            CLASS_VARIABLE.bind_call(parent, variable).equal?(child)
+          rescue RuntimeError
+            false # a superclass has got a variable of this name since, and Ruby refuses to read it
+          end
           name && " #{name}"
         end
       end

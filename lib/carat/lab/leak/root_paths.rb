@@ -27,8 +27,8 @@ module Carat
         CLASS_VARIABLES = Module.instance_method(:class_variables)
         CLASS_VARIABLE = Module.instance_method(:class_variable_get)
         AUTOLOAD = Module.instance_method(:autoload?)
-        private_constant :Root, :CONSTANTS, :AUTOLOAD, :CONSTANT, :STACK, :GLOBALS, :CLASS, :NAME, :VARIABLES, :VARIABLE,
-                         :CLASS_VARIABLES, :CLASS_VARIABLE
+        private_constant :Root, :CONSTANTS, :AUTOLOAD, :CONSTANT, :STACK, :GLOBALS, :CLASS, :NAME, :VARIABLES,
+                         :VARIABLE, :CLASS_VARIABLES, :CLASS_VARIABLE
 
         # Returns the name of an object's class; a BasicObject has one, too.
         def self.class_name(object)

@@ -1,5 +1,7 @@
 //! `Carat::Lab::Heap.census`: what the live objects of Ruby's heap take.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ffi::{c_int, c_void};
 use std::mem::{size_of, transmute};
 
@@ -8,6 +10,7 @@ use rb_sys::macros::{RARRAY_LEN, RSTRING_LEN};
 use rb_sys::{VALUE, rb_hash_size_num, ruby_value_type};
 
 use crate::heap::{each_object, is, kind};
+use crate::ruby_tables;
 
 // SAFETY: jemalloc computes from these numbers alone; the first must not be 0.
 type RoundedSize = unsafe extern "C" fn(usize, c_int) -> usize;
@@ -20,13 +23,17 @@ unsafe extern "C" {
 /// An entry of a Hash with more than eight: its hash value, key, and value.
 const ENTRY_BYTES: usize = 24;
 const VALUE_BYTES: usize = size_of::<VALUE>();
+/// How many containers do not count with the room that they keep to grow: those with most. A container that grows for
+/// long is one of them; many small ones of which each keeps some room are a leak with that room.
+const SPARES_LIMIT: usize = 64;
 
 /// The sums over all live objects.
 struct Census {
     objects: usize,
     slot_bytes: usize,
-    /// Bytes that Strings, Arrays, and Hashes have allocated for their growth and do not use yet.
-    spare_bytes: usize,
+    /// Bytes that Strings, Arrays, Hashes, and the interpreter's tables have allocated for their growth and do not use
+    /// yet: the largest ones.
+    spares: BinaryHeap<Reverse<usize>>,
     rounded: Option<RoundedSize>,
 }
 
@@ -35,28 +42,42 @@ pub(crate) fn define(heap: RModule) -> Result<(), Error> {
     heap.define_singleton_method("census", function!(census, 0))
 }
 
-/// Returns the number of live objects, the bytes of their slots, and the bytes of malloc that containers keep to grow.
+/// Returns the number of live objects, the bytes of their slots, and the bytes of malloc that the containers with the
+/// most room keep to grow.
 fn census(_ruby: &Ruby) -> (usize, usize, usize) {
     // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
     let rounded = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"nallocx".as_ptr()) };
     let mut census = Census {
         objects: 0,
         slot_bytes: 0,
-        spare_bytes: 0,
+        spares: BinaryHeap::with_capacity(SPARES_LIMIT + 1),
         rounded: (!rounded.is_null()).then(|| {
             // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
             unsafe { transmute::<*mut c_void, RoundedSize>(rounded) }
         }),
     };
     each_object(|object, slot_bytes| census.count(object, slot_bytes));
-    (census.objects, census.slot_bytes, census.spare_bytes)
+    for table in ruby_tables::find() {
+        census.keep(table.spare());
+    }
+    let spare_bytes = census.spares.iter().map(|spare| spare.0).sum();
+    (census.objects, census.slot_bytes, spare_bytes)
 }
 
 impl Census {
     fn count(&mut self, object: VALUE, slot_bytes: usize) {
         self.objects += 1;
         self.slot_bytes += slot_bytes;
-        self.spare_bytes += self.spare(object, slot_bytes);
+        self.keep(self.spare(object, slot_bytes));
+    }
+
+    fn keep(&mut self, spare: usize) {
+        if spare > 0 {
+            self.spares.push(Reverse(spare));
+        }
+        if self.spares.len() > SPARES_LIMIT {
+            self.spares.pop();
+        }
     }
 
     fn spare(&self, object: VALUE, slot_bytes: usize) -> usize {
@@ -68,10 +89,19 @@ impl Census {
         if bytes == 0 {
             return 0;
         }
+        let allocated = match growing {
+            // Two blocks of sizes that jemalloc does not round.
+            GrowingObject::Hash => bytes,
+            GrowingObject::String | GrowingObject::Array => self.rounded(bytes),
+        };
+        allocated.saturating_sub(growing.used(object, bytes))
+    }
+
+    /// The size of a block of so many bytes, which are not 0.
+    fn rounded(&self, bytes: usize) -> usize {
         // SAFETY: jemalloc computes a size, which is not 0.
         let rounded = |function: RoundedSize| unsafe { function(bytes, 0) };
-        let allocated = self.rounded.map_or(bytes, rounded);
-        allocated.saturating_sub(growing.used(object, bytes))
+        self.rounded.map_or(bytes, rounded)
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says who has to pay:
 //! a file that is being loaded, or with [`line_trace`] a line of Ruby. [`native_stacks`] has the
-//! stacks of C below it. [`heap_census`] adds up all live objects, and [`collector_memory`] what the
-//! collector takes for itself. [`allocations`] counts what is allocated, whether or not it is freed.
+//! stacks of C below it. [`heap_census`] adds up all live objects, with [`ruby_tables`], and [`collector_memory`]
+//! what the collector takes for itself. [`allocations`] counts what is allocated, whether or not it is freed.
 //! [`sampler`] samples what all threads allocate, with the stacks of Ruby and C.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
@@ -24,6 +24,7 @@ mod memory_ledger;
 mod native_stacks;
 mod page_shares;
 mod recorder;
+mod ruby_tables;
 mod sampler;
 mod slots;
 mod watched_thread;

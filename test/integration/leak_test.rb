@@ -3,17 +3,22 @@
 require "test_helper"
 require "support/eventually"
 require "support/planted_application"
+require "support/planted_bytes"
 
 # `carat leak` about applications with a known leak, in small rounds; `bench/run leak` has the full table.
 class LeakTest < Minitest::Test
   include Support::Eventually
   include Support::PlantedApplication
+  include Support::PlantedBytes
 
   REQUESTS = 211
   ROUNDS = 8
   SMALL = ["--requests", REQUESTS.to_s, "--rounds", ROUNDS.to_s].freeze
   # The rounds, what precedes them, and a few.
   TOTAL = REQUESTS * (ROUNDS + 3)
+  TEN_PATHS = (0..9).map { |number| "/#{number}" }.freeze
+  # How far the slope may be from what is planted, as a share of it.
+  TOLERANCE = 0.15
 
   def test_application_that_keeps_nothing_has_no_leak
     report = measure(:clean)
@@ -24,7 +29,7 @@ class LeakTest < Minitest::Test
   end
 
   def test_object_that_is_kept_is_found_with_its_line
-    report = assert_leak(:object, bytes: 48, objects: 1)
+    report = assert_leak(:object, objects: 1)
 
     assert_equal ["Object"], site(report, :object).fetch("classes").keys
     assert_equal "Array", site(report, :object).fetch("container")
@@ -32,11 +37,11 @@ class LeakTest < Minitest::Test
   end
 
   def test_string_that_grows_is_found_with_the_line_that_appends
-    assert_equal "String", site(assert_leak(:string, bytes: 16, objects: 0), :string).fetch("container")
+    assert_equal "String", site(assert_leak(:string, objects: 0), :string).fetch("container")
   end
 
   def test_memory_of_an_extension_is_found_with_the_line_that_calls_it
-    site = site(assert_leak(:extension, bytes: 16, objects: 0), :extension)
+    site = site(assert_leak(:extension, objects: 0), :extension)
 
     assert_empty site.fetch("classes")
     assert_match(/leaky\.so\+0x\h+/, site.fetch("stack").first)
@@ -57,9 +62,7 @@ class LeakTest < Minitest::Test
   end
 
   def test_leak_of_one_path_in_ten_is_found
-    # A String of 200 bytes: a slot of 40 and 224 of malloc, since Ruby 3.2 a slot of 320; and its place in the Array.
-    bytes = RUBY_VERSION < "3.2" ? 27.2 : 32.8
-    assert_leak(:one_in_ten, *(0..9).flat_map { |number| ["--path", "/#{number}"] }, bytes:)
+    assert_leak(:one_in_ten, paths: TEN_PATHS)
   end
 
   def test_thread_that_does_not_end_is_found
@@ -73,13 +76,14 @@ class LeakTest < Minitest::Test
 
     assert_equal "bounded cache", report.fetch("verdict"), rounds(report)
     assert_includes 0.5..1.0, report.fetch("filled")
+    assert_planted(:cache, report)
   end
 
   def test_pages_that_cannot_be_used_again_are_fragmentation
     report = measure(:fragmentation)
 
     assert_equal "fragmentation", report.fetch("verdict"), rounds(report)
-    assert_in_delta 4096, report.fetch("bytes_per_request"), 4096 * 0.25
+    assert_planted(:fragmentation, report)
   end
 
   def test_text_names_the_verdict_and_the_line
@@ -121,14 +125,19 @@ class LeakTest < Minitest::Test
     leak(name, *SMALL, *flags, requests: TOTAL)
   end
 
-  def assert_leak(name, *flags, bytes: nil, objects: nil)
-    report = measure(name, *flags)
+  def assert_leak(name, paths: ["/"], objects: nil)
+    report = measure(name, *paths.flat_map { |path| ["--path", path] })
     assert_equal "leak", report.fetch("verdict"), rounds(report)
-    assert_in_delta bytes, report.fetch("bytes_per_request"), bytes * 0.15, rounds(report) if bytes
+    assert_planted(name, report, paths)
     assert_in_delta objects, report.fetch("objects_per_request"), 0.01 if objects
     assert_includes report.fetch("sites").first(3).map { |each| each.fetch("line") }, leaking_line(name),
                     report.fetch("sites").inspect
     report
+  end
+
+  def assert_planted(name, report, paths = ["/"])
+    planted = planted_bytes(name, paths)
+    assert_in_delta planted, report.fetch("bytes_per_request"), planted * TOLERANCE, rounds(report)
   end
 
   def site(report, name)

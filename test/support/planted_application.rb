@@ -12,7 +12,7 @@ module Support
     COMMAND = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__),
                File.expand_path("../../exe/carat", __dir__), "leak"].freeze
 
-      # By name, rackup files; REQUESTS is the number of requests of a run. A line that leaks ends with a comment that
+    # By name, rackup files; REQUESTS is the number of requests of a run. A line that leaks ends with a comment that
     # says so.
     RACKUP = {
       clean: "run ->(_env) { [200, {}, [\"hello\"]] }\n",
@@ -75,41 +75,29 @@ module Support
           [200, {}, []]
         end)
       RUBY
+      # Each request uses the two entries that are the oldest again.
       cache: <<~RUBY,
         CACHE = {}
         COUNT = [0]
         run(lambda do |_env|
+          CACHE.first(2).each { |key, value| CACHE.delete(key) && CACHE[key] = value }
           CACHE[COUNT[0] += 1] = "x" * 200 # fills
           CACHE.shift if CACHE.size > REQUESTS * 3 / 5
           [200, {}, []]
         end)
       RUBY
-      # As many bytes are freed as allocated, but one piece in each run of pages stays, and the next pieces have a size
+      # As many bytes are freed as allocated, but one block in each run of pages stays, and the next blocks have a size
       # for which these pages are of no use.
       fragmentation: <<~RUBY,
-        require "fiddle"
-        SIZES = [[112, 256], [128, 32], [160, 128], [192, 64], [224, 128], [256, 16], [320, 64], [384, 32], [448, 64]]
-        BYTES = 4096
-        WINDOW = []
-        STATE = { requests: 0, live: 0 }
-        def allocate(size, one_in)
-          (BYTES / size).times do |index|
-            WINDOW << [Fiddle.malloc(size), size, (index % one_in).zero?]
-            STATE[:live] += size
-          end
-        end
-        (REQUESTS / 8).times { allocate(*SIZES.first) }
-        LIMIT = STATE[:live]
+        require_relative "leaky"
+        # The size of a block, and how many of them jemalloc has in one run of pages.
+        SIZES = [[112, 256], [80, 256], [48, 256], [160, 128], [96, 128], [224, 128], [32, 128], [192, 64], [320, 64]]
+        LIMIT = REQUESTS / 8 * 4096
+        COUNT = [0]
+        (REQUESTS / 8).times { replace_blocks(*SIZES.first, LIMIT) }
         run(lambda do |_env|
-          generation = (STATE[:requests] += 1) / (REQUESTS / 8)
-          allocate(*SIZES[(generation + 1) % SIZES.size])
-          while STATE[:live] > LIMIT
-            pointer, size, stays = WINDOW.shift
-            next if stays
-
-            Fiddle.free(pointer)
-            STATE[:live] -= size
-          end
+          generation = (COUNT[0] += 1) / (REQUESTS / 8)
+          replace_blocks(*SIZES[(generation + 1) % SIZES.size], LIMIT)
           [200, {}, []]
         end)
       RUBY
@@ -122,11 +110,33 @@ module Support
       RUBY
     }.freeze
 
+    # `replace_blocks` allocates 4096 bytes in blocks of a size, and frees the oldest blocks beyond a limit of bytes;
+    # one block of so many stays.
     EXTENSION = <<~C
       #include <ruby.h>
       #include <stdlib.h>
-      static VALUE leak(VALUE self) { char *volatile bytes = malloc(16); (void)bytes; return Qnil; }
-      void Init_leaky(void) { rb_define_global_function("leak_sixteen_bytes", leak, 0); }
+      #define ROOM (1 << 20)
+      static struct block { char *memory; int size; int stays; } blocks[ROOM];
+      static long first, last, bytes;
+      static VALUE leak(VALUE self) { char *volatile memory = malloc(16); (void)memory; return Qnil; }
+      static VALUE replace(VALUE self, VALUE size, VALUE one_in, VALUE limit) {
+        for (int left = 4096; left >= FIX2INT(size); left -= FIX2INT(size), last++) {
+          struct block block = { malloc(FIX2INT(size)), FIX2INT(size), last % FIX2INT(one_in) == 0 };
+          blocks[last % ROOM] = block;
+          bytes += block.size;
+        }
+        for (; bytes > FIX2LONG(limit); first++) {
+          struct block block = blocks[first % ROOM];
+          if (block.stays) continue;
+          free(block.memory);
+          bytes -= block.size;
+        }
+        return Qnil;
+      }
+      void Init_leaky(void) {
+        rb_define_global_function("leak_sixteen_bytes", leak, 0);
+        rb_define_global_function("replace_blocks", replace, 3);
+      }
     C
 
     def setup
@@ -149,7 +159,7 @@ module Support
 
     def plant(name, requests:)
       File.write(File.join(@directory, "config.ru"), "REQUESTS = #{requests}; #{RACKUP.fetch(name)}")
-      compile_extension if name == :extension
+      compile_extension if RACKUP.fetch(name).include?("leaky")
     end
 
     # Standard output, standard error, and the status of the command.

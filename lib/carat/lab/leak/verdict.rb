@@ -57,9 +57,9 @@ module Carat
           end
         end
 
-        # The Line of that measurement.
+        # The Line of that measurement; for a cache, that of the first half, in which it fills.
         def line
-          lines.fetch(measure)
+          name == "bounded cache" ? early(:live) : lines.fetch(measure)
         end
 
         # How much of a bounded cache is full, from 0 to 1, if it fills ever more slowly; nil for other verdicts.

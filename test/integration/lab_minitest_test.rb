@@ -94,28 +94,12 @@ class LabMinitestTest < Minitest::Test
     assert_match(/calls add at least [89]\d{3} KiB of private memory/, out)
   end
 
-  def test_requests_to_a_rails_application_pass
-    Support::RailsApp::FILES.each do |name, text|
-      FileUtils.mkdir_p(File.dirname(File.join(@directory, name)))
-      write(name, text)
-    end
-    out, status = run_ruby(<<~RUBY, env: { "RAILS_ENV" => "production", **jemalloc })
-      require "minitest/autorun"
-      require_relative "config/environment"
-      require "rack/mock"
-      require "carat/lab/minitest"
-      class Own < Minitest::Test
-        def setup = @app = Rack::MockRequest.new(Rails.application)
+  def test_requests_to_a_rails_application_pass_with_jemalloc
+    assert_rails_passes(jemalloc)
+  end
 
-        def test_item = assert_no_leak(seconds: 1) { @app.get("/items/1") }
-
-        def test_objects = assert_allocations_at_most(5000) { @app.get("/items/1") }
-
-        def test_growth = assert_private_growth_below("16MB", seconds: 1) { @app.get("/items/1") }
-      end
-    RUBY
-
-    assert_predicate status, :success?, out
+  def test_requests_to_a_rails_application_pass_with_the_allocator_of_the_system
+    assert_rails_passes({})
   end
 
   def test_wrong_arguments_are_one_sentence
@@ -162,6 +146,30 @@ class LabMinitestTest < Minitest::Test
 
   def assert_passes(body)
     out, status = run_ruby("#{HEAD}class Own < Minitest::Test\n#{body}end\n")
+    assert_predicate status, :success?, out
+  end
+
+  def assert_rails_passes(env)
+    Support::RailsApp::FILES.each do |name, text|
+      FileUtils.mkdir_p(File.dirname(File.join(@directory, name)))
+      write(name, text)
+    end
+    out, status = run_ruby(<<~RUBY, env: { "RAILS_ENV" => "production", **env })
+      require "minitest/autorun"
+      require_relative "config/environment"
+      require "rack/mock"
+      require "carat/lab/minitest"
+      class Own < Minitest::Test
+        def setup = @app = Rack::MockRequest.new(Rails.application)
+
+        def test_item = assert_no_leak(seconds: 1) { @app.get("/items/1") }
+
+        def test_objects = assert_allocations_at_most(5000) { @app.get("/items/1") }
+
+        def test_growth = assert_private_growth_below("16MB", seconds: 1) { @app.get("/items/1") }
+      end
+    RUBY
+
     assert_predicate status, :success?, out
   end
 

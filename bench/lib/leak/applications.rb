@@ -49,9 +49,16 @@ module Bench
       return plant(name, requests: FILLED_ROUND * ROUNDS) if RACKUP.key?(name)
 
       source = File.join(ROOT, SOUND.fetch(name).first)
-      return FileUtils.cp_r("#{source}/.", @directory) if File.directory?(source)
+      return FileUtils.cp(source, File.join(@directory, "config.ru")) unless File.directory?(source)
 
-      FileUtils.cp(source, File.join(@directory, "config.ru"))
+      FileUtils.cp_r("#{source}/.", @directory)
+      fill if name == :shop
+    end
+
+    # Makes the item that is requested.
+    def fill
+      command = [RbConfig.ruby, "-r", "./config/environment", "-e", "Item.create!(name: \"tea\")"]
+      assert system({ "RAILS_ENV" => "production" }, *command, chdir: @directory, out: File::NULL), "no item"
     end
 
     # The flags of a run with rounds of so many requests, or nil. A thread a request needs rounds that the command

@@ -14,7 +14,7 @@ module Bench
     end
 
     def self.extremes(numbers)
-      numbers.minmax.map { |number| format("%.1f", number) }.uniq.join(" to ")
+      numbers.minmax.compact.map { |number| format("%.1f", number) }.uniq.join(" to ")
     end
 
     def self.count(results, &)

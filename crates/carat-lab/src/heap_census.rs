@@ -44,7 +44,7 @@ pub(crate) fn define(heap: RModule) -> Result<(), Error> {
 
 /// Returns the number of live objects, the bytes of their slots, and the bytes of malloc that the containers with the
 /// most room keep to grow.
-fn census(_ruby: &Ruby) -> (usize, usize, usize) {
+fn census(ruby: &Ruby) -> (usize, usize, usize) {
     // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
     let rounded = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"nallocx".as_ptr()) };
     let mut census = Census {
@@ -57,7 +57,7 @@ fn census(_ruby: &Ruby) -> (usize, usize, usize) {
         }),
     };
     each_object(|object, slot_bytes| census.count(object, slot_bytes));
-    for table in ruby_tables::find() {
+    for table in ruby_tables::find(ruby) {
         census.keep(table.spare());
     }
     let spare_bytes = census.spares.iter().map(|spare| spare.0).sum();

@@ -2,15 +2,24 @@
 //! and others.
 //!
 //! They double when they are full. Ruby does not say where they are, but `ruby/st.h` says what a table looks like: each
-//! pointer in the interpreter's own variables, and in its structure of the virtual machine, is tried.
+//! pointer in the interpreter's own variables, and in the structure behind its only object of class `RubyVM`, is tried.
 
 use std::collections::BTreeSet;
-use std::ffi::c_void;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
 
+use magnus::rb_sys::AsRawValue;
+use magnus::{Module, RClass, Ruby};
+use rb_sys::macros::RTYPEDDATA_GET_DATA;
+use rb_sys::{RBasic, ruby_value_type};
+
+use crate::heap::{each_object, is, kind};
 use crate::libraries;
+
+/// The address of the structure of the virtual machine, 0 if it has not been found.
+static MACHINE: OnceLock<usize> = OnceLock::new();
 
 /// Words of an `st_table`: three small numbers and the count of rebuilds, its type, the number of entries, the bins, the
 /// bounds of the entries, and the entries.
@@ -34,8 +43,8 @@ pub(crate) struct RubyTable {
 }
 
 /// Returns the tables; none when the process may not read its own memory as a file.
-pub(crate) fn find() -> Vec<RubyTable> {
-    let Some(memory) = Memory::open() else {
+pub(crate) fn find(ruby: &Ruby) -> Vec<RubyTable> {
+    let Some(memory) = OwnMemory::open() else {
         return Vec::new();
     };
     let library = libraries::range(rb_sys::rb_gc_count as *const () as usize);
@@ -43,9 +52,8 @@ pub(crate) fn find() -> Vec<RubyTable> {
     for variables in writable(&library) {
         words.extend(memory.read(variables.start, variables.len() / WORD_BYTES));
     }
-    if let Some(machine) = memory.virtual_machine() {
-        words.extend(memory.read(machine, MACHINE_WORDS));
-    }
+    let machine = *MACHINE.get_or_init(|| machine(ruby).unwrap_or(0));
+    words.extend(memory.read(machine, MACHINE_WORDS));
     let addresses = words
         .into_iter()
         .filter(|word| *word != 0 && word % WORD_BYTES == 0 && !library.contains(word));
@@ -85,11 +93,11 @@ impl RubyTable {
 }
 
 /// The memory of this process as a file: an address that is none is an error, not the end.
-struct Memory(File);
+struct OwnMemory(File);
 
-impl Memory {
-    fn open() -> Option<Memory> {
-        File::open("/proc/self/mem").ok().map(Memory)
+impl OwnMemory {
+    fn open() -> Option<OwnMemory> {
+        File::open("/proc/self/mem").ok().map(OwnMemory)
     }
 
     /// Returns the words at an address; none when they cannot be read.
@@ -106,13 +114,21 @@ impl Memory {
             .filter_map(|word| word.try_into().ok().map(usize::from_ne_bytes))
             .collect()
     }
+}
 
-    fn virtual_machine(&self) -> Option<usize> {
-        // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
-        let variable: *mut c_void =
-            unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"ruby_current_vm_ptr".as_ptr()) };
-        self.read(variable as usize, 1).first().copied()
-    }
+/// Returns the address of what the object of class `RubyVM` wraps.
+fn machine(ruby: &Ruby) -> Option<usize> {
+    let class: RClass = ruby.class_object().const_get("RubyVM").ok()?;
+    let mut found = None;
+    each_object(|object, _| {
+        // SAFETY: each object has a class.
+        let own = || unsafe { (*(object as *const RBasic)).klass } == class.as_raw();
+        if is(kind(object), ruby_value_type::RUBY_T_DATA) && own() {
+            // SAFETY: Ruby makes the only object of this class, with a type of its own.
+            found = Some(unsafe { RTYPEDDATA_GET_DATA(object) } as usize);
+        }
+    });
+    found
 }
 
 /// The writable parts of a library's addresses.

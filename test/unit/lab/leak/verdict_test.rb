@@ -38,6 +38,15 @@ module Carat
       end
     end
 
+    def test_slope_of_a_cache_is_that_with_which_it_fills
+      each_seed do |seed|
+        verdict = verdict(seed, live: ->(requests) { 100 * [requests, 7 * REQUESTS].min })
+
+        assert_equal "bounded cache", verdict.name
+        assert_in_delta 100, verdict.line.slope, 100 * 0.15
+      end
+    end
+
     def test_cache_that_fills_more_and_more_slowly_is_bounded
       filling = ->(requests) { 20 * MIB * (1 - Math.exp(-requests / (3.0 * REQUESTS))) }
 

@@ -308,8 +308,13 @@ fn end_of(state: &ConnectionState) -> ActiveEnd {
     }
 }
 
-/// Closes the connection without a reset, which would take the response from the client.
-async fn close(mut stream: ClientStream, linger: bool) {
+/// Closes the connection without a reset, which would take the response from the client. Boxed: its room would stay with
+/// the connection.
+fn close(stream: ClientStream, linger: bool) -> Pin<Box<dyn Future<Output = ()>>> {
+    Box::pin(shut_down(stream, linger))
+}
+
+async fn shut_down(mut stream: ClientStream, linger: bool) {
     if stream.shutdown().await.is_err() || !linger {
         return;
     }

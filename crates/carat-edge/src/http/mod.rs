@@ -28,6 +28,7 @@ mod page_file;
 mod phase_timeouts;
 mod proxy_header;
 mod request_start;
+mod respond;
 mod seats;
 mod send_files;
 mod serve;

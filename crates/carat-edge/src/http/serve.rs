@@ -1,23 +1,19 @@
 use std::convert::Infallible;
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
-use carat_guard::GuardError;
-use http::header::{CONNECTION, CONTENT_LENGTH};
+use http::header::CONNECTION;
 use http::{HeaderValue, Request, Response, Version};
 
 use super::access::AccessEntry;
+use super::respond::{Representation, respond};
 use super::server::Server;
 use super::static_files::{FirstLook, look_again};
-use super::takeover::{hand_over, take_tunnel};
 use super::tracked_body::TrackedBody;
 use crate::body::request::{ReceivedBody, UploadProgress, receive, receive_empty};
-use crate::body::response::{ClientBody, RangeRequest, ResponseEncoding};
 use crate::dispatch::PendingReply;
-use crate::exchange::{
-    Call, ConnectionState, ForwardedClient, MemoryAccount, Peer, Refusal, Reply, accepts_html,
-};
+use crate::exchange::{Call, ConnectionState, ForwardedClient, Peer, Refusal, Reply};
 
 /// Serves one request: the order of these steps is the behavior of the server.
 ///
@@ -54,13 +50,8 @@ pub(super) fn serve(
     let (state, server) = (Rc::clone(state), Rc::clone(server));
     let is_http10 = representation.is_http10;
     async move {
-        let mut reply = dispatched.reply().await;
-        poll_fn(|cx| state.interim().poll_written(cx)).await;
-        if let Some(file) = server.files.named.take(&mut reply) {
-            reply = Box::pin(file.send(reply, &server.files.disk)).await;
-        }
-        let answered = respond(reply, representation, entry, Rc::clone(&state), &server);
-        let mut response = answered.await;
+        let answering = answer(dispatched, &state, &server);
+        let mut response = respond(answering.await, representation, entry, &state, &server).await;
         if let Some(force_tls) = &server.force_tls {
             force_tls.complete(&mut response, scheme, location);
         }
@@ -116,6 +107,20 @@ impl Dispatched {
             Dispatched::Later(reply) => reply.await,
             Dispatched::Found(reply) => Ok(*reply),
         }
+    }
+}
+
+/// The reply to a request, once what precedes it has been written. On its own: what follows takes its room.
+async fn answer(
+    dispatched: Dispatched,
+    state: &ConnectionState,
+    server: &Server,
+) -> Result<Reply, Refusal> {
+    let mut reply = dispatched.reply().await;
+    poll_fn(|cx| state.interim().poll_written(cx)).await;
+    match server.files.named.take(&mut reply) {
+        Some(file) => Box::pin(file.send(reply, &server.files.disk)).await,
+        None => reply,
     }
 }
 
@@ -197,109 +202,6 @@ async fn reply_unless_broken(
             Err(refusal) => Err(refuse(refusal, state)),
         },
     }
-}
-
-/// The form of a response that the client prefers: its ranges, its content coding and its framing.
-struct Representation {
-    is_http10: bool,
-    ranges: RangeRequest,
-    encoding: Option<ResponseEncoding>,
-    /// Whether an error is a page.
-    gets_page: bool,
-}
-
-impl Representation {
-    fn negotiate<B>(request: &Request<B>, server: &Server) -> Representation {
-        let encoders = server.encoders.as_ref();
-        Representation {
-            is_http10: request.version() == Version::HTTP_10,
-            ranges: RangeRequest::of(request),
-            encoding: encoders.map(|encoders| ResponseEncoding::negotiate(request, encoders)),
-            gets_page: !server.files.pages.is_empty() && accepts_html(request.headers()),
-        }
-    }
-
-    async fn apply(
-        self,
-        mut response: Response<ClientBody>,
-        memory: &Rc<MemoryAccount>,
-    ) -> Result<Response<ClientBody>, Refusal> {
-        if let (Some(encoding), true) = (&self.encoding, self.ranges.is_wanted()) {
-            encoding.declare(&mut response);
-        }
-        let response = self.ranges.apply(response, self.encoding.is_some());
-        let response = match self.encoding {
-            // Boxed: most responses are not encoded, and need not carry the room for it around.
-            Some(encoding) => Box::pin(encoding.apply(response, memory)).await?,
-            None => response,
-        };
-        Ok(if self.is_http10 {
-            delimited_by_close(response)
-        } else {
-            response
-        })
-    }
-}
-
-/// Frames a body of unknown length for a client of HTTP/1.0, which knows no chunks: the end of the
-/// connection ends the body. In a response of that version, hyper adds no `keep-alive` for a client that
-/// asked for it.
-fn delimited_by_close(mut response: Response<ClientBody>) -> Response<ClientBody> {
-    if response.body().length().is_none() && !response.headers().contains_key(CONTENT_LENGTH) {
-        *response.version_mut() = Version::HTTP_10;
-        let close = HeaderValue::from_static("close");
-        response.headers_mut().insert(CONNECTION, close);
-    }
-    response
-}
-
-async fn respond(
-    mut reply: Result<Reply, Refusal>,
-    representation: Representation,
-    mut entry: AccessEntry,
-    state: Rc<ConnectionState>,
-    server: &Server,
-) -> Response<TrackedBody> {
-    if let Some(tunnel) = take_tunnel(&mut reply, &state) {
-        hand_over(tunnel, entry, &state);
-        // The connection is not hyper's any more.
-        match pending::<Infallible>().await {}
-    }
-    if state.awaits_tunnel() {
-        reply = reply.and_then(no_tunnel);
-    }
-    let (mut spooled, gets_page) = (None, representation.gets_page);
-    let response = match reply {
-        Ok(mut reply) => {
-            if gets_page && reply.response.body().is_failure {
-                server.files.pages.dress(None, &mut reply.response);
-            }
-            spooled = Some(reply.spooled);
-            let response = reply.response.map(ClientBody::from);
-            let prepared = representation.apply(response, state.memory()).await;
-            prepared.inspect(|_| entry.timed(reply.queue_time, reply.app_time))
-        }
-        Err(refusal) => Err(refusal),
-    };
-    let response = response.unwrap_or_else(|refusal| {
-        entry.refused(refusal);
-        let mut response = refusal.into_response();
-        if gets_page {
-            server.files.pages.dress(Some(refusal), &mut response);
-        }
-        response.map(ClientBody::from)
-    });
-    entry.responded(response.status());
-    state.begin_response(response.version() == Version::HTTP_10);
-    response.map(|body| TrackedBody::new(body, entry, state, spooled))
-}
-
-/// Any success would be the beginning of a tunnel to the client (RFC 8441, section 5).
-fn no_tunnel(reply: Reply) -> Result<Reply, Refusal> {
-    if reply.response.status().is_success() {
-        return Err(Refusal::Malformed(GuardError::Connect));
-    }
-    Ok(reply)
 }
 
 /// Refuses a request that was not received completely. What still arrives is drained when the

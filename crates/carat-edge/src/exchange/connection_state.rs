@@ -59,7 +59,7 @@ pub(crate) enum ConnectionPhase {
     Body,
     /// The application.
     Application,
-    /// The client, to read its response.
+    /// The client, to read its response; in a tunnel, either end.
     Writing,
 }
 

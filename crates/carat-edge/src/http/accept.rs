@@ -44,36 +44,12 @@ pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Re
 mod tests {
     use std::net::Shutdown;
 
-    use carat_policy::DescriptorBudget;
     use socket2::SockRef;
     use tokio::net::TcpListener;
     use tokio::task::{LocalSet, yield_now};
 
     use super::*;
-    use crate::dispatch::{Dispatcher, LaneEvents};
     use crate::exchange::ClientMemory;
-    use crate::http::SiteFiles;
-    use crate::log::Log;
-    use crate::settings::Settings;
-
-    const BUDGET: DescriptorBudget = DescriptorBudget {
-        connections: 1,
-        replies: 1,
-        further_replies: 1,
-        spools: 1,
-    };
-
-    fn server() -> Rc<Server> {
-        let settings = Rc::new(Settings::plain());
-        let log = Rc::new(Log::open(&settings).expect("a log"));
-        let (lanes, _) = LaneEvents::channel();
-        let memory = ClientMemory::new(u64::MAX);
-        let dispatcher = Dispatcher::new(&settings, &log, lanes, &BUDGET, memory);
-        let files = SiteFiles::none(&settings, &log);
-        let server = Server::new(&settings, &log, dispatcher, files, &BUDGET);
-        server.open();
-        server
-    }
 
     #[test]
     fn a_listener_that_is_shut_down_ends_accepting_with_an_error() {
@@ -84,7 +60,8 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let shut_down = SockRef::from(&listener).shutdown(Shutdown::Both);
             shut_down.expect("a listener");
-            let accepting = spawn_local(accept(Rc::new(Listener::plain(listener)), server()));
+            let server = Server::plain(&ClientMemory::new(u64::MAX));
+            let accepting = spawn_local(accept(Rc::new(Listener::plain(listener)), server));
             // Accepting such a listener fails at once, every time.
             for _ in 0..100 {
                 yield_now().await;

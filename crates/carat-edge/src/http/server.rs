@@ -293,6 +293,27 @@ impl Server {
 
 #[cfg(test)]
 impl Server {
+    /// A server with plain settings, which nobody drives.
+    pub(super) fn plain(memory: &Rc<ClientMemory>) -> Rc<Server> {
+        let budget = DescriptorBudget {
+            connections: 1,
+            replies: 1,
+            further_replies: 1,
+            spools: 1,
+        };
+        let settings = Rc::new(Settings::plain());
+        let log = Rc::new(Log::open(&settings).expect("a log"));
+        let (lanes, _) = crate::dispatch::LaneEvents::channel();
+        let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(memory));
+        let files = SiteFiles::none(&settings, &log);
+        let server = Server::new(&settings, &log, dispatcher, files, &budget);
+        server.open();
+        server
+    }
+}
+
+#[cfg(test)]
+impl Server {
     /// A simulated client connects. It leaves when the result is dropped.
     pub(crate) async fn connect(&self) -> impl Sized + use<> {
         self.seats.take().await

@@ -103,7 +103,7 @@ pub(super) enum TunnelEnd {
     /// The connection is to be closed in order.
     Complete,
     ClientGone,
-    /// The client does not read.
+    /// The client does not read, or what the tunnel holds is needed for others.
     Stuck,
 }
 
@@ -135,7 +135,7 @@ struct ClientTunnel<'a, C> {
     reader: SlowReader,
     deadline: &'a Rc<Deadline>,
     server: &'a Server,
-    /// Set while bytes wait for the client: when memory is short, the connection may have to go.
+    /// Set while bytes wait for the client, or for the application: when memory is short, the tunnel may have to go.
     active: Option<ActiveGuard<'a>>,
 }
 
@@ -228,12 +228,12 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         has_memory
     }
 
-    /// Counts what the tunnel holds, and whether that waits for the client.
+    /// Counts what the tunnel holds, and whether that waits for one of its ends.
     fn account(&mut self) {
         let is_held_back = self.relay.awaits_application() || self.ticket.is_some();
         let held = self.client.held_bytes(is_held_back);
         self.held.set(self.relay.held_bytes() + held);
-        let is_blocked = self.relay.awaits_client();
+        let is_blocked = self.relay.awaits_client() || is_held_back;
         self.state.set_write_blocked(is_blocked);
         if is_blocked != self.active.is_some() {
             let active = &self.server.active;
@@ -289,6 +289,9 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
 
     /// The deadline has passed. Returns how the tunnel ends, or `None` after a new deadline is set.
     fn expired(&mut self) -> Option<TunnelEnd> {
+        if self.state.refusal() == Some(Refusal::ClientMemory) {
+            return Some(TunnelEnd::Stuck);
+        }
         match self.wait {
             TunnelWait::Nothing => self.deadline.set(Duration::MAX),
             TunnelWait::Closing => return Some(TunnelEnd::Stuck),
@@ -296,9 +299,6 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
                 return Some(TunnelEnd::Complete);
             }
             TunnelWait::HangUp => self.deadline.set(HANG_UP_CHECK),
-            TunnelWait::Client if self.state.refusal() == Some(Refusal::ClientMemory) => {
-                return Some(TunnelEnd::Stuck);
-            }
             TunnelWait::Client => {
                 let pause = self.reader.look(clock::now(), self.state.read_progress());
                 return self.await_client(pause);
@@ -333,7 +333,107 @@ fn status_of(bytes: &[u8]) -> Option<StatusCode> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::{Pin, pin};
+    use std::task::Waker;
+
+    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+    use tokio::task::LocalSet;
+
     use super::*;
+    use crate::exchange::{ClientMemory, WorkerTunnels};
+
+    const LIMIT: u64 = 1024 * 1024;
+
+    /// A client that sends without end, and reads nothing.
+    struct Sender;
+
+    impl AsyncRead for Sender {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _cx: &mut Context<'_>,
+            room: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            room.put_slice(&[0; 1024]);
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for Sender {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _cx: &mut Context<'_>,
+            _bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Pending
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl TunnelClient for Sender {
+        fn poll_gone(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
+            Poll::Pending
+        }
+
+        fn poll_readable(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn held_bytes(&mut self, is_held_back: bool) -> usize {
+            if is_held_back { 128 * 1024 } else { 0 }
+        }
+    }
+
+    #[derive(Debug)]
+    struct NoLog;
+
+    impl TunnelLog for NoLog {
+        fn responded(&mut self, _status: StatusCode) {}
+        fn sent(&mut self, _bytes: usize) {}
+    }
+
+    #[test]
+    fn a_tunnel_whose_application_does_not_read_goes_when_memory_is_used_up() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        LocalSet::new().block_on(&runtime.expect("a runtime"), async {
+            let memory = ClientMemory::new(LIMIT);
+            let server = Server::plain(&memory);
+            let state = Rc::new(ConnectionState::new(memory.account()));
+            state.begin_message();
+            let (near, _deaf) = UnixStream::pair().expect("a pair");
+            let place = WorkerTunnels::default().open();
+            let ends = (near, place);
+            let ends = TunnelEnds::of_stream(ends, Box::new(NoLog), Vec::new(), Rc::clone(&state));
+            let deadline = Rc::new(server.deadlines.deadline());
+            let mut client = Sender;
+            let mut tunnel = pin!(serve_tunnel(&mut client, ends, &deadline, &server));
+            let cx = &mut Context::from_waker(Waker::noop());
+            while memory.used() == 0 {
+                assert!(tunnel.as_mut().poll(cx).is_pending());
+                tokio::task::yield_now().await;
+            }
+            assert!(memory.used() > 128 * 1024);
+
+            let other = memory.account();
+            other.take(LIMIT);
+            // It has moved nothing since the first look.
+            let now = clock::now();
+            for seconds in 0..3 {
+                server.active.tick(now + Duration::from_secs(seconds));
+            }
+            let end = tunnel.as_mut().poll(cx);
+            assert_eq!(end, Poll::Ready(TunnelEnd::Stuck));
+            other.give_back(LIMIT);
+        });
+    }
 
     #[test]
     fn the_status_of_a_raw_response_is_at_its_beginning() {

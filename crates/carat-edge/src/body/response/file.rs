@@ -103,9 +103,10 @@ impl FileBody {
             return Poll::Ready(None);
         }
         if self.burst == BURST_LIMIT {
+            if let Some(pages) = &mut self.pages {
+                ready!(pages.poll_turn(cx));
+            }
             self.burst = 0;
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
         }
         let piece = if let Some(piece) = self.take_cached() {
             self.burst += 1;
@@ -250,12 +251,11 @@ mod tests {
     async fn others_have_their_turn_between_two_bursts() {
         let mut body = body(file(), 0, content().len() as u64);
         let turns = poll_fn(|cx| {
-            let mut pieces = 0;
-            while let Poll::Ready(Some(_)) = body.poll_piece(cx) {
-                pieces += 1;
-            }
-            Poll::Ready(pieces)
+            // hyper asks again although the last answer was to wait.
+            let polls = (0..100).map(|_| body.poll_piece(cx));
+            Poll::Ready(polls.filter(Poll::is_ready).count())
         });
-        assert!(turns.await <= BURST_LIMIT);
+        assert_eq!(turns.await, usize::from(BURST_LIMIT));
+        assert!(next(&mut body).await.is_some());
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::{JoinHandle, spawn, spawn_blocking};
 
 use crate::exchange::FileRange;
 
@@ -26,6 +26,8 @@ pub(super) struct FilePages {
     /// Whether the file system reports what is cached; overlayfs and tmpfs, for two, do not.
     reports_cached: bool,
     fetching: Option<JoinHandle<io::Result<u64>>>,
+    /// Over when other connections have had their turn.
+    turn: Option<JoinHandle<()>>,
 }
 
 impl FilePages {
@@ -34,7 +36,18 @@ impl FilePages {
             fetched: 0,
             reports_cached: true,
             fetching: None,
+            turn: None,
         }
+    }
+
+    /// Lets other connections have their turn. A wake-up alone would not: hyper asks for the next piece again at once when it
+    /// has written the last one.
+    pub(super) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let turn = self.turn.get_or_insert_with(|| spawn(async {}));
+        // A task without content has no error.
+        let _ = ready!(Pin::new(turn).poll(cx));
+        self.turn = None;
+        Poll::Ready(())
     }
 
     /// How many bytes at the beginning of `range` are cached, at most `limit`. Waits until there are some; an error when the

@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::io::IoSliceMut;
 
+use bytes::Bytes;
 use rustix::io::{ReadWriteFlags, preadv2};
 
 /// Files up to this size are read at once, if they are cached: the descriptor is closed before the client gets the
@@ -13,7 +14,7 @@ pub enum FileContent {
     /// No content: a response to HEAD, or one without a body.
     Empty,
     /// The bytes themselves.
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
     /// So many bytes of this file.
     File(File, u64),
 }
@@ -30,9 +31,9 @@ impl FileContent {
 }
 
 /// The first `length` bytes, if all of them are cached.
-fn read(file: &File, length: usize) -> Option<Vec<u8>> {
+fn read(file: &File, length: usize) -> Option<Bytes> {
     let mut bytes = vec![0; length];
     let room = &mut [IoSliceMut::new(&mut bytes)];
     let count = preadv2(file, room, 0, ReadWriteFlags::NOWAIT).ok()?;
-    (count == length).then_some(bytes)
+    (count == length).then(|| bytes.into())
 }

@@ -3,8 +3,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use bytes::Bytes;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat, openat2};
 use rustix::io::Errno;
+
+use crate::recent_files::RecentFiles;
 
 /// How often a name is resolved again when directories were renamed meanwhile.
 const RETRIES: usize = 4;
@@ -38,6 +41,15 @@ pub enum LookupError {
 pub(crate) struct Directory {
     descriptor: OwnedFd,
     resolution: Resolution,
+    pub(crate) recent: RecentFiles,
+}
+
+/// A file that may be sent.
+#[derive(Debug)]
+pub(crate) enum FoundFile {
+    Opened(File),
+    /// Nothing was opened: what it contains is known.
+    Known(Bytes),
 }
 
 /// How the kernel resolves names, the best way first.
@@ -60,11 +72,27 @@ impl Directory {
         Ok(Directory {
             descriptor,
             resolution,
+            recent: RecentFiles::new(),
         })
     }
 
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+
+    /// Finds the file with this relative name, which need not be opened when it was sent a moment ago.
+    pub(crate) fn content(
+        &self,
+        name: &[u8],
+        access: Access,
+    ) -> Result<Option<(FoundFile, Stat)>, LookupError> {
+        if access == Access::Cached {
+            if let Some((content, stat)) = self.recent.take(self.descriptor(), name) {
+                return Ok(Some((FoundFile::Known(content), stat)));
+            }
+        }
+        let found = self.file(name, access)?;
+        Ok(found.map(|(file, stat)| (FoundFile::Opened(file), stat)))
     }
 
     /// Opens the file with this relative name. `None` without such a file, and for one that may not be served.

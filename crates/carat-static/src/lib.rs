@@ -30,6 +30,7 @@ mod mount;
 mod mounts;
 mod named_file;
 mod query;
+mod recent_files;
 mod top_level;
 mod url_path;
 mod validators;

@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::{Method, Request};
 
@@ -65,6 +66,13 @@ impl Mounts {
         self.0
             .iter()
             .any(|mount| mount.top_level.is_stale(mount.directory.descriptor()))
+    }
+
+    /// Forgets content that nobody has asked for lately. Called from time to time.
+    pub fn tick(&self, now: Instant) {
+        for mount in &self.0 {
+            mount.directory.recent.tick(now);
+        }
     }
 
     /// Notices files that are new in the directories, or gone. It may wait for the disk.

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::sync::Arc;
 
 use carat_coding::{AcceptedCodings, Coding};
@@ -11,7 +10,7 @@ use rustix::fs::Stat;
 
 use crate::conditions::{Conditions, Verdict};
 use crate::content::FileContent;
-use crate::directory::{Access, LookupError};
+use crate::directory::{Access, FoundFile, LookupError};
 use crate::fingerprint::is_fingerprinted;
 use crate::media_type::{is_compressible, media_type};
 use crate::mount::UrlMount;
@@ -35,7 +34,7 @@ pub struct FileQuery {
 /// A file in the coding in which it is sent.
 struct Variant {
     coding: Option<Coding>,
-    file: File,
+    file: FoundFile,
     stat: Stat,
 }
 
@@ -98,14 +97,38 @@ impl Lookup<'_> {
         self.not_found()
     }
 
-    fn open(&self, name: &[u8]) -> Result<Option<(File, Stat)>, LookupError> {
-        self.mount.directory.file(name, self.access)
+    fn open(&self, name: &[u8]) -> Result<Option<(FoundFile, Stat)>, LookupError> {
+        let directory = &self.mount.directory;
+        if self.query.wants_range {
+            let found = directory.file(name, self.access)?;
+            return Ok(found.map(|(file, stat)| (FoundFile::Opened(file), stat)));
+        }
+        directory.content(name, self.access)
+    }
+
+    /// What is sent of the file with this name, or of its compressed variant.
+    fn read(&self, name: &[u8], found: Variant) -> FileContent {
+        let Variant { coding, file, stat } = found;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        let file = match file {
+            FoundFile::Known(content) => return FileContent::Bytes(content),
+            FoundFile::Opened(file) if self.query.wants_range => {
+                return FileContent::File(file, size);
+            }
+            FoundFile::Opened(file) => file,
+        };
+        let content = FileContent::of(file, size);
+        if let FileContent::Bytes(content) = &content {
+            let name = [name, coding.map_or(b"", extension)].concat();
+            self.mount.directory.recent.keep(&name, &stat, content);
+        }
+        content
     }
 
     fn respond(
         &self,
         name: &[u8],
-        file: File,
+        file: FoundFile,
         stat: Stat,
     ) -> Result<Response<FileContent>, LookupError> {
         let media_type = media_type(name);
@@ -119,8 +142,7 @@ impl Lookup<'_> {
             headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
             found = self.compressed(name, found)?;
         }
-        let Variant { coding, file, stat } = found;
-        if let Some(coding) = coding {
+        if let Some(coding) = found.coding {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         }
         headers.insert(CONTENT_TYPE, media_type);
@@ -129,11 +151,11 @@ impl Lookup<'_> {
         } else if let Some(value) = &self.mount.cache_control {
             headers.insert(CACHE_CONTROL, value.clone());
         }
-        let version = Validators::of(&stat, coding);
+        let version = Validators::of(&found.stat, found.coding);
         headers.insert(LAST_MODIFIED, version.last_modified());
         let verdict = self.query.conditions.judge(&version);
         headers.insert(ETAG, version.etag);
-        Ok(self.finish(verdict, headers, file, &stat))
+        Ok(self.finish(verdict, headers, name, found))
     }
 
     /// The best compressed variant that lies beside the file and is not older.
@@ -158,24 +180,20 @@ impl Lookup<'_> {
         &self,
         verdict: Verdict,
         headers: HeaderMap,
-        file: File,
-        stat: &Stat,
+        name: &[u8],
+        found: Variant,
     ) -> Response<FileContent> {
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
         let mut response = Response::new(FileContent::Empty);
         *response.headers_mut() = headers;
         match verdict {
             Verdict::Send => {
                 let headers = response.headers_mut();
+                let size = u64::try_from(found.stat.st_size).unwrap_or(0);
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
                 headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-                *response.body_mut() = match self.query {
-                    FileQuery { is_head: true, .. } => FileContent::Empty,
-                    FileQuery {
-                        wants_range: true, ..
-                    } => FileContent::File(file, size),
-                    _ => FileContent::of(file, size),
-                };
+                if !self.query.is_head {
+                    *response.body_mut() = self.read(name, found);
+                }
             }
             Verdict::NotModified => *response.status_mut() = StatusCode::NOT_MODIFIED,
             Verdict::Failed => *response.status_mut() = StatusCode::PRECONDITION_FAILED,
@@ -190,7 +208,12 @@ impl Lookup<'_> {
         let mut response = match self.open(page.as_bytes())? {
             Some((file, stat)) => {
                 let headers = HeaderMap::from_iter([(CONTENT_TYPE, media_type(page.as_bytes()))]);
-                self.finish(Verdict::Send, headers, file, &stat)
+                let found = Variant {
+                    coding: None,
+                    file,
+                    stat,
+                };
+                self.finish(Verdict::Send, headers, page.as_bytes(), found)
             }
             None => Response::new(FileContent::Empty),
         };
@@ -211,7 +234,7 @@ fn extension(coding: Coding) -> &'static [u8] {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{FileTimes, write};
+    use std::fs::{File, FileTimes, write};
     use std::time::{Duration, SystemTime};
 
     use tempfile::TempDir;
@@ -245,7 +268,7 @@ mod tests {
 
     fn text(response: Option<Response<FileContent>>) -> String {
         match response.expect("a response").into_body() {
-            FileContent::Bytes(bytes) => String::from_utf8(bytes).expect("UTF-8"),
+            FileContent::Bytes(bytes) => String::from_utf8(bytes.into()).expect("UTF-8"),
             FileContent::File(file, _) => std::io::read_to_string(file).expect("read"),
             FileContent::Empty => String::new(),
         }

@@ -7,6 +7,7 @@ use http::{HeaderValue, Request, Response};
 use tokio::task::{JoinHandle, spawn_blocking, spawn_local};
 
 use super::disk_lookups::DiskLookups;
+use crate::clock;
 use crate::exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
 use crate::log::Log;
 use crate::settings::{Settings, StaticDirectory};
@@ -58,9 +59,10 @@ impl StaticFiles {
         }
     }
 
-    /// Notices new and removed files. Called once a tick.
+    /// Notices new and removed files, and forgets those that nobody asks for. Called once a tick.
     pub(super) fn tick(&self) {
         let mounts = self.mounts.borrow();
+        mounts.tick(clock::now());
         let mut refresh = self.refresh.borrow_mut();
         // A disk that does not respond holds one thread, and not one more each second.
         if refresh.as_ref().is_none_or(JoinHandle::is_finished) && mounts.is_stale() {
@@ -134,7 +136,7 @@ fn open(option: &str, prefix: &str, declared: &StaticDirectory) -> Result<UrlMou
 fn body(content: FileContent) -> ReplyBody {
     match content {
         FileContent::Empty => ReplyBody::empty(),
-        FileContent::Bytes(bytes) => ReplyBody::full(bytes.into()),
+        FileContent::Bytes(bytes) => ReplyBody::full(bytes),
         FileContent::File(file, length) => whole(file, length),
     }
 }

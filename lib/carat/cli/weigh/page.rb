@@ -5,6 +5,7 @@ require_relative "../../lab/html/table"
 require_relative "../../lab/html/tree_plot"
 require_relative "../bytes"
 require_relative "../short_path"
+require_relative "requirers"
 require_relative "sums"
 require_relative "text"
 
@@ -80,8 +81,7 @@ module Carat
         end
 
         def node(file, children)
-          also = "also required by #{file.also_by.map { |path| ShortPath.of(path) }.join(", ")}" if file.also_by.any?
-          note = [*("failed" if file.failed), *also].join("; ")
+          note = [*("failed" if file.failed), *(Requirers.words(file) if file.also_by.any?)].join("; ")
           weight = file.weight
           Node.new(ShortPath.of(file.path), file.gem, [weight.bytes, weight.objects, weight.seconds.round(6)], children,
                    (note unless note.empty?))

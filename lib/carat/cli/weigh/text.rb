@@ -2,6 +2,7 @@
 
 require_relative "../printable"
 require_relative "../short_path"
+require_relative "requirers"
 require_relative "sums"
 
 module Carat
@@ -51,7 +52,7 @@ module Carat
 
         def label(file)
           gem = " [#{file.gem}]" unless file.gem == file.path
-          also = "; also required by #{file.also_by.map { |path| ShortPath.of(path) }.join(", ")}" if file.also_by.any?
+          also = "; #{Requirers.words(file)}" if file.also_by.any?
           "#{ShortPath.of(file.path)}#{gem}#{" failed" if file.failed}#{also}"
         end
 

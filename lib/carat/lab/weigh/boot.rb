@@ -42,6 +42,7 @@ module Carat
           after = sample
           accounts = Ledger.accounts
           own = Ledger.own_bytes
+          sharing = measure_sharing # first: the worker would share what the next line makes
           { seconds:, before:, after:, own:, accounts:, calls:, sharing:, interrupted: @interrupted }
         rescue Exception => e # rubocop:disable Lint/RescueException -- the command reports whatever it is
           { error: Processes::BootFailure.new(e, file: @target).to_s }
@@ -77,7 +78,7 @@ module Carat
         end
 
         # Of an application that has been loaded. An interrupt ends the measurement without it.
-        def sharing
+        def measure_sharing
           Sharing.new(@app, @path, @configuration, @log, @report).measure if @app && !@interrupted
         rescue Interrupt
           @interrupted = true

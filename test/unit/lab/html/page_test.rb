@@ -34,6 +34,13 @@ module Carat
       assert_includes html, "<p>&lt;b&gt;bold&lt;/b&gt;</p>"
     end
 
+    def test_sums_of_a_table_stay_in_view
+      table = Lab::Html::Table.new("gems", %w[gem MiB], [%w[rack 1], %w[rake 2], %w[sum 3]], sums: 1).to_s
+
+      assert_match(%r{<tbody>(<tr>(?:(?!</tbody>).)*rack.*rake(?:(?!</tbody>).)*)</tbody><tfoot>.*sum.*</tfoot>}m, table)
+      refute_includes Lab::Html::Table.new("gems", %w[gem MiB], [%w[rack 1]]).to_s, "tfoot"
+    end
+
     def test_line_plots_share_a_grid
       plots = Array.new(2) { Lab::Html::LinePlot.new("x", axis: "requests", xs: [1], unit: "bytes", series: []) }
       page = Lab::Html::Page.new("title", lead: "lead")

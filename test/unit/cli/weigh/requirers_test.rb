@@ -12,7 +12,9 @@ module Carat
     end
 
     def test_only_the_first_of_many_have_names
-      assert_equal "also required by a.rb, b.rb, c.rb, and 2 more", words(*%w[a b c d e].map { |name| "/gems/x-1/lib/#{name}.rb" })
+      paths = %w[a b c d e].map { |name| "/gems/x-1/lib/#{name}.rb" }
+
+      assert_equal "also required by a.rb, b.rb, c.rb, and 2 more", words(*paths)
     end
 
     private

@@ -37,7 +37,8 @@ module Carat
     def test_sums_of_a_table_stay_in_view
       table = Lab::Html::Table.new("gems", %w[gem MiB], [%w[rack 1], %w[rake 2], %w[sum 3]], sums: 1).to_s
 
-      assert_match(%r{<tbody>(<tr>(?:(?!</tbody>).)*rack.*rake(?:(?!</tbody>).)*)</tbody><tfoot>.*sum.*</tfoot>}m, table)
+      body, foot = table.split("</tbody>")
+      assert_equal [%w[rack rake], %w[sum]], [body, foot].map { |part| part.scan(/rack|rake|sum/) }
       refute_includes Lab::Html::Table.new("gems", %w[gem MiB], [%w[rack 1]]).to_s, "tfoot"
     end
 

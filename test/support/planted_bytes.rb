@@ -12,21 +12,20 @@ module Support
     # what their entries take.
     CALLS = {
       object: [20_000, 40_000], extension: [20_000, 120_000], singleton: [5_000, 15_000],
-      string: [(3 << 15) - 1000, (3 << 16) - 1000], symbol: [(1 << 17) - 20_000, (1 << 18) - 20_000],
+      symbol: [(1 << 17) - 20_000, (1 << 18) - 20_000],
       memo: [(1 << 17) - 20_000, (1 << 18) - 20_000], one_in_ten: [20_000, 40_000], fragmentation: [500, 2_000],
       thread: [100, 300]
     }.freeze
 
-    # A cache grows by a String of 200 bytes, and an entry of its Hash with the index. The Hash keeps at least as much
-    # room again, since it replaces entries, so measuring would show too much.
-    CACHE = (RUBY_VERSION < "3.2" ? 40 + 224 : 320) + 24 + 4
+    # Measuring would show the room that one large String or Hash keeps to grow; a Hash that replaces entries keeps at
+    # least as much again. A cache grows by a String of 200 bytes, and an entry of its Hash with the index.
+    BY_HAND = { clean: 0, string: 16, cache: (RUBY_VERSION < "3.2" ? 40 + 224 : 320) + 24 + 4 }.freeze
 
     private
 
     # The bytes of one of RACKUP, after `plant`; of pages for fragmentation, of live memory for the others.
     def planted_bytes(name, paths)
-      return 0.0 if name == :clean
-      return CACHE.to_f if name == :cache
+      return BY_HAND.fetch(name) if BY_HAND.key?(name)
 
       measure = name == :fragmentation ? "active" : "allocated"
       command = [RbConfig.ruby, PROGRAM, measure, *CALLS.fetch(name).map(&:to_s), *paths]

@@ -14,7 +14,8 @@ module Bench
     end
 
     def self.extremes(numbers)
-      numbers.minmax.compact.map { |number| format("%.1f", number) }.uniq.join(" to ")
+      # Adding 0 makes a negative zero positive.
+      numbers.minmax.compact.map { |number| format("%.1f", number.round(1) + 0) }.uniq.join(" to ")
     end
 
     def self.count(results, &)

@@ -9,17 +9,18 @@ module Bench
     PRESENT = (1 << 63) | (1 << 62)
     EXCLUSIVE = (1 << 63) | (1 << 56)
 
-    # A mapping: the range of its addresses, and whether a file backs it.
-    Region = Struct.new(:addresses, :file)
+    # A mapping: the range of its addresses, whether a file backs it, and its name, such as a path or [stack], or nil.
+    Region = Struct.new(:addresses, :file, :name)
 
     def self.open(pid)
       File.open("/proc/#{pid}/pagemap", "rb") { |file| yield new(pid, file) }
     end
 
     def self.region(line)
-      addresses, _, _, _, _, path = line.split(" ", 6)
+      addresses, _, _, _, _, path = line.chomp.split(" ", 6)
       first, last = addresses.split("-").map { |address| Integer(address, 16) }
-      Region.new(first...last, path.to_s.start_with?("/")) unless path.to_s.start_with?("[v")
+      name = path unless path.to_s.empty?
+      Region.new(first...last, name.to_s.start_with?("/"), name) unless name.to_s.start_with?("[v")
     end
 
     def initialize(pid, file)

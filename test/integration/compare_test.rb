@@ -144,6 +144,14 @@ class CompareTest < Minitest::Test
     assert_equal ["carat: --gem-version: heavy 1.0.0: the application does not load it\n", 1], [err, status]
   end
 
+  def test_version_that_is_not_installed_is_one_sentence
+    write("config.ru", RACKUP)
+    _, err, status = carat(*ONCE, "--gem-version", "heavy=3.0.0,1.0.0", env: gems)
+
+    assert_equal ["carat: --gem-version: heavy 3.0.0 is not installed: gem install heavy --version 3.0.0\n" \
+                  "carat: the application does not boot; the lines above say why\n", 1], [err, status]
+  end
+
   def test_text_has_a_row_for_each_quantity
     out, err, status = carat(*ONCE, "--threads", "1,2", env: @quick)
 
@@ -184,6 +192,8 @@ class CompareTest < Minitest::Test
   def test_wrong_arguments_are_one_clear_sentence
     {
       [] => "name what differs: two config files, or a flag such as --threads 1,5 (carat compare --help lists them)\n",
+      %w[--threads 1] => "name what differs: two config files, or a flag such as --threads 1,5 " \
+                         "(carat compare --help lists them)\n",
       %w[a.rb] => "a.rb: name two config files, or none\n",
       %w[a.rb b.rb] => "a.rb: there is no file #{path("a.rb")}\n",
       %w[a.ru b.ru] => "b.ru: one rackup file is enough\n",

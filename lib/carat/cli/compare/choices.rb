@@ -28,6 +28,7 @@ module Carat
           @env = env
           @words = [[], []]
           @descriptions = [[], []]
+          @chosen = false
           @servers = [Lab::Load::CaratProgram::NAME] * 2
           @rubies = [nil, nil]
           @gems = [nil, nil]
@@ -49,12 +50,13 @@ module Carat
         # Sets the config file of A and that of B.
         def config_files(paths)
           option = Config::Options.fetch(:config)
+          @chosen = true
           paths.each_with_index { |path, side| choose(option, path, side, path, path) }
         end
 
-        # Returns the two Choices; `common` are words for both. Raises ConfigError when nothing was chosen.
+        # Returns the two Choices; `common` are words for both. Raises ConfigError when no flag had two values.
         def to_a(common)
-          if @descriptions.flatten.empty?
+          unless @chosen
             raise Config::ConfigError, "name what differs: two config files, or a flag such as --threads 1,5 " \
                                        "(carat compare --help lists them)"
           end
@@ -74,6 +76,7 @@ module Carat
           values = text.split(",", -1)
           raise Config::ConfigError, "#{option.flag}: #{text.inspect} has more than two values" if values.size > 2
 
+          @chosen ||= values.size == 2
           values = [values.first.to_s] * 2 unless values.size == 2
           values.each_with_index do |value, side|
             choose(option, ALIASES.fetch(value, value), side, "#{option.flag} #{value}", option.flag)
@@ -139,6 +142,7 @@ module Carat
         end
 
         def describe(values)
+          @chosen = true
           values.each_with_index { |value, side| @descriptions[side] << yield(value) }
         end
 

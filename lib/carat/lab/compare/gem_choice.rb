@@ -63,7 +63,15 @@ module Carat
 
         def activate
           prelude = File.join(@files, PRELUDE)
-          File.write(prelude, "gem #{@name.inspect}, #{"= #{@version}".inspect}\n")
+          remedy = "carat: --gem-version: #{@name} #{@version} is not installed: " \
+                   "gem install #{@name} --version #{@version}"
+          File.write(prelude, <<~RUBY)
+            begin
+              gem #{@name.inspect}, #{"= #{@version}".inspect}
+            rescue Gem::MissingSpecError
+              abort #{remedy.inspect}
+            end
+          RUBY
           { "RUBYOPT" => [@env["RUBYOPT"], "-r#{prelude}"].compact.join(" ") }
         end
       end

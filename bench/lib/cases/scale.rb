@@ -47,20 +47,30 @@ module Bench
 
     private_class_method :measure, :precede
 
-    # CPU time of a row, over that of one worker with few connections.
+    # CPU time of a row, over that of the same server with one worker and few connections.
     def self.growth(row)
-      first = row.rows.find { |other| other.spec.workers == 1 && other.variant == VARIANTS.first.to_s }
+      first = row.rows.find do |other|
+        other.spec.workers == 1 && other.variant == VARIANTS.first.to_s && other.spec.carat? == row.spec.carat?
+      end
       Statistics.ratio(row.values(:cpu_us), first.values(:cpu_us)) if first
+    end
+
+    # That growth, over the one of bare hyper: the kernel and hyper need more with many connections, too.
+    def self.own_growth(row)
+      hyper = row.of("hyper")
+      mine, theirs = growth(row), hyper && growth(hyper)
+      mine / theirs if mine && theirs
     end
 
     CASES = [
       Case.new(
         name: "scale", title: "Hello world with many connections and many workers", variants: "connections",
-        servers: %w[carat carat-w8 carat-w32], measure: method(:call),
+        servers: %w[carat carat-w8 carat-w32 hyper], measure: method(:call),
         needs: -> { Wrk.obstacle || SteadyLoad.obstacle },
         columns: [
           Column.new("CPU us a request", :cpu_us, places: 2),
           Column.new("x one worker, 64", nil, places: 2, target: Target.at_most(1.15)) { |row| growth(row) },
+          Column.new("x the same of hyper", nil, places: 2) { |row| own_growth(row) },
           Column.new("req/s", :rate), Column.new("errors", :errors, over: :sum)
         ]
       )

@@ -25,8 +25,10 @@ pub struct Text(*const c_char);
 // SAFETY: it points to a constant.
 unsafe impl Sync for Text {}
 
+/// The slabs are jemalloc's own, and not those of the edge in .cargo/config.toml.
 const CONFIGURATION: &CStr =
-    c"narenas:1,background_thread:false,dirty_decay_ms:500,muzzy_decay_ms:0,tcache_max:1024,thp:never";
+    c"narenas:1,background_thread:false,dirty_decay_ms:500,muzzy_decay_ms:0,tcache_max:1024,thp:never,\
+      slab_sizes:8192-8192:2|10240-10240:5|12288-12288:3|14336-14336:7";
 
 /// The options that jemalloc reads before the first allocation. The variable `MALLOC_CONF` overrides them. The
 /// measurements are in docs/decisions/0012-one-arena.md.

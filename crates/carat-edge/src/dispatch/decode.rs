@@ -76,7 +76,7 @@ pub(super) fn reply_response(
             || (is_tunnel && *status == StatusCode::SWITCHING_PROTOCOLS)
     });
     let status = status.ok_or(InvalidReply::Status(sent.status))?;
-    let headers = headers(sent.headers, payload)?;
+    let (headers, has_framing) = headers(sent.headers, payload)?;
     let body = match sent.body {
         carat_wire::ResponseBody::None => ReplyBody::empty(),
         carat_wire::ResponseBody::Inline(bytes) => ReplyBody::full(payload.slice_ref(bytes)),
@@ -101,6 +101,9 @@ pub(super) fn reply_response(
     if is_tunnel {
         // The application frames what follows.
         return settle_switch(response, request);
+    }
+    if !has_framing {
+        return Ok(response);
     }
     settle_framing(response, request)
 }
@@ -150,17 +153,23 @@ pub(super) fn header_name(sent: Name<'_>) -> Result<HeaderName, &[u8]> {
     }
 }
 
-fn headers(sent: carat_wire::Headers<'_>, payload: &Bytes) -> Result<HeaderMap, InvalidReply> {
+/// Headers, and whether some of them frame the body.
+fn headers(
+    sent: carat_wire::Headers<'_>,
+    payload: &Bytes,
+) -> Result<(HeaderMap, bool), InvalidReply> {
     let too_many = |_| InvalidReply::TooManyHeaders;
     let mut headers = HeaderMap::try_with_capacity(sent.len()).map_err(too_many)?;
+    let mut has_framing = false;
     for (name, value) in sent {
         let invalid = |name| InvalidReply::Name(String::from_utf8_lossy(name).into_owned());
         let name = header_name(name).map_err(invalid)?;
         let value = HeaderValue::from_maybe_shared(payload.slice_ref(value))
             .map_err(|_| InvalidReply::Value(name.to_string()))?;
+        has_framing |= name == CONTENT_LENGTH || name == TRANSFER_ENCODING;
         headers.try_append(name, value).map_err(too_many)?;
     }
-    Ok(headers)
+    Ok((headers, has_framing))
 }
 
 /// Frames the response. A known length takes precedence over the Content-Length of the application,

@@ -263,10 +263,17 @@ impl InFlightRequests {
     }
 
     fn index_of(&self, number: u64) -> Option<usize> {
-        let found = self.slots.binary_search_by_key(&number, |slot| slot.number);
-        found
-            .ok()
-            .filter(|slot| self.slots[*slot].request.is_some())
+        let oldest = self.slots.front()?.number;
+        // Where it is unless gaps were removed.
+        let guess = usize::try_from(number.checked_sub(oldest)?).ok()?;
+        let found = match self.slots.get(guess) {
+            Some(slot) if slot.number == number => Some(guess),
+            _ => {
+                let found = self.slots.binary_search_by_key(&number, |slot| slot.number);
+                found.ok()
+            }
+        };
+        found.filter(|slot| self.slots[*slot].request.is_some())
     }
 
     /// Removes gaps at both ends, and all of them once there are many.

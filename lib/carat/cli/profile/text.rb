@@ -20,7 +20,8 @@ module Carat
         CHAIN = 0.98
         HEAD = "  share        all        own  call"
         NOTHING = "There is no sample: take a longer profile, or a smaller --sampling."
-        private_constant :WIDTH, :NARROWEST, :CHAIN, :HEAD, :NOTHING
+        FREED = "Nothing that was looked at is still there: take a longer profile, or a smaller --sampling."
+        private_constant :WIDTH, :NARROWEST, :CHAIN, :HEAD, :NOTHING, :FREED
 
         # `report` is a Lab::Profile::Report, `measure` a member of the tree's Weights; branches below `cut` percent are
         # left out. `out` is the IO that the text is for.
@@ -79,7 +80,9 @@ module Carat
 
         # Without recursion: stacks may be deep.
         def tree
-          lines = [@root.inclusive.positive? ? HEAD : NOTHING]
+          return [@report.details[:samples].to_i.positive? ? FREED : NOTHING] unless @root.inclusive.positive?
+
+          lines = [HEAD]
           waiting = shown(@root, 0)
           while (branch, depth = waiting.shift)
             lines << line(branch, depth)

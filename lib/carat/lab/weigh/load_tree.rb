@@ -14,6 +14,7 @@ module Carat
         # The numbers of the accounts that are no file's; those of files follow.
         EARLIER = 0
         OUTSIDE = 1
+        # The account of what the garbage collector takes for itself.
         COLLECTOR = 2
         FIRST_FILE = 3
         private_constant :OUTSIDE, :FIRST_FILE

@@ -22,7 +22,7 @@ module Carat
     def test_nothing_is_left_of_what_was_sampled
       text = text("live_bytes", [100, 1, 0, 0])
 
-      assert_match(/^Nothing that was looked at is still there: take a longer profile, or a smaller --sampling\.\z/, text)
+      assert_match(/^Nothing that was looked at is still there: /, text)
       refute_match(/%|NaN/, text)
     end
 
@@ -34,7 +34,9 @@ module Carat
 
     def text(measure, weight)
       rows = weight ? [[nil, 0, [0, 0, 0, 0]], [0, 1, weight]] : []
-      calls = rows.map { |caller, frame, numbers| Call.new(caller, frame, Lab::Profile::CallTree::Weight.new(*numbers)) }
+      calls = rows.map do |caller, frame, numbers|
+        Call.new(caller, frame, Lab::Profile::CallTree::Weight.new(*numbers))
+      end
       CLI::Profile::Text.new(Report.new(Tree.new(FRAMES, calls), rows.size), measure,
                              cut: 1, inverted: false, out: StringIO.new).to_s
     end

@@ -23,14 +23,25 @@ module Bench
 
     def self.handshakes(spec, options)
       TlsAddress.run(spec, APP) do |server, port|
-        rates = { full: false, resumed: true }.transform_values do |resumed|
-          Handshakes.new(port, clients: CLIENTS, seconds: options.duration, resumed: resumed).rate
-        end
-        crowd = Handshakes.new(port, clients: CROWD, seconds: options.duration + options.warmup + 1)
+        full = connect(server, port, options, resumed: false)
+        resumed = connect(server, port, options, resumed: true)
+        crowd = Handshakes.start(port, threads: CROWD, seconds: options.duration + options.warmup + 1)
         beside = SteadyLoad.run(server, "/", seconds: options.duration, **PROBE)
-        crowd.rate
-        { **rates, probe_p99_ms: beside.p99_ms, failed: beside.failed }
+        crowd = crowd.finish
+        { full: full[:rate], full_us: full[:cpu_us], resumed: resumed[:rate], resumed_us: resumed[:cpu_us],
+          crowd: crowd.rate, probe_p99_ms: beside.p99_ms,
+          failed: beside.failed + crowd.failed + full[:failed] + resumed[:failed] }
       end
+    end
+
+    # The rate of new connections, and what one costs the server.
+    def self.connect(server, port, options, resumed:)
+      before = server.tree_cpu
+      report = Handshakes.run(port, threads: CLIENTS, seconds: options.duration, resumed: resumed)
+      cpu = server.tree_cpu - before
+      raise Failure, "sessions are not resumed" if resumed && report.resumed < 0.9 * report.connections
+
+      { rate: report.rate, cpu_us: cpu * 1e6 / report.connections, failed: report.failed }
     end
 
     def self.idle(spec, options)
@@ -62,9 +73,10 @@ module Bench
         measure: method(:handshakes), needs: -> { Handshakes.obstacle || SteadyLoad.obstacle },
         columns: [
           Column.new("full", :full), Column.ratio("puma-t5", :full, target: Target.at_least(2)),
+          Column.new("CPU us", :full_us),
           Column.new("resumed", :resumed), Column.ratio("puma-t5", :resumed, target: Target.at_least(2)),
-          Column.new("p99 ms of plain requests beside 50 clients that connect", :probe_p99_ms,
-                     places: 1, target: Target.at_most(20)),
+          Column.new("CPU us", :resumed_us), Column.new("full, 50 clients", :crowd),
+          Column.new("p99 ms of plain requests beside them", :probe_p99_ms, places: 1, target: Target.at_most(20)),
           Column.new("failed", :failed, over: :sum, target: Target.at_most(0))
         ]
       ),

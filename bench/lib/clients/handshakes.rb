@@ -1,35 +1,43 @@
 # frozen_string_literal: true
 
+require "json"
+
 module Bench
-  # New TLS connections, one after the other in several programs at once, by openssl-s_time(1).
+  # New TLS connections without pause, by bench/handshakes.
   class Handshakes
-    PATTERN = /^(\d+) connections in (\d+) real seconds/
+    CLIENT = RustProgram.new("handshakes")
 
-    def self.obstacle = Executable.obstacle("openssl", "apt install openssl")
+    # connections: that were complete, of which so many were resumed; failed: those that were not.
+    Report = Struct.new(:connections, :resumed, :failed, :seconds, keyword_init: true) do
+      def self.parse(text) = new(**JSON.parse(text, symbolize_names: true))
 
-    # Connections a second, from the outputs of the programs.
-    def self.rate(outputs)
-      outputs.sum do |output|
-        connections, seconds = output.scan(PATTERN).last&.map(&:to_i)
-        raise Failure, "openssl s_time failed:\n#{output}" unless connections
-
-        connections.fdiv([seconds, 1].max)
-      end
+      # Connections a second.
+      def rate = connections / seconds
     end
 
-    # Starts `clients` programs that connect for so many seconds. resumed: whether they show the session of the first
-    # connection again; protocol: a flag of s_time.
-    def initialize(port, clients:, seconds:, resumed: false, protocol: "-tls1_3")
-      command = ["openssl", "s_time", "-connect", "127.0.0.1:#{port}", resumed ? "-reuse" : "-new", protocol,
-                 "-time", seconds.to_s]
-      @pipes = Array.new(clients) { IO.popen(command, err: %i[child out]) }
+    def self.obstacle = CLIENT.obstacle
+
+    # Connects on so many threads, and waits for the end. resumed: whether a client shows the ticket of its last
+    # connection.
+    def self.run(port, **options) = start(port, **options).finish
+
+    def self.start(port, threads:, seconds:, resumed: false)
+      raise Failure, obstacle if obstacle
+
+      new("127.0.0.1:#{port}", threads.to_s, seconds.to_s, resumed ? "resumed" : "full")
     end
 
-    # Waits for the programs; returns how many connections they made a second, together.
-    def rate
-      outputs = @pipes.map { |pipe| Thread.new { pipe.read } }.map(&:value)
-      @pipes.each(&:close)
-      self.class.rate(outputs)
+    def initialize(*words)
+      @pipe = IO.popen([CLIENT.path, *words])
+    end
+
+    # Waits for the end and returns the Report.
+    def finish
+      output = @pipe.read
+      @pipe.close
+      raise Failure, "handshakes failed" unless Process.last_status.success?
+
+      Report.parse(output)
     end
   end
 end

@@ -1,10 +1,10 @@
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use carat_wire::Scheme;
-use tokio::task::yield_now;
 
 use super::deadlines::Deadline;
 use super::server::Server;
@@ -87,8 +87,15 @@ async fn establish(
             return Err(HandshakeError::NoMemory);
         }
         let turn = server.handshakes.turn().await;
-        let is_complete = stream.shake_hands()?;
-        yield_now().await;
+        let stepped = server.handshakes.step(stream);
+        let mut stepped = stepped.map_err(HandshakeError::Lost)?;
+        let stepped = in_time(deadline, server, |cx| {
+            let stepped = ready!(Pin::new(&mut stepped).poll(cx));
+            Poll::Ready(stepped.map_err(|_| HandshakeError::Closed))
+        });
+        let (back, is_complete) = stepped.await?;
+        stream = back;
+        let is_complete = is_complete?;
         drop(turn);
         let sent = in_time(deadline, server, |cx| {
             let sent = ready!(stream.poll_send(cx));

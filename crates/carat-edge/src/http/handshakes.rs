@@ -1,24 +1,31 @@
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
+use std::io;
 use std::rc::Rc;
 
+use tokio::sync::oneshot::Receiver;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::deadlines::Deadline;
 use super::failures::Failures;
 use crate::exchange::{Peer, Refusal};
 use crate::log::Log;
-use crate::tls::HandshakeError;
+use crate::tls::{HandshakeError, HandshakeThread, SteppedStream, TlsStream};
 
 /// How many handshakes may be in progress. One more ends the oldest, whose client has had the most time: clients that
 /// stall keep nobody out.
 const RUNNING_LIMIT: usize = 512;
 
+/// How many steps the thread has at a time: one, and some to go on with until the event loop comes round. The others
+/// wait where they end with their connection.
+const STEPS_LIMIT: usize = 8;
+
 /// The TLS handshakes of all clients.
 #[derive(Debug)]
 pub(super) struct Handshakes {
-    /// Held for each step of a handshake, which may take a millisecond.
-    turn: Semaphore,
+    /// Started for the first client.
+    thread: OnceCell<HandshakeThread>,
+    steps: Semaphore,
     running: RefCell<VecDeque<(u64, Rc<Deadline>)>>,
     begun: Cell<u64>,
     failed: RefCell<Failures>,
@@ -36,7 +43,8 @@ pub(super) struct RunningHandshake<'a> {
 impl Handshakes {
     pub(super) fn new() -> Handshakes {
         Handshakes {
-            turn: Semaphore::new(1),
+            thread: OnceCell::new(),
+            steps: Semaphore::new(STEPS_LIMIT),
             running: RefCell::default(),
             begun: Cell::new(0),
             failed: RefCell::default(),
@@ -61,11 +69,22 @@ impl Handshakes {
         }
     }
 
-    /// Waits for the turn to compute one step. Whoever has it returns to the event loop before giving it back, so other
-    /// connections wait for one step at most.
+    /// Waits until the thread may have one more step.
     pub(super) async fn turn(&self) -> SemaphorePermit<'_> {
-        let permit = self.turn.acquire().await;
+        let permit = self.steps.acquire().await;
         permit.expect("nobody closes the semaphore")
+    }
+
+    /// Has the thread compute a step. An error means that there is no thread.
+    pub(super) fn step(&self, stream: Box<TlsStream>) -> io::Result<Receiver<SteppedStream>> {
+        let thread = match self.thread.get() {
+            Some(thread) => thread,
+            None => {
+                let started = HandshakeThread::start()?;
+                self.thread.get_or_init(|| started)
+            }
+        };
+        Ok(thread.step(stream))
     }
 
     /// Counts a failure.

@@ -66,6 +66,10 @@ module Suite
       NamedLimit.new(name: :RUNNING_LIMIT, file: "#{EDGE}/http/handshakes.rs", value: "512",
                      answer: "the oldest ends", bounds: "TLS handshakes in progress",
                      test: "#{EDGE}/http/handshakes.rs: one_handshake_too_many_ends_the_oldest"),
+      NamedLimit.new(name: :STEPS_LIMIT, file: "#{EDGE}/http/handshake_thread.rs", value: "8",
+                     answer: "waits", bounds: "steps of TLS handshakes that their thread has",
+                     test: "#{EDGE}/http/handshake_thread.rs: " \
+                           "the_thread_has_no_more_steps_than_the_limit_even_when_nobody_waits"),
       NamedLimit.new(name: :INCOMING_LIMIT, file: "#{EDGE}/tls/session.rs", value: "32 * 1024",
                      answer: "the connection ends", bounds: "bytes of TLS that are not decrypted",
                      test: "test/integration/tls_test.rb: test_a_hello_that_is_too_long_ends_its_connection"),

@@ -3,19 +3,20 @@
 require "openssl"
 
 module Support
-  # A certificate for names, with an ECDSA key on P-256. It signs itself, or an issuer signs it.
+  # A certificate for names, with an ECDSA key on P-256 or a key of one's own. It signs itself, or an issuer signs it.
   class TestCertificate
     DAY = 24 * 60 * 60
 
     # @return [OpenSSL::X509::Certificate]
     attr_reader :certificate
-    # @return [OpenSSL::PKey::EC]
+    # @return [OpenSSL::PKey::PKey]
     attr_reader :key
 
     # @param names [Array<String>] DNS names and IP addresses; none for an authority
     # @param issuer [TestCertificate, nil] nil to sign itself
-    def initialize(*names, issuer: nil)
-      @key = OpenSSL::PKey::EC.generate("prime256v1")
+    # @param key [OpenSSL::PKey::PKey]
+    def initialize(*names, issuer: nil, key: OpenSSL::PKey::EC.generate("prime256v1"))
+      @key = key
       @certificate = build(names, issuer)
       @certificate.sign((issuer || self).key, "SHA256")
     end

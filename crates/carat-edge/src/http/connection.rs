@@ -45,8 +45,9 @@ pub(super) async fn serve_connection(
     server: Rc<Server>,
 ) {
     let _connected = seat.connection;
-    let mut peer = stream.peer(seat.reply);
-    peer.proxy_fields = server.proxies.fields_of(stream.remote_address());
+    let address = stream.remote_address();
+    let mut peer = stream.peer(address, seat.reply);
+    peer.proxy_fields = server.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
     if server.draining.is_set() {

@@ -1,6 +1,6 @@
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -86,17 +86,14 @@ async fn establish(
         if !held.try_grow(stream.held_bytes()) {
             return Err(HandshakeError::NoMemory);
         }
-        let turn = server.handshakes.turn().await;
-        let stepped = server.handshakes.step(stream);
-        let mut stepped = stepped.map_err(HandshakeError::Lost)?;
+        let mut step = pin!(server.handshakes.step(stream));
         let stepped = in_time(deadline, server, |cx| {
-            let stepped = ready!(Pin::new(&mut stepped).poll(cx));
-            Poll::Ready(stepped.map_err(|_| HandshakeError::Closed))
+            let stepped = ready!(step.as_mut().poll(cx));
+            Poll::Ready(stepped.map_err(HandshakeError::Lost))
         });
         let (back, is_complete) = stepped.await?;
-        stream = back;
         let is_complete = is_complete?;
-        drop(turn);
+        stream = back;
         let sent = in_time(deadline, server, |cx| {
             let sent = ready!(stream.poll_send(cx));
             Poll::Ready(sent.map_err(HandshakeError::Lost))

@@ -3,29 +3,22 @@ use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
-use tokio::sync::oneshot::Receiver;
-use tokio::sync::{Semaphore, SemaphorePermit};
-
 use super::deadlines::Deadline;
 use super::failures::Failures;
+use super::handshake_thread::HandshakeThread;
 use crate::exchange::{Peer, Refusal};
 use crate::log::Log;
-use crate::tls::{HandshakeError, HandshakeThread, SteppedStream, TlsStream};
+use crate::tls::{HandshakeError, TlsStream};
 
 /// How many handshakes may be in progress. One more ends the oldest, whose client has had the most time: clients that
 /// stall keep nobody out.
 const RUNNING_LIMIT: usize = 512;
-
-/// How many steps the thread has at a time: one, and some to go on with until the event loop comes round. The others
-/// wait where they end with their connection.
-const STEPS_LIMIT: usize = 8;
 
 /// The TLS handshakes of all clients.
 #[derive(Debug)]
 pub(super) struct Handshakes {
     /// Started for the first client.
     thread: OnceCell<HandshakeThread>,
-    steps: Semaphore,
     running: RefCell<VecDeque<(u64, Rc<Deadline>)>>,
     begun: Cell<u64>,
     failed: RefCell<Failures>,
@@ -44,7 +37,6 @@ impl Handshakes {
     pub(super) fn new() -> Handshakes {
         Handshakes {
             thread: OnceCell::new(),
-            steps: Semaphore::new(STEPS_LIMIT),
             running: RefCell::default(),
             begun: Cell::new(0),
             failed: RefCell::default(),
@@ -69,22 +61,25 @@ impl Handshakes {
         }
     }
 
-    /// Waits until the thread may have one more step.
-    pub(super) async fn turn(&self) -> SemaphorePermit<'_> {
-        let permit = self.steps.acquire().await;
-        permit.expect("nobody closes the semaphore")
+    /// Processes what a client has sent, when it is its turn. Returns the connection, and whether the handshake is
+    /// complete.
+    pub(super) async fn step(
+        &self,
+        mut stream: Box<TlsStream>,
+    ) -> io::Result<(Box<TlsStream>, Result<bool, HandshakeError>)> {
+        let step = move || {
+            let is_complete = stream.shake_hands();
+            (stream, is_complete)
+        };
+        self.thread()?.compute(step).await
     }
 
-    /// Has the thread compute a step. An error means that there is no thread.
-    pub(super) fn step(&self, stream: Box<TlsStream>) -> io::Result<Receiver<SteppedStream>> {
-        let thread = match self.thread.get() {
-            Some(thread) => thread,
-            None => {
-                let started = HandshakeThread::start()?;
-                self.thread.get_or_init(|| started)
-            }
-        };
-        Ok(thread.step(stream))
+    fn thread(&self) -> io::Result<&HandshakeThread> {
+        if let Some(thread) = self.thread.get() {
+            return Ok(thread);
+        }
+        let started = HandshakeThread::start()?;
+        Ok(self.thread.get_or_init(|| started))
     }
 
     /// Counts a failure.

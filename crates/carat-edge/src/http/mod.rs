@@ -18,6 +18,7 @@ mod force_tls;
 mod guarded;
 mod h2;
 mod handshake;
+mod handshake_thread;
 mod handshakes;
 mod http1;
 mod http2;

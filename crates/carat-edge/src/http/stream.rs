@@ -33,8 +33,7 @@ pub(super) enum ClientStream {
 
 impl ClientStream {
     /// The two ends of the connection, with the permit to open the file of a response.
-    pub(super) fn peer(&self, reply: OwnedSemaphorePermit) -> Peer {
-        let address = self.remote_address();
+    pub(super) fn peer(&self, address: Option<IpAddr>, reply: OwnedSemaphorePermit) -> Peer {
         // A client on a Unix socket is on this machine.
         let remote = address.map_or_else(|| "127.0.0.1".to_owned(), |at| at.to_string());
         Peer::new(remote, self.is_unix(), self.local_port(), Some(reply))

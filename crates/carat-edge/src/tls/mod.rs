@@ -7,7 +7,6 @@ mod client_authority;
 mod client_certificate;
 mod config;
 mod handshake_error;
-mod handshake_thread;
 mod session;
 mod stream;
 mod watch;
@@ -18,7 +17,6 @@ pub(crate) use client_authority::ClientAuthority;
 pub(crate) use client_certificate::ClientVariable;
 pub(crate) use config::TlsConfig;
 pub(crate) use handshake_error::HandshakeError;
-pub(crate) use handshake_thread::{HandshakeThread, SteppedStream};
 pub(crate) use stream::TlsStream;
 pub(crate) use watch::watch_certificates;
 

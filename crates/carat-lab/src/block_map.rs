@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::{Error, Object, RModule, Ruby, function};
 
+use crate::address_hasher::AddressHasher;
 use crate::hooks::{BlockSize, Hooks, remove};
 use crate::malloc::Mallctl;
 use crate::recorder::recorder;
@@ -34,27 +35,6 @@ struct LiveBlocks {
 pub(crate) struct BookedBlock {
     pub(crate) account: u32,
     pub(crate) bytes: u64,
-}
-
-/// Addresses need no protection against collisions by intent.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(self.0 ^ u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, address: u64) {
-        let product = address.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ (product >> 32);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// Defines the function on `Carat::Lab::Ledger`.

@@ -9,6 +9,7 @@
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 
+mod address_hasher;
 mod allocations;
 mod block_map;
 mod call_site;

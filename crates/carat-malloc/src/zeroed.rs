@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tikv_jemalloc_sys::{MALLOCX_ARENA, MALLOCX_TCACHE_NONE, MALLOCX_ZERO, mallctl, mallocx};
 
 use crate::no_memory;
+use crate::observer::{is_observed, show};
 
 /// Larger pieces fill pages of their own in any arena.
 const SMALL_BYTES: usize = 2048;
@@ -31,7 +32,13 @@ pub extern "C" fn carat_calloc(count: usize, size: usize) -> *mut c_void {
     };
     // SAFETY: the size is at least 1, and jemalloc has made the arena.
     let piece = unsafe { mallocx(bytes.max(1), flags(bytes)) };
-    if piece.is_null() { no_memory() } else { piece }
+    if piece.is_null() {
+        return no_memory();
+    }
+    if is_observed() {
+        return show(piece, bytes);
+    }
+    piece
 }
 
 fn flags(bytes: usize) -> c_int {

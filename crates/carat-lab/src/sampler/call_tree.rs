@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::hash::BuildHasherDefault;
 
 use rb_sys::VALUE;
+
+use crate::address_hasher::AddressHasher;
 
 /// Calls that are kept; those beyond count as [`Function::Further`].
 const CALLS_LIMIT: usize = 100_000;
@@ -56,8 +59,8 @@ pub(super) struct CallNode {
 pub(super) struct CallTree {
     pub(super) functions: Vec<Function>,
     pub(super) calls: Vec<CallNode>,
-    function_numbers: HashMap<Function, u32>,
-    call_numbers: HashMap<(Option<u32>, u32), u32>,
+    function_numbers: HashMap<Function, u32, BuildHasherDefault<AddressHasher>>,
+    call_numbers: HashMap<(Option<u32>, u32), u32, BuildHasherDefault<AddressHasher>>,
     pub(super) is_truncated: bool,
 }
 

@@ -1,18 +1,21 @@
 //! The samples whose memory has not been freed.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use rb_sys::VALUE;
 
 use super::call_tree::Weight;
+use crate::address_hasher::AddressHasher;
 
 /// Samples that are watched at once; further ones count as freed.
 const WATCHED_LIMIT: usize = 200_000;
 
 /// How many watched blocks have addresses with each hash: almost every `free` ends here, without a lock.
 static BLOCKS: [AtomicU16; 1 << HASH_BITS] = [const { AtomicU16::new(0) }; 1 << HASH_BITS];
-const HASH_BITS: u32 = 16;
+/// A table that fits into the first cache: a larger one would cost each `free` more than the few that pass in vain.
+const HASH_BITS: u32 = 13;
 
 /// What was allocated, and by which call.
 #[derive(Clone, Copy)]
@@ -33,8 +36,8 @@ pub(super) enum SampleMemory {
 /// The samples by their memory. A block that grows has several.
 #[derive(Default)]
 pub(super) struct LiveSamples {
-    blocks: HashMap<usize, Vec<Sample>>,
-    objects: HashMap<VALUE, Sample>,
+    blocks: HashMap<usize, Vec<Sample>, BuildHasherDefault<AddressHasher>>,
+    objects: HashMap<VALUE, Sample, BuildHasherDefault<AddressHasher>>,
     pub(super) is_truncated: bool,
 }
 
@@ -63,11 +66,17 @@ impl LiveSamples {
         }
     }
 
-    /// A block is freed.
-    pub(super) fn free(&mut self, block: usize) {
-        if self.blocks.remove(&block).is_some() {
-            BLOCKS[hash(block)].fetch_sub(1, Ordering::Relaxed);
-        }
+    /// Forgets a block, and returns its samples.
+    pub(super) fn take(&mut self, block: usize) -> Option<Vec<Sample>> {
+        let samples = self.blocks.remove(&block)?;
+        BLOCKS[hash(block)].fetch_sub(1, Ordering::Relaxed);
+        Some(samples)
+    }
+
+    /// Watches a block again.
+    pub(super) fn put_back(&mut self, block: usize, samples: Vec<Sample>) {
+        BLOCKS[hash(block)].fetch_add(1, Ordering::Relaxed);
+        self.blocks.insert(block, samples);
     }
 
     /// The objects live for which that is true; all others are about to be freed.

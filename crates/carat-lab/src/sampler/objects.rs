@@ -11,13 +11,14 @@ use std::sync::atomic::Ordering;
 use rb_sys::{
     ID, RBasic, RUBY_INTERNAL_EVENT_GC_END_MARK, RUBY_INTERNAL_EVENT_NEWOBJ, VALUE, rb_cObject,
     rb_class_real, rb_data_object_wrap, rb_gc_mark, rb_gc_register_mark_object, rb_intern,
-    rb_tracearg_event_flag, rb_tracearg_from_tracepoint, rb_tracearg_object, rb_tracepoint_disable,
-    rb_tracepoint_enable, rb_tracepoint_new, ruby_value_type as Kind,
+    rb_tracearg_from_tracepoint, rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable,
+    rb_tracepoint_new, ruby_value_type as Kind,
 };
 
 use super::call_tree::Function;
+use super::interval::OBJECTS;
 use super::live_samples::SampleMemory;
-use super::{Allocation, IS_ON, change, interval, note};
+use super::{Allocation, IS_ON, change, note};
 use crate::heap::{SlotSize, is, kind};
 
 // SAFETY: the signature is that of `gc.c` in Ruby 3.1 to 3.4.
@@ -32,7 +33,10 @@ const FLAGS_LIMIT: usize = 16;
 static LISTENER: OnceLock<ObjectListener> = OnceLock::new();
 
 struct ObjectListener {
-    tracepoint: VALUE,
+    /// Of new objects.
+    births: VALUE,
+    /// Of the ends of markings.
+    markings: VALUE,
     slot_size: SlotSize,
     /// The name of the flag of objects that the collector has reached.
     marked: ID,
@@ -41,67 +45,69 @@ struct ObjectListener {
 /// Makes what [`listen`] needs: during an event, no object can be made.
 pub(super) fn prepare() {
     LISTENER.get_or_init(|| {
-        let events = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_GC_END_MARK;
-        // SAFETY: Ruby calls the functions with the tracepoint, and with a pointer that nobody follows. Both objects are
+        // SAFETY: Ruby calls the functions with the tracepoint, and with a pointer that nobody follows. The objects are
         // kept for good.
-        let (tracepoint, marked) = unsafe {
+        let (births, markings, marked) = unsafe {
             // Ruby marks only what has data.
             let data = (&raw const LISTENER).cast_mut().cast();
             let roots = rb_data_object_wrap(rb_cObject, data, Some(mark), None);
             rb_gc_register_mark_object(roots);
-            let tracepoint = rb_tracepoint_new(0, events, Some(on_event), null_mut());
-            rb_gc_register_mark_object(tracepoint);
+            let births =
+                rb_tracepoint_new(0, RUBY_INTERNAL_EVENT_NEWOBJ, Some(on_birth), null_mut());
+            rb_gc_register_mark_object(births);
+            let event = RUBY_INTERNAL_EVENT_GC_END_MARK;
+            let markings = rb_tracepoint_new(0, event, Some(on_marking), null_mut());
+            rb_gc_register_mark_object(markings);
             // Ruby makes the names of all flags at the first call.
-            is_marked(tracepoint, 0);
-            (tracepoint, rb_intern(c"marked".as_ptr()))
+            is_marked(births, 0);
+            (births, markings, rb_intern(c"marked".as_ptr()))
         };
         let slot_size = SlotSize::find();
         ObjectListener {
-            tracepoint,
+            births,
+            markings,
             slot_size,
             marked,
         }
     });
 }
 
-/// Begins to listen to Ruby.
-pub(super) fn listen() {
+/// Has Ruby report new objects, or not.
+pub(super) fn report(should_report: bool) {
     if let Some(listener) = LISTENER.get() {
-        // SAFETY: it is a tracepoint.
-        unsafe { rb_tracepoint_enable(listener.tracepoint) };
+        switch(listener.births, should_report);
     }
 }
 
-/// Ends that.
-pub(super) fn ignore() {
+/// Begins to watch which samples the collector frees, or ends that.
+pub(super) fn watch(should_watch: bool) {
     if let Some(listener) = LISTENER.get() {
-        // SAFETY: it is a tracepoint.
-        unsafe { rb_tracepoint_disable(listener.tracepoint) };
+        switch(listener.markings, should_watch);
     }
+}
+
+fn switch(tracepoint: VALUE, should_be_on: bool) {
+    // SAFETY: it is a tracepoint.
+    let _ = unsafe {
+        if should_be_on {
+            rb_tracepoint_enable(tracepoint)
+        } else {
+            rb_tracepoint_disable(tracepoint)
+        }
+    };
 }
 
 // SAFETY: only Ruby calls it, with a tracepoint and during an event.
-unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
-    // SAFETY: Ruby calls this with a tracepoint, during an event.
-    let event = unsafe { rb_tracearg_from_tracepoint(tracepoint) };
+unsafe extern "C" fn on_birth(tracepoint: VALUE, _data: *mut c_void) {
     let Some(listener) = LISTENER.get() else {
         return;
     };
-    // SAFETY: the event is under way.
-    if unsafe { rb_tracearg_event_flag(event) } == RUBY_INTERNAL_EVENT_NEWOBJ {
-        // SAFETY: an event of this kind has an object.
-        on_object(listener, unsafe { rb_tracearg_object(event) });
-    } else if IS_ON.load(Ordering::Acquire) {
-        // SAFETY: the collector has not begun to free the objects.
-        let is_live = |object| unsafe { is_marked(object, listener.marked) };
-        change(|session| session.live.keep_objects(is_live));
-    }
-}
-
-fn on_object(listener: &ObjectListener, object: VALUE) {
-    // SAFETY: Ruby names an object whose slot is in use.
-    let bytes = unsafe { listener.slot_size.of(object) };
-    if interval::take(bytes) && IS_ON.load(Ordering::Acquire) {
+    // SAFETY: an event of this kind has an object, whose slot is in use.
+    let (object, bytes) = unsafe {
+        let object = rb_tracearg_object(rb_tracearg_from_tracepoint(tracepoint));
+        (object, listener.slot_size.of(object))
+    };
+    if OBJECTS.take(bytes) && IS_ON.load(Ordering::Acquire) {
         note(&Allocation {
             memory: SampleMemory::Object(object),
             asked: bytes,
@@ -109,6 +115,18 @@ fn on_object(listener: &ObjectListener, object: VALUE) {
             objects: 1.0,
             class: Some(class_of(object)),
         });
+    }
+}
+
+// SAFETY: only Ruby calls it, with a tracepoint and during an event.
+unsafe extern "C" fn on_marking(_tracepoint: VALUE, _data: *mut c_void) {
+    let Some(listener) = LISTENER.get() else {
+        return;
+    };
+    if IS_ON.load(Ordering::Acquire) {
+        // SAFETY: the collector has not begun to free the objects.
+        let is_live = |object| unsafe { is_marked(object, listener.marked) };
+        change(|session| session.live.keep_objects(is_live));
     }
 }
 

@@ -1,6 +1,9 @@
 //! The account of each live object, by the address of its slot.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use crate::address_hasher::AddressHasher;
 
 /// Ruby's heap pages have this size and alignment.
 const PAGE_BYTES: u64 = 64 * 1024;
@@ -14,7 +17,7 @@ pub(crate) const EARLIER: u32 = 0;
 /// A table for each heap page that has noted objects.
 #[derive(Default)]
 pub(crate) struct Slots {
-    pages: HashMap<u64, Box<[u32; CELLS]>>,
+    pages: HashMap<u64, Box<[u32; CELLS]>, BuildHasherDefault<AddressHasher>>,
 }
 
 impl Slots {

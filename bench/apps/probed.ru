@@ -8,4 +8,5 @@ module Carat
   public_constant :PROBED
 end
 
-run Carat::PROBED.new(->(_env) { [200, { "content-type" => "text/plain" }, ["Hello, World!"]] }, ENV.fetch("BENCH_PROBE"))
+hello = ->(_env) { [200, { "content-type" => "text/plain" }, ["Hello, World!"]] }
+run Carat::PROBED.new(hello, ENV.fetch("BENCH_PROBE"))

@@ -40,8 +40,8 @@ module Bench
 
     CASES = [
       Case.new(
-        name: "leak-cost", title: "Hello world, without and with the probe of carat leak", servers: %w[carat], busy: true,
-        measure: method(:call),
+        name: "leak-cost", title: "Hello world, without and with the probe of carat leak", servers: %w[carat],
+        busy: true, measure: method(:call),
         columns: [
           Column.new("CPU us a request", :plain, places: 2), Column.new("with the probe", :probed, places: 2),
           Column.new("ratio", :ratio, places: 3, target: Target.at_least(0.97)),

@@ -79,7 +79,8 @@ module Bench
 
     CASES = [
       kase("weigh-cost", "40 MB of objects", new("weight.ru")),
-      kase("weigh-cost-rails", "Rails with 20 models", new("rails_weight.ru", env: Weight::DATABASE), needs: Weight::RAILS)
+      kase("weigh-cost-rails", "Rails with 20 models", new("rails_weight.ru", env: Weight::DATABASE),
+           needs: Weight::RAILS)
     ].freeze
   end
 end

@@ -47,12 +47,13 @@ unsafe extern "C" {
     fn carat_plain_memalign(alignment: usize, size: usize) -> *mut c_void;
 }
 
-/// Shows a new block to the observer, and returns it.
+/// Allocates a block, and shows it to the observer.
 #[cold]
 #[inline(never)]
-pub(crate) fn show(block: *mut c_void, asked: usize) -> *mut c_void {
+pub(crate) fn show(asked: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    let block = allocate();
     if let Some(observer) = observer() {
-        // SAFETY: the block has just been allocated.
+        // SAFETY: the block has just been allocated, or it is null.
         unsafe { (observer.allocated)(block, asked) };
     }
     block
@@ -77,9 +78,9 @@ fn observer() -> Option<&'static Observer> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carat_malloc(size: usize) -> *mut c_void {
     // SAFETY: it takes a number.
-    let allocate = || unsafe { carat_plain_malloc(size) };
+    let allocate = move || unsafe { carat_plain_malloc(size) };
     if is_observed() {
-        return show(allocate(), size);
+        return show(size, allocate);
     }
     allocate()
 }
@@ -108,21 +109,23 @@ pub unsafe extern "C" fn carat_realloc(block: *mut c_void, size: usize) -> *mut 
 // SAFETY: its contract is free's; no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carat_free(block: *mut c_void) {
-    if is_observed() {
-        announce(block);
-    }
     // SAFETY: the caller guarantees it.
-    unsafe { carat_plain_free(block) };
+    let free = move || unsafe { carat_plain_free(block) };
+    if is_observed() {
+        return announce(block, free);
+    }
+    free();
 }
 
-/// Shows the observer a block that is about to be freed.
+/// Shows the observer a block, and frees it.
 #[cold]
 #[inline(never)]
-fn announce(block: *mut c_void) {
+fn announce(block: *mut c_void, free: impl FnOnce()) {
     if let Some(observer) = observer() {
         // SAFETY: the block has not been freed.
         unsafe { (observer.freeing)(block) };
     }
+    free();
 }
 
 /// `posix_memalign`.
@@ -141,7 +144,7 @@ pub unsafe extern "C" fn carat_posix_memalign(
     let status = unsafe { carat_plain_posix_memalign(place, alignment, size) };
     if status == 0 && is_observed() {
         // SAFETY: the function has written it.
-        show(unsafe { *place }, size);
+        show(size, || unsafe { *place });
     }
     status
 }
@@ -155,9 +158,9 @@ pub unsafe extern "C" fn carat_posix_memalign(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carat_aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
     // SAFETY: it takes numbers.
-    let allocate = || unsafe { carat_plain_aligned_alloc(alignment, size) };
+    let allocate = move || unsafe { carat_plain_aligned_alloc(alignment, size) };
     if is_observed() {
-        return show(allocate(), size);
+        return show(size, allocate);
     }
     allocate()
 }
@@ -171,9 +174,9 @@ pub unsafe extern "C" fn carat_aligned_alloc(alignment: usize, size: usize) -> *
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carat_memalign(alignment: usize, size: usize) -> *mut c_void {
     // SAFETY: it takes numbers.
-    let allocate = || unsafe { carat_plain_memalign(alignment, size) };
+    let allocate = move || unsafe { carat_plain_memalign(alignment, size) };
     if is_observed() {
-        return show(allocate(), size);
+        return show(size, allocate);
     }
     allocate()
 }

@@ -36,7 +36,7 @@ pub extern "C" fn carat_calloc(count: usize, size: usize) -> *mut c_void {
         return no_memory();
     }
     if is_observed() {
-        return show(piece, bytes);
+        return show(bytes, || piece);
     }
     piece
 }

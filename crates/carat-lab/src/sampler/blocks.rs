@@ -16,17 +16,17 @@ use crate::hooks::BlockSize;
 // SAFETY: its contract is realloc's.
 type Reallocate = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
 // SAFETY: the observer is null, or never freed.
-type Observe = unsafe extern "C" fn(*const Observer);
+type Observe = unsafe extern "C" fn(*const BlockObserver);
 
 /// As `Observer` of `carat-malloc`.
 #[repr(C)]
-struct Observer {
+struct BlockObserver {
     allocated: unsafe extern "C" fn(*mut c_void, usize),
     reallocate: unsafe extern "C" fn(Reallocate, *mut c_void, usize) -> *mut c_void,
     freeing: unsafe extern "C" fn(*mut c_void),
 }
 
-static OBSERVER: Observer = Observer {
+static OBSERVER: BlockObserver = BlockObserver {
     allocated: on_allocation,
     reallocate,
     freeing: on_free,

@@ -69,7 +69,7 @@ module Carat
 
         def remarks(details)
           { "Interrupted: this is what was seen until then." => details[:interrupted],
-            "Memory of C is missing: the allocator is not jemalloc." => !details[:native],
+            "Memory of C is missing: the allocator is not Carat's." => !details[:native],
             "The profile reached a limit: the rest is in (further calls)." => details[:truncated] }
             .select { |_, is_so| is_so }.keys
         end

@@ -150,11 +150,14 @@ impl HeadEncoder {
     }
 
     fn push(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHead> {
-        if name.is_empty() || name.len() > NAME_LIMIT || !name.is_ascii() {
+        let ascii = std::str::from_utf8(name)
+            .ok()
+            .filter(|name| name.is_ascii());
+        let Some(name) = ascii.filter(|name| !name.is_empty() && name.len() <= NAME_LIMIT) else {
             return Err(InvalidHead(
                 "a header's name is empty, too long or not ASCII",
             ));
-        }
+        };
         if self.count == HEADER_COUNT_LIMIT {
             return Err(InvalidHead("there are more than 1024 headers"));
         }
@@ -162,10 +165,8 @@ impl HeadEncoder {
             return Err(InvalidHead("the headers are larger than 256 KiB"));
         }
         self.name.clear();
-        self.name.extend(
-            name.iter()
-                .map(|byte| char::from(byte.to_ascii_lowercase())),
-        );
+        self.name.push_str(name);
+        self.name.make_ascii_lowercase();
         push_header(&mut self.headers, &self.name, value);
         self.has_length |= self.name.as_bytes() == CONTENT_LENGTH;
         self.count += 1;

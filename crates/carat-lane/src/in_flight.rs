@@ -53,8 +53,11 @@ impl InFlight {
     pub(crate) fn end(&mut self, id: u32) {
         self.count -= 1;
         self.take_short_window(id);
-        self.streams.remove(&id);
-        if self.bodies.remove(&id).is_some() {
+        // Most lanes stream nothing. An empty map still hashes the key that it is asked for.
+        if !self.streams.is_empty() {
+            self.streams.remove(&id);
+        }
+        if !self.bodies.is_empty() && self.bodies.remove(&id).is_some() {
             self.updated.push(id);
         }
     }

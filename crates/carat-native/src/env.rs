@@ -2,20 +2,20 @@
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-use carat_lane::{DIGITS, decimal, with_env_key};
-use carat_wire::{Name, Request, RequestBody, RequestHead, Scheme};
+use carat_wire::{Request, Scheme};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Class, Error, RClass, RHash, RString, Ruby, TryConvert, Value, gc};
-use rb_sys::{VALUE, rb_ary_new, rb_ary_push, rb_class_new_instance, rb_hash_aset};
+use rb_sys::rb_class_new_instance;
 use rustix::fs::{SeekFrom, seek};
 
-use crate::env_base::{self, EnvBase, HIJACK, INPUT, VARIABLES};
+use crate::env_base::{self, EnvBase};
+use crate::env_builder::EnvBuilder;
 use crate::error;
-use crate::hijack::HijackHandle;
 use crate::input::Input;
-use crate::roots::{Roots, roots};
+use crate::known_headers::KnownHeaders;
+use crate::roots::roots;
 use crate::slot::Slot;
 use crate::text;
 
@@ -25,7 +25,9 @@ pub(crate) struct EnvTemplate {
     /// The path below which the application is reached: its `SCRIPT_NAME`.
     prefix: Box<[u8]>,
     /// Whether the application accepts `*` as a path; otherwise it gets an empty path.
-    asterisk: bool,
+    pub(crate) asterisk: bool,
+    /// The class of `rack.input` for a request without a body.
+    pub(crate) empty_input: Opaque<RClass>,
     /// The class of `rack.input` for a String.
     memory_input: Opaque<RClass>,
     /// The class of `rack.input` for a descriptor.
@@ -37,7 +39,7 @@ pub(crate) struct EnvTemplate {
     /// The class of `rack.input` for a body that is read while it arrives.
     stream_input: Opaque<RClass>,
     /// The class of `rack.hijack`.
-    hijack: Opaque<RClass>,
+    pub(crate) hijack: Opaque<RClass>,
     /// Whether `rack.protocol` has the protocols that the client offers.
     protocols: bool,
 }
@@ -52,6 +54,7 @@ impl EnvTemplate {
             prefix: unsafe { prefix.as_slice() }.into(),
             base: EnvBase::new(ruby, roots(), options.fetch(option("constants"))?)?,
             asterisk: options.fetch(option("asterisk"))?,
+            empty_input: options.fetch::<_, RClass>(option("empty_input"))?.into(),
             memory_input: options.fetch::<_, RClass>(option("memory_input"))?.into(),
             file_input: options.fetch::<_, RClass>(option("file_input"))?.into(),
             form_files: options.fetch::<_, RClass>(option("form_files"))?.into(),
@@ -64,6 +67,7 @@ impl EnvTemplate {
 
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         self.base.mark(marker);
+        marker.mark(self.empty_input);
         marker.mark(self.memory_input);
         marker.mark(self.file_input);
         marker.mark(self.form_files);
@@ -98,47 +102,48 @@ impl EnvTemplate {
         ruby.obj_wrap_as(input, class).as_value()
     }
 
-    /// The environment of one request. With a slot, the application may take over its connection.
+    /// The environment of one request. Without an input, the request has no body. With a slot, the application may take
+    /// over its connection.
     pub(crate) fn env(
         &self,
         ruby: &Ruby,
         request: &Request<'_>,
-        input: Value,
+        input: Option<Value>,
         slot: Option<Obj<Slot>>,
     ) -> Result<RHash, Error> {
-        let class = ruby.get_inner(self.hijack);
+        let mut missed = None;
         let env = protect(|| {
-            let hash = self.base.copy(ruby, slot.is_some());
-            let env = Env { ruby, hash };
-            env.put_headers(roots(), request);
-            env.put_length(roots(), &request.body);
+            let known = KnownHeaders::read(ruby, request.headers, slot.is_some());
+            let copied = self.base.copy(ruby, &known.shape);
+            let env = EnvBuilder::new(ruby, self, copied.hash);
+            env.put_others(request, &known);
+            let mut values = env.variables(&request.head, input, slot);
+            if copied.has_headers {
+                values.extend(known.values());
+            } else {
+                env.put_known(&known);
+                missed = Some(known.shape);
+            }
+            // After other headers: one named `version` must not replace HTTP_VERSION.
+            env_base::fill(ruby, copied.hash, &values);
+            env.put_length(&request.body);
             if request.head.scheme == Scheme::Https {
-                env.put_https(roots());
+                env.put_https();
             }
-            if self.protocols {
-                env.put_protocols(roots(), request);
+            if self.protocols && known.may_have(roots().upgrade) {
+                env.put_protocols(request);
             }
-            let mut variables = env.variables(roots(), &request.head, self);
-            variables[INPUT] = input.as_raw();
-            let Some(slot) = slot else {
-                env_base::fill(ruby, hash, &variables[..HIJACK]);
-                return hash;
-            };
-            // SAFETY: the Hash that was just made.
-            if let Some(env) = RHash::from_value(unsafe { Value::from_raw(hash) }) {
-                let hijack = HijackHandle::new(slot, request.head.id, env);
-                variables[HIJACK] = ruby.obj_wrap_as(hijack, class).as_raw();
-            }
-            // After the headers: a header named `version` must not replace HTTP_VERSION.
-            env_base::fill(ruby, hash, &variables);
-            hash
+            copied.hash
         })?;
+        if let Some(shape) = missed {
+            self.base.learn(ruby, roots(), shape)?;
+        }
         // SAFETY: Ruby has just returned this object.
         RHash::try_convert(unsafe { Value::from_raw(env) })
     }
 
     /// A path without the prefix. The edge passes on no other one, but a request that the server makes up may have it.
-    fn path_info<'a>(&self, path: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn path_info<'a>(&self, path: &'a [u8]) -> &'a [u8] {
         let below = path.strip_prefix(&*self.prefix);
         let below = below.filter(|below| matches!(below.first(), None | Some(b'/')));
         below.unwrap_or(path)
@@ -163,118 +168,5 @@ impl EnvTemplate {
                 .new_instance((descriptors, input, spool_dir))?;
         env.aset("rack.multipart.tempfile_factory", files)?;
         Ok(files)
-    }
-}
-
-/// An environment under construction. Its methods run inside `protect` and hold nothing to drop.
-struct Env<'r> {
-    ruby: &'r Ruby,
-    hash: VALUE,
-}
-
-impl Env<'_> {
-    fn put(&self, key: VALUE, value: VALUE) {
-        // SAFETY: a live Hash that nobody else has seen, and live objects; `&Ruby` proves the GVL.
-        unsafe { rb_hash_aset(self.hash, key, value) };
-    }
-
-    fn put_bytes(&self, key: VALUE, bytes: &[u8]) {
-        self.put(key, text::binary(self.ruby, bytes));
-    }
-
-    /// The values of `env_base::keys`, but for `rack.input` and `rack.hijack`.
-    fn variables(
-        &self,
-        roots: &Roots,
-        head: &RequestHead<'_>,
-        template: &EnvTemplate,
-    ) -> [VALUE; VARIABLES] {
-        let version = match head.version {
-            10 => roots.http_1_0,
-            20 => roots.http_2,
-            _ => roots.http_1_1,
-        };
-        // RFC 9112, 3.2.4: `OPTIONS *` is the request for a URI with an empty path.
-        let path = if head.path == b"*" && !template.asterisk {
-            b""
-        } else {
-            template.path_info(head.path)
-        };
-        let mut digits = [0; DIGITS];
-        let port = decimal(head.server_port.into(), &mut digits);
-        [
-            roots.verb(self.ruby, head.method),
-            text::binary(self.ruby, path),
-            text::binary(self.ruby, head.path),
-            text::binary(self.ruby, head.query),
-            self.uri(head),
-            text::binary(self.ruby, head.server_name),
-            text::binary(self.ruby, port),
-            text::binary(self.ruby, head.remote_addr),
-            version,
-            version,
-            roots.nil,
-            // SAFETY: `&Ruby` proves the GVL; the caller is inside `protect`.
-            unsafe { rb_ary_new() },
-            // SAFETY: as above.
-            unsafe { rb_ary_new() },
-            roots.nil,
-        ]
-    }
-
-    /// The constants are those of a request in clear.
-    fn put_https(&self, roots: &Roots) {
-        self.put(roots.url_scheme, roots.https);
-        self.put(roots.https_key, roots.on);
-    }
-
-    fn uri(&self, head: &RequestHead<'_>) -> VALUE {
-        let uri = text::binary(self.ruby, head.path);
-        if !head.query.is_empty() {
-            text::append(self.ruby, uri, b"?");
-            text::append(self.ruby, uri, head.query);
-        }
-        uri
-    }
-
-    fn put_headers(&self, roots: &Roots, request: &Request<'_>) {
-        for (name, value) in request.headers {
-            let key = match name {
-                Name::Known(code) => roots.header(code),
-                Name::Literal(name) => with_env_key(name, |key| text::interned(self.ruby, key)),
-            };
-            self.put_bytes(key, value);
-        }
-    }
-
-    /// Lists the protocols to which the client would switch, if it names any.
-    fn put_protocols(&self, roots: &Roots, request: &Request<'_>) {
-        let upgrade = Name::Known(roots.upgrade);
-        let mut headers = request.headers.into_iter();
-        let Some((_, value)) = headers.find(|(name, _)| *name == upgrade) else {
-            return;
-        };
-        // SAFETY: the Array is new and stays on this stack; `&Ruby` proves the GVL.
-        unsafe {
-            let protocols = rb_ary_new();
-            for protocol in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
-                rb_ary_push(protocols, text::binary(self.ruby, protocol));
-            }
-            self.put(roots.protocol, protocols);
-        }
-    }
-
-    /// Sets the length of the body as it was received, whatever the client declared.
-    fn put_length(&self, roots: &Roots, body: &RequestBody<'_>) {
-        let length = match *body {
-            RequestBody::None | RequestBody::Stream { length: None } => return,
-            RequestBody::Inline(bytes) => bytes.len() as u64,
-            RequestBody::File { length }
-            | RequestBody::Stream {
-                length: Some(length),
-            } => length,
-        };
-        let mut digits = [0; DIGITS];
-        self.put_bytes(roots.content_length, decimal(length, &mut digits));
     }
 }

@@ -1,5 +1,6 @@
-//! The entries that every environment has, in a Hash that is copied for each request.
+//! The entries that environments have in common, in Hashes that are copied for each request.
 
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::ptr;
 
@@ -8,67 +9,143 @@ use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, RHash, Ruby, Value, gc};
 use rb_sys::{VALUE, rb_hash_dup, rb_hash_tbl, rb_st_foreach_with_replace, st_data_t, st_retval};
 
+use crate::known_headers::{HeaderShape, SHAPE_LIMIT};
 use crate::roots::Roots;
 
-/// How many entries differ from request to request.
-pub(crate) const VARIABLES: usize = 14;
+/// How many entries differ from request to request, without the headers.
+const VARIABLES: usize = 14;
 
-/// The places of `rack.input` and `rack.hijack` among them. The latter is the last: not all requests have it.
-pub(crate) const INPUT: usize = 10;
-pub(crate) const HIJACK: usize = VARIABLES - 1;
+/// The place of `rack.hijack` among them. It is the last: not all requests have it.
+const HIJACK: usize = VARIABLES - 1;
+
+/// Most entries that differ.
+const ENTRIES_LIMIT: usize = VARIABLES + SHAPE_LIMIT;
+
+/// Most shapes that have a Hash of their own: about 2 KB each.
+const SHAPES_LIMIT: usize = 8;
 
 /// The Hashes from which environments are copied.
 ///
-/// The entries that differ come first, in the order of `keys`. `fill` sets them without a look at their keys: to hash and
-/// compare them was a third of a worker's instructions for a small request.
+/// The entries that differ come first, in the order of `keys`, and then those of the headers. `fill` sets them without a
+/// look at their keys: to hash and compare them was a third of a worker's instructions for a small request.
 pub(crate) struct EnvBase {
-    /// With all variables.
-    full: Opaque<RHash>,
-    /// Without the last one, `rack.hijack`.
-    without_hijack: Opaque<RHash>,
+    /// The entries that never differ.
+    constants: Opaque<RHash>,
+    /// Without headers.
+    plain: [Base; 2],
+    /// Of the shapes that clients repeat. Those that were of use last are in front.
+    repeated: RefCell<Vec<Base>>,
+    /// The last shape without a Hash. If the next one is the same, it gets one.
+    candidate: Cell<Option<HeaderShape>>,
+}
+
+/// The Hash of one shape.
+#[derive(Clone, Copy)]
+struct Base {
+    shape: HeaderShape,
+    hash: Opaque<RHash>,
+}
+
+/// A new environment, without the values that differ.
+#[derive(Clone, Copy)]
+pub(crate) struct CopiedEnv {
+    pub(crate) hash: VALUE,
+    /// Whether it has the keys of the known headers.
+    pub(crate) has_headers: bool,
 }
 
 impl EnvBase {
     /// `constants` are the entries that never differ.
     pub(crate) fn new(ruby: &Ruby, roots: &Roots, constants: RHash) -> Result<EnvBase, Error> {
-        let keys = keys(roots);
-        let base = |keys: &[VALUE], offers_hijack: bool| {
-            let base = ruby.hash_new();
-            for key in keys {
-                // SAFETY: the roots live as long as the process.
-                base.aset(unsafe { Value::from_raw(*key) }, ruby.qnil())?;
-            }
-            base.update(constants)?;
-            base.aset("rack.hijack?", offers_hijack)?;
-            base.freeze();
-            Ok::<_, Error>(base.into())
-        };
+        let plain =
+            |offers_hijack| Base::new(ruby, roots, constants, HeaderShape::empty(offers_hijack));
         Ok(EnvBase {
-            full: base(&keys, true)?,
-            without_hijack: base(&keys[..HIJACK], false)?,
+            constants: constants.into(),
+            plain: [plain(false)?, plain(true)?],
+            repeated: RefCell::default(),
+            candidate: Cell::default(),
         })
     }
 
     pub(crate) fn mark(&self, marker: &gc::Marker) {
-        marker.mark(self.full);
-        marker.mark(self.without_hijack);
+        marker.mark(self.constants);
+        for base in self.plain.iter().chain(&*self.repeated.borrow()) {
+            marker.mark(base.hash);
+        }
     }
 
     /// A new environment without the values that differ. May raise.
-    pub(crate) fn copy(&self, ruby: &Ruby, offers_hijack: bool) -> VALUE {
-        let base = if offers_hijack {
-            self.full
-        } else {
-            self.without_hijack
-        };
+    pub(crate) fn copy(&self, ruby: &Ruby, shape: &HeaderShape) -> CopiedEnv {
+        let repeated = self.find(shape);
+        let plain = self.plain[usize::from(shape.offers_hijack)].hash;
         // SAFETY: a live Hash; the caller is inside `protect`.
-        unsafe { rb_hash_dup(ruby.get_inner(base).as_raw()) }
+        let hash = unsafe { rb_hash_dup(ruby.get_inner(repeated.unwrap_or(plain)).as_raw()) };
+        CopiedEnv {
+            hash,
+            has_headers: repeated.is_some(),
+        }
+    }
+
+    /// The Hash of a shape that was learned, which comes one place closer to the front.
+    fn find(&self, shape: &HeaderShape) -> Option<Opaque<RHash>> {
+        let mut repeated = self.repeated.borrow_mut();
+        let index = repeated.iter().position(|base| base.shape == *shape)?;
+        if index > 0 {
+            repeated.swap(index - 1, index);
+        }
+        Some(repeated[index.saturating_sub(1)].hash)
+    }
+
+    /// Makes a Hash for a shape that has none, when it comes twice in a row: a client that sends other headers each time
+    /// is not worth one.
+    pub(crate) fn learn(
+        &self,
+        ruby: &Ruby,
+        roots: &Roots,
+        shape: HeaderShape,
+    ) -> Result<(), Error> {
+        let is_repeated = self.candidate.replace(Some(shape)) == Some(shape);
+        if !is_repeated || !shape.is_distinct() {
+            return Ok(());
+        }
+        let base = Base::new(ruby, roots, ruby.get_inner(self.constants), shape)?;
+        let mut repeated = self.repeated.borrow_mut();
+        repeated.truncate(SHAPES_LIMIT - 1);
+        repeated.push(base);
+        Ok(())
     }
 }
 
-/// The keys of the entries that differ.
+impl Base {
+    fn new(
+        ruby: &Ruby,
+        roots: &Roots,
+        constants: RHash,
+        shape: HeaderShape,
+    ) -> Result<Base, Error> {
+        let hash = ruby.hash_new();
+        let variables = keys(roots);
+        let variables = &variables[..HIJACK + usize::from(shape.offers_hijack)];
+        let headers = shape.codes().iter().map(|code| roots.header(*code));
+        for key in variables.iter().copied().chain(headers) {
+            // SAFETY: the roots live as long as the process.
+            hash.aset(unsafe { Value::from_raw(key) }, ruby.qnil())?;
+        }
+        hash.update(constants)?;
+        hash.aset("rack.hijack?", shape.offers_hijack)?;
+        hash.freeze();
+        Ok(Base {
+            shape,
+            hash: hash.into(),
+        })
+    }
+}
+
+/// The keys of the entries that differ. The lists of callables come first: `callables.rs` looks at them there.
 fn keys(roots: &Roots) -> [VALUE; VARIABLES] {
     [
+        roots.lists[0],
+        roots.lists[1],
         roots.request_method,
         roots.path_info,
         roots.request_path,
@@ -80,10 +157,33 @@ fn keys(roots: &Roots) -> [VALUE; VARIABLES] {
         roots.server_protocol,
         roots.http_version,
         roots.rack_input,
-        roots.after_reply,
-        roots.response_finished,
         roots.hijack,
     ]
+}
+
+/// The values of the entries that differ, in the order of their keys. Nothing here has to be dropped.
+pub(crate) struct Values {
+    list: [VALUE; ENTRIES_LIMIT],
+    count: usize,
+}
+
+impl Values {
+    /// Begins with those of all variables but `rack.hijack`.
+    pub(crate) fn new(variables: [VALUE; HIJACK]) -> Values {
+        let mut list = [0; ENTRIES_LIMIT];
+        list[..HIJACK].copy_from_slice(&variables);
+        Values {
+            list,
+            count: HIJACK,
+        }
+    }
+
+    /// Appends those of the next keys.
+    pub(crate) fn extend(&mut self, values: &[VALUE]) {
+        let end = self.count + values.len();
+        self.list[self.count..end].copy_from_slice(values);
+        self.count = end;
+    }
 }
 
 /// Values on their way into an environment.
@@ -93,9 +193,9 @@ struct Filling<'a> {
 
 /// Sets the entries that differ to `values`, in the order of `keys`. `env` is a copy of the base: entries may have been
 /// added or set since, and none removed.
-pub(crate) fn fill(_: &Ruby, env: VALUE, values: &[VALUE]) {
+pub(crate) fn fill(_: &Ruby, env: VALUE, values: &Values) {
     let mut filling = Filling {
-        values: values.iter(),
+        values: values.list[..values.count].iter(),
     };
     let filling = ptr::from_mut(&mut filling) as st_data_t;
     // SAFETY: a live Hash that nobody else has seen. `rb_hash_tbl` gives up its write barrier, so that values may be set

@@ -8,10 +8,12 @@
 #![expect(missing_docs, reason = "magnus adds the exported `Init_native`")]
 
 mod allocator;
+mod callables;
 mod collector;
 mod control;
 mod env;
 mod env_base;
+mod env_builder;
 mod error;
 mod fork;
 mod gvl;
@@ -19,6 +21,7 @@ mod hijack;
 mod inline_body;
 mod input;
 mod io;
+mod known_headers;
 mod lane;
 mod local_request;
 mod main_stack;
@@ -42,6 +45,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     roots::load(ruby)?;
     control::define(ruby, native)?;
     lane::define(ruby, native)?;
+    callables::define(native)?;
     local_request::define(native)?;
     slot::define(ruby, native)?;
     hijack::define(ruby, native)?;

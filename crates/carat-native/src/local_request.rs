@@ -22,8 +22,7 @@ fn environment(ruby: &Ruby, options: RHash, target: RString) -> Result<RHash, Er
     // SAFETY: no Ruby code runs while the slice is used.
     let frame = encode(unsafe { target.as_slice() });
     let request = decode(&frame).map_err(|malformed| error::link(ruby, malformed))?;
-    let input = template.memory(ruby, b"")?;
-    template.env(ruby, &request, input, None)
+    template.env(ruby, &request, None, None)
 }
 
 /// The frame that the edge would send: lanes and this function build environments from the same bytes.

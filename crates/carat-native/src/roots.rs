@@ -38,9 +38,8 @@ pub(crate) struct Roots {
     pub(crate) http_1_0: VALUE,
     pub(crate) http_1_1: VALUE,
     pub(crate) hijack: VALUE,
-    pub(crate) after_reply: VALUE,
-    pub(crate) response_finished: VALUE,
-    pub(crate) nil: VALUE,
+    /// The keys of the lists of callables.
+    pub(crate) lists: [VALUE; 2],
     pub(crate) protocol: VALUE,
     /// The code of the header `upgrade`.
     pub(crate) upgrade: u8,
@@ -82,9 +81,7 @@ pub(crate) fn load(ruby: &Ruby) -> Result<(), Error> {
         http_1_0: root("HTTP/1.0"),
         http_1_1: root("HTTP/1.1"),
         hijack: root("rack.hijack"),
-        after_reply: root("rack.after_reply"),
-        response_finished: root("rack.response_finished"),
-        nil: ruby.qnil().as_raw(),
+        lists: ["rack.after_reply", "rack.response_finished"].map(root),
         protocol: root("rack.protocol"),
         upgrade: code_of("upgrade").unwrap_or_default(),
         http_2: root("HTTP/2"),

@@ -166,14 +166,14 @@ impl Slot {
             (Some(file), _) => {
                 let input = lane.template.file(ruby, file)?;
                 self.input.set(Some(input.into()));
-                input
+                Some(input)
             }
-            (None, RequestBody::Inline(bytes)) => lane.template.memory(ruby, bytes)?,
+            (None, RequestBody::Inline(bytes)) => Some(lane.template.memory(ruby, bytes)?),
             (None, RequestBody::Stream { .. }) => {
                 let input = Input::new(lane, request.head.id);
-                lane.template.stream(ruby, input)
+                Some(lane.template.stream(ruby, input))
             }
-            (None, _) => lane.template.memory(ruby, b"")?,
+            (None, _) => None,
         };
         lane.template.env(ruby, request, input, taker)
     }

@@ -2,6 +2,7 @@
 
 require_relative "../stream_input"
 require_relative "../version"
+require_relative "empty_input"
 require_relative "file_input"
 require_relative "form_files"
 require_relative "hijack"
@@ -31,6 +32,7 @@ module Carat
           prefix: @prefix,
           asterisk: rack?(3, 1), # PATH_INFO may be "*" since Rack 3.1
           split: !rack?(3),      # before Rack 3, a value with line breaks is several headers
+          empty_input: EmptyInput,
           memory_input: MemoryInput,
           file_input: FileInput,
           form_files: FormFiles,

@@ -72,7 +72,7 @@ module Carat
         env["rack.early_hints"] = EarlyHints.new(@native) if @early_hints
         status, headers, body = @app.call(env)
         @native.respond(status, headers, body) || @delivery.deliver(env, status, headers, body)
-        @callbacks.run(env, status, headers, nil)
+        @callbacks.run(env, status, headers, nil) if Native.callables?(env)
       rescue Native::LinkError
         raise
       rescue *APPLICATION_ERRORS => e

@@ -76,7 +76,8 @@ module Carat
         end
 
         def note(line, unit)
-          format("%.3g %s a request (%.3g to %.3g, 95 %%)", line.slope, unit, *line.interval)
+          numbers = [line.slope, *line.interval].map { |number| format(unit == "bytes" ? "%.1f" : "%.2f", number) }
+          format("%s #{unit} a request (%s to %s, 95 %%)", *numbers)
         end
 
         def median(values)

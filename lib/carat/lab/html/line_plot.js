@@ -45,7 +45,8 @@ function lineAxes(data, width) {
   const counted = { label: data.axis, labelSize: 22, space: 70, values: values(data.axis === "seconds" ? "seconds" : ""), ...whole };
   return [
     { ...axis, ...(data.names ? named : counted) },
-    { ...axis, size: 84, space: 36, values: values(data.unit), ...(data.unit === "bytes" ? { incrs: BYTE_STEPS } : {}) },
+    { ...axis, size: (_plot, marks) => Math.max(84, 20 + 7 * Math.max(...(marks ?? [""]).map((mark) => mark.length))),
+      space: 36, values: values(data.unit), ...(data.unit === "bytes" ? { incrs: BYTE_STEPS } : {}) },
   ];
 }
 

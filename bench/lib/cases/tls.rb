@@ -44,11 +44,16 @@ module Bench
       { rate: report.rate, cpu_us: cpu * 1e6 / report.connections, failed: report.failed }
     end
 
-    def self.idle(spec, options)
+    def self.idle(spec, options) = held("IdleClients", spec, options, tls: true)
+
+    def self.idle_http2(spec, options) = held("Http2IdleClients", spec, options)
+
+    # Connections that clients of this kind hold.
+    def self.held(kind, spec, options, **arguments)
       TlsAddress.run(spec, APP) do |server, port|
-        client = ClientProcess.new("IdleClients", port)
+        client = ClientProcess.new(kind, port)
         before = Footprint.of(server, settle: options.settle)
-        held = client.call(:open, count: options.quick ? options.idle_connections : IDLE, tls: true)
+        held = client.call(:open, count: options.quick ? options.idle_connections : IDLE, **arguments)
         after = Footprint.of(server, settle: options.settle)
         open, again = client.call(:check)
         { held: held, open: open, again: again, bytes: (after.pss - before.pss).fdiv(held) }
@@ -56,6 +61,11 @@ module Bench
         client&.close
       end
     end
+
+    HELD = [
+      Column.new("connections", :held), Column.new("still open", :open),
+      Column.text("200 again") { |row| "#{Statistics.median(row.values(:again)).round}/#{IdleClients::PROBES}" }
+    ].freeze
 
     CASES = [
       Case.new(
@@ -83,10 +93,13 @@ module Bench
       Case.new(
         name: "idle_tls", title: "5000 idle TLS connections", servers: %w[carat puma-idle], measure: method(:idle),
         columns: [
-          Column.new("connections", :held), Column.new("bytes each", :bytes, target: Target.at_most(12 * 1024)),
-          Column.ratio("puma-idle", :bytes, target: Target.at_most(0.5)), Column.new("still open", :open),
-          Column.text("200 again") { |row| "#{Statistics.median(row.values(:again)).round}/#{IdleClients::PROBES}" }
+          *HELD, Column.new("bytes each", :bytes, target: Target.at_most(12 * 1024)),
+          Column.ratio("puma-idle", :bytes, target: Target.at_most(0.5))
         ]
+      ),
+      Case.new(
+        name: "idle_http2", title: "5000 idle connections of HTTP/2 over TLS", servers: %w[carat],
+        measure: method(:idle_http2), columns: [*HELD, Column.new("bytes each", :bytes)]
       )
     ].freeze
   end

@@ -55,24 +55,27 @@ pub(in crate::http) async fn serve_http2(
     let framed = FramedStream::new(leading, &notes, &client);
     let mut timer = PhaseTimer::new(deadline, &state, server);
     timer.timeouts.allow_idle(server.settings.idle_timeout);
-    let end = match begin(framed, &mut timer, &client).await {
-        Ok(connection) => {
-            let mut driver = Http2Connection {
-                connection,
-                streams: JoinSet::new(),
-                client: Rc::clone(&client),
-                resets: ResetBudget::new(server.deadlines.now()),
-                notes,
-                timer,
-                has_served_last: false,
-                is_leaving: false,
-            };
+    // Boxed: its room would stay with the connection.
+    let begun = Box::pin(begin(framed, &mut timer, &client)).await;
+    let mut driver = begun.map(|connection| Http2Connection {
+        connection,
+        streams: JoinSet::new(),
+        client: Rc::clone(&client),
+        resets: ResetBudget::new(server.deadlines.now()),
+        notes,
+        timer,
+        has_served_last: false,
+        is_leaving: false,
+    });
+    let end = match &mut driver {
+        Ok(driver) => {
             let end = poll_fn(|cx| driver.poll_end(cx)).await;
             driver.streams.shutdown().await;
             end
         }
-        Err(end) => end,
+        Err(end) => *end,
     };
+    drop(driver);
     let stream = Rc::into_inner(client).map(|client| client.stream.into_inner());
     (stream, end)
 }

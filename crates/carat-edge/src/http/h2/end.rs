@@ -1,4 +1,5 @@
 /// How a connection of HTTP/2 ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Http2End {
     /// Both sides have said what they had to say.
     Closed,

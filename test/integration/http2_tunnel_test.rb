@@ -8,6 +8,7 @@ class Http2TunnelTest < Support::IntegrationTest
   Client = Support::Http2Client
   ENABLE_CONNECT_PROTOCOL = 8
   CANCEL = 8
+  PROTOCOL_ERROR = 1
   # What each path does with its socket; partial hijacks and streaming bodies have a status that Carat sends.
   APP = <<~'RUBY'
     echo = lambda do |io|
@@ -57,10 +58,13 @@ class Http2TunnelTest < Support::IntegrationTest
   RUBY
 
   def test_the_server_offers_it
-    client = Client.new(serve_one.connect)
-    settings = client.read.payload.scan(/.{6}/mn).to_h { |setting| setting.unpack("nN") }
+    assert_equal 1, settings(serve_one)[ENABLE_CONNECT_PROTOCOL]
+  end
 
-    assert_equal 1, settings[ENABLE_CONNECT_PROTOCOL]
+  def test_without_tunnels_the_server_does_not_offer_it
+    server = serve_one("--max-tunnels", "0")
+    assert_nil settings(server)[ENABLE_CONNECT_PROTOCOL]
+    assert_equal PROTOCOL_ERROR, ask(connect(server), "/full").error
   end
 
   def test_the_application_sees_an_upgrade
@@ -197,6 +201,11 @@ class Http2TunnelTest < Support::IntegrationTest
 
   def connect(server)
     Client.new(server.connect).take_settings
+  end
+
+  def settings(server)
+    client = Client.new(server.connect)
+    client.read.payload.scan(/.{6}/mn).to_h { |setting| setting.unpack("nN") }
   end
 
   def extended_connect(client, path, stream: 1, protocol: "websocket")

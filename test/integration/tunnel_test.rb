@@ -56,6 +56,26 @@ class TunnelTest < Support::IntegrationTest
     eventually { server.directory.read("ended").lines.size == 3 }
   end
 
+  def test_no_more_tunnels_than_max_tunnels
+    server = serve(APP, workers: 1, threads: 2, args: %w[--max-tunnels 1])
+    first = server.connect.tap { |client| client.request("GET", "/tunnel") }
+    assert_equal 200, read_head(first)
+    second = server.get("/tunnel")
+    assert_equal [503, "1", "too many tunnels are open\n"], [second.status, second["retry-after"], second.body]
+
+    first.close
+    eventually { server.directory.read("ended").to_s.lines.size == 2 }
+    third = server.connect.tap { |client| client.request("GET", "/tunnel") }
+    assert_equal 200, read_head(third)
+  end
+
+  def test_without_tunnels_the_application_is_offered_none
+    server = serve(APP, workers: 1, threads: 1, args: %w[--max-tunnels 0])
+    assert_match(/\Afalse /, server.get.body)
+    assert_equal 500, server.get("/tunnel").status
+    assert_match(/the connection cannot be taken over/, server.log)
+  end
+
   def test_many_tunnels_are_served_by_fibers
     server = serve(APP, workers: 1, fibers: 4)
     clients = Array.new(40) { |index| open_tunnel(server, index.even? ? "/fiber" : "/tunnel") }

@@ -72,7 +72,8 @@ module Carat
       end
 
       def lane(native)
-        options = { spool_dir: @configuration[:spool_dir], early_hints: @configuration[:early_hints], log: @log }
+        options = { spool_dir: @configuration[:spool_dir], early_hints: @configuration[:early_hints],
+                    tunnels: @configuration[:max_tunnels] != 0, log: @log }
         return Request::Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
 
         require_relative "../request/fiber_lane"

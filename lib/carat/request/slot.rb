@@ -17,10 +17,12 @@ module Carat
       attr_reader :served
 
       # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog; `early_hints` says whether the
-      # application may send them. The block is called after an error that the worker must not survive.
-      def initialize(app, lane, spool_dir:, log:, early_hints: false, &fatal)
+      # application may send them, `tunnels` whether it may take over connections. The block is called after an error
+      # that the worker must not survive.
+      def initialize(app, lane, spool_dir:, log:, early_hints: false, tunnels: true, &fatal)
         @app = app
         @early_hints = early_hints
+        @tunnels = tunnels
         @native = Native::Slot.new(lane)
         @fatal = fatal
         @log = log
@@ -70,6 +72,7 @@ module Carat
 
       def call(env)
         env["rack.early_hints"] = EarlyHints.new(@native) if @early_hints
+        without_hijack(env) unless @tunnels
         status, headers, body = @app.call(env)
         @native.respond(status, headers, body) || @delivery.deliver(env, status, headers, body)
         @callbacks.run(env, status, headers, nil) if Native.callables?(env)
@@ -78,6 +81,11 @@ module Carat
       rescue *APPLICATION_ERRORS => e
         fail_request(env, e)
         @callbacks.run(env, status, headers, e)
+      end
+
+      def without_hijack(env)
+        env["rack.hijack?"] = false
+        env.delete("rack.hijack")
       end
 
       def fail_request(env, error)

@@ -65,6 +65,8 @@ pub(crate) enum Refusal {
     InvalidResponse,
     /// The application's response is a file, whose descriptor was lost: too many are open.
     ReplyLost,
+    /// There are `max_tunnels` tunnels.
+    TooManyTunnels,
     /// Too many files are open to store the body, or to hand it to a worker.
     NoDescriptors,
     /// A static file cannot be opened: too many files are open, or the disk does not respond.
@@ -107,6 +109,7 @@ impl Refusal {
             | Refusal::QueueFull
             | Refusal::QueueTimeout
             | Refusal::Stopping
+            | Refusal::TooManyTunnels
             | Refusal::NoDescriptors
             | Refusal::FileNotOpened
             | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
@@ -153,6 +156,7 @@ impl Refusal {
             Refusal::AppTimeout => "the application did not respond in time",
             Refusal::InvalidResponse => "the application's response is not valid HTTP",
             Refusal::ReplyLost | Refusal::NoDescriptors => "too many files are open",
+            Refusal::TooManyTunnels => "too many tunnels are open",
             Refusal::FileNotOpened => "the file cannot be opened",
             Refusal::SpoolFailed | Refusal::SpoolFull => "the request body could not be stored",
             Refusal::SpoolLimit => "too many request bodies are stored at once",
@@ -182,6 +186,7 @@ impl Refusal {
             | Refusal::Stopping
             | Refusal::CutOff
             | Refusal::ReplyLost
+            | Refusal::TooManyTunnels
             | Refusal::NoDescriptors
             | Refusal::FileNotOpened
             | Refusal::SpoolFailed

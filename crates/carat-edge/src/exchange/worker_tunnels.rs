@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
+use tokio::sync::OwnedSemaphorePermit;
+
 /// The tunnels of one worker. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkerTunnels(Rc<OpenTunnels>);
@@ -20,6 +22,8 @@ struct OpenTunnels {
 pub(crate) struct TunnelPlace {
     tunnels: WorkerTunnels,
     number: u64,
+    /// Held while the tunnel is open, if there may be only so many.
+    seat: Option<OwnedSemaphorePermit>,
 }
 
 impl WorkerTunnels {
@@ -31,6 +35,7 @@ impl WorkerTunnels {
         TunnelPlace {
             tunnels: self.clone(),
             number,
+            seat: None,
         }
     }
 
@@ -50,6 +55,11 @@ impl WorkerTunnels {
 }
 
 impl TunnelPlace {
+    /// Holds this permit as long as the tunnel is open.
+    pub(crate) fn keep(&mut self, seat: OwnedSemaphorePermit) {
+        self.seat = Some(seat);
+    }
+
     /// Whether the tunnel is to be closed. Otherwise the task is woken when it is.
     pub(crate) fn poll_closing(&self, cx: &Context<'_>) -> bool {
         let tunnels = &self.tunnels.0;

@@ -87,7 +87,9 @@ fn builder(settings: &Settings) -> Builder {
         .max_local_error_reset_streams(Some(STREAM_ERRORS_LIMIT))
         .max_concurrent_reset_streams(ENDED_STREAMS_LIMIT)
         .reset_stream_duration(ENDED_STREAMS_KEPT)
-        .data_frame_budget(SMALL_FRAMES_LIMIT)
-        .enable_connect_protocol();
+        .data_frame_budget(SMALL_FRAMES_LIMIT);
+    if settings.max_tunnels != Some(0) {
+        builder.enable_connect_protocol();
+    }
     builder
 }

@@ -76,7 +76,7 @@ pub(super) fn respond(
     state: &Rc<ConnectionState>,
     server: &Rc<Server>,
 ) -> Responding {
-    if let Some(tunnel) = take_tunnel(&mut reply, state) {
+    if let Some(tunnel) = take_tunnel(&mut reply, state, server.tunnel_seats.as_ref()) {
         hand_over(tunnel, entry, state);
         return Responding::Never;
     }

@@ -1,13 +1,14 @@
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use carat_guard::HeaderLimits;
 use carat_policy::DescriptorBudget;
 use http::Response;
 use hyper::server::conn::http1;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 use super::access::AccessLog;
 use super::active_connections::ActiveConnections;
@@ -52,6 +53,8 @@ pub(crate) struct Server {
     /// Has the files of certificates looked at.
     pub(crate) renew_certificates: Rc<Notify>,
     pub(super) seats: Seats,
+    /// Those of tunnels; `None` without `max_tunnels`.
+    pub(super) tunnel_seats: Option<Arc<Semaphore>>,
     /// Clients are accepted from now on.
     opened: Flag,
     /// Clients are not accepted any more.
@@ -89,6 +92,7 @@ impl Server {
             handshakes: Handshakes::new(),
             renew_certificates: Rc::default(),
             seats: Seats::new(budget),
+            tunnel_seats: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
             opened: Flag::default(),
             closed: Flag::default(),
             draining: Flag::default(),

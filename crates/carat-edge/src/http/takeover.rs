@@ -1,16 +1,20 @@
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
 use http::header::{CONNECTION, DATE};
 use http::response::Parts;
+use tokio::sync::Semaphore;
 
 use super::access::AccessEntry;
 use crate::exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
 
-/// Takes a reply that takes over its connection. Where others use the connection, too, it is refused instead.
+/// Takes a reply that takes over its connection. Where others use the connection, too, or when there are tunnels enough
+/// (`seats`), it is refused instead.
 pub(super) fn take_tunnel(
     reply: &mut Result<Reply, Refusal>,
     state: &ConnectionState,
+    seats: Option<&Arc<Semaphore>>,
 ) -> Option<TunnelReply> {
     let response = &mut reply.as_mut().ok()?.response;
     if !matches!(response.body().content, ReplyContent::Tunnel(_)) {
@@ -18,15 +22,25 @@ pub(super) fn take_tunnel(
     }
     let taken = std::mem::replace(reply, Err(Refusal::InvalidResponse)).ok()?;
     let (head, body) = taken.response.into_parts();
-    match body.content {
-        ReplyContent::Tunnel(tunnel) if state.allows_takeover() => Some(TunnelReply {
-            tunnel: *tunnel,
-            head,
-            queue_time: taken.queue_time,
-            app_time: taken.app_time,
-        }),
-        _ => None,
+    let ReplyContent::Tunnel(mut tunnel) = body.content else {
+        return None;
+    };
+    if !state.allows_takeover() {
+        return None;
     }
+    if let Some(seats) = seats {
+        let Ok(seat) = Arc::clone(seats).try_acquire_owned() else {
+            *reply = Err(Refusal::TooManyTunnels);
+            return None;
+        };
+        tunnel.place.keep(seat);
+    }
+    Some(TunnelReply {
+        tunnel: *tunnel,
+        head,
+        queue_time: taken.queue_time,
+        app_time: taken.app_time,
+    })
 }
 
 /// A reply after which the connection is a tunnel.

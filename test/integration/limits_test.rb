@@ -24,6 +24,7 @@ class LimitsTest < Support::IntegrationTest
       env["rack.input"]&.read
       case env["PATH_INFO"]
       when "/headers" then [200, { "content-length" => "1", **Array.new(count - 1) { |n| ["x-#{n}", "y"] }.to_h }, ["x"]]
+      when "/tunnel" then [200, { "rack.hijack" => ->(io) { Thread.new { io.read && io.close } } }, []]
       when "/name" then [200, { "x" * count => "y" }, []]
       when "/large" then [200, {}, ["x" * count]]
       else [200, {}, []]
@@ -59,6 +60,13 @@ class LimitsTest < Support::IntegrationTest
     first.close
 
     assert_equal 200, third.read_response.status
+  end
+
+  def drive_max_tunnels
+    server = serve_with("--max-tunnels", "1")
+    starts = Array.new(2) { ask(server, "GET", "/tunnel").read_exactly("HTTP/1.1 200".bytesize) }
+
+    assert_equal ["HTTP/1.1 200", "HTTP/1.1 503"], starts
   end
 
   def drive_request_timeout

@@ -9,8 +9,6 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rb_sys::rb_postponed_job_register_one;
-
 use super::{IS_ON, interval, objects};
 
 /// The share of the time in which windows are open: 1 / `PARTS`.
@@ -76,11 +74,12 @@ pub(super) fn follow() {
 /// Within `malloc`, Ruby cannot be changed: it calls `on_job` as soon as it can. Only a thread with the GVL asks: before
 /// Ruby 3.3, others could disturb the list of jobs.
 #[cold]
+#[allow(deprecated, reason = "its successor begins with Ruby 3.3")]
 fn ask() {
     // SAFETY: any thread may ask, and Ruby allows a job to be registered anywhere.
     unsafe {
         if ruby_thread_has_gvl_p() != 0 {
-            rb_postponed_job_register_one(0, Some(on_job), null_mut());
+            rb_sys::rb_postponed_job_register_one(0, Some(on_job), null_mut());
         }
     }
 }

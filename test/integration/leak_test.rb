@@ -84,6 +84,8 @@ class LeakTest < Minitest::Test
 
     assert_equal "fragmentation", report.fetch("verdict"), rounds(report)
     assert_planted(:fragmentation, report)
+    assert_named(:fragmentation, report)
+    refute_empty site(report, :fragmentation).fetch("block_sizes")
   end
 
   def test_text_names_the_verdict_and_the_line
@@ -130,9 +132,13 @@ class LeakTest < Minitest::Test
     assert_equal "leak", report.fetch("verdict"), rounds(report)
     assert_planted(name, report, paths)
     assert_in_delta objects, report.fetch("objects_per_request"), 0.01 if objects
+    assert_named(name, report)
+    report
+  end
+
+  def assert_named(name, report)
     assert_includes report.fetch("sites").first(3).map { |each| each.fetch("line") }, leaking_line(name),
                     report.fetch("sites").inspect
-    report
   end
 
   def assert_planted(name, report, paths = ["/"])

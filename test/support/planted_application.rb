@@ -12,8 +12,11 @@ module Support
     COMMAND = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__),
                File.expand_path("../../exe/carat", __dir__), "leak"].freeze
 
-    # By name, rackup files; REQUESTS is the number of requests of a run. A line that leaks ends with a comment that
-    # says so.
+    # How a line ends at which memory grows.
+    PLANTED = /# (leaks|fills|scatters)$/
+
+    # By name, rackup files; REQUESTS is the number of requests of a run. The line at which memory grows is
+    # PLANTED.
     RACKUP = {
       clean: "run ->(_env) { [200, {}, [\"hello\"]] }\n",
       object: <<~RUBY,
@@ -97,7 +100,7 @@ module Support
         (REQUESTS / 8).times { replace_blocks(*SIZES.first, LIMIT) }
         run(lambda do |_env|
           generation = (COUNT[0] += 1) / (REQUESTS / 8)
-          replace_blocks(*SIZES[(generation + 1) % SIZES.size], LIMIT)
+          replace_blocks(*SIZES[(generation + 1) % SIZES.size], LIMIT) # scatters
           [200, {}, []]
         end)
       RUBY
@@ -178,7 +181,7 @@ module Support
 
     # The line of config.ru with the comment.
     def leaking_line(name)
-      RACKUP.fetch(name).lines.index { |line| line.include?("# leaks") || line.include?("# fills") } + 1
+      RACKUP.fetch(name).lines.index { |line| line.match?(PLANTED) } + 1
     end
   end
 end

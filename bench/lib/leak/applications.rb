@@ -77,9 +77,9 @@ module Bench
       PATHS.fetch(name, ["/"])
     end
 
-    # The line that leaks, or nil.
+    # The line at which memory grows, or nil.
     def line(name)
-      leaking_line(name) if RACKUP.fetch(name, "").match?(/# (leaks|fills)/)
+      leaking_line(name) if RACKUP.fetch(name, "").match?(PLANTED)
     end
 
     def assert(condition, message)

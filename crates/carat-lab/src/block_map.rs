@@ -73,6 +73,21 @@ pub(crate) fn take_blocks() -> impl Iterator<Item = (u64, BookedBlock)> {
     blocks.into_iter().flatten()
 }
 
+/// Returns what `ask` says about each block that is live now. It must not allocate.
+pub(crate) fn look_up<T>(ask: impl Fn(u64, BookedBlock) -> T) -> Vec<T> {
+    let Some(map) = BLOCKS.get() else {
+        return Vec::new();
+    };
+    // Nothing is allocated or freed while the lock is held: the hooks wait for it. They keep each block alive.
+    let limit = map.live().blocks.len();
+    let mut answers = Vec::with_capacity(limit);
+    let live = map.live();
+    for (address, block) in live.blocks.iter().take(limit) {
+        answers.push(ask(*address, *block));
+    }
+    answers
+}
+
 // SAFETY: only jemalloc calls it, with a block that it has just allocated.
 unsafe extern "C" fn on_allocation(
     _extra: *mut c_void,

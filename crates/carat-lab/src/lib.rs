@@ -3,7 +3,7 @@
 //!
 //! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says who has to pay:
 //! a file that is being loaded, or with [`line_trace`] a line of Ruby. [`native_stacks`] has the
-//! stacks of C below it. [`heap_census`] adds up all live objects, with [`ruby_tables`], and [`collector_memory`]
+//! stacks of C below it, and [`gaps`] what is free between blocks. [`heap_census`] adds up all live objects, with [`ruby_tables`], and [`collector_memory`]
 //! what the collector takes for itself. [`allocations`] counts what is allocated, whether or not it is freed.
 //! [`sampler`] samples what all threads allocate, with the stacks of Ruby and C.
 
@@ -14,6 +14,7 @@ mod allocations;
 mod block_map;
 mod call_site;
 mod collector_memory;
+mod gaps;
 mod heap;
 mod heap_census;
 mod held_objects;
@@ -44,6 +45,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     line_trace::define(ledger)?;
     native_stacks::define(ledger)?;
     block_map::define(ledger)?;
+    gaps::define(ledger)?;
     held_objects::define(ledger)?;
     page_shares::define(ledger)?;
     sampler::define(lab.define_module("Sampler")?)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "gap_trace"
 require_relative "growth_trace"
 require_relative "worker_census"
 
@@ -13,6 +14,7 @@ module Carat
           case order
           when "census" then WorkerCensus.take
           when "trace" then (@trace = GrowthTrace.new).start
+          when "trace_gaps" then (@trace = GapTrace.new).start
           when "round" then @trace.round
           when "watch" then @trace.watch
           when "sites" then @trace.sites

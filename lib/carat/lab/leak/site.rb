@@ -7,9 +7,9 @@ module Carat
     module Leak
       # A line at which memory grows: bytes and objects a request, what is kept there (a Hash of class names and their
       # share of the objects, or the container that grows), the path from a root to one of the objects, and the stack of
-      # C below the line, from the inside.
+      # C below the line, from the inside. `block_sizes` is for free memory that grows between blocks of the line.
       Site = Struct.new(:file, :line, :bytes_per_request, :objects_per_request, :classes, :container, :path, :stack,
-                        keyword_init: true) do
+                        :block_sizes, keyword_init: true) do
         # Returns the Sites of what GrowthTrace#sites has found in rounds of so many requests, the largest first.
         def self.gather(lines, containers, requests)
           filled = containers.group_by { |row| row.values_at(:file, :line) }
@@ -28,8 +28,8 @@ module Carat
           new(file: line[:file], line: line[:line], bytes_per_request: bytes.fdiv(requests),
               objects_per_request: median(line.fetch(:objects)).fdiv(requests),
               classes: line.fetch(:classes).transform_keys(&:to_s), container: containers.first&.fetch(:class),
-              path: (containers.first || line).fetch(:path), stack: line.fetch(:stack, []).map { |frame|
- NativeStacks.describe(*frame) })
+              path: (containers.first || line).fetch(:path), block_sizes: line.fetch(:block_sizes, []),
+              stack: line.fetch(:stack, []).map { |frame| NativeStacks.describe(*frame) })
         end
 
         # Where it is, for readers.
@@ -39,6 +39,8 @@ module Carat
 
         # What grows there.
         def growth
+          return "free memory between blocks of #{block_sizes.join(", ")} bytes" unless block_sizes.empty?
+
           kinds = classes.sort_by { |_, count| -count }.first(3).map(&:first)
           grows = "#{container} grows" if container
           kinds.empty? && grows.nil? ? "memory of C" : [*kinds, *grows].join(", ")
@@ -54,7 +56,7 @@ module Carat
         def report
           { "file" => file, "line" => line, "bytes_per_request" => bytes_per_request.round(2),
             "objects_per_request" => objects_per_request.round(3), "classes" => classes,
-            "container" => container, "path" => path, "stack" => stack }
+            "container" => container, "path" => path, "stack" => stack, "block_sizes" => block_sizes }
         end
 
         def self.median(values)

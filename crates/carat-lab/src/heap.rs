@@ -41,6 +41,7 @@ impl SlotSize {
     /// # Safety
     ///
     /// The object must be in use.
+    // SAFETY: the caller's promise, above.
     pub(crate) unsafe fn of(self, object: VALUE) -> usize {
         // SAFETY: the caller guarantees it.
         self.0.map_or(SLOT_BYTES, |size| unsafe { size(object) })

@@ -90,6 +90,7 @@ impl BlockSize {
     /// # Safety
     ///
     /// The allocator has allocated the block, and nobody has freed it.
+    // SAFETY: the caller's promise, above.
     pub(crate) unsafe fn of(self, block: *mut c_void) -> usize {
         // SAFETY: the caller guarantees it.
         unsafe { (self.0)(block) }

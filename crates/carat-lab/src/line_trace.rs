@@ -134,6 +134,7 @@ impl LineTrace {
     /// # Safety
     ///
     /// The event must be under way.
+    // SAFETY: the caller's promise, above.
     unsafe fn on_line(&self, recorder: &Recorder, event: *mut rb_trace_arg_t) {
         // SAFETY: the caller guarantees it.
         let (path, line) = unsafe { (rb_tracearg_path(event), rb_tracearg_lineno(event)) };

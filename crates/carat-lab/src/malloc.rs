@@ -33,6 +33,7 @@ impl Mallctl {
     /// # Safety
     ///
     /// The pointers are null or what jemalloc's manual says for the name.
+    // SAFETY: the caller's promise, above.
     pub(crate) unsafe fn call(
         &self,
         name: &CStr,

@@ -21,8 +21,11 @@ type Observe = unsafe extern "C" fn(*const BlockObserver);
 /// As `Observer` of `carat-malloc`.
 #[repr(C)]
 struct BlockObserver {
+    // SAFETY: it reads nothing of the block.
     allocated: unsafe extern "C" fn(*mut c_void, usize),
+    // SAFETY: its contract is realloc's.
     reallocate: unsafe extern "C" fn(Reallocate, *mut c_void, usize) -> *mut c_void,
+    // SAFETY: it reads nothing of the block.
     freeing: unsafe extern "C" fn(*mut c_void),
 }
 
@@ -58,6 +61,7 @@ impl Allocator {
     /// # Safety
     ///
     /// The block is null, or allocated and not freed.
+    // SAFETY: the caller's promise, above.
     unsafe fn size(&self, block: *mut c_void) -> usize {
         // SAFETY: the caller guarantees it, and null has no bytes.
         unsafe { self.block_size.of(block) }

@@ -3,13 +3,13 @@
 require "etc"
 require "rbconfig"
 require_relative "../../test/support/default_signals"
+require_relative "ruby_tests"
 require_relative "side_by_side"
 require_relative "step"
 
 # Everything that must pass, in the order of its execution.
 module Suite
   RUBY = RbConfig.ruby
-  EACH_FILE = "ARGV.each { |path| require File.expand_path(path) }"
 
   # Tests that do not depend on how many requests a worker takes at once, and must pass in fibers as in threads.
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
@@ -32,21 +32,18 @@ module Suite
 
   LINTS = %w[--all-targets --locked -- -D warnings].freeze
 
-  # The line above the failures; .ci/run looks for it.
+  # The lines above the failures; .ci/run looks for them.
+  REPEATED = "== what failed and passed when it was repeated alone"
   FAILED = "== what failed"
 
   # Most tests wait for processes, so a second runner uses what the first one leaves.
   RUNNERS = Etc.nprocessors.clamp(1, 2)
 
-  def self.ruby_tests(name, files, env: {})
-    Step.new(name, env, RUBY, "-Itest", "-Ilib", "-e", EACH_FILE, "--", *files, reader: :minitest)
-  end
-
   # The files take turns among the runners.
   def self.shared_ruby_tests(name, files)
     rows = files.each_slice(RUNNERS).to_a
     SideBySide.new(Array.new(RUNNERS) do |runner|
-      ruby_tests("#{name}, part #{runner + 1} of #{RUNNERS}", rows.filter_map { |row| row[runner] })
+      RubyTests.new("#{name}, part #{runner + 1} of #{RUNNERS}", rows.filter_map { |row| row[runner] })
     end)
   end
 
@@ -72,9 +69,9 @@ module Suite
       Step.new("Rust tests of the benchmark", "cargo", "test", *BENCH, *SHARED, "--locked", reader: :cargo),
       shared_ruby_tests("Ruby unit tests", Dir["test/unit/**/*_test.rb"].sort),
       shared_ruby_tests("integration tests", Dir["test/integration/**/*_test.rb"].sort - Dir[ALONE]),
-      ruby_tests("integration tests of memory", Dir[ALONE].sort),
-      ruby_tests("integration tests in fibers", Dir[IN_FIBERS].sort,
-                 env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })
+      RubyTests.new("integration tests of memory", Dir[ALONE].sort),
+      RubyTests.new("integration tests in fibers", Dir[IN_FIBERS].sort,
+                    env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })
     ]
   end
 
@@ -84,12 +81,20 @@ module Suite
   end
 
   def self.run(steps)
-    total = steps.map(&:run).reduce(:+)
-    failed = steps.flat_map(&:failed)
-    puts "", FAILED if failed.any?
-    failed.each { |step| puts "", "in #{step.name}:", step.failures.join("\n\n") }
-    puts "", total
+    steps.each(&:run)
+    repeated = steps.flat_map(&:failed).to_h { |step| [step.name, step.repeat] }
+    failed = steps.flat_map(&:failed).to_h { |step| [step.name, step.failures] }
+    report(REPEATED, repeated)
+    report(FAILED, failed)
+    puts "", steps.map(&:tally).reduce(:+)
     failed.empty?
+  end
+
+  # Prints the paragraphs about failures in each step.
+  def self.report(title, failures)
+    failures = failures.reject { |_, paragraphs| paragraphs.empty? }
+    puts "", title if failures.any?
+    failures.each { |step, paragraphs| puts "", "in #{step}:", paragraphs.join("\n\n") }
   end
 end
 

@@ -15,11 +15,17 @@ module Suite
     def run(out: $stdout)
       threads = @steps.map { |step| Thread.new { step.run(out: out) } }
       threads.each { |thread| thread.report_on_exception = false }
-      threads.map(&:value).reduce(:+)
+      threads.each(&:join)
+      tally
     rescue SignalException => e
       threads.each { |thread| thread.raise(e) if thread.alive? }
       threads.each { |thread| wait_for_end(thread) }
       raise
+    end
+
+    # The sum of the counts of all steps.
+    def tally
+      @steps.map(&:tally).reduce(:+)
     end
 
     # The steps among them that failed.

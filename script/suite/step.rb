@@ -41,6 +41,12 @@ module Suite
       tally.failed.positive? ? [self] : []
     end
 
+    # Only tests are repeated.
+    # @return [Array<String>] see RubyTests
+    def repeat(**)
+      []
+    end
+
     # The paragraphs of its output about failed tests.
     def failures
       failed.any? ? Failures.public_send(:"from_#{@reader}", output) : []

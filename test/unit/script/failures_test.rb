@@ -45,6 +45,13 @@ class FailuresTest < Minitest::Test
     assert_equal "---- closes stdout ----\nthread 'closes' panicked at src/lane.rs:3:5:\nclosed", said
   end
 
+  def test_long_failure_is_cut_off
+    long = "  1) Failure:\nLaneTest#test_it_opens [x:3]:\n#{"y" * 999}\n#{"line\n" * 99}\n"
+    lines = Suite::Failures.from_minitest(long).first.lines(chomp: true)
+
+    assert_equal ["#{"y" * 300}...", "line", "... and 72 more lines"], lines.values_at(2, 3, -1)
+  end
+
   def test_output_that_names_no_test_is_shown_at_its_end
     assert_equal ["#{"line\n" * 39}last"], Suite::Failures.from_minitest("#{"line\n" * 90}last\n")
   end

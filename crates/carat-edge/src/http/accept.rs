@@ -8,13 +8,21 @@ use tokio::time::sleep;
 
 use super::connection::serve_connection;
 use super::listener::Listener;
+use super::seats::Seat;
 use super::server::Server;
+use super::stream::ClientStream;
 use crate::accept_failures::AcceptFailures;
 
 /// Accepts clients once the server is open, until it closes, including those that connected before. While all seats are
 /// taken, further clients wait in the backlog. An error means that the listener has failed for good.
 pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
     server.opened().await;
+    accept_until_closed(&listener, &server).await?;
+    accept_last(&listener, &server);
+    Ok(())
+}
+
+async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Result<()> {
     let mut failures = AcceptFailures::new("clients");
     loop {
         let seat = tokio::select! {
@@ -32,42 +40,149 @@ pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Re
         match accepted {
             Ok(stream) => {
                 failures.end();
-                let (preamble, server) = (Rc::clone(&listener.preamble), Rc::clone(&server));
-                spawn_local(serve_connection(stream, preamble, seat, server));
+                serve_client(stream, seat, listener, server);
             }
             Err(error) => sleep(failures.pause_after(error, Instant::now(), &server.log)?).await,
         }
     }
 }
 
+/// Accepts the clients that have connected without the runtime's notice, right before the socket is closed: that resets
+/// those in the backlog. Clients without a seat are reset.
+fn accept_last(listener: &Listener, server: &Rc<Server>) {
+    while let Some(seat) = server.seats.take_now() {
+        let Ok(stream) = listener.accept_now() else {
+            return;
+        };
+        serve_client(stream, seat, listener, server);
+    }
+}
+
+fn serve_client(stream: ClientStream, seat: Seat, listener: &Listener, server: &Rc<Server>) {
+    let (preamble, server) = (Rc::clone(&listener.preamble), Rc::clone(server));
+    spawn_local(serve_connection(stream, preamble, seat, server));
+}
+
 #[cfg(test)]
 mod tests {
-    use std::net::Shutdown;
+    use std::io::Write;
+    use std::net::{Shutdown, SocketAddr, TcpStream as StdTcpStream};
+    use std::rc::Weak;
 
     use socket2::SockRef;
-    use tokio::net::TcpListener;
-    use tokio::task::{LocalSet, yield_now};
+    use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::{JoinHandle, LocalSet, yield_now};
 
     use super::*;
     use crate::exchange::ClientMemory;
 
-    #[test]
-    fn a_listener_that_is_shut_down_ends_accepting_with_an_error() {
+    /// The edge itself responds: the server's limits are 0.
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
+
+    /// A server with a listener.
+    struct Fixture {
+        server: Rc<Server>,
+        listener: Weak<Listener>,
+        address: SocketAddr,
+        accepting: JoinHandle<io::Result<()>>,
+    }
+
+    fn with_fixture<F: Future<Output = ()>>(test: impl FnOnce(Fixture) -> F) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
         LocalSet::new().block_on(&runtime.expect("a runtime"), async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-            let shut_down = SockRef::from(&listener).shutdown(Shutdown::Both);
-            shut_down.expect("a listener");
+            test(Fixture::new(listener)).await;
+        });
+    }
+
+    impl Fixture {
+        fn new(listener: TcpListener) -> Fixture {
             let server = Server::plain(&ClientMemory::new(u64::MAX));
-            let accepting = spawn_local(accept(Rc::new(Listener::plain(listener)), server));
-            // Accepting such a listener fails at once, every time.
-            for _ in 0..100 {
-                yield_now().await;
+            let address = listener.local_addr().expect("an address");
+            let listener = Rc::new(Listener::plain(listener));
+            Fixture {
+                listener: Rc::downgrade(&listener),
+                accepting: spawn_local(accept(listener, Rc::clone(&server))),
+                server,
+                address,
             }
-            assert!(accepting.is_finished(), "it tries forever");
-            assert!(accepting.await.expect("no panic").is_err());
+        }
+
+        fn shut_down(&self) {
+            let listener = self.listener.upgrade().expect("it listens");
+            let shut_down = SockRef::from(&*listener).shutdown(Shutdown::Both);
+            shut_down.expect("a listener");
+        }
+
+        /// A client that is connected, as the kernel knows and the runtime does not.
+        fn client(&self) -> StdTcpStream {
+            StdTcpStream::connect(self.address).expect("a connection")
+        }
+    }
+
+    async fn response(client: StdTcpStream) -> String {
+        client.set_nonblocking(true).expect("a socket");
+        let mut client = TcpStream::from_std(client).expect("a socket");
+        let mut response = String::new();
+        let read = client.read_to_string(&mut response).await;
+        read.expect("a response");
+        response
+    }
+
+    async fn let_tasks_run() {
+        for _ in 0..100 {
+            yield_now().await;
+        }
+    }
+
+    #[test]
+    fn a_listener_that_is_shut_down_ends_accepting_with_an_error() {
+        with_fixture(|fixture| async move {
+            fixture.shut_down();
+            // Accepting such a listener fails at once, every time.
+            let_tasks_run().await;
+            assert!(fixture.accepting.is_finished(), "it tries forever");
+            assert!(fixture.accepting.await.expect("no panic").is_err());
+        });
+    }
+
+    #[test]
+    fn a_client_that_connects_right_before_the_end_is_served() {
+        with_fixture(|fixture| async move {
+            let_tasks_run().await;
+            let mut client = fixture.client();
+            fixture.server.drain();
+            let_tasks_run().await;
+            assert!(fixture.accepting.is_finished(), "it still listens");
+            client.write_all(REQUEST).expect("a connection");
+            assert!(response(client).await.starts_with("HTTP/1.1 431 "));
+        });
+    }
+
+    #[test]
+    fn a_request_that_arrives_right_before_the_end_is_served() {
+        with_fixture(|fixture| async move {
+            let mut client = fixture.client();
+            fixture.server.drain();
+            let_tasks_run().await;
+            client.write_all(REQUEST).expect("a connection");
+            fixture.server.end_first_requests();
+            assert!(response(client).await.starts_with("HTTP/1.1 431 "));
+        });
+    }
+
+    #[test]
+    fn a_client_that_sends_no_request_does_not_delay_the_end() {
+        with_fixture(|fixture| async move {
+            let client = fixture.client();
+            fixture.server.drain();
+            let_tasks_run().await;
+            assert_eq!(fixture.server.connections(), 1);
+            fixture.server.end_first_requests();
+            assert_eq!(response(client).await, "");
         });
     }
 }

@@ -1,5 +1,5 @@
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Poll, ready};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use super::phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
 use super::proxy_header::receive_proxy_header;
 use super::seats::Seat;
 use super::serve::serve;
-use super::server::Server;
+use super::server::{Flag, Server};
 use super::stream::ClientStream;
 use super::tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
 use crate::body::request::ReceivedBody;
@@ -50,10 +50,6 @@ pub(super) async fn serve_connection(
     peer.proxy_fields = server.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
-    if server.draining.is_set() {
-        // One of the last to be accepted: let its first bytes arrive.
-        yield_now().await;
-    }
     if preamble.is_proxied || preamble.tls.is_some() {
         // Boxed: its room would stay with the connection.
         let begun = Box::pin(begin(stream, &preamble, &mut peer, &deadline, &server)).await;
@@ -66,8 +62,9 @@ pub(super) async fn serve_connection(
         return Box::pin(speak_http2(stream, read, &peer, &deadline, &server)).await;
     }
     let mut http2 = server.settings.http2 && !stream.is_tls();
+    let mut until = &server.first_requests_over;
     let active = loop {
-        if !wait_readable(&stream, &deadline, wait, &server).await {
+        if !wait_readable(&stream, &deadline, wait, until).await {
             return close(stream, false).await;
         }
         let active = Box::pin(serve_active(stream, &peer, &deadline, &server, http2)).await;
@@ -75,6 +72,7 @@ pub(super) async fn serve_connection(
             ActiveEnd::FalseAlarm => {}
             ActiveEnd::Idle => {
                 http2 = false;
+                until = &server.draining;
                 wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER);
             }
             _ => break active,
@@ -188,24 +186,33 @@ async fn end(
     close(stream, linger).await;
 }
 
-/// Waits, parked, until the client sends something. Returns `false` when the connection is over.
+/// Waits, parked, until the client sends something, or until the flag is set. Returns `false` when the connection is
+/// over.
 async fn wait_readable(
     stream: &ClientStream,
     deadline: &Deadline,
     wait: Duration,
-    server: &Server,
+    until: &Flag,
 ) -> bool {
     deadline.set(wait);
-    poll_fn(|cx| {
+    let readable = poll_fn(|cx| {
         if let Poll::Ready(readable) = stream.poll_readable(cx) {
-            return Poll::Ready(readable.is_ok());
+            return Poll::Ready(Some(readable.is_ok()));
         }
-        if deadline.passed(cx.waker()) || server.draining.is_set() {
-            return Poll::Ready(false);
+        if deadline.passed(cx.waker()) {
+            return Poll::Ready(Some(false));
+        }
+        if until.is_set() {
+            return Poll::Ready(None);
         }
         Poll::Pending
-    })
-    .await
+    });
+    if let Some(is_readable) = readable.await {
+        return is_readable;
+    }
+    // A request may have arrived without the runtime's notice.
+    yield_now().await;
+    poll_fn(|cx| Poll::Ready(matches!(stream.poll_readable(cx), Poll::Ready(Ok(()))))).await
 }
 
 /// A connection after hyper has served it.
@@ -240,10 +247,12 @@ async fn serve_active(
         .serve_connection(TokioIo::new(guarded), service);
     let mut timeouts = PhaseTimeouts::new(deadline, &server.settings);
     let mut draining = false;
+    let mut noticed = pin!(yield_now());
     let end = poll_fn(|cx| {
         let mut is_over = Pin::new(&mut connection).poll(cx).is_ready();
-        if server.draining.is_set() && !draining && !is_over {
-            // Not before hyper has read what is there, or it would close at once.
+        let must_drain = server.draining.is_set() && !draining && !is_over;
+        // Not before hyper has read what is there, which the runtime has to notice: it would close at once.
+        if must_drain && state.has_received() && noticed.as_mut().poll(cx).is_ready() {
             draining = true;
             Pin::new(&mut connection).graceful_shutdown();
             is_over = Pin::new(&mut connection).poll(cx).is_ready();

@@ -105,7 +105,7 @@ async fn establish(
     }
 }
 
-/// Polls until the deadline passes or the server drains.
+/// Polls until the deadline passes, or the server drains and waits for it no longer.
 async fn in_time<T>(
     deadline: &Deadline,
     server: &Server,
@@ -118,7 +118,7 @@ async fn in_time<T>(
         if deadline.passed(cx.waker()) {
             return Poll::Ready(Err(HandshakeError::Lost(io::ErrorKind::TimedOut.into())));
         }
-        if server.draining.is_set() {
+        if server.first_requests_over.is_set() {
             return Poll::Ready(Err(HandshakeError::Closed));
         }
         Poll::Pending

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use rustix::net::{SocketFlags, accept_with};
 use socket2::{Domain, SockRef};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::socket_file::SocketFile;
 use crate::tls::{CertificateStore, TlsConfig};
@@ -109,15 +110,22 @@ impl Listener {
     /// Waits for the next client.
     pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<ClientStream>> {
         match &self.socket {
-            ListeningSocket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
-                // Otherwise a response of two writes waits for the client's acknowledgement.
-                let _ = stream.set_nodelay(true);
-                ClientStream::Tcp(stream)
-            }),
+            ListeningSocket::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, _)| tcp_client(stream)),
             ListeningSocket::Unix(listener) => listener
                 .poll_accept(cx)
                 .map_ok(|(stream, _)| ClientStream::Unix(stream)),
         }
+    }
+
+    /// Accepts a client that has connected already. Asks the kernel, which knows more than the runtime.
+    pub(super) fn accept_now(&self) -> io::Result<ClientStream> {
+        let client = accept_with(self, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        Ok(match &self.socket {
+            ListeningSocket::Tcp(_) => tcp_client(TcpStream::from_std(client.into())?),
+            ListeningSocket::Unix(_) => ClientStream::Unix(UnixStream::from_std(client.into())?),
+        })
     }
 
     /// The value of the `bind` option that it belongs to.
@@ -164,6 +172,12 @@ impl Listener {
             }
         }
     }
+}
+
+fn tcp_client(stream: TcpStream) -> ClientStream {
+    // Otherwise a response of two writes waits for the client's acknowledgement.
+    let _ = stream.set_nodelay(true);
+    ClientStream::Tcp(stream)
 }
 
 impl AsFd for Listener {

@@ -64,7 +64,8 @@ fn name(peer: &mut Peer, client: Client, server: &Server) {
     peer.proxy_fields = server.proxies.fields_of(Some(address));
 }
 
-/// Reads exactly the header. `None` when the peer leaves before it sends anything, and when the server drains.
+/// Reads exactly the header. `None` when the peer leaves before it sends anything, and when the server drains and
+/// waits for it no longer.
 async fn read(
     stream: &ClientStream,
     deadline: &Deadline,
@@ -82,7 +83,7 @@ async fn read(
                 HeaderStep::Ended => return Poll::Ready(Err("the connection ended within it")),
             }
         }
-        if server.draining.is_set() {
+        if server.first_requests_over.is_set() {
             return Poll::Ready(Ok(None));
         }
         if deadline.passed(cx.waker()) {

@@ -49,6 +49,14 @@ impl Seats {
         }
     }
 
+    /// A free seat, if there is one.
+    pub(super) fn take_now(&self) -> Option<Seat> {
+        Some(Seat {
+            connection: Arc::clone(&self.connections).try_acquire_owned().ok()?,
+            reply: Arc::clone(&self.replies).try_acquire_owned().ok()?,
+        })
+    }
+
     /// Descriptors for the files of further responses on connections with several at once.
     pub(super) fn further_replies(&self) -> &Arc<Semaphore> {
         &self.further_replies

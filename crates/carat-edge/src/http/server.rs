@@ -31,6 +31,11 @@ use crate::log::Log;
 use crate::settings::Settings;
 use crate::url_prefix::UrlPrefix;
 
+/// For how long a client that has connected may send its first request once the server drains. A proxy in front of the
+/// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
+/// `shutdown_timeout`.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+
 /// What all connections share.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -60,6 +65,9 @@ pub(crate) struct Server {
     /// Clients are not accepted any more.
     pub(super) closed: Flag,
     pub(super) draining: Flag,
+    drains_since: Cell<Option<Instant>>,
+    /// The server drains, and clients that have not begun a request yet get no more time for it.
+    pub(super) first_requests_over: Flag,
     turns_away: Cell<bool>,
     is_unready: Cell<bool>,
     /// Nobody needs the control socket of this server any more.
@@ -96,6 +104,8 @@ impl Server {
             opened: Flag::default(),
             closed: Flag::default(),
             draining: Flag::default(),
+            drains_since: Cell::default(),
+            first_requests_over: Flag::default(),
             turns_away: Cell::new(false),
             is_unready: Cell::new(false),
             left: Flag::default(),
@@ -204,6 +214,20 @@ impl Server {
         self.dispatcher.drain_tunnels();
         self.closed.set();
         self.draining.set();
+        self.drains_since.set(Some(clock::now()));
+        self.deadlines.wake_all();
+    }
+
+    /// Whether clients have had their time for a first request since the server drains.
+    fn has_awaited_first_requests(&self, now: Instant) -> bool {
+        let wait = FIRST_REQUEST.min(self.settings.shutdown_timeout / 2);
+        let waited = |since: Instant| now.saturating_duration_since(since) >= wait;
+        self.drains_since.get().is_some_and(waited)
+    }
+
+    /// Ends the connections that have no request yet.
+    pub(super) fn end_first_requests(&self) {
+        self.first_requests_over.set();
         self.deadlines.wake_all();
     }
 
@@ -227,6 +251,9 @@ impl Server {
             self.dispatcher.tick();
             self.active.tick(now);
             self.files.tick();
+            if !self.first_requests_over.is_set() && self.has_awaited_first_requests(now) {
+                self.end_first_requests();
+            }
         }
         self.report();
         self.log.flush();

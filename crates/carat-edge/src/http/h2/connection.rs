@@ -92,7 +92,7 @@ async fn begin(
         if let Poll::Ready(begun) = handshake.as_mut().poll(cx) {
             return Poll::Ready(begun.map_err(|error| client.note_error(&error)));
         }
-        if server.draining.is_set() {
+        if server.first_requests_over.is_set() {
             return Poll::Ready(Err(Http2End::Closed));
         }
         timer.expired(cx).map_or(Poll::Pending, |_| {

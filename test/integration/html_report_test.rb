@@ -158,7 +158,7 @@ module Carat
     # Runs a command for an application that keeps nothing, and returns its output.
     def write_page(name, *flags)
       plant(:clean, requests: 1)
-      out, err, status = Open3.capture3(*COMMAND[0..-2], name, *flags, "--html", path, chdir: @directory)
+      out, err, status = Open3.capture3(*COMMAND, name, *flags, "--html", path, chdir: @directory)
       assert_predicate status, :success?, err
       out
     end

@@ -46,25 +46,26 @@ struct Session {
 /// Something that was allocated.
 struct Allocation {
     memory: SampleMemory,
-    /// The bytes that were asked for: the chance to be a sample depends on them.
-    asked: usize,
     /// The bytes that it takes.
     bytes: usize,
     /// Objects or blocks: 0 for one that grows.
     objects: f64,
+    /// For how many allocations like this one it stands.
+    scale: f64,
     /// What was allocated, if it is an object.
     class: Option<Function>,
 }
 
 /// Defines the functions on `Carat::Lab::Sampler`.
 pub(crate) fn define(sampler: RModule) -> Result<(), Error> {
-    sampler.define_singleton_method("start", function!(start, 1))?;
+    sampler.define_singleton_method("start", function!(start, 2))?;
     sampler.define_singleton_method("stop", function!(stop, 0))?;
     sampler.define_singleton_method("look", function!(stack::look, 0))
 }
 
-/// Begins to take samples, one in so many bytes. Returns whether memory of C is seen too, or nil when the sampler is on.
-fn start(ruby: &Ruby, mean_bytes: u64) -> Result<Option<bool>, Error> {
+/// Begins to take samples, one in so many bytes, and fewer as soon as there are more than so many in a second, of blocks
+/// as of objects. Returns whether memory of C is seen too, or nil when the sampler is on.
+fn start(ruby: &Ruby, mean_bytes: u64, rate_limit: u64) -> Result<Option<bool>, Error> {
     if IS_ON.load(Ordering::Relaxed) {
         return Ok(None);
     }
@@ -79,12 +80,13 @@ fn start(ruby: &Ruby, mean_bytes: u64) -> Result<Option<bool>, Error> {
     let is_native = blocks::can_be_seen();
     with_session(|session| *session = Some(Session::new(is_native)));
     interval::seed(RandomState::new().build_hasher().finish());
-    BLOCKS.begin(mean_bytes);
-    OBJECTS.begin(if is_native {
+    BLOCKS.begin(mean_bytes, rate_limit);
+    let mean_of_objects = if is_native {
         windows::mean_bytes(mean_bytes)
     } else {
         mean_bytes
-    });
+    };
+    OBJECTS.begin(mean_of_objects, rate_limit);
     IS_ON.store(true, Ordering::Release);
     objects::watch(true);
     if is_native {
@@ -125,10 +127,22 @@ impl Session {
         }
     }
 
+    /// For how many bytes one sample stands now.
+    fn sampling_bytes(&self) -> u64 {
+        if self.is_native {
+            BLOCKS.mean_bytes()
+        } else {
+            OBJECTS.mean_bytes()
+        }
+    }
+
     fn note(&mut self, stack: &CallStack, allocation: &Allocation) {
         let functions = stack.functions().chain(allocation.class);
         let call = self.tree.enter(functions);
-        let scale = self.scale(allocation);
+        let scale = match allocation.memory {
+            SampleMemory::Object(_) if self.is_native => allocation.scale / windows::SHARE,
+            _ => allocation.scale,
+        };
         let weight = Weight {
             bytes: f64::from(u32::try_from(allocation.bytes).unwrap_or(u32::MAX)) * scale,
             objects: allocation.objects * scale,
@@ -136,17 +150,6 @@ impl Session {
         self.tree.add(call, weight);
         self.live.watch(allocation.memory, Sample { call, weight });
         self.samples += 1;
-    }
-
-    /// For how many allocations like this one a sample stands.
-    fn scale(&self, allocation: &Allocation) -> f64 {
-        match allocation.memory {
-            SampleMemory::Block(_) => BLOCKS.scale(allocation.asked),
-            SampleMemory::Object(_) if self.is_native => {
-                OBJECTS.scale(allocation.asked) / windows::SHARE
-            }
-            SampleMemory::Object(_) => OBJECTS.scale(allocation.asked),
-        }
     }
 }
 

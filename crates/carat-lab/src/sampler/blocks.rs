@@ -97,17 +97,20 @@ unsafe extern "C" fn on_allocation(block: *mut c_void, asked: usize) {
         return;
     }
     windows::follow();
-    if block.is_null() || !BLOCKS.take(asked) || !IS_ON.load(Ordering::Acquire) {
+    if block.is_null() {
         return;
     }
+    let Some(scale) = BLOCKS.take(asked).filter(|_| IS_ON.load(Ordering::Acquire)) else {
+        return;
+    };
     windows::draw();
     // SAFETY: the allocator has just allocated the block.
     let bytes = allocator().map_or(asked, |allocator| unsafe { allocator.size(block) });
     note(&Allocation {
         memory: SampleMemory::Block(block as usize),
-        asked,
         bytes,
         objects: 1.0,
+        scale,
         class: None,
     });
 }
@@ -152,15 +155,18 @@ unsafe extern "C" fn reallocate(plain: Reallocate, block: *mut c_void, size: usi
 }
 
 fn on_growth(block: *mut c_void, growth: usize) {
-    if growth == 0 || is_own() || !BLOCKS.take(growth) {
+    if growth == 0 || is_own() {
         return;
     }
+    let Some(scale) = BLOCKS.take(growth) else {
+        return;
+    };
     windows::draw();
     note(&Allocation {
         memory: SampleMemory::Block(block as usize),
-        asked: growth,
         bytes: growth,
         objects: 0.0,
+        scale,
         class: None,
     });
 }

@@ -1,6 +1,8 @@
-//! Which allocations become samples: each byte has the same chance.
+//! Which allocations become samples: each byte has the same chance, which becomes less while samples come too fast.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Of blocks of the allocator, and of objects of Ruby.
 pub(super) static BLOCKS: Interval = Interval::new();
@@ -8,11 +10,20 @@ pub(super) static OBJECTS: Interval = Interval::new();
 
 static SEED: AtomicU64 = AtomicU64::new(0);
 
+/// So many samples are counted before their rate is judged.
+const JUDGED: u64 = 128;
+
 /// The way from one sample to the next.
 pub(super) struct Interval {
     /// Bytes until the next sample.
     remaining: AtomicI64,
     mean_bytes: AtomicU64,
+    /// Samples since the beginning.
+    taken: AtomicU64,
+    /// When the rate was judged last, in nanoseconds of [`clock`].
+    judged: AtomicU64,
+    /// So many nanoseconds `JUDGED` samples take at least, or their rate is too high.
+    least_nanos: AtomicU64,
 }
 
 impl Interval {
@@ -20,11 +31,18 @@ impl Interval {
         Interval {
             remaining: AtomicI64::new(i64::MAX),
             mean_bytes: AtomicU64::new(1),
+            taken: AtomicU64::new(0),
+            judged: AtomicU64::new(0),
+            least_nanos: AtomicU64::new(0),
         }
     }
 
-    /// Samples one of so many bytes from now on.
-    pub(super) fn begin(&self, mean_bytes: u64) {
+    /// Samples one of so many bytes from now on, and fewer as soon as there are more than so many samples in a second.
+    pub(super) fn begin(&self, mean_bytes: u64, rate_limit: u64) {
+        let nanos = JUDGED * 1_000_000_000 / rate_limit.max(1);
+        self.least_nanos.store(nanos, Ordering::Relaxed);
+        self.taken.store(0, Ordering::Relaxed);
+        self.judged.store(clock(), Ordering::Relaxed);
         self.mean_bytes.store(mean_bytes.max(1), Ordering::Relaxed);
         self.remaining.store(self.draw(), Ordering::Relaxed);
     }
@@ -34,22 +52,36 @@ impl Interval {
         self.remaining.store(i64::MAX, Ordering::Relaxed);
     }
 
-    /// Counts the bytes of an allocation, and returns whether it is a sample.
-    pub(super) fn take(&self, bytes: usize) -> bool {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let before = self.remaining.fetch_sub(bytes, Ordering::Relaxed);
-        if before > bytes {
-            return false;
-        }
-        self.remaining.store(self.draw(), Ordering::Relaxed);
-        true
+    /// Bytes for which one sample stands now, on average.
+    pub(super) fn mean_bytes(&self) -> u64 {
+        self.mean_bytes.load(Ordering::Relaxed)
     }
 
-    /// For how many allocations of this size a sample stands: the chance that one of its bytes is drawn, inverted.
-    pub(super) fn scale(&self, bytes: usize) -> f64 {
-        let share = float(bytes as u64) / float(self.mean_bytes.load(Ordering::Relaxed));
-        // Precise for small shares, where 1 - exp(-share) is not.
-        -1.0 / (-share).exp_m1()
+    /// Counts the bytes of an allocation. If it is a sample, returns for how many allocations of this size it stands.
+    pub(super) fn take(&self, bytes: usize) -> Option<f64> {
+        let counted = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let before = self.remaining.fetch_sub(counted, Ordering::Relaxed);
+        if before > counted {
+            return None;
+        }
+        let scale = scale(bytes, self.mean_bytes());
+        self.judge();
+        self.remaining.store(self.draw(), Ordering::Relaxed);
+        Some(scale)
+    }
+
+    /// Doubles the interval when samples come too fast. Each sample stands for the interval in which it was drawn.
+    fn judge(&self) {
+        let taken = self.taken.fetch_add(1, Ordering::Relaxed) + 1;
+        if taken % JUDGED != 0 {
+            return;
+        }
+        let now = clock();
+        let passed = now.saturating_sub(self.judged.swap(now, Ordering::Relaxed));
+        if passed < self.least_nanos.load(Ordering::Relaxed) {
+            let doubled = self.mean_bytes().saturating_mul(2);
+            self.mean_bytes.store(doubled, Ordering::Relaxed);
+        }
     }
 
     /// The bytes until the next sample have an exponential distribution: samples then do not fall into step with the
@@ -64,6 +96,20 @@ impl Interval {
         let bytes = bytes as i64;
         bytes.max(1)
     }
+}
+
+/// The chance that one of so many bytes is drawn, inverted.
+fn scale(bytes: usize, mean_bytes: u64) -> f64 {
+    let share = float(bytes as u64) / float(mean_bytes);
+    // Precise for small shares, where 1 - exp(-share) is not.
+    -1.0 / (-share).exp_m1()
+}
+
+/// Nanoseconds since the first call.
+fn clock() -> u64 {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    let passed = BEGAN.get_or_init(Instant::now).elapsed();
+    u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Begins another sequence of random numbers.
@@ -86,4 +132,41 @@ pub(super) fn unit() -> f64 {
 )]
 fn float(number: u64) -> f64 {
     number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = 100;
+
+    /// The sum of what samples of so many blocks stand for, by an interval of 1000 bytes.
+    fn estimate(interval: &Interval, blocks: usize, rate_limit: u64) -> f64 {
+        interval.begin(1000, rate_limit);
+        (0..blocks).filter_map(|_| interval.take(SIZE)).sum()
+    }
+
+    #[test]
+    fn samples_stand_for_what_was_allocated_while_the_interval_grows() {
+        let interval = Interval::new();
+        let estimate = estimate(&interval, 1_000_000, 1);
+        assert!(interval.mean_bytes() >= 64_000, "it did not grow");
+        // Half of the weight is that of 128 samples.
+        assert!((600_000.0..1_400_000.0).contains(&estimate), "{estimate}");
+    }
+
+    #[test]
+    fn an_interval_without_a_limit_does_not_grow() {
+        let interval = Interval::new();
+        let estimate = estimate(&interval, 1_000_000, u64::MAX);
+        assert_eq!(interval.mean_bytes(), 1000);
+        assert!((970_000.0..1_030_000.0).contains(&estimate), "{estimate}");
+    }
+
+    #[test]
+    fn fewer_samples_than_are_judged_do_not_let_it_grow() {
+        let interval = Interval::new();
+        let _ = estimate(&interval, 500, 1);
+        assert_eq!(interval.mean_bytes(), 1000);
+    }
 }

@@ -107,12 +107,13 @@ unsafe extern "C" fn on_birth(tracepoint: VALUE, _data: *mut c_void) {
         let object = rb_tracearg_object(rb_tracearg_from_tracepoint(tracepoint));
         (object, listener.slot_size.of(object))
     };
-    if OBJECTS.take(bytes) && IS_ON.load(Ordering::Acquire) {
+    let scale = OBJECTS.take(bytes);
+    if let Some(scale) = scale.filter(|_| IS_ON.load(Ordering::Acquire)) {
         note(&Allocation {
             memory: SampleMemory::Object(object),
-            asked: bytes,
             bytes,
             objects: 1.0,
+            scale,
             class: Some(class_of(object)),
         });
     }

@@ -26,7 +26,8 @@ const TYPES: [(VALUE, &str); 6] = [
 
 /// Returns an Array: an Array for each function (kind, name or nil, file or nil, line or offset), the callers and the
 /// functions of all calls, what each call has allocated (bytes, objects), what of that is not freed (bytes, objects), the
-/// number of samples, and whether a limit was reached. Those of the calls are JSON.
+/// number of samples, for how many bytes one stands at the end, and whether a limit was reached. Those of the calls are
+/// JSON.
 pub(super) fn describe(ruby: &Ruby, session: &Session) -> Result<RArray, Error> {
     let functions = ruby.ary_new();
     for function in &session.tree.functions {
@@ -43,6 +44,7 @@ pub(super) fn describe(ruby: &Ruby, session: &Session) -> Result<RArray, Error> 
         profile.push(json(weights.iter().map(|weight| weight.objects.round())))?;
     }
     profile.push(session.samples)?;
+    profile.push(session.sampling_bytes())?;
     profile.push(session.tree.is_truncated || session.live.is_truncated)?;
     Ok(profile)
 }

@@ -46,12 +46,18 @@ module Carat
           requests = Log::Counted.of(details[:requests].to_i, "request")
           lines = ["#{weight(@root.inclusive)} #{kind} in #{details[:seconds]} s and #{requests}" \
                    "#{rate(details[:requests].to_i)}"]
-          lines << "From #{Log::Counted.of(details[:samples].to_i, "sample")}, one in " \
-                   "#{Bytes.words(details[:sampling_bytes])}: an estimate."
+          samples = Log::Counted.of(details[:samples].to_i, "sample")
+          lines << "From #{samples}, one in #{interval(details)}: an estimate."
           lines + remarks(details)
         end
 
         private
+
+        # Bytes for which a sample stands.
+        def interval(details)
+          first, last = details.values_at(:sampling_bytes, :sampling_bytes_at_end)
+          last.to_i > first ? "#{Bytes.words(first)}, in the end one in #{Bytes.words(last)}" : Bytes.words(first)
+        end
 
         def width(out)
           columns = out.tty? ? out.winsize.last : WIDTH

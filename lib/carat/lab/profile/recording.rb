@@ -11,13 +11,16 @@ module Carat
       class Recording
         # Characters of a name or a path that are kept.
         TEXT_LIMIT = 300
-        private_constant :TEXT_LIMIT
+
+        # Samples of blocks in a second, and of objects. Beyond, there will be half as many: they cost time.
+        RATE_LIMIT = 500
+        private_constant :TEXT_LIMIT, :RATE_LIMIT
 
         # Begins: one in `sampling_bytes` bytes is a sample. Raises LabError.
         def initialize(sampling_bytes)
           @sampling_bytes = sampling_bytes
           @began = now
-          @native = Sampler.start(sampling_bytes)
+          @native = Sampler.start(sampling_bytes, RATE_LIMIT)
           raise LabError, "another profile is under way" if @native.nil?
         end
 
@@ -25,10 +28,10 @@ module Carat
         def finish(**details)
           seconds = now - @began
           GC.start
-          functions, callers, calls, *weights, samples, truncated = Sampler.stop
+          functions, callers, calls, *weights, samples, at_end, truncated = Sampler.stop
           functions.each { |row| row.map! { |value| cut(value) } }
-          head = details.merge(seconds: seconds.round(3), sampling_bytes: @sampling_bytes, native: @native, samples:,
-                               truncated:, functions:)
+          head = details.merge(seconds: seconds.round(3), sampling_bytes: @sampling_bytes,
+                               sampling_bytes_at_end: at_end, native: @native, samples:, truncated:, functions:)
           arrays = %w[callers calls bytes objects live_bytes live_objects].zip([callers, calls, *weights])
           "#{Log::PlainJSON.generate(head).chop},#{arrays.map { |name, json| "\"#{name}\":#{json}" }.join(",")}}"
         end

@@ -11,7 +11,7 @@ module Carat
         # Rises when a reader of an older version would misunderstand the Hash.
         SCHEMA = 1
 
-        DETAILS = %w[seconds requests sampling_bytes samples native truncated].freeze
+        DETAILS = %w[seconds requests sampling_bytes sampling_bytes_at_end samples native truncated].freeze
         private_constant :DETAILS
 
         # The CallTree.

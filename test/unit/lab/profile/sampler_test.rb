@@ -25,6 +25,7 @@ module Lab
         require "carat/lab/sampler"
         module Carat; SAMPLER = Lab::Sampler; public_constant :SAMPLER; end
         SAMPLER = Carat::SAMPLER
+        ANY = 1 << 40 # A second has fewer samples.
         eval(#{FILE.inspect}, TOPLEVEL_BINDING, "/known.rb")
         def sums(profile, place)
           functions, callers, calls = profile.first, *profile[1, 2].map { |json| JSON.parse(json) }
@@ -62,7 +63,7 @@ module Lab
 
       def test_block_that_grows_is_freed_where_it_ends
         assert_equal "[true, true]\n", preloaded(<<~RUBY, program: PROGRAM)
-          SAMPLER.start(4096)
+          SAMPLER.start(4096, ANY)
           grow = c("realloc", POINTER, SIZE)
           kept, freed = Array.new(2) { (1..50).inject(nil) { |block, step| grow.call(block, step * 10_000) } }
           c("free", POINTER).call(freed)
@@ -74,21 +75,21 @@ module Lab
       def test_nothing_is_left_when_it_ends
         assert_equal "[true, true, nil, 0]\n", preloaded(<<~RUBY, program: PROGRAM)
           before = TracePoint.stat
-          SAMPLER.start(4096)
+          SAMPLER.start(4096, ANY)
           during = TracePoint.stat
           work(50)
           SAMPLER.stop
           work(50)
           after = TracePoint.stat
-          SAMPLER.start(1 << 40)
-          p [during != before, after == before, SAMPLER.start(1), JSON.parse(SAMPLER.stop[#{OBJECTS}]).sum]
+          SAMPLER.start(1 << 40, ANY)
+          p [during != before, after == before, SAMPLER.start(1, ANY), JSON.parse(SAMPLER.stop[#{OBJECTS}]).sum]
         RUBY
       end
 
       def test_child_that_is_forked_meanwhile_has_nothing_of_it
         assert_equal "[true, true]\n", preloaded(<<~RUBY, program: PROGRAM)
           before = TracePoint.stat.values
-          SAMPLER.start(4096)
+          SAMPLER.start(4096, ANY)
           work(50)
           reader, writer = IO.pipe
           fork { work(50); writer.write(TracePoint.stat.values == before) }
@@ -105,7 +106,7 @@ module Lab
       # What one of so many repetitions allocates at each line of FILE, from the second.
       def run_work(count, place, **options)
         preloaded(<<~RUBY, program: PROGRAM, **options).split.map(&:to_f)
-          SAMPLER.start(4096)
+          SAMPLER.start(4096, ANY)
           work(#{count})
           sums = sums(SAMPLER.stop, #{place})
           puts (2..4).map { |line| sums[line].fdiv(#{count}) }

@@ -266,15 +266,7 @@ async fn serve_active(
         if !state.has_received() {
             return Poll::Ready(ActiveEnd::FalseAlarm);
         }
-        if let Some(end) = timeouts.follow(&state) {
-            return Poll::Ready(end);
-        }
-        while deadline.passed(cx.waker()) {
-            if let Some(end) = timeouts.expired(&state) {
-                return Poll::Ready(end);
-            }
-        }
-        Poll::Pending
+        timeouts.end(&state, cx).map_or(Poll::Pending, Poll::Ready)
     })
     .await;
     let parts = connection.into_parts();

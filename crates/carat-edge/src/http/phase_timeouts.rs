@@ -1,3 +1,4 @@
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use super::deadlines::Deadline;
@@ -75,8 +76,21 @@ impl<'a> PhaseTimeouts<'a> {
         }
     }
 
+    /// How the connection must end, if it must. Otherwise the task is woken when to look again.
+    pub(super) fn end(&mut self, state: &ConnectionState, cx: &Context<'_>) -> Option<ActiveEnd> {
+        if let Some(end) = self.follow(state) {
+            return Some(end);
+        }
+        while self.deadline.passed(cx.waker()) {
+            if let Some(end) = self.expired(state) {
+                return Some(end);
+            }
+        }
+        None
+    }
+
     /// Resets the deadline when the phase has changed. Returns how the connection ends, if it must.
-    pub(super) fn follow(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
+    fn follow(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
         let phase = state.phase();
         // A body that was paused gets its full time again.
         let resumed = phase == ConnectionPhase::Body && self.pauses != state.body_pauses();
@@ -123,7 +137,7 @@ impl<'a> PhaseTimeouts<'a> {
     }
 
     /// The deadline has passed. Returns how the connection ends, or `None` after a new deadline is set.
-    pub(super) fn expired(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
+    fn expired(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
         match self.phase? {
             ConnectionPhase::Idle => Some(ActiveEnd::Idle),
             ConnectionPhase::Headers => Some(ActiveEnd::Over(Some(Refusal::TooSlow))),

@@ -9,7 +9,6 @@ use crate::exchange::ConnectionState;
 /// The timeouts of a connection, or of one of its streams.
 pub(super) struct PhaseTimer<'a> {
     pub(super) timeouts: PhaseTimeouts<'a>,
-    deadline: &'a Deadline,
     state: Rc<ConnectionState>,
 }
 
@@ -21,7 +20,6 @@ impl<'a> PhaseTimer<'a> {
     ) -> PhaseTimer<'a> {
         PhaseTimer {
             timeouts: PhaseTimeouts::new(deadline, &server.settings),
-            deadline,
             state: Rc::clone(state),
         }
     }
@@ -32,14 +30,6 @@ impl<'a> PhaseTimer<'a> {
             let may_refuse = self.state.may_refuse();
             return Some(ActiveEnd::Over(may_refuse.then_some(refusal)));
         }
-        if let Some(end) = self.timeouts.follow(&self.state) {
-            return Some(end);
-        }
-        while self.deadline.passed(cx.waker()) {
-            if let Some(end) = self.timeouts.expired(&self.state) {
-                return Some(end);
-            }
-        }
-        None
+        self.timeouts.end(&self.state, cx)
     }
 }

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "minitest/mock"
+require "carat/lab/leak/worker_census"
+
+module Carat
+  module Lab
+    module Leak
+      # Which sample of the process belongs to which census of its heap.
+      class WorkerCensusTest < Minitest::Test
+        MUCH = 100_000
+
+        def test_readings_are_taken_again_when_a_table_grew_between_them
+          assert_equal [:second, MUCH], readings(0, MUCH, MUCH)
+        end
+
+        def test_a_little_room_more_changes_nothing
+          assert_equal [:first, 1000], readings(0, 1000, MUCH)
+        end
+
+        def test_readings_of_a_heap_that_does_not_come_to_rest_end
+          assert_equal [:third, 3 * MUCH], readings(0, MUCH, 2 * MUCH, 3 * MUCH, 4 * MUCH)
+        end
+
+        private
+
+        # The sample, and the spare room of the census that belongs to it; `spares` is what each census finds.
+        def readings(*spares)
+          samples = %i[first second third fourth]
+          Heap.stub(:census, -> { [1, 40, spares.shift] }) do
+            ProcessSample.stub(:take, -> { samples.shift }) do
+              sample, census = WorkerCensus.readings
+              [sample, census.last]
+            end
+          end
+        end
+      end
+    end
+  end
+end

@@ -83,18 +83,19 @@ module Native
       @files&.each(&:close)
       GC.start # What earlier tests forgot is not found later.
       Process.setrlimit(:NOFILE, 200)
-      return @kept = open_all_but(count) unless forgets
-
-      # The stack of a thread that has ended keeps nothing alive.
-      Thread.new { open_all_but(count) && nil }.join
+      @kept = []
+      open_all_but(count) { |file| @kept << file unless forgets }
     end
 
+    # Yields each file that stays open. No Array has all of them: a stale reference on the stack would keep it alive.
     def open_all_but(count)
-      opened = []
-      loop { opened << File.open(File::NULL) }
+      last = []
+      loop do
+        last << File.open(File::NULL)
+        yield last.shift if last.size > count
+      end
     rescue Errno::EMFILE
-      opened.pop(count).each(&:close)
-      opened
+      last.each(&:close)
     end
 
     # Runs the block with a lane in a new process and returns its value. Only GC.start collects there.

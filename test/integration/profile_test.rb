@@ -83,6 +83,18 @@ class ProfileTest < Support::IntegrationTest
     assert(lines.any? { |line| line.match?(/\A\(carat\);.*;hoard_block \(hoard\.so\) \d+$/) })
   end
 
+  def test_samples_that_come_too_fast_are_halved_unless_their_number_was_chosen
+    server = served(app: "run ->(_env) { 200.times { 'x' * 1_000_000 }; [200, {}, []] }\n")
+    command = %w[profile --worker 1 --seconds 2 --json]
+    [[[], :>], [%w[--sampling 512KB], :==]].each do |flags, comparison|
+      out, = while_asked(server) { carat(server, *command, *flags) }
+      first, last = JSON.parse(out).values_at("sampling_bytes", "sampling_bytes_at_end")
+
+      assert_equal 524_288, first
+      assert_operator last, comparison, first
+    end
+  end
+
   def test_second_profile_of_a_worker_is_refused
     server = served
     with_profile(server) do |command|
@@ -179,6 +191,16 @@ class ProfileTest < Support::IntegrationTest
     command&.wait
   end
 
+  # What the block returns; meanwhile, the server gets requests.
+  def while_asked(server)
+    is_over = false
+    client = Thread.new { server.get until is_over }
+    yield
+  ensure
+    is_over = true
+    client.join
+  end
+
   # A server with the application, which is at the control socket of `carat`.
   def served(**options)
     application(workers: 1, args: CONTROL_SOCKET, **options).start
@@ -186,7 +208,7 @@ class ProfileTest < Support::IntegrationTest
 
   # A directory with the application.
   def application(**options)
-    @home = server(app: RACKUP, **options).tap { |server| compile_hoard(server.directory.path) }
+    @home = server(**{ app: RACKUP }, **options).tap { |server| compile_hoard(server.directory.path) }
   end
 
   # Standard output, standard error, and the status of the command.

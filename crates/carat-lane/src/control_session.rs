@@ -25,7 +25,7 @@ pub enum ControlMessage {
     /// Return free memory to the system.
     TrimMemory,
     /// Sample one in so many bytes that are allocated.
-    BeginProfile(u64),
+    BeginProfile(Option<u64>),
     /// End that, and report what was sampled.
     EndProfile,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.

@@ -161,19 +161,19 @@ pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
-/// Appends the command to sample one in so many bytes that are allocated.
-pub fn encode_begin_profile(out: &mut Vec<u8>, sampling_bytes: u64) {
+/// Appends the command to sample one in so many bytes that are allocated, or as many as the worker decides.
+pub fn encode_begin_profile(out: &mut Vec<u8>, sampling_bytes: Option<u64>) {
     frame::push(out, Kind::BeginProfile, |out| {
-        out.extend_from_slice(&sampling_bytes.to_le_bytes());
+        out.extend_from_slice(&sampling_bytes.unwrap_or(0).to_le_bytes());
     });
 }
 
-/// Reads how many bytes a sample stands for.
-pub fn decode_begin_profile(payload: &[u8]) -> Result<u64, Malformed> {
+/// Reads how many bytes a sample stands for. `None` if the worker decides.
+pub fn decode_begin_profile(payload: &[u8]) -> Result<Option<u64>, Malformed> {
     let mut cursor = Cursor::new(payload);
     let sampling_bytes = cursor.u64()?;
     cursor.end()?;
-    Ok(sampling_bytes)
+    Ok((sampling_bytes != 0).then_some(sampling_bytes))
 }
 
 /// Appends a profile: a JSON object of at most [`PROFILE_LIMIT`] bytes; a longer one becomes an error.
@@ -245,12 +245,12 @@ mod tests {
     #[test]
     fn the_order_of_a_profile_survives_the_wire() {
         let mut bytes = Vec::new();
-        encode_begin_profile(&mut bytes, 512 * 1024);
+        encode_begin_profile(&mut bytes, Some(512 * 1024));
         let frame = Frame::first(&bytes)
             .expect("well formed")
             .expect("complete");
         assert_eq!(frame.kind, Kind::BeginProfile);
-        assert_eq!(decode_begin_profile(frame.payload), Ok(512 * 1024));
+        assert_eq!(decode_begin_profile(frame.payload), Ok(Some(512 * 1024)));
         let cut = &frame.payload[..7];
         assert_eq!(decode_begin_profile(cut), Err(Malformed::Truncated));
     }

@@ -112,7 +112,7 @@ module Carat
         progress = Lab::Progress.new($stderr)
         worker = @worker || first_worker(socket)
         progress.step("worker #{worker}")
-        profile(socket, worker, { worker: }, Lab::Profile::Session::SAMPLING_BYTES) do |share|
+        profile(socket, worker, { worker: }, @sampling_bytes) do |share|
           progress.advance(share)
           sleep(0.1)
         end
@@ -125,8 +125,9 @@ module Carat
         configuration
         progress = Lab::Progress.new($stderr)
         endpoint = Lab::Profile::Endpoint.new(@flags.words, targets, progress)
+        sampling_bytes = @sampling_bytes || Lab::Profile::Endpoint::SAMPLING_BYTES
         endpoint.open do |socket, worker|
-          profile(socket, worker, { paths: targets }, Lab::Profile::Endpoint::SAMPLING_BYTES) do |share|
+          profile(socket, worker, { paths: targets }, sampling_bytes) do |share|
             progress.advance(share)
             endpoint.request
           end
@@ -135,8 +136,7 @@ module Carat
 
       def profile(socket, worker, source, sampling_bytes, &block)
         client = ControlClient.new(socket, deadline: @seconds + Lab::Profile::Session::REPLY_SECONDS)
-        session = Lab::Profile::Session.new(client, worker:, seconds: @seconds,
-                                                    sampling_bytes: @sampling_bytes || sampling_bytes)
+        session = Lab::Profile::Session.new(client, worker:, seconds: @seconds, sampling_bytes:)
         reply = session.call(&block)
         Lab::Profile::Report.new(reply, source, interrupted: session.interrupted || false)
       end

@@ -12,7 +12,7 @@ module Carat
         @served = served
       end
 
-      # Begins to sample one in so many bytes that are allocated.
+      # Begins to sample one in so many bytes that are allocated; nil: as Recording does by default.
       def begin(sampling_bytes)
         require_relative "../lab/profile/recording"
         @before = @served.call

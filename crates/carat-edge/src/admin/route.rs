@@ -127,20 +127,20 @@ fn within(query: &str, limit: Duration) -> Option<Duration> {
     (!duration.is_zero() && duration <= limit).then_some(duration)
 }
 
-/// Reads `worker=2&seconds=10&sampling_bytes=524288`.
+/// Reads `worker=2&seconds=10&sampling_bytes=524288`, of which the last may be missing.
 fn profile(query: &str) -> Option<ProfileOrder> {
     let mut order = ProfileOrder::default();
     for pair in query.split('&') {
         match pair.split_once('=')? {
             ("seconds", _) => order.duration = within(pair, PROFILE_LIMIT)?,
-            ("sampling_bytes", number) => order.sampling_bytes = number.parse().ok()?,
+            ("sampling_bytes", number) => order.sampling_bytes = Some(number.parse().ok()?),
             ("worker", number) => order.worker = number.parse().ok()?,
             _ => return None,
         }
     }
-    let is_complete =
-        order.worker > 0 && !order.duration.is_zero() && order.sampling_bytes >= SAMPLING_BYTES_MIN;
-    is_complete.then_some(order)
+    let is_complete = order.worker > 0 && !order.duration.is_zero();
+    let is_allowed = |bytes| bytes >= SAMPLING_BYTES_MIN;
+    (is_complete && order.sampling_bytes.is_none_or(is_allowed)).then_some(order)
 }
 
 /// Reads what the option table writes: `2..2`, `1..8` or `auto`.
@@ -233,14 +233,20 @@ mod tests {
         let order = ProfileOrder {
             worker: 2,
             duration: Duration::from_secs(10),
-            sampling_bytes: 4096,
+            sampling_bytes: Some(4096),
         };
         let complete = profile("seconds=10&sampling_bytes=4096&worker=2");
         assert_eq!(complete, Ok(Route::Profile(order)));
+        let order = ProfileOrder {
+            sampling_bytes: None,
+            ..order
+        };
+        let by_default = profile("worker=2&seconds=10");
+        assert_eq!(by_default, Ok(Route::Profile(order)));
         for query in [
             "",
-            "worker=2&seconds=10",
-            "seconds=10&sampling_bytes=4096",
+            "worker=2",
+            "seconds=10",
             "worker=2&seconds=601&sampling_bytes=4096",
             "worker=2&seconds=10&sampling_bytes=1023",
             "worker=x&seconds=10&sampling_bytes=4096",

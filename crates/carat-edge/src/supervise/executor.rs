@@ -210,8 +210,8 @@ impl<H: Host> Executor<H> {
         self.send(process, |out| encode_signal(out, kind));
     }
 
-    /// Tells a worker to sample one in so many bytes.
-    pub(super) fn begin_profile(&self, worker: WorkerId, sampling_bytes: u64) {
+    /// Tells a worker to sample one in so many bytes, or as many as it decides.
+    pub(super) fn begin_profile(&self, worker: WorkerId, sampling_bytes: Option<u64>) {
         self.send(RubyProcess::Worker(worker), |out| {
             encode_begin_profile(out, sampling_bytes);
         });

@@ -9,8 +9,8 @@ pub(crate) struct ProfileOrder {
     /// The number of the worker.
     pub(crate) worker: u32,
     pub(crate) duration: Duration,
-    /// One in so many bytes is a sample.
-    pub(crate) sampling_bytes: u64,
+    /// One in so many bytes is a sample. Otherwise, the worker decides.
+    pub(crate) sampling_bytes: Option<u64>,
 }
 
 impl ProfileOrder {

@@ -12,15 +12,18 @@ module Carat
         # Characters of a name or a path that are kept.
         TEXT_LIMIT = 300
 
-        # Samples of blocks in a second, and of objects. Beyond, there will be half as many: they cost time.
+        # Bytes of memory for which one sample stands on average, unless somebody wants another number. Samples cost
+        # time: when more come in a second, of blocks or of objects, there will be half as many.
+        SAMPLING_BYTES = 512 * 1024
         RATE_LIMIT = 500
-        private_constant :TEXT_LIMIT, :RATE_LIMIT
+        ANY_RATE = 1_000_000_000
+        private_constant :TEXT_LIMIT, :SAMPLING_BYTES, :RATE_LIMIT, :ANY_RATE
 
         # Begins: one in `sampling_bytes` bytes is a sample. Raises LabError.
         def initialize(sampling_bytes)
-          @sampling_bytes = sampling_bytes
+          @sampling_bytes = sampling_bytes || SAMPLING_BYTES
           @began = now
-          @native = Sampler.start(sampling_bytes, RATE_LIMIT)
+          @native = Sampler.start(@sampling_bytes, sampling_bytes ? ANY_RATE : RATE_LIMIT)
           raise LabError, "another profile is under way" if @native.nil?
         end
 

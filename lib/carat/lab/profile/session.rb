@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "uri"
 require_relative "../interrupts"
 require_relative "../lab_error"
 
@@ -9,9 +10,6 @@ module Carat
     module Profile
       # A profile of one worker, which a server takes for as long as somebody waits for it.
       class Session
-        # Bytes of memory for which one sample stands, on average.
-        SAMPLING_BYTES = 512 * 1024
-
         # How long a server may take to reply, beyond the time of the profile.
         REPLY_SECONDS = 40
 
@@ -22,12 +20,13 @@ module Carat
         # Whether Ctrl-C has ended the profile.
         attr_reader :interrupted
 
-        # `client` has a method `post`, which takes a target and returns the body of the response.
-        def initialize(client, worker:, seconds:, sampling_bytes:)
+        # `client` has a method `post`, which takes a target and returns the body of the response. Without a number of
+        # bytes for which a sample stands, the worker decides.
+        def initialize(client, worker:, seconds:, sampling_bytes: nil)
           @client = client
           @worker = worker
           @seconds = seconds
-          @target = "/profile?worker=#{worker}&seconds=#{seconds}&sampling_bytes=#{sampling_bytes}"
+          @target = "/profile?#{URI.encode_www_form({ worker:, seconds:, sampling_bytes: }.compact)}"
         end
 
         # Returns the server's reply, parsed. Meanwhile, yields the share of the time that has passed; the block takes a

@@ -66,7 +66,8 @@ module Suite
         interrupt(pipe, out)
         raise
       end
-      Process.last_status.success?
+      @status = Process.last_status
+      @status.success?
     rescue Errno::ENOENT => e
       out.puts "cannot run: #{e.message}"
       false

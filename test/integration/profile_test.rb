@@ -83,7 +83,7 @@ class ProfileTest < Support::IntegrationTest
     assert(lines.any? { |line| line.match?(/\A\(carat\);.*;hoard_block \(hoard\.so\) \d+$/) })
   end
 
-  def test_samples_that_come_too_fast_are_halved_unless_their_number_was_chosen
+  def test_samples_that_cost_too_much_are_halved_unless_their_number_was_chosen
     server = served(app: "run ->(_env) { 200.times { 'x' * 1_000_000 }; [200, {}, []] }\n")
     command = %w[profile --worker 1 --seconds 2 --json]
     [[[], :>], [%w[--sampling 512KB], :==]].each do |flags, comparison|

@@ -63,9 +63,9 @@ pub(crate) fn define(sampler: RModule) -> Result<(), Error> {
     sampler.define_singleton_method("look", function!(stack::look, 0))
 }
 
-/// Begins to take samples, one in so many bytes, and fewer as soon as there are more than so many in a second, of blocks
-/// as of objects. Returns whether memory of C is seen too, or nil when the sampler is on.
-fn start(ruby: &Ruby, mean_bytes: u64, rate_limit: u64) -> Result<Option<bool>, Error> {
+/// Begins to take samples, one in so many bytes, and fewer when those of blocks or of objects take more than so many percent
+/// of the time; 100 is no limit. Returns whether memory of C is seen too, or nil when the sampler is on.
+fn start(ruby: &Ruby, mean_bytes: u64, cost_limit: u64) -> Result<Option<bool>, Error> {
     if IS_ON.load(Ordering::Relaxed) {
         return Ok(None);
     }
@@ -80,13 +80,13 @@ fn start(ruby: &Ruby, mean_bytes: u64, rate_limit: u64) -> Result<Option<bool>, 
     let is_native = blocks::can_be_seen();
     with_session(|session| *session = Some(Session::new(is_native)));
     interval::seed(RandomState::new().build_hasher().finish());
-    BLOCKS.begin(mean_bytes, rate_limit);
+    BLOCKS.begin(mean_bytes, cost_limit);
     let mean_of_objects = if is_native {
         windows::mean_bytes(mean_bytes)
     } else {
         mean_bytes
     };
-    OBJECTS.begin(mean_of_objects, rate_limit);
+    OBJECTS.begin(mean_of_objects, cost_limit);
     IS_ON.store(true, Ordering::Release);
     objects::watch(true);
     if is_native {
@@ -159,8 +159,14 @@ fn note(allocation: &Allocation) {
     if is_own() {
         return;
     }
+    let began = interval::clock();
     let stack = CallStack::capture();
     change(|session| session.note(&stack, allocation));
+    let interval = match allocation.memory {
+        SampleMemory::Block(_) => &BLOCKS,
+        SampleMemory::Object(_) => &OBJECTS,
+    };
+    interval.spend(interval::clock().saturating_sub(began));
 }
 
 /// Whether this thread is at work on the session.

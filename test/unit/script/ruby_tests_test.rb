@@ -47,6 +47,21 @@ class RubyTestsTest < Minitest::Test
     assert_equal Suite::Tally.new(1, 1, 0), step.tally
   end
 
+  def test_tests_of_a_process_that_ends_as_no_failure_does_are_not_repeated
+    step = run_step(first: "flunk unless File.exist?(mark) || !File.write(mark, '')", second: "at_exit { exit!(3) }")
+
+    assert_empty step.repeat(out: StringIO.new)
+    assert_equal 1, step.tally.failed
+  end
+
+  def test_failure_that_quotes_another_one_is_not_repeated
+    quote = "flunk(\"\\n\\n  7) Failure:\\nOuter::PlantedTest#test_second [x:1]:\\nwrong\\n\\n\")"
+    step = run_step(first: quote, second: "assert true")
+
+    assert_empty step.repeat(out: StringIO.new)
+    assert_equal Suite::Tally.new(1, 1, 0), step.tally
+  end
+
   def test_process_that_died_is_not_repeated
     step = run_step(first: "exit!(1)", second: "exit!(1)")
 

@@ -48,7 +48,7 @@ async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Re
 }
 
 /// Accepts the clients that have connected without the runtime's notice, right before the socket is closed: that resets
-/// those in the backlog. Clients without a seat are reset.
+/// those in the backlog, unless another server has the socket, too. Clients without a seat stay there.
 fn accept_last(listener: &Listener, server: &Rc<Server>) {
     while let Some(seat) = server.seats.take_now() {
         let Ok(stream) = listener.accept_now() else {
@@ -68,6 +68,7 @@ mod tests {
     use std::io::Write;
     use std::net::{Shutdown, SocketAddr, TcpStream as StdTcpStream};
     use std::rc::Weak;
+    use std::time::Duration;
 
     use socket2::SockRef;
     use tokio::io::AsyncReadExt;
@@ -77,8 +78,10 @@ mod tests {
     use super::*;
     use crate::exchange::ClientMemory;
 
-    /// The edge itself responds: the server's limits are 0.
+    /// The edge itself responds, since there is no `Host`.
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
+
+    const STOP: Duration = Duration::from_secs(30);
 
     /// A server with a listener.
     struct Fixture {
@@ -154,11 +157,11 @@ mod tests {
         with_fixture(|fixture| async move {
             let_tasks_run().await;
             let mut client = fixture.client();
-            fixture.server.drain();
+            fixture.server.drain(STOP);
             let_tasks_run().await;
             assert!(fixture.accepting.is_finished(), "it still listens");
             client.write_all(REQUEST).expect("a connection");
-            assert!(response(client).await.starts_with("HTTP/1.1 431 "));
+            assert!(response(client).await.starts_with("HTTP/1.1 400 "));
         });
     }
 
@@ -166,11 +169,38 @@ mod tests {
     fn a_request_that_arrives_right_before_the_end_is_served() {
         with_fixture(|fixture| async move {
             let mut client = fixture.client();
-            fixture.server.drain();
+            fixture.server.drain(STOP);
             let_tasks_run().await;
             client.write_all(REQUEST).expect("a connection");
             fixture.server.end_first_requests();
-            assert!(response(client).await.starts_with("HTTP/1.1 431 "));
+            assert!(response(client).await.starts_with("HTTP/1.1 400 "));
+        });
+    }
+
+    #[test]
+    fn a_request_that_arrives_in_parts_around_the_beginning_of_the_end_is_served() {
+        with_fixture(|fixture| async move {
+            let mut client = fixture.client();
+            let (one, other) = REQUEST.split_at(5);
+            client.write_all(one).expect("a connection");
+            let_tasks_run().await;
+            fixture.server.drain(STOP);
+            let_tasks_run().await;
+            client.write_all(other).expect("a connection");
+            assert!(response(client).await.starts_with("HTTP/1.1 400 "));
+        });
+    }
+
+    #[test]
+    fn a_part_of_a_request_does_not_delay_the_end_either() {
+        with_fixture(|fixture| async move {
+            let mut client = fixture.client();
+            client.write_all(&REQUEST[..5]).expect("a connection");
+            let_tasks_run().await;
+            fixture.server.drain(STOP);
+            let_tasks_run().await;
+            fixture.server.end_first_requests();
+            assert_eq!(response(client).await, "");
         });
     }
 
@@ -178,7 +208,7 @@ mod tests {
     fn a_client_that_sends_no_request_does_not_delay_the_end() {
         with_fixture(|fixture| async move {
             let client = fixture.client();
-            fixture.server.drain();
+            fixture.server.drain(STOP);
             let_tasks_run().await;
             assert_eq!(fixture.server.connections(), 1);
             fixture.server.end_first_requests();

@@ -25,7 +25,7 @@ use super::server::{Flag, Server};
 use super::stream::ClientStream;
 use super::tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
 use crate::body::request::ReceivedBody;
-use crate::exchange::{ConnectionState, Peer, Refusal};
+use crate::exchange::{ConnectionPhase, ConnectionState, Peer, Refusal};
 
 /// How long the bytes of a client are drained after its last response, and how long it may pause. They
 /// are discarded, so there is no limit in bytes: a client that sends a complete body before it reads
@@ -250,9 +250,9 @@ async fn serve_active(
     let mut noticed = pin!(yield_now());
     let end = poll_fn(|cx| {
         let mut is_over = Pin::new(&mut connection).poll(cx).is_ready();
-        let must_drain = server.draining.is_set() && !draining && !is_over;
+        let must_drain = !draining && !is_over && must_drain(&state, server);
         // Not before hyper has read what is there, which the runtime has to notice: it would close at once.
-        if must_drain && state.has_received() && noticed.as_mut().poll(cx).is_ready() {
+        if must_drain && noticed.as_mut().poll(cx).is_ready() {
             draining = true;
             Pin::new(&mut connection).graceful_shutdown();
             is_over = Pin::new(&mut connection).poll(cx).is_ready();
@@ -271,6 +271,13 @@ async fn serve_active(
     .await;
     let parts = connection.into_parts();
     ServedConnection::new(parts.io.into_inner(), &parts.read_buf, end, state)
+}
+
+/// Whether the connection is to be closed after the current request. hyper would close one at once whose first request
+/// has not arrived completely.
+fn must_drain(state: &ConnectionState, server: &Server) -> bool {
+    let has_begun = state.has_received() && state.phase() != ConnectionPhase::Headers;
+    server.draining.is_set() && (has_begun || server.first_requests_over.is_set())
 }
 
 impl ServedConnection {

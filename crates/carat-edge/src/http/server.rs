@@ -33,7 +33,7 @@ use crate::url_prefix::UrlPrefix;
 
 /// For how long a client that has connected may send its first request once the server drains. A proxy in front of the
 /// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
-/// `shutdown_timeout`.
+/// the time that the stop may take.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
 /// What all connections share.
@@ -65,7 +65,8 @@ pub(crate) struct Server {
     /// Clients are not accepted any more.
     pub(super) closed: Flag,
     pub(super) draining: Flag,
-    drains_since: Cell<Option<Instant>>,
+    /// Until when clients may begin their first request, once the server drains.
+    first_requests_until: Cell<Option<Instant>>,
     /// The server drains, and clients that have not begun a request yet get no more time for it.
     pub(super) first_requests_over: Flag,
     turns_away: Cell<bool>,
@@ -104,7 +105,7 @@ impl Server {
             opened: Flag::default(),
             closed: Flag::default(),
             draining: Flag::default(),
-            drains_since: Cell::default(),
+            first_requests_until: Cell::default(),
             first_requests_over: Flag::default(),
             turns_away: Cell::new(false),
             is_unready: Cell::new(false),
@@ -208,25 +209,21 @@ impl Server {
             .map(|_| Refusal::OutsidePrefix)
     }
 
-    /// Accepts no more connections, and closes each one after its current response.
-    pub(crate) fn drain(&self) {
+    /// Accepts no more connections, and closes each one after its current response, all within this time.
+    pub(crate) fn drain(&self, within: Duration) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.drain_tunnels();
         self.closed.set();
         self.draining.set();
-        self.drains_since.set(Some(clock::now()));
+        let first_requests = FIRST_REQUEST.min(within / 2);
+        self.first_requests_until
+            .set(Some(clock::now() + first_requests));
         self.deadlines.wake_all();
-    }
-
-    /// Whether clients have had their time for a first request since the server drains.
-    fn has_awaited_first_requests(&self, now: Instant) -> bool {
-        let wait = FIRST_REQUEST.min(self.settings.shutdown_timeout / 2);
-        let waited = |since: Instant| now.saturating_duration_since(since) >= wait;
-        self.drains_since.get().is_some_and(waited)
     }
 
     /// Ends the connections that have no request yet.
     pub(super) fn end_first_requests(&self) {
+        self.first_requests_until.set(None);
         self.first_requests_over.set();
         self.deadlines.wake_all();
     }
@@ -235,6 +232,9 @@ impl Server {
     pub(crate) fn take_pause(&self) -> Option<Duration> {
         let now = clock::now();
         let pause = self.deadlines.take_pause(now)?;
+        let until = self.first_requests_until.get();
+        self.first_requests_until
+            .set(until.map(|until| until + pause));
         self.dispatcher.note_pause(now, pause);
         let seconds = format!("{:.1}", pause.as_secs_f64());
         self.log
@@ -251,7 +251,7 @@ impl Server {
             self.dispatcher.tick();
             self.active.tick(now);
             self.files.tick();
-            if !self.first_requests_over.is_set() && self.has_awaited_first_requests(now) {
+            if self.first_requests_until.get().is_some_and(|at| now >= at) {
                 self.end_first_requests();
             }
         }
@@ -332,7 +332,12 @@ impl Server {
             further_replies: 1,
             spools: 1,
         };
-        let settings = Rc::new(Settings::plain());
+        let settings = Rc::new(Settings {
+            max_header_bytes: 1024,
+            max_headers: 10,
+            max_uri: 1024,
+            ..Settings::plain()
+        });
         let log = Rc::new(Log::open(&settings).expect("a log"));
         let (lanes, _) = crate::dispatch::LaneEvents::channel();
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(memory));

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use carat_policy::CanaryRule;
 
 use super::log_line::LogLine;
@@ -74,8 +76,8 @@ pub(crate) enum Command {
     KeepServing,
     /// The new edge accepts the clients from now on: serve only those that are connected, and make them go there.
     HandOver,
-    /// The server stops: accept no client, and close each connection after its response.
-    StopAccepting,
+    /// The server stops within this time: accept no client, and close each connection after its response.
+    StopAccepting(Duration),
     /// Refuse all requests that are not answered yet.
     CutOffClients,
     /// The server is over.

@@ -116,7 +116,7 @@ impl<H: Host> Executor<H> {
             Command::KeepServing => self.successor = None,
             Command::HandOver => self.hand_over(),
             Command::TurnAway => self.server.turn_away(),
-            Command::StopAccepting => self.server.drain(),
+            Command::StopAccepting(within) => self.server.drain(within),
             Command::CutOffClients => self.server.dispatcher.give_up_all(),
             // The supervisor acts itself.
             Command::Announce | Command::Exit(_) => {}

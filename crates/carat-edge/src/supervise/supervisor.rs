@@ -127,7 +127,7 @@ impl<H: Host> Supervisor<H> {
                 match &command {
                     Command::Exit(outcome) => return Some(outcome.clone()),
                     Command::TurnAway => self.service_manager.draining(),
-                    Command::StopAccepting => self.begin_stop(),
+                    Command::StopAccepting(_) => self.begin_stop(),
                     Command::Announce => {
                         self.announce();
                         continue;

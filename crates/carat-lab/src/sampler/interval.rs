@@ -1,4 +1,4 @@
-//! Which allocations become samples: each byte has the same chance, which becomes less while samples come too fast.
+//! Which allocations become samples: each byte has the same chance, which becomes less while samples cost too much time.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -10,8 +10,10 @@ pub(super) static OBJECTS: Interval = Interval::new();
 
 static SEED: AtomicU64 = AtomicU64::new(0);
 
-/// So many samples are counted before their rate is judged.
+/// So many samples are taken before their cost is judged.
 const JUDGED: u64 = 128;
+/// A limit of so many percent is none.
+const NO_LIMIT: u64 = 100;
 
 /// The way from one sample to the next.
 pub(super) struct Interval {
@@ -20,10 +22,11 @@ pub(super) struct Interval {
     mean_bytes: AtomicU64,
     /// Samples since the beginning.
     taken: AtomicU64,
-    /// When the rate was judged last, in nanoseconds of [`clock`].
+    /// When the cost was judged last, in nanoseconds of [`clock`], and what samples have cost since then.
     judged: AtomicU64,
-    /// So many nanoseconds `JUDGED` samples take at least, or their rate is too high.
-    least_nanos: AtomicU64,
+    spent: AtomicU64,
+    /// The percentage of the time that samples may take.
+    cost_limit: AtomicU64,
 }
 
 impl Interval {
@@ -33,15 +36,16 @@ impl Interval {
             mean_bytes: AtomicU64::new(1),
             taken: AtomicU64::new(0),
             judged: AtomicU64::new(0),
-            least_nanos: AtomicU64::new(0),
+            spent: AtomicU64::new(0),
+            cost_limit: AtomicU64::new(NO_LIMIT),
         }
     }
 
-    /// Samples one of so many bytes from now on, and fewer as soon as there are more than so many samples in a second.
-    pub(super) fn begin(&self, mean_bytes: u64, rate_limit: u64) {
-        let nanos = JUDGED * 1_000_000_000 / rate_limit.max(1);
-        self.least_nanos.store(nanos, Ordering::Relaxed);
+    /// Samples one of so many bytes from now on, and fewer when samples take more than so many percent of the time.
+    pub(super) fn begin(&self, mean_bytes: u64, cost_limit: u64) {
+        self.cost_limit.store(cost_limit, Ordering::Relaxed);
         self.taken.store(0, Ordering::Relaxed);
+        self.spent.store(0, Ordering::Relaxed);
         self.judged.store(clock(), Ordering::Relaxed);
         self.mean_bytes.store(mean_bytes.max(1), Ordering::Relaxed);
         self.remaining.store(self.draw(), Ordering::Relaxed);
@@ -57,28 +61,37 @@ impl Interval {
         self.mean_bytes.load(Ordering::Relaxed)
     }
 
-    /// Counts the bytes of an allocation. If it is a sample, returns for how many allocations of this size it stands.
+    /// Counts the bytes of an allocation. If it is a sample, returns for how many allocations of this size it stands: each
+    /// stands for the interval in which it was drawn.
     pub(super) fn take(&self, bytes: usize) -> Option<f64> {
+        let mean_bytes = self.mean_bytes();
         let counted = i64::try_from(bytes).unwrap_or(i64::MAX);
         let before = self.remaining.fetch_sub(counted, Ordering::Relaxed);
-        if before > counted {
+        // At 0 and below, another thread is about to draw the next interval.
+        if before > counted || before <= 0 {
             return None;
         }
-        let scale = scale(bytes, self.mean_bytes());
         self.judge();
         self.remaining.store(self.draw(), Ordering::Relaxed);
-        Some(scale)
+        Some(scale(bytes, mean_bytes))
     }
 
-    /// Doubles the interval when samples come too fast. Each sample stands for the interval in which it was drawn.
+    /// A sample has cost this much time.
+    pub(super) fn spend(&self, nanos: u64) {
+        self.spent.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// Doubles the interval when samples cost too much time.
     fn judge(&self) {
         let taken = self.taken.fetch_add(1, Ordering::Relaxed) + 1;
-        if taken % JUDGED != 0 {
+        let limit = self.cost_limit.load(Ordering::Relaxed);
+        if taken % JUDGED != 0 || limit >= NO_LIMIT {
             return;
         }
         let now = clock();
         let passed = now.saturating_sub(self.judged.swap(now, Ordering::Relaxed));
-        if passed < self.least_nanos.load(Ordering::Relaxed) {
+        let spent = self.spent.swap(0, Ordering::Relaxed);
+        if spent.saturating_mul(100) > passed.saturating_mul(limit) {
             let doubled = self.mean_bytes().saturating_mul(2);
             self.mean_bytes.store(doubled, Ordering::Relaxed);
         }
@@ -106,7 +119,7 @@ fn scale(bytes: usize, mean_bytes: u64) -> f64 {
 }
 
 /// Nanoseconds since the first call.
-fn clock() -> u64 {
+pub(super) fn clock() -> u64 {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
     let passed = BEGAN.get_or_init(Instant::now).elapsed();
     u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
@@ -140,16 +153,17 @@ mod tests {
 
     const SIZE: usize = 100;
 
-    /// The sum of what samples of so many blocks stand for, by an interval of 1000 bytes.
-    fn estimate(interval: &Interval, blocks: usize, rate_limit: u64) -> f64 {
-        interval.begin(1000, rate_limit);
-        (0..blocks).filter_map(|_| interval.take(SIZE)).sum()
+    /// The sum of what samples of so many blocks stand for, by an interval of 1000 bytes at first. A sample takes a second.
+    fn estimate(interval: &Interval, blocks: usize, cost_limit: u64) -> f64 {
+        interval.begin(1000, cost_limit);
+        let samples = (0..blocks).filter_map(|_| interval.take(SIZE));
+        samples.inspect(|_| interval.spend(1_000_000_000)).sum()
     }
 
     #[test]
     fn samples_stand_for_what_was_allocated_while_the_interval_grows() {
         let interval = Interval::new();
-        let estimate = estimate(&interval, 1_000_000, 1);
+        let estimate = estimate(&interval, 1_000_000, 99);
         assert!(interval.mean_bytes() >= 64_000, "it did not grow");
         // Half of the weight is that of 128 samples.
         assert!((600_000.0..1_400_000.0).contains(&estimate), "{estimate}");
@@ -158,7 +172,7 @@ mod tests {
     #[test]
     fn an_interval_without_a_limit_does_not_grow() {
         let interval = Interval::new();
-        let estimate = estimate(&interval, 1_000_000, u64::MAX);
+        let estimate = estimate(&interval, 1_000_000, NO_LIMIT);
         assert_eq!(interval.mean_bytes(), 1000);
         assert!((970_000.0..1_030_000.0).contains(&estimate), "{estimate}");
     }

@@ -12,18 +12,18 @@ module Carat
         # Characters of a name or a path that are kept.
         TEXT_LIMIT = 300
 
-        # Bytes of memory for which one sample stands on average, unless somebody wants another number. Samples cost
-        # time: when more come in a second, of blocks or of objects, there will be half as many.
+        # Bytes of memory for which one sample stands on average, unless somebody wants another number. When samples of
+        # blocks or of objects take more than so many percent of the time, there will be half as many.
         SAMPLING_BYTES = 512 * 1024
-        RATE_LIMIT = 500
-        ANY_RATE = 1_000_000_000
-        private_constant :TEXT_LIMIT, :SAMPLING_BYTES, :RATE_LIMIT, :ANY_RATE
+        COST_LIMIT = 2
+        NO_LIMIT = 100
+        private_constant :TEXT_LIMIT, :SAMPLING_BYTES, :COST_LIMIT, :NO_LIMIT
 
         # Begins: one in `sampling_bytes` bytes is a sample. Raises LabError.
         def initialize(sampling_bytes)
           @sampling_bytes = sampling_bytes || SAMPLING_BYTES
           @began = now
-          @native = Sampler.start(@sampling_bytes, sampling_bytes ? ANY_RATE : RATE_LIMIT)
+          @native = Sampler.start(@sampling_bytes, sampling_bytes ? NO_LIMIT : COST_LIMIT)
           raise LabError, "another profile is under way" if @native.nil?
         end
 

@@ -62,7 +62,7 @@ impl State {
         warning: &'static str,
         reaction: &mut Reaction,
     ) {
-        reaction.push(Command::StopAccepting);
+        reaction.push(Command::StopAccepting(timeout));
         self.cancel_restart(reaction);
         self.cancel_upgrade("the server is stopping", reaction);
         self.workers.iter_mut().for_each(Worker::forgo_promotion);

@@ -186,7 +186,7 @@ impl State {
             return self.keep_up(reaction);
         }
         let left = handed.until.saturating_duration_since(reaction.now);
-        // Idle connections close at once.
+        // Idle connections close soon.
         let limit = left
             .min(reaction.limits.shutdown_timeout)
             .max(LAST_RESPONSES);

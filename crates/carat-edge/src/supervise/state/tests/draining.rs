@@ -40,9 +40,9 @@ fn the_server_serves_for_the_delay_and_then_stops() {
     assert_eq!(world.state.draining_for(world.now), Some(DELAY));
     world.wait(Duration::from_millis(9_500));
     assert_eq!(world.serving_pids().len(), 2);
-    assert!(!has(&world, &Command::StopAccepting));
+    assert!(!world.is_accepting_over());
     world.wait(Duration::from_secs(1));
-    assert!(has(&world, &Command::StopAccepting));
+    assert!(world.is_accepting_over());
     world.settle();
     assert_eq!(world.outcome, Some(Outcome::Finished));
 }
@@ -53,10 +53,10 @@ fn a_second_signal_cuts_the_delay_short_and_a_third_one_the_stop() {
     world.demand.has_clients = true;
     world.now += Duration::from_millis(100);
     world.stop();
-    assert!(!has(&world, &Command::StopAccepting), "the same signal");
+    assert!(!world.is_accepting_over(), "the same signal");
     world.now += Duration::from_millis(200);
     world.stop();
-    assert!(has(&world, &Command::StopAccepting));
+    assert!(world.is_accepting_over());
     assert_eq!(world.outcome, None);
     world.now += Duration::from_millis(300);
     world.stop();
@@ -96,7 +96,7 @@ fn a_server_that_is_not_ready_yet_stops_at_once() {
     world.tick();
     world.stop();
     assert!(!has(&world, &Command::TurnAway));
-    assert!(has(&world, &Command::StopAccepting));
+    assert!(world.is_accepting_over());
 }
 
 #[test]

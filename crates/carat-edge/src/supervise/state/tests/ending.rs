@@ -34,7 +34,7 @@ fn the_requests_finish_then_the_workers_end_then_the_mold() {
     world.settle();
     assert_eq!(world.outcome, Some(Outcome::Finished));
     assert_eq!(world.count("worker ends with the server"), 2);
-    let accepting = index_of(&world, |it| *it == Command::StopAccepting);
+    let accepting = index_of(&world, |it| matches!(it, Command::StopAccepting(_)));
     let workers = index_of(&world, |it| matches!(it, Command::End(_)));
     let mold = index_of(&world, |it| matches!(it, Command::EndWithServer { .. }));
     assert!(accepting < workers && workers < mold);

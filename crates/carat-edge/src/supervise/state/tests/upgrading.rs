@@ -84,9 +84,9 @@ fn clients_are_cut_off_after_upgrade_timeout() {
     let mut world = handed_over(1);
     world.demand.clients = 1;
     world.wait(Duration::from_secs(299));
-    assert!(!has(&world, &Command::StopAccepting));
+    assert!(!world.is_accepting_over());
     world.wait(Duration::from_secs(2));
-    assert!(has(&world, &Command::StopAccepting));
+    assert!(world.is_accepting_over());
     assert!(!has(&world, &Command::CutOffClients));
     world.wait(Duration::from_secs(1));
     assert!(has(&world, &Command::CutOffClients));
@@ -98,7 +98,7 @@ fn clients_are_cut_off_after_upgrade_timeout() {
 fn an_edge_that_has_handed_over_can_be_stopped() {
     let mut world = handed_over(1);
     world.stop();
-    assert!(has(&world, &Command::StopAccepting));
+    assert!(world.is_accepting_over());
     assert_eq!(world.outcome, None);
     world.demand.has_clients = false;
     world.settle();

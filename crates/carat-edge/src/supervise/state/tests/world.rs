@@ -137,6 +137,12 @@ impl World {
     }
 
     /// A tick after 100 ms, with what the workers did.
+    /// Whether the server was told to accept no clients.
+    pub(super) fn is_accepting_over(&self) -> bool {
+        let mut commands = self.commands.iter();
+        commands.any(|command| matches!(command, Command::StopAccepting(_)))
+    }
+
     pub(super) fn tick(&mut self) {
         self.now += TICK;
         self.send_traffic();

@@ -66,9 +66,13 @@ impl Interval {
     pub(super) fn take(&self, bytes: usize) -> Option<f64> {
         let mean_bytes = self.mean_bytes();
         let counted = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let before = self.remaining.fetch_sub(counted, Ordering::Relaxed);
-        // At 0 and below, another thread is about to draw the next interval.
-        if before > counted || before <= 0 {
+        // Not `fetch_sub`, which costs more than all else here. Threads without Ruby's lock may lose bytes of each other.
+        let before = self.remaining.load(Ordering::Relaxed);
+        if before <= 0 {
+            return None; // Another thread is about to draw the next interval.
+        }
+        self.remaining.store(before - counted, Ordering::Relaxed);
+        if before > counted {
             return None;
         }
         self.judge();

@@ -15,7 +15,7 @@ module Carat
         # Bytes of memory for which one sample stands on average, unless somebody wants another number. When samples of
         # blocks or of objects take more than so many percent of the time, there will be half as many.
         SAMPLING_BYTES = 512 * 1024
-        COST_LIMIT = 2
+        COST_LIMIT = 1
         NO_LIMIT = 100
         private_constant :TEXT_LIMIT, :SAMPLING_BYTES, :COST_LIMIT, :NO_LIMIT
 

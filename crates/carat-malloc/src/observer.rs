@@ -73,7 +73,7 @@ fn observer() -> Option<&'static Observer> {
 ///
 /// # Safety
 ///
-/// None: only its name makes it unsafe to define.
+/// None: only a second symbol of this name would do harm.
 // SAFETY: its contract is malloc's; no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carat_malloc(size: usize) -> *mut c_void {
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn carat_posix_memalign(
 ///
 /// # Safety
 ///
-/// None: only its name makes it unsafe to define.
+/// None: only a second symbol of this name would do harm.
 // SAFETY: its contract is aligned_alloc's; no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carat_aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn carat_aligned_alloc(alignment: usize, size: usize) -> *
 ///
 /// # Safety
 ///
-/// None: only its name makes it unsafe to define.
+/// None: only a second symbol of this name would do harm.
 // SAFETY: its contract is memalign's; no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carat_memalign(alignment: usize, size: usize) -> *mut c_void {

@@ -45,6 +45,7 @@ fn may_have_callables(_: &Ruby, env: RHash) -> bool {
 ///
 /// # Safety
 /// `look` is the pointer that `may_have_callables` has passed; key and value are live.
+// SAFETY: the caller's promise, above.
 unsafe extern "C" fn next_list(key: st_data_t, value: st_data_t, look: st_data_t) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
@@ -60,6 +61,7 @@ unsafe extern "C" fn next_list(key: st_data_t, value: st_data_t, look: st_data_t
 
 /// # Safety
 /// `list` is live.
+// SAFETY: the caller's promise, above.
 unsafe fn is_empty(list: VALUE) -> bool {
     // SAFETY: the caller's promise; the length is that of an Array.
     unsafe {

@@ -211,6 +211,7 @@ pub(crate) fn fill(_: &Ruby, env: VALUE, values: &Values) {
 ///
 /// # Safety
 /// `filling` is the pointer that `fill` has passed.
+// SAFETY: the caller's promise, above.
 unsafe extern "C" fn is_variable(
     _key: st_data_t,
     _value: st_data_t,
@@ -230,6 +231,7 @@ unsafe extern "C" fn is_variable(
 ///
 /// # Safety
 /// As for `is_variable`; `value` is the place of the value.
+// SAFETY: the caller's promise, above.
 unsafe extern "C" fn set(
     _key: *mut st_data_t,
     value: *mut st_data_t,

@@ -47,8 +47,8 @@ async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Re
     }
 }
 
-/// Accepts the clients that have connected without the runtime's notice, right before the socket is closed: that resets
-/// those in the backlog, unless another server has the socket, too. Clients without a seat stay there.
+/// Accepts the clients that have connected without the runtime's notice, as far as there are seats. The socket is closed
+/// right after this, which resets those in the backlog, unless another server has the socket, too.
 fn accept_last(listener: &Listener, server: &Rc<Server>) {
     while let Some(seat) = server.seats.take_now() {
         let Ok(stream) = listener.accept_now() else {

@@ -273,8 +273,8 @@ async fn serve_active(
     ServedConnection::new(parts.io.into_inner(), &parts.read_buf, end, state)
 }
 
-/// Whether the connection is to be closed after the current request. hyper would close one at once whose first request
-/// has not arrived completely.
+/// Whether the connection is to be closed after the current request. If the headers of that request have not arrived
+/// completely, hyper would close the connection at once.
 fn must_drain(state: &ConnectionState, server: &Server) -> bool {
     let has_begun = state.has_received() && state.phase() != ConnectionPhase::Headers;
     server.draining.is_set() && (has_begun || server.first_requests_over.is_set())

@@ -134,6 +134,7 @@ unsafe extern "C" fn on_marking(_tracepoint: VALUE, _data: *mut c_void) {
 /// # Safety
 ///
 /// The object's slot must be in use.
+// SAFETY: the caller's promise, above.
 unsafe fn is_marked(object: VALUE, marked: ID) -> bool {
     let mut flags = [0; FLAGS_LIMIT];
     // SAFETY: Ruby writes as many names at most.

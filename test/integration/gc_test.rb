@@ -20,6 +20,16 @@ class GcTest < Support::IntegrationTest
       [200, {}, [JSON.generate({ mold: IN_MOLD, child: child, room: [room, stat[:heap_live_slots]], stats: stats })]]
     }
   RUBY
+  # Requests keep the last twenty of 400 rows, which live long enough to become old.
+  KEEPING = <<~'RUBY'
+    HEAP = Array.new(300_000) { +"" }
+    kept = []
+    run lambda { |env|
+      kept << Array.new(400) { |n| { id: n, tags: ["a#{n}", "b#{n}"] } }
+      kept.shift if kept.size > 20
+      [200, {}, [Carat.stats[:heap_extensions].inspect]]
+    }
+  RUBY
   OWN = "gc heap_free_slots_min_ratio: 0.6, heap_free_slots_goal_ratio: 0.65, heap_free_slots_max_ratio: 0.7"
   USER = { "RUBY_GC_HEAP_GROWTH_FACTOR" => "1.7" }.freeze
 
@@ -42,6 +52,23 @@ class GcTest < Support::IntegrationTest
     assert_includes 3..10, stats["gc_count"]
     assert_operator stats["gc_seconds"], :<=, stats["cpu_seconds"] + 0.01
     assert_includes 0..1, stats["gc_share"]
+  end
+
+  def test_a_heap_whose_full_collections_come_too_often_is_extended
+    server = serve(KEEPING, workers: 1, threads: 1)
+    extensions = server.get.body
+    assert_equal "0", extensions
+    2000.times { break unless (extensions = server.get.body) == "0" }
+    assert_equal "1", extensions
+  ensure
+    server&.stop
+  end
+
+  def test_a_heap_that_the_user_sizes_is_not_extended
+    server = serve(KEEPING, workers: 1, threads: 1, args: %w[--gc ruby])
+    assert_equal "nil", server.get.body
+  ensure
+    server&.stop
   end
 
   private

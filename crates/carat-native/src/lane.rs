@@ -12,6 +12,7 @@ use magnus::{
 };
 use rustix::net::{Shutdown, shutdown};
 
+use crate::collector::CollectionWatch;
 use crate::env::EnvTemplate;
 use crate::error;
 use crate::io::{Io, borrow, yield_to_others};
@@ -28,6 +29,7 @@ pub(crate) struct Lane {
     pub(crate) page: MappedPage,
     pub(crate) template: EnvTemplate,
     pub(crate) turns: Turns,
+    collections: CollectionWatch,
     capacity: Cell<u16>,
     slots: Cell<u16>,
 }
@@ -37,6 +39,7 @@ impl DataTypeFunctions for Lane {
         self.io.mark(marker);
         self.template.mark(marker);
         self.turns.mark(marker);
+        self.collections.mark(marker);
     }
 }
 
@@ -45,6 +48,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Lane", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_singleton_method("new", function!(Lane::new, 3))?;
+    class.define_method("watch_collections", method!(Lane::watch_collections, 1))?;
     class.define_method("hello", method!(Lane::hello, 2))?;
     class.define_method("idle", method!(Lane::idle, 0))?;
     class.define_method("give_way", method!(Lane::give_way, 1))?;
@@ -64,6 +68,7 @@ impl Lane {
             io: Io::take_over(ruby, socket)?,
             template: EnvTemplate::from_options(ruby, options)?,
             turns: Turns::default(),
+            collections: CollectionWatch::default(),
             capacity: Cell::new(0),
             slots: Cell::new(0),
             session: RefCell::default(),
@@ -71,6 +76,20 @@ impl Lane {
         };
         page.funcall::<_, _, Value>("close", ())?;
         Ok(lane)
+    }
+
+    /// Calls `review` of `observer` between two requests when the garbage collector has run.
+    fn watch_collections(ruby: &Ruby, lane: &Lane, observer: Value) {
+        lane.collections.set(ruby, observer);
+    }
+
+    /// Tells the observer of collections. What has been answered is sent before.
+    pub(crate) fn report_collections(&self, ruby: &Ruby) -> Result<(), Error> {
+        if let Some(observer) = self.collections.due(ruby) {
+            Lane::flush(ruby, self)?;
+            observer.funcall::<_, _, Value>("review", ())?;
+        }
+        Ok(())
     }
 
     /// Greets the edge. `capacity` is how many requests the lane takes at once, `is_shared` whether fibers of one thread

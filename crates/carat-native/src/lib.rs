@@ -46,6 +46,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     control::define(ruby, native)?;
     lane::define(ruby, native)?;
     callables::define(native)?;
+    collector::define(native)?;
     local_request::define(native)?;
     slot::define(ruby, native)?;
     hijack::define(ruby, native)?;

@@ -102,6 +102,7 @@ impl Slot {
     fn take(ruby: &Ruby, slot: Obj<Slot>) -> Result<Option<RHash>, Error> {
         slot.close_files(ruby)?;
         let lane = slot.lane(ruby);
+        lane.report_collections(ruby)?;
         while let Some(started) = wait(ruby, &lane)? {
             if let Some(env) = Slot::take_arrived(ruby, slot, lane, started)? {
                 return Ok(Some(env));

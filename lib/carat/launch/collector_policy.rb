@@ -7,15 +7,15 @@ module Carat
     class CollectorPolicy
       # By default, a heap with less than 20 % free slots after a full collection grows by up to 67 %. Slots shared with
       # the mold count, so the larger the application, the more garbage each worker keeps in private memory. Here the
-      # heap grows below 10 % (20 000 slots in a small heap), by up to 43 % or 60 000 slots (2.3 MB). The growth must be
-      # well above the threshold: with 5 % for both, every few requests run a full collection. See
-      # docs/decisions/0016-frugal-garbage-collection.md.
+      # heap grows below 5 % (10 000 slots in a small heap), by up to 43 % or 30 000 slots (1.2 MB). The growth must be
+      # well above the threshold: with 5 % for both, every few requests run a full collection. A worker for which that
+      # is too little gets more: see Processes::HeapRoom and docs/decisions/0057-room-for-those-who-need-it.md.
       FRUGAL = {
-        "RUBY_GC_HEAP_FREE_SLOTS" => "20000",
-        "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => "0.10",
+        "RUBY_GC_HEAP_FREE_SLOTS" => "10000",
+        "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => "0.05",
         "RUBY_GC_HEAP_FREE_SLOTS_GOAL_RATIO" => "0.30",
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "0.50",
-        "RUBY_GC_HEAP_GROWTH_MAX_SLOTS" => "60000"
+        "RUBY_GC_HEAP_GROWTH_MAX_SLOTS" => "30000"
       }.freeze
       # The variable that lists the variables set by Carat.
       NAMES = "CARAT_GC_VARIABLES"

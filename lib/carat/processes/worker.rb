@@ -5,6 +5,7 @@ require_relative "../request/lane"
 require_relative "../warmup/fork_safety"
 require_relative "boot_failure"
 require_relative "collector_clock"
+require_relative "heap_room"
 require_relative "profiler"
 require_relative "promotion"
 require_relative "signals"
@@ -52,23 +53,28 @@ module Carat
         exit(1)
       end
 
-      # Returns a Hash: the number of the worker, its generation, its process id, the stats of each lane, and the cost
-      # of garbage collection (CollectorClock#stats).
+      # Returns a Hash: the number of the worker, its generation, its process id, the stats of each lane, the cost of
+      # garbage collection (CollectorClock#stats), and how often the heap was extended, nil where the user sizes it.
       def stats
         { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats),
-          **@collector.stats }
+          **@collector.stats, heap_extensions: @room&.steps }
       end
 
       private
 
       def boot
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
-        @lanes = @order.lanes.map { |ios| lane(Native::Lane.new(*ios, @template.to_h)) }
+        @room = HeapRoom.new if @configuration[:gc] == "frugal"
+        @lanes = @order.lanes.map { |ios| lane(native_lane(ios)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
       rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
         @control.boot_failed(BootFailure.new(e).to_s)
         exit(1)
+      end
+
+      def native_lane(ios)
+        Native::Lane.new(*ios, @template.to_h).tap { |native| native.watch_collections(@room) if @room }
       end
 
       def lane(native)
@@ -149,7 +155,7 @@ module Carat
 
       # Drops what only a worker needs, so that the garbage collector frees it.
       def promotion(generation)
-        Worker.current = @lanes = @threads = @profiler = nil
+        Worker.current = @lanes = @threads = @profiler = @room = nil
         Promotion.new(@control, @context, generation)
       end
 

@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/native_test"
+
+module Native
+  class HeapExtensionTest < Support::NativeTest
+    SLOT_BYTES = GC.respond_to?(:stat_heap) ? [40, 80, 160, 320, 640] : [40]
+
+    def test_a_heap_has_as_many_more_slots_without_a_collection
+      SLOT_BYTES.each do |slot_bytes|
+        before = [GC.stat(:heap_available_slots), slots(slot_bytes), GC.count]
+        Carat::Native.extend_heap(5000, slot_bytes)
+        assert_operator GC.stat(:heap_available_slots) - before[0], :>=, 5000
+        assert_operator slots(slot_bytes) - before[1], :>, 2500
+        assert_operator GC.count - before[2], :<=, 1 # what assertions make
+      end
+    end
+
+    def test_a_collector_that_is_disabled_stays_so
+      Carat::Native.extend_heap(1, 40)
+      refute GC.disable
+      before = slots(40)
+      Carat::Native.extend_heap(100_000, 40)
+      assert_operator slots(40) - before, :<, 100_000
+      assert GC.disable
+    ensure
+      GC.enable
+    end
+
+    def test_a_lane_tells_its_observer_between_two_requests_when_the_collector_has_run
+      GC.disable # GC.start collects all the same
+      reviews = []
+      lane = harness(->(env) { [200, {}, [env["PATH_INFO"] == "/collect" ? GC.start.to_s : "ok"]] })
+      lane.native.watch_collections(observer { reviews << GC.count })
+      lane.start
+      3.times { assert_equal "ok", lane.call.body }
+      assert_empty reviews
+      lane.call(path: "/collect")
+      2.times { assert_equal "ok", lane.call.body }
+      assert_equal [GC.count], reviews
+    ensure
+      GC.enable
+    end
+
+    private
+
+    def slots(slot_bytes)
+      return GC.stat(:heap_available_slots) unless GC.respond_to?(:stat_heap)
+
+      GC.stat_heap.each_value.find { |pool| pool[:slot_size] == slot_bytes }.fetch(:heap_eden_slots)
+    end
+
+    def observer(&review)
+      Object.new.tap { |observer| observer.define_singleton_method(:review, &review) }
+    end
+  end
+end

@@ -1,8 +1,8 @@
-//! Ruby's garbage collector: who is told that it has run, more room in its heap, and files that the application forgot to
-//! close.
+//! Ruby's garbage collector: reports that it has run, extends its heap, and closes files that the application left open.
 
 use std::cell::Cell;
 
+use magnus::rb_sys::protect;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, Object, RModule, Ruby, Value, function, gc};
 
@@ -62,7 +62,7 @@ fn extend_heap(ruby: &Ruby, slots: usize, slot_bytes: usize) -> Result<(), Error
     extended
 }
 
-/// Makes objects until there are `slots` more slots: first those that are free now become occupied.
+/// Allocates until the heap has `slots` more slots; the free slots of the pool fill up first.
 fn fill(ruby: &Ruby, slots: usize, slot_bytes: usize) -> Result<(), Error> {
     let name = ruby.to_symbol("heap_available_slots");
     let available = || ruby.gc_stat(name);
@@ -73,9 +73,13 @@ fn fill(ruby: &Ruby, slots: usize, slot_bytes: usize) -> Result<(), Error> {
         if available()? >= before + slots {
             break;
         }
-        for _ in 0..OBJECTS_A_LOOK {
-            ruby.ary_new_capa(elements);
-        }
+        // Without memory, Ruby raises past what is here.
+        protect(|| {
+            for _ in 0..OBJECTS_A_LOOK {
+                ruby.ary_new_capa(elements);
+            }
+            rb_sys::Qnil.into()
+        })?;
     }
     Ok(())
 }

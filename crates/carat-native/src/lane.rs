@@ -83,7 +83,7 @@ impl Lane {
         lane.collections.set(ruby, observer);
     }
 
-    /// Tells the observer of collections. What has been answered is sent before.
+    /// Sends pending responses and calls the observer if the garbage collector has run.
     pub(crate) fn report_collections(&self, ruby: &Ruby) -> Result<(), Error> {
         if let Some(observer) = self.collections.due(ruby) {
             Lane::flush(ruby, self)?;

@@ -8,54 +8,91 @@ module Carat
     # own. Where objects outlive several requests, collections in a small heap free little and come often; the heap
     # then gets more room, step by step. See docs/decisions/0057-room-for-those-who-need-it.md.
     class HeapRoom
-      # The share of CPU time that collections for want of slots may take, from 0 to 1.
+      # The share of CPU time that collections for lack of slots may take, from 0 to 1.
       SHARE = 0.3
-      # How many of them are looked at together.
+      # How many such collections one decision covers.
       COLLECTIONS = 8
       # The memory that a step adds: 60 000 of Ruby's smallest slots.
       STEP_BYTES = 2_400_000
+      # The least that a pool gets: about one page of slots. To add one, all free slots of the pool are written to.
+      PART_BYTES = 65_536
       # The heap grows by at most this many steps.
       MAX_STEPS = 10
-      private_constant :SHARE, :COLLECTIONS, :STEP_BYTES, :MAX_STEPS
+      private_constant :SHARE, :COLLECTIONS, :STEP_BYTES, :PART_BYTES, :MAX_STEPS
 
-      # How often the heap has been extended.
-      attr_reader :steps
+      @steps = 0
+
+      class << self
+        # How many times the heap of this process has been extended, and those that it has inherited by forks.
+        attr_accessor :steps
+      end
 
       # `collector` answers what Collections does.
       def initialize(collector = Collections.new)
         @collector = collector
-        @steps = 0
+        @turn = Mutex.new
         begin_anew
       end
 
-      # Call it when the garbage collector has run, between two requests.
+      # Call it when the garbage collector has run, between two requests. Any thread may.
       def review
-        took = @collector.milliseconds - @milliseconds
-        @milliseconds += took
-        return unless @collector.short_of_slots?
+        return unless @turn.try_lock
 
-        @count += 1
-        @taken += took
-        return if @count < COLLECTIONS
-
-        extend_heap if @steps < MAX_STEPS && @taken > (@collector.cpu_milliseconds - @cpu) * SHARE
-        begin_anew
+        begin
+          look
+        ensure
+          @turn.unlock
+        end
       end
 
       private
 
-      def begin_anew
-        @count = @taken = 0
-        @milliseconds = @collector.milliseconds
-        @cpu = @collector.cpu_milliseconds
+      # Ruby says why the last collection has run, and nothing about those before.
+      def look
+        collections, took = note_collections
+        return unless collections.positive? && @collector.short_of_slots?
+
+        @collections += collections
+        @taken += took
+        return if @collections < COLLECTIONS
+
+        extend_heap if @taken > (@collector.cpu_milliseconds - @cpu) * SHARE && HeapRoom.steps < MAX_STEPS
+        begin_anew
       end
 
-      # Each pool of slots gets its part of the step: the first one that is full makes Ruby collect.
+      # Returns how many collections have run since the last call, and their CPU time in milliseconds.
+      def note_collections
+        before = [@count, @milliseconds]
+        @count = @collector.count
+        @milliseconds = @collector.milliseconds
+        [@count - before[0], @milliseconds - before[1]]
+      end
+
+      # What an extension itself takes does not count.
+      def begin_anew
+        @count = @collector.count
+        @milliseconds = @collector.milliseconds
+        @collections = @taken = 0
+        @cpu = @collector.cpu_milliseconds
+        @demand = @collector.demand
+      end
+
+      # Extends each pool of slots by its part: the first one that is full makes Ruby collect.
       def extend_heap
-        @steps += 1
-        pools = @collector.demand
-        bytes = pools.sum { |slot_bytes, objects| slot_bytes * objects }
-        pools.each { |slot_bytes, objects| @collector.extend(STEP_BYTES * objects / bytes, slot_bytes) }
+        HeapRoom.steps += 1
+        demand = recent_demand
+        total = demand.sum { |slot_bytes, objects| slot_bytes * objects }
+        demand.each do |slot_bytes, objects|
+          bytes = STEP_BYTES * slot_bytes * objects / total
+          @collector.extend(bytes / slot_bytes, slot_bytes) if bytes >= PART_BYTES
+        end
+      end
+
+      # The objects that each pool has been asked for lately; all of them where Ruby does not tell.
+      def recent_demand
+        demand = @collector.demand
+        recent = demand.to_h { |slot_bytes, objects| [slot_bytes, [objects - @demand.fetch(slot_bytes, 0), 0].max] }
+        recent.values.any?(&:positive?) ? recent : demand
       end
 
       # Ruby's figures about its garbage collector.
@@ -63,6 +100,11 @@ module Carat
         # Ruby 3.1 has slots of one size.
         SLOT_BYTES = GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE, 40)
         private_constant :SLOT_BYTES
+
+        # Number of collections.
+        def count
+          GC.count
+        end
 
         # CPU time of all collections.
         def milliseconds
@@ -83,7 +125,7 @@ module Carat
         # Returns how many objects each pool has been asked for, by the size of its slots in bytes; on Ruby 3.2, which
         # does not say so, how many slots it has.
         def demand
-          return { SLOT_BYTES => 1 } unless GC.respond_to?(:stat_heap)
+          return { SLOT_BYTES => GC.stat(:total_allocated_objects) } unless GC.respond_to?(:stat_heap)
 
           GC.stat_heap.each_value.to_h do |pool|
             [pool[:slot_size], pool.fetch(:total_allocated_objects) { pool[:heap_eden_slots] }]

@@ -54,23 +54,29 @@ module Carat
       end
 
       # Returns a Hash: the number of the worker, its generation, its process id, the stats of each lane, the cost of
-      # garbage collection (CollectorClock#stats), and how often the heap was extended, nil where the user sizes it.
+      # garbage collection (CollectorClock#stats), and how many times the heap was extended, nil where the user
+      # sizes it.
       def stats
         { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats),
-          **@collector.stats, heap_extensions: @room&.steps }
+          **@collector.stats, heap_extensions: (HeapRoom.steps if @room) }
       end
 
       private
 
       def boot
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
-        @room = HeapRoom.new if @configuration[:gc] == "frugal"
+        @room = heap_room
         @lanes = @order.lanes.map { |ios| lane(native_lane(ios)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
       rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
         @control.boot_failed(BootFailure.new(e).to_s)
         exit(1)
+      end
+
+      # nil where the user sizes the heap.
+      def heap_room
+        HeapRoom.new if @configuration[:gc] == "frugal" && ENV.keys.none?(/\ARUBY_GC_HEAP_/)
       end
 
       def native_lane(ios)

@@ -12,16 +12,19 @@ const PREFETCH_LIMIT: usize = 128;
 /// The weight of the newest time in the moving average: a slow request has an effect for a while.
 const WEIGHT: f64 = 1.0 / 16.0;
 
-/// How much of the longest time is forgotten with each reply: 5 ms count as less than `WAKE_TIME` after 500 quick replies.
-const FORGETTING: f64 = 1.0 / 128.0;
+/// How much longer than `WAKE_TIME` requests may take on average where a lane gathers: about the CPU time that waking
+/// another worker takes.
+const EXCESS_LIMIT: Duration = Duration::from_micros(10);
+/// The weight of the newest time in that average: 5 ms count for 170 quick replies, a collection of 1 ms for none.
+const EXCESS_WEIGHT: f64 = 1.0 / 128.0;
 
 /// The time that the application takes on one lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pace {
     /// The moving average, in seconds.
     average: Option<f64>,
-    /// The longest one, in seconds, which is forgotten slowly.
-    longest: f64,
+    /// The moving average of what is beyond `WAKE_TIME`, in seconds.
+    excess: f64,
 }
 
 impl Pace {
@@ -32,7 +35,8 @@ impl Pace {
             None => seconds,
             Some(average) => average + (seconds - average) * WEIGHT,
         });
-        self.longest = seconds.max(self.longest * (1.0 - FORGETTING));
+        let beyond = app_time.saturating_sub(WAKE_TIME).as_secs_f64();
+        self.excess += (beyond - self.excess) * EXCESS_WEIGHT;
     }
 
     /// Whether a lane that holds `held` requests takes another one. `running` is how long it has had
@@ -41,12 +45,12 @@ impl Pace {
         held < capacity || (capacity == 1 && self.begins_within(PREFETCH_WAIT, held, running))
     }
 
-    /// Whether such a lane takes another one although an idle lane would begin it at once. Not if some of the requests
+    /// Whether such a lane takes another one although an idle lane would begin it at once. Not if many of the requests
     /// are slow: those behind them would wait until they are recalled.
     pub(crate) fn gathers(&self, capacity: usize, held: usize, running: Duration) -> bool {
         capacity == 1
             && held > 0
-            && self.longest < WAKE_TIME.as_secs_f64()
+            && self.excess < EXCESS_LIMIT.as_secs_f64()
             && self.begins_within(WAKE_TIME, held, running)
     }
 
@@ -111,21 +115,36 @@ mod tests {
         assert!(!Pace::default().gathers(1, 1, Duration::ZERO));
     }
 
-    #[test]
-    fn a_lane_gathers_nothing_while_one_of_a_hundred_requests_is_slow() {
+    /// Whether a lane gathers after each of 2000 quick replies, every so many of which is a slow one.
+    fn gathers_with(slow: Duration, every: usize) -> (Pace, Vec<bool>) {
         let mut pace = pace_of(10);
-        for number in 1..=1000 {
-            pace.note(if number % 100 == 0 {
-                WAKE_TIME * 3
+        let gathers = (1..=2000).map(|number| {
+            let is_slow = number % every == 0;
+            pace.note(if is_slow {
+                slow
             } else {
                 Duration::from_micros(10)
             });
-            assert_eq!(pace.gathers(1, 1, Duration::ZERO), number < 100, "{number}");
-        }
-        for _ in 0..200 {
+            pace.gathers(1, 1, Duration::ZERO)
+        });
+        let gathers = gathers.collect();
+        (pace, gathers)
+    }
+
+    #[test]
+    fn a_lane_gathers_nothing_while_one_of_a_hundred_requests_is_slow() {
+        let (mut pace, gathers) = gathers_with(Duration::from_millis(5), 100);
+        assert_eq!(gathers.iter().filter(|&&gathers| gathers).count(), 99);
+        for _ in 0..300 {
             pace.note(Duration::from_micros(10));
         }
         assert!(pace.gathers(1, 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_lane_gathers_in_spite_of_garbage_collections() {
+        let (_, gathers) = gathers_with(Duration::from_millis(1), 600);
+        assert!(gathers.iter().all(|&gathers| gathers));
     }
 
     #[test]

@@ -20,7 +20,7 @@ class GcTest < Support::IntegrationTest
       [200, {}, [JSON.generate({ mold: IN_MOLD, child: child, room: [room, stat[:heap_live_slots]], stats: stats })]]
     }
   RUBY
-  # Requests keep the last twenty of 400 rows, which live long enough to become old.
+  # The rows of a request stay for the next twenty, long enough to become old.
   KEEPING = <<~'RUBY'
     HEAP = Array.new(300_000) { +"" }
     kept = []

@@ -50,6 +50,7 @@ struct Task<F, R> {
 
 /// # Safety
 /// `task` is the one that `leave` has handed to Ruby, and nobody else uses it meanwhile.
+// SAFETY: the caller's promise, above.
 unsafe extern "C" fn run<F: FnOnce() -> R, R>(task: *mut c_void) -> *mut c_void {
     // SAFETY: `leave` hands its own task over and waits for this call.
     let task = unsafe { &mut *task.cast::<Task<F, R>>() };
@@ -64,6 +65,7 @@ fn notify_data(waker: RawFd) -> *mut c_void {
 
 /// # Safety
 /// `waker` is what `notify_data` has made of a waker that stays open meanwhile.
+// SAFETY: the caller's promise, above.
 unsafe extern "C" fn notify(waker: *mut c_void) {
     if let Ok(waker) = RawFd::try_from(waker.addr()) {
         // SAFETY: Ruby calls this only while `leave` waits, whose caller keeps the waker open.

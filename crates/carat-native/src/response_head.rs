@@ -171,6 +171,7 @@ fn add_each(head: &mut HeadEncoder, name: &[u8], values: VALUE) -> Result<(), He
 ///
 /// # Safety
 /// `reader` is the pointer to the `HashReader` that asked for it, and nobody else uses that meanwhile.
+// SAFETY: the caller's promise, above.
 unsafe extern "C" fn add_pair(name: VALUE, value: VALUE, reader: VALUE) -> c_int {
     // SAFETY: `read_hash` passes a pointer to its own `HashReader`, which it does not touch meanwhile.
     let reader = unsafe { &mut *(reader as *mut HashReader<'_>) };

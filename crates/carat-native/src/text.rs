@@ -60,6 +60,7 @@ fn parts(bytes: &[u8]) -> (*const c_char, c_long) {
 ///
 /// # Safety
 /// `value` is a live object and this thread holds the GVL.
+// SAFETY: the caller's promise, above.
 pub(crate) unsafe fn is_string(value: VALUE) -> bool {
     // SAFETY: the caller's promise.
     unsafe { rb_sys::RB_TYPE_P(value, ruby_value_type::RUBY_T_STRING) }
@@ -70,6 +71,7 @@ pub(crate) unsafe fn is_string(value: VALUE) -> bool {
 /// # Safety
 /// `value` is a String that stays reachable and unchanged while the slice is used, which holds as
 /// long as no Ruby code runs; this thread holds the GVL.
+// SAFETY: the caller's promise, above.
 pub(crate) unsafe fn bytes_of<'a>(value: VALUE) -> &'a [u8] {
     // SAFETY: the caller's promise; a String's pointer is never null and valid for its length.
     unsafe {

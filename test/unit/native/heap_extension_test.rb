@@ -31,7 +31,7 @@ module Native
       GC.enable
     end
 
-    def test_a_lane_tells_its_observer_between_two_requests_when_the_collector_has_run
+    def test_a_lane_tells_its_observer_that_the_collector_has_run
       GC.disable # GC.start collects all the same
       reviews = []
       lane = harness(->(env) { [200, {}, [env["PATH_INFO"] == "/collect" ? GC.start.to_s : "ok"]] })

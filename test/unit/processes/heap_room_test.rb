@@ -38,7 +38,7 @@ module Carat
       Processes::HeapRoom.steps = @steps
     end
 
-    def test_collections_that_take_more_than_three_tenths_of_the_time
+    def test_collections_above_three_tenths_of_the_time_extend_the_heap
       7.times { collect(took: 31, cpu: 100) }
       assert_equal 0, steps, "fewer say little about how often they come"
       collect(took: 31, cpu: 100)
@@ -86,7 +86,7 @@ module Carat
       assert_equal 1, steps
     end
 
-    def test_the_heap_is_extended_ten_times_at_most_by_a_worker_and_those_before_it
+    def test_a_worker_and_those_before_it_extend_the_heap_ten_times_at_most
       80.times { collect(took: 31, cpu: 32) }
       @room = Processes::HeapRoom.new(@collector)
       80.times { collect(took: 31, cpu: 32) }
@@ -114,7 +114,7 @@ module Carat
       @collections = Processes::HeapRoom::Collections.new
     end
 
-    def test_a_collection_for_want_of_slots_is_told_from_one_that_was_asked_for
+    def test_collections_for_lack_of_slots_are_told_from_those_asked_for
       GC.start
       refute_predicate @collections, :short_of_slots?
       count = GC.count

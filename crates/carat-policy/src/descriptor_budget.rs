@@ -6,6 +6,10 @@ const RESERVE: usize = 64;
 /// Descriptors without which there is no point in starting.
 const LEAST: usize = 10;
 
+/// The share of request bodies and further responses, a part of what is left for clients, and what is enough for both.
+const SHARED_PART: usize = 5;
+const SHARED_MOST: usize = 1400;
+
 /// How many descriptors the edge spends on what clients cause. All of them together stay below its limit of open files,
 /// so that none is missing for the file of a response, and the Ruby processes can be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +39,11 @@ impl DescriptorBudget {
         if left < LEAST {
             return None;
         }
-        let connections = max_connections.min(left / 5 * 2);
-        let spools = left / 10;
-        let further_replies = (left - spools - connections * 2) / 2;
+        let shared = (left / SHARED_PART).min(SHARED_MOST);
+        let connections = max_connections.min((left - shared) / 2);
+        let rest = left - connections * 2;
+        let spools = (left / 10).min(rest / 2);
+        let further_replies = (rest - spools) / 2;
         Some(DescriptorBudget {
             connections,
             replies: left - spools - connections - further_replies,
@@ -60,7 +66,7 @@ mod tests {
 
     #[test]
     fn all_parts_together_stay_below_the_limit() {
-        for limit in [100, 256, 1024, 4096, 65_536, 1_048_576] {
+        for limit in [100, 256, 1024, 4096, 20_000, 65_536, 1_048_576] {
             for max_connections in [1, 100, 16_384] {
                 let Some(budget) = DescriptorBudget::new(limit, max_connections, 2, 3) else {
                     assert!(limit < 256);
@@ -80,6 +86,16 @@ mod tests {
     fn an_ordinary_limit_allows_every_client() {
         let budget = DescriptorBudget::new(65_536, 16_384, 16, 5).expect("enough");
         assert_eq!(budget.connections, 16_384);
+    }
+
+    #[test]
+    fn a_limit_of_20_000_allows_9_000_clients() {
+        let budget = DescriptorBudget::new(20_000, 16_384, 32, 3).expect("enough");
+        assert!(budget.connections >= 9_000, "{budget:?}");
+        assert!(
+            budget.spools >= 700 && budget.further_replies >= 350,
+            "{budget:?}"
+        );
     }
 
     #[test]

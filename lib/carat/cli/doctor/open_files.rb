@@ -16,10 +16,10 @@ module Carat
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
-        # The rest has five parts: two for clients, and three for files.
-        PARTS = 5
-        # Those for clients.
-        CLIENT_PARTS = 2
+        # A fifth of the rest, at most SHARED_MOST, is for request bodies and further responses. A client has two of the
+        # others.
+        SHARED_PART = 5
+        SHARED_MOST = 1400
         # Descriptors without which the server does not start.
         LEAST = 10
         REMEDY = "raise `ulimit -Hn` or LimitNOFILE"
@@ -50,7 +50,7 @@ module Carat
         end
 
         def served
-          [wanted, left / PARTS * CLIENT_PARTS].min
+          [wanted, (left - [left / SHARED_PART, SHARED_MOST].min) / 2].min
         end
 
         def left

@@ -65,7 +65,7 @@ module Bench
     CASES = [
       Case.new(
         name: "scale", title: "Hello world with many connections and many workers", variants: "connections",
-        servers: %w[carat carat-w8 carat-w32 hyper], measure: method(:call),
+        servers: %w[carat carat-w8 carat-w32 hyper], measure: method(:call), busy: true,
         needs: -> { Wrk.obstacle || SteadyLoad.obstacle },
         columns: [
           Column.new("CPU us a request", :cpu_us, places: 2),

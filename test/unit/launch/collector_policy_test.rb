@@ -12,6 +12,12 @@ module Carat
       assert_equal Launch::CollectorPolicy::FRUGAL.keys, variables["CARAT_GC_VARIABLES"].split
     end
 
+    def test_the_heap_of_ruby_3_4_grows_later_and_in_smaller_steps
+      figures = Launch::CollectorPolicy::FRUGAL.values_at("RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO",
+                                                          "RUBY_GC_HEAP_GROWTH_MAX_SLOTS")
+      assert_equal RUBY_VERSION < "3.4" ? %w[0.05 30000] : %w[0.02 20000], figures
+    end
+
     def test_policy_of_ruby_sets_nothing
       assert_empty variables("ruby")
     end

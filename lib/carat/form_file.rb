@@ -16,6 +16,17 @@ module Carat
       __setobj__(file)
     end
 
+    # A copy has the same content, and a name that the file already has goes with the original. Tempfile would register
+    # the finalizer of a file that it created.
+    def initialize_dup(other)
+      __setobj__(other.__getobj__.dup)
+    end
+
+    # As #initialize_dup.
+    def initialize_clone(other, freeze: nil)
+      __setobj__(other.__getobj__.clone(freeze: freeze))
+    end
+
     # Returns the path, for opening, copying or moving the file; nil once the file is unlinked.
     def path
       return if @unlinked

@@ -37,6 +37,16 @@ class FormFileTest < Minitest::Test
     assert_equal [1, 0o600], [names.size, File.stat(file.path).mode & 0o777]
   end
 
+  def test_copies_have_the_content_and_outlive_the_original
+    file = form_file
+    copies = [file.dup, file.clone]
+    file.close!
+    contents = copies.map { |copy| copy.rewind && copy.read.b }
+    assert_equal [[CONTENT] * 2, [CONTENT] * 2], [contents, copies.map { |copy| File.binread(copy.path) }]
+    copies.each(&:close!)
+    assert_empty names
+  end
+
   def test_name_leads_to_the_file_itself
     file = form_file
     assert_equal CONTENT, File.binread(file.path)

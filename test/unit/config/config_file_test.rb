@@ -43,7 +43,7 @@ module Carat
     def test_syntax_errors_name_the_line
       write("carat.rb", "workers 2\nthreads (\n")
 
-      assert_match(/\Acarat\.rb:\d: syntax error.*unexpected.*\z/, assert_refused)
+      assert_match(/\Acarat\.rb:\d: syntax error.*expected.*\z/, assert_refused)
     end
 
     def test_error_in_the_file_names_the_line

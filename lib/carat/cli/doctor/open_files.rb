@@ -16,9 +16,9 @@ module Carat
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
-        # A fifth of the rest, at most SHARED_MOST, is for request bodies and further responses. A client has two of the
-        # others.
+        # A fifth of the rest is for request bodies and further responses. A client has two of the others.
         SHARED_PART = 5
+        # The most that bodies and further responses get.
         SHARED_MOST = 1400
         # Descriptors without which the server does not start.
         LEAST = 10

@@ -16,8 +16,8 @@ module Carat
       __setobj__(file)
     end
 
-    # A copy has the same content, and a name that the file already has goes with the original. Tempfile would register
-    # the finalizer of a file that it created.
+    # A copy has the same content, and the name that the file already has: the last of them to be collected removes it.
+    # Tempfile would register a finalizer for a file that it created.
     def initialize_dup(other)
       __setobj__(other.__getobj__.dup)
     end
@@ -61,7 +61,7 @@ module Carat
       @unlinked = true
       return unless @path
 
-      ObjectSpace.undefine_finalizer(self)
+      ObjectSpace.undefine_finalizer(@owner)
       FormFile.remove(@path)
     end
     alias delete unlink
@@ -96,7 +96,8 @@ module Carat
 
     def give_name
       name = Dir::Tmpname.create(["RackMultipart", @extension], @directory) { |path| link(path) }
-      ObjectSpace.define_finalizer(self, FormFile.remover(name))
+      @owner = Object.new # which copies share
+      ObjectSpace.define_finalizer(@owner, FormFile.remover(name))
       name
     end
 

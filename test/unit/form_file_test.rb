@@ -47,6 +47,15 @@ class FormFileTest < Minitest::Test
     assert_empty names
   end
 
+  def test_a_name_outlives_the_file_as_long_as_a_copy_has_it
+    # A stack that ends keeps nothing alive.
+    copies = Thread.new { form_file.tap(&:path).then { |file| [file.dup, file.clone] } }.value
+    GC.start
+    assert_equal [CONTENT] * 2, copies.map { |copy| File.binread(copy.path) }
+    copies.each(&:close!)
+    assert_empty names
+  end
+
   def test_name_leads_to_the_file_itself
     file = form_file
     assert_equal CONTENT, File.binread(file.path)

@@ -6,8 +6,10 @@ const RESERVE: usize = 64;
 /// Descriptors without which there is no point in starting.
 const LEAST: usize = 10;
 
-/// The share of request bodies and further responses, a part of what is left for clients, and what is enough for both.
+/// Request bodies and further responses have one of so many parts of what is left for clients.
 const SHARED_PART: usize = 5;
+
+/// That part is no larger than this, unless clients leave more.
 const SHARED_MOST: usize = 1400;
 
 /// How many descriptors the edge spends on what clients cause. All of them together stay below its limit of open files,

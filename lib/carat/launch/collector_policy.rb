@@ -6,14 +6,15 @@ module Carat
     # mold starts, and workers inherit what it has read. Programs that the application starts do not see them.
     class CollectorPolicy
       # From Ruby 3.4 on, each pool of slots that is short after one of the three collections that follow a full one
-      # adds a step, which all pools share. With 5 % and 30 000, every worker there got up to 94 000 more slots.
+      # adds a step, which all pools share. With the figures of older Rubies, workers had up to 94 000 more slots there.
       MIN_RATIO, MOST_SLOTS = RUBY_VERSION < "3.4" ? %w[0.05 30000] : %w[0.02 20000]
       private_constant :MIN_RATIO, :MOST_SLOTS
       # By default, a heap with less than 20 % free slots after a full collection grows by up to 67 %. Slots shared with
       # the mold count, so the larger the application, the more garbage each worker keeps in private memory. Here the
-      # heap grows below 5 % (10 000 slots in a small heap), by up to 43 % or 30 000 slots (1.2 MB). The growth must be
-      # well above the threshold: with 5 % for both, every few requests run a full collection. A worker for which that
-      # is too little gets more: see Processes::HeapRoom and docs/decisions/0057-room-for-those-who-need-it.md.
+      # heap grows below MIN_RATIO (10 000 slots in a small heap), by up to 43 % or MOST_SLOTS (30 000 are 1.2 MB). The
+      # growth must be well above the threshold: with 5 % for both, every few requests run a full collection. A worker
+      # for which that is too little gets more: see Processes::HeapRoom and
+      # docs/decisions/0057-room-for-those-who-need-it.md.
       FRUGAL = {
         "RUBY_GC_HEAP_FREE_SLOTS" => "10000",
         "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => MIN_RATIO,

@@ -16,9 +16,10 @@ module Carat
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
-        # A fifth of the rest is for request bodies and further responses. A client has two of the others.
+        # Request bodies and further responses have one of so many parts of the rest. A client has two descriptors of
+        # the others.
         SHARED_PART = 5
-        # The most that bodies and further responses get.
+        # That part is no larger than this.
         SHARED_MOST = 1400
         # Descriptors without which the server does not start.
         LEAST = 10

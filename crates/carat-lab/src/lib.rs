@@ -2,10 +2,11 @@
 //! somebody profiles one of its workers.
 //!
 //! [`recorder`] listens to Ruby's heap and reads the counters of [`malloc`]; [`memory_ledger`] says who has to pay:
-//! a file that is being loaded, or with [`line_trace`] a line of Ruby. [`native_stacks`] has the
-//! stacks of C below it, and [`gaps`] what is free between blocks. [`heap_census`] adds up all live objects, with [`ruby_tables`], and [`collector_memory`]
-//! what the collector takes for itself. [`allocations`] counts what is allocated, whether or not it is freed.
-//! [`sampler`] samples what all threads allocate, with the stacks of Ruby and C.
+//! a file that is being loaded, or with [`line_trace`] a line of Ruby. [`native_stacks`] has the stacks of C below it,
+//! and [`gaps`] what is free between blocks. [`heap_census`] adds up all live objects, with [`ruby_tables`];
+//! [`collector_memory`] is what the collector takes for itself, and [`thread_cache`] what glibc caches. [`allocations`]
+//! counts what is allocated, whether or not it is freed. [`sampler`] samples what all threads allocate, with the stacks
+//! of Ruby and C.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 
@@ -29,6 +30,7 @@ mod recorder;
 mod ruby_tables;
 mod sampler;
 mod slots;
+mod thread_cache;
 mod watched_thread;
 
 use magnus::{Error, Module, Ruby};
@@ -39,6 +41,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let heap = lab.define_module("Heap")?;
     heap_census::define(heap)?;
     collector_memory::define(heap)?;
+    thread_cache::define(heap)?;
     allocations::define(ruby, lab.define_module("Allocations")?)?;
     let ledger = lab.define_module("Ledger")?;
     recorder::define(ledger)?;

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../native"
+require_relative "heap"
 
 module Carat
   module Lab
@@ -15,10 +16,12 @@ module Carat
       ROLLUP = "/proc/self/smaps_rollup"
       private_constant :COLLECTIONS, :PAGE_BYTES, :ROLLUP
 
-      # Collects garbage, returns free memory to the kernel, and returns the sample.
+      # Collects garbage, returns free memory to the kernel, and returns the sample. The cache of this thread, which counts
+      # as allocated under glibc, is full in each sample.
       def self.take
         COLLECTIONS.times { GC.start }
         Native.trim_memory
+        Heap.fill_thread_cache
         new
       end
 

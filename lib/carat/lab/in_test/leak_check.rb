@@ -7,8 +7,8 @@ module Carat
   module Lab
     module InTest
       # Whether a block leaks memory, with the verdicts of `carat leak`. What a first run calls a leak must be one in
-      # larger rounds, too, and grow as much with each call: the system's allocator keeps some more in each round for a
-      # while.
+      # larger rounds, too, and grow as much with each call: in small rounds, a buffer that grows once near the end can
+      # look like steady growth.
       class LeakCheck
         LEAK = Leak::Verdict::NAMES.last
 

@@ -1,0 +1,39 @@
+//! `Carat::Lab::Heap.fill_thread_cache`: what glibc keeps in the cache of a thread.
+//!
+//! glibc counts blocks that a thread has freed into its cache as allocated, and cannot empty the cache. It fills slowly,
+//! which looks like a leak of some bytes a request; once it is full, it holds as much at each reading.
+
+use std::array::from_fn;
+use std::hint::black_box;
+
+use magnus::{Error, Object, RModule, Ruby, function};
+
+use crate::malloc::Mallctl;
+
+/// The sizes of which glibc caches blocks, in bytes: each multiple has a list of its own.
+const STEP: usize = 16;
+const LARGEST: usize = 1024;
+/// More blocks than a list holds, which are 7 unless `GLIBC_TUNABLES` asks for more.
+const BLOCKS: usize = 16;
+
+/// Defines the function on `Carat::Lab::Heap`.
+pub(crate) fn define(heap: RModule) -> Result<(), Error> {
+    heap.define_singleton_method("fill_thread_cache", function!(fill_thread_cache, 0))
+}
+
+/// Fills the cache of this thread, if the allocator is glibc's. Returns nil.
+fn fill_thread_cache(_ruby: &Ruby) {
+    // Carat's jemalloc empties its own when free pages are returned.
+    if cfg!(not(target_env = "gnu")) || Mallctl::find().is_some() {
+        return;
+    }
+    for bytes in (STEP..=LARGEST).step_by(STEP) {
+        // SAFETY: it takes a number; null is one that `free` takes.
+        let blocks: [_; BLOCKS] = from_fn(|_| unsafe { libc::malloc(bytes) });
+        // Without this, the compiler would remove the calls: nobody uses the blocks.
+        for block in black_box(blocks) {
+            // SAFETY: `malloc` has returned it, and nobody else has it.
+            unsafe { libc::free(block) };
+        }
+    }
+}

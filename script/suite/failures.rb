@@ -7,24 +7,18 @@ module Suite
     # How much of each paragraph is shown.
     LINE_LIMIT = 30
     COLUMN_LIMIT = 300
-    MINITEST = /^ +\d+\) (?:Failure|Error):\n.*?(?=\n\n|\z)/m
     CARGO = /^test [^\n]+ \.\.\. FAILED$|^---- [^\n]+ stdout ----\n.*?(?=\n\n|\z)/m
 
     def self.from_cargo(output)
-      some(output.scan(CARGO), output)
+      output.scan(CARGO).map { |paragraph| short(paragraph) }
     end
 
-    def self.from_minitest(output)
-      some(output.scan(MINITEST), output)
+    def self.from_check(_output)
+      []
     end
 
-    def self.from_check(output)
-      some([], output)
-    end
-
-    # The end of the output when it names no test.
-    def self.some(paragraphs, output)
-      paragraphs.empty? ? [output.lines.last(LAST_LINES).join.chomp] : paragraphs.map { |paragraph| short(paragraph) }
+    def self.end_of(output)
+      output.lines.last(LAST_LINES).join.chomp
     end
 
     # The beginning of each of the first lines. The whole is in the output above.
@@ -35,6 +29,5 @@ module Suite
       shown << "... and #{left} more lines" if left.positive?
       shown.join("\n")
     end
-    private_class_method :some, :short
   end
 end

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
+require "json"
 require "rbconfig"
+require "tempfile"
 require_relative "step"
 
 module Suite
   # Ruby tests in one process. Those that fail can be repeated: on a busy machine, a test fails now and then because a
   # process did not run in time.
   class RubyTests < Step
-    RUBY = [RbConfig.ruby, "-Itest", "-Ilib"].freeze
-    EACH_FILE = "ARGV.each { |path| require File.expand_path(path) }"
-    FAILED_TEST = /\A +\d+\) (?:Failure|Error):\n(?<name>(?<group>[\w:]+)#[^\n]+?)(?: \[[^\n]*\])?:$/
+    RUBY = [RbConfig.ruby, "-Itest", "-Ilib", File.expand_path("ruby_program.rb", __dir__)].freeze
     # So many failures are no accident.
     REPEATED_LIMIT = 10
     # How long one test may take alone, and all of them.
@@ -20,45 +20,52 @@ module Suite
 
     # @param files [Array<String>] their paths
     # @param env [Hash{String => String, nil}]
-    def initialize(name, files, env: {})
+    # @param only [String] a test by its class and name, such as "LaneTest#test_it_opens"; nil for all
+    # @param within [Numeric] how many seconds it may take
+    def initialize(name, files, env: {}, only: nil, within: DEADLINE_SECONDS)
       @files = files
       @env = env
-      super(name, env, *RUBY, "-e", EACH_FILE, "--", *files, reader: :minitest)
+      @results = Tempfile.new("results")
+      super(name, env, *RUBY, @results.path, *files, *(["-n", only] if only), within:)
     end
 
     # Runs each test that failed once more, alone. What passes then counts as passed.
-    # @return [Array<String>] the paragraphs of the output about tests that failed at first and passed when repeated
+    # @return [Array<String>] the paragraphs about tests that failed at first and passed when repeated
     def repeat(out: $stdout)
-      all = failures
-      return [] unless all.size == tally.failed && all.size <= REPEATED_LIMIT && @status&.exitstatus == FAILURES
+      all = results ? results.fetch("failures") : []
+      return [] unless all.any? && all.size <= REPEATED_LIMIT && @status&.exitstatus == FAILURES
 
       deadline = now + ALL_SECONDS
-      passed, @still_failed = all.partition { |paragraph| now < deadline && passes_alone?(paragraph, out) }
-      @tally = Tally.new(tally.passed + passed.size, tally.failed - passed.size, tally.skipped)
-      passed
-    end
-
-    def failures
-      @still_failed || super
+      passed, left = all.partition { |failure| now < deadline && passes_alone?(failure.fetch("test"), out) }
+      @tally = Tally.new(tally.passed + passed.size, left.size, tally.skipped)
+      results["failures"] = left
+      paragraphs(passed)
     end
 
     private
 
-    def passes_alone?(paragraph, out)
-      failed = FAILED_TEST.match(paragraph)
-      return false unless failed
-
-      name = failed[:name]
-      again = Step.new("#{name}, repeated alone", @env, *RUBY, *required(failed[:group]), "-e", "", "--", "-n", name,
-                       reader: :minitest, within: SECONDS)
-      again.run(out: out) == Tally.new(1, 0, 0)
+    def count
+      results && Tally.new(results.fetch("passed"), results.fetch("failures").size, results.fetch("skipped"))
     end
 
-    # Options that load the files in which the class may be.
-    def required(group)
-      definition = /^\s*class #{group.split("::").last}\b/
-      files = @files.select { |file| File.read(file).match?(definition) }
-      files.flat_map { |file| ["-r", File.expand_path(file)] }
+    def what_failed
+      paragraphs(results ? results.fetch("failures") : [])
+    end
+
+    def paragraphs(failures)
+      failures.map { |failure| Failures.short(failure.fetch("text").chomp) }
+    end
+
+    # What the process has written at its end; nil if it died before.
+    def results
+      @parsed ||= JSON.parse(File.binread(@results.path))
+    rescue JSON::ParserError
+      nil
+    end
+
+    def passes_alone?(test, out)
+      again = RubyTests.new("#{test}, repeated alone", @files, env: @env, only: test, within: SECONDS)
+      again.run(out:) == Tally.new(1, 0, 0)
     end
   end
 end

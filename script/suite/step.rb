@@ -14,7 +14,7 @@ module Suite
 
     attr_reader :name, :tally
 
-    # @param reader [Symbol] how its output is counted: :check, :cargo or :minitest
+    # @param reader [Symbol] how its output is counted: :check or :cargo
     # @param within [Numeric] how many seconds it may take
     # @param silence [Numeric] after how many seconds without output the step says that it still runs
     def initialize(name, *command, reader: :check, within: DEADLINE_SECONDS, silence: SILENCE_SECONDS)
@@ -32,7 +32,7 @@ module Suite
       out.puts "", "== #{name}"
       @started = now
       finished = execute(out)
-      counted = Tally.public_send(:"from_#{@reader}", output)
+      counted = count
       @tally = finished && counted ? counted : (counted || Tally.zero).failing
     end
 
@@ -47,12 +47,24 @@ module Suite
       []
     end
 
-    # The paragraphs of its output about failed tests.
+    # Paragraphs about failed tests, or the end of its output when it names none.
     def failures
-      failed.any? ? Failures.public_send(:"from_#{@reader}", output) : []
+      return [] if failed.empty?
+
+      what_failed.then { |paragraphs| paragraphs.empty? ? [Failures.end_of(output)] : paragraphs }
     end
 
     private
+
+    # The Tally of its tests; nil when it tells of none.
+    def count
+      Tally.public_send(:"from_#{@reader}", output)
+    end
+
+    # A paragraph for each test that failed.
+    def what_failed
+      Failures.public_send(:"from_#{@reader}", output)
+    end
 
     def output
       @output.scrub

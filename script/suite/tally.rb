@@ -9,12 +9,6 @@ module Suite
       sum(lines) { |passed, failed, ignored| new(passed, failed, ignored) }
     end
 
-    # Counts the results of minitest; nil when it printed none.
-    def self.from_minitest(output)
-      lines = output.scan(/^(\d+) runs, \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/)
-      sum(lines) { |runs, failures, errors, skips| new(runs - failures - errors - skips, failures + errors, skips) }
-    end
-
     # A check of the source text is not a test: it counts only when it fails.
     def self.from_check(_output)
       zero

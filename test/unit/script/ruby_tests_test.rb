@@ -6,6 +6,16 @@ require "test_helper"
 require_relative "../../../script/suite/ruby_tests"
 
 class RubyTestsTest < Minitest::Test
+  QUOTED = <<~TEXT
+    F
+
+      1) Failure:
+    Other#test_it [x:1]:
+    wrong
+
+    3 runs, 3 assertions, 1 failures, 0 errors, 0 skips
+  TEXT
+
   def setup
     @directory = Dir.mktmpdir
   end
@@ -54,12 +64,18 @@ class RubyTestsTest < Minitest::Test
     assert_equal 1, step.tally.failed
   end
 
-  def test_failure_that_quotes_another_one_is_not_repeated
-    quote = "flunk(\"\\n\\n  7) Failure:\\nOuter::PlantedTest#test_second [x:1]:\\nwrong\\n\\n\")"
-    step = run_step(first: quote, second: "assert true")
+  def test_results_of_other_tests_in_a_message_do_not_count
+    step = run_step(first: "flunk #{QUOTED.dump} unless File.exist?(mark) || !File.write(mark, '')", second: "skip")
 
-    assert_empty step.repeat(out: StringIO.new)
+    assert_match(/Other#test_it/, step.repeat(out: StringIO.new).join)
+    assert_equal Suite::Tally.new(1, 0, 1), step.tally
+  end
+
+  def test_failure_may_quote_any_bytes
+    step = run_step(first: "flunk(\"caf\\xC3 \\xFF\".b)", second: "assert true")
+
     assert_equal Suite::Tally.new(1, 1, 0), step.tally
+    assert_match(/test_first.*caf/m, step.failures.join)
   end
 
   def test_process_that_died_is_not_repeated
@@ -67,6 +83,14 @@ class RubyTestsTest < Minitest::Test
 
     assert_empty step.repeat(out: StringIO.new)
     assert_equal Suite::Tally.new(0, 1, 0), step.tally
+    assert_equal 1, step.failures.size
+  end
+
+  def test_file_that_does_not_load_is_a_failure
+    step = Suite::RubyTests.new("planted", [File.join(@directory, "none_test.rb")])
+
+    assert_equal Suite::Tally.new(0, 1, 0), step.run(out: StringIO.new)
+    assert_match(/LoadError/, step.failures.join)
   end
 
   private

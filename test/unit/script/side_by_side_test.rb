@@ -7,8 +7,8 @@ require_relative "../../../script/suite/side_by_side"
 require_relative "../../../script/suite/step"
 
 class SideBySideTest < Minitest::Test
-  GOOD = "puts '2 runs, 2 assertions, 0 failures, 0 errors, 0 skips'"
-  BAD = "puts '3 runs, 3 assertions, 1 failures, 0 errors, 1 skips'; exit 1"
+  GOOD = "puts 'test result: ok. 2 passed; 0 failed; 0 ignored'"
+  BAD = "puts 'test result: FAILED. 1 passed; 1 failed; 1 ignored'; exit 1"
 
   def test_counts_of_all_steps_are_added
     assert_equal Suite::Tally.new(3, 1, 1), steps(GOOD, BAD).run(out: StringIO.new)
@@ -50,7 +50,7 @@ class SideBySideTest < Minitest::Test
 
   def steps(*programs)
     Suite::SideBySide.new(programs.map.with_index(1) do |program, number|
-      Suite::Step.new("step #{number}", RbConfig.ruby, "-e", program, reader: :minitest, within: 60)
+      Suite::Step.new("step #{number}", RbConfig.ruby, "-e", program, reader: :cargo, within: 60)
     end)
   end
 end

@@ -6,7 +6,7 @@ require_relative "../../../script/suite/step"
 
 class StepTest < Minitest::Test
   def test_counts_of_a_runner_that_succeeds_are_taken_over
-    assert_equal Suite::Tally.new(2, 0, 0), tally("2 runs, 2 assertions, 0 failures, 0 errors, 0 skips")
+    assert_equal Suite::Tally.new(2, 0, 0), tally("test result: ok. 2 passed; 0 failed; 0 ignored")
   end
 
   def test_runner_that_prints_no_counts_has_failed
@@ -14,7 +14,7 @@ class StepTest < Minitest::Test
   end
 
   def test_runner_that_ends_badly_after_good_counts_has_failed
-    assert_equal Suite::Tally.new(2, 1, 0), tally("2 runs, 2 assertions, 0 failures, 0 errors, 0 skips", status: 1)
+    assert_equal Suite::Tally.new(2, 1, 0), tally("test result: ok. 2 passed; 0 failed; 0 ignored", status: 1)
   end
 
   def test_command_that_does_not_exist_has_failed
@@ -54,7 +54,7 @@ class StepTest < Minitest::Test
 
   def tally(output, status: 0)
     command = "puts ARGV.fetch(0); exit #{status}"
-    quietly(Suite::Step.new("x", RbConfig.ruby, "-e", command, output, reader: :minitest))
+    quietly(Suite::Step.new("x", RbConfig.ruby, "-e", command, output, reader: :cargo))
   end
 
   def quietly(step)

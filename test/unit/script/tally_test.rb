@@ -14,15 +14,8 @@ class TallyTest < Minitest::Test
     assert_equal Suite::Tally.new(15, 2, 1), Suite::Tally.from_cargo(CARGO)
   end
 
-  def test_failures_and_errors_of_minitest_are_both_failed
-    output = "10 runs, 30 assertions, 1 failures, 2 errors, 3 skips\n"
-
-    assert_equal Suite::Tally.new(4, 3, 3), Suite::Tally.from_minitest(output)
-  end
-
   def test_output_without_a_result_gives_no_counts
     assert_nil Suite::Tally.from_cargo("error: could not compile\n")
-    assert_nil Suite::Tally.from_minitest("cannot load such file\n")
   end
 
   def test_skips_are_named_only_when_there_are_any

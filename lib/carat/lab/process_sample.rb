@@ -16,8 +16,8 @@ module Carat
       ROLLUP = "/proc/self/smaps_rollup"
       private_constant :COLLECTIONS, :PAGE_BYTES, :ROLLUP
 
-      # Collects garbage, returns free memory to the kernel, and returns the sample. The cache of this thread, which counts
-      # as allocated under glibc, is full in each sample.
+      # Collects garbage, returns free memory to the kernel, and returns the sample. The cache of this thread is full in
+      # each sample, because glibc counts it as allocated.
       def self.take
         COLLECTIONS.times { GC.start }
         Native.trim_memory

@@ -20,8 +20,8 @@ module Carat
       # each sample, because glibc counts it as allocated.
       def self.take
         COLLECTIONS.times { GC.start }
-        Native.trim_memory
         Heap.fill_thread_cache
+        Native.trim_memory
         new
       end
 
@@ -47,9 +47,10 @@ module Carat
         kilobytes("Pss_File")
       end
 
-      # Bytes of pages that no other process maps.
+      # Bytes of pages that this process has written to, and no other one maps. A page of a file that it has only read
+      # may be shared now, and not when another process has ended.
       def private_bytes
-        kilobytes("Private_Clean") + kilobytes("Private_Dirty")
+        kilobytes("Private_Dirty")
       end
 
       private

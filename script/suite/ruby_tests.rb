@@ -32,7 +32,7 @@ module Suite
     # Runs each test that failed once more, alone. What passes then counts as passed.
     # @return [Array<String>] the paragraphs about tests that failed at first and passed when repeated
     def repeat(out: $stdout)
-      all = results ? results.fetch("failures") : []
+      all = failed_tests
       return [] unless all.any? && all.size <= REPEATED_LIMIT && @status&.exitstatus == FAILURES
 
       deadline = now + ALL_SECONDS
@@ -49,7 +49,11 @@ module Suite
     end
 
     def what_failed
-      paragraphs(results ? results.fetch("failures") : [])
+      paragraphs(failed_tests)
+    end
+
+    def failed_tests
+      results ? results.fetch("failures") : []
     end
 
     def paragraphs(failures)

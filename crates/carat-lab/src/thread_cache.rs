@@ -1,7 +1,8 @@
 //! `Carat::Lab::Heap.fill_thread_cache`: what glibc keeps in the cache of a thread.
 //!
-//! glibc counts blocks that a thread has freed into its cache as allocated, and cannot empty the cache. It fills slowly,
-//! which looks like a leak of some bytes a request; once it is full, it holds as much at each reading.
+//! glibc counts free blocks in the cache of a thread as allocated, and has no function that empties the cache. While the
+//! cache fills, an application that leaks nothing seems to leak some bytes a request. A full cache holds as much at each
+//! reading.
 
 use std::array::from_fn;
 use std::hint::black_box;
@@ -10,8 +11,9 @@ use magnus::{Error, Object, RModule, Ruby, function};
 
 use crate::malloc::Mallctl;
 
-/// The sizes of which glibc caches blocks, in bytes: each multiple has a list of its own.
+/// The cache has a list of blocks for each multiple of this size in bytes.
 const STEP: usize = 16;
+/// The size of the last list.
 const LARGEST: usize = 1024;
 /// More blocks than a list holds, which are 7 unless `GLIBC_TUNABLES` asks for more.
 const BLOCKS: usize = 16;

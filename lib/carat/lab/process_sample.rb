@@ -47,8 +47,8 @@ module Carat
         kilobytes("Pss_File")
       end
 
-      # Bytes of pages that this process has written to, and no other one maps. A page of a file that it has only read
-      # may be shared now, and not when another process has ended.
+      # Bytes of pages that this process has written to, and no other one maps. Pages of files that it has only read do
+      # not count: they become private when another process ends.
       def private_bytes
         kilobytes("Private_Dirty")
       end

@@ -3,12 +3,19 @@
 require "fiddle"
 require "minitest/autorun"
 require "carat/lab/process_sample"
+require "carat/native_path"
 
 module Carat
   module Lab
-    # What counts as allocated, with the allocator of this process.
+    # What counts as allocated, with the allocator of this process, and as private.
     class ProcessSampleTest < Minitest::Test
-      MALLOC = Fiddle::Function.new(Fiddle.dlopen(nil)["malloc"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_VOIDP)
+      LIBC = Fiddle.dlopen(nil)
+      MALLOC = Fiddle::Function.new(LIBC["malloc"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_VOIDP)
+      MMAP = Fiddle::Function.new(LIBC["mmap"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T, *([Fiddle::TYPE_INT] * 3),
+                                                 Fiddle::TYPE_LONG], Fiddle::TYPE_VOIDP)
+      MUNMAP = Fiddle::Function.new(LIBC["munmap"], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT)
+      PROT_READ = 1
+      MAP_PRIVATE_AND_POPULATE = 0x8002
       SIZES = (16..1024).step(16).to_a.freeze
 
       # As many as glibc's cache of a thread can hold.
@@ -24,7 +31,23 @@ module Carat
         assert_in_delta SIZES.sum * EACH, held - allocated, 20_000
       end
 
+      def test_pages_of_a_file_that_are_only_read_do_not_count
+        File.open(NativePath.edge) do |file|
+          file.fsync # A page that is not on the disk yet counts as written.
+          before = private_bytes
+          pages = MMAP.call(nil, file.size, PROT_READ, MAP_PRIVATE_AND_POPULATE, file.fileno, 0)
+
+          assert_in_delta before, private_bytes, file.size / 2
+        ensure
+          MUNMAP.call(pages, file.size) if pages
+        end
+      end
+
       private
+
+      def private_bytes
+        ProcessSample.take.private_bytes
+      end
 
       def allocated
         ProcessSample.take.malloc.fetch(:allocated)

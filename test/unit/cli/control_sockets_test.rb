@@ -32,10 +32,11 @@ module Carat
     def test_several_servers_require_a_choice
       [43, 42].each { |pid| listen(pid) }
 
-      assert_refused("carat: several servers are running; choose one with --pid: 42, 43") { sockets.only }
+      serve(listen(44), '{"listeners":["tcp://127.0.0.1:9292"]}')
+      choice = /several servers are running; choose one with --pid\n  42.*\n  43.*\n  44  tcp:..127.0.0.1:9292/
+      assert_refused(choice) { sockets.only }
       assert_equal path("carat-43.sock"), sockets.of(43)
-      assert_refused("carat: no server of yours has the process id 7; start one, or name the socket with " \
-                     "--control-socket: 42, 43") { sockets.of(7) }
+      assert_refused(/no server of yours has the process id 7; .*--control-socket\n  42/) { sockets.of(7) }
     end
 
     def test_without_a_server_there_is_none
@@ -65,6 +66,17 @@ module Carat
 
     def sockets
       CLI::ControlSockets.new([@workplace])
+    end
+
+    # Responds to two clients: the first only looks whether somebody listens.
+    def serve(server, json)
+      Thread.new do
+        server.accept.close
+        server.accept.tap { |client| client.readpartial(1000) }.then do |client|
+          client.write("HTTP/1.1 200 OK\r\n\r\n#{json}")
+          client.close
+        end
+      end
     end
 
     def listen(pid, directory = ".")

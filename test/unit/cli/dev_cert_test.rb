@@ -32,13 +32,14 @@ module Carat
     end
 
     def test_another_run_renews_the_certificate_and_keeps_the_authority
-      dev_cert
+      dev_cert("shop.test", "2001:db8::7")
       authority = File.read("data/carat/authority.crt")
       first = read("localhost.crt")
       dev_cert
 
       refute_equal first.serial, read("localhost.crt").serial
       assert_equal authority, File.read("data/carat/authority.crt")
+      assert_includes read("localhost.crt").to_text, "DNS:shop.test, IP Address:2001:DB8:0:0:0:0:0:7"
     end
 
     def test_files_of_somebody_else_are_not_replaced
@@ -56,6 +57,14 @@ module Carat
         assert_match(/: not a host name or an IP address$/, @err.string)
       end
       refute_path_exists "localhost.crt"
+    end
+
+    def test_a_folder_that_cannot_be_made_is_one_line
+      write("data", "a file")
+
+      assert_equal 78, dev_cert
+      assert_equal 1, @err.string.lines.size
+      assert_match(/data/, @err.string)
     end
 
     private

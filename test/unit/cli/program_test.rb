@@ -125,6 +125,18 @@ module Carat
       assert_equal ["", problem, 78], command("check")
     end
 
+    def test_without_its_gem_a_subcommand_of_the_lab_says_how_to_get_it
+      %w[exe lib].each { |name| FileUtils.cp_r(File.expand_path("../../../#{name}", __dir__), path(name)) }
+      program = [RbConfig.ruby, path("exe/carat")]
+      missing = "carat: leak is part of the gem carat-lab: add it to the development group: " \
+                "bundle add carat-lab --group development\n"
+
+      assert_equal ["", missing, 78], run_program(*program, "leak")
+      assert_equal ["", missing, 78], run_program(*program, "help", "leak")
+      assert_includes run_program(*program, "help").first,
+                      "weigh leak profile allocations ips load compare\n  Get it with bundle add carat-lab "
+    end
+
     private
 
     def outcome(...)
@@ -138,7 +150,11 @@ module Carat
     end
 
     def command(*words)
-      out, err, status = Open3.capture3({ "PORT" => nil, "WEB_CONCURRENCY" => nil }, *COMMAND, *words)
+      run_program(*COMMAND, *words)
+    end
+
+    def run_program(*words)
+      out, err, status = Open3.capture3({ "PORT" => nil, "RUBYLIB" => nil, "WEB_CONCURRENCY" => nil }, *words)
       [out, err, status.exitstatus]
     end
   end

@@ -12,7 +12,7 @@ module Carat
       sentences = kinds.map { |yjit| CLI::Doctor::RubyBuild.new({}, yjit:).finding.to_s }
 
       assert_match(/\Aok       ruby: #{RUBY_VERSION} is built without YJIT/, sentences[0])
-      assert_match(/has YJIT, disabled unless .*: RUBYOPT=--yjit/, sentences[1])
+      assert_match(/has YJIT, which the option `jit` enables/, sentences[1])
       assert_match(/runs with YJIT/, sentences[2])
     end
   end

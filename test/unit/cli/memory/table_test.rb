@@ -17,7 +17,8 @@ module Carat
 
     FIGURES = {
       "heap" => { "bytes" => 3 * MIB, "live_slots" => 20_000, "free_slots" => 500 }, "gc" => { "time_share" => 0.0214 },
-      "allocator" => { "name" => "jemalloc", "allocated" => 2 * MIB }
+      "allocator" => { "name" => "jemalloc", "allocated" => 2 * MIB },
+      "jit" => { "name" => "YJIT", "code" => 3 * MIB, "metadata" => 6 * MIB }
     }.freeze
     REPORT = {
       "version" => "0.1.0", "pid" => 41,
@@ -39,10 +40,10 @@ module Carat
       lines = text.lines(chomp: true)
 
       assert_equal "carat 0.1.0, pid 41; sizes in MiB, slots in numbers", lines[0]
-      assert_equal %w[process gen pid PSS private shared swap sharing heap live free malloc allocator GC requests],
+      assert_equal %w[process gen pid PSS private shared swap sharing heap live free malloc allocator JIT GC requests],
                    lines[1].split
-      assert_equal %w[edge 1 42 10.0 5.0 15.0 0.0 75.0% - - - - jemalloc - -], lines[2].split
-      assert_equal %w[worker 12 1 42 10.0 5.0 15.0 0.0 75.0% 3.0 20000 500 2.0 jemalloc 2.1% 1000], lines[4].split
+      assert_equal %w[edge 1 42 10.0 5.0 15.0 0.0 75.0% - - - - jemalloc - - -], lines[2].split
+      assert_equal %w[worker 12 1 42 10.0 5.0 15.0 0.0 75.0% 3.0 20000 500 2.0 jemalloc 9.0 2.1% 1000], lines[4].split
       assert_equal %w[total 30.0 15.0 15.0 0.0 2000], lines[5].split
     end
 
@@ -74,6 +75,19 @@ module Carat
                       "\n30.0 of a budget of 80.0 used; the container has 100.0\n"
     end
 
+    def test_what_is_used_is_told_apart
+      clients = { "limit" => 8 * MIB, "used" => 2 * MIB }
+      ours = REPORT["totals"].values_at("pss", "swap").sum - (2 * MIB)
+      { 0 => "", 20 => ", 20.0 by others in the container, or earlier" }.each do |rest, words|
+        budget = { "limit" => 80 * MIB, "used" => ours + ((8 + rest) * MIB), "whole" => 100 * MIB,
+                   "source" => "container" }
+
+        assert_includes text(REPORT.merge("budget" => budget, "clients" => clients)),
+                        format("\n  of that, %.1f by the processes above, 8.0 kept for clients%s\n", ours / MIB.to_f,
+                               words)
+      end
+    end
+
     def test_process_without_stats_is_named
       silent = REPORT["processes"] + [self.class.process("worker", 3)]
 
@@ -85,7 +99,7 @@ module Carat
       unknown = { "role" => "mold", "generation" => 1, "pid" => 43, "figures" => {} }
       report = REPORT.merge("processes" => [unknown], "fit" => nil, "without_sharing" => nil)
 
-      assert_equal ["mold", "1", "43", *["-"] * 12], text(report).lines[2].split
+      assert_equal ["mold", "1", "43", *["-"] * 13], text(report).lines[2].split
       refute_includes text(report), "weigh"
     end
 

@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+require "json"
+require "carat/config/config_error"
+require "carat/config/flags"
+require "carat/config/invalid_value"
+require "carat/config/options"
+require "carat/config/type"
+require_relative "../lab/profile/endpoint"
+require_relative "../lab/profile/folded"
+require_relative "../lab/profile/report"
+require_relative "../lab/profile/session"
+require_relative "../lab/progress"
+require "carat/cli/control_client"
+require "carat/cli/control_error"
+require_relative "html_file"
+require_relative "profile/page"
+require_relative "profile/text"
+require_relative "request_flags"
+require "carat/cli/running_server"
+require "carat/cli/subcommand"
+
+module Carat
+  module CLI
+    # `carat profile`.
+    class Profile
+      include Subcommand
+      include RequestFlags
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "profile [--path PATH ... | --worker N] [--live] [options]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Shows which calls allocate memory, and which memory stays."
+
+      SECONDS = 10
+
+      # Percent of the whole below which a branch of the tree is left out.
+      CUT = 1.0
+      CUTS = 0..100
+      TIMES = 1..600
+      WORKERS = 1..4_294_967_295
+      SAMPLING = 1024..(1 << 40)
+      private_constant :SECONDS, :CUT, :CUTS, :TIMES, :WORKERS, :SAMPLING
+
+      # Measures and prints the profile. Raises ConfigError, ControlError, and LabError.
+      def run
+        report = @worker || @pid ? attach : measure_paths
+        @html&.write(Page.new(report.tree, "carat profile", text(report).summary))
+        say(format_report(report))
+      end
+
+      private
+
+      def flags
+        @seconds = SECONDS
+        @cut = CUT
+        Config::Flags.new(help: "carat profile --help") do |parser|
+          define_subject(parser)
+          define_report(parser)
+        end
+      end
+
+      def define_subject(parser)
+        parser.separator("Measurement:")
+        define_path(parser)
+        parser.on("--worker N", "Instead, a worker of a running server") do |text|
+          @worker = number("--worker", text, WORKERS)
+        end
+        parser.on("--pid PID", "That server, by its process id") { |text| @pid = text }
+        parser.on("--seconds N", "For so long [#{SECONDS}]") { |text| @seconds = number("--seconds", text, TIMES) }
+        parser.on("--sampling SIZE", "Bytes a sample [64KB, a worker 512KB]") do |text|
+          @sampling_bytes = bytes(text)
+        end
+        parser.separator("")
+      end
+
+      def define_report(parser)
+        parser.separator("Report:")
+        parser.on("--live", "Only memory that is not freed [all]") { @live = true }
+        parser.on("--objects", "Numbers of objects [bytes]") { @objects = true }
+        parser.on("--invert", "From functions to their callers") { @inverted = true }
+        parser.on("--cut PERCENT", "Hide lighter branches [#{CUT}]") { |text| @cut = percent(text) }
+        parser.on("--json", "Print JSON, sizes in bytes") { @format = :json }
+        HtmlFile.flag(parser) { |file| @html = file }
+        parser.on("--collapsed", "Print folded stacks for flame graphs") { @format = :collapsed }
+        parser.separator("")
+      end
+
+      def percent(text)
+        percent = Float(text, exception: false)
+        return percent if percent && CUTS.cover?(percent)
+
+        raise Config::ConfigError, "--cut: #{text.inspect} is not a number from 0 to 100"
+      end
+
+      def bytes(text)
+        bytes = Config::Type.build(:bytes).parse(text)
+        return bytes if SAMPLING.cover?(bytes)
+
+        raise Config::ConfigError, "--sampling: #{text.inspect} is not a size from 1KB to 1TB"
+      rescue Config::InvalidValue => e
+        raise Config::ConfigError, "--sampling: #{e.message}"
+      end
+
+      # Of a running server.
+      def attach
+        refuse_arguments
+        raise Config::ConfigError, "--path: a running worker gets its own requests" if @targets.any?
+
+        socket = running_server.path
+        progress = Lab::Progress.new($stderr)
+        worker = @worker || first_worker(socket)
+        progress.step("worker #{worker}")
+        profile(socket, worker, { worker: }, @sampling_bytes) do |share|
+          progress.advance(share)
+          sleep(0.1)
+        end
+      ensure
+        progress&.clear
+      end
+
+      # Of an application that no server runs.
+      def measure_paths
+        progress = Lab::Progress.new($stderr)
+        endpoint = Lab::Profile::Endpoint.new(words, targets, progress)
+        sampling_bytes = @sampling_bytes || Lab::Profile::Endpoint::SAMPLING_BYTES
+        endpoint.open do |socket, worker|
+          profile(socket, worker, { paths: targets }, sampling_bytes) do |share|
+            progress.advance(share)
+            endpoint.request
+          end
+        end
+      end
+
+      def profile(socket, worker, source, sampling_bytes, &block)
+        client = ControlClient.new(socket, deadline: @seconds + Lab::Profile::Session::REPLY_SECONDS)
+        session = Lab::Profile::Session.new(client, worker:, seconds: @seconds, sampling_bytes:)
+        reply = session.call(&block)
+        Lab::Profile::Report.new(reply, source, interrupted: session.interrupted || false)
+      end
+
+      # The flags that say which server is meant are those of the other subcommands.
+      def running_server
+        named = %i[config environment control_socket].select { |name| @flags.settings.key?(name) }
+        words = named.flat_map { |name| [Config::Options.fetch(name).flag, @flags.settings.fetch(name).to_s] }
+        server = RunningServer.new("profile", @env)
+        server.flags.parse([*words, *(["--pid", @pid] if @pid)])
+        server
+      end
+
+      def first_worker(socket)
+        status = JSON.parse(ControlClient.new(socket).get("/status"))
+        numbers = status.fetch("processes").filter_map { |process| process["number"] if process["state"] == "serving" }
+        numbers.min or raise ControlError, "carat: no worker serves; carat status says what the server does"
+      rescue JSON::ParserError, KeyError, NoMethodError, TypeError
+        raise ControlError, "carat: #{socket}: it does not send a status"
+      end
+
+      def format_report(report)
+        case @format
+        when :json then JSON.generate(report.to_h, ascii_only: true)
+        when :collapsed then Lab::Profile::Folded.new(report.tree, measure)
+        else text(report)
+        end
+      end
+
+      def text(report)
+        Text.new(report, measure, cut: @cut, inverted: @inverted, out: @out)
+      end
+
+      def measure
+        :"#{"live_" if @live}#{@objects ? "objects" : "bytes"}"
+      end
+    end
+  end
+end

@@ -1,0 +1,151 @@
+# frozen_string_literal: true
+
+require_relative "line"
+
+module Carat
+  module Lab
+    module Leak
+      # What the censuses of one run say about the application. A leak must hold in the weakest round: not only the line
+      # through all rounds rises, but also the one through the later half.
+      class Verdict
+        # The verdicts, the most harmless first.
+        NAMES = ["no leak", "held by the allocator", "fragmentation", "bounded cache", "growing mappings",
+                 "growing descriptors", "leak"].freeze
+
+        # That of a sound application.
+        CLEAN = NAMES.first
+
+        # Those of which lines of Ruby are the reason.
+        PLACED = ["bounded cache", "leak"].freeze
+
+        # That of which blocks between free memory are the reason.
+        BETWEEN = "fragmentation"
+
+        # The later half grows at most this share of the earlier one: something is filling.
+        SATURATION = 0.6
+
+        # So many rounds in a row that grow at most this share of what the first half grew are the end of it.
+        LAST_ROUNDS = 2
+        FLAT = 0.1
+
+        # Smaller slopes, in bytes a request, are those of counters that change their width.
+        NOISE_BYTES = 0.5
+
+        # Fewer objects a request are those that come and go.
+        NOISE_OBJECTS = 0.01
+        private_constant :SATURATION, :LAST_ROUNDS, :FLAT, :NOISE_BYTES, :NOISE_OBJECTS
+
+        # The measurements that `lines` has.
+        MEASURES = %i[live objects active resident pss rss threads descriptors].freeze
+
+        # `censuses` are of one run, at least twice Line::POINTS_LIMIT.
+        def initialize(censuses)
+          @censuses = censuses
+          middle = censuses.size / 2
+          @early = censuses.first(middle + 1)
+          @late = censuses.drop(middle)
+        end
+
+        # Returns one of NAMES.
+        def name
+          return "bounded cache" if flat? || (grown?(:live) && saturating?(:live) && !steady?(:objects))
+          return "leak" if grows?(:live)
+          return "growing descriptors" if grows?(:descriptors, NOISE_OBJECTS)
+          return "fragmentation" if grows?(:active)
+
+          held
+        end
+
+        # The measurement whose growth is the reason; the live bytes if nothing grows.
+        def measure
+          case name
+          when "fragmentation" then :active
+          when "held by the allocator" then grows?(:resident) ? :resident : :pss
+          when "growing mappings" then :rss
+          when "growing descriptors" then :descriptors
+          else :live
+          end
+        end
+
+        # The Line of that measurement; for a cache, that of the first half, in which it fills.
+        def line
+          name == "bounded cache" ? early(:live) : lines.fetch(measure)
+        end
+
+        # How much of a bounded cache is full, from 0 to 1, if it fills ever more slowly; nil for other verdicts.
+        def filled
+          return unless name == "bounded cache"
+          return 1.0 if flat?
+
+          speeds = [early(:live), late(:live)].map { |line| [line.slope, 0].max }
+          (1 - (speeds.last / speeds.first)).clamp(0.0, 1.0)
+        end
+
+        # Returns a Hash of Line by measurement.
+        def lines
+          @lines ||= MEASURES.to_h { |measure| [measure, through(@censuses, measure)] }
+        end
+
+        private
+
+        # Pages that the allocator does not know of are those of mappings. Those that the mold shared with the worker
+        # grow its PSS alone.
+        def held
+          return "held by the allocator" if grows?(:resident)
+          return "growing mappings" if grows?(:rss)
+
+          grows?(:pss) ? "held by the allocator" : "no leak"
+        end
+
+        def grows?(measure, noise = NOISE_BYTES)
+          [lines.fetch(measure), late(measure)].all? { |line| certain?(line, noise) }
+        end
+
+        # Whether the first half rises, and every later census lies above those of the beginning.
+        def grown?(measure)
+          beginning = @censuses.first(@censuses.size / 3)
+          certain?(early(measure)) && @late.map(&measure).min > beginning.map(&measure).max
+        end
+
+        # Whether the growth has slowed down for certain, or has ended.
+        def saturating?(measure)
+          late(measure).interval.last < SATURATION * early(measure).slope
+        end
+
+        # Whether what grew in the first half has ended to grow before the last rounds, of which no slope knows.
+        def flat?
+          grown?(:live) && gain(:live) < FLAT * early(:live).slope && gain(:objects) < NOISE_OBJECTS
+        end
+
+        # Growth a request in the last rounds.
+        def gain(measure)
+          first, last = @censuses.last(LAST_ROUNDS + 1).minmax_by(&:requests)
+          (last[measure] - first[measure]).fdiv(last.requests - first.requests)
+        end
+
+        # Whether it grows for certain, and as fast as before. Tables of Ruby's own, such as that of all Symbols, grow
+        # in steps; the objects in them do not.
+        def steady?(measure)
+          slowest = late(measure).interval.first
+          slowest > NOISE_OBJECTS && slowest >= SATURATION * early(measure).slope
+        end
+
+        def certain?(line, noise = NOISE_BYTES)
+          line.rising? && line.slope > noise
+        end
+
+        def early(measure)
+          through(@early, measure)
+        end
+
+        def late(measure)
+          through(@late, measure)
+        end
+
+        def through(censuses, measure)
+          Line.new(censuses.map(&:requests), censuses.map(&measure))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require_relative "../lab_error"
+require_relative "call_tree"
+
+module Carat
+  module Lab
+    module Profile
+      # What a profile says. lab/docs/profile.md describes the Hash.
+      class Report
+        # Rises when a reader of an older version would misunderstand the Hash.
+        SCHEMA = 1
+
+        DETAILS = %w[seconds requests sampling_bytes sampling_bytes_at_end samples native truncated
+                     replaced].freeze
+        private_constant :DETAILS
+
+        # The CallTree.
+        attr_reader :tree
+
+        # `reply` is what the server says, parsed; `source` is a Hash, what was measured. Raises LabError.
+        def initialize(reply, source, interrupted: false)
+          @profile = reply.fetch("profile")
+          raise LabError, "carat: #{@profile["error"]}" if @profile["error"].is_a?(String)
+
+          @source = source
+          @pid = reply.fetch("pid")
+          @interrupted = interrupted
+          @tree = CallTree.new(@profile)
+        rescue IndexError, TypeError, NoMethodError
+          raise LabError, "carat: the worker does not send a profile"
+        end
+
+        # Returns what the profile is about, by name.
+        def details
+          measured = DETAILS.to_h { |name| [name.to_sym, @profile[name]] }
+          { source: @source, pid: @pid, **measured, interrupted: @interrupted }
+        end
+
+        # Returns the Hash.
+        def to_h
+          calls = tree.calls
+          { schema: SCHEMA, **details, frames: tree.frames.map(&:to_h),
+            stacks: { prefix: calls.map(&:caller), frame: calls.map(&:frame) },
+            allocations: weights(:bytes, :objects), live: weights(:live_bytes, :live_objects) }
+        end
+
+        private
+
+        def weights(bytes, objects)
+          { bytes:, objects: }.transform_values { |member| tree.calls.map { |call| call.weight[member] } }
+        end
+      end
+    end
+  end
+end

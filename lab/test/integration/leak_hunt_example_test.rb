@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require "json"
+require "minitest/autorun"
+require "open3"
+require "rbconfig"
+
+# The hunt of lab/docs/lab.md, in smaller rounds.
+class LeakHuntExampleTest < Minitest::Test
+  ROOT = File.expand_path("../../..", __dir__)
+  EXAMPLE = File.join(ROOT, "examples/leak_hunt")
+  COMMAND = [RbConfig.ruby, File.join(ROOT, "exe/carat"), "leak", "--json", "--requests", "211", "--rounds", "8"].freeze
+
+  def test_leak_is_where_the_page_says
+    report = hunt
+    place = report.fetch("sites").first
+
+    assert_equal ["leak", "switchboard.rb", line("connection.extend(Protocol)")],
+                 [report["verdict"], File.basename(place["file"]), place["line"]]
+    assert_includes place["path"], "Switchboard @registry"
+    assert_includes File.read(File.join(ROOT, "lab/docs/lab.md")), "switchboard.rb:#{place["line"]}\n"
+  end
+
+  def test_without_the_protocol_less_leaks
+    report = hunt("WITHOUT" => "protocol")
+
+    assert_equal "leak", report["verdict"]
+    assert_in_delta 2, report["objects_per_request"], 0.01
+  end
+
+  def test_without_the_registry_nothing_leaks
+    assert_equal "no leak", hunt("WITHOUT" => "registry")["verdict"]
+  end
+
+  def test_repair_holds
+    assert_equal "no leak", hunt("REPAIRED" => "1")["verdict"]
+  end
+
+  private
+
+  def hunt(env = {})
+    out, err, status = Open3.capture3(env, *COMMAND, chdir: EXAMPLE)
+    assert_predicate status, :success?, err
+    JSON.parse(out)
+  end
+
+  def line(text)
+    File.readlines(File.join(EXAMPLE, "switchboard.rb")).index { |line| line.include?(text) } + 1
+  end
+end

@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/lab/leak/census"
+require "carat/lab/leak/plan"
+
+module Carat
+  class PlanTest < Minitest::Test
+    MIB = 1024 * 1024
+    FREE = 8 * 1024 * MIB
+
+    def test_fast_application_gets_the_largest_rounds
+      assert_equal 10_007, fit(seconds: 0.02).requests
+    end
+
+    def test_slow_application_gets_rounds_that_fit_the_time
+      # 10 ms a request: 25 s for 11 rounds are 227 requests each, which is a prime.
+      assert_equal 227, fit(seconds: 2.11).requests
+    end
+
+    def test_application_that_leaves_descriptors_open_gets_few_requests
+      assert_equal 89, fit(descriptors: 422).requests
+    end
+
+    def test_application_that_starts_threads_gets_few_requests
+      assert_equal 181, fit(threads: 211).requests
+    end
+
+    def test_application_that_fills_the_memory_gets_few_requests
+      # A MiB a request, and a quarter of 8 GiB for 11 rounds.
+      assert_equal 181, fit(pss: 211 * MIB).requests
+    end
+
+    def test_no_round_is_too_small
+      assert_equal 101, fit(seconds: 500).requests
+    end
+
+    def test_chosen_number_stays
+      plan = Lab::Leak::Plan.new(requests: 50)
+
+      assert_equal 50, plan.trial
+      assert_equal 50, plan.fit(500, census, census(threads: 1000), available: FREE).requests
+    end
+
+    def test_rounds_become_smaller_when_requests_become_slower
+      plan = fit
+
+      assert_equal 10_007, plan.next_round(0.0001, 20, 10)
+      assert_equal 997, plan.next_round(0.001, 10, 10)
+      assert_equal 101, plan.next_round(0.001, -1, 1)
+      assert_equal 50, Lab::Leak::Plan.new(requests: 50).next_round(1, 1, 10)
+    end
+
+    def test_largest_prime_is_found
+      assert_equal [2, 2, 7, 97, 10_007], [1, 2, 10, 100, 10_008].map { |number| Lab::Leak::Plan.prime(number) }
+    end
+
+    private
+
+    def fit(seconds: 0.02, **after)
+      Lab::Leak::Plan.new.fit(seconds, census, census(**after), available: FREE)
+    end
+
+    def census(threads: 0, pss: 0, descriptors: 0)
+      Lab::Leak::Census.new(threads: 5 + threads, pss: (50 * MIB) + pss, descriptors: 30 + descriptors)
+    end
+  end
+end

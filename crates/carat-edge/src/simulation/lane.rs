@@ -126,6 +126,10 @@ impl WorkerLane {
                 ServiceStep::Crashed => return true,
                 ServiceStep::Over => drop(self.served.remove(index)),
                 ServiceStep::WaitsForEdge => index += 1,
+                ServiceStep::LingersUntil(at) => {
+                    index += 1;
+                    self.linger(at, world);
+                }
                 ServiceStep::WaitsUntil(at) => {
                     index += 1;
                     if request_keeps_thread(self.capacity, &self.served[index - 1]) {
@@ -147,6 +151,9 @@ impl WorkerLane {
             if self.begin(taken, world) {
                 return true;
             }
+        }
+        if self.served.is_empty() {
+            self.page.linger(false);
         }
         while self.busy_until <= world.now() && self.served.len() < usize::from(self.capacity) {
             let Some(end) = &self.end else { return false };
@@ -229,6 +236,17 @@ impl WorkerLane {
         let request = ServedRequest::new(taken.number, script, current, world.now());
         self.served.push(request);
         self.serve(world)
+    }
+
+    /// The application goes on after its response, which leaves before.
+    fn linger(&mut self, until: u64, world: &World) {
+        if self.capacity == 1 {
+            self.page.linger(true);
+            self.session.linger();
+            self.send();
+            self.busy_until = until;
+        }
+        self.plan(until, world);
     }
 
     fn send(&mut self) {

@@ -201,6 +201,7 @@ impl LedgerEntry {
             }
             Refusal::QueueTimeout if spent < timeouts.queue => Some("left the queue too early"),
             Refusal::AppTimeout if spent < timeouts.request => Some("timed out too early"),
+            Refusal::AppTimeout if !has_begun => Some("timed out and had not begun"),
             Refusal::WorkerLost if !has_begun => Some("was lost and had not begun"),
             Refusal::WorkerLost if self.begun < 2 && !self.is_unsafe() => {
                 Some("may be repeated and was not")

@@ -13,16 +13,21 @@ impl WorkerPage {
     pub(super) fn begin(&self, id: u32) {
         let written = self
             .0
-            .write_all_at(&id.to_le_bytes(), Page::BEGUN_AT as u64);
+            .write_all_at(&id.to_le_bytes(), Page::OFFSETS[0] as u64);
+        written.expect("a page in memory");
+    }
+
+    /// Says whether the thread goes on with a request that has its response.
+    pub(super) fn linger(&self, lingers: bool) {
+        let word = u32::from(lingers).to_le_bytes();
+        let written = self.0.write_all_at(&word, Page::OFFSETS[2] as u64);
         written.expect("a page in memory");
     }
 
     /// Whether request `id`, which has just begun, was not recalled.
     pub(super) fn may_run(&self, id: u32) -> bool {
         let mut recalled = [0; size_of::<u32>()];
-        let read = self
-            .0
-            .read_exact_at(&mut recalled, Page::RECALLED_AT as u64);
+        let read = self.0.read_exact_at(&mut recalled, Page::OFFSETS[1] as u64);
         read.expect("a page in memory");
         is_behind(id, u32::from_le_bytes(recalled))
     }

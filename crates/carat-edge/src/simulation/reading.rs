@@ -26,5 +26,6 @@ pub(super) fn reading(subjects: &MemorySubjects, world: &World) -> MemoryReading
             oom_kills: world.oom_kills.get(),
             ..ContainerMemory::default()
         },
+        processors: 1,
     }
 }

@@ -11,6 +11,8 @@ pub(super) struct RequestScript {
     pub(super) computes: bool,
     pub(super) reads_body: bool,
     pub(super) response: ScriptedResponse,
+    /// Microseconds that it goes on after its response.
+    pub(super) lingers: u64,
     /// When the worker dies with it.
     pub(super) crash: Option<CrashPoint>,
     /// The client leaves after this many microseconds.
@@ -69,6 +71,7 @@ impl RequestScript {
             computes: random.chance(300),
             reads_body: random.chance(900),
             response: response(random, is_harmful),
+            lingers: if harm(8) { NEVER } else { lingers(random) },
             crash,
             leaves_after: random.chance(80).then(|| random.between(0, 200_000)),
         }
@@ -81,6 +84,14 @@ fn work(random: &SeededRandom) -> u64 {
         60..85 => random.between(300, 8_000),
         85..97 => random.between(8_000, 150_000),
         _ => random.between(150_000, 1_500_000),
+    }
+}
+
+fn lingers(random: &SeededRandom) -> u64 {
+    match random.below(100) {
+        0..90 => 0,
+        90..95 => random.below(300),
+        _ => work(random),
     }
 }
 

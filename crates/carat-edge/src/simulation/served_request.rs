@@ -30,6 +30,8 @@ enum ServedStage {
         sent: usize,
         next_at: u64,
     },
+    /// It has its response, and keeps its slot until then.
+    Lingering(u64),
 }
 
 /// How far a request came.
@@ -38,6 +40,8 @@ pub(super) enum ServiceStep {
     /// It goes on at this time, in microseconds.
     WaitsUntil(u64),
     WaitsForEdge,
+    /// It has its response, and goes on until this time.
+    LingersUntil(u64),
     Over,
     Crashed,
 }
@@ -97,6 +101,13 @@ impl ServedRequest {
             }
             self.stage = ServedStage::Reading;
         }
+        if let ServedStage::Lingering(until) = self.stage {
+            return if world.now() < until {
+                ServiceStep::LingersUntil(until)
+            } else {
+                ServiceStep::Over
+            };
+        }
         if let ServedStage::Reading = self.stage {
             if !self.read_body(session, socket, world) {
                 return ServiceStep::WaitsForEdge;
@@ -110,7 +121,7 @@ impl ServedRequest {
             }
             if !is_streamed {
                 session.relieve(socket).expect("an open socket");
-                return ServiceStep::Over;
+                return self.linger(world);
             }
             let next_at = world.now();
             self.stage = ServedStage::Streaming { sent: 0, next_at };
@@ -223,6 +234,16 @@ impl ServedRequest {
             StreamEnd::Complete
         };
         session.end_stream(self.current.id, end);
-        ServiceStep::Over
+        self.linger(world)
+    }
+
+    /// The application goes on after its response, or is done.
+    fn linger(&mut self, world: &World) -> ServiceStep {
+        let until = world.now() + self.script.lingers;
+        self.stage = ServedStage::Lingering(until);
+        match self.script.lingers {
+            0 => ServiceStep::Over,
+            _ => ServiceStep::LingersUntil(until),
+        }
     }
 }

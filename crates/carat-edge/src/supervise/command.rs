@@ -62,6 +62,10 @@ pub(crate) enum Command {
     CloseControl(RubyProcess),
     /// Read the memory of these processes.
     ReadMemory(MemorySubjects),
+    /// From now on clients may make the edge hold their part of this budget in bytes.
+    LimitClients { budget: u64 },
+    /// Divide the limit of open files among clients and at most this many workers.
+    DivideFiles { workers: u32 },
     /// Write a line to the log.
     Log(LogLine),
     /// Report to the log and to `--ready-fd` that the server is ready.
@@ -76,6 +80,8 @@ pub(crate) enum Command {
     KeepServing,
     /// The new edge accepts the clients from now on: serve only those that are connected, and make them go there.
     HandOver,
+    /// The new edge has died after it was told to accept clients: this one is the server again.
+    TakeBack,
     /// The server stops within this time: accept no client, and close each connection after its response.
     StopAccepting(Duration),
     /// Refuse all requests that are not answered yet.

@@ -33,9 +33,12 @@ impl<H: Host> Supervisor<H> {
             _ if is_stopping => (Err("the server is stopping".to_owned()), None),
             ControlRequest::Stop => self.stop_server(),
             ControlRequest::Restart => self.restart(Event::RestartRequested),
-            ControlRequest::Canary(_) if self.state.restart_stage().is_some() => {
+            ControlRequest::Canary(_) if self.state.restarts().stage().is_some() => {
                 let cause = "another restart is under way";
                 (Err(cause.to_owned()), None)
+            }
+            ControlRequest::Canary(_) if self.state.phase_name() != "serving" => {
+                (Err("the server is still starting".to_owned()), None)
             }
             ControlRequest::Canary(percent) => self.restart(Event::CanaryRequested { percent }),
             ControlRequest::Go => self.go(),
@@ -67,25 +70,22 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn restart(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
-        if self.state.phase_name() != "serving" {
-            return (Err("the server is still starting".to_owned()), None);
-        }
-        if self.state.upgrade_stage().is_some() {
+        if self.state.upgrades().stage().is_some() {
             return (Err("an upgrade is under way".to_owned()), None);
         }
-        if self.state.is_canary() {
+        if self.state.restarts().is_canary() {
             let cause = "a canary waits: decide with carat restart --go or --rollback first";
             return (Err(cause.to_owned()), None);
         }
         let outcome = self.handle([event]);
         (
-            Ok(json!({ "number": self.state.latest_restart() })),
+            Ok(json!({ "number": self.state.restarts().latest() })),
             outcome,
         )
     }
 
     fn go(&mut self) -> (ControlReply, Option<Outcome>) {
-        if !self.state.is_canary() {
+        if !self.state.restarts().is_canary() {
             return (Err("no canary waits".to_owned()), None);
         }
         self.decide(Event::GoRequested)
@@ -95,13 +95,13 @@ impl<H: Host> Supervisor<H> {
     fn decide(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
         let canary = self.canary();
         let outcome = self.handle([event]);
-        let number = self.state.latest_restart();
+        let number = self.state.restarts().latest();
         (Ok(json!({ "number": number, "canary": canary })), outcome)
     }
 
     /// What old code and new came to, if a restart waits.
     fn canary(&self) -> Option<Value> {
-        let codes = self.state.held_codes()?;
+        let codes = self.state.restarts().held_codes(self.state.processes())?;
         let report = self.server.dispatcher.canary_report()?;
         Some(canary_hold(codes, report))
     }
@@ -115,7 +115,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn restart_report(&self, number: u32) -> ControlReply {
-        let report = self.state.restart_report(number);
+        let report = self.state.restarts().report(number);
         let report = report.ok_or_else(|| format!("restart {number} is not known"))?;
         let (state, cause) = match report {
             RestartReport::Queued => ("queued", None),
@@ -126,9 +126,9 @@ impl<H: Host> Supervisor<H> {
         Ok(json!({
             "state": state,
             "cause": cause,
-            "generation": self.state.generation(),
-            "old_workers": self.state.old_workers(),
-            "workers": self.state.wanted(),
+            "generation": self.state.processes().generation(),
+            "old_workers": self.state.processes().old_workers(),
+            "workers": self.state.processes().workers.wanted,
             "canary": self.canary(),
         }))
     }
@@ -139,12 +139,12 @@ impl<H: Host> Supervisor<H> {
         }
         self.is_upgrade_asked_for = true;
         let outcome = self.handle([Event::UpgradeRequested]);
-        let number = self.state.latest_upgrade();
+        let number = self.state.upgrades().latest();
         (Ok(json!({ "number": number })), outcome)
     }
 
     fn upgrade_report(&mut self, number: u32) -> ControlReply {
-        let report = self.state.upgrade_report(number);
+        let report = self.state.upgrades().report(number);
         let report = report.ok_or_else(|| format!("upgrade {number} is not known"))?;
         let (state, cause, pid) = match report {
             UpgradeReport::UnderWay(stage) => (stage, None, None),
@@ -159,12 +159,12 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn scale(&mut self, count: WorkerCount) -> (ControlReply, Option<Outcome>) {
-        let target = self.state.bounds().queue_time_target;
+        let target = self.state.limits().elastic.queue_time_target;
         let processors = Machine::read(std::path::Path::new("/")).processors;
         let elastic = Elastic::new(count, target, processors);
-        let before = self.state.bounds();
+        let before = self.state.limits().elastic;
         let outcome = self.handle([Event::Scaled(elastic)]);
-        let now = self.state.bounds();
+        let now = self.state.limits().elastic;
         let reply = json!({ "before": [before.min, before.max], "workers": [now.min, now.max] });
         (Ok(reply), outcome)
     }
@@ -194,7 +194,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn kill_worker(&mut self, number: u32) -> (ControlReply, Option<Outcome>) {
-        let workers = self.state.workers_by_number();
+        let workers = self.state.processes().workers_by_number();
         let Some((worker, pid)) = workers.iter().find(|(id, _)| id.number == number) else {
             let known = numbers(&workers);
             return (

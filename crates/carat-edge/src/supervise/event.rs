@@ -70,6 +70,8 @@ pub(crate) enum Event {
     /// What the workers did so far; sent before each tick and each memory reading.
     Traffic(Vec<WorkerTraffic>),
     MemoryRead(MemoryReading),
+    /// From now on clients may make the edge hold this many bytes.
+    ClientsLimited(u64),
     /// A child process ended.
     Exited {
         pid: u32,
@@ -116,6 +118,10 @@ pub(crate) enum Event {
     },
     /// The new edge accepts clients.
     SuccessorServes {
+        upgrade: u32,
+    },
+    /// The new edge was told to stop.
+    SuccessorStops {
         upgrade: u32,
     },
     /// The new edge cannot be started, has failed, or has ended.
@@ -170,4 +176,6 @@ pub(crate) struct MemoryReading {
     /// Private memory of each worker.
     pub(crate) workers: Vec<(MemorySubject, u64)>,
     pub(crate) container: ContainerMemory,
+    /// How many processors the container has.
+    pub(crate) processors: u32,
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use carat_policy::CanaryRule;
+use carat_policy::{CanaryRule, client_memory};
 use carat_wire::Kind;
 use carat_wire::control::{
     AskStack, ForkWorker, encode_begin_profile, encode_promote, encode_signal,
@@ -19,6 +19,7 @@ use super::generations::Generations;
 use super::host::Host;
 use super::mailbox::Mailbox;
 use super::memory::Container;
+use super::open_files::descriptors_for;
 use super::ready::Ready;
 use super::ruby_process::RubyProcess;
 use super::trial_request::check_worker;
@@ -110,11 +111,14 @@ impl<H: Host> Executor<H> {
             Command::CloseLanes(worker) => self.close_lanes(worker),
             Command::CloseControl(process) => self.close_control(process),
             Command::ReadMemory(subjects) => self.read_memory(subjects),
+            Command::LimitClients { budget } => return Some(self.limit_clients(budget)),
+            Command::DivideFiles { workers } => self.divide_files(workers),
             Command::Log(line) => line.write(&self.server.log),
             Command::StartSuccessor { number } => return Some(self.start_successor(number)),
             Command::LetSuccessorServe => self.successor.iter().for_each(Successor::let_serve),
             Command::KeepServing => self.successor = None,
             Command::HandOver => self.hand_over(),
+            Command::TakeBack => self.take_back(),
             Command::TurnAway => self.server.turn_away(),
             Command::StopAccepting(within) => self.server.drain(within),
             Command::CutOffClients => self.server.dispatcher.give_up_all(),
@@ -130,6 +134,19 @@ impl<H: Host> Executor<H> {
             request,
         };
         self.send(RubyProcess::Worker(tag.worker), |out| ask.encode(out));
+    }
+
+    fn limit_clients(&self, budget: u64) -> Event {
+        let bytes = client_memory(self.server.settings.client_memory, budget);
+        self.server.client_memory().set_limit(bytes);
+        Event::ClientsLimited(bytes)
+    }
+
+    /// One that leaves clients hardly any stays as it is.
+    fn divide_files(&self, workers: u32) {
+        if let Some(budget) = descriptors_for(&self.server.settings, workers) {
+            self.server.divide_files(&budget);
+        }
     }
 
     fn read_memory(&self, subjects: MemorySubjects) {
@@ -167,6 +184,11 @@ impl<H: Host> Executor<H> {
     fn hand_over(&self) {
         self.host.hand_over(&self.taken_addresses);
         self.server.hand_over();
+    }
+
+    fn take_back(&mut self) {
+        self.successor = None;
+        self.server.take_back();
     }
 
     /// The new edge is ready, and listens on these addresses.

@@ -7,6 +7,7 @@ use super::event::Event;
 use super::host::Host;
 use super::predecessor_message::PredecessorMessage;
 use super::supervisor::Supervisor;
+use super::upgrade::PredecessorLink;
 use crate::clock;
 
 /// How long the old edge waits for the command that asked for the upgrade, which asks again and again.
@@ -29,7 +30,7 @@ impl<H: Host> Supervisor<H> {
     fn begin_to_serve(&mut self) {
         self.server.open();
         if let Some(predecessor) = &self.predecessor {
-            predecessor.say_serving();
+            predecessor.say_serving(&self.server);
         }
         self.service_manager.speak();
         self.service_manager.ready();
@@ -69,6 +70,21 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
+    /// The old edge need not serve in place of this one when it ends.
+    pub(super) fn tell_stop(&self) {
+        self.predecessor
+            .iter()
+            .for_each(PredecessorLink::say_stopping);
+    }
+
+    /// The new edge has died: this one is the server again.
+    pub(super) fn note_return(&mut self) {
+        self.handed_over = None;
+        self.is_upgrade_asked_for = false;
+        self.service_manager.speak();
+        self.stay_main_process();
+    }
+
     /// The new edge does not take over.
     pub(super) fn stay_main_process(&self) {
         self.service_manager.main_process(std::process::id());
@@ -82,7 +98,7 @@ impl<H: Host> Supervisor<H> {
             return Some(Outcome::Failed(cause.to_owned()));
         }
         let successor = self.executor.successor()?;
-        let totals = self.state.memory_totals();
+        let totals = self.state.processes().memory.totals;
         let bytes = totals.map_or(0, |totals| totals.used.bytes);
         let load = (self.server.connections(), bytes.max(1));
         if load != self.reported_load {

@@ -10,7 +10,7 @@ pub(crate) struct Limits {
     pub(crate) elastic: Elastic,
     pub(crate) wear: WearLimits,
     /// How many requests one worker runs at once.
-    pub(crate) slots: usize,
+    pub(crate) slots: u16,
     pub(crate) memory: MemoryLimit,
     /// The machine's memory in bytes; `None` when the kernel does not say.
     pub(crate) machine_memory: Option<u64>,

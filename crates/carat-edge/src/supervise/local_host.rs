@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::task::{spawn_blocking, spawn_local};
+use tokio::task::spawn_local;
 
 use super::command::MemorySubjects;
 use super::event::Event;
@@ -16,6 +16,7 @@ use super::mailbox::{Mailbox, Message};
 use super::memory::{Container, read_memory};
 use super::settings_reader::read_settings;
 use super::upgrade::{Successor, container_obstacle};
+use crate::blocking::MEMORY_THREAD;
 use crate::dispatch::FrameSocket;
 use crate::http::Listeners;
 use crate::settings::{self, Settings};
@@ -111,9 +112,12 @@ impl Host for LocalHost {
 
     fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox) {
         let container = self.container.clone();
-        spawn_blocking(move || {
-            let reading = read_memory(subjects, clients, &container);
-            mailbox.event(Event::MemoryRead(reading));
+        spawn_local(async move {
+            let reading = MEMORY_THREAD.run(move || read_memory(subjects, clients, &container));
+            // A panic is logged.
+            if let Ok(reading) = reading.await {
+                mailbox.event(Event::MemoryRead(reading));
+            }
         });
     }
 }

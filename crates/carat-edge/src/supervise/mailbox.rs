@@ -28,6 +28,7 @@ pub(crate) enum Message {
     /// Somebody asks something of the server.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
     Profile(ProfileMessage),
+    LogReopened,
 }
 
 /// A message about profiles of workers.

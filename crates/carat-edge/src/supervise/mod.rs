@@ -39,6 +39,7 @@ mod stats_collector;
 mod stats_query;
 mod stats_report;
 mod supervisor;
+mod terminal;
 mod trial_request;
 mod upgrade;
 mod worker_sockets;

@@ -13,21 +13,16 @@ pub(crate) fn descriptor_budget(
     settings: &Settings,
     log: &Log,
 ) -> Result<DescriptorBudget, String> {
-    let limit = getrlimit(Resource::Nofile).current;
-    let limit = limit.map_or(usize::MAX, |limit| {
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    });
+    let limit = open_files();
     let processors = Machine::read(Path::new("/")).processors;
     let workers = Elastic::new(settings.workers, settings.queue_time_target, processors).max;
-    let most = settings.max_connections;
-    let budget =
-        DescriptorBudget::new(limit, most, workers, settings.lanes()).ok_or_else(|| {
-            format!(
-                "the limit of open files, {limit}, is too low for {} and clients: \
+    let budget = descriptors_for(settings, workers).ok_or_else(|| {
+        format!(
+            "the limit of open files, {limit}, is too low for {} and clients: \
              raise `ulimit -Hn` or LimitNOFILE",
-                Counted(workers.into(), "worker")
-            )
-        })?;
+            Counted(workers.into(), "worker")
+        )
+    })?;
     if let Some(chosen) = settings
         .chosen_connections
         .filter(|chosen| budget.connections < *chosen)
@@ -42,4 +37,17 @@ pub(crate) fn descriptor_budget(
         );
     }
     Ok(budget)
+}
+
+/// Divides the limit among clients and this many workers; `None` if hardly any clients fit.
+pub(super) fn descriptors_for(settings: &Settings, workers: u32) -> Option<DescriptorBudget> {
+    let most = settings.max_connections;
+    DescriptorBudget::new(open_files(), most, workers, settings.lanes())
+}
+
+fn open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    })
 }

@@ -82,7 +82,7 @@ impl Profiles {
 
     /// Returns the worker with this number, and its process id.
     fn choose(&self, number: u32, state: &State) -> Result<(WorkerId, u32), String> {
-        let workers = state.workers_by_number();
+        let workers = state.processes().workers_by_number();
         let mut candidates = workers.iter();
         let chosen = candidates.find(|(worker, _)| number == worker.number);
         let (worker, pid) = *chosen

@@ -4,11 +4,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::event::Event;
 use super::mailbox::Mailbox;
+use crate::blocking::CONFIGURATION_THREADS;
 use crate::settings::Settings;
 
 /// How often the file is looked at.
@@ -61,7 +61,9 @@ pub(crate) async fn watch_restart_file(path: Option<PathBuf>, mailbox: Mailbox) 
 
 async fn look(path: &Path) -> io::Result<Option<Touch>> {
     let path = path.to_owned();
-    Ok(spawn_blocking(move || Touch::read(&path)).await?)
+    Ok(CONFIGURATION_THREADS
+        .run(move || Touch::read(&path))
+        .await?)
 }
 
 #[cfg(test)]

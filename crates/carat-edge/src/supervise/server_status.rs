@@ -78,7 +78,7 @@ impl ServerStatus {
         let now = clock::now();
         let dispatcher = &server.dispatcher;
         let paused_for = dispatcher.held_for(now).map(|left| left.as_secs_f64());
-        let bounds = state.bounds();
+        let bounds = state.limits().elastic;
         let row = |status: WorkerStatus| WorkerRow {
             number: status.id.number,
             generation: status.generation,
@@ -98,23 +98,23 @@ impl ServerStatus {
             },
             listeners: executor.urls().to_vec(),
             uptime: now.saturating_duration_since(server.started).as_secs_f64(),
-            generation: state.generation(),
+            generation: state.processes().generation(),
             connections: server.connections(),
             running: dispatcher.running(),
             waiting: dispatcher.waiting(),
             queue_limit: server.settings.queue_limit,
             paused_for,
             draining_for: state.draining_for(now).map(|left| left.as_secs_f64()),
-            restart: state.restart_stage(),
-            upgrade: state.upgrade_stage(),
+            restart: state.restarts().stage(),
+            upgrade: state.upgrades().stage(),
             predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
             canary,
             workers: WorkerBounds {
                 min: bounds.min,
                 max: bounds.max,
-                wanted: state.wanted(),
+                wanted: state.processes().workers.wanted,
             },
-            processes: state.worker_statuses(now).map(row).collect(),
+            processes: state.processes().worker_statuses(now).map(row).collect(),
         }
     }
 }

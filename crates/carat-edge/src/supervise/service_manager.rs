@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 use rustix::time::{ClockId, clock_gettime};
 
 /// The service manager that started the server, such as systemd: it learns what `sd_notify(3)` describes. Without one,
@@ -30,7 +32,7 @@ impl ServiceManager {
         };
         let is_ours = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
         let limit = number("WATCHDOG_USEC").filter(|_| is_ours);
-        ServiceManager::new(env::var_os("NOTIFY_SOCKET"), limit, Instant::now())
+        ServiceManager::new(env::var_os("NOTIFY_SOCKET"), limit, clock::now())
     }
 
     /// `name` is a path, or `@` and an abstract name; `limit` is the watchdog's time in microseconds.
@@ -52,15 +54,17 @@ impl ServiceManager {
         self.notify("READY=1\nSTATUS=serving");
     }
 
-    /// The server carries out a `systemctl reload`. While it boots or stops, it is not ready afterward either, and a
-    /// restart that is under way still is.
-    pub(super) fn reload(&mut self, action: impl FnOnce()) {
-        let is_told = self.is_ready && !self.is_restarting;
-        if is_told {
+    /// The server begins a `systemctl reload`. While it boots or stops, it is not ready afterward either, and a restart
+    /// that is under way still is.
+    pub(super) fn reload_begins(&mut self) {
+        if self.is_ready && !self.is_restarting {
             self.reloading("reloading");
         }
-        action();
-        if is_told {
+    }
+
+    /// A `systemctl reload` is over.
+    pub(super) fn reload_ends(&mut self) {
+        if self.is_ready && !self.is_restarting {
             self.ready();
         }
     }
@@ -195,11 +199,13 @@ mod tests {
     #[test]
     fn a_reload_before_the_server_is_ready_does_not_make_it_ready() {
         let (mut manager, socket) = pair(None, Instant::now());
-        manager.reload(|| ());
+        manager.reload_begins();
+        manager.reload_ends();
         assert_eq!(received(&socket), [""; 0]);
         manager.ready();
         manager.stopping();
-        manager.reload(|| ());
+        manager.reload_begins();
+        manager.reload_ends();
         let states = ["READY=1\nSTATUS=serving", "STOPPING=1\nSTATUS=stopping"];
         assert_eq!(received(&socket), states);
     }
@@ -221,7 +227,8 @@ mod tests {
         assert!(states[1].ends_with("\nSTATUS=restarting"));
         assert_eq!(states[2], "READY=1\nSTATUS=serving");
         manager.follow_restart(restarting);
-        manager.reload(|| ());
+        manager.reload_begins();
+        manager.reload_ends();
         manager.draining();
         manager.follow_restart(None);
         assert_eq!(received(&socket)[1..], ["STOPPING=1\nSTATUS=draining"]);

@@ -1,5 +1,8 @@
 use std::io;
+use std::time::Instant;
 
+use super::terminal::Terminal;
+use crate::clock;
 use rustix::process::Signal as Raw;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -9,7 +12,7 @@ const TTOU: i32 = Raw::TTOU.as_raw();
 /// What a signal asks the server to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignalRequest {
-    /// SIGTERM, SIGINT, SIGQUIT.
+    /// SIGTERM, SIGINT, SIGQUIT, and SIGHUP when the terminal of the server has gone.
     Stop,
     /// SIGTTIN.
     AddWorker,
@@ -17,7 +20,7 @@ pub(crate) enum SignalRequest {
     RemoveWorker,
     /// SIGUSR1.
     Restart,
-    /// SIGHUP.
+    /// Any other SIGHUP.
     ReopenLogs,
     /// SIGUSR2.
     Upgrade,
@@ -32,6 +35,7 @@ pub(crate) struct Signals {
     terminal_input: Signal,
     terminal_output: Signal,
     hangup: Signal,
+    terminal: Terminal,
     user1: Signal,
     user2: Signal,
 }
@@ -44,10 +48,16 @@ impl Signals {
             quit: signal(SignalKind::quit())?,
             terminal_input: signal(SignalKind::from_raw(TTIN))?,
             terminal_output: signal(SignalKind::from_raw(TTOU))?,
+            terminal: Terminal::find(),
             hangup: signal(SignalKind::hangup())?,
             user1: signal(SignalKind::user_defined1())?,
             user2: signal(SignalKind::user_defined2())?,
         })
+    }
+
+    /// Notes whether the terminal is still there. Called once a tick.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        self.terminal.look(now);
     }
 
     /// Waits for the next one.
@@ -58,7 +68,13 @@ impl Signals {
             _ = self.quit.recv() => SignalRequest::Stop,
             _ = self.terminal_input.recv() => SignalRequest::AddWorker,
             _ = self.terminal_output.recv() => SignalRequest::RemoveWorker,
-            _ = self.hangup.recv() => SignalRequest::ReopenLogs,
+            _ = self.hangup.recv() => {
+                if self.terminal.has_just_gone(clock::now()) {
+                    SignalRequest::Stop
+                } else {
+                    SignalRequest::ReopenLogs
+                }
+            }
             _ = self.user1.recv() => SignalRequest::Restart,
             _ = self.user2.recv() => SignalRequest::Upgrade,
         }

@@ -72,7 +72,7 @@ impl StatsCollector {
         let Some(number) = self.query.join(asker) else {
             return;
         };
-        for running in state.processes() {
+        for running in state.processes().running() {
             if running.listens && self.query.expect(running.process) {
                 executor.send_signal(running.process, Kind::AskStats);
             }
@@ -93,16 +93,20 @@ impl StatsCollector {
 
     fn report(&mut self, state: &State, executor: &Executor<impl Host>) {
         let mut processes = Vec::new();
-        for running in state.processes() {
+        for running in state.processes().running() {
             let json = self.query.take_reply(running.process);
             processes.push(process_stats(running, json, executor));
         }
-        let allowance = state.memory_totals().map(|totals| MemoryAllowance {
-            limit: totals.budget.limit,
-            used: totals.used.bytes,
-            container: executor.container().clone(),
-            machine: self.machine,
-        });
+        let allowance = state
+            .processes()
+            .memory
+            .totals
+            .map(|totals| MemoryAllowance {
+                limit: totals.budget.limit,
+                used: totals.used.bytes,
+                container: executor.container().clone(),
+                machine: self.machine,
+            });
         let report = StatsReport {
             processes,
             allowance,

@@ -104,7 +104,10 @@ impl<H: Host> Supervisor<H> {
                 Some(message) = self.messages.recv() => self.receive(message),
                 Some(event) = self.lane_events.recv() => self.lane_event(event),
                 request = signals.next() => self.obey(request).await,
-                _ = self.ticks.tick() => self.tick(),
+                _ = self.ticks.tick() => {
+                    signals.tick(clock::now());
+                    self.tick()
+                }
             };
             if let Some(outcome) = outcome {
                 match &outcome {
@@ -126,7 +129,10 @@ impl<H: Host> Supervisor<H> {
             for command in self.state.on(event, now) {
                 match &command {
                     Command::Exit(outcome) => return Some(outcome.clone()),
-                    Command::TurnAway => self.service_manager.draining(),
+                    Command::TurnAway => {
+                        self.tell_stop();
+                        self.service_manager.draining();
+                    }
                     Command::StopAccepting(_) => self.begin_stop(),
                     Command::Announce => {
                         self.announce();
@@ -135,6 +141,7 @@ impl<H: Host> Supervisor<H> {
                     Command::LetSuccessorServe => self.name_main_process(),
                     Command::KeepServing => self.stay_main_process(),
                     Command::HandOver => self.note_hand_over(),
+                    Command::TakeBack => self.note_return(),
                     Command::Promote { worker, .. } => {
                         self.profiles.gone(*worker, "became the mold");
                         let worker = RubyProcess::Worker(*worker);
@@ -146,10 +153,10 @@ impl<H: Host> Supervisor<H> {
                 events.extend(self.executor.carry_out(command));
             }
         }
-        let upgrading = self.state.upgrade_stage().map(|_| "upgrading");
+        let upgrading = self.state.upgrades().stage().map(|_| "upgrading");
         // A canary may wait for hours, and the server serves.
-        let restarting = self.state.restart_stage().map(|_| "restarting");
-        let restarting = restarting.filter(|_| !self.state.is_canary());
+        let restarting = self.state.restarts().stage().map(|_| "restarting");
+        let restarting = restarting.filter(|_| !self.state.restarts().is_canary());
         self.service_manager
             .follow_restart(upgrading.or(restarting));
         None
@@ -168,17 +175,7 @@ impl<H: Host> Supervisor<H> {
                 }
                 self.handle([event])
             }
-            Message::Settings(Ok(FreshSettings {
-                settings,
-                unchanged,
-            })) => {
-                let machine = Machine::read(self.executor.root());
-                let clients = self.server.client_memory().limit();
-                let fresh =
-                    GenerationSettings::new(&settings, machine.processors, machine.memory, clients);
-                self.executor.keep_settings(Rc::from(settings));
-                self.handle([Event::SettingsRead(Box::new(fresh), unchanged)])
-            }
+            Message::Settings(Ok(fresh)) => self.settings_read(fresh),
             Message::Settings(Err(cause)) => self.handle([Event::SettingsFailed { cause }]),
             Message::Sources(json) => {
                 self.server.dispatcher.watch_sources(&json);
@@ -195,6 +192,10 @@ impl<H: Host> Supervisor<H> {
                 let _ = asker.send(reply);
                 outcome
             }
+            Message::LogReopened => {
+                self.service_manager.reload_ends();
+                None
+            }
             Message::Profile(message) => {
                 self.profiles.handle(message, &self.state, &self.executor);
                 None
@@ -204,6 +205,16 @@ impl<H: Host> Supervisor<H> {
                 None
             }
         }
+    }
+
+    fn settings_read(&mut self, fresh: FreshSettings) -> Option<Outcome> {
+        let machine = Machine::read(self.executor.root());
+        let clients = self.server.client_memory().limit();
+        let settings = fresh.settings;
+        let generation =
+            GenerationSettings::new(&settings, machine.processors, machine.memory, clients);
+        self.executor.keep_settings(Rc::from(settings));
+        self.handle([Event::SettingsRead(Box::new(generation), fresh.unchanged)])
     }
 
     fn lane_event(&mut self, event: LaneEvent) -> Option<Outcome> {
@@ -244,7 +255,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn rescale(&mut self, change: impl FnOnce(Elastic) -> Elastic) -> Option<Outcome> {
-        let bounds = self.state.bounds();
+        let bounds = self.state.limits().elastic;
         let changed = change(bounds);
         if changed == bounds {
             let workers: [Field<'_>; 1] = [("workers", &bounds.max)];
@@ -283,6 +294,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn begin_stop(&mut self) {
+        self.tell_stop();
         self.service_manager.stopping();
         self.log_with_pid("stopping");
         self.ticks = ticks(TICK / 4);
@@ -294,16 +306,13 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn reopen_logs(&mut self) {
-        self.server.renew_certificates.notify_one();
+        self.server.renew_certificates.notify_waiters();
         self.server.files.pages.reload();
-        let log = &self.server.log;
-        self.service_manager.reload(|| match log.reopen() {
-            Ok(()) => log.info("log reopened", &[]),
-            Err(error) => {
-                let cause: [Field<'_>; 1] = [("cause", &error)];
-                log.error("cannot reopen the log", &cause);
-            }
-        });
+        self.service_manager.reload_begins();
+        let mailbox = self.executor.mailbox().clone();
+        self.server
+            .log
+            .reopen(move || mailbox.send(Message::LogReopened));
     }
 }
 
@@ -334,12 +343,12 @@ impl<H: Host> Supervisor<H> {
 
     /// Whether a restart waits for a decision.
     pub(crate) fn is_canary(&self) -> bool {
-        self.state.is_canary()
+        self.state.restarts().is_canary()
     }
 
     /// How many workers should run.
     pub(crate) fn wanted(&self) -> u32 {
-        self.state.wanted()
+        self.state.processes().workers.wanted
     }
 }
 

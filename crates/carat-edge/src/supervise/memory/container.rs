@@ -3,11 +3,12 @@ use std::path::{Path, PathBuf};
 use carat_policy::ContainerMemory;
 
 use super::cgroup::{Cgroup, CgroupVersion, read_entry, read_number};
+use super::machine::Machine;
 
 /// A limit this large means no limit: version 1 says 2^63 minus a page.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// The control group of this process, as far as its memory is concerned.
+/// The control group of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Container {
     root: PathBuf,
@@ -31,6 +32,11 @@ impl Container {
             anonymous: tightest.and_then(|(level, _)| self.anonymous(level)),
             oom_kills: self.oom_kills(),
         }
+    }
+
+    /// How many processors it has.
+    pub(crate) fn processors(&self) -> u32 {
+        Machine::read(&self.root).processors
     }
 
     /// How many processes the OOM killer has killed in it, or on the machine where the kernel does not count by group.

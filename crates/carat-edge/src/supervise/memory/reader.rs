@@ -43,6 +43,7 @@ pub(crate) fn read_memory(
         mold,
         workers,
         container: container.memory(),
+        processors: container.processors(),
         took: at.elapsed(),
     }
 }

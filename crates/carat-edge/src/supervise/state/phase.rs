@@ -1,7 +1,7 @@
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// How long a process has from SIGTERM to SIGKILL, and its hooks at least.
-pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
+use super::reaction::{KILL_AFTER, Reaction};
+use super::stop::Stop;
 
 /// Where the server is in its life.
 #[derive(Debug, Clone, Copy)]
@@ -32,56 +32,16 @@ pub(super) struct HandedOver {
     pub(super) has_clients: bool,
 }
 
-/// A stop under way.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Stop {
-    pub(super) begun: Instant,
-    /// When `shutdown_timeout` is over.
-    pub(super) deadline: Instant,
-    /// At the last tick.
-    pub(super) has_clients: bool,
-    pub(super) step: StopStep,
-    /// The warning if requests are still running at the deadline.
-    pub(super) warning: &'static str,
-}
-
-/// The steps of a stop, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StopStep {
-    FinishRequests,
-    /// The last responses are sent.
-    CutOff {
-        until: Instant,
-    },
-    EndWorkers {
-        until: Instant,
-        /// The mold has not forked a worker that it was told to fork: it may be blocked in a hook.
-        is_forking: bool,
-    },
-    EndMold {
-        until: Instant,
-    },
-}
-
 impl Phase {
-    pub(super) fn is_over(&self) -> bool {
-        matches!(self, Phase::Over)
-    }
-}
-
-impl Stop {
-    pub(super) fn begin(now: Instant, timeout: Duration, warning: &'static str) -> Stop {
-        Stop {
-            begun: now,
-            deadline: now + timeout,
-            has_clients: true,
-            step: StopStep::FinishRequests,
-            warning,
+    /// Until when a worker that is told to end now may run its hooks, and whether its requests are given up.
+    pub(super) fn worker_end(&self, reaction: &Reaction) -> (Instant, bool) {
+        let now = reaction.now;
+        match self {
+            Phase::Stopping(stop) => (stop.end_deadline(now), now >= stop.deadline),
+            _ => (
+                now + reaction.limits.shutdown_timeout.max(KILL_AFTER),
+                false,
+            ),
         }
-    }
-
-    /// When processes that are told to end now are killed.
-    pub(super) fn end_deadline(&self, now: Instant) -> Instant {
-        self.deadline.max(now + KILL_AFTER)
     }
 }

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::tls::TicketKeys;
+
 /// What the old edge tells the new one. A message that the reader does not know is ignored: the versions may differ.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,6 +26,9 @@ pub(super) struct HandOver {
     pub(crate) control_socket: Option<PathBuf>,
     /// For each descriptor, the value of the `bind` option.
     pub(crate) addresses: Vec<String>,
+    /// Likewise, the keys of session tickets. Earlier versions hand none over.
+    #[serde(default)]
+    pub(crate) tickets: Vec<Option<TicketKeys>>,
 }
 
 /// What the new edge tells the old one. The command that starts it may say why it failed.
@@ -34,6 +39,8 @@ pub(super) enum NewEdgeMessage {
     Ready { addresses: Vec<String> },
     /// It accepts clients.
     Serving,
+    /// It was told to stop: if it ends, nobody is to serve in its place.
+    Stopping,
     /// It cannot take over.
     Failed(String),
 }

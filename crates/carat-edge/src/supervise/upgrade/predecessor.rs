@@ -1,8 +1,8 @@
 use std::env;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use listenfd::ListenFd;
@@ -14,6 +14,7 @@ use tokio::task::spawn_local;
 
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::receive;
+use crate::http::{HandedListener, Server};
 use crate::settings::UPGRADE_VARIABLE;
 use crate::supervise::mailbox::{Mailbox, Message};
 use crate::supervise::predecessor_message::PredecessorMessage;
@@ -26,8 +27,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Predecessor {
     socket: StdUnixStream,
     hand_over: HandOver,
-    /// Its listeners, each with its value of the `bind` option.
-    listeners: Vec<(String, OwnedFd)>,
+    listeners: Vec<HandedListener>,
 }
 
 impl Predecessor {
@@ -47,16 +47,24 @@ impl Predecessor {
     fn connect(socket: StdUnixStream) -> io::Result<Predecessor> {
         let (first, descriptors) = receive(&socket)?;
         let first = serde_json::from_slice(&first)?;
-        let OldEdgeMessage::Listeners(hand_over) = first else {
+        let OldEdgeMessage::Listeners(mut hand_over) = first else {
             return Err(io::Error::other("the old edge handed no listeners over"));
         };
         if hand_over.addresses.len() != descriptors.len() {
             return Err(io::Error::other("listeners of the old edge were lost"));
         }
-        let addresses = hand_over.addresses.iter().cloned();
+        let addresses = std::mem::take(&mut hand_over.addresses).into_iter();
+        let tickets = std::mem::take(&mut hand_over.tickets).into_iter();
+        let tickets = tickets.chain(std::iter::repeat(None));
+        let listeners = addresses.zip(descriptors).zip(tickets);
+        let listeners = listeners.map(|((bind, socket), tickets)| HandedListener {
+            bind,
+            socket,
+            tickets,
+        });
         Ok(Predecessor {
             socket,
-            listeners: addresses.zip(descriptors).collect(),
+            listeners: listeners.collect(),
             hand_over,
         })
     }
@@ -76,8 +84,8 @@ impl Predecessor {
         self.hand_over.control_socket.clone()
     }
 
-    /// The listeners of the old edge, each with its value of the `bind` option.
-    pub(crate) fn take_listeners(&mut self) -> Vec<(String, OwnedFd)> {
+    /// The listeners of the old edge.
+    pub(crate) fn take_listeners(&mut self) -> Vec<HandedListener> {
         std::mem::take(&mut self.listeners)
     }
 
@@ -94,7 +102,7 @@ impl Predecessor {
 /// The connection to the old edge while this one serves, or is about to.
 #[derive(Debug)]
 pub(crate) struct PredecessorLink {
-    socket: StdUnixStream,
+    socket: Rc<StdUnixStream>,
     pid: u32,
     /// When this edge said that it is ready; `None` before.
     ready: Option<Instant>,
@@ -115,7 +123,7 @@ impl PredecessorLink {
         let reader = UnixStream::from_std(socket.try_clone()?)?;
         spawn_local(listen(reader, mailbox));
         Ok(PredecessorLink {
-            socket,
+            socket: Rc::new(socket),
             pid: hand_over.pid,
             ready: None,
             serves: false,
@@ -158,9 +166,18 @@ impl PredecessorLink {
         begins
     }
 
-    /// This edge accepts clients.
-    pub(crate) fn say_serving(&self) {
-        self.send(&NewEdgeMessage::Serving);
+    /// This edge accepts clients. The old one hears it when the files are those of this one: it removes only its own.
+    pub(crate) fn say_serving(&self, server: &Rc<Server>) {
+        let (socket, server) = (Rc::clone(&self.socket), Rc::clone(server));
+        spawn_local(async move {
+            server.owns_files().await;
+            send(&socket, &NewEdgeMessage::Serving);
+        });
+    }
+
+    /// This edge is told to stop.
+    pub(crate) fn say_stopping(&self) {
+        self.send(&NewEdgeMessage::Stopping);
     }
 
     /// Whether the old edge does not reply.
@@ -175,9 +192,13 @@ impl PredecessorLink {
     }
 
     fn send(&self, message: &impl Serialize) {
-        // One that is gone is noticed by the end of the socket.
-        let _ = (&self.socket).write(&line(message));
+        send(&self.socket, message);
     }
+}
+
+fn send(mut socket: &StdUnixStream, message: &impl Serialize) {
+    // One that is gone is noticed by the end of the socket.
+    let _ = socket.write(&line(message));
 }
 
 /// Reads until the socket ends.

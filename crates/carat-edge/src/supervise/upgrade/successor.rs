@@ -1,5 +1,5 @@
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Command;
 
@@ -12,6 +12,7 @@ use tokio::task::spawn_local;
 use super::SOCKETS_VARIABLE;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::send;
+use crate::http::HandedListener;
 use crate::settings::{self, Settings};
 use crate::supervise::event::Event;
 use crate::supervise::mailbox::{Mailbox, Message};
@@ -27,21 +28,27 @@ pub(crate) struct Successor {
 }
 
 impl Successor {
-    /// Starts the new edge with copies of the listeners, each with its value of the `bind` option.
+    /// Starts the new edge with copies of the listeners.
     pub(crate) fn start(
         settings: &Settings,
         number: u32,
-        listeners: Vec<(String, OwnedFd)>,
+        listeners: Vec<HandedListener>,
         mailbox: Mailbox,
     ) -> io::Result<Successor> {
         let (near, far) = StdUnixStream::pair()?;
-        let (addresses, sockets): (Vec<_>, Vec<_>) = listeners.into_iter().unzip();
+        let (mut addresses, mut tickets, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
+        for listener in listeners {
+            addresses.push(listener.bind);
+            tickets.push(listener.tickets);
+            sockets.push(listener.socket);
+        }
         let first = OldEdgeMessage::Listeners(HandOver {
             number,
             pid: std::process::id(),
             pid_file: settings.pid_file.clone(),
             control_socket: settings.control_socket.clone(),
             addresses,
+            tickets,
         });
         near.set_nonblocking(true)?;
         send(&near, &line(&first), &sockets)?;
@@ -118,6 +125,7 @@ async fn listen(reader: UnixStream, upgrade: u32, mailbox: Mailbox) {
                 mailbox.send(Message::SuccessorReady { upgrade, addresses });
             }
             Ok(NewEdgeMessage::Serving) => mailbox.event(Event::SuccessorServes { upgrade }),
+            Ok(NewEdgeMessage::Stopping) => mailbox.event(Event::SuccessorStops { upgrade }),
             Ok(NewEdgeMessage::Failed(cause)) => {
                 mailbox.event(Event::SuccessorFailed { upgrade, cause });
             }

@@ -6,6 +6,7 @@ use carat_policy::{CanaryRule, CanaryUnit, MemoryLimit, ReforkRule};
 
 use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
 use super::{fixed, limits};
+use crate::supervise::canary_hold::HeldCode;
 use crate::supervise::command::{Command, Outcome};
 use crate::supervise::event::Event;
 use crate::supervise::exit_status::ExitStatus;
@@ -43,8 +44,8 @@ fn serving(world: &World, generation: u32) -> usize {
 }
 
 fn report(world: &World) -> RestartReport {
-    let number = world.state.latest_restart();
-    world.state.restart_report(number).expect("a restart")
+    let number = world.state.restarts().latest();
+    world.state.restarts().report(number).expect("a restart")
 }
 
 fn has(world: &World, command: &Command) -> bool {
@@ -110,7 +111,7 @@ fn to_roll_back_leaves_the_old_workers_as_they_were() {
     assert_eq!((world.serving_pids(), world.mold_pids().len()), (old, 1));
     assert_eq!(report(&world), RestartReport::Done);
     assert_eq!(world.count("rolled back"), 1);
-    assert_eq!(world.state.generation(), Some(1));
+    assert_eq!(world.state.processes().generation(), Some(1));
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn a_dead_canary_is_counted_and_replaced() {
     let mut world = canary(2, 10);
     let pid = new_pid(&world);
     world.exit(pid, world.killed(), true);
-    let [old, new] = world.state.held_codes().expect("it waits");
+    let [old, new] = held_codes(&world).expect("it waits");
     assert_eq!((old.deaths, new.deaths, new.workers), (0, 1, 0));
     world.settle();
     assert_eq!((serving(&world, 1), serving(&world, 2)), (2, 1));
@@ -126,7 +127,7 @@ fn a_dead_canary_is_counted_and_replaced() {
     world.exit(old, ExitStatus::Exited(1), true);
     world.settle();
     assert_eq!((serving(&world, 1), serving(&world, 2)), (2, 1));
-    assert_eq!(world.state.held_codes().expect("it waits")[0].deaths, 1);
+    assert_eq!(held_codes(&world).expect("it waits")[0].deaths, 1);
 }
 
 #[test]
@@ -171,10 +172,10 @@ fn canaries_that_keep_failing_to_boot_end_the_restart() {
 #[test]
 fn another_restart_is_refused_while_one_waits() {
     let mut world = canary(1, 10);
-    let number = world.state.latest_restart();
+    let number = world.state.restarts().latest();
     world.send(Event::RestartRequested);
     world.send(Event::CanaryRequested { percent: 20 });
-    assert_eq!(world.state.latest_restart(), number);
+    assert_eq!(world.state.restarts().latest(), number);
     assert_eq!(report(&world), RestartReport::UnderWay("canary"));
 }
 
@@ -201,7 +202,7 @@ fn a_decision_without_a_canary_has_no_effect() {
     world.send(Event::GoRequested);
     world.settle();
     assert_eq!(serving(&world, 1), 2);
-    assert_eq!(world.state.restart_stage(), None);
+    assert_eq!(world.state.restarts().stage(), None);
 }
 
 #[test]
@@ -261,4 +262,9 @@ fn the_number_of_old_workers_follows_the_load_meanwhile() {
     world.demand.queue_time = Duration::from_millis(50);
     world.settle_for(30);
     assert_eq!((serving(&world, 1), serving(&world, 2)), (4, 2));
+}
+
+fn held_codes(world: &World) -> Option<[HeldCode; 2]> {
+    let restarts = world.state.restarts();
+    restarts.held_codes(world.state.processes())
 }

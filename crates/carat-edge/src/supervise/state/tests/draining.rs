@@ -104,11 +104,11 @@ fn no_restart_begins_or_goes_on_during_the_delay() {
     let mut world = World::serving(limits(1), ReforkRule::Off);
     world.send(Event::RestartRequested);
     world.stop();
-    let report = world.state.restart_report(1);
+    let report = world.state.restarts().report(1);
     let stopped = RestartReport::Failed("the server stops".to_owned());
     assert_eq!(report, Some(stopped));
     world.send(Event::RestartRequested);
-    assert_eq!(world.state.restart_stage(), None);
+    assert_eq!(world.state.restarts().stage(), None);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use carat_policy::{MemoryLimit, ReforkRule};
 
 use super::fixed;
 use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
+use crate::supervise::event::Event;
 
 /// A server with room for this many workers beside the mold.
 fn with_room(workers: u32, room: u64) -> World {
@@ -178,6 +179,40 @@ fn a_flood_of_clients_costs_no_worker() {
     read(&mut world, 5);
     assert_eq!(world.count("worker will be replaced"), 0);
     assert_eq!(world.serving_pids().len(), 3);
+}
+
+#[test]
+fn what_clients_may_take_follows_the_container_both_ways() {
+    let mut limits = fixed(1);
+    limits.memory = MemoryLimit::Share(0.5);
+    let mut world = World::serving(limits, ReforkRule::Off);
+    assert_eq!(world.client_memory, None);
+    for (container, expected) in [
+        (2 << 30, 107_374_182),
+        (1 << 30, 53_687_091),
+        (2 << 30, 107_374_182),
+    ] {
+        world.container_limit = Some(container);
+        read(&mut world, 3);
+        assert_eq!(world.client_memory, Some(expected));
+    }
+}
+
+#[test]
+fn the_number_of_workers_follows_the_processors_unless_somebody_chose_it() {
+    let mut limits = fixed(1);
+    limits.elastic.follows_processors = true;
+    let mut world = World::serving(limits, ReforkRule::Off);
+    for (processors, max) in [(4, 4), (2, 2)] {
+        world.processors = processors;
+        read(&mut world, 3);
+        assert_eq!(world.state.limits().elastic.max, max);
+    }
+    assert_eq!(world.files_divided_among, Some(2));
+    world.send(Event::Scaled(world.state.limits().elastic.raised()));
+    world.processors = 8;
+    read(&mut world, 3);
+    assert_eq!(world.state.limits().elastic.max, 3);
 }
 
 #[test]

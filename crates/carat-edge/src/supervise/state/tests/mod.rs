@@ -27,6 +27,7 @@ pub(super) fn limits() -> Limits {
             min: 1,
             max: 1,
             queue_time_target: HOUR,
+            follows_processors: false,
         },
         wear: WearLimits {
             requests: None,

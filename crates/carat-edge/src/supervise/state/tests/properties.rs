@@ -145,7 +145,7 @@ impl World {
 
     /// The new edge cannot take over.
     fn fail_upgrade(&mut self) {
-        let upgrade = self.state.latest_upgrade();
+        let upgrade = self.state.upgrades().latest();
         let cause = "no database".to_owned();
         self.send(Event::SuccessorFailed { upgrade, cause });
     }
@@ -260,7 +260,13 @@ impl World {
             return matches!(outcome, Outcome::Failed(_));
         }
         let serving = u32::try_from(self.serving_pids().len()).expect("few");
-        let expected = self.state.wanted.min(self.fitting()).max(1);
+        let expected = self
+            .state
+            .processes()
+            .workers
+            .wanted
+            .min(self.fitting())
+            .max(1);
         let is_alone = self.processes.len() == self.serving_pids().len() + 1;
         serving == expected && is_alone && self.mold_pids().len() == 1
     }

@@ -44,7 +44,7 @@ fn the_busiest_worker_becomes_the_mold_and_the_others_are_replaced() {
     assert!(!world.processes.contains_key(&old[0]));
     assert_eq!(world.serving_pids().len(), 2);
     assert_eq!(world.count("mold ended"), 1);
-    let generations = world.state.processes();
+    let generations = world.state.processes().running();
     assert!(generations.iter().all(|process| process.generation == 2));
 }
 
@@ -166,7 +166,15 @@ fn a_candidate_that_closes_its_socket_is_killed_and_the_mold_stays() {
     assert!(world.commands.contains(&Command::Kill { pid }));
     world.settle_for(20);
     assert_eq!(world.mold_pids().len(), 1);
-    assert_eq!(world.state.molds.ready().map(|it| it.generation), Some(1));
+    assert_eq!(
+        world
+            .state
+            .processes()
+            .molds
+            .ready()
+            .map(|it| it.generation),
+        Some(1)
+    );
 }
 
 #[test]

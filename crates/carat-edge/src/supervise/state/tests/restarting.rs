@@ -32,8 +32,8 @@ fn generations(world: &World) -> Vec<u32> {
 }
 
 fn report(world: &World) -> RestartReport {
-    let number = world.state.latest_restart();
-    world.state.restart_report(number).expect("a restart")
+    let number = world.state.restarts().latest();
+    world.state.restarts().report(number).expect("a restart")
 }
 
 fn failed(world: &World) -> String {
@@ -142,10 +142,10 @@ fn a_worker_that_is_never_checked_is_killed_in_time() {
 #[test]
 fn a_second_restart_follows_once() {
     let mut world = restarting(1);
-    let first = world.state.latest_restart();
+    let first = world.state.restarts().latest();
     world.send(Event::RestartRequested);
     world.send(Event::RestartRequested);
-    assert_eq!(world.state.latest_restart(), first + 1);
+    assert_eq!(world.state.restarts().latest(), first + 1);
     assert_eq!(report(&world), RestartReport::Queued);
     world.settle();
     assert_eq!(world.count("restarted"), 2);
@@ -239,7 +239,7 @@ fn a_restart_waits_for_a_refork_and_resets_it() {
     world.send(Event::RestartRequested);
     world.settle();
     assert_eq!(world.count("restarted"), 1);
-    let newest = world.state.generation().expect("a mold");
+    let newest = world.state.processes().generation().expect("a mold");
     assert_eq!(generations(&world), [newest, newest]);
 }
 
@@ -277,4 +277,14 @@ fn a_restart_takes_over_when_the_old_mold_is_dead() {
     world.settle();
     assert_eq!(report(&world), RestartReport::Done);
     assert_eq!(generations(&world), [2]);
+}
+
+#[test]
+fn a_restart_that_is_asked_for_during_the_start_follows_it() {
+    let mut world = World::new(fixed(2));
+    world.send(Event::RestartRequested);
+    assert_eq!(report(&world), RestartReport::Queued);
+    world.settle_for(200);
+    assert_eq!(report(&world), RestartReport::Done);
+    assert_eq!(generations(&world), [2, 2]);
 }

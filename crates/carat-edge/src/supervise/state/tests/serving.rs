@@ -185,11 +185,11 @@ fn the_last_worker_does_not_end_because_a_missing_one_is_wanted() {
     let mold = world.mold_pids()[0];
     world.exit(mold, world.killed(), true);
     world.tick();
-    assert_eq!(world.state.wanted, 2);
+    assert_eq!(world.state.processes().workers.wanted, 2);
     world.demand.waiting = 0;
     world.process(pid).idle = Duration::from_secs(20);
     world.tick();
-    assert_eq!(world.state.wanted, 1);
+    assert_eq!(world.state.processes().workers.wanted, 1);
     assert_eq!(world.count("fewer workers"), 1);
     assert_eq!(world.serving_pids(), [pid]);
 }

@@ -58,7 +58,7 @@ fn the_old_edge_ends_with_its_last_client() {
     world.wait(Duration::from_secs(200));
     assert_eq!(world.state.phase_name(), "finishing");
     assert_eq!(
-        world.state.upgrade_report(FIRST),
+        world.state.upgrades().report(FIRST),
         Some(UpgradeReport::Done(NEW))
     );
     assert_eq!(world.serving_pids().len(), 2);
@@ -117,7 +117,7 @@ fn a_new_edge_that_fails_leaves_the_old_one_and_another_may_follow() {
         assert!(has(&world, &Command::Terminate { pid: NEW }));
         assert!(world.state.upgrade_obstacle().is_some(), "it has not ended");
         let failed = UpgradeReport::Failed("no database".to_owned());
-        assert_eq!(world.state.upgrade_report(FIRST), Some(failed));
+        assert_eq!(world.state.upgrades().report(FIRST), Some(failed));
         // Whatever it says now comes too late.
         world.send(Event::SuccessorReady { upgrade: FIRST });
         world.send(Event::SuccessorServes { upgrade: FIRST });
@@ -131,8 +131,8 @@ fn a_new_edge_that_fails_leaves_the_old_one_and_another_may_follow() {
         fail(&mut world, FIRST);
         world.settle();
         assert!(has(&world, &Command::StartSuccessor { number: 2 }));
-        assert_eq!(world.state.upgrade_stage(), Some("starting"));
-        assert_eq!(world.state.upgrade_report(FIRST), None);
+        assert_eq!(world.state.upgrades().stage(), Some("starting"));
+        assert_eq!(world.state.upgrades().report(FIRST), None);
     }
 }
 
@@ -173,11 +173,11 @@ fn a_stop_ends_the_new_edge() {
 fn restarts_and_upgrades_wait_for_each_other() {
     let mut world = starting(1);
     world.send(Event::RestartRequested);
-    assert_eq!(world.state.restart_stage(), None);
+    assert_eq!(world.state.restarts().stage(), None);
     let mut world = serving(fixed(1));
     world.send(Event::RestartRequested);
     world.send(Event::UpgradeRequested);
-    assert_eq!(world.state.upgrade_stage(), None);
+    assert_eq!(world.state.upgrades().stage(), None);
     assert_eq!(
         world.state.upgrade_obstacle(),
         Some("a restart is under way")
@@ -200,7 +200,7 @@ fn workers_make_room_for_the_mold_of_the_new_edge() {
     assert!(world.serving_pids().len() < 3);
     let world = limited(1, room(0));
     assert!(!has(&world, &Command::StartSuccessor { number: FIRST }));
-    let report = world.state.upgrade_report(FIRST);
+    let report = world.state.upgrades().report(FIRST);
     assert!(matches!(report, Some(UpgradeReport::Failed(cause)) if cause.contains("(memory)")));
 }
 
@@ -220,7 +220,7 @@ fn a_successor_is_announced_when_all_of_its_workers_are_ready() {
         _ => None,
     });
     assert_eq!(logged.filter(ready).count(), 3);
-    assert_eq!(world.state.latest_upgrade(), 4);
+    assert_eq!(world.state.upgrades().latest(), 4);
 }
 
 #[test]
@@ -240,4 +240,56 @@ fn the_memory_of_the_old_server_counts_until_it_has_ended() {
     world.settle();
     assert_eq!(world.serving_pids().len(), 3);
     assert_eq!(world.state.upgrade_obstacle(), None);
+}
+
+fn new_edge_exits(world: &mut World) {
+    let status = world.killed();
+    world.send(Event::Exited { pid: NEW, status });
+}
+
+#[test]
+fn the_old_edge_serves_again_when_the_new_one_dies() {
+    let mut world = handed_over(3);
+    world.demand.clients = 1;
+    world.tick();
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 1);
+    new_edge_exits(&mut world);
+    assert!(has(&world, &Command::TakeBack));
+    world.settle();
+    assert_eq!(
+        (world.state.phase_name(), world.serving_pids().len()),
+        ("serving", 3)
+    );
+    let report = world.state.upgrades().report(FIRST);
+    assert!(
+        matches!(report, Some(UpgradeReport::Failed(_))),
+        "{report:?}"
+    );
+    assert_eq!(world.state.upgrade_obstacle(), None);
+}
+
+#[test]
+fn the_old_edge_ends_although_a_new_one_that_was_told_to_stop_is_gone() {
+    let mut world = handed_over(1);
+    world.demand.clients = 1;
+    world.send(Event::SuccessorStops { upgrade: FIRST });
+    new_edge_exits(&mut world);
+    assert!(!has(&world, &Command::TakeBack));
+    assert_eq!(world.state.phase_name(), "finishing");
+}
+
+#[test]
+fn a_new_edge_whose_first_worker_cannot_boot_ends_at_once() {
+    let mut world = World::new(fixed(2));
+    world.state.succeed_server(FIRST);
+    world.tick();
+    let mold = *world.processes.keys().next().expect("a mold");
+    world.get_ready(mold);
+    let mut processes = world.processes.values().map(|it| it.process);
+    let process = processes.next_back().expect("a worker");
+    let cause = "no database".to_owned();
+    world.send(Event::BootFailed { process, cause });
+    let cause = "the first new worker failed: no database".to_owned();
+    assert_eq!(world.outcome, Some(Outcome::Failed(cause)));
 }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule};
+use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule, client_memory};
 
 use crate::dispatch::{LaneTag, WorkerId};
 use crate::supervise::command::{BootSettings, Command, MemorySubjects, Outcome};
@@ -44,6 +44,11 @@ pub(super) struct World {
     pub(super) check: Option<WorkerId>,
     pub(super) demand: Tick,
     pub(super) oom_kills: u64,
+    pub(super) container_limit: Option<u64>,
+    pub(super) processors: u32,
+    pub(super) files_divided_among: Option<u32>,
+    /// What clients may make the edge hold, once the server has changed that.
+    pub(super) client_memory: Option<u64>,
     /// The newest generation when files changed, until a reload has ended since.
     changed_in: Option<u32>,
     /// The system refuses further processes.
@@ -103,6 +108,10 @@ impl World {
                 ..Tick::default()
             },
             oom_kills: 0,
+            container_limit: None,
+            processors: 1,
+            files_divided_among: None,
+            client_memory: None,
             changed_in: None,
             no_process_starts: false,
             client_bytes: 0,
@@ -218,6 +227,7 @@ impl World {
                 assert!(self.reading.is_none(), "one reading at a time");
                 self.reading = Some(subjects.clone());
             }
+            Command::LimitClients { budget } => return Some(self.limit_clients(*budget)),
             Command::Exit(outcome) => self.outcome = Some(outcome.clone()),
             _ => self.carry_out_simple(command),
         }
@@ -226,7 +236,7 @@ impl World {
 
     /// Source files change.
     pub(super) fn change_files(&mut self) {
-        self.changed_in = Some(self.state.molds.generation);
+        self.changed_in = Some(self.state.processes().molds.generation);
         self.send(Event::ReloadRequested);
     }
 
@@ -253,6 +263,7 @@ impl World {
             Command::Kill { pid } => self.with_pid(*pid, |it| it.is_killed = true),
             Command::EndReload(result) => self.end_reload(result),
             Command::ReadSettings => self.reads_settings = true,
+            Command::DivideFiles { workers } => self.files_divided_among = Some(*workers),
             Command::Check { worker, .. } => self.check = Some(*worker),
             Command::Admit(worker) => {
                 self.with(RubyProcess::Worker(*worker), |it| it.is_on_trial = false);
@@ -418,6 +429,12 @@ impl World {
         }
     }
 
+    fn limit_clients(&mut self, budget: u64) -> Event {
+        let bytes = client_memory(None, budget);
+        self.client_memory = Some(bytes);
+        Event::ClientsLimited(bytes)
+    }
+
     /// The reading that was asked for is there.
     pub(super) fn finish_reading(&mut self) {
         let Some(subjects) = self.reading.take() else {
@@ -446,8 +463,10 @@ impl World {
             workers,
             container: ContainerMemory {
                 oom_kills: self.oom_kills,
+                limit: self.container_limit,
                 ..ContainerMemory::default()
             },
+            processors: self.processors,
         }));
     }
 
@@ -496,7 +515,7 @@ impl World {
         };
         let running = self.processes.values().filter(|it| !it.is_closed);
         let used = running.map(|it| it.bytes).sum::<u64>() + EDGE_BYTES;
-        let staying = self.state.workers.staying();
+        let staying = self.state.processes().workers.staying();
         // The state counts the new one already.
         assert!(
             used + WORKER_BYTES <= limit || staying <= 1,
@@ -541,7 +560,7 @@ impl World {
     /// When a restart is done, no worker of another generation is left that could answer.
     fn check_restart(&self, command: &Command) {
         let is_done = matches!(command, Command::Log(line) if line.message == "restarted");
-        let newest = self.state.refork.oldest_generation;
+        let newest = self.state.processes().molds.oldest_generation;
         let mut old = self.serving_processes();
         assert!(
             !is_done || old.all(|(_, it)| it.generation >= newest),
@@ -551,7 +570,7 @@ impl World {
 
     /// Each process that the state was told of is known, or killed, or finds its control socket closed.
     fn check_pids(&self) {
-        let known = self.state.processes();
+        let known = self.state.processes().running();
         for (pid, it) in &self.processes {
             let count = known.iter().filter(|known| known.pid == *pid).count();
             let is_cared_for = count == 1 || it.is_killed || it.is_closed || !it.said_hello;

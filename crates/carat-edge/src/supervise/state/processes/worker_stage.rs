@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 /// Where a worker is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WorkerStage {
+pub(crate) enum WorkerStage {
     /// Forked; killed unless ready before the deadline.
     Booting { deadline: Instant },
     /// Takes requests.
@@ -26,7 +26,7 @@ pub(super) enum WorkerStage {
 
 impl WorkerStage {
     /// Whether only its exit is expected.
-    pub(super) fn is_last(self) -> bool {
+    pub(crate) fn is_last(self) -> bool {
         matches!(
             self,
             WorkerStage::Ending { .. } | WorkerStage::Killed { .. } | WorkerStage::Lost { .. }
@@ -34,7 +34,7 @@ impl WorkerStage {
     }
 
     /// Whether its deadline has passed, or a stuck worker has nothing left to do.
-    pub(super) fn is_over(self, now: Instant) -> bool {
+    pub(crate) fn is_over(self, now: Instant) -> bool {
         match self {
             WorkerStage::Ready => false,
             WorkerStage::Stuck {
@@ -51,7 +51,7 @@ impl WorkerStage {
     }
 
     /// Whether SIGTERM comes before SIGKILL.
-    pub(super) fn is_terminated_first(self) -> bool {
+    pub(crate) fn is_terminated_first(self) -> bool {
         matches!(
             self,
             WorkerStage::Retiring { .. } | WorkerStage::Stuck { .. }
@@ -59,7 +59,7 @@ impl WorkerStage {
     }
 
     /// The stage after the process was sent the signal that is due.
-    pub(super) fn after_signal(self, now: Instant, pause: Duration) -> WorkerStage {
+    pub(crate) fn after_signal(self, now: Instant, pause: Duration) -> WorkerStage {
         let deadline = now + pause;
         match self {
             WorkerStage::Ready => WorkerStage::Ready,

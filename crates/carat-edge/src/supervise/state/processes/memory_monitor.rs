@@ -2,21 +2,34 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use carat_policy::{
-    EdgeReserve, MemoryApproach, MemoryBudget, MemoryTrend, OomKills, ReplacementBackoff,
-    WorkerLoad, reading_pause, worker_cost,
+    ByteSize, EdgeReserve, MemoryApproach, MemoryBudget, MemoryTrend, OomKills, WorkerLoad,
+    reading_pause, worker_cost,
 };
 
-use super::reaction::Reaction;
-use crate::supervise::command::MemorySubjects;
+use super::mold::Mold;
+use super::molds::Molds;
+use super::worker::{Worker, WorkerMemory};
+use super::workers::Workers;
+use crate::supervise::command::{Command, MemorySubject, MemorySubjects};
 use crate::supervise::event::MemoryReading;
 use crate::supervise::log_line::LogLine;
+use crate::supervise::state::reaction::Reaction;
 
 /// A reading that is under way sets its own due time when it ends.
 const READING: Duration = Duration::from_secs(3600);
 
+/// A worker with this many requests will hardly grow.
+const GROWN_REQUESTS: u64 = 100;
+
+/// A process whose memory is unknown.
+const UNREAD: WorkerLoad = WorkerLoad {
+    private: None,
+    is_grown: false,
+};
+
 /// What is known of the memory of all processes, and when to read it again.
 #[derive(Debug)]
-pub(super) struct MemoryMonitor {
+pub(crate) struct MemoryMonitor {
     due: Instant,
     is_reading: bool,
     oom_kills: OomKills,
@@ -32,12 +45,10 @@ pub(super) struct MemoryMonitor {
     /// How many readings end before one shows the last process that started or ended.
     hurried_readings: u8,
     /// `None` until the first reading.
-    pub(super) totals: Option<MemoryTotals>,
-    /// For a worker that exceeds `worker_memory`.
-    pub(super) worker_backoff: ReplacementBackoff,
-    /// For a single worker that exceeds the budget.
-    pub(super) budget_backoff: ReplacementBackoff,
+    pub(crate) totals: Option<MemoryTotals>,
     has_warned_of_shortage: bool,
+    /// What the server before this one uses within the same budget, until it has ended.
+    pub(crate) predecessor_bytes: u64,
 }
 
 /// All processes together.
@@ -48,7 +59,7 @@ pub(crate) struct MemoryTotals {
 }
 
 impl MemoryMonitor {
-    pub(super) fn new(now: Instant, oom_kills: u64) -> MemoryMonitor {
+    pub(crate) fn new(now: Instant, oom_kills: u64) -> MemoryMonitor {
         MemoryMonitor {
             due: now,
             is_reading: false,
@@ -61,36 +72,58 @@ impl MemoryMonitor {
             mold_bytes: 0,
             hurried_readings: 0,
             totals: None,
-            worker_backoff: ReplacementBackoff::default(),
-            budget_backoff: ReplacementBackoff::default(),
             has_warned_of_shortage: false,
+            predecessor_bytes: 0,
         }
     }
 
     /// Whether memory should be read; never during a reading.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    fn is_due(&self, now: Instant) -> bool {
         !self.is_reading && now >= self.due
     }
 
     /// Whether no process started or ended since the last reading.
-    pub(super) fn is_current(&self, now: Instant) -> bool {
+    pub(crate) fn is_current(&self, now: Instant) -> bool {
         !self.is_reading && now < self.due
     }
 
     /// Whether a whole reading was made since a process last started or ended.
-    pub(super) fn is_fresh(&self) -> bool {
+    fn is_fresh(&self) -> bool {
         self.hurried_readings == 0
     }
 
     /// A process started or ended: memory is read as soon as possible.
-    pub(super) fn hurry(&mut self, now: Instant) {
+    pub(crate) fn hurry(&mut self, now: Instant) {
         // A reading that is under way may have begun before.
         self.hurried_readings = 1 + u8::from(self.is_reading);
         self.due = now;
     }
 
-    /// A reading begins.
-    pub(super) fn begin_reading(&mut self, subjects: &MemorySubjects) {
+    /// The server before this one uses so much until it has ended.
+    pub(crate) fn predecessor_uses(&mut self, bytes: u64, now: Instant) {
+        if (self.predecessor_bytes > 0) != (bytes > 0) {
+            self.hurry(now);
+        }
+        self.predecessor_bytes = bytes;
+    }
+
+    /// Has the memory of all processes read when it is due.
+    pub(crate) fn read(&mut self, workers: &Workers, molds: &Molds, reaction: &mut Reaction) {
+        let mold = molds.ready();
+        let is_empty = mold.is_none() && workers.is_empty();
+        if is_empty || !self.is_due(reaction.now) {
+            return;
+        }
+        let subjects = MemorySubjects {
+            mold: mold.and_then(|mold| Some((mold.generation, mold.pid?))),
+            workers: workers.iter().filter_map(subject).collect(),
+            others: molds.others().filter_map(|(mold, _)| mold.pid).collect(),
+        };
+        self.begin_reading(&subjects);
+        reaction.push(Command::ReadMemory(subjects));
+    }
+
+    fn begin_reading(&mut self, subjects: &MemorySubjects) {
         let workers = subjects.workers.iter().map(|worker| worker.pid);
         let molds = subjects.others.iter().copied();
         let molds = molds.chain(subjects.mold.map(|(_, pid)| pid));
@@ -100,26 +133,47 @@ impl MemoryMonitor {
         self.due += READING;
     }
 
-    /// Records the totals of a reading. `others`: what another server uses within the same budget.
-    pub(super) fn record(&mut self, reading: &MemoryReading, others: u64, reaction: &Reaction) {
+    /// The memory of all processes was read.
+    pub(crate) fn record(
+        &mut self,
+        reading: &MemoryReading,
+        (workers, molds): (&mut Workers, &mut Molds),
+        reaction: &mut Reaction,
+    ) {
+        self.record_total(reading, reaction);
+        if let Some((generation, anonymous)) = reading.mold {
+            self.mold_bytes = anonymous;
+            if let Some(mold) = molds.current_mut(generation) {
+                mold.anonymous = Some(anonymous);
+            }
+        }
+        let limit = reaction.limits.worker_memory;
+        record_workers(reading, limit.unwrap_or(u64::MAX), workers);
+        let known = workers.iter().filter_map(|worker| worker.memory);
+        let approaches = known.filter_map(|memory| Some(memory.private.approach(limit?)));
+        self.end_reading(reading, approaches);
+    }
+
+    fn record_total(&mut self, reading: &MemoryReading, reaction: &mut Reaction) {
         self.oom_kills.note(reading.container.oom_kills, reading.at);
         let limits = &reaction.limits;
         let budget = MemoryBudget::new(limits.memory, &reading.container, limits.machine_memory);
         self.edge.note(&reading.edge);
         let edge = self.edge.bytes(limits.client_memory);
-        let used = reading.ruby.saturating_add(others);
+        let used = reading.ruby.saturating_add(self.predecessor_bytes);
         let used = budget.used(used, &reading.edge, edge, &reading.container);
         let before = self.totals.map(|totals| totals.used);
         let used = MemoryTrend::after(before, used, budget.limit, reading.at);
-        if !budget.is_over(used.bytes) {
-            self.budget_backoff.recover(reading.at);
+        let before = self.totals.replace(MemoryTotals { budget, used });
+        // A container may be resized, and what clients may take with it.
+        if before.is_some_and(|before| before.budget.limit != budget.limit) {
+            let budget = budget.limit;
+            reaction.push(Command::LimitClients { budget });
         }
-        self.totals = Some(MemoryTotals { budget, used });
-        self.mold_bytes = reading.mold.map_or(self.mold_bytes, |(_, bytes)| bytes);
     }
 
     /// Ends a reading. The next one is due when a worker, or the total, may reach its limit.
-    pub(super) fn end_reading(
+    fn end_reading(
         &mut self,
         reading: &MemoryReading,
         workers: impl Iterator<Item = MemoryApproach>,
@@ -136,39 +190,61 @@ impl MemoryMonitor {
     }
 
     /// Whether the last reading includes this process as the current mold.
-    pub(super) fn includes_mold(&self, pid: Option<u32>) -> bool {
-        pid.is_some() && self.read_mold == pid
+    fn includes_mold(&self, mold: &Mold) -> bool {
+        mold.pid.is_some() && self.read_mold == mold.pid
     }
 
     /// Whether the last reading includes this process.
-    pub(super) fn includes(&self, pid: Option<u32>) -> bool {
+    fn includes(&self, pid: Option<u32>) -> bool {
         pid.is_some_and(|pid| self.read.contains(&pid))
     }
 
-    /// How many more workers fit beside these: none before the first reading, any number where the kernel does not say.
-    /// `is_second_mold_unread`: a second mold will take as much memory as the last known one.
-    pub(super) fn room(
-        &self,
-        workers: &[WorkerLoad],
-        mold_anonymous: Option<u64>,
-        is_second_mold_unread: bool,
-    ) -> u32 {
-        let Some(totals) = self.totals else {
+    /// Whether the last reading says what all processes need: none boots, none is new, and it has seen those that are
+    /// being killed.
+    pub(crate) fn knows_all(&self, workers: &Workers, molds: &Molds, now: Instant) -> bool {
+        let mold = molds.current.as_ref();
+        if mold.is_none() && workers.is_empty() {
+            return true;
+        }
+        let is_read = |pid| self.includes(Some(pid));
+        workers.booting() == 0
+            && workers.iter().filter_map(|it| it.pid).all(is_read)
+            && mold.is_none_or(|mold| self.includes_mold(mold))
+            && self.is_current(now)
+    }
+
+    /// How many more workers fit: none before the first reading, any number where the kernel does not say. Those that
+    /// stay may still grow, and processes that no reading includes count as one worker each.
+    pub(crate) fn room(&self, workers: &Workers, molds: &Molds) -> u32 {
+        let mold = molds.current.as_ref();
+        let is_unread = mold.is_some_and(|mold| mold.is_ready && !self.includes_mold(mold));
+        let Some(totals) = self.totals.filter(|_| !is_unread) else {
             return 0;
         };
-        worker_cost(workers, mold_anonymous).map_or(u32::MAX, |cost| {
-            let reserved = if is_second_mold_unread {
-                self.mold_bytes
-            } else {
-                0
-            };
-            let used = totals.used.bytes.saturating_add(reserved);
-            totals.budget.room(used, cost, workers)
+        let workers = workers.iter();
+        let reserving = workers.filter(|worker| worker.stays() || worker.memory.is_none());
+        let unread = molds.others().filter(|(it, _)| !self.includes(it.pid));
+        let unread = unread.map(|_| UNREAD);
+        let loads: Vec<WorkerLoad> = reserving.map(Worker::load).chain(unread).collect();
+        let cost = worker_cost(&loads, mold.and_then(|mold| mold.anonymous));
+        cost.map_or(u32::MAX, |cost| {
+            let used = totals.used.bytes.saturating_add(self.reserved(molds));
+            totals.budget.room(used, cost, &loads)
         })
     }
 
+    /// What the mold of a restart will take, as much as the last known one, until a reading shows its full size.
+    fn reserved(&self, molds: &Molds) -> u64 {
+        let is_read = molds.next().is_some_and(|it| it.is_ready) && self.is_fresh();
+        if molds.is_restarting() && !is_read {
+            self.mold_bytes
+        } else {
+            0
+        }
+    }
+
     /// How many bytes are missing for a second mold, which will need as much memory as the last known one.
-    pub(super) fn missing_for_mold(&self) -> u64 {
+    pub(crate) fn missing_for_mold(&self) -> u64 {
         self.totals.map_or(0, |totals| {
             let needed = totals.used.bytes.saturating_add(self.mold_bytes);
             needed.saturating_sub(totals.budget.limit)
@@ -176,19 +252,19 @@ impl MemoryMonitor {
     }
 
     /// The total was acted upon: it takes further readings to act again.
-    pub(super) fn restart_trend(&mut self) {
+    pub(crate) fn restart_trend(&mut self) {
         if let Some(totals) = &mut self.totals {
             totals.used = totals.used.restarted();
         }
     }
 
     /// Whether the OOM killer explains that a process was killed, given the kernel's count at its exit.
-    pub(super) fn explains_kill(&mut self, oom_kills: u64, now: Instant) -> bool {
+    pub(crate) fn explains_kill(&mut self, oom_kills: u64, now: Instant) -> bool {
         self.oom_kills.explains(oom_kills, now)
     }
 
     /// Logs once that there is no memory for the workers that are wanted.
-    pub(super) fn warn_of_shortage(&mut self, workers: u32, wanted: u32, reaction: &mut Reaction) {
+    pub(crate) fn warn_of_shortage(&mut self, workers: u32, wanted: u32, reaction: &mut Reaction) {
         let Some(totals) = self.totals.filter(|_| !self.has_warned_of_shortage) else {
             return;
         };
@@ -199,17 +275,38 @@ impl MemoryMonitor {
     }
 
     /// All workers that are wanted run: the next shortage is logged again.
-    pub(super) fn end_shortage(&mut self) {
+    pub(crate) fn end_shortage(&mut self) {
         self.has_warned_of_shortage = false;
     }
 }
 
 impl MemoryTotals {
     /// Adds what is used, and what may be.
-    pub(super) fn describe(&self, line: LogLine) -> LogLine {
-        use carat_policy::ByteSize;
+    pub(crate) fn describe(&self, line: LogLine) -> LogLine {
         line.text("used", ByteSize(self.used.bytes))
             .text("limit", ByteSize(self.budget.limit))
+    }
+}
+
+fn subject(worker: &Worker) -> Option<MemorySubject> {
+    Some(MemorySubject {
+        worker: worker.id,
+        pid: worker.pid?,
+        is_ready: worker.is_ready(),
+        is_grown: worker.requests >= GROWN_REQUESTS,
+    })
+}
+
+fn record_workers(reading: &MemoryReading, limit: u64, workers: &mut Workers) {
+    let ready = reading.workers.iter().filter(|(it, _)| it.is_ready);
+    for (subject, private) in ready {
+        if let Some(worker) = workers.get_mut(subject.worker) {
+            let before = worker.memory.map(|memory| memory.private);
+            worker.memory = Some(WorkerMemory {
+                private: MemoryTrend::after(before, *private, limit, reading.at),
+                is_grown: subject.is_grown,
+            });
+        }
     }
 }
 
@@ -230,6 +327,7 @@ mod tests {
             mold: None,
             workers: Vec::new(),
             container: ContainerMemory::default(),
+            processors: 1,
         }
     }
 

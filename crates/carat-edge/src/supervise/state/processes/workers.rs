@@ -1,23 +1,39 @@
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use carat_policy::Retirements;
+use carat_policy::{Backoff, Retirements};
 
 use super::worker::{Worker, WorkerBoot};
 use crate::dispatch::WorkerId;
+use crate::supervise::command::Command;
 use crate::supervise::event::WorkerTraffic;
+use crate::supervise::state::reaction::Reaction;
+
+/// How long a worker has no request before it returns its free memory.
+const TRIM_AFTER: Duration = Duration::from_secs(10);
 
 /// All workers, by number.
 #[derive(Debug, Default)]
-pub(super) struct Workers {
+pub(crate) struct Workers {
     by_number: BTreeMap<u32, Worker>,
     next_serial: u64,
+    /// How many workers should run.
+    pub(crate) wanted: u32,
+    /// When the next one may be forked, after others failed to boot.
+    pub(crate) backoff: Backoff,
 }
 
 impl Workers {
+    /// Begins without a worker; this many should run.
+    pub(crate) fn wanting(wanted: u32) -> Workers {
+        Workers {
+            wanted,
+            ..Workers::default()
+        }
+    }
+
     /// Names the next worker by the smallest free number.
-    pub(super) fn next_id(&mut self) -> WorkerId {
+    pub(crate) fn next_id(&mut self) -> WorkerId {
         let taken = self.by_number.keys().copied();
         let number = (1..)
             .zip(taken)
@@ -31,48 +47,48 @@ impl Workers {
         WorkerId { number, serial }
     }
 
-    pub(super) fn insert(&mut self, worker: Worker) {
+    pub(crate) fn insert(&mut self, worker: Worker) {
         self.by_number.insert(worker.id.number, worker);
     }
 
-    pub(super) fn get(&self, id: WorkerId) -> Option<&Worker> {
+    pub(crate) fn get(&self, id: WorkerId) -> Option<&Worker> {
         let worker = self.by_number.get(&id.number);
         worker.filter(|worker| worker.id == id)
     }
 
-    pub(super) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
+    pub(crate) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
         let worker = self.by_number.get_mut(&id.number);
         worker.filter(|worker| worker.id == id)
     }
 
-    pub(super) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
+    pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
         self.get(id)?;
         self.by_number.remove(&id.number)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Worker> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Worker> {
         self.by_number.values()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
         self.by_number.values_mut()
     }
 
     /// The workers that take requests, those that are being replaced included.
-    pub(super) fn ready(&self) -> impl Iterator<Item = &Worker> {
+    pub(crate) fn ready(&self) -> impl Iterator<Item = &Worker> {
         self.iter().filter(|worker| worker.is_ready())
     }
 
-    pub(super) fn ids(&self) -> Vec<WorkerId> {
+    pub(crate) fn ids(&self) -> Vec<WorkerId> {
         self.iter().map(|worker| worker.id).collect()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.by_number.is_empty()
     }
 
     /// The workers of generations before this one that have not booted.
-    pub(super) fn booting_before(&self, generation: u32) -> Vec<WorkerId> {
+    pub(crate) fn booting_before(&self, generation: u32) -> Vec<WorkerId> {
         let old = self
             .iter()
             .filter(|it| it.is_booting() && it.generation < generation);
@@ -80,19 +96,19 @@ impl Workers {
     }
 
     /// Whether a worker takes no more requests.
-    pub(super) fn is_anyone_leaving(&self) -> bool {
+    pub(crate) fn is_anyone_leaving(&self) -> bool {
         self.iter().any(|it| !it.is_booting() && !it.is_ready())
     }
 
     /// The worker with this process id.
-    pub(super) fn with_pid(&self, pid: u32) -> Option<WorkerId> {
+    pub(crate) fn with_pid(&self, pid: u32) -> Option<WorkerId> {
         let mut workers = self.iter();
         let worker = workers.find(|worker| worker.pid == Some(pid));
         worker.map(|worker| worker.id)
     }
 
     /// Updates what the workers did so far.
-    pub(super) fn update_traffic(&mut self, traffic: &[WorkerTraffic]) {
+    pub(crate) fn update_traffic(&mut self, traffic: &[WorkerTraffic]) {
         for known in traffic {
             if let Some(worker) = self.get_mut(known.worker) {
                 worker.requests = known.requests;
@@ -102,35 +118,35 @@ impl Workers {
         }
     }
 
-    /// How many workers must be forked to have `wanted`.
-    pub(super) fn missing(&self, wanted: u32) -> u32 {
-        wanted.saturating_sub(self.staying())
+    /// How many of the wanted workers do not run.
+    pub(crate) fn missing(&self) -> u32 {
+        self.wanted.saturating_sub(self.staying())
     }
 
     /// How many workers serve, or are about to, and are not being replaced.
-    pub(super) fn staying(&self) -> u32 {
+    pub(crate) fn staying(&self) -> u32 {
         self.count(Worker::stays)
     }
 
     /// How many workers serve and are not being replaced.
-    pub(super) fn serving(&self) -> u32 {
+    pub(crate) fn serving(&self) -> u32 {
         self.count(|worker| worker.is_ready() && worker.stays())
     }
 
     /// How many workers of a restart that waits serve, or are about to.
-    pub(super) fn canaries(&self) -> u32 {
+    pub(crate) fn canaries(&self) -> u32 {
         self.count(|it| {
             it.is_canary() && it.replacement.is_none() && (it.is_booting() || it.is_ready())
         })
     }
 
     /// How many workers do not serve yet.
-    pub(super) fn booting(&self) -> u32 {
+    pub(crate) fn booting(&self) -> u32 {
         self.count(Worker::is_booting)
     }
 
     /// How many workers are being replaced.
-    pub(super) fn retirements(&self) -> Retirements {
+    pub(crate) fn retirements(&self) -> Retirements {
         let retires = |worker: &Worker| worker.replacement.is_some();
         Retirements {
             serving: self.count(|worker| retires(worker) && worker.is_ready()),
@@ -139,30 +155,37 @@ impl Workers {
     }
 
     /// Private memory of the workers that take no more requests, in bytes: free when they end.
-    pub(super) fn leaving_bytes(&self) -> u64 {
+    pub(crate) fn leaving_bytes(&self) -> u64 {
         let leaves = |worker: &&Worker| !worker.is_booting() && !worker.is_ready();
         self.iter().filter(leaves).map(Worker::private).sum()
     }
 
-    /// The worker with the fewest tunnels; of several, the one that has been idle for longest.
-    pub(super) fn coldest(&self) -> Option<&Worker> {
-        let staying = self.ready().filter(|worker| worker.stays());
-        staying.max_by_key(|worker| (Reverse(worker.tunnels), worker.idle))
-    }
-
-    /// The worker with the most private memory among those that take requests.
-    pub(super) fn largest(&self) -> Option<&Worker> {
-        let known = self.ready().filter(|worker| worker.memory.is_some());
-        known.max_by_key(|worker| worker.private())
-    }
-
     /// The workers that are not ready in time, except those whose failure is logged.
-    pub(super) fn late_boots(&self, now: Instant) -> Vec<WorkerId> {
+    pub(crate) fn late_boots(&self, now: Instant) -> Vec<WorkerId> {
         let late = self.iter().filter(|worker| {
             let is_pending = worker.is_booting() && worker.boot == WorkerBoot::Pending;
             is_pending && worker.stage.is_over(now)
         });
         late.map(|worker| worker.id).collect()
+    }
+
+    /// Does something to this worker, if it runs.
+    pub(crate) fn with(&mut self, id: WorkerId, act: impl FnOnce(&mut Worker)) {
+        if let Some(worker) = self.get_mut(id) {
+            act(worker);
+        }
+    }
+
+    /// Makes each worker that has served and now rests return its free memory, once. The allocator returns pages only
+    /// while a process allocates.
+    pub(crate) fn trim_idle(&mut self, reaction: &mut Reaction) {
+        for worker in self.iter_mut() {
+            let has_served = worker.requests > worker.requests_at_trim;
+            if has_served && worker.idle >= TRIM_AFTER && worker.is_ready() && worker.listens() {
+                worker.requests_at_trim = worker.requests;
+                reaction.push(Command::TrimMemory(worker.id));
+            }
+        }
     }
 
     fn count(&self, matches: impl Fn(&Worker) -> bool) -> u32 {
@@ -176,8 +199,8 @@ mod tests {
     use carat_policy::ReplacementReason;
 
     use super::*;
+    use crate::supervise::state::processes::worker_stage::WorkerStage;
     use crate::supervise::state::tests::reaction;
-    use crate::supervise::state::worker_stage::WorkerStage;
 
     #[test]
     fn a_worker_gets_the_smallest_free_number() {
@@ -208,11 +231,11 @@ mod tests {
 
     #[test]
     fn a_retiring_worker_is_replaced_before_it_has_ended() {
-        let mut workers = Workers::default();
+        let mut workers = Workers::wanting(1);
         let id = add(&mut workers);
-        assert_eq!(workers.missing(1), 0);
+        assert_eq!(workers.missing(), 0);
         retire(&mut workers, id);
-        assert_eq!(workers.missing(1), 1);
+        assert_eq!(workers.missing(), 1);
     }
 
     #[test]

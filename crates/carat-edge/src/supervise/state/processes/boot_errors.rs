@@ -4,13 +4,13 @@ use crate::supervise::log_line::LogLine;
 
 /// Logs why processes cannot boot: each cause once, however often it repeats.
 #[derive(Debug, Default)]
-pub(super) struct BootErrors {
+pub(crate) struct BootErrors {
     last: String,
 }
 
 impl BootErrors {
     /// Completes the line of a failure that is retried after `delay`.
-    pub(super) fn line(&mut self, line: LogLine, delay: Duration, cause: &str) -> LogLine {
+    pub(crate) fn line(&mut self, line: LogLine, delay: Duration, cause: &str) -> LogLine {
         let line = line.text("retry_in", format!("{:.2}s", delay.as_secs_f64()));
         if self.last == cause {
             return line.text("cause", "as before");
@@ -20,7 +20,7 @@ impl BootErrors {
     }
 
     /// A boot succeeded: the next failure is logged in full.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.last.clear();
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct RunningProcess {
 
 impl RunningProcess {
     /// `None` before the process runs. A mold listens once it can fork, until it is told to end.
-    pub(super) fn of_mold(mold: &Mold, role: Role) -> Option<RunningProcess> {
+    pub(crate) fn of_mold(mold: &Mold, role: Role) -> Option<RunningProcess> {
         Some(RunningProcess {
             process: RubyProcess::Mold(mold.generation),
             role,
@@ -27,7 +27,7 @@ impl RunningProcess {
     }
 
     /// `None` before the worker said hello.
-    pub(super) fn of_worker(worker: &Worker) -> Option<RunningProcess> {
+    pub(crate) fn of_worker(worker: &Worker) -> Option<RunningProcess> {
         Some(RunningProcess {
             process: RubyProcess::Worker(worker.id),
             role: Role::Worker,

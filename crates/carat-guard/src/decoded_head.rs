@@ -92,6 +92,10 @@ fn check_fields<'f>(
         if count == limits.max_headers {
             return Err(GuardError::TooManyHeaders);
         }
+        // The `http` crate takes one in a name.
+        if name.contains(&b'"') {
+            return Err(GuardError::FieldName);
+        }
         if matches!(value, [b' ' | b'\t', ..] | [.., b' ' | b'\t']) {
             return Err(GuardError::FieldPadding);
         }
@@ -253,6 +257,8 @@ mod tests {
             check(&HEAD, &[length, length]),
             Err(GuardError::RepeatedLength)
         );
+        let quoted = check(&HEAD, &[("x\"", "a")]);
+        assert_eq!(quoted, Err(GuardError::FieldName));
         for value in [" a", "a\t"] {
             assert_eq!(check(&HEAD, &[("x", value)]), Err(GuardError::FieldPadding));
         }

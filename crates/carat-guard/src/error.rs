@@ -33,7 +33,7 @@ guard_errors! {
     FieldName = 400 "malformed header name",
     FoldedLine = 400 "folded header line",
     FieldValue = 400 "control character in a header value",
-    FieldPadding = 400 "space around a header value",
+    FieldPadding = 400 "space around a header value, or a control character in it",
     ConnectionField = 400 "header field of an HTTP/1.1 connection",
     AuthorityMismatch = 400 "Host differs from :authority",
     MissingHost = 400 "missing Host",

@@ -1,6 +1,8 @@
-//! The frames of an HTTP/2 connection (RFC 9113, section 4), as far as floods are concerned.
+//! The frames that a client of HTTP/2 sends (RFC 9113, section 4): how many, and what h2 does not tell apart in them.
 
+use crate::block_frame::BlockFrame;
 use crate::frame_parts::{FrameHeader, FramePart, FrameParts};
+use crate::hpack_block::{BlockError, HpackBlocks};
 
 /// What a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -13,20 +15,29 @@ const TICK_CREDIT: u32 = 10;
 const REQUEST_CREDIT: u32 = 4;
 /// How many bytes of bodies, in either direction, allow one more: the smallest step of a window update.
 const BYTES_CREDIT: usize = 256;
+/// How many more it may send for each piece that the application sends, however short: some clients return a window
+/// update for the stream and one for the connection.
+const PIECE_CREDIT: u32 = 2;
 
+const ACK: u8 = 0x1;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
+const SETTINGS: u8 = 0x4;
 
-/// Declares every flood once: its name and its reason.
-macro_rules! floods {
-    ($($name:ident = $reason:literal,)+) => {
-        /// Which frames a client has sent too many of. The connection is closed after any of these.
+const SETTING_BYTES: usize = 6;
+const INITIAL_WINDOW_SIZE: u64 = 4;
+const WINDOW_LIMIT: u64 = (1 << 31) - 1;
+
+/// Declares every fault once: its name, its code (RFC 9113, section 7), and its reason.
+macro_rules! faults {
+    ($($name:ident = $code:literal $reason:literal,)+) => {
+        /// What a client has done wrong, or too often. The connection is closed after any of these.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum FrameFlood {
+        pub enum FrameFault {
             $(#[doc = $reason] $name,)+
         }
 
-        impl FrameFlood {
+        impl FrameFault {
             /// What is wrong, in a few words.
             #[must_use]
             pub fn reason(self) -> &'static str {
@@ -34,38 +45,74 @@ macro_rules! floods {
                     $(Self::$name => $reason,)+
                 }
             }
+
+            /// The code of the error.
+            #[must_use]
+            pub fn code(self) -> u32 {
+                match self {
+                    $(Self::$name => $code,)+
+                }
+            }
         }
     };
 }
 
-floods! {
-    EmptyData = "too many empty DATA frames",
-    Priority = "too many PRIORITY frames",
-    Reset = "too many resets",
-    Settings = "too many SETTINGS frames",
-    Ping = "too many PING frames",
-    WindowUpdate = "too many window updates",
-    Continuation = "too many CONTINUATION frames",
-    Other = "too many frames of unknown types",
-    Fragment = "too many requests with a fragment",
+faults! {
+    NoSettings = 0x1 "no SETTINGS at the beginning",
+    PseudoFieldInTrailers = 0x1 "pseudo-header field in trailers",
+    WindowSize = 0x3 "initial window beyond its limit",
+    FrameSize = 0x6 "frame of a wrong size",
+    Compression = 0x9 "malformed header block",
+    EmptyData = 0xb "too many empty DATA frames",
+    Priority = 0xb "too many PRIORITY frames",
+    Reset = 0xb "too many resets",
+    Settings = 0xb "too many SETTINGS frames",
+    Ping = 0xb "too many PING frames",
+    WindowUpdate = 0xb "too many window updates",
+    Continuation = 0xb "too many CONTINUATION frames",
+    Other = 0xb "too many frames of unknown types",
 }
 
-/// Counts the frames of one connection as their bytes arrive. It copies 9 bytes a frame and allocates nothing.
+impl From<BlockError> for FrameFault {
+    fn from(error: BlockError) -> FrameFault {
+        match error {
+            BlockError::Compression => FrameFault::Compression,
+            BlockError::PseudoFieldInTrailers => FrameFault::PseudoFieldInTrailers,
+        }
+    }
+}
+
+/// Counts the frames of one connection as their bytes arrive, and mends the malformed fields of their header blocks: one that
+/// h2 would end the connection for becomes one for which the request is refused. It copies 9 bytes a frame and allocates
+/// nothing.
 ///
 /// ```
-/// use carat_guard::{FrameFlood, FrameGuard, PREFACE};
+/// use carat_guard::{FrameFault, FrameGuard, PREFACE};
 ///
 /// let mut frames = FrameGuard::new(0);
-/// assert_eq!(frames.pass(PREFACE, 0), Ok(()));
+/// assert_eq!(frames.pass(&mut PREFACE.to_vec(), 0), Ok(()));
+/// assert_eq!(frames.pass(&mut [0, 0, 0, 4, 0, 0, 0, 0, 0], 0), Ok(()));
+/// let mut request = *b"\0\0\x06\x01\x05\0\0\0\x01\0\x01X\x02ab";
+/// assert_eq!(frames.pass(&mut request, 0), Ok(()));
+/// assert!(request.ends_with(b"\"\x02ab"));
 /// let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
-/// assert_eq!(frames.pass(&ping, 0), Ok(()));
-/// assert_eq!(frames.pass(&ping.repeat(1000), 0), Err(FrameFlood::Ping));
+/// let flood = frames.pass(&mut ping.repeat(1001), 0);
+/// assert!(matches!(flood, Err((FrameFault::Ping, _))));
 /// ```
 #[derive(Debug)]
 pub struct FrameGuard {
     parts: FrameParts,
+    has_settings: bool,
     /// Whether CONTINUATION must follow.
     is_block_open: bool,
+    blocks: HpackBlocks,
+    /// The part of a header block in the current frame.
+    block: Option<BlockFrame>,
+    /// The last bytes of the settings in the current frame, and how many are still to come.
+    setting: u64,
+    settings_left: usize,
+    /// The last stream that the client has begun.
+    last_stream: u32,
     credit: u32,
     /// Bytes of bodies that did not suffice for one more credit.
     bytes: usize,
@@ -78,24 +125,47 @@ impl FrameGuard {
     pub fn new(tick: u32) -> Self {
         Self {
             parts: FrameParts::after(PREFACE.len()),
+            has_settings: false,
             is_block_open: false,
+            blocks: HpackBlocks::default(),
+            block: None,
+            setting: 0,
+            settings_left: 0,
+            last_stream: 0,
             credit: OVERHEAD_LIMIT,
             bytes: 0,
             tick,
         }
     }
 
-    /// Counts the frames in `bytes`, which follow those of the last call. An error is final.
-    pub fn pass(&mut self, mut bytes: &[u8], tick: u32) -> Result<(), FrameFlood> {
+    /// Looks at `bytes`, which follow those of the last call, and mends them. An error is final; with it comes how many bytes
+    /// are before what is wrong.
+    pub fn pass(&mut self, bytes: &mut [u8], tick: u32) -> Result<(), (FrameFault, usize)> {
         let ticks = tick.saturating_sub(self.tick);
         self.tick = tick;
         self.earn(ticks.saturating_mul(TICK_CREDIT));
-        while let Some(part) = self.parts.next(&mut bytes) {
-            if let FramePart::Header(header) = part {
-                self.begin_frame(header)?;
-            }
+        let mut at = 0;
+        while at < bytes.len() {
+            at = self.pass_part(bytes, at).map_err(|fault| (fault, at))?;
         }
         Ok(())
+    }
+
+    /// Looks at what begins at this index. Returns the index of what follows it.
+    fn pass_part(&mut self, bytes: &mut [u8], at: usize) -> Result<usize, FrameFault> {
+        let mut rest = &bytes[at..];
+        let part = self.parts.next(&mut rest);
+        let end = bytes.len() - rest.len();
+        match part {
+            None => return Ok(end),
+            Some(FramePart::Header(header)) => self.begin_frame(header)?,
+            Some(FramePart::Payload(_)) => self.pass_payload(&mut bytes[at..end])?,
+        }
+        if self.block.as_ref().is_some_and(BlockFrame::ends_block) {
+            self.block = None;
+            self.blocks.end()?;
+        }
+        Ok(end)
     }
 
     /// The client was sent this many bytes, for which it may return window updates.
@@ -106,50 +176,97 @@ impl FrameGuard {
         self.earn(u32::try_from(credit).unwrap_or(OVERHEAD_LIMIT));
     }
 
+    /// The client was sent this many pieces of responses as the application made them. Parts of a piece do not count: a
+    /// client that opens its window by single bytes would earn a frame with each.
+    pub fn note_pieces(&mut self, count: u32) {
+        self.earn(count.saturating_mul(PIECE_CREDIT));
+    }
+
     /// Whether a frame, or the headers of a request, have arrived in part.
     #[must_use]
     pub fn is_in_frame(&self) -> bool {
         self.parts.is_in_frame() || self.is_block_open
     }
 
-    fn begin_frame(&mut self, header: FrameHeader) -> Result<(), FrameFlood> {
+    fn begin_frame(&mut self, header: FrameHeader) -> Result<(), FrameFault> {
+        if !self.has_settings && (header.kind, header.flags & ACK) != (SETTINGS, 0) {
+            return Err(FrameFault::NoSettings);
+        }
+        self.has_settings = true;
+        if !has_its_size(header) {
+            return Err(FrameFault::FrameSize);
+        }
         let FrameHeader {
             length,
             kind,
             flags,
-            ..
+            stream,
         } = header;
+        self.block = BlockFrame::of(header);
+        self.settings_left = if kind == SETTINGS { length } else { 0 };
         match kind {
-            0x0 if length == 0 && flags & END_STREAM == 0 => self.spend(FrameFlood::EmptyData),
+            0x0 if length == 0 && flags & END_STREAM == 0 => self.spend(FrameFault::EmptyData),
             0x0 => {
                 self.note_sent(length);
                 Ok(())
             }
             0x1 => {
+                self.blocks.begin(stream <= self.last_stream);
+                self.last_stream = self.last_stream.max(stream);
                 self.is_block_open = flags & END_HEADERS == 0;
                 self.earn(REQUEST_CREDIT);
                 Ok(())
             }
-            0x2 => self.spend(FrameFlood::Priority),
-            0x3 => self.spend(FrameFlood::Reset),
-            0x4 => self.spend(FrameFlood::Settings),
-            0x6 => self.spend(FrameFlood::Ping),
-            0x8 => self.spend(FrameFlood::WindowUpdate),
+            0x2 => self.spend(FrameFault::Priority),
+            0x3 => self.spend(FrameFault::Reset),
+            SETTINGS => self.spend(FrameFault::Settings),
+            0x6 => self.spend(FrameFault::Ping),
+            0x8 => self.spend(FrameFault::WindowUpdate),
             0x9 => {
                 self.is_block_open = flags & END_HEADERS == 0;
-                self.spend(FrameFlood::Continuation)
+                self.spend(FrameFault::Continuation)
             }
-            _ => self.spend(FrameFlood::Other),
+            _ => self.spend(FrameFault::Other),
         }
+    }
+
+    fn pass_payload(&mut self, payload: &mut [u8]) -> Result<(), FrameFault> {
+        if let Some(block) = &mut self.block {
+            return Ok(self.blocks.pass(block.take(payload))?);
+        }
+        for byte in payload.iter().take(self.settings_left) {
+            self.setting = self.setting << 8 | u64::from(*byte);
+            self.settings_left -= 1;
+            let (id, value) = (self.setting >> 32 & 0xffff, self.setting & 0xffff_ffff);
+            let is_complete = self.settings_left % SETTING_BYTES == 0;
+            if is_complete && id == INITIAL_WINDOW_SIZE && value > WINDOW_LIMIT {
+                return Err(FrameFault::WindowSize);
+            }
+        }
+        Ok(())
     }
 
     fn earn(&mut self, credit: u32) {
         self.credit = self.credit.saturating_add(credit).min(OVERHEAD_LIMIT);
     }
 
-    fn spend(&mut self, flood: FrameFlood) -> Result<(), FrameFlood> {
+    fn spend(&mut self, flood: FrameFault) -> Result<(), FrameFault> {
         self.credit = self.credit.checked_sub(1).ok_or(flood)?;
         Ok(())
+    }
+}
+
+/// RFC 9113, section 6: frames of one size, or of several times a size.
+fn has_its_size(header: FrameHeader) -> bool {
+    let length = header.length;
+    match header.kind {
+        0x2 => length == 5,
+        0x3 | 0x8 => length == 4,
+        SETTINGS if header.flags & ACK != 0 => length == 0,
+        SETTINGS => length % SETTING_BYTES == 0,
+        0x6 => length == 8,
+        0x7 => length >= 8,
+        _ => true,
     }
 }
 
@@ -166,31 +283,48 @@ mod tests {
         frame
     }
 
+    /// A payload of this many bytes.
+    fn sized(kind: u8) -> Vec<u8> {
+        let bytes = [0, 1, 5, 4, 6, 0, 8, 8, 4, 0];
+        vec![0; bytes.get(usize::from(kind)).copied().unwrap_or(0)]
+    }
+
+    fn opening() -> Vec<u8> {
+        [PREFACE.to_vec(), frame(SETTINGS, 0, b"")].concat()
+    }
+
     fn begun() -> FrameGuard {
         let mut guard = FrameGuard::new(0);
-        assert_eq!(guard.pass(PREFACE, 0), Ok(()));
+        assert_eq!(pass(&mut guard, &opening(), 0), Ok(()));
         guard
+    }
+
+    fn pass(guard: &mut FrameGuard, bytes: &[u8], tick: u32) -> Result<(), FrameFault> {
+        let passed = guard.pass(&mut bytes.to_vec(), tick);
+        passed.map_err(|(fault, _)| fault)
     }
 
     #[test]
     fn every_kind_of_frame_without_a_request_or_a_body_can_be_a_flood() {
         let floods = [
-            (0x0, FrameFlood::EmptyData),
-            (0x2, FrameFlood::Priority),
-            (0x3, FrameFlood::Reset),
-            (0x4, FrameFlood::Settings),
-            (PING, FrameFlood::Ping),
-            (0x7, FrameFlood::Other),
-            (0x8, FrameFlood::WindowUpdate),
-            (0x9, FrameFlood::Continuation),
-            (0xff, FrameFlood::Other),
+            (0x0, FrameFault::EmptyData),
+            (0x2, FrameFault::Priority),
+            (0x3, FrameFault::Reset),
+            (0x4, FrameFault::Settings),
+            (PING, FrameFault::Ping),
+            (0x7, FrameFault::Other),
+            (0x8, FrameFault::WindowUpdate),
+            (0x9, FrameFault::Continuation),
+            (0xff, FrameFault::Other),
         ];
         for (kind, flood) in floods {
             let mut guard = begun();
-            for _ in 0..OVERHEAD_LIMIT {
-                assert_eq!(guard.pass(&frame(kind, 0, b""), 0), Ok(()));
+            let mut bytes = frame(kind, 0, &sized(kind));
+            for _ in 0..OVERHEAD_LIMIT - 1 {
+                assert_eq!(guard.pass(&mut bytes, 0), Ok(()));
             }
-            assert_eq!(guard.pass(&frame(kind, 0, b""), 0), Err(flood));
+            assert_eq!(guard.pass(&mut bytes, 0), Err((flood, 0)));
+            assert_eq!(flood.code(), 0xb);
             assert!(!flood.reason().is_empty());
         }
     }
@@ -200,20 +334,31 @@ mod tests {
         let mut guard = begun();
         for tick in 0..100 {
             for _ in 0..100 {
-                assert_eq!(guard.pass(&frame(0x1, END_HEADERS, b"x"), tick), Ok(()));
-                for _ in 0..REQUEST_CREDIT {
-                    assert_eq!(guard.pass(&frame(0x8, 0, &[0; 4]), tick), Ok(()));
-                }
-                guard.note_sent(10 * BYTES_CREDIT);
                 assert_eq!(
-                    guard.pass(&frame(PING, 0, &[0; 8]).repeat(10), tick),
+                    pass(&mut guard, &frame(0x1, END_HEADERS, b"\x90"), tick),
                     Ok(())
                 );
+                for _ in 0..REQUEST_CREDIT {
+                    assert_eq!(pass(&mut guard, &frame(0x8, 0, &[0; 4]), tick), Ok(()));
+                }
+                guard.note_sent(10 * BYTES_CREDIT);
+                let pings = frame(PING, 0, &[0; 8]).repeat(10);
+                assert_eq!(pass(&mut guard, &pings, tick), Ok(()));
             }
         }
         let pings = frame(PING, 0, &[0; 8]).repeat(TICK_CREDIT as usize);
         for tick in 100..1000 {
-            assert_eq!(guard.pass(&pings, tick), Ok(()));
+            assert_eq!(pass(&mut guard, &pings, tick), Ok(()));
+        }
+    }
+
+    #[test]
+    fn each_piece_of_a_response_allows_window_updates_for_stream_and_connection() {
+        let mut guard = begun();
+        let updates = frame(0x8, 0, &[0; 4]).repeat(PIECE_CREDIT as usize);
+        for _ in 0..10 * OVERHEAD_LIMIT {
+            guard.note_pieces(1);
+            assert_eq!(guard.pass(&mut updates.clone(), 0), Ok(()));
         }
     }
 
@@ -221,19 +366,20 @@ mod tests {
     fn what_was_not_used_cannot_be_saved_up() {
         let mut guard = begun();
         guard.note_sent(1 << 30);
+        guard.note_pieces(u32::MAX);
         let pings = frame(PING, 0, &[0; 8]).repeat(OVERHEAD_LIMIT as usize + 1);
-        assert_eq!(guard.pass(&pings, 1_000_000), Err(FrameFlood::Ping));
+        assert_eq!(pass(&mut guard, &pings, 1_000_000), Err(FrameFault::Ping));
     }
 
     #[test]
     fn frames_may_come_in_pieces_of_any_size() {
-        let mut bytes = PREFACE.to_vec();
-        bytes.extend(frame(0x1, 0, b"abc"));
-        bytes.extend(frame(0x9, END_HEADERS, b"de"));
+        let mut bytes = opening();
+        bytes.extend(frame(0x1, 0, b"\x40\x01x"));
+        bytes.extend(frame(0x9, END_HEADERS, b"\x01y"));
         bytes.extend(frame(0x0, END_STREAM, b"body"));
         for size in 1..bytes.len() {
             let mut guard = FrameGuard::new(0);
-            for piece in bytes.chunks(size) {
+            for piece in bytes.clone().chunks_mut(size) {
                 assert_eq!(guard.pass(piece, 0), Ok(()));
             }
             assert!(!guard.is_in_frame());
@@ -243,9 +389,93 @@ mod tests {
     #[test]
     fn headers_without_their_end_are_incomplete() {
         let mut guard = begun();
-        assert_eq!(guard.pass(&frame(0x1, 0, b"abc"), 0), Ok(()));
+        assert_eq!(pass(&mut guard, &frame(0x1, 0, b"\x40\x01x"), 0), Ok(()));
         assert!(guard.is_in_frame());
-        assert_eq!(guard.pass(&frame(0x9, END_HEADERS, b"d"), 0), Ok(()));
+        assert_eq!(
+            pass(&mut guard, &frame(0x9, END_HEADERS, b"\x01y"), 0),
+            Ok(())
+        );
         assert!(!guard.is_in_frame());
+    }
+    #[test]
+    fn a_block_may_be_padded_prioritized_and_continued() {
+        const BAD: &[u8] = b"\x10\x01X\x00";
+        const MENDED: &[u8] = b"\x10\x01\"\x00";
+        let frames = |block: &[u8]| {
+            [
+                frame(0x1, END_HEADERS | 0x8, &[&[3], block, b"###"].concat()),
+                frame(
+                    0x1,
+                    END_HEADERS | 0x28,
+                    &[&[2, 0, 0, 0, 0, 9], block, b"##"].concat(),
+                ),
+                frame(0x1, END_HEADERS | 0x20, &[&[0, 0, 0, 0, 9], block].concat()),
+                frame(0x1, 0, &block[..2]),
+                frame(0x9, 0, b""),
+                frame(0x9, END_HEADERS, &block[2..]),
+                frame(0x0, END_STREAM, BAD),
+                frame(0x1, END_HEADERS, b""),
+                frame(0x1, END_HEADERS, block),
+            ]
+            .concat()
+        };
+        let bytes = [opening(), frames(BAD)].concat();
+        let expected = [opening(), frames(MENDED)].concat();
+        for size in 1..=bytes.len() {
+            let (mut guard, mut bytes) = (FrameGuard::new(0), bytes.clone());
+            for piece in bytes.chunks_mut(size) {
+                assert_eq!(guard.pass(piece, 0), Ok(()));
+            }
+            assert_eq!(bytes, expected, "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn errors_have_the_codes_of_the_rfc() {
+        for (bytes, fault, code) in [
+            (frame(SETTINGS, 0, b"12345"), FrameFault::FrameSize, 6),
+            (frame(SETTINGS, ACK, b"123456"), FrameFault::FrameSize, 6),
+            (frame(PING, 0, b"short"), FrameFault::FrameSize, 6),
+            (frame(0x2, 0, b"1234"), FrameFault::FrameSize, 6),
+            (frame(0x3, 0, b"12345"), FrameFault::FrameSize, 6),
+            (frame(0x7, 0, b"1234567"), FrameFault::FrameSize, 6),
+            (frame(0x8, 0, b"12345"), FrameFault::FrameSize, 6),
+            (
+                frame(SETTINGS, 0, &[0, 2, 0, 0, 0, 0, 0, 4, 0x80, 0, 0, 0]),
+                FrameFault::WindowSize,
+                3,
+            ),
+            (frame(0x1, END_HEADERS, b"\x80"), FrameFault::Compression, 9),
+            (
+                frame(0x1, END_HEADERS, b"\x00\x05a"),
+                FrameFault::Compression,
+                9,
+            ),
+        ] {
+            assert_eq!(pass(&mut begun(), &bytes, 0), Err(fault), "{bytes:x?}");
+            assert_eq!(fault.code(), code);
+        }
+        let valid = frame(SETTINGS, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff]);
+        assert_eq!(pass(&mut begun(), &valid, 0), Ok(()));
+    }
+
+    #[test]
+    fn a_connection_begins_with_settings() {
+        for first in [frame(PING, 0, &[0; 8]), frame(SETTINGS, ACK, b"")] {
+            let bytes = [PREFACE.to_vec(), first].concat();
+            assert_eq!(
+                pass(&mut FrameGuard::new(0), &bytes, 0),
+                Err(FrameFault::NoSettings)
+            );
+        }
+    }
+
+    #[test]
+    fn trailers_may_not_have_pseudo_fields() {
+        let mut guard = begun();
+        let block = frame(0x1, END_HEADERS, b"\x82");
+        assert_eq!(pass(&mut guard, &block, 0), Ok(()));
+        let refused = Err(FrameFault::PseudoFieldInTrailers);
+        assert_eq!(pass(&mut guard, &block, 0), refused);
     }
 }

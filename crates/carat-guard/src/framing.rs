@@ -95,12 +95,13 @@ impl Framing {
     }
 }
 
-/// A list of tokens, some of which may be empty (RFC 9110, sections 5.6.1 and 7.6.1). hyper ignores
-/// all options, `close` included, in a value that is not ASCII.
+/// What is not a list of tokens (RFC 9110, section 7.6.1), such as `close;`, is accepted as elsewhere: it frames nothing.
+/// But hyper ignores all options, `close` included, in a value that is not ASCII.
 fn connection(value: &[u8]) -> Result<(), GuardError> {
-    let mut options = value.split(|&byte| byte == b',').map(trim);
-    let is_list = options.all(|option| option.is_empty() || is_token(option));
-    is_list.then_some(()).ok_or(GuardError::InvalidConnection)
+    value
+        .is_ascii()
+        .then_some(())
+        .ok_or(GuardError::InvalidConnection)
 }
 
 /// Parses one or more decimal digits and nothing else.

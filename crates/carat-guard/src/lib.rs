@@ -1,6 +1,6 @@
 //! Checks the raw bytes of an HTTP/1.1 connection before hyper parses them, and finds where each
-//! message ends. For HTTP/2, [`FrameGuard`] notices floods of frames,
-//! [`HeaderBlocks`] and [`DecodedHead`] check requests, and [`SentResets`] finds those that the protocol refuses.
+//! message ends. For HTTP/2, [`FrameGuard`] checks frames and notices floods of
+//! them, [`DecodedHead`] checks requests, and [`SentResets`] finds those that the protocol refuses.
 //!
 //! hyper 1 accepts bare LF line ends, a missing or repeated Host, and Content-Length together with
 //! Transfer-Encoding. Each of these lets two servers read two different requests from the same
@@ -22,23 +22,21 @@
 #![forbid(unsafe_code)]
 
 mod authority;
+mod block_frame;
 mod byte_class;
 mod chunk_extension;
 mod chunked;
 mod decoded_head;
 mod error;
+mod field_text;
 mod fields;
 mod frame_parts;
 mod frames;
 mod framing;
 mod guard;
 mod head;
-mod header_blocks;
 mod header_limits;
 mod hpack_block;
-mod hpack_table;
-mod hpack_text;
-mod huffman;
 mod message_position;
 mod request_line;
 mod sent_resets;
@@ -49,9 +47,8 @@ pub use authority::is_authority;
 pub use chunked::{Chunked, ChunkedEvent, ChunkedEvents};
 pub use decoded_head::{DecodedFields, DecodedHead};
 pub use error::GuardError;
-pub use frames::{FrameFlood, FrameGuard, PREFACE};
+pub use frames::{FrameFault, FrameGuard, PREFACE};
 pub use guard::Guard;
-pub use header_blocks::{BlockFault, HeaderBlocks};
 pub use header_limits::HeaderLimits;
 pub use message_position::MessagePosition;
 pub use sent_resets::SentResets;

@@ -187,7 +187,9 @@ impl RequestLine {
         match target {
             [b'/', ..] => true,
             b"*" => &bytes[self.method..self.target - 1] == b"OPTIONS",
-            _ => authority::of_absolute_form(target).is_some_and(authority::is_authority),
+            // hyper takes no percent sign in an authority.
+            _ => authority::of_absolute_form(target)
+                .is_some_and(|it| authority::is_authority(it) && !it.contains(&b'%')),
         }
     }
 }

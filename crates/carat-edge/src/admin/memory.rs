@@ -1,11 +1,11 @@
 use std::rc::Rc;
 
 use http::StatusCode;
-use tokio::sync::{Semaphore, oneshot};
-use tokio::task::spawn_blocking;
+use tokio::sync::oneshot;
 
 use super::edge_stats::edge_stats;
 use super::report::{BudgetReport, ClientsReport, MeasuredProcess, MemoryReport, ReportingServer};
+use crate::blocking::REPORT_THREAD;
 use crate::exchange::ClientMemory;
 use crate::settings::Settings;
 use crate::supervise::{
@@ -18,8 +18,6 @@ pub(super) struct MemoryReader {
     settings: Rc<Settings>,
     mailbox: Mailbox,
     clients: Rc<ClientMemory>,
-    /// One reading at a time, so that readings do not occupy all threads that wait for disks.
-    permit: Semaphore,
 }
 
 impl MemoryReader {
@@ -32,7 +30,6 @@ impl MemoryReader {
             settings,
             mailbox,
             clients,
-            permit: Semaphore::new(1),
         }
     }
 
@@ -42,7 +39,6 @@ impl MemoryReader {
         self.mailbox.send(Message::Stats(StatsMessage::Ask(asker)));
         // Without a supervisor the server is about to exit.
         let stats = reply.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
-        let _permit = self.permit.acquire().await;
         let server = ReportingServer {
             version: self.settings.version.clone(),
             pid: std::process::id(),
@@ -51,9 +47,9 @@ impl MemoryReader {
             limit: self.clients.limit(),
             used: self.clients.used(),
         };
-        spawn_blocking(move || report(server, stats, clients))
-            .await
-            .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+        let report = REPORT_THREAD.run(move || report(server, stats, clients));
+        let report = report.await;
+        report.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 

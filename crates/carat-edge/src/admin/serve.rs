@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
-use tokio::task::{spawn_blocking, spawn_local};
+use tokio::task::spawn_local;
 use tokio::time::{sleep, sleep_until};
 
 use super::control::ask;
@@ -28,6 +28,8 @@ use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::accept_failures::AcceptFailures;
+use crate::blocking::CONFIGURATION_THREADS;
+use crate::clock;
 use crate::http::Server;
 use crate::log::Log;
 use crate::settings::Settings;
@@ -40,20 +42,18 @@ const HEADER_LIMIT: usize = 8 * 1024;
 /// How long a client may take for its request and for reading the response.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves the control socket from the time when the server accepts clients, until it ends or another edge answers. The
-/// server also runs without one. `old` is the control socket of the edge that this one succeeds.
-pub(crate) async fn administer(
-    server: Rc<Server>,
-    mailbox: Mailbox,
-    old: Option<PathBuf>,
-) -> io::Result<()> {
-    server.opened().await;
+/// Serves the control socket until the server ends or another edge answers. The server also runs without one. `old` is the
+/// control socket of another edge, in whose place this one is.
+pub(crate) async fn administer(server: &Server, mailbox: &Mailbox, old: Option<&Path>) {
     let log = &server.log;
-    match bind(&server.settings, old.as_deref()) {
+    let bound = bind(&server.settings, old);
+    server.note_files();
+    match bound {
         Ok(listener) => {
             let memory = Rc::clone(server.client_memory());
             let settings = Rc::clone(&server.settings);
             let reader = MemoryReader::new(settings, mailbox.clone(), memory);
+            let mailbox = mailbox.clone();
             let resources = Rc::new(Resources { reader, mailbox });
             tokio::select! {
                 failure = accept_clients(listener, resources, log) => {
@@ -67,7 +67,6 @@ pub(crate) async fn administer(
             &[("cause", &error)],
         ),
     }
-    Ok(())
 }
 
 /// Binds the socket that the options name, or one of its own in a private directory, from which those of dead servers
@@ -83,7 +82,7 @@ fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> 
     let directory = choose(&settings.control_directories)?;
     let name = SocketName::new(&settings.control_socket_name);
     let path = directory.join(name.of(std::process::id()));
-    spawn_blocking(move || remove_stale_sockets(&directory, &name));
+    spawn_local(CONFIGURATION_THREADS.run(move || remove_stale_sockets(&directory, &name)));
     ControlListener::bind(&path)
 }
 
@@ -98,7 +97,7 @@ struct ClientDeadline(Cell<Instant>);
 
 impl ClientDeadline {
     fn new() -> ClientDeadline {
-        ClientDeadline(Cell::new(Instant::now() + CLIENT_TIMEOUT))
+        ClientDeadline(Cell::new(clock::now() + CLIENT_TIMEOUT))
     }
 
     /// The response takes up to so long.
@@ -107,7 +106,7 @@ impl ClientDeadline {
     }
 
     async fn pass(&self) {
-        while Instant::now() < self.0.get() {
+        while clock::now() < self.0.get() {
             sleep_until(self.0.get().into()).await;
         }
     }
@@ -140,7 +139,7 @@ async fn accept_clients(
             }
             Err(error) => error,
         };
-        match failures.pause_after(error, Instant::now(), log) {
+        match failures.pause_after(error, clock::now(), log) {
             Ok(pause) => sleep(pause).await,
             Err(error) => return error,
         }

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::fs::File;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
@@ -9,8 +8,10 @@ use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 
+use super::failure_page::FailurePage;
 use crate::exchange::{FileRange, ReplyBody, ReplyContent};
 use crate::field_value::FieldValue;
+use crate::slow_file::SlowFile;
 
 const FAILURE: &[u8] = b"Internal Server Error\n";
 
@@ -64,11 +65,11 @@ pub(super) fn reply_response(
     sent: &carat_wire::Response<'_>,
     payload: &Bytes,
     request: &Parts,
-    file: Option<File>,
-    live: impl FnOnce(Option<File>) -> ReplyBody,
+    file: Option<SlowFile>,
+    live: impl FnOnce(Option<SlowFile>) -> ReplyBody,
 ) -> Result<Response<ReplyBody>, InvalidReply> {
     if sent.status == FAILED {
-        return Ok(failure());
+        return Ok(failure(sent, request));
     }
     let is_tunnel = sent.body == carat_wire::ResponseBody::Tunnel;
     let status = StatusCode::from_u16(sent.status).ok().filter(|status| {
@@ -86,10 +87,8 @@ pub(super) fn reply_response(
             allows_ranges,
         } => {
             let file = file.ok_or(InvalidReply::MissingFile)?;
-            let range = FileRange {
-                allows_ranges,
-                ..FileRange::new(file, offset, length)
-            };
+            let mut range = FileRange::new(file, offset, length);
+            range.allows_ranges = allows_ranges;
             ReplyContent::File(range).into()
         }
         carat_wire::ResponseBody::Stream => live(None),
@@ -134,8 +133,12 @@ fn asks_for_upgrade(request: &Parts) -> bool {
         && connection.any(lists_upgrade)
 }
 
-/// The response to a request in which the application failed. The log says how.
-fn failure() -> Response<ReplyBody> {
+/// The response to a request in which the application failed. The log says how, and in development the worker.
+fn failure(sent: &carat_wire::Response<'_>, request: &Parts) -> Response<ReplyBody> {
+    if let carat_wire::ResponseBody::Inline(report @ [_, ..]) = sent.body {
+        let cause = String::from_utf8_lossy(report);
+        return FailurePage::raised(&cause).response(&request.headers);
+    }
     let mut body = ReplyBody::full(Bytes::from_static(FAILURE));
     body.is_failure = true;
     let mut response = Response::new(body);

@@ -1,6 +1,7 @@
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use carat_policy::DescriptorBudget;
@@ -41,7 +42,7 @@ pub(crate) struct Dispatcher {
     /// `None` when changed code is not loaded.
     pub(super) reload: Option<Reload>,
     /// What all spooled bodies may take together, those of requests included.
-    pub(crate) spool_quota: Rc<SpoolQuota>,
+    pub(crate) spool_quota: Arc<SpoolQuota>,
     /// The server stops, and takes no further request.
     pub(super) is_over: Cell<bool>,
     /// What all clients make the edge hold.
@@ -153,8 +154,8 @@ impl Dispatcher {
     }
 
     /// The lane that got a request last, if it begins the next one sooner than an idle one would. Otherwise an idle lane
-    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room, preferably of a
-    /// worker that is not stalled. None while requests are held. Its worker runs the code; `None` is for any.
+    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room. None while
+    /// requests are held. Its worker runs the code; `None` is for any.
     pub(super) fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
         if self.is_held() {
             return None;
@@ -175,9 +176,7 @@ impl Dispatcher {
         let with_room = lanes
             .iter()
             .filter(|lane| self.runs(lane, code) && lane.has_room(now));
-        with_room
-            .min_by_key(|lane| (lane.is_stalled(), lane.in_flight().len()))
-            .cloned()
+        with_room.min_by_key(|lane| lane.in_flight().len()).cloned()
     }
 
     fn take_idle(&self, code: Option<Code>) -> Option<Rc<Lane>> {
@@ -242,9 +241,10 @@ impl Dispatcher {
         (self.queue_time.take(front), queue.len())
     }
 
-    /// Whether a lane is idle whose worker runs this code; `None` is for any.
+    /// Whether a lane is idle, and would begin a request at once, whose worker runs this code; `None` is for any.
     pub(super) fn has_idle_lane(&self, code: Option<Code>) -> bool {
-        self.idle.has(|lane| self.runs(lane, code))
+        self.idle
+            .has(|lane| self.runs(lane, code) && !lane.is_lingering())
     }
 
     fn next_waiting(&self, lane: &Lane) -> Option<Rc<Exchange>> {
@@ -256,12 +256,13 @@ impl Dispatcher {
         std::iter::from_fn(|| queue.pop_front()).find(|exchange| !exchange.is_cancelled())
     }
 
-    /// Adds a lane to the idle ones if it holds no request.
+    /// Adds a lane to the idle ones if it holds no request, and is not known to begin none.
     pub(super) fn note_idle(&self, lane: &Rc<Lane>) {
         if !lane.is_empty() {
             return;
         }
         match lane.state() {
+            LaneState::Open if lane.is_stalled() => {}
             LaneState::Open => self.idle.add(lane),
             LaneState::Draining => self.events.send(LaneEvent::Drained(lane.tag)),
             LaneState::Opening | LaneState::Closed => {}
@@ -277,7 +278,7 @@ impl Dispatcher {
     pub(super) fn lane_opened(&self, lane: &Rc<Lane>) {
         if lane.is_on_trial() {
             if let Some(exchange) = lane.take_first() {
-                self.begin(lane, &exchange, Instant::now());
+                self.begin(lane, &exchange, clock::now());
             }
             return;
         }

@@ -5,6 +5,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::exchange::{ReplyBody, accepts_html};
+use crate::log_text::is_hidden;
 
 /// The page needs no script and no file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -13,18 +14,35 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:3rem auto;ma
 h1{font-size:1.4rem;color:#b00020}pre{background:#f6f4f0;padding:1rem;overflow:auto;border-left:4px solid #b00020;\
 white-space:pre-wrap}p{color:#666}";
 
-const ADVICE: &str = "The application has not seen this request. Fix the error and repeat the request: Carat loads files that have changed.";
+const UNSEEN: &str = "The application has not seen this request. Fix the error and repeat the request: Carat loads files that have changed.";
 
-/// What clients read as long as the code cannot be loaded.
+const RAISED: &str =
+    "Only the development environment shows this page. Elsewhere the log has the error.";
+
+/// What clients read as long as the code cannot be loaded, and in development about an exception of the application.
 #[derive(Debug)]
 pub(super) struct FailurePage {
+    title: &'static str,
+    advice: &'static str,
     /// What failed, with file and line: one line or more.
     cause: String,
 }
 
 impl FailurePage {
-    pub(super) fn new(cause: &str) -> FailurePage {
+    /// The code cannot be loaded.
+    pub(super) fn unloadable(cause: &str) -> FailurePage {
+        FailurePage::new("The code cannot be loaded", UNSEEN, cause)
+    }
+
+    /// The application raised an exception.
+    pub(super) fn raised(cause: &str) -> FailurePage {
+        FailurePage::new("The application raised an exception", RAISED, cause)
+    }
+
+    fn new(title: &'static str, advice: &'static str, cause: &str) -> FailurePage {
         FailurePage {
+            title,
+            advice,
             cause: cause.chars().map(printable).collect(),
         }
     }
@@ -46,20 +64,21 @@ impl FailurePage {
     }
 
     fn text(&self) -> String {
-        format!("{}\n\n{ADVICE}\n", self.cause)
+        format!("{}\n\n{}\n", self.cause, self.advice)
     }
 
     fn html(&self) -> String {
+        let FailurePage { title, advice, .. } = self;
         let (first, rest) = self.cause.split_once('\n').unwrap_or((&self.cause, ""));
         let mut page = format!(
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>The code cannot be loaded</title>\
-             <style>{STYLE}</style></head>\n<body><h1>The code cannot be loaded</h1>\n<pre><strong>"
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+             <style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n<pre><strong>"
         );
         escape(first, &mut page);
         page.push_str("</strong>\n");
         escape(rest, &mut page);
         // Writing to a String does not fail.
-        let _ = write!(page, "</pre>\n<p>{ADVICE}</p></body></html>\n");
+        let _ = write!(page, "</pre>\n<p>{advice}</p></body></html>\n");
         page
     }
 }
@@ -79,7 +98,7 @@ fn escape(text: &str, page: &mut String) {
 
 /// A terminal may be what shows the text.
 fn printable(char: char) -> char {
-    if char.is_control() && char != '\n' && char != '\t' {
+    if (char.is_control() || is_hidden(char)) && char != '\n' && char != '\t' {
         char::REPLACEMENT_CHARACTER
     } else {
         char
@@ -98,7 +117,7 @@ mod tests {
         if let Some(accept) = accept {
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
         }
-        let response = FailurePage::new(cause).response(&headers);
+        let response = FailurePage::unloadable(cause).response(&headers);
         let text = match &response.body().content {
             ReplyContent::Full(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             other => panic!("{other:?}"),
@@ -121,12 +140,12 @@ mod tests {
     #[test]
     fn other_clients_get_text_without_control_characters() {
         for accept in [None, Some("*/*"), Some("application/json")] {
-            let (response, text) = page("a.rb:1: \u{1b}[31mred", accept);
+            let (response, text) = page("a.rb:1: \u{1b}[31m\u{202e}red", accept);
             assert_eq!(
                 response.headers()[CONTENT_TYPE],
                 "text/plain; charset=utf-8"
             );
-            assert!(text.starts_with("a.rb:1: \u{fffd}[31mred\n"));
+            assert!(text.starts_with("a.rb:1: \u{fffd}[31m\u{fffd}red\n"));
         }
     }
 }

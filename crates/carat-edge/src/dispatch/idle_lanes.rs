@@ -13,19 +13,21 @@ impl IdleLanes {
     /// it is the most recently used lane, so that workers that are not needed get no request.
     pub(super) fn take(&self) -> Option<Rc<Lane>> {
         let mut lanes = self.0.borrow_mut();
-        if lanes.last()?.worker_requests() == 0 {
+        let last = lanes.last()?;
+        if last.worker_requests() == 0 && !last.is_lingering() {
             return lanes.pop();
         }
         drop(lanes);
         self.take_of(|_| true)
     }
 
-    /// Removes such a lane among those that may be used.
+    /// Removes such a lane among those that may be used, if possible one whose thread is ready.
     pub(super) fn take_of(&self, may: impl Fn(&Lane) -> bool) -> Option<Rc<Lane>> {
         let mut lanes = self.0.borrow_mut();
         let newest_first = lanes.iter().enumerate().rev();
         let usable = newest_first.filter(|(_, lane)| may(lane));
-        let (index, _) = usable.min_by_key(|(_, lane)| lane.worker_requests())?;
+        let (index, _) =
+            usable.min_by_key(|(_, lane)| (lane.is_lingering(), lane.worker_requests()))?;
         Some(lanes.remove(index))
     }
 
@@ -147,6 +149,24 @@ mod tests {
             }
             assert_eq!(loads(&workers), [0]);
             drop(pending);
+        });
+    }
+
+    #[test]
+    fn a_thread_that_goes_on_after_its_response_is_used_last() {
+        locally(|| {
+            let (fixture, workers) = Fixture::with_threads(1, 3);
+            let [first, second, third] = [0, 1, 2].map(|index| &workers[0][index]);
+            third.worker_lingers(true);
+            second.worker_lingers(true);
+            let mut pending = vec![fixture.dispatch("GET", "/")];
+            assert!(!first.is_empty() && !fixture.dispatcher.has_idle_lane(None));
+            second.worker_lingers(false);
+            assert!(fixture.dispatcher.has_idle_lane(None));
+            pending.push(fixture.dispatch("GET", "/"));
+            assert!(!second.is_empty() && third.is_empty());
+            pending.push(fixture.dispatch("GET", "/"));
+            assert_eq!((fixture.load(), pending.len()), (vec![1, 1, 1], 3));
         });
     }
 }

@@ -98,6 +98,14 @@ struct InFlightSlot {
     request: Option<InFlightRequest>,
 }
 
+#[cfg(test)]
+impl InFlightRequests {
+    /// The next request gets the number after this one.
+    pub(super) fn skip_to(&mut self, last: u64) {
+        self.last = last;
+    }
+}
+
 impl InFlightRequests {
     /// None yet; they will count for this worker.
     pub(super) fn of(worker_requests: WorkerRequests) -> InFlightRequests {

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use carat_link::Outbox;
+use carat_wire::is_behind;
 use carat_wire::stream::{encode_abort, encode_chunk, encode_end};
 
 use super::encode::encode;
@@ -50,6 +51,8 @@ pub(crate) struct Lane {
     pace: Cell<Pace>,
     usage: Usage,
     stall: Stall,
+    /// Whether the thread went on with a request that has its response, as far as is known without reading the page.
+    lingers: Cell<bool>,
     waker: RefCell<Option<Waker>>,
     /// Those of the worker.
     tunnels: WorkerTunnels,
@@ -77,6 +80,7 @@ impl Lane {
             pace: Cell::default(),
             usage: Usage::default(),
             stall: Stall::default(),
+            lingers: Cell::new(false),
             waker: RefCell::default(),
             tunnels,
         }
@@ -197,6 +201,7 @@ impl Lane {
         let running = self.running(now);
         let capacity = usize::from(self.capacity.get());
         let wants = self.state.get() == LaneState::Open
+            && !self.is_stalled()
             && may(&self.pace.get(), capacity, in_flight, running);
         let is_full = wants && self.outbox.borrow().len() >= OUTBOX_LIMIT;
         if is_full {
@@ -226,18 +231,48 @@ impl Lane {
         now.saturating_duration_since(since)
     }
 
-    /// The requests that the application has been serving for longer than `limit`, oldest first.
+    /// The requests that the application has been serving for longer than `limit`, oldest first. What the worker has not
+    /// begun waits for another request, and is not overdue.
     pub(super) fn overdue(&self, now: Instant, limit: Duration) -> Vec<u32> {
         let in_flight = self.in_flight.borrow();
         let running = in_flight.iter().take(usize::from(self.capacity.get()));
         let overdue = running.filter(|request| request.is_overdue(now, limit));
-        overdue.map(|request| request.id).collect()
+        let mut ids: Vec<u32> = overdue.map(|request| request.id).collect();
+        if !ids.is_empty() {
+            let begun = self.begun();
+            ids.retain(|id| !is_behind(*id, begun));
+        }
+        ids
+    }
+
+    /// Whether the thread has begun nothing for longer than `limit`, although it has no request: what it was sent was
+    /// recalled.
+    pub(super) fn is_stuck(&self, now: Instant, limit: Duration) -> bool {
+        self.is_empty() && self.stall.lasted(now) > limit
+    }
+
+    /// The thread goes on with a request that has its response.
+    pub(super) fn note_lingering(&self) {
+        self.lingers.set(true);
+    }
+
+    /// Whether the thread goes on with a request that has its response.
+    pub(super) fn is_lingering(&self) -> bool {
+        if self.lingers.get() {
+            // The page is unreadable only if it was never written.
+            self.lingers.set(self.page.lingers().unwrap_or(false));
+        }
+        self.lingers.get()
     }
 
     /// Sends a request to the worker.
     pub(super) fn begin(self: &Rc<Self>, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
         let mut in_flight = self.in_flight.borrow_mut();
         let ticket = in_flight.ticket();
+        // What may fail comes first: the worker must not get a request that was refused.
+        if ticket.id % RECALL_REFRESH == 0 {
+            self.page.refresh_recall()?;
+        }
         let mut outbox = self.outbox.borrow_mut();
         let before = outbox.len();
         let credit = StreamCredit::of(exchange.call.memory.memory());
@@ -247,9 +282,6 @@ impl Lane {
         if let Some(body) = exchange.call.body_stream() {
             let (lane, id) = (Rc::clone(self), ticket.id);
             body.connect(Box::new(LaneBodySink { lane, id }));
-        }
-        if ticket.id % RECALL_REFRESH == 0 {
-            self.page.refresh_recall()?;
         }
         in_flight.add(ticket, exchange, (bytes, credit), now);
         self.usage.begin(now);
@@ -343,25 +375,23 @@ impl Lane {
         !self.is_stalled() && !self.is_ahead()
     }
 
-    /// Whether requests wait in the lane for longer than they should.
-    pub(super) fn has_surplus(&self, now: Instant) -> bool {
-        let waited = if self.is_concurrent() {
-            let in_flight = self.in_flight.borrow();
-            self.stall.look(&in_flight, self.begun(), now)
-        } else {
-            self.running(now)
-        };
-        self.is_ahead() && waited > PREFETCH_WAIT
+    /// How long requests have waited in the lane; zero while none waits for longer than it should.
+    pub(super) fn surplus(&self, now: Instant) -> Duration {
+        let mut waited = self.running(now);
+        if self.is_concurrent() || waited > PREFETCH_WAIT {
+            let stalled = self.stall.look(&self.in_flight.borrow(), self.begun(), now);
+            if self.is_concurrent() {
+                waited = stalled;
+            }
+        }
+        let is_surplus = self.is_ahead() && waited > PREFETCH_WAIT;
+        if is_surplus { waited } else { Duration::ZERO }
     }
 
     /// Whether the lane holds requests that the worker has not begun, as far as is known without
     /// reading the page.
     pub(super) fn is_ahead(&self) -> bool {
-        let in_flight = self.in_flight.borrow();
-        if self.is_concurrent() {
-            return self.stall.may_be_behind(&in_flight);
-        }
-        in_flight.len() > usize::from(self.capacity.get())
+        self.stall.may_be_behind(&self.in_flight.borrow())
     }
 
     /// Recalls the requests that the worker has not begun, oldest first.
@@ -370,10 +400,12 @@ impl Lane {
         let begun = self.page.recall(in_flight.last_id())?;
         let back = in_flight.take_behind(begun);
         self.usage.take_back(back.len());
-        if self.is_concurrent() && !back.is_empty() {
-            self.stall.begin();
-        }
         Ok(back)
+    }
+
+    /// The worker does not begin what it has: it gets no more until it shows activity.
+    pub(super) fn stall(&self, now: Instant) {
+        self.stall.begin(now);
     }
 
     /// Records how long the application took.
@@ -440,58 +472,7 @@ impl BodySink for LaneBodySink {
 }
 
 #[cfg(test)]
-impl Lane {
-    /// A lane of a worker that begins what a test says.
-    pub(super) fn unshared(worker: u32, capacity: u16) -> Rc<Lane> {
-        Lane::of_thread(worker, 0, capacity, &WorkerRequests::default())
-    }
-
-    /// One of several lanes of such a worker.
-    pub(super) fn of_thread(
-        worker: u32,
-        lane: u16,
-        capacity: u16,
-        load: &WorkerRequests,
-    ) -> Rc<Lane> {
-        let worker = super::worker_id::WorkerId {
-            number: worker,
-            serial: u64::from(worker),
-        };
-        let page = File::open("/dev/null").expect("there on every machine");
-        let mut lane = Lane::new(
-            LaneTag { worker, lane },
-            1,
-            page,
-            (load.clone(), WorkerTunnels::default()),
-        );
-        lane.page = super::shared_page::unshared_page();
-        lane.open(capacity);
-        Rc::new(lane)
-    }
-
-    /// It is a lane of a worker of this generation.
-    pub(super) fn set_generation(&self, generation: u32) {
-        self.generation.set(generation);
-    }
-
-    /// The worker begins this request; returns whether it may.
-    pub(super) fn worker_begins(&self, id: u32) -> bool {
-        self.page.begin(id).expect("written")
-    }
-
-    /// Fills the outbox, as when the worker reads nothing.
-    pub(super) fn fill_outbox(&self) {
-        self.push(|out| out.resize(OUTBOX_LIMIT, 0));
-    }
-
-    pub(super) fn capacity(&self) -> usize {
-        usize::from(self.capacity.get())
-    }
-
-    pub(super) fn ids(&self) -> Vec<u32> {
-        self.in_flight().iter().map(|request| request.id).collect()
-    }
-}
+mod fixture;
 
 #[cfg(test)]
 mod tests {
@@ -517,6 +498,17 @@ mod tests {
     fn stream(lane: &Lane, id: u32, now: Instant) {
         let (sender, _body) = ignored_stream();
         lane.keep_streaming(id, sender, now);
+    }
+
+    #[test]
+    fn a_request_that_cannot_begin_is_not_sent() {
+        let (other, now) = lane_with(0, 1);
+        let unwritten = File::open("/dev/null").expect("there on every machine");
+        let lane = Rc::new(Lane::new(other.tag, 1, unwritten, Default::default()));
+        let last = u64::from(RECALL_REFRESH) - 1;
+        lane.in_flight.borrow_mut().skip_to(last);
+        assert!(lane.begin(exchange(), now).is_err());
+        assert!(lane.outbox.borrow().is_empty() && lane.is_empty());
     }
 
     #[test]
@@ -565,16 +557,47 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_of_capacity_1_is_ahead_with_more_than_one_request() {
-        assert!(!lane_with(1, 1).0.is_ahead());
-        assert!(lane_with(2, 1).0.is_ahead());
+    fn a_lane_is_ahead_until_its_last_request_is_known_to_have_begun() {
+        for requests in [1, 2] {
+            let (lane, start) = lane_with(requests, 1);
+            lane.worker_begins(1);
+            assert!(lane.is_ahead());
+            let has_surplus = !lane.surplus(start + LIMIT).is_zero();
+            assert_eq!(
+                (lane.is_ahead(), has_surplus),
+                (requests == 2, requests == 2)
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_that_has_not_begun_is_not_overdue() {
+        for capacity in [1, 256] {
+            let (lane, start) = lane_with(2, capacity);
+            assert!(lane.overdue(start + LIMIT * 2, LIMIT).is_empty());
+            lane.worker_begins(1);
+            assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [1]);
+        }
+    }
+
+    #[test]
+    fn a_lane_that_begins_nothing_for_too_long_is_stuck() {
+        let (lane, start) = lane_with(1, 1);
+        lane.stall(start);
+        assert_eq!(lane.recall().expect("recalled").len(), 1);
+        assert!(!lane.has_room(start) && !lane.is_stuck(start + LIMIT, LIMIT));
+        assert!(lane.is_stuck(start + LIMIT * 2, LIMIT));
+        lane.note_received();
+        assert!(lane.has_room(start) && !lane.is_stuck(start + LIMIT * 2, LIMIT));
     }
 
     #[test]
     fn a_request_behind_a_running_one_is_not_timed_yet() {
         let (lane, start) = lane_with(2, 1);
+        lane.worker_begins(1);
         assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [1]);
         lane.release(1, start + LIMIT).expect("in_flight");
+        lane.worker_begins(2);
         assert!(lane.overdue(start + LIMIT * 2, LIMIT).is_empty());
         assert_eq!(lane.overdue(start + LIMIT * 3, LIMIT), [2]);
     }
@@ -583,6 +606,7 @@ mod tests {
     fn each_request_of_a_concurrent_lane_has_its_own_time() {
         let (lane, start) = lane_with(2, 256);
         lane.begin(exchange(), start + LIMIT).expect("encoded");
+        lane.worker_begins(3);
         lane.release(1, start + LIMIT).expect("in_flight");
         assert!(lane.overdue(start + LIMIT, LIMIT).is_empty());
         assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [2]);
@@ -592,6 +616,7 @@ mod tests {
     #[test]
     fn a_stream_is_never_overdue_and_does_not_hide_other_requests() {
         let (concurrent, start) = lane_with(3, 256);
+        concurrent.worker_begins(3);
         stream(&concurrent, 1, start);
         stream(&concurrent, 3, start);
         assert_eq!(concurrent.overdue(start + LIMIT * 2, LIMIT), [2]);
@@ -647,8 +672,9 @@ mod tests {
         let (lane, start) = lane_with(3, 256);
         assert!(lane.is_ahead());
         lane.worker_begins(2);
-        assert!(!lane.has_surplus(start + PREFETCH_WAIT * 2));
-        assert!(lane.has_surplus(start + PREFETCH_WAIT * 4));
+        assert!(lane.surplus(start + PREFETCH_WAIT * 2).is_zero());
+        assert!(!lane.surplus(start + PREFETCH_WAIT * 4).is_zero());
+        lane.stall(start);
         assert_eq!(lane.recall().expect("recalled").len(), 1);
         assert!(lane.is_stalled() && !lane.is_ahead());
         lane.note_received();
@@ -660,9 +686,9 @@ mod tests {
         let (lane, start) = lane_with(100, 256);
         for id in 1..100 {
             lane.worker_begins(id);
-            assert!(!lane.has_surplus(start + PREFETCH_WAIT * 2 * id));
+            assert!(lane.surplus(start + PREFETCH_WAIT * 2 * id).is_zero());
         }
         lane.worker_begins(100);
-        assert!(!lane.has_surplus(start + LIMIT) && !lane.is_ahead());
+        assert!(lane.surplus(start + LIMIT).is_zero() && !lane.is_ahead());
     }
 }

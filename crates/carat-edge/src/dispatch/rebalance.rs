@@ -1,5 +1,5 @@
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::task::spawn_local;
 
@@ -10,14 +10,19 @@ use super::pace::PREFETCH_WAIT;
 
 use crate::clock;
 
+/// How long a request may wait in a lane while every other lane is busy. Lanes that finish sooner would otherwise serve
+/// requests that came later. A pause of the machine is shorter.
+const OVERTAKEN_WAIT: Duration = Duration::from_millis(100);
+
 /// Requests that wait in one lane while another lane would begin them.
 impl Dispatcher {
-    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them.
+    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them, or has had the time to.
     pub(super) fn rebalance(&self, now: Instant) {
         // First, because this also records what each lane has begun.
         let surplus = self.lanes_with_surplus(now);
-        for lane in surplus {
-            if self.has_taker(self.code_of(&lane), now) {
+        for (lane, waited) in surplus {
+            if waited > OVERTAKEN_WAIT || self.has_taker(self.code_of(&lane), now) {
+                lane.stall(now);
                 self.recall(&lane);
             }
         }
@@ -69,12 +74,12 @@ impl Dispatcher {
         self.has_idle_lane(code) || self.lanes.borrow().iter().any(is_free)
     }
 
-    fn lanes_with_surplus(&self, now: Instant) -> Vec<Rc<Lane>> {
+    fn lanes_with_surplus(&self, now: Instant) -> Vec<(Rc<Lane>, Duration)> {
         let lanes = self.lanes.borrow();
         lanes
             .iter()
-            .filter(|lane| lane.has_surplus(now))
-            .cloned()
+            .map(|lane| (Rc::clone(lane), lane.surplus(now)))
+            .filter(|(_, waited)| !waited.is_zero())
             .collect()
     }
 }
@@ -121,6 +126,49 @@ mod tests {
             }
             assert_eq!((fixture.load(), pending.len()), (vec![2, 2], 4));
             assert_eq!(fixture.lanes[0].ids(), fixture.lanes[1].ids());
+        });
+    }
+
+    #[test]
+    fn a_request_on_a_thread_that_does_not_begin_it_moves_to_another() {
+        locally(|| {
+            let fixture = Fixture::new(&[1, 1]);
+            let pending = fixture.dispatch("POST", "/");
+            let first = usize::from(fixture.lanes[0].is_empty());
+            let now = Instant::now() + PREFETCH_WAIT * 2;
+            fixture.dispatcher.rebalance(now);
+            assert_eq!(fixture.lanes[first].in_flight().len(), 0);
+            assert_eq!(fixture.lanes[1 - first].in_flight().len(), 1);
+            fixture.lanes[1 - first].worker_begins(1);
+            fixture.dispatcher.rebalance(now + OVERTAKEN_WAIT * 2);
+            assert_eq!(fixture.lanes[1 - first].in_flight().len(), 1);
+            drop(pending);
+        });
+    }
+
+    #[test]
+    fn a_request_behind_a_slow_one_is_not_overtaken_for_long() {
+        locally(|| {
+            let fixture = Fixture::new(&[1, 1]);
+            let pending: Vec<_> = (0..2).map(|_| fixture.dispatch("POST", "/slow")).collect();
+            let lane = &fixture.lanes[0];
+            lane.worker_begins(1);
+            fixture.lanes[1].worker_begins(1);
+            let now = Instant::now();
+            let next = fixture.dispatch("POST", "/next");
+            lane.release(1, now);
+            fixture.dispatcher.refill(lane, now);
+            fixture.dispatcher.rebalance(now + OVERTAKEN_WAIT / 2);
+            assert_eq!(fixture.load(), [1, 1]);
+            fixture.dispatcher.rebalance(now + OVERTAKEN_WAIT * 2);
+            assert_eq!(
+                (fixture.load(), fixture.queue()),
+                (vec![0, 1], vec!["/next".to_owned()])
+            );
+            lane.note_received();
+            fixture.dispatcher.refill(lane, now);
+            assert_eq!(fixture.load(), [1, 1]);
+            drop((pending, next));
         });
     }
 }

@@ -79,7 +79,7 @@ impl Reload {
     /// Requests get the cause from now on, unless the server stops.
     pub(super) fn fail(&self, cause: &str, now: Instant) {
         if !self.is_idle() {
-            let page = FailurePage::new(cause);
+            let page = FailurePage::unloadable(cause);
             self.phase.replace(ReloadPhase::Failed(page, now));
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn shared_page(file: File) -> SharedPage {
         file: Rc::clone(&file),
         offset: offset as u64,
     };
-    Page::new(word(Page::BEGUN_AT), word(Page::RECALLED_AT))
+    Page::new(Page::OFFSETS.map(word))
 }
 
 /// A page that no worker shares.

@@ -5,29 +5,35 @@ use carat_wire::is_behind;
 
 use super::in_flight::InFlightRequests;
 
-/// Whether a thread that serves requests concurrently has stopped beginning them, because one of its
-/// fibers computes. A thread that is merely busy begins some from one look to the next.
+/// Whether a thread has stopped beginning requests, because one of its fibers computes, or because code of the application
+/// runs on after a response. A thread that is merely busy begins some from one look to the next.
 #[derive(Debug, Default)]
 pub(super) struct Stall {
     /// The last request that had begun at the last look, and since when it is known.
     seen: Cell<Option<(u32, Instant)>>,
-    is_on: Cell<bool>,
+    since: Cell<Option<Instant>>,
 }
 
 impl Stall {
     /// Requests were recalled because the thread did not begin them.
-    pub(super) fn begin(&self) {
-        self.is_on.set(true);
+    pub(super) fn begin(&self, now: Instant) {
+        self.since.set(self.since.get().or(Some(now)));
     }
 
     /// The thread shows activity.
     pub(super) fn end(&self) {
-        self.is_on.set(false);
+        self.since.set(None);
     }
 
     /// Whether the thread is known to be stalled.
     pub(super) fn is_on(&self) -> bool {
-        self.is_on.get()
+        self.since.get().is_some()
+    }
+
+    /// How long requests have been recalled because the thread did not begin them.
+    pub(super) fn lasted(&self, now: Instant) -> Duration {
+        let since = self.since.get();
+        since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
     /// Whether the last request had not begun at the last look.

@@ -75,12 +75,18 @@ impl Dispatcher {
         let lanes = self.lanes.borrow().clone();
         for lane in lanes {
             let overdue = lane.overdue(now, limit);
-            if let Some(first) = overdue.first() {
+            let is_stuck = overdue.is_empty() && lane.is_stuck(now, limit);
+            if is_stuck {
+                self.log
+                    .error("lane begins no request", &[("lane", &lane.tag)]);
+            }
+            if is_stuck || !overdue.is_empty() {
                 self.give_up(&lane, &overdue, now);
                 // The stack of one request is enough.
+                let request = overdue.first().copied().unwrap_or_else(|| lane.begun());
                 self.events.send(LaneEvent::Stuck {
                     tag: lane.tag,
-                    request: *first,
+                    request,
                 });
             }
         }

@@ -24,6 +24,7 @@ use crate::exchange::{
     MemoryReservation, Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource,
     SpoolReservation, StreamCredit, reply_stream,
 };
+use crate::slow_file::{SlowFile, drop_elsewhere};
 
 /// Carries frames between the dispatcher and a worker until the worker closes the lane.
 pub(crate) async fn carry(lane: Rc<Lane>, socket: impl FrameTransport, dispatcher: Rc<Dispatcher>) {
@@ -35,10 +36,12 @@ pub(crate) async fn carry(lane: Rc<Lane>, socket: impl FrameTransport, dispatche
         traffic
     });
     let over = over.await;
+    // A worker that died may have sent descriptors whose frames are incomplete.
+    drop_elsewhere(inbox);
     dispatcher.lane_lost(&lane, over.err());
 }
 
-/// Reads and sends until both would block. Ready when the lane is over.
+/// Reads and sends until both would block, or once while memory is short. Ready when the lane is over.
 fn poll_traffic(
     cx: &mut Context<'_>,
     lane: &Rc<Lane>,
@@ -51,6 +54,11 @@ fn poll_traffic(
             return Poll::Ready(Ok(()));
         }
         take_frames(lane, inbox, dispatcher).map_err(io::Error::other)?;
+        if dispatcher.client_memory.is_short() {
+            // What has arrived is counted, and others give way to it, before more does.
+            cx.waker().wake_by_ref();
+            break;
+        }
     }
     if lane.is_over() {
         return Poll::Ready(Ok(()));
@@ -91,7 +99,7 @@ fn take_frames(
         batch.take(frame, || {
             let mut own = descriptors.take(1, frame.has_first_descriptor)?;
             own.next()
-                .map(File::from)
+                .map(|descriptor| SlowFile::from(File::from(descriptor)))
                 .ok_or(MissingDescriptors::NotSent)
         })?;
     }
@@ -112,7 +120,7 @@ impl FrameBatch<'_> {
     fn take(
         &self,
         frame: Frame<'_>,
-        descriptor: impl FnOnce() -> Result<File, MissingDescriptors>,
+        descriptor: impl FnOnce() -> Result<SlowFile, MissingDescriptors>,
     ) -> Result<(), Malformed> {
         match frame.kind {
             Kind::Response => self.replied(&Bytes::copy_from_slice(frame.payload), descriptor)?,
@@ -132,6 +140,7 @@ impl FrameBatch<'_> {
             Kind::DescriptorsLost => self.not_received(stream::decode_id(frame.payload)?),
             Kind::Hints => self.hinted(&Hints::decode(frame.payload)?),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
+            Kind::Lingers => self.lane.note_lingering(),
             // The worker closes the lane next.
             Kind::Bye => {}
             _ => return Err(Malformed::BadValue("kind of frame on a lane")),
@@ -159,7 +168,7 @@ impl FrameBatch<'_> {
     fn replied(
         &self,
         payload: &Bytes,
-        descriptor: impl FnOnce() -> Result<File, MissingDescriptors>,
+        descriptor: impl FnOnce() -> Result<SlowFile, MissingDescriptors>,
     ) -> Result<(), Malformed> {
         let reply = Response::decode(payload)?;
         let file = reply.body.has_descriptor().then(descriptor).transpose();
@@ -272,7 +281,7 @@ impl FrameBatch<'_> {
     /// Counts a file that a worker has spooled against `spool_limit`; `None` when that would be exceeded. Files that the
     /// application named are its own.
     fn reserve(&self, response: &http::Response<ReplyBody>) -> Option<SpoolReservation> {
-        let mut reservation = SpoolReservation::of(&self.dispatcher.spool_quota);
+        let reservation = SpoolReservation::of(&self.dispatcher.spool_quota);
         let fits = match &response.body().content {
             ReplyContent::File(range) if !range.allows_ranges => reservation.grow(range.length),
             _ => true,
@@ -288,7 +297,7 @@ impl FrameBatch<'_> {
     }
 
     /// A tunnel that ends in this socket, or a streamed body.
-    fn live(&self, id: u32, exchange: &Exchange, socket: Option<File>) -> ReplyBody {
+    fn live(&self, id: u32, exchange: &Exchange, socket: Option<SlowFile>) -> ReplyBody {
         match socket {
             Some(socket) => self.tunnel(socket, false),
             None => self.stream(id, exchange),

@@ -1,11 +1,11 @@
 use std::rc::Rc;
-use std::time::Instant;
 
 use super::dispatcher::Dispatcher;
 use super::exchange::{Exchange, PendingReply};
 use super::in_flight::RequestStage;
 use super::lane::Lane;
 use super::lane_state::LaneState;
+use crate::clock;
 use crate::exchange::{Call, Refusal};
 
 /// Lanes of a worker on trial: they get no request from the queue.
@@ -14,7 +14,7 @@ impl Dispatcher {
     pub(crate) fn try_on(&self, lane: &Rc<Lane>, call: Call) -> PendingReply {
         let exchange = Rc::new(Exchange::new(call));
         match lane.state() {
-            LaneState::Open => self.begin(lane, &exchange, Instant::now()),
+            LaneState::Open => self.begin(lane, &exchange, clock::now()),
             // The worker said READY on another socket.
             LaneState::Opening => lane.keep_first(Rc::clone(&exchange)),
             LaneState::Draining | LaneState::Closed => exchange.settle(Err(Refusal::WorkerLost)),
@@ -47,6 +47,7 @@ impl Dispatcher {
 mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
+    use std::time::Instant;
 
     use super::*;
     use crate::dispatch::fixture::{Fixture, locally};

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
@@ -13,14 +12,16 @@ use super::draining_tunnels::DrainingTunnels;
 use super::exchange::LoggedRequest;
 use super::lane::Lane;
 use super::lane_event::LaneEvent;
+use super::lane_state::LaneState;
 use super::traffic::FrameBatch;
 use super::worker_id::WorkerId;
 use crate::clock;
 use crate::exchange::{Refusal, Reply, ReplyBody, ReplyContent, SpoolReservation, Tunnel};
+use crate::slow_file::SlowFile;
 
 impl FrameBatch<'_> {
     /// The application took over the connection before it responded.
-    pub(super) fn hijacked(&self, frame: Hijack, socket: Result<File, MissingDescriptors>) {
+    pub(super) fn hijacked(&self, frame: Hijack, socket: Result<SlowFile, MissingDescriptors>) {
         let Some(exchange) = self.lane.waiting(frame.id) else {
             // Nobody waits any more: the application reads the end of its socket.
             return;
@@ -49,9 +50,9 @@ impl FrameBatch<'_> {
     }
 
     /// A tunnel of this worker that ends in this socket.
-    pub(super) fn tunnel(&self, socket: File, is_raw: bool) -> ReplyBody {
+    pub(super) fn tunnel(&self, socket: SlowFile, is_raw: bool) -> ReplyBody {
         let tunnel = Tunnel {
-            socket: UnixStream::from(OwnedFd::from(socket)),
+            socket: UnixStream::from(OwnedFd::from(socket.into_file())),
             is_raw,
             place: self.lane.tunnels().open(),
         };
@@ -73,6 +74,16 @@ impl Dispatcher {
         for lane in self.lanes.borrow().iter() {
             self.drain_tunnels_of(lane);
         }
+    }
+
+    /// The server goes on: only the tunnels of workers that end have a deadline.
+    pub(crate) fn keep_tunnels(&self) {
+        let ends = |worker| {
+            let lanes = self.lanes_of(worker);
+            lanes.iter().all(|lane| lane.state() != LaneState::Open)
+        };
+        let mut draining = self.draining_tunnels.borrow_mut();
+        draining.retain(|known| ends(known.lane.worker));
     }
 
     /// The tunnels of the worker of this lane end after `tunnel_timeout` at the latest.
@@ -120,6 +131,8 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use std::io::Read;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
@@ -149,7 +162,7 @@ mod tests {
             id: lane.ids()[0],
             app_micros: 5,
         };
-        batch.hijacked(frame, Ok(File::from(OwnedFd::from(far))));
+        batch.hijacked(frame, Ok(File::from(OwnedFd::from(far)).into()));
         near
     }
 

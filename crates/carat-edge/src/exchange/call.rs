@@ -3,7 +3,6 @@ use std::rc::Rc;
 use carat_wire::Scheme;
 use http::Method;
 use http::request::Parts;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::body_stream::BodyStream;
 use super::client_memory::MemoryAccount;
@@ -27,8 +26,6 @@ pub(crate) struct Call {
     pub(crate) files: Vec<Option<Spool>>,
     /// Where early hints go; `None` for a client that understands none.
     pub(crate) hints: Option<Rc<dyn HintSink>>,
-    /// The permit to open a file for the response, unless the peer has it.
-    pub(crate) response_file: Option<Rc<OwnedSemaphorePermit>>,
 }
 
 /// The body of a received request.
@@ -53,7 +50,6 @@ impl Call {
             memory,
             files: Vec::new(),
             hints: None,
-            response_file: None,
         }
     }
 

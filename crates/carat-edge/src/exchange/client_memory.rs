@@ -7,8 +7,13 @@ use std::time::{Duration, Instant};
 use carat_policy::MemoryDemand;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
+use crate::clock;
+
 /// How long reading may pause for want of memory before others have to give way.
 const PAUSE_LIMIT: Duration = Duration::from_secs(1);
+
+/// How often connections are told to go because others are refused.
+const RELIEF_PAUSE: Duration = Duration::from_millis(10);
 
 /// Bodies that are written without a buffer at once. More would only wait for the threads that write.
 const UNBUFFERED_WRITERS: usize = 4;
@@ -19,15 +24,15 @@ const UNBUFFERED_WRITERS: usize = 4;
 /// pauses. What cannot wait, such as a response that has arrived, is always granted: above the limit, others give way.
 #[derive(Debug)]
 pub(crate) struct ClientMemory {
-    limit: u64,
-    comfortable: u64,
-    for_headers: u64,
+    limit: Cell<u64>,
     used: Cell<u64>,
     /// What workers may send of responses although it is not asked for.
     promised: Cell<u64>,
     /// Above this many bytes, connections are relieved before the next tick: much may arrive between two ticks.
     alarm_at: Cell<u64>,
     alarm: Notify,
+    /// When connections were told to go last.
+    relieved: Cell<Instant>,
     refused: Cell<u64>,
     /// In the order in which they resume.
     paused: RefCell<VecDeque<Rc<PausedRead>>>,
@@ -62,13 +67,12 @@ impl ClientMemory {
     /// A budget of `limit` bytes.
     pub(crate) fn new(limit: u64) -> Rc<ClientMemory> {
         Rc::new(ClientMemory {
-            limit,
-            comfortable: MemoryDemand::comfortable(limit),
-            for_headers: MemoryDemand::for_headers(limit),
+            limit: Cell::new(limit),
             used: Cell::new(0),
             promised: Cell::new(0),
             alarm_at: Cell::new(limit),
             alarm: Notify::new(),
+            relieved: Cell::new(clock::now()),
             refused: Cell::new(0),
             paused: RefCell::default(),
             writers: Semaphore::new(UNBUFFERED_WRITERS),
@@ -83,7 +87,24 @@ impl ClientMemory {
 
     /// In bytes.
     pub(crate) fn limit(&self) -> u64 {
-        self.limit
+        self.limit.get()
+    }
+
+    /// From now on the budget is `limit` bytes. When more is used, some clients have to go.
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.limit.set(limit);
+        self.alarm_at.set(limit);
+        if self.used.get() > limit {
+            self.alarm.notify_one();
+        }
+    }
+
+    fn comfortable(&self) -> u64 {
+        MemoryDemand::comfortable(self.limit())
+    }
+
+    fn for_headers(&self) -> u64 {
+        MemoryDemand::for_headers(self.limit())
     }
 
     /// Bytes that clients make the edge hold.
@@ -102,18 +123,23 @@ impl ClientMemory {
 
     /// Whether what can do without memory may take this many bytes.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        self.fits(bytes, self.comfortable)
+        self.fits(bytes, self.comfortable())
+    }
+
+    /// Whether this many bytes are left at all.
+    pub(crate) fn has_rest(&self, bytes: u64) -> bool {
+        self.fits(bytes, self.limit())
     }
 
     /// Whether so much is used that everything that can do without memory should.
     pub(crate) fn is_short(&self) -> bool {
-        self.used.get() > self.comfortable
+        self.used.get() > self.comfortable()
     }
 
     /// Whether a worker may be promised this many bytes. All promises together have the part that bodies and buffers leave.
     pub(crate) fn may_promise(&self, bytes: u64) -> bool {
         let promised = self.promised.get().saturating_add(bytes);
-        promised <= self.limit - self.comfortable && self.fits(promised, self.comfortable)
+        promised <= self.limit() - self.comfortable() && self.fits(promised, self.comfortable())
     }
 
     /// A worker may send this many bytes more.
@@ -133,13 +159,33 @@ impl ClientMemory {
 
     /// Sets the alarm anew: connections were told to go, and need a moment.
     pub(crate) fn snooze(&self) {
-        let more = self.used.get().saturating_add(self.limit / 8);
-        self.alarm_at.set(more.max(self.limit));
+        self.alarm_at.set(self.next_alarm());
+        self.relieved.set(clock::now());
+    }
+
+    fn next_alarm(&self) -> u64 {
+        let more = self.used.get().saturating_add(self.limit() / 16);
+        more.max(self.limit())
+    }
+
+    /// Counts a request or a connection of HTTP/2 that was refused for want of memory. Those that make no progress are to
+    /// give way to the next one.
+    pub(crate) fn refuse(&self) {
+        self.note_refused(1);
+        let since = clock::now().saturating_duration_since(self.relieved.get());
+        if since >= RELIEF_PAUSE {
+            self.alarm.notify_one();
+        }
     }
 
     /// Counts clients that were refused for want of memory.
     pub(crate) fn note_refused(&self, count: u64) {
         self.refused.set(self.refused.get() + count);
+    }
+
+    /// Whether clients were refused since they were counted last.
+    pub(crate) fn has_refused(&self) -> bool {
+        self.refused.get() > 0
     }
 
     /// How many clients were refused since the last call.
@@ -151,13 +197,13 @@ impl ClientMemory {
     pub(crate) fn resume(&self) {
         let mut paused = self.paused.borrow_mut();
         let mut used = self.used.get();
-        if used <= self.limit {
-            self.alarm_at.set(self.limit);
+        if used <= self.limit() {
+            self.alarm_at.set(self.limit());
         }
         while let Some(read) = paused.front() {
             if !read.is_over.get() {
                 used = used.saturating_add(read.wanted);
-                if used > self.for_headers {
+                if used > self.for_headers() {
                     return;
                 }
                 read.is_over.set(true);
@@ -179,7 +225,7 @@ impl ClientMemory {
         let first = first.filter(|_| is_overdue).map_or(0, |read| read.wanted);
         let others: u64 = waiting.filter(|_| is_overdue).map(|read| read.wanted).sum();
         MemoryDemand {
-            limit: self.limit,
+            limit: self.limit(),
             used: self.used.get(),
             wanted: first + others,
             wanted_first: first,
@@ -188,7 +234,7 @@ impl ClientMemory {
 
     /// Whether headers may take more. Nobody overtakes those that wait.
     fn admits(&self, bytes: u64) -> bool {
-        self.paused.borrow().is_empty() && self.fits(bytes, self.for_headers)
+        self.paused.borrow().is_empty() && self.fits(bytes, self.for_headers())
     }
 
     fn fits(&self, bytes: u64, limit: u64) -> bool {
@@ -235,7 +281,11 @@ impl MemoryAccount {
     /// Returns bytes that were taken.
     pub(crate) fn give_back(&self, bytes: u64) {
         self.held.set(self.held.get() - bytes);
-        self.memory.used.set(self.memory.used.get() - bytes);
+        let memory = &self.memory;
+        memory.used.set(memory.used.get() - bytes);
+        // What was given back may be taken again before the next tick.
+        let alarm_at = memory.alarm_at.get().min(memory.next_alarm());
+        memory.alarm_at.set(alarm_at);
     }
 
     /// Whether the headers of a request may take more bytes at once.
@@ -377,6 +427,19 @@ mod tests {
         assert_eq!(wanted(start + PAUSE_LIMIT), (850, 800));
     }
 
+    #[test]
+    fn a_limit_that_is_lowered_or_raised_holds_at_once() {
+        let memory = ClientMemory::new(1000);
+        let account = memory.account();
+        account.take(500);
+        assert!(!memory.is_short() && memory.has_room(1));
+        memory.set_limit(400);
+        assert!(memory.is_short() && memory.demand(Instant::now()).used > memory.limit());
+        memory.set_limit(1000);
+        assert!(!memory.is_short());
+        account.give_back(500);
+    }
+
     #[tokio::test]
     async fn the_alarm_rings_above_the_limit_and_again_when_much_more_is_used() {
         let rings = async |memory: &ClientMemory| {
@@ -393,14 +456,16 @@ mod tests {
         account.take(1);
         assert!(rings(&memory).await);
         memory.snooze();
-        account.take(100);
+        account.take(50);
         assert!(!rings(&memory).await);
         account.take(1);
         assert!(rings(&memory).await);
+        memory.snooze();
         account.give_back(200);
-        memory.resume();
-        account.take(100);
-        assert!(rings(&memory).await);
+        account.take(148);
+        assert!(!rings(&memory).await);
+        account.take(1);
+        assert!(rings(&memory).await, "before the next tick");
     }
 
     #[test]

@@ -1,10 +1,9 @@
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
 
 use carat_guard::MessagePosition;
 use http::HeaderMap;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::client_memory::MemoryAccount;
 use super::hint_sink::HintSink;
@@ -43,8 +42,6 @@ pub(crate) struct ConnectionState {
     allows_takeover: Cell<bool>,
     takeover: RefCell<Option<Box<Takeover>>>,
     interim: InterimResponses,
-    /// The permit to open a file for the response, of a connection that has several at once.
-    response_file: OnceCell<Rc<OwnedSemaphorePermit>>,
     outgoing: OutgoingFile,
 }
 
@@ -97,7 +94,6 @@ impl ConnectionState {
             allows_takeover: Cell::new(false),
             takeover: RefCell::new(None),
             interim: InterimResponses::default(),
-            response_file: OnceCell::new(),
             outgoing: OutgoingFile::default(),
         }
     }
@@ -118,14 +114,9 @@ impl ConnectionState {
         &self.memory
     }
 
-    /// Keeps the permit to open a file for the response of a stream of HTTP/2. Only the first one counts.
-    pub(crate) fn keep_response_file(&self, permit: OwnedSemaphorePermit) {
-        self.response_file.get_or_init(|| Rc::new(permit));
-    }
-
-    /// That permit; with HTTP/1.1 the peer has it.
-    pub(crate) fn response_file(&self) -> Option<Rc<OwnedSemaphorePermit>> {
-        self.response_file.get().cloned()
+    /// The connection of a stream of HTTP/2.
+    pub(crate) fn connection(&self) -> Option<&Rc<ConnectionState>> {
+        self.connection.as_ref()
     }
 
     /// What is written before the next response.

@@ -30,7 +30,6 @@ pub(crate) use body_stream::{BodyReaders, BodySender, BodySink, BodyStream, body
 pub(crate) use call::{Call, CallBody};
 pub(crate) use client_memory::{ClientMemory, MemoryAccount, MemoryTicket};
 pub(crate) use connection_state::{ConnectionPhase, ConnectionState, ReadProgress};
-pub(crate) use forwarded_client::ForwardedClient;
 pub(crate) use inline_bytes::InlineBytes;
 pub(crate) use memory_reservation::MemoryReservation;
 pub(crate) use outgoing_file::{FilePlaceholder, OUTGOING_LIMIT, OutgoingFile};
@@ -41,7 +40,7 @@ pub(crate) use reply::Reply;
 pub(crate) use reply_body::{FileRange, ReplyBody, ReplyContent};
 pub(crate) use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_stream};
 pub(crate) use request_target::RequestTarget;
-pub(crate) use spool::Spool;
+pub(crate) use spool::{Spool, SpoolFile};
 pub(crate) use spool_quota::{SpoolQuota, SpoolReservation};
 pub(crate) use stream_credit::StreamCredit;
 pub(crate) use tunnel::{Takeover, Tunnel, TunnelLog};

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -6,6 +5,7 @@ use bytes::Bytes;
 
 use super::reply_stream::ReplyStream;
 use super::tunnel::Tunnel;
+use crate::slow_file::SlowFile;
 
 /// The body of a response as the application sent it.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) enum ReplyContent {
 /// A part of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileRange {
-    pub(crate) file: Arc<File>,
+    pub(crate) file: Arc<SlowFile>,
     pub(crate) offset: u64,
     pub(crate) length: u64,
     /// Whether a client may request ranges of it.
@@ -77,9 +77,9 @@ impl From<ReplyContent> for ReplyBody {
 
 impl FileRange {
     /// `length` bytes from `offset`.
-    pub(crate) fn new(file: File, offset: u64, length: u64) -> FileRange {
+    pub(crate) fn new(file: impl Into<SlowFile>, offset: u64, length: u64) -> FileRange {
         FileRange {
-            file: Arc::new(file),
+            file: Arc::new(file.into()),
             offset,
             length,
             allows_ranges: false,

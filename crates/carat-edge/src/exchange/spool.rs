@@ -1,29 +1,28 @@
-use std::fs::File;
 use std::sync::Arc;
 
 use super::spool_quota::SpoolReservation;
+use crate::slow_file::SlowFile;
+
+/// An unlinked temporary file, with what it takes of `spool_limit` until it is closed.
+pub(crate) type SpoolFile = SlowFile<SpoolReservation>;
 
 /// A body in an unlinked temporary file, which exists as long as a descriptor of it is open.
 #[derive(Debug)]
-pub(crate) struct Spool {
-    file: Arc<File>,
-    /// The bytes in the file, which count against `spool_limit` as long as this lives.
-    reservation: SpoolReservation,
-}
+pub(crate) struct Spool(Arc<SpoolFile>);
 
 impl Spool {
     /// A complete body in `file`.
-    pub(crate) fn new(file: Arc<File>, reservation: SpoolReservation) -> Spool {
-        Spool { file, reservation }
+    pub(crate) fn new(file: Arc<SpoolFile>) -> Spool {
+        Spool(file)
     }
 
     /// The file, for a message that carries its descriptor.
-    pub(crate) fn share_file(&self) -> Arc<File> {
-        Arc::clone(&self.file)
+    pub(crate) fn share_file(&self) -> Arc<SpoolFile> {
+        Arc::clone(&self.0)
     }
 
     /// Bytes in the file.
     pub(crate) fn length(&self) -> u64 {
-        self.reservation.bytes()
+        self.0.held().bytes()
     }
 }

@@ -1,38 +1,38 @@
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// The total of bytes in all spools, limited by `spool_limit`, and the number of files of request bodies, limited by how
-/// many this process may open.
+/// many this process may open. One thread takes parts of it; the threads that close files return them.
 #[derive(Debug)]
 pub(crate) struct SpoolQuota {
     limit: u64,
-    used: Cell<u64>,
-    refused: Cell<u64>,
+    used: AtomicU64,
+    refused: AtomicU64,
     file_limit: usize,
-    files: Cell<usize>,
-    refused_files: Cell<u64>,
+    files: AtomicUsize,
+    refused_files: AtomicU64,
 }
 
 impl SpoolQuota {
-    pub(crate) fn new(limit: u64, file_limit: usize) -> Rc<SpoolQuota> {
-        Rc::new(SpoolQuota {
+    pub(crate) fn new(limit: u64, file_limit: usize) -> Arc<SpoolQuota> {
+        Arc::new(SpoolQuota {
             limit,
-            used: Cell::new(0),
-            refused: Cell::new(0),
+            used: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
             file_limit,
-            files: Cell::new(0),
-            refused_files: Cell::new(0),
+            files: AtomicUsize::new(0),
+            refused_files: AtomicU64::new(0),
         })
     }
 
     /// How often the limit refused bytes since the last call.
     pub(crate) fn take_refused(&self) -> u64 {
-        self.refused.take()
+        self.refused.swap(0, Relaxed)
     }
 
     /// How often there was no file for a body since the last call.
     pub(crate) fn take_refused_files(&self) -> u64 {
-        self.refused_files.take()
+        self.refused_files.swap(0, Relaxed)
     }
 
     /// Most files of request bodies.
@@ -43,62 +43,62 @@ impl SpoolQuota {
     /// Whether at least half of the files are free, so that the files of a form may have their own: others need only one
     /// for a body.
     pub(crate) fn has_files_to_spare(&self) -> bool {
-        self.files.get() < self.file_limit / 2
+        self.files.load(Relaxed) < self.file_limit / 2
     }
 }
 
 /// A part of the quota. Dropping it returns its bytes and its file.
 #[derive(Debug)]
 pub(crate) struct SpoolReservation {
-    quota: Rc<SpoolQuota>,
-    bytes: u64,
+    quota: Arc<SpoolQuota>,
+    bytes: AtomicU64,
     files: usize,
 }
 
 impl SpoolReservation {
     /// An empty part of `quota`.
-    pub(crate) fn of(quota: &Rc<SpoolQuota>) -> SpoolReservation {
+    pub(crate) fn of(quota: &Arc<SpoolQuota>) -> SpoolReservation {
         SpoolReservation {
-            quota: Rc::clone(quota),
-            bytes: 0,
+            quota: Arc::clone(quota),
+            bytes: AtomicU64::new(0),
             files: 0,
         }
     }
 
     /// One file without bytes; `None` when there are too many.
-    pub(crate) fn of_file(quota: &Rc<SpoolQuota>) -> Option<SpoolReservation> {
-        if quota.files.get() >= quota.file_limit {
-            quota.refused_files.set(quota.refused_files.get() + 1);
+    pub(crate) fn of_file(quota: &Arc<SpoolQuota>) -> Option<SpoolReservation> {
+        if quota.files.load(Relaxed) >= quota.file_limit {
+            quota.refused_files.fetch_add(1, Relaxed);
             return None;
         }
-        quota.files.set(quota.files.get() + 1);
+        quota.files.fetch_add(1, Relaxed);
         let mut reservation = SpoolReservation::of(quota);
         reservation.files = 1;
         Some(reservation)
     }
 
     /// Reserves more bytes, or none and returns `false` when that would exceed the limit.
-    pub(crate) fn grow(&mut self, bytes: u64) -> bool {
-        let used = self.quota.used.get().saturating_add(bytes);
+    pub(crate) fn grow(&self, bytes: u64) -> bool {
+        let used = self.quota.used.load(Relaxed).saturating_add(bytes);
         if used > self.quota.limit {
-            self.quota.refused.set(self.quota.refused.get() + 1);
+            self.quota.refused.fetch_add(1, Relaxed);
             return false;
         }
-        self.quota.used.set(used);
-        self.bytes += bytes;
+        self.quota.used.fetch_add(bytes, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
         true
     }
 
     /// Bytes reserved.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes.load(Relaxed)
     }
 }
 
 impl Drop for SpoolReservation {
     fn drop(&mut self) {
-        self.quota.used.set(self.quota.used.get() - self.bytes);
-        self.quota.files.set(self.quota.files.get() - self.files);
+        self.quota.used.fetch_sub(self.bytes(), Relaxed);
+        self.quota.files.fetch_sub(self.files, Relaxed);
     }
 }
 
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn a_dropped_part_returns_its_bytes() {
         let quota = SpoolQuota::new(10, FILES);
-        let mut first = SpoolReservation::of(&quota);
-        let mut second = SpoolReservation::of(&quota);
+        let first = SpoolReservation::of(&quota);
+        let second = SpoolReservation::of(&quota);
         assert!(first.grow(6) && second.grow(4));
         assert!(!second.grow(1));
         drop(first);
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn bytes_over_the_limit_are_refused_and_counted_once() {
         let quota = SpoolQuota::new(10, FILES);
-        let mut part = SpoolReservation::of(&quota);
+        let part = SpoolReservation::of(&quota);
         assert!(!part.grow(11));
         assert_eq!((part.bytes(), quota.take_refused()), (0, 1));
         assert!(part.grow(10));
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_huge_number_does_not_wrap_around() {
         let quota = SpoolQuota::new(u64::MAX - 1, FILES);
-        let mut part = SpoolReservation::of(&quota);
+        let part = SpoolReservation::of(&quota);
         assert!(part.grow(2));
         assert!(!part.grow(u64::MAX));
     }

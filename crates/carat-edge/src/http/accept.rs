@@ -1,7 +1,6 @@
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
-use std::time::Instant;
 
 use tokio::task::spawn_local;
 use tokio::time::sleep;
@@ -12,14 +11,20 @@ use super::seats::Seat;
 use super::server::Server;
 use super::stream::ClientStream;
 use crate::accept_failures::AcceptFailures;
+use crate::clock;
 
 /// Accepts clients once the server is open, until it closes, including those that connected before. While all seats are
-/// taken, further clients wait in the backlog. An error means that the listener has failed for good.
+/// taken, further clients wait in the backlog. A listener that another server has, too, is kept until this one stops: if
+/// that one dies, this one accepts again. An error means that the listener has failed for good.
 pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
     server.opened().await;
-    accept_until_closed(&listener, &server).await?;
-    accept_last(&listener, &server);
-    Ok(())
+    loop {
+        accept_until_closed(&listener, &server).await?;
+        accept_last(&listener, &server);
+        if !listener.is_shared() || !server.reopened().await {
+            return Ok(());
+        }
+    }
 }
 
 async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Result<()> {
@@ -42,13 +47,13 @@ async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Re
                 failures.end();
                 serve_client(stream, seat, listener, server);
             }
-            Err(error) => sleep(failures.pause_after(error, Instant::now(), &server.log)?).await,
+            Err(error) => sleep(failures.pause_after(error, clock::now(), &server.log)?).await,
         }
     }
 }
 
-/// Accepts the clients that have connected without the runtime's notice, as far as there are seats. The socket is closed
-/// right after this, which resets those in the backlog, unless another server has the socket, too.
+/// Accepts the clients that have connected without the runtime's notice, as far as there are seats. Those in the backlog
+/// are reset when the socket is closed right after this.
 fn accept_last(listener: &Listener, server: &Rc<Server>) {
     while let Some(seat) = server.seats.take_now() {
         let Ok(stream) = listener.accept_now() else {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::exchange::{Peer, Refusal};
 use crate::log::Log;
+use crate::log_text::json_printable;
 use crate::settings::LogFormat;
 use crate::timestamp::Timestamp;
 
@@ -21,7 +22,7 @@ pub(super) struct AccessLog {
 }
 
 /// The line of one request, written when it is dropped. `None` when the access log is off.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct AccessEntry(Option<Box<AccessLine>>);
 
 #[derive(Debug)]
@@ -201,7 +202,7 @@ impl AccessLine {
         if let Some(reason) = self.reason {
             line["reason"] = json!(reason);
         }
-        format!("{line}\n")
+        format!("{}\n", json_printable(line.to_string()))
     }
 }
 

@@ -1,4 +1,5 @@
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use crate::clock;
 use crate::exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal};
 
 /// How often the progress of all connections is measured.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(250);
 
 /// The connections that hyper serves. When clients make the edge hold too much, those with the least progress go.
 #[derive(Debug)]
@@ -26,9 +27,19 @@ struct ActiveConnection {
     deadline: Rc<Deadline>,
     /// Bytes moved by the last look.
     seen: u64,
-    /// Bytes moved between the last look and the one before.
-    moved: u64,
+    /// Bytes moved between the last look and the one before; `None` for one that is new.
+    moved: Option<u64>,
 }
+
+/// The streams of a connection of HTTP/2.
+#[derive(Debug, Default)]
+struct StreamTotals {
+    held: u64,
+    /// Whether the application works for one of them.
+    is_at_work: bool,
+}
+
+type StreamsByConnection = HashMap<*const ConnectionState, StreamTotals>;
 
 /// A connection in the list. Dropping it removes the connection.
 #[derive(Debug)]
@@ -57,7 +68,7 @@ impl ActiveConnections {
             state: Rc::clone(state),
             deadline: Rc::clone(deadline),
             seen: 0,
-            moved: 0,
+            moved: None,
         });
         let mut entries = self.entries.borrow_mut();
         let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -80,7 +91,8 @@ impl ActiveConnections {
         }
         self.memory.resume();
         let demand = self.memory.demand(now);
-        if demand.wanted > 0 || demand.used > demand.limit {
+        let is_used_up = demand.used > demand.limit || self.memory.has_refused();
+        if demand.wanted > 0 || is_used_up {
             self.relieve(now);
         }
     }
@@ -96,7 +108,7 @@ impl ActiveConnections {
     fn look(&self) {
         for connection in self.entries.borrow_mut().iter_mut().flatten() {
             let bytes = connection.state.moved_bytes();
-            connection.moved = bytes - connection.seen;
+            connection.moved = Some(bytes - connection.seen);
             connection.seen = bytes;
         }
     }
@@ -105,12 +117,14 @@ impl ActiveConnections {
     fn relieve(&self, now: Instant) {
         let mut demand = self.memory.demand(now);
         let entries = self.entries.borrow();
+        let streams = StreamTotals::by_connection(entries.iter().flatten());
         let mut candidates = Vec::new();
         let mut holders = Vec::new();
         for connection in entries.iter().flatten() {
             if connection.is_leaving() {
-                demand.used = demand.used.saturating_sub(connection.state.memory().held());
-            } else if let Some(holder) = connection.holder() {
+                let held = connection.held_with(&streams);
+                demand.used = demand.used.saturating_sub(held);
+            } else if let Some(holder) = connection.holder_with(&streams) {
                 candidates.push(connection);
                 holders.push(holder);
             }
@@ -125,10 +139,46 @@ impl ActiveConnections {
     }
 }
 
+impl StreamTotals {
+    fn by_connection<'a>(
+        entries: impl Iterator<Item = &'a ActiveConnection>,
+    ) -> StreamsByConnection {
+        let mut totals = StreamsByConnection::new();
+        for stream in entries {
+            if let Some(connection) = stream.state.connection() {
+                let total = totals.entry(Rc::as_ptr(connection)).or_default();
+                total.held += stream.state.memory().held();
+                total.is_at_work |= stream.holder().is_none() && !stream.is_leaving();
+            }
+        }
+        totals
+    }
+}
+
 impl ActiveConnection {
     /// Whether it was told to go before.
     fn is_leaving(&self) -> bool {
         self.state.refusal() == Some(Refusal::ClientMemory)
+    }
+
+    /// What it holds with its streams. A connection none of whose streams the application works for goes as a whole,
+    /// because its streams would leave the tables behind; otherwise each stream goes by itself.
+    fn holder_with(&self, streams: &StreamsByConnection) -> Option<MemoryHolder> {
+        let of = |state: &Rc<ConnectionState>| streams.get(&Rc::as_ptr(state));
+        if let Some(siblings) = self.state.connection().and_then(of) {
+            return self.holder().filter(|_| siblings.is_at_work);
+        }
+        match of(&self.state) {
+            None => self.holder(),
+            // While the socket takes nothing, responses that the application has made wait for it, too.
+            Some(own) if own.is_at_work && self.state.phase() != ConnectionPhase::Writing => None,
+            Some(_) => Some(self.holder_of(HolderStage::Client, self.held_with(streams))),
+        }
+    }
+
+    fn held_with(&self, streams: &StreamsByConnection) -> u64 {
+        let own = streams.get(&Rc::as_ptr(&self.state));
+        self.state.memory().held() + own.map_or(0, |own| own.held)
     }
 
     /// What it holds; `None` while the application is at work for it: a request that has begun is not refused.
@@ -147,12 +197,16 @@ impl ActiveConnection {
                 HolderStage::Client
             }
         };
+        Some(self.holder_of(stage, memory.held()))
+    }
+
+    fn holder_of(&self, stage: HolderStage, held: u64) -> MemoryHolder {
         let latest = self.state.moved_bytes() - self.seen;
-        Some(MemoryHolder {
+        MemoryHolder {
             stage,
-            held: memory.held(),
-            moved: self.moved.max(latest),
-        })
+            held,
+            moved: self.moved.map_or(u64::MAX, |moved| moved.max(latest)),
+        }
     }
 
     fn relieve(&self) {
@@ -265,6 +319,56 @@ mod tests {
         clients[0].0.pause_body(false);
         scene.connections.tick(scene.start + LOOK);
         assert!(!refused(&clients).contains(&true), "its body is streamed");
+    }
+
+    #[test]
+    fn a_connection_whose_streams_all_wait_for_its_client_goes_as_a_whole() {
+        let scene = Scene::new();
+        let busy = scene.client(MessagePosition::BetweenMessages);
+        let stuck = scene.client(MessagePosition::BetweenMessages);
+        let stream_of = |connection: &Rc<ConnectionState>, is_stuck| {
+            connection.begin_message();
+            let state = ConnectionState::of_stream(scene.memory.account(), connection);
+            state.begin_message();
+            state.set_write_blocked(is_stuck);
+            state.memory().take(1500);
+            let state = Rc::new(state);
+            let guard = scene.connections.add(&state, &scene.deadline);
+            (state, guard)
+        };
+        let at_work = stream_of(&busy.0, false);
+        let waiting: Vec<_> = [&busy.0, &stuck.0, &stuck.0]
+            .map(|connection| stream_of(connection, true))
+            .into();
+        scene.connections.tick(scene.start);
+        scene.connections.tick(scene.start + LOOK);
+        scene.memory.refuse();
+        scene.connections.relieve(scene.start + LOOK);
+        let connections = [stuck, busy];
+        assert_eq!(refused(&connections), [true, false]);
+        assert_eq!(refused(&waiting), [false, false, false]);
+
+        at_work.0.memory().take(3000);
+        scene.connections.relieve(scene.start + LOOK);
+        assert_eq!(refused(&waiting), [true, false, false]);
+        assert_eq!(at_work.0.refusal(), None);
+
+        let [_, (busy, _)] = connections;
+        busy.set_write_blocked(true);
+        at_work.0.memory().take(9000);
+        scene.connections.relieve(scene.start + LOOK);
+        assert_eq!(busy.refusal(), Some(Refusal::ClientMemory));
+    }
+
+    #[test]
+    fn a_client_that_has_just_come_goes_after_those_that_move_nothing() {
+        let scene = Scene::new();
+        let clients = scene.clients(8);
+        scene.connections.tick(scene.start);
+        scene.connections.tick(scene.start + LOOK);
+        let new = scene.client(MessagePosition::InHeaders);
+        scene.connections.relieve(scene.start + LOOK);
+        assert!(refused(&clients).contains(&true) && new.0.refusal().is_none());
     }
 
     #[test]

@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
@@ -10,22 +9,21 @@ use std::rc::Rc;
 use listenfd::ListenFd;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::configured_file::in_time;
 use crate::settings::Settings;
 use crate::socket_file::SocketFile;
-use crate::tls::TlsConfig;
+use crate::tls::{TicketKeys, TlsConfig};
 
 use super::address::{Address, Place};
 use super::listener::{BindValue, Listener, Preamble};
-
-/// Listening sockets that another server hands over, each with its value of the `bind` option there.
-pub(crate) type HandedSockets = Vec<(String, OwnedFd)>;
+use super::listeners::HandedListener;
 
 /// Binds every address of the `bind` option, in its order, unless another server hands over its socket. Ports are bound
 /// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. The error names the
 /// address and says what to do.
 pub(crate) fn bind_all(
     settings: &Settings,
-    handed: Option<HandedSockets>,
+    handed: Option<Vec<HandedListener>>,
     become_user: impl FnOnce() -> Result<(), String>,
 ) -> Result<Vec<Listener>, String> {
     let backlog = settings.backlog;
@@ -34,7 +32,7 @@ pub(crate) fn bind_all(
     let mut paths = Vec::new();
     for (index, text) in settings.bind.iter().enumerate() {
         let address = Address::parse(text)?;
-        let bind = bind_value(text, &address, settings.http2)?;
+        let bind = bind_value(text, &address, settings.http2, &sockets)?;
         let taken = sockets.take(&bind, &address);
         let taken = taken.map_err(|error| advise(text, &error))?;
         if !taken.is_empty() {
@@ -60,10 +58,17 @@ pub(crate) fn bind_all(
     Ok(listeners.into_values().flatten().collect())
 }
 
-fn bind_value(text: &str, address: &Address, http2: bool) -> Result<BindValue, String> {
-    let clients = address.clients.as_ref();
-    let certificates = address.certificates.clone();
-    let tls = certificates.map(|source| TlsConfig::new(source, clients, http2));
+fn bind_value(
+    text: &str,
+    address: &Address,
+    http2: bool,
+    sockets: &InheritedSockets,
+) -> Result<BindValue, String> {
+    let tls = address.certificates.clone().map(|source| {
+        let clients = address.clients.clone();
+        let tickets = sockets.ticket_keys(text);
+        in_time(move || TlsConfig::new(source, clients.as_ref(), http2, tickets))
+    });
     let preamble = Preamble {
         is_proxied: address.is_proxied,
         tls: tls
@@ -81,12 +86,12 @@ struct InheritedSockets {
     /// From a service manager; `None` when another server hands over its own.
     passed: Option<ListenFd>,
     passed_count: usize,
-    handed: HandedSockets,
+    handed: Vec<HandedListener>,
     backlog: i32,
 }
 
 impl InheritedSockets {
-    fn new(handed: Option<HandedSockets>, backlog: i32) -> InheritedSockets {
+    fn new(handed: Option<Vec<HandedListener>>, backlog: i32) -> InheritedSockets {
         InheritedSockets {
             passed: handed.is_none().then(ListenFd::from_env),
             passed_count: 0,
@@ -95,15 +100,21 @@ impl InheritedSockets {
         }
     }
 
+    /// The keys of session tickets of the same value of the `bind` option: another one may ask more of clients.
+    fn ticket_keys(&self, bind: &str) -> Option<TicketKeys> {
+        let same = self.handed.iter().find(|it| it.bind == bind);
+        same?.tickets.clone()
+    }
+
     /// Takes the handed sockets of this address.
     fn take(&mut self, bind: &BindValue, address: &Address) -> io::Result<Vec<Listener>> {
         let handed = std::mem::take(&mut self.handed);
         let (same, others): (Vec<_>, Vec<_>) = handed
             .into_iter()
-            .partition(|(other, _)| address.is_place_of(&bind.text, other));
+            .partition(|other| address.is_place_of(&bind.text, &other.bind));
         self.handed = others;
         let sockets = same.into_iter();
-        let listen = |(_, socket)| Listener::taken_over(bind, socket, self.backlog);
+        let listen = |it: HandedListener| Listener::taken_over(bind, it.socket, self.backlog);
         sockets.map(listen).collect()
     }
 

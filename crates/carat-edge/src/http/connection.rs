@@ -20,7 +20,6 @@ use super::listener::Preamble;
 use super::phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
 use super::proxy_header::receive_proxy_header;
 use super::seats::Seat;
-use super::serve::serve;
 use super::server::{Flag, Server};
 use super::stream::ClientStream;
 use super::tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
@@ -47,7 +46,7 @@ pub(super) async fn serve_connection(
     let _connected = seat.connection;
     let address = stream.remote_address();
     let mut peer = stream.peer(address, seat.reply);
-    peer.proxy_fields = server.proxies.fields_of(address);
+    peer.proxy_fields = server.steps.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
     if preamble.is_proxied || preamble.tls.is_some() {
@@ -176,7 +175,7 @@ async fn end(
 ) {
     if let Some(refusal) = refusal {
         server.handshakes.note_refusal(peer, refusal);
-        server.access_log.refused(peer, refusal);
+        server.steps.access_log.refused(peer, refusal);
         let write_timeout = server.settings.write_timeout.min(REFUSAL_TIMEOUT);
         let written = timeout(write_timeout, stream.write_all(&refusal.into_bytes())).await;
         if !matches!(written, Ok(Ok(()))) {
@@ -240,7 +239,8 @@ async fn serve_active(
     let guarded = GuardedStream::new(stream, server, Rc::clone(&state), http2);
     let _active = server.active.add(&state, deadline);
     let service = service_fn(|request: Request<Incoming>| {
-        serve(request.map(ReceivedBody::from), peer, &state, server)
+        let request = request.map(ReceivedBody::from);
+        server.steps.serve(request, peer, &state)
     });
     let mut connection = server
         .http1

@@ -65,6 +65,16 @@ impl Deadlines {
         self.now.get()
     }
 
+    /// The time on a clock that stands still while the process does.
+    fn time(&self) -> Instant {
+        let now = clock::now();
+        let since_last = now.saturating_duration_since(self.last_tick.get());
+        // The pause may not be noticed yet.
+        let paused = Some(since_last).filter(|since| *since > LATE);
+        let lost = self.lost.get() + paused.unwrap_or_default();
+        now.checked_sub(lost).unwrap_or(self.start)
+    }
+
     /// Returns how long the process stood still, once after it did. That time counts against no deadline: clients may
     /// have kept theirs.
     pub(crate) fn take_pause(&self, now: Instant) -> Option<Duration> {
@@ -140,6 +150,11 @@ fn ticks(duration: Duration) -> u32 {
 }
 
 impl Deadline {
+    /// The time on the clock of all deadlines, which stands still while the process does.
+    pub(crate) fn time(&self) -> Instant {
+        self.deadlines.time()
+    }
+
     /// Sets the deadline this far from now. The current tick does not count, so that a deadline is
     /// never early.
     pub(crate) fn set(&self, after: Duration) {

@@ -2,9 +2,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use carat_static::LookupError;
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::blocking::LOOKUP_THREADS;
 use crate::exchange::Refusal;
 
 /// Lookups that may wait for a disk at once. Beyond that, the disk does not respond, and requests are refused at once.
@@ -28,7 +28,7 @@ impl DiskLookups {
             return Err(Refusal::FileNotOpened);
         }
         let running = Arc::clone(&self.0);
-        let looking = spawn_blocking(move || {
+        let looking = LOOKUP_THREADS.run(move || {
             let found = look();
             drop(running);
             found

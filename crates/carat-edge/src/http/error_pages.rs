@@ -1,17 +1,21 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response, StatusCode};
-use tokio::task::{spawn_blocking, spawn_local};
+use http::{HeaderValue, Request, Response, StatusCode};
+use tokio::task::spawn_local;
 
 use super::maintenance::Maintenance;
 use super::page_file::read_page;
-use crate::exchange::{Refusal, ReplyBody};
-use crate::log::Log;
+use super::request_context::RequestContext;
+use crate::blocking::CONFIGURATION_THREADS;
+use crate::body::response::ClientBody;
+use crate::configured_file::in_time;
+use crate::exchange::{Refusal, Reply, ReplyBody, accepts_html};
+use crate::log::{Field, Log};
 use crate::settings::Settings;
 
 /// The statuses that the server itself responds with, and that may have a page.
@@ -24,6 +28,9 @@ const STATUSES: [u16; 14] = [
 pub(crate) struct ErrorPages {
     directory: RefCell<Option<PathBuf>>,
     pages: RefCell<HashMap<StatusCode, Bytes>>,
+    /// Whether they may have changed since they were read.
+    is_stale: Cell<bool>,
+    is_reading: Cell<bool>,
     pub(super) maintenance: Rc<Maintenance>,
     log: Rc<Log>,
 }
@@ -32,10 +39,13 @@ impl ErrorPages {
     /// Reads the pages. An error names the one that cannot be read.
     pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<ErrorPages>, String> {
         let directory = settings.error_pages.clone();
+        let read = directory.clone();
         Ok(Rc::new(ErrorPages {
-            pages: RefCell::new(read_all(directory.as_deref())?),
+            pages: RefCell::new(in_time(move || read_all(read.as_deref()))?),
+            is_stale: Cell::default(),
+            is_reading: Cell::default(),
             directory: RefCell::new(directory),
-            maintenance: Maintenance::new(maintenance_path(settings), log),
+            maintenance: Maintenance::new(settings, log),
             log: Rc::clone(log),
         }))
     }
@@ -43,35 +53,70 @@ impl ErrorPages {
     /// Reads the pages of new settings.
     pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         self.directory.replace(settings.error_pages.clone());
-        self.maintenance.adopt(maintenance_path(settings));
+        self.maintenance.adopt(settings);
         self.reload();
     }
 
-    /// Reads the pages again. If that fails, the old ones stay.
+    /// Reads the pages again. If that fails, the old ones stay. A disk that does not respond holds one thread.
     pub(crate) fn reload(self: &Rc<Self>) {
-        let (pages, directory) = (Rc::clone(self), self.directory.borrow().clone());
-        if directory.is_none() {
-            drop(pages.pages.take());
-            return;
+        self.is_stale.set(true);
+        if !self.is_reading.replace(true) {
+            spawn_local(Rc::clone(self).refresh());
         }
-        spawn_local(async move {
-            let reading = spawn_blocking(move || read_all(directory.as_deref()));
-            match reading.await.unwrap_or_else(|panic| Err(panic.to_string())) {
-                Ok(read) => drop(pages.pages.replace(read)),
-                Err(cause) => pages
-                    .log
-                    .error("the old error pages stay", &[("cause", &cause)]),
-            }
-        });
     }
 
-    /// Whether there is any page.
-    pub(super) fn is_empty(&self) -> bool {
-        self.pages.borrow().is_empty() && !self.maintenance.is_on()
+    async fn refresh(self: Rc<Self>) {
+        while self.is_stale.take() {
+            let directory = self.directory.borrow().clone();
+            let reading = CONFIGURATION_THREADS.run(move || read_all(directory.as_deref()));
+            match reading.await.unwrap_or_else(|panic| Err(panic.to_string())) {
+                Ok(read) => drop(self.pages.replace(read)),
+                Err(cause) => {
+                    let cause: [Field<'_>; 1] = [("cause", &cause)];
+                    self.log.error("the old error pages stay", &cause);
+                }
+            }
+        }
+        self.is_reading.set(false);
+    }
+
+    /// Puts the page into the response of an application that failed.
+    pub(super) fn explain_failure(
+        &self,
+        reply: &mut Result<Reply, Refusal>,
+        context: &RequestContext,
+    ) {
+        if let Ok(reply) = reply {
+            if context.gets_page && reply.response.body().is_failure {
+                self.dress(None, &mut reply.response);
+            }
+        }
+    }
+
+    /// The response to a request that was refused says why.
+    pub(super) fn explain_refusal(
+        &self,
+        response: Result<Response<ClientBody>, Refusal>,
+        context: &mut RequestContext,
+    ) -> Response<ClientBody> {
+        response.unwrap_or_else(|refusal| {
+            context.entry.refused(refusal);
+            let mut response = refusal.into_response();
+            if context.gets_page {
+                self.dress(Some(refusal), &mut response);
+            }
+            response.map(ClientBody::from)
+        })
+    }
+
+    /// Whether the client of a request gets pages.
+    pub(super) fn are_for<B>(&self, request: &Request<B>) -> bool {
+        let is_empty = self.pages.borrow().is_empty() && !self.maintenance.is_on();
+        !is_empty && accepts_html(request.headers())
     }
 
     /// Puts the page into a response of the server, if there is one for it.
-    pub(super) fn dress(&self, refusal: Option<Refusal>, response: &mut Response<ReplyBody>) {
+    fn dress(&self, refusal: Option<Refusal>, response: &mut Response<ReplyBody>) {
         let maintained = (refusal == Some(Refusal::Maintenance)).then(|| self.maintenance.page());
         let page = maintained.flatten();
         let page = page.or_else(|| self.pages.borrow().get(&response.status()).cloned());
@@ -84,12 +129,6 @@ impl ErrorPages {
         );
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-}
-
-/// A relative path begins in the directory of the start, whose links are followed anew at each look.
-fn maintenance_path(settings: &Settings) -> Option<PathBuf> {
-    let path = settings.maintenance.as_ref()?;
-    Some(settings.directory.join(path))
 }
 
 fn read_all(directory: Option<&Path>) -> Result<HashMap<StatusCode, Bytes>, String> {
@@ -168,7 +207,7 @@ mod tests {
         fs::write(&path, vec![b'x'; limit + 1]).expect("written");
         let error = pages(&directory).expect_err("too large");
         assert!(
-            error.ends_with("500.html: the page is larger than 256 KiB"),
+            error.ends_with("500.html: it is larger than 256 KiB"),
             "{error}"
         );
         fs::remove_file(&path).expect("removed");

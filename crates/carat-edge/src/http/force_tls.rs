@@ -1,41 +1,47 @@
 use carat_wire::Scheme;
-use http::HeaderValue;
 use http::header::{LOCATION, STRICT_TRANSPORT_SECURITY};
-use hyper::Response;
+use http::{HeaderMap, HeaderValue, Response};
 
-use crate::exchange::{Call, RequestTarget};
+use super::readiness::ReadinessPaths;
+use super::request_context::RequestContext;
+use super::request_step::{ArrivedRequest, RequestStep};
+use crate::exchange::{Call, Refusal, RequestTarget};
 use crate::settings::Settings;
 
 /// Sends clients of plain HTTP to HTTPS, and has browsers stay there: the option `force_tls`.
 #[derive(Debug)]
 pub(super) struct ForceTls {
     /// The paths that load balancers ask for in clear.
-    exempt: Vec<String>,
-    /// `Strict-Transport-Security` (RFC 6797).
-    hsts: HeaderValue,
+    exempt: ReadinessPaths,
+    /// `Strict-Transport-Security` (RFC 6797). `None` when the option is off.
+    hsts: Option<HeaderValue>,
 }
 
 impl ForceTls {
-    /// `None` when the option is off.
-    pub(super) fn new(settings: &Settings) -> Option<ForceTls> {
-        if !settings.force_tls {
-            return None;
+    pub(super) fn new(settings: &Settings) -> ForceTls {
+        let hsts = settings.force_tls.then(|| {
+            let value = format!("max-age={}", settings.hsts_max_age);
+            HeaderValue::from_str(&value).expect("digits are a valid value")
+        });
+        ForceTls {
+            exempt: ReadinessPaths::of(settings),
+            hsts,
         }
-        let path = |target: &String| target.split('?').next().unwrap_or_default().to_owned();
-        let hsts = format!("max-age={}", settings.hsts_max_age);
-        Some(ForceTls {
-            exempt: settings.readiness_path.iter().map(path).collect(),
-            hsts: HeaderValue::from_str(&hsts).expect("digits are a valid value"),
-        })
+    }
+
+    /// Refuses a request in clear. The response says where to go.
+    pub(super) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
+        request.context.location = self.location(request.call());
+        request.refuse_if(request.context.location.is_some(), Refusal::TlsRequired)
     }
 
     /// Where the client of a request in clear is sent: to the same target at the default port of HTTPS.
-    pub(super) fn location(&self, call: &Call) -> Option<Box<HeaderValue>> {
-        if call.scheme() == Scheme::Https {
+    fn location(&self, call: &Call) -> Option<Box<HeaderValue>> {
+        if self.hsts.is_none() || call.scheme() == Scheme::Https {
             return None;
         }
         let target = RequestTarget::of(call);
-        if self.exempt.iter().any(|path| path == target.path) {
+        if self.exempt.contains(target.path) {
             return None;
         }
         let mut location = [b"https://", target.server_name].concat();
@@ -51,20 +57,19 @@ impl ForceTls {
     }
 
     /// Completes a response: to a request over HTTPS, and to one that is sent there.
-    pub(super) fn complete<B>(
-        &self,
-        response: &mut Response<B>,
-        scheme: Scheme,
-        location: Option<Box<HeaderValue>>,
-    ) {
-        let headers = response.headers_mut();
-        if let Some(location) = location {
-            headers.insert(LOCATION, *location);
-        } else if scheme == Scheme::Https {
+    pub(super) fn complete<B>(&self, response: &mut Response<B>, context: &mut RequestContext) {
+        if let Some(location) = context.location.take() {
+            response.headers_mut().insert(LOCATION, *location);
+        } else if context.scheme == Scheme::Https {
+            self.keep_browsers(response.headers_mut());
+        }
+    }
+
+    fn keep_browsers(&self, headers: &mut HeaderMap) {
+        if let Some(hsts) = &self.hsts {
             // The application may know better.
-            headers
-                .entry(STRICT_TRANSPORT_SECURITY)
-                .or_insert_with(|| self.hsts.clone());
+            let field = headers.entry(STRICT_TRANSPORT_SECURITY);
+            field.or_insert_with(|| hsts.clone());
         }
     }
 }
@@ -83,7 +88,7 @@ mod tests {
         settings.force_tls = true;
         settings.hsts_max_age = 60;
         settings.readiness_path = vec!["/up?full=1".to_owned()];
-        ForceTls::new(&settings).expect("the option is on")
+        ForceTls::new(&settings)
     }
 
     fn call(target: &str, scheme: Scheme) -> Call {
@@ -121,18 +126,13 @@ mod tests {
 
     #[test]
     fn the_application_may_set_the_header_of_browsers_itself() {
-        let mut response = Response::new(());
-        forced().complete(&mut response, Scheme::Https, None);
-        let headers = response.headers();
+        let mut headers = HeaderMap::new();
+        forced().keep_browsers(&mut headers);
         assert_eq!(headers[STRICT_TRANSPORT_SECURITY], "max-age=60");
 
-        let mut response = Response::new(());
         let own = HeaderValue::from_static("max-age=1");
-        response
-            .headers_mut()
-            .insert(STRICT_TRANSPORT_SECURITY, own);
-        forced().complete(&mut response, Scheme::Https, None);
-        let headers = response.headers();
+        headers.insert(STRICT_TRANSPORT_SECURITY, own);
+        forced().keep_browsers(&mut headers);
         assert_eq!(headers[STRICT_TRANSPORT_SECURITY], "max-age=1");
     }
 }

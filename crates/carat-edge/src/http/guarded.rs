@@ -375,6 +375,10 @@ impl AsyncWrite for GuardedStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         ready!(this.complete_interim(cx))?;
+        if this.state.outgoing().is_set() {
+            // hyper has copied the placeholder of the file: the client would get zeros.
+            return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
+        }
         let written = Pin::new(this.stream.get_mut()).poll_write(cx, bytes);
         note_written(&this.state, written)
     }

@@ -3,6 +3,7 @@ use std::io;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use carat_wire::Scheme;
 
@@ -11,6 +12,10 @@ use super::server::Server;
 use super::stream::ClientStream;
 use crate::exchange::{MemoryReservation, Peer};
 use crate::tls::{HandshakeError, TlsConfig, TlsStream};
+
+/// How long a client whose handshake was refused may take to leave, and what it may still send.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
+const LEAVE_LIMIT: usize = 64 * 1024;
 
 /// What became of a connection that must begin with a TLS handshake.
 pub(super) enum HandshakeEnd {
@@ -40,7 +45,7 @@ pub(super) async fn begin_tls(
         server.handshakes.note_failure(peer, &error);
         return HandshakeEnd::PlainHttp(stream);
     }
-    match establish(stream, config, deadline, server).await {
+    match establish(stream, config, peer, deadline, server).await {
         Ok(stream) => {
             peer.scheme = Scheme::Https;
             peer.variables = stream.client_variables(config);
@@ -69,6 +74,7 @@ fn poll_first_byte(
 async fn establish(
     stream: ClientStream,
     config: &TlsConfig,
+    peer: &Peer,
     deadline: &Rc<Deadline>,
     server: &Server,
 ) -> Result<Box<TlsStream>, HandshakeError> {
@@ -76,7 +82,7 @@ async fn establish(
         // Only TCP listeners have certificates.
         return Err(HandshakeError::Closed);
     };
-    let _running = server.handshakes.begin(deadline);
+    let running = server.handshakes.begin(&peer.remote, deadline);
     let mut stream = Box::new(TlsStream::new(tcp, config)?);
     // Later, the connection's own account has them.
     let mut held = MemoryReservation::of(&server.client_memory().account());
@@ -86,14 +92,20 @@ async fn establish(
         if !held.try_grow(stream.held_bytes()) {
             return Err(HandshakeError::NoMemory);
         }
-        let mut step = pin!(server.handshakes.step(stream));
+        let mut step = pin!(running.step(stream));
         let stepped = in_time(deadline, server, |cx| {
             let stepped = ready!(step.as_mut().poll(cx));
             Poll::Ready(stepped.map_err(HandshakeError::Lost))
         });
         let (back, is_complete) = stepped.await?;
-        let is_complete = is_complete?;
         stream = back;
+        let is_complete = match is_complete {
+            Ok(is_complete) => is_complete,
+            Err(error) => {
+                leave(&mut stream, deadline, server).await;
+                return Err(error);
+            }
+        };
         let sent = in_time(deadline, server, |cx| {
             let sent = ready!(stream.poll_send(cx));
             Poll::Ready(sent.map_err(HandshakeError::Lost))
@@ -103,6 +115,17 @@ async fn establish(
             return Ok(stream);
         }
     }
+}
+
+/// Gives a client whose handshake was refused the time to read why.
+async fn leave(stream: &mut TlsStream, deadline: &Deadline, server: &Server) {
+    let mut left = LEAVE_LIMIT;
+    deadline.set(LEAVE_TIMEOUT);
+    // It is over either way.
+    let _ = in_time(deadline, server, |cx| {
+        stream.poll_leave(cx, &mut left).map(Ok)
+    })
+    .await;
 }
 
 /// Polls until the deadline passes, or the server drains and waits for it no longer.

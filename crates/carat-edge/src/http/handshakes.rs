@@ -1,6 +1,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::deadlines::Deadline;
@@ -10,8 +11,8 @@ use crate::exchange::{Peer, Refusal};
 use crate::log::Log;
 use crate::tls::{HandshakeError, TlsStream};
 
-/// How many handshakes may be in progress. One more ends the oldest, whose client has had the most time: clients that
-/// stall keep nobody out.
+/// How many handshakes may be in progress. One more ends one of the address that has the most: the oldest that waits for
+/// its client, so that clients that stall keep nobody out, or else the newest, so that those before it come to their end.
 const RUNNING_LIMIT: usize = 512;
 
 /// The TLS handshakes of all clients.
@@ -19,11 +20,21 @@ const RUNNING_LIMIT: usize = 512;
 pub(super) struct Handshakes {
     /// Started for the first client.
     thread: OnceCell<HandshakeThread>,
-    running: RefCell<VecDeque<(u64, Rc<Deadline>)>>,
+    running: RefCell<VecDeque<HandshakeEntry>>,
+    /// How many of them each address has.
+    addresses: RefCell<HashMap<Option<IpAddr>, usize>>,
     begun: Cell<u64>,
     failed: RefCell<Failures>,
     /// Clients that speak TLS at a port without it.
     misdirected: RefCell<Failures>,
+}
+
+#[derive(Debug)]
+struct HandshakeEntry {
+    id: u64,
+    address: Option<IpAddr>,
+    deadline: Rc<Deadline>,
+    awaits_client: bool,
 }
 
 /// A handshake in progress. Dropping it ends it.
@@ -38,40 +49,38 @@ impl Handshakes {
         Handshakes {
             thread: OnceCell::new(),
             running: RefCell::default(),
+            addresses: RefCell::default(),
             begun: Cell::new(0),
             failed: RefCell::default(),
             misdirected: RefCell::default(),
         }
     }
 
-    /// A client has sent its first bytes; `deadline` is expired when it has to give way.
-    pub(super) fn begin(&self, deadline: &Rc<Deadline>) -> RunningHandshake<'_> {
+    /// A client at this address has sent its first bytes; `deadline` is expired when it has to give way.
+    pub(super) fn begin(&self, remote: &str, deadline: &Rc<Deadline>) -> RunningHandshake<'_> {
         let id = self.begun.get();
         self.begun.set(id + 1);
+        let address = network(remote);
         let mut running = self.running.borrow_mut();
-        if running.len() >= RUNNING_LIMIT {
-            if let Some((_, oldest)) = running.pop_front() {
-                oldest.expire();
+        running.push_back(HandshakeEntry {
+            id,
+            address,
+            deadline: Rc::clone(deadline),
+            awaits_client: false,
+        });
+        let mut addresses = self.addresses.borrow_mut();
+        *addresses.entry(address).or_default() += 1;
+        if running.len() > RUNNING_LIMIT {
+            let index = superfluous(&running, &addresses);
+            if let Some(ended) = running.remove(index) {
+                ended.deadline.expire();
+                forget(&mut addresses, ended.address);
             }
         }
-        running.push_back((id, Rc::clone(deadline)));
         RunningHandshake {
             handshakes: self,
             id,
         }
-    }
-
-    /// Processes what a client has sent, when it is its turn. Returns the connection, and whether the handshake is
-    /// complete.
-    pub(super) async fn step(
-        &self,
-        mut stream: Box<TlsStream>,
-    ) -> io::Result<(Box<TlsStream>, Result<bool, HandshakeError>)> {
-        let step = move || {
-            let is_complete = stream.shake_hands();
-            (stream, is_complete)
-        };
-        self.thread()?.compute(step).await
     }
 
     fn thread(&self) -> io::Result<&HandshakeThread> {
@@ -103,11 +112,69 @@ impl Handshakes {
     }
 }
 
+/// The network of a client: a host of IPv6 has 64 bits of addresses. `None` for a Unix socket.
+fn network(remote: &str) -> Option<IpAddr> {
+    match remote.parse().ok()? {
+        IpAddr::V6(address) => {
+            let bits = address.to_bits() >> 64 << 64;
+            Some(IpAddr::V6(bits.into()))
+        }
+        address @ IpAddr::V4(_) => Some(address),
+    }
+}
+
+fn superfluous(
+    running: &VecDeque<HandshakeEntry>,
+    addresses: &HashMap<Option<IpAddr>, usize>,
+) -> usize {
+    let most = addresses.values().max();
+    let has_most = |it: &HandshakeEntry| addresses.get(&it.address) == most;
+    let stalls = |it: &HandshakeEntry| it.awaits_client && has_most(it);
+    let oldest = running.iter().position(stalls);
+    oldest.unwrap_or_else(|| running.iter().rposition(has_most).unwrap_or(0))
+}
+
+fn forget(addresses: &mut HashMap<Option<IpAddr>, usize>, address: Option<IpAddr>) {
+    if let Some(count) = addresses.get_mut(&address) {
+        *count -= 1;
+        if *count == 0 {
+            addresses.remove(&address);
+        }
+    }
+}
+
+impl RunningHandshake<'_> {
+    /// Processes what the client has sent, when it is its turn. Returns the connection, and whether the handshake is
+    /// complete.
+    pub(super) async fn step(
+        &self,
+        mut stream: Box<TlsStream>,
+    ) -> io::Result<(Box<TlsStream>, Result<bool, HandshakeError>)> {
+        let step = move || {
+            let is_complete = stream.shake_hands();
+            (stream, is_complete)
+        };
+        self.note_whether_client_is_awaited(false);
+        let stepped = self.handshakes.thread()?.compute(step).await;
+        self.note_whether_client_is_awaited(true);
+        stepped
+    }
+
+    fn note_whether_client_is_awaited(&self, awaits_client: bool) {
+        let mut running = self.handshakes.running.borrow_mut();
+        if let Ok(index) = running.binary_search_by_key(&self.id, |it| it.id) {
+            running[index].awaits_client = awaits_client;
+        }
+    }
+}
+
 impl Drop for RunningHandshake<'_> {
     fn drop(&mut self) {
         let mut running = self.handshakes.running.borrow_mut();
-        if let Ok(index) = running.binary_search_by_key(&self.id, |(id, _)| *id) {
-            running.remove(index);
+        if let Ok(index) = running.binary_search_by_key(&self.id, |it| it.id) {
+            if let Some(ended) = running.remove(index) {
+                forget(&mut self.handshakes.addresses.borrow_mut(), ended.address);
+            }
         }
     }
 }
@@ -120,25 +187,69 @@ mod tests {
     use super::*;
     use crate::http::deadlines::Deadlines;
 
+    struct Client<'a> {
+        handshake: RunningHandshake<'a>,
+        deadline: Rc<Deadline>,
+    }
+
+    impl Client<'_> {
+        fn is_ended(&self) -> bool {
+            self.deadline.passed(Waker::noop())
+        }
+    }
+
+    fn client<'a>(
+        handshakes: &'a Handshakes,
+        deadlines: &Rc<Deadlines>,
+        remote: &str,
+    ) -> Client<'a> {
+        let deadline = Rc::new(deadlines.deadline());
+        deadline.set(Duration::from_secs(3600));
+        Client {
+            handshake: handshakes.begin(remote, &deadline),
+            deadline,
+        }
+    }
+
     #[test]
-    fn one_handshake_too_many_ends_the_oldest() {
-        let deadlines = Deadlines::new();
-        let handshakes = Handshakes::new();
-        let mut clients: Vec<_> = std::iter::repeat_with(|| {
-            let deadline = Rc::new(deadlines.deadline());
-            deadline.set(Duration::from_secs(3600));
-            (handshakes.begin(&deadline), deadline)
-        })
-        .take(RUNNING_LIMIT + 1)
-        .collect();
-        let expired = |(_, deadline): &(_, Rc<Deadline>)| deadline.passed(Waker::noop());
-        let ended: Vec<_> = clients.iter().map(expired).collect();
-        assert!(ended[0] && !ended[1..].contains(&true));
+    fn one_handshake_too_many_ends_the_oldest_that_awaits_its_client() {
+        let (deadlines, handshakes) = (Deadlines::new(), Handshakes::new());
+        let mut clients: Vec<_> = (0..RUNNING_LIMIT)
+            .map(|_| client(&handshakes, &deadlines, "192.0.2.1"))
+            .collect();
+        let newest = client(&handshakes, &deadlines, "192.0.2.1");
+        assert!(newest.is_ended() && !clients.iter().any(Client::is_ended));
+
+        for stalled in [7, 9] {
+            let handshake = &clients[stalled].handshake;
+            handshake.note_whether_client_is_awaited(true);
+        }
+        let newest = client(&handshakes, &deadlines, "192.0.2.1");
+        let ended: Vec<_> = clients.iter().map(Client::is_ended).collect();
+        assert!(ended[7] && !ended[9] && !newest.is_ended());
 
         clients.remove(5);
-        clients.remove(0);
         assert_eq!(handshakes.running.borrow().len(), RUNNING_LIMIT - 1);
-        clients.clear();
+        drop((clients, newest));
         assert!(handshakes.running.borrow().is_empty());
+        assert!(handshakes.addresses.borrow().is_empty());
+    }
+
+    #[test]
+    fn a_flood_from_one_address_ends_no_handshake_of_another() {
+        for (flooding, honest) in [
+            ("192.0.2.1", "192.0.2.2"),
+            ("2001:db8::1", "2001:db8:0:1::"),
+        ] {
+            let (deadlines, handshakes) = (Deadlines::new(), Handshakes::new());
+            let honest = client(&handshakes, &deadlines, honest);
+            honest.handshake.note_whether_client_is_awaited(true);
+            let flood: Vec<_> = (0..2 * RUNNING_LIMIT)
+                .map(|_| client(&handshakes, &deadlines, flooding))
+                .collect();
+            assert!(!honest.is_ended());
+            let ended = flood.iter().filter(|it| it.is_ended());
+            assert_eq!(ended.count(), RUNNING_LIMIT + 1);
+        }
     }
 }

@@ -11,11 +11,15 @@ use crate::exchange::Peer;
 use crate::log::Log;
 use crate::settings::Settings;
 
+/// Streams of a connection that begins while memory is short: the tables of h2 grow with them, and stay.
+const SHORT_STREAMS: u32 = 16;
+
 /// Requests that a client may cancel before this server has seen them.
 const UNSEEN_RESETS_LIMIT: usize = 20;
 
-/// Streams that this server may have to reset because of what the client sent in them.
-const STREAM_ERRORS_LIMIT: usize = 100;
+/// Streams that this server may have to reset because of what the client sent in them, as long as the connection lasts. They
+/// may wait for a client that does not read; behind a proxy, one client should not end the connection of all soon.
+const STREAM_ERRORS_LIMIT: usize = 1000;
 
 /// Streams that were reset and are remembered, because frames for them may be under way, and for how long.
 const ENDED_STREAMS_LIMIT: usize = 50;
@@ -33,7 +37,9 @@ const WINDOW_LIMIT: u32 = (1 << 31) - 1;
 /// What all connections of HTTP/2 share.
 #[derive(Debug)]
 pub(super) struct Http2 {
-    pub(super) builder: Builder,
+    builder: Builder,
+    /// For connections that begin while memory is short.
+    short_builder: Builder,
     pub(super) date: DateField,
     failures: RefCell<Failures>,
     resets: RefCell<Failures>,
@@ -42,10 +48,20 @@ pub(super) struct Http2 {
 impl Http2 {
     pub(super) fn new(settings: &Settings) -> Http2 {
         Http2 {
-            builder: builder(settings),
+            builder: builder(settings, settings.http2_max_streams),
+            short_builder: builder(settings, settings.http2_max_streams.min(SHORT_STREAMS)),
             date: DateField::default(),
             failures: RefCell::default(),
             resets: RefCell::default(),
+        }
+    }
+
+    /// The limits of a new connection.
+    pub(super) fn builder(&self, is_short: bool) -> &Builder {
+        if is_short {
+            &self.short_builder
+        } else {
+            &self.builder
         }
     }
 
@@ -72,8 +88,7 @@ impl Http2 {
 
 /// The limits of the protocol. The window of the connection has room for those of all streams, so that no stream waits
 /// because others do.
-fn builder(settings: &Settings) -> Builder {
-    let streams = settings.http2_max_streams;
+fn builder(settings: &Settings, streams: u32) -> Builder {
     let window = UPLOAD_WINDOW.saturating_mul(streams).min(WINDOW_LIMIT);
     let headers = u32::try_from(settings.max_header_bytes).unwrap_or(u32::MAX);
     let mut builder = Builder::new();

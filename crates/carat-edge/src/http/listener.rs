@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::TcpListener as StdTcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ use socket2::{Domain, SockRef};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::socket_file::SocketFile;
-use crate::tls::{CertificateStore, TlsConfig};
+use crate::tls::{CertificateStore, TicketKeys, TlsConfig};
 
 use super::stream::ClientStream;
 
@@ -29,6 +29,8 @@ pub(crate) struct Listener {
     socket: ListeningSocket,
     /// `None` for TCP, for a socket that was passed in, and for one that another server has taken over.
     file: RefCell<Option<SocketFile>>,
+    /// Whether another server listens here, too.
+    is_shared: Cell<bool>,
     pub(super) preamble: Rc<Preamble>,
 }
 
@@ -97,6 +99,7 @@ impl Listener {
             bind: bind.text.clone(),
             socket,
             file: RefCell::new(file),
+            is_shared: Cell::new(false),
             preamble: Rc::clone(&bind.preamble),
         }
     }
@@ -105,6 +108,11 @@ impl Listener {
     pub(crate) fn certificates(&self) -> Option<Arc<CertificateStore>> {
         let tls = self.preamble.tls.as_ref()?;
         Some(Arc::clone(&tls.certificates))
+    }
+
+    /// The keys of its session tickets, for another server.
+    pub(super) fn ticket_keys(&self) -> Option<TicketKeys> {
+        self.preamble.tls.as_ref()?.ticket_keys()
     }
 
     /// Waits for the next client.
@@ -133,6 +141,11 @@ impl Listener {
         &self.bind
     }
 
+    /// Whether another server listens here, too.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared.get()
+    }
+
     /// The file of a Unix socket that was taken over belongs to this server from now on.
     pub(super) fn own_file(&self) {
         if self.file.borrow().is_some() || !self.bind.starts_with("unix://") {
@@ -143,6 +156,7 @@ impl Listener {
 
     /// Another server listens here, too, and the file of a Unix socket belongs to that one.
     pub(crate) fn disown_file(&self) {
+        self.is_shared.set(true);
         if let Some(file) = self.file.borrow_mut().take() {
             file.keep();
         }

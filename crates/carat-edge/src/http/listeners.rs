@@ -3,6 +3,17 @@ use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 
 use super::listener::Listener;
+use crate::tls::TicketKeys;
+
+/// A listening socket that one server hands to another.
+#[derive(Debug)]
+pub(crate) struct HandedListener {
+    /// Its value of the `bind` option.
+    pub(crate) bind: String,
+    pub(crate) socket: OwnedFd,
+    /// The keys of its session tickets.
+    pub(crate) tickets: Option<TicketKeys>,
+}
 
 /// The listeners of the server, as far as they still listen: each belongs to the task that accepts its clients.
 #[derive(Debug, Default)]
@@ -13,12 +24,15 @@ impl Listeners {
         Listeners(listeners.iter().map(Rc::downgrade).collect())
     }
 
-    /// A copy of each socket, with its value of the `bind` option.
-    pub(crate) fn copies(&self) -> io::Result<Vec<(String, OwnedFd)>> {
+    /// A copy of each, for another server.
+    pub(crate) fn copies(&self) -> io::Result<Vec<HandedListener>> {
         let listeners = self.0.iter().filter_map(Weak::upgrade);
         let copy = |listener: Rc<Listener>| {
-            let socket = rustix::io::fcntl_dupfd_cloexec(&*listener, 0)?;
-            Ok((listener.bind().to_owned(), socket))
+            Ok(HandedListener {
+                bind: listener.bind().to_owned(),
+                socket: rustix::io::fcntl_dupfd_cloexec(&*listener, 0)?,
+                tickets: listener.ticket_keys(),
+            })
         };
         listeners.map(copy).collect()
     }
@@ -34,7 +48,7 @@ impl Listeners {
         }
     }
 
-    /// The files of the Unix sockets that another server handed over belong to this one from now on.
+    /// The files of the Unix sockets that another server handed over, or had taken over, belong to this one from now on.
     pub(crate) fn take_over(&self) {
         for listener in self.0.iter().filter_map(Weak::upgrade) {
             listener.own_file();

@@ -4,15 +4,23 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use tokio::task::{spawn_blocking, spawn_local};
+use tokio::task::spawn_local;
 
 use super::page_file::read_page;
+use super::readiness::ReadinessPaths;
+use super::request_step::{ArrivedRequest, RequestStep};
+use crate::blocking::CONFIGURATION_THREADS;
+use crate::configured_file::in_time;
+use crate::exchange::Refusal;
 use crate::log::{Field, Log};
+use crate::settings::Settings;
 
 /// The page that all clients get as long as a file is there: the option `maintenance`.
 #[derive(Debug)]
 pub(super) struct Maintenance {
     path: RefCell<Option<PathBuf>>,
+    /// The checks of load balancers: without a server, clients would not see the page.
+    exempt: ReadinessPaths,
     /// `None` while the application serves; without content when the page cannot be read.
     page: RefCell<Option<Bytes>>,
     is_looking: Cell<bool>,
@@ -21,24 +29,37 @@ pub(super) struct Maintenance {
 
 impl Maintenance {
     /// Looks for the file at once: the application must not see even the first request.
-    pub(super) fn new(path: Option<PathBuf>, log: &Rc<Log>) -> Rc<Maintenance> {
-        let read = path.as_deref().map_or(Ok(None), read_page);
+    pub(super) fn new(settings: &Settings, log: &Rc<Log>) -> Rc<Maintenance> {
+        let path = path_of(settings);
+        let looked = path.clone();
+        let read = in_time(move || {
+            let read = looked.as_deref().map_or(Ok(None), read_page);
+            read.map_err(|error| error.to_string())
+        });
         let maintenance = Rc::new(Maintenance {
             path: RefCell::new(path),
+            exempt: ReadinessPaths::of(settings),
             page: RefCell::default(),
             is_looking: Cell::default(),
             log: Rc::clone(log),
         });
-        maintenance.found(read);
+        maintenance.found(read.map_err(io::Error::other));
         maintenance
     }
 
     /// Looks for another file from now on.
-    pub(super) fn adopt(&self, path: Option<PathBuf>) {
+    pub(super) fn adopt(&self, settings: &Settings) {
+        let path = path_of(settings);
         if path.is_none() {
             self.found(Ok(None));
         }
         self.path.replace(path);
+    }
+
+    /// Keeps requests from the application.
+    pub(super) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
+        let keeps_out = self.is_on() && !self.exempt.contains(request.path());
+        request.refuse_if(keeps_out, Refusal::Maintenance)
     }
 
     /// Whether no request reaches the application.
@@ -65,7 +86,7 @@ impl Maintenance {
         spawn_local(async move {
             let looking = {
                 let path = path.clone();
-                spawn_blocking(move || read_page(&path)).await
+                CONFIGURATION_THREADS.run(move || read_page(&path)).await
             };
             maintenance.is_looking.set(false);
             if maintenance.path.borrow().as_ref() == Some(&path) {
@@ -92,4 +113,10 @@ impl Maintenance {
             _ => {}
         }
     }
+}
+
+/// A relative path begins in the directory of the start, whose links are followed anew at each look.
+fn path_of(settings: &Settings) -> Option<PathBuf> {
+    let path = settings.maintenance.as_ref()?;
+    Some(settings.directory.join(path))
 }

@@ -54,7 +54,7 @@ pub(super) struct PhaseTimeouts<'a> {
 
 impl<'a> PhaseTimeouts<'a> {
     pub(super) fn new(deadline: &'a Deadline, settings: &'a Settings) -> Self {
-        let now = Instant::now();
+        let now = deadline.time();
         let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         PhaseTimeouts {
             phase: None,
@@ -98,7 +98,7 @@ impl<'a> PhaseTimeouts<'a> {
             return None;
         }
         if self.phase == Some(ConnectionPhase::Writing) {
-            self.reader.end(Instant::now(), state.read_progress());
+            self.reader.end(self.deadline.time(), state.read_progress());
         }
         self.phase = Some(phase);
         match phase {
@@ -113,14 +113,16 @@ impl<'a> PhaseTimeouts<'a> {
             }
             ConnectionPhase::Headers => self.deadline.set(self.settings.header_timeout),
             ConnectionPhase::Body => {
-                self.since = Instant::now();
+                self.since = self.deadline.time();
                 self.received = state.body_bytes();
                 self.pauses = state.body_pauses();
                 self.deadline.set(BODY_GRACE);
             }
             ConnectionPhase::Application => self.deadline.set(CLIENT_CHECK),
             ConnectionPhase::Writing => {
-                let verdict = self.reader.begin(Instant::now(), state.read_progress());
+                let verdict = self
+                    .reader
+                    .begin(self.deadline.time(), state.read_progress());
                 return self.await_reader(verdict);
             }
         }
@@ -151,15 +153,14 @@ impl<'a> PhaseTimeouts<'a> {
                 Some(ActiveEnd::Stuck)
             }
             ConnectionPhase::Writing => {
-                let verdict = self.reader.look(Instant::now(), state.read_progress());
+                let verdict = self
+                    .reader
+                    .look(self.deadline.time(), state.read_progress());
                 self.await_reader(verdict)
             }
             ConnectionPhase::Body => {
-                let floor = self
-                    .since
-                    .elapsed()
-                    .as_secs()
-                    .saturating_mul(self.settings.body_min_rate);
+                let waited = self.deadline.time().saturating_duration_since(self.since);
+                let floor = waited.as_secs().saturating_mul(self.settings.body_min_rate);
                 if state.body_bytes() - self.received < floor {
                     return Some(ActiveEnd::Over(
                         state.may_refuse().then_some(Refusal::TooSlow),

@@ -24,7 +24,7 @@ pub(super) async fn receive_proxy_header(
     server: &Server,
 ) -> bool {
     let address = stream.remote_address();
-    let received = if server.proxies.may_proxy(address) {
+    let received = if server.steps.proxies.may_proxy(address) {
         deadline.set(server.settings.header_timeout);
         read(stream, deadline, server).await
     } else {
@@ -61,7 +61,7 @@ fn name(peer: &mut Peer, client: Client, server: &Server) {
     peer.is_unix = false;
     peer.local_port = destination.port();
     peer.scheme = if is_tls { Scheme::Https } else { Scheme::Http };
-    peer.proxy_fields = server.proxies.fields_of(Some(address));
+    peer.proxy_fields = server.steps.proxies.fields_of(Some(address));
 }
 
 /// Reads exactly the header. `None` when the peer leaves before it sends anything, and when the server drains and

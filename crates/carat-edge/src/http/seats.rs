@@ -7,13 +7,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The clients that may be connected, each with a descriptor for the file of a response.
 #[derive(Debug)]
 pub(super) struct Seats {
-    limit: usize,
-    connections: Arc<Semaphore>,
-    replies: Arc<Semaphore>,
+    connections: Permits,
+    replies: Permits,
     /// Descriptors for the files of further responses on connections with several at once.
-    further_replies: Arc<Semaphore>,
+    further_replies: Permits,
     /// Seats that listeners hold for clients that have not come yet.
     offered: Cell<usize>,
+}
+
+/// Permits whose number may change.
+#[derive(Debug)]
+struct Permits {
+    limit: Cell<usize>,
+    free: Arc<Semaphore>,
 }
 
 /// A listener's wait for the client of a seat. Dropping it ends the wait.
@@ -31,35 +37,40 @@ pub(super) struct Seat {
 
 impl Seats {
     pub(super) fn new(budget: &DescriptorBudget) -> Seats {
-        let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Seats {
-            limit: budget.connections,
-            connections: permits(budget.connections),
-            replies: permits(budget.replies),
-            further_replies: permits(budget.further_replies),
+            connections: Permits::new(budget.connections),
+            replies: Permits::new(budget.replies),
+            further_replies: Permits::new(budget.further_replies),
             offered: Cell::new(0),
         }
+    }
+
+    /// Offers as many as another budget has. Those beyond it that are taken stay.
+    pub(super) fn resize(&self, budget: &DescriptorBudget) {
+        self.connections.resize(budget.connections);
+        self.replies.resize(budget.replies);
+        self.further_replies.resize(budget.further_replies);
     }
 
     /// Waits for the next free seat.
     pub(super) async fn take(&self) -> Seat {
         Seat {
-            connection: acquire(&self.connections).await,
-            reply: acquire(&self.replies).await,
+            connection: acquire(&self.connections.free).await,
+            reply: acquire(&self.replies.free).await,
         }
     }
 
     /// A free seat, if there is one.
     pub(super) fn take_now(&self) -> Option<Seat> {
         Some(Seat {
-            connection: Arc::clone(&self.connections).try_acquire_owned().ok()?,
-            reply: Arc::clone(&self.replies).try_acquire_owned().ok()?,
+            connection: self.connections.take_now()?,
+            reply: self.replies.take_now()?,
         })
     }
 
     /// Descriptors for the files of further responses on connections with several at once.
     pub(super) fn further_replies(&self) -> &Arc<Semaphore> {
-        &self.further_replies
+        &self.further_replies.free
     }
 
     /// A listener that has taken a seat waits for its client.
@@ -75,7 +86,29 @@ impl Seats {
 
     /// How many seats are taken.
     pub(super) fn taken(&self) -> usize {
-        self.limit - self.connections.available_permits()
+        self.connections.limit.get() - self.connections.free.available_permits()
+    }
+}
+
+impl Permits {
+    fn new(count: usize) -> Permits {
+        let count = count.min(Semaphore::MAX_PERMITS);
+        Permits {
+            limit: Cell::new(count),
+            free: Arc::new(Semaphore::new(count)),
+        }
+    }
+
+    fn take_now(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.free).try_acquire_owned().ok()
+    }
+
+    fn resize(&self, wanted: usize) {
+        let limit = self.limit.get();
+        let wanted = wanted.min(Semaphore::MAX_PERMITS);
+        self.free.add_permits(wanted.saturating_sub(limit));
+        let gone = self.free.forget_permits(limit.saturating_sub(wanted));
+        self.limit.set(limit.max(wanted) - gone);
     }
 }
 
@@ -112,6 +145,24 @@ mod tests {
             further_replies: 0,
             spools: 0,
         })
+    }
+
+    #[test]
+    fn seats_come_and_go_with_the_budget_and_those_that_are_taken_stay() {
+        let seats = seats(3, 9);
+        let taken = [take(&seats), take(&seats)];
+        for (connections, free) in [(1, 0), (4, 2), (3, 1)] {
+            seats.resize(&DescriptorBudget {
+                connections,
+                replies: 9,
+                further_replies: 0,
+                spools: 0,
+            });
+            let more: Vec<_> = std::iter::from_fn(|| seats.take_now()).collect();
+            assert_eq!((more.len(), seats.taken()), (free, 2 + free));
+        }
+        drop(taken);
+        assert_eq!(seats.taken(), 0);
     }
 
     #[test]

@@ -1,14 +1,18 @@
 use std::cell::RefCell;
 use std::fs::File;
+use std::mem::replace;
 use std::rc::Rc;
 
 use carat_static::{Access, LookupError, Mounts, NamedFile};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderName, HeaderValue, StatusCode};
-use tokio::task::{spawn_blocking, spawn_local};
+use tokio::task::spawn_local;
 
 use super::disk_lookups::DiskLookups;
+use super::request_step::Later;
 use super::static_files::{open_all, whole};
+use crate::blocking::LOOKUP_THREADS;
+use crate::configured_file::in_time;
 use crate::exchange::{Refusal, Reply, ReplyBody};
 use crate::log::Log;
 use crate::settings::Settings;
@@ -23,23 +27,31 @@ const X_ACCEL_REDIRECT: HeaderName = HeaderName::from_static("x-accel-redirect")
 #[derive(Debug)]
 pub(crate) struct SendFiles {
     mounts: RefCell<Mounts>,
+    disk: Rc<DiskLookups>,
     log: Rc<Log>,
 }
 
 /// A file that a response names.
-pub(super) struct Named {
+struct Named {
     /// What the header field says.
     value: HeaderValue,
     /// `None` when it lies elsewhere.
     file: Option<NamedFile>,
+    disk: Rc<DiskLookups>,
     log: Rc<Log>,
 }
 
 impl SendFiles {
     /// Opens the directories. An error names the one that cannot be read.
-    pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<SendFiles>, String> {
+    pub(crate) fn open(
+        settings: &Settings,
+        disk: &Rc<DiskLookups>,
+        log: &Rc<Log>,
+    ) -> Result<Rc<SendFiles>, String> {
+        let directories = settings.sendfile.clone();
         Ok(Rc::new(SendFiles {
-            mounts: RefCell::new(open_all("sendfile", "", &settings.sendfile)?),
+            mounts: RefCell::new(in_time(move || open_all("sendfile", "", &directories))?),
+            disk: Rc::clone(disk),
             log: Rc::clone(log),
         }))
     }
@@ -48,7 +60,7 @@ impl SendFiles {
     pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.sendfile.clone());
         spawn_local(async move {
-            let opening = spawn_blocking(move || open_all("sendfile", "", &directories));
+            let opening = LOOKUP_THREADS.run(move || open_all("sendfile", "", &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
                 Ok(mounts) => drop(files.mounts.replace(mounts)),
                 Err(cause) => files.log.error(
@@ -59,8 +71,18 @@ impl SendFiles {
         });
     }
 
+    /// Replaces the body of a reply that names a file.
+    pub(super) fn replace(
+        &self,
+        reply: &mut Result<Reply, Refusal>,
+    ) -> Option<Later<Result<Reply, Refusal>>> {
+        let named = self.take(reply)?;
+        let reply = replace(reply, Err(Refusal::FileNotOpened));
+        Some(Box::pin(named.send(reply)))
+    }
+
     /// Takes the header field that names a file out of a response; `None` without one.
-    pub(super) fn take(&self, reply: &mut Result<Reply, Refusal>) -> Option<Named> {
+    fn take(&self, reply: &mut Result<Reply, Refusal>) -> Option<Named> {
         let mounts = self.mounts.borrow();
         if mounts.is_empty() {
             return None;
@@ -75,6 +97,7 @@ impl SendFiles {
         path.or(url).map(|value| Named {
             value,
             file,
+            disk: Rc::clone(&self.disk),
             log: Rc::clone(&self.log),
         })
     }
@@ -82,14 +105,10 @@ impl SendFiles {
 
 impl Named {
     /// Sends the file in place of the application's body.
-    pub(super) async fn send(
-        self,
-        reply: Result<Reply, Refusal>,
-        disk: &DiskLookups,
-    ) -> Result<Reply, Refusal> {
+    async fn send(self, reply: Result<Reply, Refusal>) -> Result<Reply, Refusal> {
         let mut reply = reply?;
         let found = match self.file {
-            Some(file) => open(file, disk).await?,
+            Some(file) => open(file, &self.disk).await?,
             None => None,
         };
         if let Some((file, length)) = found {

@@ -1,35 +1,26 @@
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use carat_guard::HeaderLimits;
 use carat_policy::DescriptorBudget;
-use http::Response;
 use hyper::server::conn::http1;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 
-use super::access::AccessLog;
 use super::active_connections::ActiveConnections;
 use super::deadlines::Deadlines;
-use super::force_tls::ForceTls;
 use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::http2::Http2;
-use super::request_start;
 use super::seats::Seats;
 use super::site_files::SiteFiles;
-use crate::body::request::RequestBodies;
-use crate::body::response::Encoders;
+use super::steps::Steps;
 use crate::clock;
-use crate::dispatch::{Dispatcher, PendingReply};
-use crate::exchange::{
-    Call, ClientMemory, ProxyPolicy, Refusal, Reply, ReplyBody, SpoolReservation,
-};
+use crate::dispatch::Dispatcher;
+use crate::exchange::ClientMemory;
 use crate::log::Log;
 use crate::settings::Settings;
-use crate::url_prefix::UrlPrefix;
 
 /// For how long a client that has connected may send its first request once the server drains. A proxy in front of the
 /// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
@@ -41,25 +32,17 @@ const FIRST_REQUEST: Duration = Duration::from_secs(1);
 pub(crate) struct Server {
     pub(crate) settings: Rc<Settings>,
     pub(crate) log: Rc<Log>,
-    pub(super) access_log: AccessLog,
-    pub(super) proxies: ProxyPolicy,
-    /// `None` when requests in clear are served.
-    pub(super) force_tls: Option<ForceTls>,
+    pub(super) steps: Rc<Steps>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
-    pub(super) request_bodies: RequestBodies,
-    /// `None` when responses are not compressed.
-    pub(super) encoders: Option<Rc<Encoders>>,
-    pub(crate) files: SiteFiles,
+    pub(crate) files: Rc<SiteFiles>,
     pub(super) http1: http1::Builder,
     pub(super) http2: Http2,
     pub(super) handshakes: Handshakes,
     /// Has the files of certificates looked at.
     pub(crate) renew_certificates: Rc<Notify>,
     pub(super) seats: Seats,
-    /// Those of tunnels; `None` without `max_tunnels`.
-    pub(super) tunnel_seats: Option<Arc<Semaphore>>,
     /// Clients are accepted from now on.
     opened: Flag,
     /// Clients are not accepted any more.
@@ -69,10 +52,11 @@ pub(crate) struct Server {
     first_requests_until: Cell<Option<Instant>>,
     /// The server drains, and clients that have not begun a request yet get no more time for it.
     pub(super) first_requests_over: Flag,
-    turns_away: Cell<bool>,
-    is_unready: Cell<bool>,
     /// Nobody needs the control socket of this server any more.
     left: Flag,
+    /// The pid file, the control socket, and the files of Unix sockets are those of this server.
+    owns_files: Flag,
+    taken_back: Notify,
     pub(crate) started: Instant,
 }
 
@@ -84,32 +68,28 @@ impl Server {
         files: SiteFiles,
         budget: &DescriptorBudget,
     ) -> Rc<Server> {
+        let files = Rc::new(files);
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
-            access_log: AccessLog::new(log, settings.access_log),
-            proxies: ProxyPolicy::new(settings),
-            force_tls: ForceTls::new(settings),
+            steps: Steps::new(settings, log, &dispatcher, &files),
             deadlines: Deadlines::new(),
-            request_bodies: RequestBodies::new(settings, log, &dispatcher.spool_quota),
             active: ActiveConnections::new(&dispatcher.client_memory),
             dispatcher,
-            encoders: Encoders::new(settings, log),
             files,
             http1: http1(settings),
             http2: Http2::new(settings),
             handshakes: Handshakes::new(),
             renew_certificates: Rc::default(),
             seats: Seats::new(budget),
-            tunnel_seats: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
             opened: Flag::default(),
             closed: Flag::default(),
             draining: Flag::default(),
             first_requests_until: Cell::default(),
             first_requests_over: Flag::default(),
-            turns_away: Cell::new(false),
-            is_unready: Cell::new(false),
             left: Flag::default(),
+            owns_files: Flag::default(),
+            taken_back: Notify::new(),
             started: clock::now(),
         })
     }
@@ -123,12 +103,9 @@ impl Server {
         }
     }
 
-    /// Passes a request to a worker, or to the queue.
-    pub(super) fn dispatch(&self, mut call: Call) -> Result<PendingReply, Refusal> {
-        if self.settings.request_start {
-            request_start::stamp(&mut call);
-        }
-        self.dispatcher.dispatch(call)
+    /// Offers as many seats as another budget has.
+    pub(crate) fn divide_files(&self, budget: &DescriptorBudget) {
+        self.seats.resize(budget);
     }
 
     /// Keeps what clients make the edge hold within `client_memory`. Never returns.
@@ -142,8 +119,8 @@ impl Server {
     pub(crate) fn turn_away(&self) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.stop_reloading();
-        self.turns_away.set(true);
-        self.is_unready.set(true);
+        self.steps.end.turns_away.set(true);
+        self.steps.readiness.end();
     }
 
     /// Accepts clients from now on.
@@ -161,8 +138,41 @@ impl Server {
     pub(crate) fn hand_over(&self) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.drain_tunnels();
-        self.turns_away.set(true);
+        self.steps.end.turns_away.set(true);
         self.closed.set();
+    }
+
+    /// The server that accepted the clients has died: accepts them again.
+    pub(crate) fn take_back(&self) {
+        self.dispatcher.keep_tunnels();
+        self.steps.end.turns_away.set(false);
+        self.left.clear();
+        self.closed.clear();
+        self.taken_back.notify_one();
+    }
+
+    /// Waits until the server that accepted the clients has died.
+    pub(crate) async fn taken_back(&self) {
+        self.taken_back.notified().await;
+    }
+
+    /// After the server has handed its clients over: waits until it accepts them again. False when it stops instead.
+    pub(super) async fn reopened(&self) -> bool {
+        tokio::select! {
+            biased;
+            () = self.draining.wait() => false,
+            () = self.closed.wait_cleared() => true,
+        }
+    }
+
+    /// The files of the server are its own.
+    pub(crate) fn note_files(&self) {
+        self.owns_files.set();
+    }
+
+    /// Waits until the files of the server are its own.
+    pub(crate) async fn owns_files(&self) {
+        self.owns_files.wait().await;
     }
 
     /// Another server answers on the control socket from now on.
@@ -182,31 +192,7 @@ impl Server {
 
     /// Whether clients are to go elsewhere with their next request.
     pub(super) fn turns_away(&self) -> bool {
-        self.turns_away.get()
-    }
-
-    /// Whether a request with this path asks for a readiness that has ended.
-    pub(super) fn is_unready_at(&self, path: &str) -> bool {
-        self.is_unready.get() && self.is_readiness(path)
-    }
-
-    /// Whether load balancers ask for this path.
-    fn is_readiness(&self, path: &str) -> bool {
-        let mut targets = self.settings.readiness_path.iter();
-        targets.any(|target| target.split('?').next() == Some(path))
-    }
-
-    /// Why a request does not reach the application, whatever it contains. Maintenance leaves the checks of load
-    /// balancers alone: without a server, clients would not see its page.
-    pub(super) fn keeps_out(&self, path: &str) -> Option<Refusal> {
-        if self.files.pages.maintenance.is_on() && !self.is_readiness(path) {
-            return Some(Refusal::Maintenance);
-        }
-        let is_outside = |prefix: &UrlPrefix| !prefix.contains(path);
-        let prefix = self.settings.prefix.as_ref();
-        prefix
-            .filter(|prefix| is_outside(prefix))
-            .map(|_| Refusal::OutsidePrefix)
+        self.steps.end.turns_away.get()
     }
 
     /// Accepts no more connections, and closes each one after its current response, all within this time.
@@ -281,7 +267,7 @@ impl Server {
                 ],
             );
         }
-        let quota = &self.request_bodies.quota;
+        let quota = &self.dispatcher.spool_quota;
         let refused = quota.take_refused();
         if refused > 0 {
             self.log.warn(
@@ -298,16 +284,6 @@ impl Server {
                 "too many request bodies in files: the limit of open files allows no more",
                 &[("refused", &refused), ("files", &quota.file_limit())],
             );
-        }
-    }
-
-    /// The response with a static file, which no worker has seen.
-    pub(super) fn file_reply(&self, response: Response<ReplyBody>) -> Reply {
-        Reply {
-            response,
-            spooled: SpoolReservation::of(&self.dispatcher.spool_quota),
-            queue_time: Duration::ZERO,
-            app_time: Duration::ZERO,
         }
     }
 
@@ -336,6 +312,7 @@ impl Server {
             max_header_bytes: 1024,
             max_headers: 10,
             max_uri: 1024,
+            write_min_rate: 1024,
             ..Settings::plain()
         });
         let log = Rc::new(Log::open(&settings).expect("a log"));
@@ -356,7 +333,7 @@ impl Server {
     }
 }
 
-/// Something that happens once, and that many tasks wait for.
+/// Something that happens, and that many tasks wait for.
 #[derive(Debug)]
 pub(super) struct Flag(watch::Sender<bool>);
 
@@ -371,6 +348,10 @@ impl Flag {
         self.0.send_replace(true);
     }
 
+    fn clear(&self) {
+        self.0.send_replace(false);
+    }
+
     pub(super) fn is_set(&self) -> bool {
         *self.0.borrow()
     }
@@ -378,5 +359,10 @@ impl Flag {
     pub(super) async fn wait(&self) {
         // The sender lives as long as the flag, so this ends only when the flag is set.
         let _ = self.0.subscribe().wait_for(|set| *set).await;
+    }
+
+    async fn wait_cleared(&self) {
+        // As above.
+        let _ = self.0.subscribe().wait_for(|set| !*set).await;
     }
 }

@@ -1,6 +1,5 @@
 use std::rc::Rc;
 
-use super::disk_lookups::DiskLookups;
 use super::error_pages::ErrorPages;
 use super::send_files::SendFiles;
 use super::static_files::StaticFiles;
@@ -13,17 +12,16 @@ use crate::settings::Settings;
 pub(crate) struct SiteFiles {
     pub(super) requested: Rc<StaticFiles>,
     pub(super) named: Rc<SendFiles>,
-    pub(super) disk: DiskLookups,
     pub(crate) pages: Rc<ErrorPages>,
 }
 
 impl SiteFiles {
     /// Opens the directories of the settings. An error names the one that cannot be read.
     pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<SiteFiles, String> {
+        let disk = Rc::default();
         Ok(SiteFiles {
-            requested: StaticFiles::open(settings, log)?,
-            named: SendFiles::open(settings, log)?,
-            disk: DiskLookups::default(),
+            requested: StaticFiles::open(settings, &disk, log)?,
+            named: SendFiles::open(settings, &disk, log)?,
             pages: ErrorPages::open(settings, log)?,
         })
     }

@@ -1,13 +1,17 @@
 use std::cell::RefCell;
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use carat_static::{Access, FileContent, FileQuery, LookupError, Mounts, UrlMount};
-use http::{HeaderValue, Request, Response};
-use tokio::task::{JoinHandle, spawn_blocking, spawn_local};
+use carat_static::{Access, FileContent, LookupError, Mounts, UrlMount};
+use http::HeaderValue;
+use tokio::task::{JoinHandle, spawn, spawn_local};
 
 use super::disk_lookups::DiskLookups;
+use super::request_step::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::blocking::LOOKUP_THREADS;
 use crate::clock;
+use crate::configured_file::in_time;
 use crate::exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
 use crate::log::Log;
 use crate::settings::{Settings, StaticDirectory};
@@ -17,46 +21,52 @@ use crate::url_prefix::UrlPrefix;
 #[derive(Debug)]
 pub(crate) struct StaticFiles {
     mounts: RefCell<Mounts>,
+    disk: Rc<DiskLookups>,
     /// Reads the names in the directories again.
     refresh: RefCell<Option<JoinHandle<()>>>,
     log: Rc<Log>,
 }
 
-/// What a first look, which waits for nothing, has found.
-pub(super) enum FirstLook {
-    Found(Response<ReplyBody>),
-    /// The request is one for the application.
-    Missing,
-    /// The disk has to be asked.
-    Unknown(FileQuery),
-    Refused(Refusal),
-}
-
 impl StaticFiles {
     /// Opens the directories. An error names the one that cannot be read.
-    pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<StaticFiles>, String> {
+    pub(crate) fn open(
+        settings: &Settings,
+        disk: &Rc<DiskLookups>,
+        log: &Rc<Log>,
+    ) -> Result<Rc<StaticFiles>, String> {
+        let (prefix, directories) = (
+            prefix_of(settings).to_owned(),
+            settings.static_files.clone(),
+        );
         Ok(Rc::new(StaticFiles {
-            mounts: RefCell::new(open_all(
-                "static",
-                prefix_of(settings),
-                &settings.static_files,
-            )?),
+            mounts: RefCell::new(in_time(move || open_all("static", &prefix, &directories))?),
+            disk: Rc::clone(disk),
             refresh: RefCell::default(),
             log: Rc::clone(log),
         }))
     }
 
-    /// Looks for the file that a request asks for.
-    pub(super) fn look<B>(&self, request: &Request<B>) -> FirstLook {
-        let Some(query) = self.mounts.borrow().query(request) else {
-            return FirstLook::Missing;
+    /// Looks for the file that a request asks for: first where nothing waits for a disk.
+    pub(super) fn look(&self, request: &mut ArrivedRequest) -> RequestStep {
+        let Some(query) = self.mounts.borrow().query(&request.call().parts) else {
+            return ControlFlow::Continue(());
         };
-        match query.run(Access::Cached) {
-            Ok(Some(found)) => FirstLook::Found(found.map(body)),
-            Ok(None) => FirstLook::Missing,
-            Err(LookupError::WouldBlock) => FirstLook::Unknown(query),
-            Err(LookupError::Io(_)) => FirstLook::Refused(Refusal::FileNotOpened),
-        }
+        let dispatch = &request.context.dispatch;
+        ControlFlow::Break(match query.run(Access::Cached) {
+            Ok(Some(found)) => RequestAnswer::Found(Box::new(dispatch.file_reply(found.map(body)))),
+            Ok(None) => return ControlFlow::Continue(()),
+            Err(LookupError::WouldBlock) => {
+                let (disk, dispatch) = (Rc::clone(&self.disk), Rc::clone(dispatch));
+                let call = request.take_call();
+                RequestAnswer::Later(Box::pin(async move {
+                    match disk.ask(move || query.run(Access::Any)).await? {
+                        Some(found) => Ok(dispatch.file_reply(found.map(body))),
+                        None => dispatch.dispatch(call)?.await,
+                    }
+                }))
+            }
+            Err(LookupError::Io(_)) => RequestAnswer::Now(Err(Refusal::FileNotOpened)),
+        })
     }
 
     /// Notices new and removed files, and forgets those that nobody asks for. Called once a tick.
@@ -67,7 +77,9 @@ impl StaticFiles {
         // A disk that does not respond holds one thread, and not one more each second.
         if refresh.as_ref().is_none_or(JoinHandle::is_finished) && mounts.is_stale() {
             let mounts = mounts.clone();
-            *refresh = Some(spawn_blocking(move || mounts.refresh()));
+            let reading = LOOKUP_THREADS.run(move || mounts.refresh());
+            // A panic is logged, and the next look is another one.
+            *refresh = Some(spawn(async { drop(reading.await) }));
         }
     }
 
@@ -80,7 +92,7 @@ impl StaticFiles {
             return;
         }
         spawn_local(async move {
-            let opening = spawn_blocking(move || open_all("static", &prefix, &directories));
+            let opening = LOOKUP_THREADS.run(move || open_all("static", &prefix, &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
                 Ok(mounts) => drop(files.mounts.replace(mounts)),
                 Err(cause) => files.log.error(
@@ -90,15 +102,6 @@ impl StaticFiles {
             }
         });
     }
-}
-
-/// The response once the disk has been asked; `None` when the request is one for the application.
-pub(super) async fn look_again(
-    query: FileQuery,
-    disk: &DiskLookups,
-) -> Result<Option<Response<ReplyBody>>, Refusal> {
-    let found = disk.ask(move || query.run(Access::Any)).await?;
-    Ok(found.map(|response| response.map(body)))
 }
 
 /// Static files are below the prefix of the application, which names them so.

@@ -1,50 +1,88 @@
+use std::mem::{replace, take};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use carat_guard::GuardError;
 use http::StatusCode;
 use http::header::{CONNECTION, DATE};
 use http::response::Parts;
 use tokio::sync::Semaphore;
 
 use super::access::AccessEntry;
+use super::request_context::RequestContext;
 use crate::exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
+use crate::settings::Settings;
 
-/// Takes a reply that takes over its connection. Where others use the connection, too, or when there are tunnels enough
-/// (`seats`), it is refused instead.
-pub(super) fn take_tunnel(
-    reply: &mut Result<Reply, Refusal>,
-    state: &ConnectionState,
-    seats: Option<&Arc<Semaphore>>,
-) -> Option<TunnelReply> {
-    let response = &mut reply.as_mut().ok()?.response;
-    if !matches!(response.body().content, ReplyContent::Tunnel(_)) {
-        return None;
+/// The replies by which an application takes over its connection.
+#[derive(Debug)]
+pub(super) struct Takeovers {
+    /// Those of tunnels; `None` without `max_tunnels`.
+    seats: Option<Arc<Semaphore>>,
+}
+
+impl Takeovers {
+    pub(super) fn new(settings: &Settings) -> Takeovers {
+        Takeovers {
+            seats: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
+        }
     }
-    let taken = std::mem::replace(reply, Err(Refusal::InvalidResponse)).ok()?;
-    let (head, body) = taken.response.into_parts();
-    let ReplyContent::Tunnel(mut tunnel) = body.content else {
-        return None;
-    };
-    if !state.allows_takeover() {
-        return None;
+
+    /// Leaves the connection to the application if the reply takes it over. Returns whether it does: then HTTP is over, and
+    /// there is no response.
+    pub(super) fn leave(
+        &self,
+        reply: &mut Result<Reply, Refusal>,
+        context: &mut RequestContext,
+    ) -> bool {
+        if let Some(tunnel) = self.take_tunnel(reply, &context.state) {
+            hand_over(tunnel, take(&mut context.entry), &context.state);
+            return true;
+        }
+        let is_success = |reply: &Reply| reply.response.status().is_success();
+        if context.state.awaits_tunnel() && reply.as_ref().is_ok_and(is_success) {
+            // It would be the beginning of a tunnel to the client (RFC 8441, section 5).
+            *reply = Err(Refusal::Malformed(GuardError::Connect));
+        }
+        false
     }
-    if let Some(seats) = seats {
-        let Ok(seat) = Arc::clone(seats).try_acquire_owned() else {
-            *reply = Err(Refusal::TooManyTunnels);
+
+    /// Takes a reply that takes over its connection. Where others use the connection, too, or when there are tunnels
+    /// enough, it is refused instead.
+    fn take_tunnel(
+        &self,
+        reply: &mut Result<Reply, Refusal>,
+        state: &ConnectionState,
+    ) -> Option<TunnelReply> {
+        let response = &mut reply.as_mut().ok()?.response;
+        if !matches!(response.body().content, ReplyContent::Tunnel(_)) {
+            return None;
+        }
+        let taken = replace(reply, Err(Refusal::InvalidResponse)).ok()?;
+        let (head, body) = taken.response.into_parts();
+        let ReplyContent::Tunnel(mut tunnel) = body.content else {
             return None;
         };
-        tunnel.place.keep(seat);
+        if !state.allows_takeover() {
+            return None;
+        }
+        if let Some(seats) = &self.seats {
+            let Ok(seat) = Arc::clone(seats).try_acquire_owned() else {
+                *reply = Err(Refusal::TooManyTunnels);
+                return None;
+            };
+            tunnel.place.keep(seat);
+        }
+        Some(TunnelReply {
+            tunnel: *tunnel,
+            head,
+            queue_time: taken.queue_time,
+            app_time: taken.app_time,
+        })
     }
-    Some(TunnelReply {
-        tunnel: *tunnel,
-        head,
-        queue_time: taken.queue_time,
-        app_time: taken.app_time,
-    })
 }
 
 /// A reply after which the connection is a tunnel.
-pub(super) struct TunnelReply {
+struct TunnelReply {
     tunnel: Tunnel,
     head: Parts,
     queue_time: Duration,
@@ -52,7 +90,7 @@ pub(super) struct TunnelReply {
 }
 
 /// Leaves the connection of a request to a tunnel of the application: HTTP on it ends with this reply.
-pub(super) fn hand_over(reply: TunnelReply, mut entry: AccessEntry, state: &ConnectionState) {
+fn hand_over(reply: TunnelReply, mut entry: AccessEntry, state: &ConnectionState) {
     entry.timed(reply.queue_time, reply.app_time);
     entry.responded(reply.head.status);
     state.take_over(Takeover {

@@ -1,13 +1,17 @@
 use std::io;
+use std::mem::take;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
+use http::Response;
 use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::access::AccessEntry;
 use super::body_piece::BodyPiece;
+use super::request_context::RequestContext;
 use crate::body::response::ClientBody;
 use crate::exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
 
@@ -18,6 +22,8 @@ pub(super) struct TrackedBody {
     entry: AccessEntry,
     state: Rc<ConnectionState>,
     _spooled: Option<SpoolReservation>,
+    /// The permit for its file, of a connection that may have several at once.
+    file_permit: Option<OwnedSemaphorePermit>,
 }
 
 impl TrackedBody {
@@ -32,7 +38,34 @@ impl TrackedBody {
             entry,
             state,
             _spooled: spooled,
+            file_permit: None,
         }
+    }
+
+    /// Follows the body of a response to the client.
+    pub(super) fn track(
+        response: Response<ClientBody>,
+        context: &mut RequestContext,
+    ) -> Response<TrackedBody> {
+        context.entry.responded(response.status());
+        let (entry, spooled) = (take(&mut context.entry), context.spooled.take());
+        let state = Rc::clone(&context.state);
+        response.map(|body| TrackedBody::new(body, entry, state, spooled))
+    }
+
+    /// Whether a file is open for it.
+    pub(super) fn holds_file(&self) -> bool {
+        self.body.holds_file()
+    }
+
+    /// Keeps the permit for the file as long as the file is open.
+    pub(super) fn keep_permit(&mut self, permit: OwnedSemaphorePermit) {
+        self.file_permit = Some(permit);
+    }
+
+    /// Bytes of it that are in memory, beside those of a stream.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.body.held_bytes()
     }
 
     /// The next piece, or the end of the body.

@@ -159,7 +159,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
             state: ends.state,
             ticket: None,
             wait: TunnelWait::Nothing,
-            reader: SlowReader::new(timeout, min_rate, clock::now()),
+            reader: SlowReader::new(timeout, min_rate, deadline.time()),
             deadline,
             server,
             active: None,
@@ -228,8 +228,9 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         has_memory
     }
 
-    /// Counts what the tunnel holds, and whether that waits for one of its ends.
+    /// Counts what the client has taken and what the tunnel holds, and whether that waits for one of its ends.
     fn account(&mut self) {
+        self.state.count_written(self.relay.take_written());
         let is_held_back = self.relay.awaits_application() || self.ticket.is_some();
         let held = self.client.held_bytes(is_held_back);
         self.held.set(self.relay.held_bytes() + held);
@@ -271,7 +272,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
 
     /// Sets the deadline of a wait that begins.
     fn begin(&mut self, wait: TunnelWait) -> Option<TunnelEnd> {
-        let (now, written) = (clock::now(), self.state.read_progress());
+        let (now, written) = (self.deadline.time(), self.state.read_progress());
         if wait != TunnelWait::Client {
             self.reader.end(now, written);
         }
@@ -300,7 +301,9 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
             }
             TunnelWait::HangUp => self.deadline.set(HANG_UP_CHECK),
             TunnelWait::Client => {
-                let pause = self.reader.look(clock::now(), self.state.read_progress());
+                let pause = self
+                    .reader
+                    .look(self.deadline.time(), self.state.read_progress());
                 return self.await_client(pause);
             }
         }
@@ -333,38 +336,52 @@ fn status_of(bytes: &[u8]) -> Option<StatusCode> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::pin::{Pin, pin};
     use std::task::Waker;
 
-    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-    use tokio::task::LocalSet;
+    use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+    use tokio::task::{LocalSet, spawn_local};
+    use tokio::time::timeout;
 
     use super::*;
     use crate::exchange::{ClientMemory, WorkerTunnels};
 
     const LIMIT: u64 = 1024 * 1024;
 
-    /// A client that sends without end, and reads nothing.
-    struct Sender;
+    /// A client that may send without end, and takes so many bytes.
+    struct Client {
+        sends: bool,
+        room: Rc<Cell<usize>>,
+    }
 
-    impl AsyncRead for Sender {
+    impl AsyncRead for Client {
         fn poll_read(
             self: Pin<&mut Self>,
             _cx: &mut Context<'_>,
             room: &mut ReadBuf<'_>,
         ) -> Poll<io::Result<()>> {
+            if !self.sends {
+                return Poll::Pending;
+            }
             room.put_slice(&[0; 1024]);
             Poll::Ready(Ok(()))
         }
     }
 
-    impl AsyncWrite for Sender {
+    impl AsyncWrite for Client {
         fn poll_write(
             self: Pin<&mut Self>,
             _cx: &mut Context<'_>,
-            _bytes: &[u8],
+            bytes: &[u8],
         ) -> Poll<io::Result<usize>> {
-            Poll::Pending
+            let room = &self.room;
+            let taken = bytes.len().min(room.get());
+            room.set(room.get() - taken);
+            if taken == 0 {
+                return Poll::Pending;
+            }
+            Poll::Ready(Ok(taken))
         }
 
         fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -376,13 +393,17 @@ mod tests {
         }
     }
 
-    impl TunnelClient for Sender {
+    impl TunnelClient for Client {
         fn poll_gone(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
             Poll::Pending
         }
 
         fn poll_readable(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
+            if self.sends {
+                Poll::Ready(Ok(()))
+            } else {
+                Poll::Pending
+            }
         }
 
         fn held_bytes(&mut self, is_held_back: bool) -> usize {
@@ -398,22 +419,83 @@ mod tests {
         fn sent(&mut self, _bytes: usize) {}
     }
 
-    #[test]
-    fn a_tunnel_whose_application_does_not_read_goes_when_memory_is_used_up() {
+    /// What is between a client and a socket that is the application's.
+    fn ends(memory: &Rc<ClientMemory>, application: UnixStream) -> TunnelEnds {
+        let state = Rc::new(ConnectionState::new(memory.account()));
+        state.begin_message();
+        let ends = (application, WorkerTunnels::default().open());
+        TunnelEnds::of_stream(ends, Box::new(NoLog), Vec::new(), state)
+    }
+
+    fn locally(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
+            .start_paused(true)
             .build();
-        LocalSet::new().block_on(&runtime.expect("a runtime"), async {
+        LocalSet::new().block_on(&runtime.expect("a runtime"), test);
+    }
+
+    /// After how many seconds the server gives up a client that takes so many bytes in each, within 1000. Before them, the
+    /// process stands still for `pause`.
+    async fn given_up_after(bytes_per_second: usize, pause: Duration) -> Option<u32> {
+        let memory = ClientMemory::new(LIMIT);
+        let server = Server::plain(&memory);
+        let (near, mut far) = UnixStream::pair().expect("a pair");
+        let ends = ends(&memory, near);
+        let deadline = Rc::new(server.deadlines.deadline());
+        let room = Rc::new(Cell::new(0));
+        let mut client = Client {
+            sends: false,
+            room: Rc::clone(&room),
+        };
+        let mut tunnel = pin!(serve_tunnel(&mut client, ends, &deadline, &server));
+        spawn_local(async move { while far.write_all(&[0; 16 * 1024]).await.is_ok() {} });
+        while memory.used() == 0 {
+            assert!(timeout(Duration::ZERO, &mut tunnel).await.is_err());
+        }
+        tokio::time::advance(pause).await;
+        for second in 0..1000 {
+            room.set(room.get() + bytes_per_second);
+            if timeout(Duration::ZERO, &mut tunnel).await.is_ok() {
+                return Some(second);
+            }
+            let now = clock::now();
+            server.deadlines.take_pause(now);
+            server.deadlines.tick(now);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        None
+    }
+
+    #[test]
+    fn time_in_which_the_process_stood_still_does_not_count() {
+        locally(async {
+            let pause = Duration::from_secs(300);
+            assert_eq!(given_up_after(1024, pause).await, None);
+        });
+    }
+
+    #[test]
+    fn a_client_of_a_tunnel_is_judged_by_its_rate() {
+        locally(async {
+            assert_eq!(given_up_after(1024, Duration::ZERO).await, None);
+            assert_eq!(given_up_after(1024 * 1024, Duration::ZERO).await, None);
+            assert!(given_up_after(512, Duration::ZERO).await.is_some());
+        });
+    }
+
+    #[test]
+    fn a_tunnel_whose_application_does_not_read_goes_when_memory_is_used_up() {
+        locally(async {
             let memory = ClientMemory::new(LIMIT);
             let server = Server::plain(&memory);
-            let state = Rc::new(ConnectionState::new(memory.account()));
-            state.begin_message();
             let (near, _deaf) = UnixStream::pair().expect("a pair");
-            let place = WorkerTunnels::default().open();
-            let ends = (near, place);
-            let ends = TunnelEnds::of_stream(ends, Box::new(NoLog), Vec::new(), Rc::clone(&state));
+            let ends = ends(&memory, near);
             let deadline = Rc::new(server.deadlines.deadline());
-            let mut client = Sender;
+            let mut client = Client {
+                sends: true,
+                room: Rc::default(),
+            };
             let mut tunnel = pin!(serve_tunnel(&mut client, ends, &deadline, &server));
             let cx = &mut Context::from_waker(Waker::noop());
             while memory.used() == 0 {

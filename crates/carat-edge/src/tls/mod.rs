@@ -8,6 +8,7 @@ mod client_certificate;
 mod config;
 mod handshake_error;
 mod session;
+mod session_tickets;
 mod stream;
 mod watch;
 
@@ -17,6 +18,7 @@ pub(crate) use client_authority::ClientAuthority;
 pub(crate) use client_certificate::ClientVariable;
 pub(crate) use config::TlsConfig;
 pub(crate) use handshake_error::HandshakeError;
+pub(crate) use session_tickets::TicketKeys;
 pub(crate) use stream::TlsStream;
 pub(crate) use watch::watch_certificates;
 

@@ -136,8 +136,8 @@ impl TlsSession {
         let step = self.process(output);
         if step.is_err() {
             self.has_failed = true;
-            // The alert is the first output.
-            let _ = self.process(&TlsOutput::Nothing);
+            // The alert is the last output: in TLS 1.3, the server's hello may precede it.
+            while self.connection.wants_write() && self.process(&TlsOutput::Nothing).is_ok() {}
         }
         step
     }

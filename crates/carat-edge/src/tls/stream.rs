@@ -92,6 +92,23 @@ impl TlsStream {
         self.tcp.poll_read_ready(cx)
     }
 
+    /// Ends a connection whose client was told what is wrong, and drops up to this many bytes that it still sends: a socket
+    /// that is closed with unread bytes resets the connection, which takes the alert away. Ready when the client has
+    /// left, or has sent too much.
+    pub(crate) fn poll_leave(&mut self, cx: &mut Context<'_>, left: &mut usize) -> Poll<()> {
+        let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
+        loop {
+            let mut dropped = [0; 1024];
+            let mut dropped = ReadBuf::new(&mut dropped);
+            let read = ready!(Pin::new(&mut self.tcp).poll_read(cx, &mut dropped));
+            let count = dropped.filled().len();
+            if read.is_err() || count == 0 || count > *left {
+                return Poll::Ready(());
+            }
+            *left -= count;
+        }
+    }
+
     /// Whether the handshake has chosen HTTP/2.
     pub(crate) fn has_chosen_http2(&self) -> bool {
         self.session.protocol() == Some(HTTP2)

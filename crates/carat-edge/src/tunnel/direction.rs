@@ -1,5 +1,5 @@
 use std::io;
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -14,6 +14,8 @@ pub(super) struct TunnelDirection {
     /// What the reader has not taken.
     rest: Vec<u8>,
     sent: usize,
+    /// Bytes that the reader has taken since `take_count`.
+    taken: usize,
     stage: DirectionStage,
 }
 
@@ -38,6 +40,7 @@ impl TunnelDirection {
         TunnelDirection {
             rest,
             sent: 0,
+            taken: 0,
             stage: DirectionStage::Open,
         }
     }
@@ -55,6 +58,11 @@ impl TunnelDirection {
     /// Whether the reader knows that nothing follows.
     pub(super) fn is_over(&self) -> bool {
         self.stage == DirectionStage::Over
+    }
+
+    /// How many bytes the reader has taken since the last call.
+    pub(super) fn take_count(&mut self) -> usize {
+        mem::take(&mut self.taken)
     }
 
     /// Moves nothing any more.
@@ -108,7 +116,7 @@ impl TunnelDirection {
     ) -> Result<(), BrokenSide> {
         while !bytes.is_empty() {
             match Pin::new(&mut *reader).poll_write(cx, bytes) {
-                Poll::Ready(written) => bytes = &bytes[taken(&written)?..],
+                Poll::Ready(written) => bytes = &bytes[self.note(&written)?..],
                 Poll::Pending => {
                     self.rest = bytes.to_vec();
                     break;
@@ -125,18 +133,22 @@ impl TunnelDirection {
     ) -> Poll<Result<(), BrokenSide>> {
         while self.sent < self.rest.len() {
             let written = ready!(Pin::new(&mut *reader).poll_write(cx, &self.rest[self.sent..]));
-            self.sent += taken(&written)?;
+            self.sent += self.note(&written)?;
         }
         self.rest = Vec::new();
         self.sent = 0;
         Poll::Ready(Ok(()))
     }
-}
 
-fn taken(written: &io::Result<usize>) -> Result<usize, BrokenSide> {
-    match written {
-        Ok(0) | Err(_) => Err(BrokenSide::Reader),
-        Ok(count) => Ok(*count),
+    /// Counts what the reader has taken.
+    fn note(&mut self, written: &io::Result<usize>) -> Result<usize, BrokenSide> {
+        match *written {
+            Ok(0) | Err(_) => Err(BrokenSide::Reader),
+            Ok(count) => {
+                self.taken += count;
+                Ok(count)
+            }
+        }
     }
 }
 
@@ -182,6 +194,8 @@ mod tests {
         assert!(received.strip_prefix(b"first") == Some(&sent[..]));
         assert!(direction.is_over());
         assert_eq!(direction.held_bytes(), 0);
+        assert_eq!(direction.take_count(), received.len());
+        assert_eq!(direction.take_count(), 0);
     }
 
     #[test]

@@ -43,6 +43,11 @@ impl<A: AsyncRead + AsyncWrite + Unpin> Relay<A> {
         self.up.held_bytes() + self.down.held_bytes()
     }
 
+    /// How many bytes the client has taken since the last call.
+    pub(crate) fn take_written(&mut self) -> usize {
+        self.down.take_count()
+    }
+
     /// Whether bytes of the application wait for the client.
     pub(crate) fn awaits_client(&self) -> bool {
         self.down.is_blocked()

@@ -48,14 +48,19 @@ fn a_control_character_is_refused_before_its_line_ends() {
 }
 
 #[test]
-fn a_connection_field_is_a_list_of_tokens() {
-    for value in ["", "close", "Keep-Alive ,,\tclose", ", upgrade"] {
+fn a_connection_field_is_ascii() {
+    for value in [
+        "",
+        "close",
+        "Keep-Alive ,,\tclose",
+        ", upgrade",
+        "close;",
+        "\"close\"",
+    ] {
         assert_accepted(get(&format!("Connection: {value}\r\n")));
     }
-    for value in ["close, \u{ff}", "close; x", "a b", "\"close\""] {
-        let headers = get(&format!("connection: {value}\r\n"));
-        assert_refused(headers, GuardError::InvalidConnection);
-    }
+    let headers = get("connection: close, \u{ff}\r\n");
+    assert_refused(headers, GuardError::InvalidConnection);
 }
 
 #[test]

@@ -124,6 +124,7 @@ fn a_target_has_one_of_the_forms_of_the_rfc() {
         "OPTIONS * HTTP/1.1",
         "GET http://a HTTP/1.1",
         "GET HTTPS://a:443/b?c HTTP/1.1",
+        "GET http://a!&*b.org/ HTTP/1.1",
     ] {
         assert_accepted(request_line(line));
     }
@@ -136,6 +137,7 @@ fn a_target_has_one_of_the_forms_of_the_rfc() {
         "GET http:/a HTTP/1.1",
         "GET http:///a HTTP/1.1",
         "GET http://b@a/ HTTP/1.1",
+        "GET http://a%12b!&*ad.org/ HTTP/1.1",
     ] {
         assert_refused(request_line(line), GuardError::Target);
     }

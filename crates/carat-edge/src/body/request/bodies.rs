@@ -1,4 +1,5 @@
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::exchange::SpoolQuota;
 use crate::log::Log;
@@ -9,19 +10,19 @@ use crate::settings::Settings;
 pub(crate) struct RequestBodies {
     pub(crate) settings: Rc<Settings>,
     pub(crate) log: Rc<Log>,
-    pub(crate) quota: Rc<SpoolQuota>,
+    pub(crate) quota: Arc<SpoolQuota>,
 }
 
 impl RequestBodies {
     pub(crate) fn new(
         settings: &Rc<Settings>,
         log: &Rc<Log>,
-        quota: &Rc<SpoolQuota>,
+        quota: &Arc<SpoolQuota>,
     ) -> RequestBodies {
         RequestBodies {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
-            quota: Rc::clone(quota),
+            quota: Arc::clone(quota),
         }
     }
 }

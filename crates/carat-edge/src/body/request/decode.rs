@@ -3,12 +3,12 @@ use carat_coding::{Codings, DecodeError, DecodeLimits, Decoder};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue};
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::task::spawn_blocking;
 use tokio::try_join;
 
 use super::arriving::ArrivingBody;
 use super::decoded_piece::{DecodedPiece, PIECE_LIMIT};
 use super::sink::RequestSink;
+use crate::blocking::CODING_THREADS;
 use crate::exchange::{MemoryReservation, Refusal};
 use crate::settings::Settings;
 
@@ -90,7 +90,7 @@ async fn fill(
         while work.more {
             let piece = work.emptied.recv().await;
             let piece = piece.expect("the other end lives as long as this one");
-            let done = spawn_blocking(|| work.run(piece)).await;
+            let done = CODING_THREADS.run(|| work.run(piece)).await;
             // No encoder writes bytes that make a decoder panic.
             let rest = done.unwrap_or(Err(DecodeError::Corrupt));
             work = rest.map_err(Refusal::Undecodable)?;

@@ -21,24 +21,19 @@ pub(crate) struct Http2Body {
     /// Bytes of the last piece.
     unreleased: usize,
     expectation: Option<Rc<Expectation>>,
-    /// What the client may make the connection hold.
     _window: MemoryReservation,
 }
 
 impl Http2Body {
-    /// The body of a stream with this state.
+    /// The body of a stream with this state; `window` is what the client may make the connection hold.
     pub(crate) fn new(
         stream: RecvStream,
         state: &Rc<ConnectionState>,
         length: Option<u64>,
         expectation: Option<Rc<Expectation>>,
+        window: MemoryReservation,
     ) -> Http2Body {
-        let mut window = MemoryReservation::of(state.memory());
         if !stream.is_end_stream() {
-            let most = length.map_or(u64::from(UPLOAD_WINDOW), |length| {
-                length.min(UPLOAD_WINDOW.into())
-            });
-            window.grow(usize::try_from(most).expect("at most the window"));
             state.set_position(MessagePosition::InBody);
         }
         Http2Body {

@@ -1,16 +1,15 @@
-use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use tokio::task::spawn_blocking;
 
 use super::bodies::RequestBodies;
 use super::decoded_piece::DecodedPiece;
+use crate::blocking::BODY_THREADS;
 use crate::exchange::{
-    InlineBytes, MemoryAccount, MemoryReservation, Refusal, Spool, SpoolReservation,
+    InlineBytes, MemoryAccount, MemoryReservation, Refusal, Spool, SpoolFile, SpoolReservation,
 };
 
 /// A [`Spool`] that is being written. Pieces are gathered in a buffer of `body_buffer` bytes. A full
@@ -18,8 +17,7 @@ use crate::exchange::{
 /// written by itself.
 pub(super) struct Spooler<'a> {
     bodies: &'a RequestBodies,
-    file: Arc<File>,
-    reservation: SpoolReservation,
+    file: Arc<SpoolFile>,
     gathered: Vec<u8>,
     /// What `gathered` may take.
     memory: MemoryReservation,
@@ -34,11 +32,14 @@ impl<'a> Spooler<'a> {
         let reservation = SpoolReservation::of_file(&bodies.quota);
         let reservation = reservation.ok_or(Refusal::NoDescriptors)?;
         let directory = bodies.settings.spool_dir.clone();
-        let file = blocking(move || tempfile::tempfile_in(directory)).await;
+        let file = blocking(move || {
+            let file = tempfile::tempfile_in(directory)?;
+            Ok(SpoolFile::of_body(file, reservation))
+        });
+        let file = file.await;
         Ok(Spooler {
             bodies,
             file: Arc::new(file.map_err(|error| refuse(&error, bodies))?),
-            reservation,
             gathered: Vec::new(),
             memory: MemoryReservation::of(memory),
         })
@@ -46,7 +47,7 @@ impl<'a> Spooler<'a> {
 
     /// Appends `data`. Refuses it when `spool_limit` or the disk has no room for it.
     pub(super) async fn write(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
-        if !self.reservation.grow(data.len() as u64) {
+        if !self.file.held().grow(data.len() as u64) {
             return Err(Refusal::SpoolLimit);
         }
         if self.gathered.capacity() == 0 && !self.has_buffer() {
@@ -66,7 +67,7 @@ impl<'a> Spooler<'a> {
 
     /// Writes a body that was in memory, as it is.
     pub(super) async fn write_inline(&mut self, body: InlineBytes) -> Result<(), Refusal> {
-        if !self.reservation.grow(body.bytes().len() as u64) {
+        if !self.file.held().grow(body.bytes().len() as u64) {
             return Err(Refusal::SpoolLimit);
         }
         (self.gathered, self.memory) = body.into_parts();
@@ -120,7 +121,7 @@ impl<'a> Spooler<'a> {
         pieces: Vec<DecodedPiece>,
     ) -> Result<Vec<DecodedPiece>, Refusal> {
         let bytes: usize = pieces.iter().map(|piece| piece.bytes().len()).sum();
-        if !self.reservation.grow(bytes as u64) {
+        if !self.file.held().grow(bytes as u64) {
             return Err(Refusal::SpoolLimit);
         }
         if !self.gathered.is_empty() {
@@ -129,7 +130,7 @@ impl<'a> Spooler<'a> {
         let file = Arc::clone(&self.file);
         let written = blocking(move || {
             for piece in &pieces {
-                (&*file).write_all(piece.bytes())?;
+                (&**file).write_all(piece.bytes())?;
             }
             Ok(pieces)
         });
@@ -141,7 +142,7 @@ impl<'a> Spooler<'a> {
         if !self.gathered.is_empty() {
             self.flush().await?;
         }
-        Ok(Spool::new(self.file, self.reservation))
+        Ok(Spool::new(self.file))
     }
 
     /// Writes the gathered bytes and keeps the buffer.
@@ -149,7 +150,7 @@ impl<'a> Spooler<'a> {
         let file = Arc::clone(&self.file);
         let mut gathered = mem::take(&mut self.gathered);
         let written = blocking(move || {
-            (&*file).write_all(&gathered)?;
+            (&**file).write_all(&gathered)?;
             gathered.clear();
             Ok(gathered)
         });
@@ -189,9 +190,8 @@ fn refusal_for(error: &io::Error) -> Refusal {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    spawn_blocking(work)
-        .await
-        .unwrap_or_else(|error| Err(io::Error::other(error)))
+    let done = BODY_THREADS.run(work).await;
+    done.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
 #[cfg(test)]

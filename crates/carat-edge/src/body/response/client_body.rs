@@ -50,6 +50,16 @@ impl ClientBody {
         self.plain.into_full(limit).map_err(ClientBody::plain)
     }
 
+    /// Whether a file is open for it.
+    pub(crate) fn holds_file(&self) -> bool {
+        self.plain.holds_file()
+    }
+
+    /// Bytes of it that are in memory, beside those of a stream.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.plain.held_bytes()
+    }
+
     /// Bytes still to come, if their number is known.
     pub(crate) fn length(&self) -> Option<u64> {
         self.plain.length().filter(|_| self.encoded.is_none())

@@ -1,14 +1,14 @@
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use bytes::Bytes;
 use carat_coding::{Coding, EncoderPool, Lease, Levels, Then};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
 
+use super::file_pages::read;
 use super::plain::FullBody;
+use crate::blocking::CODING_THREADS;
 use crate::exchange::{MemoryReservation, Refusal};
 use crate::log::Log;
 use crate::settings::Settings;
@@ -17,21 +17,12 @@ use crate::settings::Settings;
 /// an encoder as long as its client reads: 0.4 MB (gzip) to 2.2 MB (br).
 const STREAMS_LIMIT: usize = 64;
 
-/// Most pieces that are encoded at a time, on any number of processors.
-const THREADS_LIMIT: usize = 8;
-
-/// How many pieces are encoded at a time on this machine.
-pub(crate) fn encoding_threads() -> usize {
-    available_parallelism().map_or(1, |count| count.get().min(THREADS_LIMIT))
-}
-
 /// The encoders of all connections.
 #[derive(Debug)]
 pub(crate) struct Encoders {
     min_bytes: u64,
     log: Rc<Log>,
     pool: Arc<EncoderPool>,
-    threads: Arc<Semaphore>,
     streams: Arc<Semaphore>,
 }
 
@@ -39,7 +30,6 @@ pub(crate) struct Encoders {
 #[derive(Debug)]
 pub(super) struct StreamEncoder {
     lease: Lease,
-    threads: Arc<Semaphore>,
     _stream: OwnedSemaphorePermit,
 }
 
@@ -56,7 +46,6 @@ impl Encoders {
                 min_bytes: settings.compress_min_bytes,
                 log: Rc::clone(log),
                 pool: EncoderPool::new(levels),
-                threads: Arc::new(Semaphore::new(encoding_threads())),
                 streams: Arc::new(Semaphore::new(STREAMS_LIMIT)),
             })
         })
@@ -67,14 +56,17 @@ impl Encoders {
         self.min_bytes
     }
 
-    /// Encodes a complete body. A file is read and encoded in one turn on a thread.
+    /// Encodes a complete body.
     pub(super) async fn full(&self, coding: Coding, body: FullBody) -> Result<Bytes, Refusal> {
         let pool = Arc::clone(&self.pool);
-        let encoded = in_turn(Arc::clone(&self.threads), move || {
-            let plain = body.read()?;
-            let mut lease = pool.lease(coding);
-            encode(&mut lease, &[plain], Then::Finish)
-        });
+        let encoded = async move {
+            let plain = match body {
+                FullBody::Bytes(bytes) => bytes,
+                FullBody::File(file) => read(|| file.read_all()).await?,
+            };
+            let encode = move || encode(&mut pool.lease(coding), &[plain], Then::Finish);
+            in_turn(encode).await
+        };
         encoded.await.map_err(|error| {
             let log = &self.log;
             log.error("cannot encode a response", &[("cause", &error)]);
@@ -94,7 +86,6 @@ impl Encoders {
         }
         Some(StreamEncoder {
             lease: self.pool.lease(coding),
-            threads: Arc::clone(&self.threads),
             _stream: stream,
         })
     }
@@ -108,7 +99,7 @@ impl StreamEncoder {
         pieces: Vec<Bytes>,
         then: Then,
     ) -> io::Result<(Box<Self>, Bytes)> {
-        in_turn(Arc::clone(&self.threads), move || {
+        in_turn(move || {
             let bytes = encode(&mut self.lease, &pieces, then)?;
             Ok((self, bytes))
         })
@@ -132,16 +123,8 @@ fn encode(lease: &mut Lease, pieces: &[Bytes], then: Then) -> io::Result<Bytes> 
 
 /// Waits for a turn, then does the work on another thread than the one that serves connections.
 async fn in_turn<T: Send + 'static>(
-    threads: Arc<Semaphore>,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let turn = threads.acquire_owned().await;
-    let turn = turn.expect("the semaphore is never closed");
-    let done = spawn_blocking(move || {
-        let done = work();
-        drop(turn);
-        done
-    });
-    done.await
-        .unwrap_or_else(|error| Err(io::Error::other(error)))
+    let done = CODING_THREADS.run(work).await;
+    done.unwrap_or_else(|error| Err(io::Error::other(error)))
 }

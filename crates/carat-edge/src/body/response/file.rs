@@ -1,15 +1,13 @@
 use std::fs::File;
 use std::io::{self, IoSliceMut};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
-use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::file_pages::FilePages;
+use super::file_pages::{FilePages, Reading, read};
 use crate::exchange::{FileRange, OUTGOING_LIMIT};
 
 /// Bytes of a file that are read at once. At most one such piece waits for a slow client.
@@ -21,14 +19,13 @@ const BURST_LIMIT: u8 = 8;
 
 /// A part of a file on its way to a client. Cached pages are read at once, the others on another
 /// thread, because a disk may be slow.
-#[derive(Debug)]
 pub(crate) struct FileBody {
     rest: FileRange,
     /// Pieces that were read without a pause.
     burst: u8,
     /// Whether the file system reports what is cached; tmpfs, for one, does not.
     reports_cached: bool,
-    reading: Option<JoinHandle<io::Result<Bytes>>>,
+    reading: Option<Reading<Bytes>>,
     /// What is known of its pages; `None` for a file that is read at once.
     pages: Option<Box<FilePages>>,
 }
@@ -139,11 +136,11 @@ impl FileBody {
         let (file, offset, wanted) = (&self.rest.file, self.rest.offset, self.wanted());
         let reading = self.reading.get_or_insert_with(|| {
             let file = Arc::clone(file);
-            spawn_blocking(move || read_piece(&file, offset, wanted))
+            read(move || read_piece(&file, offset, wanted))
         });
-        let piece = ready!(Pin::new(reading).poll(cx));
+        let piece = ready!(reading.as_mut().poll(cx));
         self.reading = None;
-        Poll::Ready(piece.unwrap_or_else(|error| Err(io::Error::other(error))))
+        Poll::Ready(piece)
     }
 
     fn advance(&mut self, piece: Bytes) -> io::Result<Bytes> {

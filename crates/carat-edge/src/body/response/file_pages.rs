@@ -7,8 +7,9 @@ use std::task::{Context, Poll, ready};
 
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
-use tokio::task::{JoinHandle, spawn, spawn_blocking};
+use tokio::task::{JoinHandle, spawn};
 
+use crate::blocking::FILE_THREADS;
 use crate::exchange::FileRange;
 
 /// How far apart the bytes are whose pages are looked at. The kernel reads files ahead in steps of at least 128 KiB, and
@@ -19,13 +20,12 @@ const STEP: usize = 64 * 1024;
 const FETCH_LIMIT: u64 = 1024 * 1024;
 
 /// Which pages of a file are cached: to send others, sendfile(2) would wait for the disk.
-#[derive(Debug)]
 pub(super) struct FilePages {
     /// The end of the part that a thread has fetched.
     fetched: u64,
     /// Whether the file system reports what is cached; overlayfs and tmpfs, for two, do not.
     reports_cached: bool,
-    fetching: Option<JoinHandle<io::Result<u64>>>,
+    fetching: Option<Reading<u64>>,
     /// Over when other connections have had their turn.
     turn: Option<JoinHandle<()>>,
 }
@@ -92,12 +92,25 @@ impl FilePages {
         let fetching = self.fetching.get_or_insert_with(|| {
             let (file, offset) = (Arc::clone(&range.file), range.offset);
             let wanted = range.length.min(FETCH_LIMIT);
-            spawn_blocking(move || fetch(&file, offset, wanted))
+            read(move || fetch(&file, offset, wanted))
         });
-        let fetched = ready!(Pin::new(fetching).poll(cx));
+        let fetched = ready!(fetching.as_mut().poll(cx));
         self.fetching = None;
-        Poll::Ready(fetched.unwrap_or_else(|error| Err(io::Error::other(error))))
+        Poll::Ready(fetched)
     }
+}
+
+/// What a thread reads from a disk.
+pub(super) type Reading<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
+
+/// Reads on a thread that may wait for a disk.
+pub(super) fn read<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Reading<T> {
+    Box::pin(async {
+        let done = FILE_THREADS.run(work).await;
+        done.unwrap_or_else(|error| Err(io::Error::other(error)))
+    })
 }
 
 /// Where to look.

@@ -14,5 +14,5 @@ mod plain;
 
 pub(crate) use client_body::ClientBody;
 pub(crate) use encode::ResponseEncoding;
-pub(crate) use encoders::{Encoders, encoding_threads};
+pub(crate) use encoders::Encoders;
 pub(crate) use partial::RangeRequest;

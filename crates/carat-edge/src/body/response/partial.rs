@@ -33,7 +33,7 @@ const DIGEST_HEADERS: [HeaderName; 2] = [
 
 /// What a request says about ranges (RFC 9110, 14).
 pub(crate) struct RangeRequest {
-    is_get: bool,
+    method: Method,
     wanted: Option<Box<WantedRange>>,
 }
 
@@ -48,7 +48,7 @@ impl RangeRequest {
     /// Reads the headers of a request.
     pub(crate) fn of<B>(request: &Request<B>) -> RangeRequest {
         RangeRequest {
-            is_get: request.method() == Method::GET,
+            method: request.method().clone(),
             wanted: WantedRange::of(request.headers()).map(Box::new),
         }
     }
@@ -65,13 +65,15 @@ impl RangeRequest {
         mut response: Response<ClientBody>,
         compresses: bool,
     ) -> Response<ClientBody> {
-        if !self.is_get || !offers_ranges(&response) {
+        let may_have_ranges = matches!(self.method, Method::GET | Method::HEAD);
+        if !may_have_ranges || !offers_ranges(&response) {
             return response;
         }
         let bytes = HeaderValue::from_static("bytes");
         response.headers_mut().insert(ACCEPT_RANGES, bytes);
-        let wanted = self.wanted.as_ref();
-        let wanted = wanted.filter(|wanted| wanted.applies_to(response.headers(), compresses));
+        let wanted = self.wanted.as_ref().filter(|wanted| {
+            self.method == Method::GET && wanted.applies_to(response.headers(), compresses)
+        });
         let (Some(file), Some(wanted)) = (response.body().ranged_file(), wanted) else {
             return response;
         };

@@ -11,13 +11,11 @@ use super::file::FileBody;
 use crate::exchange::FileRange;
 
 /// Parts of a file, each with its own headers: `multipart/byteranges` (RFC 9110, 14.6).
-#[derive(Debug)]
 pub(super) struct PartsBody {
     pieces: VecDeque<PartsPiece>,
     left: u64,
 }
 
-#[derive(Debug)]
 enum PartsPiece {
     Text(Bytes),
     File(FileBody),

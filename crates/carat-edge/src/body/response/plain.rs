@@ -38,6 +38,19 @@ impl PlainBody {
         }
     }
 
+    /// Whether a file is open for it.
+    pub(super) fn holds_file(&self) -> bool {
+        matches!(self.content, PlainContent::File(_) | PlainContent::Parts(_))
+    }
+
+    /// Bytes of it that are in memory.
+    pub(super) fn held_bytes(&self) -> usize {
+        match &self.content {
+            PlainContent::Full(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
     /// unchanged.
     pub(super) fn into_full(self, limit: u64) -> Result<FullBody, PlainBody> {
@@ -137,14 +150,4 @@ impl From<ReplyBody> for PlainBody {
 pub(super) enum FullBody {
     Bytes(Bytes),
     File(FileBody),
-}
-
-impl FullBody {
-    /// Reads the bytes, possibly from a disk.
-    pub(super) fn read(self) -> io::Result<Bytes> {
-        match self {
-            FullBody::Bytes(bytes) => Ok(bytes),
-            FullBody::File(file) => file.read_all(),
-        }
-    }
 }

@@ -9,27 +9,24 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 
 use crate::body::request::{Expectation, Http2Body, ReceivedBody};
-use crate::exchange::{ConnectionState, Refusal};
+use crate::exchange::{ConnectionState, MemoryReservation, Refusal};
 
 /// A request that has the form of one of HTTP/1.1, with a target in origin-form and Host.
 pub(super) struct CheckedRequest {
     pub(super) request: Request<ReceivedBody>,
     /// Set when the client waits until it is asked for the body.
     pub(super) expectation: Option<Rc<Expectation>>,
-    /// What the client sends into the tunnel that it asks for.
-    pub(super) tunnel: Option<RecvStream>,
+    /// What the client sends into the tunnel that it asks for, and what it may send before that is open.
+    pub(super) tunnel: Option<(RecvStream, MemoryReservation)>,
 }
 
 /// Sixteen bytes in base64.
 const WEBSOCKET_KEY: &str = "Y2FyYXQgb3ZlciBodHRwMg==";
 
-/// Marks a request whose `:path` has a fragment, which h2 has dropped.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PathFragment;
-
 /// Checks a request by the rules of the guard. What names a target, a host, or a length is then as with HTTP/1.1.
 pub(super) fn check_request(
     request: Request<RecvStream>,
+    window: MemoryReservation,
     state: &Rc<ConnectionState>,
     limits: &HeaderLimits,
 ) -> Result<CheckedRequest, Refusal> {
@@ -48,7 +45,7 @@ pub(super) fn check_request(
         return Ok(CheckedRequest {
             request: Request::from_parts(parts, ReceivedBody::None),
             expectation: None,
-            tunnel: Some(stream),
+            tunnel: Some((stream, window)),
         });
     }
     let has_body = !stream.is_end_stream();
@@ -59,7 +56,7 @@ pub(super) fn check_request(
     }
     let expects = has_body && parts.headers.contains_key(EXPECT);
     let expectation = expects.then(Rc::<Expectation>::default);
-    let body = Http2Body::new(stream, state, length, expectation.clone());
+    let body = Http2Body::new(stream, state, length, expectation.clone(), window);
     let body = ReceivedBody::Http2(Box::new(body));
     Ok(CheckedRequest {
         request: Request::from_parts(parts, body),
@@ -87,7 +84,8 @@ fn name_upgrade(headers: &mut HeaderMap, protocol: &str) -> Result<(), Refusal> 
 
 /// Moves the authority to Host. Returns the declared length of the body.
 fn check(parts: &mut Parts, limits: &HeaderLimits) -> Result<Option<u64>, Refusal> {
-    if parts.extensions.remove::<PathFragment>().is_some() {
+    // h2 takes an empty one (RFC 3986, section 3.1).
+    if parts.uri.scheme_str().is_some_and(str::is_empty) {
         return Err(Refusal::Malformed(GuardError::Target));
     }
     let head = DecodedHead {
@@ -103,7 +101,10 @@ fn check(parts: &mut Parts, limits: &HeaderLimits) -> Result<Option<u64>, Refusa
         let host = HeaderValue::from_str(authority.as_str()).expect("checked");
         parts.headers.insert(HOST, host);
     }
-    parts.uri = uri.path_and_query.map(Uri::from).expect("checked");
+    let path = uri.path_and_query.expect("checked");
+    // A copy: h2's is a part of the buffer with the whole frame.
+    let path = PathAndQuery::try_from(path.as_str()).expect("checked");
+    parts.uri = Uri::from(path);
     Ok(length)
 }
 
@@ -117,6 +118,8 @@ fn field<'a>((name, value): (&'a HeaderName, &'a HeaderValue)) -> (&'a [u8], &'a
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     const LIMITS: HeaderLimits = HeaderLimits {
@@ -143,6 +146,17 @@ mod tests {
         let parts = checked("/x", Some("b.example")).expect("valid");
         assert_eq!(parts.uri, "/x");
         assert_eq!(parts.headers[HOST], "b.example");
+    }
+
+    #[test]
+    fn the_target_does_not_keep_the_frame_that_it_came_in() {
+        let frame = Bytes::from(vec![b'/'; 9000]);
+        let uri = Uri::from_maybe_shared(frame.slice(..5)).expect("a target");
+        let (mut parts, ()) = Request::new(()).into_parts();
+        parts.uri = uri;
+        parts.headers.insert(HOST, HeaderValue::from_static("a"));
+        check(&mut parts, &LIMITS).expect("valid");
+        assert!(parts.uri == "/////" && frame.is_unique());
     }
 
     #[test]

@@ -8,7 +8,11 @@ use super::super::stream::ClientStream;
 use super::end::Http2End;
 use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
-use crate::exchange::{ConnectionState, Peer};
+use crate::exchange::{ConnectionState, MemoryReservation, Peer};
+
+/// What a connection takes: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.
+pub(super) const CONNECTION_COST: usize = 32 * 1024;
+pub(super) const FIRST_ROOM: usize = 8 * 1024;
 
 /// What the streams of one connection share.
 pub(super) struct Http2Client {
@@ -18,9 +22,31 @@ pub(super) struct Http2Client {
     pub(super) unsent: Rc<UnsentBytes>,
     pub(super) files: ResponseFiles,
     pub(super) stream: RefCell<ClientStream>,
+    /// What the connection takes.
+    _held: MemoryReservation,
 }
 
 impl Http2Client {
+    /// What the streams of a new connection share.
+    pub(super) fn new(
+        stream: ClientStream,
+        peer: &Rc<Peer>,
+        server: &Rc<Server>,
+    ) -> Rc<Http2Client> {
+        let state = Rc::new(ConnectionState::new(server.client_memory().account()));
+        let mut held = MemoryReservation::of(state.memory());
+        held.grow(CONNECTION_COST);
+        Rc::new(Http2Client {
+            server: Rc::clone(server),
+            peer: Rc::clone(peer),
+            unsent: UnsentBytes::new(state.memory()),
+            state,
+            files: ResponseFiles::new(server.seats.further_replies()),
+            stream: RefCell::new(stream),
+            _held: held,
+        })
+    }
+
     /// Has it logged why the connection ends.
     pub(super) fn note_failure(&self, reason: &str) {
         self.server

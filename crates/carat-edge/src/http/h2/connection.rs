@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -6,30 +6,45 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use h2::{Reason, server};
+use carat_guard::FrameFault;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream, server};
+use http::Request;
+use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::super::deadlines::Deadline;
 use super::super::phase_timeouts::ActiveEnd;
 use super::super::server::Server;
 use super::super::stream::ClientStream;
-use super::checked_request::PathFragment;
-use super::client::Http2Client;
+use super::admission::admit;
+use super::client::{CONNECTION_COST, Http2Client};
 use super::end::{Http2End, Http2StreamEnd};
-use super::frame_notes::FrameNotes;
 use super::framed::FramedStream;
 use super::resets::ResetBudget;
-use super::response_files::ResponseFiles;
 use super::stream::serve_stream;
 use super::timer::PhaseTimer;
-use super::unsent_bytes::{SentPiece, UnsentBytes};
-use crate::exchange::{ConnectionState, MemoryReservation, Peer, Refusal};
+use super::unsent_bytes::SentPiece;
+use crate::exchange::{MemoryReservation, Peer, Refusal};
 
-/// What a connection takes: h2's buffers and tables, and the task.
-const CONNECTION_COST: usize = 24 * 1024;
+/// What h2 keeps for each stream of the time when most were open, as long as the connection lasts.
+const SLOT_COST: usize = 1792;
+
+/// Streams for which h2's tables have room at first.
+const FIRST_SLOTS: usize = 4;
+
+/// Empty SETTINGS, and GOAWAY: no request was processed, `ENHANCE_YOUR_CALM` (RFC 9113, sections 6.5 and 6.8).
+const REFUSAL: [u8; 26] = [
+    0, 0, 0, 4, 0, 0, 0, 0, 0, // SETTINGS
+    0, 0, 8, 7, 0, 0, 0, 0, 0, // GOAWAY
+    0, 0, 0, 0, 0, 0, 0, 11,
+];
 
 /// How long a client without requests may take to leave once it was asked to.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
+
+const TOO_MANY_BROKEN: &str = "too many requests were reset or refused";
 
 /// Serves the requests of a client until it or the server ends the connection. `leading` was read from `stream` before.
 pub(in crate::http) async fn serve_http2(
@@ -39,45 +54,56 @@ pub(in crate::http) async fn serve_http2(
     deadline: &Rc<Deadline>,
     server: &Rc<Server>,
 ) -> (Option<ClientStream>, Http2End) {
-    let state = Rc::new(ConnectionState::new(server.client_memory().account()));
-    let mut held = MemoryReservation::of(state.memory());
-    held.grow(CONNECTION_COST);
-    let _active = server.active.add(&state, deadline);
-    let client = Rc::new(Http2Client {
-        server: Rc::clone(server),
-        peer: Rc::clone(peer),
-        unsent: UnsentBytes::new(state.memory()),
-        state: Rc::clone(&state),
-        files: ResponseFiles::new(server.seats.further_replies()),
-        stream: RefCell::new(stream),
-    });
-    let notes = Rc::default();
-    let framed = FramedStream::new(leading, &notes, &client);
-    let mut timer = PhaseTimer::new(deadline, &state, server);
+    if !server.client_memory().has_rest(CONNECTION_COST as u64) {
+        return refuse(stream, server).await;
+    }
+    let client = Http2Client::new(stream, peer, server);
+    let _active = server.active.add(&client.state, deadline);
+    let fault = Rc::default();
+    let framed = FramedStream::new(leading, &fault, &client);
+    let mut timer = PhaseTimer::new(deadline, &client.state, server);
     timer.timeouts.allow_idle(server.settings.idle_timeout);
     // Boxed: its room would stay with the connection.
     let begun = Box::pin(begin(framed, &mut timer, &client)).await;
-    let mut driver = begun.map(|connection| Http2Connection {
+    let driver = begun.map(|connection| Http2Connection {
         connection,
         streams: JoinSet::new(),
         client: Rc::clone(&client),
         resets: ResetBudget::new(server.deadlines.now()),
-        notes,
+        slots: MemoryReservation::of(client.state.memory()),
+        fault,
         timer,
         has_served_last: false,
         is_leaving: false,
     });
-    let end = match &mut driver {
-        Ok(driver) => {
+    let end = match driver {
+        Ok(mut driver) => {
             let end = poll_fn(|cx| driver.poll_end(cx)).await;
-            driver.streams.shutdown().await;
+            let Http2Connection {
+                connection,
+                mut streams,
+                ..
+            } = driver;
+            // It may have requests that were never admitted, and counted; the streams end only in their turn.
+            drop(connection);
+            streams.shutdown().await;
             end
         }
-        Err(end) => *end,
+        Err(end) => end,
     };
-    drop(driver);
     let stream = Rc::into_inner(client).map(|client| client.stream.into_inner());
     (stream, end)
+}
+
+/// Says that memory is used up before anything is kept for the client, which may try again.
+async fn refuse(mut stream: ClientStream, server: &Server) -> (Option<ClientStream>, Http2End) {
+    server.client_memory().refuse();
+    let written = timeout(LEAVE_TIMEOUT, stream.write_all(&REFUSAL)).await;
+    let end = match written {
+        Ok(Ok(())) => Http2End::GoneAway,
+        Ok(Err(_)) | Err(_) => Http2End::Stuck,
+    };
+    (Some(stream), end)
 }
 
 /// Exchanges the prefaces.
@@ -87,7 +113,8 @@ async fn begin(
     client: &Http2Client,
 ) -> Result<server::Connection<FramedStream, SentPiece>, Http2End> {
     let server = &client.server;
-    let mut handshake = pin!(server.http2.builder.handshake(framed));
+    let builder = server.http2.builder(server.client_memory().is_short());
+    let mut handshake = pin!(builder.handshake(framed));
     poll_fn(|cx| {
         if let Poll::Ready(begun) = handshake.as_mut().poll(cx) {
             return Poll::Ready(begun.map_err(|error| client.note_error(&error)));
@@ -112,7 +139,10 @@ struct Http2Connection<'a> {
     streams: JoinSet<Http2StreamEnd>,
     client: Rc<Http2Client>,
     resets: ResetBudget,
-    notes: Rc<FrameNotes>,
+    /// What h2's tables take.
+    slots: MemoryReservation,
+    /// What the client has done wrong in its frames.
+    fault: Rc<Cell<Option<FrameFault>>>,
     timer: PhaseTimer<'a>,
     /// Whether a stream has ended since clients are to go elsewhere.
     has_served_last: bool,
@@ -124,14 +154,16 @@ impl Http2Connection<'_> {
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Http2End> {
         loop {
             let accepted = self.poll_requests(cx);
-            if let Some(flood) = self.notes.flood() {
-                return Poll::Ready(self.fail(flood.reason(), cx));
+            if let Some(fault) = self.fault.get() {
+                self.client.note_failure(fault.reason());
+                self.go_away(Reason::from(fault.code()), cx);
+                return Poll::Ready(Http2End::GoneAway);
             }
             if let Poll::Ready(end) = accepted {
                 return Poll::Ready(end);
             }
             if !self.note_ended_streams(cx) {
-                return Poll::Ready(self.fail("too many requests were reset or refused", cx));
+                return Poll::Ready(self.fail(TOO_MANY_BROKEN, cx));
             }
             if self.must_leave() {
                 self.leave();
@@ -139,7 +171,7 @@ impl Http2Connection<'_> {
             }
             match self.timer.expired(cx) {
                 None => return Poll::Pending,
-                Some(ActiveEnd::Idle) if !self.is_leaving => self.leave(),
+                Some(ActiveEnd::Idle) if !self.is_leaving && !self.must_hurry() => self.leave(),
                 Some(ActiveEnd::Idle) => {
                     self.go_away(Reason::NO_ERROR, cx);
                     return Poll::Ready(Http2End::GoneAway);
@@ -155,19 +187,18 @@ impl Http2Connection<'_> {
 
     /// Starts a task for each request. Ready when the connection is over.
     fn poll_requests(&mut self, cx: &mut Context<'_>) -> Poll<Http2End> {
+        let mut refused = 0;
         while let Some(accepted) = ready!(self.connection.poll_accept(cx)) {
             match accepted {
-                Ok((mut request, sender)) => {
-                    let stream = request.body().stream_id().as_u32();
-                    if self.notes.has_fragment(stream) {
-                        request.extensions_mut().insert(PathFragment);
+                Ok((request, sender)) => {
+                    self.count_slots(self.streams.len() + refused + 1);
+                    if self.begin_stream(request, sender) {
+                        continue;
                     }
-                    if self.streams.is_empty() {
-                        self.client.state.begin_message();
+                    refused += 1;
+                    if !self.resets.note_broken(self.client.server.deadlines.now()) {
+                        return Poll::Ready(self.fail(TOO_MANY_BROKEN, cx));
                     }
-                    let client = Rc::clone(&self.client);
-                    self.streams
-                        .spawn_local(serve_stream(request, sender, client));
                 }
                 Err(error) => return Poll::Ready(self.client.note_error(&error)),
             }
@@ -179,12 +210,38 @@ impl Http2Connection<'_> {
         })
     }
 
+    /// Counts what h2's tables take when this many streams are open. They double when they are full.
+    fn count_slots(&mut self, open: usize) {
+        let bytes = open.next_power_of_two().max(FIRST_SLOTS) * SLOT_COST;
+        if self.slots.bytes() < bytes as u64 {
+            self.slots.set(bytes);
+        }
+    }
+
+    /// Starts the task of a request. Returns `false` when it was refused for want of memory.
+    fn begin_stream(
+        &mut self,
+        request: Request<RecvStream>,
+        sender: SendResponse<SentPiece>,
+    ) -> bool {
+        let is_only_one = self.streams.is_empty();
+        let Some(admitted) = admit(request, sender, &self.client, is_only_one) else {
+            return false;
+        };
+        if is_only_one {
+            self.client.state.begin_message();
+        }
+        let client = Rc::clone(&self.client);
+        self.streams.spawn_local(serve_stream(admitted, client));
+        true
+    }
+
     /// Takes the streams that have ended. Returns `false` when too many were broken.
     fn note_ended_streams(&mut self, cx: &mut Context<'_>) -> bool {
         while let Poll::Ready(Some(ended)) = self.streams.poll_join_next(cx) {
             // A task that panicked has printed why; its stream was reset.
             let may_go_on = match ended.unwrap_or(Http2StreamEnd::CutOff) {
-                Http2StreamEnd::Complete => {
+                Http2StreamEnd::Complete | Http2StreamEnd::Malformed => {
                     self.resets.note_complete();
                     true
                 }
@@ -202,6 +259,11 @@ impl Http2Connection<'_> {
             }
         }
         true
+    }
+
+    /// Whether the client gets no time to leave.
+    fn must_hurry(&self) -> bool {
+        self.client.server.client_memory().is_short()
     }
 
     fn must_leave(&self) -> bool {

@@ -1,3 +1,7 @@
+use carat_guard::GuardError;
+
+use crate::exchange::Refusal;
+
 /// How a connection of HTTP/2 ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Http2End {
@@ -14,8 +18,22 @@ pub(in crate::http) enum Http2End {
 pub(super) enum Http2StreamEnd {
     /// With a complete response.
     Complete,
+    /// With the response to a request of which a field is malformed, and a reset unless there is no body (RFC 9113,
+    /// section 8.1.1).
+    Malformed,
     /// The client has reset it, or sent what cannot be responded to.
     Broken,
     /// This server has reset it, because the client was too slow or memory is used up.
     CutOff,
+}
+
+impl From<Refusal> for Http2StreamEnd {
+    fn from(refusal: Refusal) -> Http2StreamEnd {
+        match refusal {
+            Refusal::Malformed(GuardError::FieldName | GuardError::FieldPadding) => {
+                Http2StreamEnd::Malformed
+            }
+            _ => Http2StreamEnd::Complete,
+        }
+    }
 }

@@ -1,39 +1,48 @@
+use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use carat_guard::{BlockFault, FrameGuard, GuardError, HeaderBlocks, MessagePosition, SentResets};
+use carat_guard::{FrameFault, FrameGuard, MessagePosition, SentResets};
 use h2::Reason;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::client::Http2Client;
-use super::frame_notes::FrameNotes;
-use crate::exchange::{ConnectionState, Refusal};
+use super::client::{FIRST_ROOM, Http2Client};
+use crate::exchange::{ConnectionState, MemoryReservation};
+
+/// Bytes that are read in a turn while memory is short: h2 decodes them before they can be counted.
+const SHORT_READ: usize = 8 * 1024;
+
+/// The same while memory is used up: some requests at most, for each of which h2's tables grow.
+const LEAST_READ: usize = 128;
 
 /// A client's connection as h2 sees it. Its frames are counted as they arrive.
 pub(super) struct FramedStream {
     /// Bytes that were read before it was known that the client speaks HTTP/2.
     leading: Bytes,
     seen: Box<SeenFrames>,
-    notes: Rc<FrameNotes>,
+    fault: Rc<Cell<Option<FrameFault>>>,
     client: Rc<Http2Client>,
+    /// What h2's buffer takes beyond its first room: a frame is kept until it is complete.
+    room: MemoryReservation,
+    /// Whether the turn of this connection is over, because memory is short.
+    gives_way: bool,
 }
 
 /// What was seen of the frames in both directions. Boxed: h2 moves its stream from one future to another, and each has room
 /// for it.
 struct SeenFrames {
     frames: FrameGuard,
-    blocks: HeaderBlocks,
     resets: SentResets,
 }
 
 impl FramedStream {
-    /// Once `notes` has a flood, nothing is read any more.
+    /// Once there is a `fault` of the client, nothing is read any more.
     pub(super) fn new(
         leading: Bytes,
-        notes: &Rc<FrameNotes>,
+        fault: &Rc<Cell<Option<FrameFault>>>,
         client: &Rc<Http2Client>,
     ) -> FramedStream {
         client.state.set_position(MessagePosition::InHeaders);
@@ -41,11 +50,12 @@ impl FramedStream {
             leading,
             seen: Box::new(SeenFrames {
                 frames: FrameGuard::new(client.server.deadlines.now()),
-                blocks: HeaderBlocks::new(client.server.settings.max_header_bytes),
                 resets: SentResets::default(),
             }),
-            notes: Rc::clone(notes),
+            fault: Rc::clone(fault),
+            room: MemoryReservation::of(client.state.memory()),
             client: Rc::clone(client),
+            gives_way: false,
         }
     }
 
@@ -63,6 +73,33 @@ impl FramedStream {
         Poll::Ready(Ok(()))
     }
 
+    /// Reads a little, and then lets the requests that came be counted or refused, and others have their turn.
+    fn read_short(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if std::mem::take(&mut self.gives_way) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let mut part = [0; SHORT_READ];
+        let most = if self.client.server.client_memory().has_rest(0) {
+            SHORT_READ
+        } else {
+            LEAST_READ
+        };
+        let mut part = ReadBuf::new(&mut part[..buf.remaining().min(most)]);
+        ready!(self.read(cx, &mut part))?;
+        buf.put_slice(part.filled());
+        self.gives_way = true;
+        Poll::Ready(Ok(()))
+    }
+
+    /// h2 keeps the largest room that a frame has made it take.
+    fn count_room(&mut self, room: usize) {
+        let beyond = room.saturating_sub(FIRST_ROOM);
+        if beyond as u64 > self.room.bytes() {
+            self.room.set(beyond);
+        }
+    }
+
     /// A part of a frame, or of a TLS record, is the beginning of a request, with the same timeout.
     fn note_position(&self) {
         let is_in_frame =
@@ -74,25 +111,19 @@ impl FramedStream {
         });
     }
 
-    /// Looks at what the client has sent. Returns `false` when it is too much of a kind.
-    fn admits(&mut self, received: &[u8]) -> bool {
+    /// Looks at what the client has sent, and mends it. Returns how many bytes are for h2: those before a fault.
+    fn admit(&mut self, received: &mut [u8]) -> usize {
         self.state().count_received(received.len());
         let now = self.client.server.deadlines.now();
-        if let Err(flood) = self.seen.frames.pass(received, now) {
-            self.notes.note_flood(flood);
+        let pieces = self.client.unsent.take_complete();
+        self.seen.frames.note_pieces(pieces);
+        match self.seen.frames.pass(received, now) {
+            Ok(()) => received.len(),
+            Err((fault, before)) => {
+                self.fault.set(Some(fault));
+                before
+            }
         }
-        let Http2Client { server, peer, .. } = &*self.client;
-        let notes = &self.notes;
-        self.seen
-            .blocks
-            .pass(received, |stream, fault| match fault {
-                BlockFault::Fragment => notes.note_fragment(stream),
-                BlockFault::TooLarge => {
-                    let refusal = Refusal::Malformed(GuardError::HeaderTooLarge);
-                    server.access_log.refused(peer, refusal);
-                }
-            });
-        notes.flood().is_none()
     }
 
     /// Looks at what the client was sent, in `slices` and as far as the socket has taken it.
@@ -129,17 +160,23 @@ impl AsyncRead for FramedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.notes.flood().is_some() {
+        if this.fault.get().is_some() {
             return Poll::Pending;
         }
         let before = buf.filled().len();
-        let read = this.read(cx, buf);
+        this.count_room(buf.remaining());
+        let read = if this.client.server.client_memory().is_short() {
+            this.read_short(cx, buf)
+        } else {
+            this.read(cx, buf)
+        };
         if read.is_pending() {
             this.note_position();
         }
         ready!(read)?;
-        if !this.admits(&buf.filled()[before..]) {
-            buf.set_filled(before);
+        let admitted = this.admit(&mut buf.filled_mut()[before..]);
+        buf.set_filled(before + admitted);
+        if admitted == 0 && this.fault.get().is_some() {
             return Poll::Pending;
         }
         this.note_position();
@@ -182,5 +219,38 @@ impl AsyncWrite for FramedStream {
     /// h2 ends a connection with this. `serve_connection` closes it.
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::net::UnixStream;
+
+    use super::super::client::CONNECTION_COST;
+    use super::*;
+    use crate::exchange::{ClientMemory, Peer};
+    use crate::http::server::Server;
+    use crate::http::stream::ClientStream;
+
+    #[tokio::test]
+    async fn the_room_that_a_frame_takes_counts_as_long_as_the_connection() {
+        let memory = ClientMemory::new(u64::MAX);
+        let (_peer, stream) = UnixStream::pair().expect("sockets");
+        let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), true, 80, None));
+        let server = Server::plain(&memory);
+        let client = Http2Client::new(ClientStream::Unix(stream), &peer, &server);
+        let mut framed = FramedStream::new(Bytes::new(), &Rc::default(), &client);
+        for room in [FIRST_ROOM, 4 * FIRST_ROOM, FIRST_ROOM] {
+            let mut room = vec![0; room];
+            let mut room = ReadBuf::new(&mut room);
+            let read = poll_fn(|cx| Poll::Ready(Pin::new(&mut framed).poll_read(cx, &mut room)));
+            assert!(read.await.is_pending());
+        }
+        let held = CONNECTION_COST + 3 * FIRST_ROOM;
+        assert_eq!(memory.used(), held as u64);
+        drop((framed, client));
+        assert_eq!(memory.used(), 0);
     }
 }

@@ -1,11 +1,11 @@
 //! HTTP/2 (RFC 9113), over TLS and in clear with prior knowledge. The `h2` crate speaks the protocol; this folder bounds what
 //! a client can make it do, and passes each request along the path that HTTP/1.1 takes.
 
+mod admission;
 mod checked_request;
 mod client;
 mod connection;
 mod end;
-mod frame_notes;
 mod framed;
 mod raw_head;
 mod resets;

@@ -4,8 +4,8 @@ const RESETS_LIMIT: u32 = 200;
 /// How many more may in each tick of 100 ms.
 const TICK_CREDIT: u32 = 2;
 
-/// Counts the streams that a client has made end early: by resets (CVE-2023-44487), by frames that must be responded to with
-/// a reset (CVE-2025-8671), and by requests that are refused.
+/// Counts the streams that a client has made end early: by resets (CVE-2023-44487), and by frames that must be responded to
+/// with a reset (CVE-2025-8671). One that is refused has a complete response: behind a proxy, the connection has other clients.
 #[derive(Debug)]
 pub(super) struct ResetBudget {
     credit: u32,

@@ -12,6 +12,7 @@ use hyper::body::Body;
 
 use super::super::tracked_body::TrackedBody;
 use super::client::Http2Client;
+use super::end::Http2StreamEnd;
 use super::unsent_bytes::SentPiece;
 use crate::exchange::{ConnectionState, MemoryReservation};
 
@@ -24,17 +25,18 @@ const CONNECTION_FIELDS: [HeaderName; 5] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// Sends a response as fast as the client reads it. An error means that the stream is over.
+/// Sends a response as fast as the client reads it, and ends the stream. An error means that it is over.
 pub(super) async fn respond(
     response: Response<TrackedBody>,
     is_head: bool,
+    end: Http2StreamEnd,
     sender: &mut SendResponse<SentPiece>,
     client: &Http2Client,
     state: &Rc<ConnectionState>,
 ) -> Result<(), Error> {
     let (mut parts, mut body) = response.into_parts();
     let is_bodiless = prepare(&mut parts, &body, is_head, client);
-    await_socket(&parts, sender, client, state).await?;
+    await_socket(&parts, body.held_bytes(), sender, client, state).await?;
     let head = Response::from_parts(parts, ());
     let mut stream = Http2Sender {
         stream: sender.send_response(head, is_bodiless)?,
@@ -47,6 +49,9 @@ pub(super) async fn respond(
     }
     while let Some(piece) = poll_fn(|cx| stream.poll_piece(&mut body, cx)).await {
         match piece? {
+            Some(piece) if end == Http2StreamEnd::Malformed => {
+                return stream.send_and_reset(piece).await;
+            }
             Some(piece) => stream.send(piece, body.is_end_stream()).await?,
             None => {
                 return stream
@@ -61,9 +66,10 @@ pub(super) async fn respond(
     Ok(())
 }
 
-/// Waits until the socket takes bytes: headers do not count as unsent.
+/// Waits until the socket takes bytes: headers do not count as unsent. The response holds `body` bytes meanwhile.
 async fn await_socket(
     parts: &Parts,
+    body: usize,
     sender: &mut SendResponse<SentPiece>,
     client: &Http2Client,
     state: &Rc<ConnectionState>,
@@ -76,7 +82,7 @@ async fn await_socket(
         if held.bytes() == 0 {
             let fields = parts.headers.iter();
             let bytes = fields.map(|(name, value)| name.as_str().len() + value.len());
-            held.grow(bytes.sum());
+            held.grow(body + bytes.sum::<usize>());
             state.set_write_blocked(true);
         }
         let reset = ready!(sender.poll_reset(cx));
@@ -161,9 +167,19 @@ impl Http2Sender<'_> {
             let part = self.client.unsent.piece(part);
             self.stream.send_data(part, is_end)?;
             if piece.is_empty() {
+                self.client.unsent.note_complete();
                 return Ok(());
             }
         }
+    }
+
+    /// Passes on a piece, and resets the stream behind it: h2 drops what a stream has not sent when it is reset.
+    async fn send_and_reset(&mut self, piece: Bytes) -> Result<(), Error> {
+        self.send(piece.clone(), false).await?;
+        let unsent = &self.client.unsent;
+        poll_fn(|cx| unsent.poll_sent(&piece, cx)).await;
+        self.stream.send_reset(Reason::PROTOCOL_ERROR);
+        Ok(())
     }
 
     /// How many bytes the client and the socket take. Only the wait for the client is timed here: the connection times the

@@ -29,6 +29,12 @@ impl ResponseFiles {
         permit.expect("nobody closes the semaphore")
     }
 
+    /// The permit for a file that is open, if there is one.
+    pub(super) fn take_now(&self) -> Option<OwnedSemaphorePermit> {
+        let own = Arc::clone(&self.own).try_acquire_owned().ok();
+        own.or_else(|| self.further_one())
+    }
+
     /// The permit for the socket of a tunnel, which may last: it is not the one with which the other streams go on.
     pub(super) fn further_one(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.further).try_acquire_owned().ok()

@@ -2,15 +2,16 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use h2::Error;
 use h2::server::SendResponse;
-use h2::{Error, RecvStream};
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::super::phase_timeouts::ActiveEnd;
-use super::super::serve::serve;
 use super::super::tracked_body::TrackedBody;
+use super::admission::AdmittedStream;
 use super::checked_request::{CheckedRequest, check_request};
 use super::client::Http2Client;
 use super::end::Http2StreamEnd;
@@ -18,31 +19,32 @@ use super::respond::respond;
 use super::timer::PhaseTimer;
 use super::tunnel::{TakenStream, serve_taken};
 use super::unsent_bytes::SentPiece;
-use crate::body::request::UPLOAD_WINDOW;
-use crate::exchange::{ConnectionState, MemoryReservation, Refusal, Takeover};
+use crate::exchange::{ConnectionState, Refusal, Takeover};
 
-/// What a stream takes beside its bodies: its task and its headers.
-const STREAM_COST: u64 = 4 * 1024;
+/// How long a response may be expected to have a file. A request that takes longer lets another one have the permit.
+const FILE_EXPECTED: Duration = Duration::from_millis(200);
 
 /// Serves the request of one stream.
 pub(super) async fn serve_stream(
-    request: Request<RecvStream>,
-    mut sender: SendResponse<SentPiece>,
+    admitted: AdmittedStream,
     client: Rc<Http2Client>,
 ) -> Http2StreamEnd {
+    let AdmittedStream {
+        request,
+        mut sender,
+        account,
+        window,
+    } = admitted;
     let server = &client.server;
-    let account = server.client_memory().account();
-    account.take(STREAM_COST);
     let state = Rc::new(ConnectionState::of_stream(account, &client.state));
     let deadline = Rc::new(server.deadlines.deadline());
     let active = server.active.add(&state, &deadline);
     state.begin_message();
     let mut timer = PhaseTimer::new(&deadline, &state, server);
     let is_head = request.method() == Method::HEAD;
-    let (response, end) = match check_request(request, &state, &server.header_limits()) {
+    let (response, end) = match check_request(request, window, &state, &server.header_limits()) {
         Ok(mut request) => {
             let tunnel = request.tunnel.take();
-            let window = tunnel.as_ref().map(|_| window_of(&state));
             let serving = call(request, &state, &mut sender, &client, &mut timer);
             match Box::pin(serving).await {
                 Ok(response) => (response, Http2StreamEnd::Complete),
@@ -50,8 +52,8 @@ pub(super) async fn serve_stream(
                     (refused(refusal, &client, &state), Http2StreamEnd::CutOff)
                 }
                 Err(StreamCut::Ended(end)) => return end,
-                Err(StreamCut::TakenOver(takeover)) => {
-                    let Some(from_client) = tunnel else {
+                Err(StreamCut::TakenOver(takeover, _permit)) => {
+                    let Some((from_client, window)) = tunnel else {
                         return Http2StreamEnd::CutOff;
                     };
                     // A tunnel adds itself while it waits for its client.
@@ -68,9 +70,9 @@ pub(super) async fn serve_stream(
                 }
             }
         }
-        Err(refusal) => (refused(refusal, &client, &state), Http2StreamEnd::Broken),
+        Err(refusal) => (refused(refusal, &client, &state), refusal.into()),
     };
-    let responding = respond(response, is_head, &mut sender, &client, &state);
+    let responding = respond(response, is_head, end, &mut sender, &client, &state);
     finish(responding, &mut timer, end).await
 }
 
@@ -97,14 +99,7 @@ async fn finish(
 enum StreamCut {
     Refused(Refusal),
     Ended(Http2StreamEnd),
-    TakenOver(Box<Takeover>),
-}
-
-/// What the client may send into a tunnel before the application has opened it.
-fn window_of(state: &Rc<ConnectionState>) -> MemoryReservation {
-    let mut window = MemoryReservation::of(state.memory());
-    window.grow(UPLOAD_WINDOW as usize);
-    window
+    TakenOver(Box<Takeover>, OwnedSemaphorePermit),
 }
 
 /// Passes the request along the path that all requests take.
@@ -120,21 +115,25 @@ async fn call(
         mut expectation,
         ..
     } = request;
-    let permit = permit(state, sender, client, timer).await?;
-    state.keep_response_file(permit);
-    let mut serving = pin!(serve(request, &client.peer, state, &client.server));
+    let mut permit = Some(permit(state, sender, client, timer).await?);
+    let expected = client.server.deadlines.deadline();
+    expected.set(FILE_EXPECTED);
+    let mut serving = pin!(client.server.steps.serve(request, &client.peer, state));
     poll_fn(|cx| {
         if let Poll::Ready(Ok(response)) = serving.as_mut().poll(cx) {
-            return Poll::Ready(Ok(response));
+            return Poll::Ready(permitted(response, permit.take(), client));
         }
         if let Some(takeover) = state.takeover() {
-            return Poll::Ready(Err(StreamCut::TakenOver(takeover)));
+            let permit = permit.take().or_else(|| client.files.further_one());
+            let permit = permit.ok_or(StreamCut::Refused(Refusal::NoDescriptors));
+            let cut = permit.map_or_else(|cut| cut, |it| StreamCut::TakenOver(takeover, it));
+            return Poll::Ready(Err(cut));
+        }
+        if permit.is_some() && expected.passed(cx.waker()) {
+            permit = None;
         }
         if expectation.take_if(|it| it.is_asked(cx)).is_some() {
-            let mut response = Response::new(());
-            *response.status_mut() = StatusCode::CONTINUE;
-            // If the stream is over, the next poll returns that.
-            let _ = sender.send_informational(response);
+            inform(sender, StatusCode::CONTINUE, HeaderMap::new());
         }
         let hints = if client.unsent.is_blocked(cx) {
             Vec::new()
@@ -142,18 +141,37 @@ async fn call(
             state.interim().take_hints()
         };
         for hints in hints {
-            let mut response = Response::new(());
-            *response.status_mut() = StatusCode::EARLY_HINTS;
-            *response.headers_mut() = hints;
-            // As above.
-            let _ = sender.send_informational(response);
+            inform(sender, StatusCode::EARLY_HINTS, hints);
         }
         unless_cut(sender, timer, cx)
     })
     .await
 }
 
-/// The permit for the file of the response, or for the socket of a tunnel.
+/// Sends a response before the final one.
+fn inform(sender: &mut SendResponse<SentPiece>, status: StatusCode, headers: HeaderMap) {
+    let mut response = Response::new(());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    // If the stream is over, the next poll returns that.
+    let _ = sender.send_informational(response);
+}
+
+/// The response with the permit for its file, if it has one: the file is open already.
+fn permitted(
+    mut response: Response<TrackedBody>,
+    permit: Option<OwnedSemaphorePermit>,
+    client: &Http2Client,
+) -> Result<Response<TrackedBody>, StreamCut> {
+    let body = response.body_mut();
+    if body.holds_file() {
+        let permit = permit.or_else(|| client.files.take_now());
+        body.keep_permit(permit.ok_or(StreamCut::Refused(Refusal::ReplyLost))?);
+    }
+    Ok(response)
+}
+
+/// The permit for the file that the response may have, or for the socket of a tunnel.
 async fn permit(
     state: &ConnectionState,
     sender: &mut SendResponse<SentPiece>,
@@ -196,6 +214,7 @@ fn refused(
 ) -> Response<TrackedBody> {
     let entry = client
         .server
+        .steps
         .access_log
         .start_refused(&client.peer, refusal);
     let response = refusal.into_response();

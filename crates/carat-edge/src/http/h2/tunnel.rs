@@ -74,7 +74,7 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
     }
     log.sent(first.len());
     client.stream.borrow().keep_alive();
-    let mut stream = TunnelStream::new(from_client, to_client, client, state);
+    let mut stream = TunnelStream::new(from_client, to_client, client);
     let ends = (application, tunnel.place);
     let ends = TunnelEnds::of_stream(ends, log, first, Rc::clone(state));
     let end = serve_tunnel(&mut stream, ends, deadline, server).await;

@@ -1,6 +1,5 @@
 use std::io;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
@@ -11,7 +10,6 @@ use super::super::tunnel_client::TunnelClient;
 use super::client::Http2Client;
 use super::unsent_bytes::SentPiece;
 use crate::body::request::UPLOAD_WINDOW;
-use crate::exchange::ConnectionState;
 
 /// A stream of HTTP/2 as a connection without frames.
 pub(super) struct TunnelStream<'a> {
@@ -21,7 +19,6 @@ pub(super) struct TunnelStream<'a> {
     to_client: SendStream<SentPiece>,
     has_ended: bool,
     client: &'a Http2Client,
-    state: &'a Rc<ConnectionState>,
 }
 
 impl<'a> TunnelStream<'a> {
@@ -29,7 +26,6 @@ impl<'a> TunnelStream<'a> {
         from_client: RecvStream,
         to_client: SendStream<SentPiece>,
         client: &'a Http2Client,
-        state: &'a Rc<ConnectionState>,
     ) -> TunnelStream<'a> {
         TunnelStream {
             from_client,
@@ -37,7 +33,6 @@ impl<'a> TunnelStream<'a> {
             to_client,
             has_ended: false,
             client,
-            state,
         }
     }
 
@@ -105,7 +100,9 @@ impl AsyncWrite for TunnelStream<'_> {
         let room = ready!(this.poll_room(bytes.len(), cx))?;
         let count = room.min(bytes.len());
         this.send(Bytes::copy_from_slice(&bytes[..count]))?;
-        this.state.count_written(count);
+        if count == bytes.len() {
+            this.client.unsent.note_complete();
+        }
         Poll::Ready(Ok(count))
     }
 

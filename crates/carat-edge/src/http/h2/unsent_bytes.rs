@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
 
@@ -17,6 +17,8 @@ struct Unsent {
     /// Whether the socket takes nothing.
     is_blocked: bool,
     waiting: Vec<Waker>,
+    /// Pieces of responses that were passed on completely since the last look.
+    complete: u32,
 }
 
 /// A piece of a response on its way to the socket.
@@ -43,6 +45,7 @@ impl UnsentBytes {
             bytes: MemoryReservation::of(account),
             is_blocked: false,
             waiting: Vec::new(),
+            complete: 0,
         })))
     }
 
@@ -57,6 +60,15 @@ impl UnsentBytes {
     pub(super) fn is_blocked(&self, cx: &Context<'_>) -> bool {
         let is_blocked = self.0.borrow().is_blocked;
         is_blocked && self.wait(cx)
+    }
+
+    /// Ready when h2 holds no part of this piece any more.
+    pub(super) fn poll_sent(&self, piece: &Bytes, cx: &Context<'_>) -> Poll<()> {
+        if piece.is_unique() {
+            return Poll::Ready(());
+        }
+        self.wait(cx);
+        Poll::Pending
     }
 
     /// Sets whether the socket takes nothing.
@@ -74,6 +86,16 @@ impl UnsentBytes {
             waiting.push(cx.waker().clone());
         }
         true
+    }
+
+    /// A piece of a response was passed on, with its last byte.
+    pub(super) fn note_complete(&self) {
+        self.0.borrow_mut().complete += 1;
+    }
+
+    /// How many were since the last call.
+    pub(super) fn take_complete(&self) -> u32 {
+        std::mem::take(&mut self.0.borrow_mut().complete)
     }
 
     /// Passes bytes on.

@@ -1,14 +1,44 @@
+use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Response};
 
-use crate::exchange::{Call, ProxyFields};
+use crate::dispatch::{Dispatcher, PendingReply};
+use crate::exchange::{Call, ProxyFields, Refusal, Reply, ReplyBody, SpoolReservation};
 
 const X_REQUEST_START: HeaderName = HeaderName::from_static("x-request-start");
 
+/// Where requests leave the edge.
+#[derive(Debug)]
+pub(super) struct RequestDispatch {
+    pub(super) dispatcher: Rc<Dispatcher>,
+    /// Whether the application is told when: the option `request_start`.
+    pub(super) stamps: bool,
+}
+
+impl RequestDispatch {
+    /// Passes a request to a worker, or to the queue.
+    pub(super) fn dispatch(&self, mut call: Call) -> Result<PendingReply, Refusal> {
+        if self.stamps {
+            stamp(&mut call);
+        }
+        self.dispatcher.dispatch(call)
+    }
+
+    /// The reply with a static file, which no worker has seen.
+    pub(super) fn file_reply(&self, response: Response<ReplyBody>) -> Reply {
+        Reply {
+            response,
+            spooled: SpoolReservation::of(&self.dispatcher.spool_quota),
+            queue_time: Duration::ZERO,
+            app_time: Duration::ZERO,
+        }
+    }
+}
+
 /// Tells the application when the request begins to wait for a worker, unless a proxy has told it when the request
 /// reached that. A peer that no field is believed from cannot make up a time.
-pub(super) fn stamp(call: &mut Call) {
+fn stamp(call: &mut Call) {
     let is_believed = call.peer.proxy_fields != ProxyFields::Removed;
     let headers = &mut call.parts.headers;
     if is_believed && headers.contains_key(X_REQUEST_START) {
@@ -29,8 +59,6 @@ fn value(now: Duration) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use super::*;
 
     fn stamped(fields: ProxyFields, given: Option<&'static str>) -> String {

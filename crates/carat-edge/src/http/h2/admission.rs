@@ -1,0 +1,74 @@
+use std::rc::Rc;
+
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream};
+use http::Request;
+use http::header::CONTENT_LENGTH;
+
+use super::client::Http2Client;
+use super::unsent_bytes::SentPiece;
+use crate::body::request::UPLOAD_WINDOW;
+use crate::exchange::{MemoryAccount, MemoryReservation};
+
+/// What a stream takes beside its bodies and the bytes of its headers: its task, its states, and what the dispatcher keeps.
+const STREAM_COST: usize = 5 * 1024;
+
+/// What each field takes beside its bytes: its part of a table that doubles, and two blocks.
+const FIELD_COST: usize = 192;
+
+/// A request for whose stream there is memory.
+pub(super) struct AdmittedStream {
+    pub(super) request: Request<RecvStream>,
+    pub(super) sender: SendResponse<SentPiece>,
+    /// Holds what the stream takes.
+    pub(super) account: Rc<MemoryAccount>,
+    /// What the client may send of a body, or into a tunnel, before it is read.
+    pub(super) window: MemoryReservation,
+}
+
+/// Reserves what a request takes. Refuses it when memory is short, so that the client may repeat it (RFC 9113, section
+/// 8.7); one that is the only one of its connection, only when memory is used up.
+pub(super) fn admit(
+    request: Request<RecvStream>,
+    mut sender: SendResponse<SentPiece>,
+    client: &Http2Client,
+    is_only_one: bool,
+) -> Option<AdmittedStream> {
+    let memory = client.server.client_memory();
+    let (own, window) = (STREAM_COST + head_bytes(&request), window_bytes(&request));
+    let wanted = (own + window) as u64;
+    let fits = memory.has_room(wanted) || is_only_one && memory.has_rest(wanted);
+    if !fits {
+        memory.refuse();
+        sender.send_reset(Reason::REFUSED_STREAM);
+        return None;
+    }
+    let account = memory.account();
+    account.take(own as u64);
+    let mut reserved = MemoryReservation::of(&account);
+    reserved.grow(window);
+    Some(AdmittedStream {
+        request,
+        sender,
+        account,
+        window: reserved,
+    })
+}
+
+fn head_bytes(request: &Request<RecvStream>) -> usize {
+    let fields = request.headers().iter();
+    let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + FIELD_COST);
+    let target = request.uri().path_and_query();
+    fields.sum::<usize>() + target.map_or(0, |target| target.as_str().len())
+}
+
+/// What the client may send at once. A length that is none is refused later.
+fn window_bytes(request: &Request<RecvStream>) -> usize {
+    let window = UPLOAD_WINDOW as usize;
+    if request.body().is_end_stream() {
+        return 0;
+    }
+    let length = request.headers().get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    length.map_or(window, |length: usize| length.min(window))
+}

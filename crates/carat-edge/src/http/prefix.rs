@@ -1,0 +1,12 @@
+use super::request_step::{ArrivedRequest, RequestStep};
+use crate::exchange::Refusal;
+use crate::url_prefix::UrlPrefix;
+
+/// Refuses a request for a path that does not lead to the application.
+pub(super) fn check_prefix(
+    request: &mut ArrivedRequest,
+    prefix: Option<&UrlPrefix>,
+) -> RequestStep {
+    let is_outside = prefix.is_some_and(|prefix| !prefix.contains(request.path()));
+    request.refuse_if(is_outside, Refusal::OutsidePrefix)
+}

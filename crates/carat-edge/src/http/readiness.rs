@@ -1,0 +1,49 @@
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use super::request_step::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::exchange::Refusal;
+use crate::settings::Settings;
+
+/// The paths by which load balancers find out whether the server is ready: the option `readiness_path`.
+#[derive(Debug)]
+pub(super) struct ReadinessPaths(Vec<String>);
+
+impl ReadinessPaths {
+    pub(super) fn of(settings: &Settings) -> ReadinessPaths {
+        let path = |target: &String| target.split('?').next().unwrap_or_default().to_owned();
+        ReadinessPaths(settings.readiness_path.iter().map(path).collect())
+    }
+
+    pub(super) fn contains(&self, path: &str) -> bool {
+        self.0.iter().any(|known| known == path)
+    }
+}
+
+/// Refuses the requests of load balancers once the server is about to stop.
+#[derive(Debug)]
+pub(super) struct ReadinessChecks {
+    paths: ReadinessPaths,
+    is_over: Cell<bool>,
+}
+
+impl ReadinessChecks {
+    pub(super) fn new(settings: &Settings) -> ReadinessChecks {
+        ReadinessChecks {
+            paths: ReadinessPaths::of(settings),
+            is_over: Cell::new(false),
+        }
+    }
+
+    /// From now on, the server is not ready.
+    pub(super) fn end(&self) {
+        self.is_over.set(true);
+    }
+
+    pub(super) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
+        if self.is_over.get() && self.paths.contains(request.path()) {
+            return ControlFlow::Break(RequestAnswer::Now(Err(Refusal::Stopping)));
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,171 @@
+use std::convert::Infallible;
+use std::future::{pending, poll_fn};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use http::{Request, Response, Version};
+
+use super::access::AccessLog;
+use super::connection_end::{ConnectionEnd, asks_to_close, delimit};
+use super::force_tls::ForceTls;
+use super::prefix::check_prefix;
+use super::readiness::ReadinessChecks;
+use super::representation::{cut, encode};
+use super::request_context::RequestContext;
+use super::request_dispatch::RequestDispatch;
+use super::request_step::{ArrivedRequest, RequestAnswer};
+use super::site_files::SiteFiles;
+use super::takeover::Takeovers;
+use super::tracked_body::TrackedBody;
+use super::uploads::take_body;
+use crate::body::request::{ReceivedBody, RequestBodies};
+use crate::body::response::{Encoders, RangeRequest, ResponseEncoding};
+use crate::dispatch::Dispatcher;
+use crate::exchange::{Call, ConnectionState, Peer, ProxyPolicy};
+use crate::log::Log;
+use crate::settings::Settings;
+use crate::url_prefix::UrlPrefix;
+
+/// The way of a request to the application, and of its response to the client.
+#[derive(Debug)]
+pub(super) struct Steps {
+    pub(super) access_log: AccessLog,
+    pub(super) proxies: ProxyPolicy,
+    force_tls: ForceTls,
+    prefix: Option<UrlPrefix>,
+    bodies: Rc<RequestBodies>,
+    pub(super) readiness: ReadinessChecks,
+    files: Rc<SiteFiles>,
+    dispatch: Rc<RequestDispatch>,
+    takeovers: Takeovers,
+    /// `None` when responses are not compressed.
+    encoders: Option<Rc<Encoders>>,
+    pub(super) end: ConnectionEnd,
+}
+
+impl Steps {
+    pub(super) fn new(
+        settings: &Rc<Settings>,
+        log: &Rc<Log>,
+        dispatcher: &Rc<Dispatcher>,
+        files: &Rc<SiteFiles>,
+    ) -> Rc<Steps> {
+        Rc::new(Steps {
+            access_log: AccessLog::new(log, settings.access_log),
+            proxies: ProxyPolicy::new(settings),
+            force_tls: ForceTls::new(settings),
+            prefix: settings.prefix.clone(),
+            bodies: Rc::new(RequestBodies::new(settings, log, &dispatcher.spool_quota)),
+            readiness: ReadinessChecks::new(settings),
+            files: Rc::clone(files),
+            dispatch: Rc::new(RequestDispatch {
+                dispatcher: Rc::clone(dispatcher),
+                stamps: settings.request_start,
+            }),
+            takeovers: Takeovers::new(settings),
+            encoders: Encoders::new(settings, log),
+            end: ConnectionEnd::default(),
+        })
+    }
+
+    /// Serves one request.
+    ///
+    /// A request without a body is dispatched before this returns. hyper moves the future around, so what
+    /// remains to be awaited is small.
+    pub(super) fn serve(
+        self: &Rc<Self>,
+        request: Request<ReceivedBody>,
+        peer: &Rc<Peer>,
+        state: &Rc<ConnectionState>,
+    ) -> impl Future<Output = Result<Response<TrackedBody>, Infallible>> + use<> {
+        let mut request = self.begin(request, peer, state);
+        let ControlFlow::Break(answer) = self.request(&mut request);
+        let (mut context, steps) = (request.context, Rc::clone(self));
+        async move { Ok(steps.response(answer, &mut context).await) }
+    }
+
+    /// Reads what the steps need to know, and starts the line of the access log.
+    fn begin(
+        &self,
+        mut request: Request<ReceivedBody>,
+        peer: &Rc<Peer>,
+        state: &Rc<ConnectionState>,
+    ) -> ArrivedRequest {
+        let fields = request.headers_mut();
+        let forwarded = self.proxies.receive(peer.proxy_fields, fields);
+        let client = forwarded.as_ref();
+        let client = client.and_then(|client| client.remote.as_deref());
+        let entry = (self.access_log).start(&request, client.unwrap_or_else(|| peer.logged()));
+        let encoders = self.encoders.as_ref();
+        let encoding = encoders.map(|encoders| ResponseEncoding::negotiate(&request, encoders));
+        let gets_page = self.files.pages.are_for(&request);
+        let (closes, ranges) = (asks_to_close(&request), RangeRequest::of(&request));
+        let (parts, body) = request.into_parts();
+        let version = parts.version;
+        let mut call = Call::new(parts, Rc::clone(peer), Rc::clone(state.memory()));
+        call.forwarded = forwarded;
+        if version >= Version::HTTP_11 {
+            call.hints = Some(Rc::<ConnectionState>::clone(state));
+        }
+        let context = RequestContext {
+            state: Rc::clone(state),
+            dispatch: Rc::clone(&self.dispatch),
+            entry,
+            is_http10: version == Version::HTTP_10,
+            closes,
+            scheme: call.scheme(),
+            location: None,
+            gets_page,
+            ranges,
+            encoding,
+            spooled: None,
+        };
+        ArrivedRequest {
+            call: Some(call),
+            body,
+            context,
+        }
+    }
+
+    /// The steps of a request. The first one that answers it is the last.
+    fn request(&self, request: &mut ArrivedRequest) -> ControlFlow<RequestAnswer, Infallible> {
+        self.force_tls.check(request)?;
+        self.files.pages.maintenance.check(request)?;
+        check_prefix(request, self.prefix.as_ref())?;
+        take_body(request, &self.bodies)?;
+        self.readiness.check(request)?;
+        self.files.requested.look(request)?;
+        let pending = self.dispatch.dispatch(request.take_call());
+        ControlFlow::Break(RequestAnswer::Now(pending))
+    }
+
+    /// The steps of a response.
+    async fn response(
+        &self,
+        answer: RequestAnswer,
+        context: &mut RequestContext,
+    ) -> Response<TrackedBody> {
+        // In a block: what follows takes its room.
+        let mut response = {
+            let mut reply = answer.reply().await;
+            poll_fn(|cx| context.state.interim().poll_written(cx)).await;
+            if let Some(replaced) = self.files.named.replace(&mut reply) {
+                reply = replaced.await;
+            }
+            if self.takeovers.leave(&mut reply, context) {
+                pending::<()>().await;
+            }
+            self.files.pages.explain_failure(&mut reply, context);
+            cut(reply, context)
+        };
+        if let Some(encoded) = encode(&mut response, context) {
+            response = encoded.await;
+        }
+        let mut response = self.files.pages.explain_refusal(response, context);
+        delimit(&mut response, context);
+        let mut response = TrackedBody::track(response, context);
+        self.force_tls.complete(&mut response, context);
+        self.end.announce(&mut response, context);
+        response
+    }
+}

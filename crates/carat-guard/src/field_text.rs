@@ -1,0 +1,120 @@
+//! A name or a value in a compressed header block (RFC 7541, section 5.2).
+
+use crate::byte_class::ByteClass;
+
+/// A text that is being read.
+///
+/// h2 ends the connection for some malformed texts, where RFC 9113 (section 8.1.1) wants the end of a stream: behind a
+/// proxy, one client would end the requests of others. So each malformed byte is replaced by one that the decoder takes, and
+/// that has the request refused whenever the field is used. The length of the text, and thus the decoder's table, stays as
+/// it was. Texts in Huffman code are left as they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldText {
+    kind: TextKind,
+    /// Bytes that are still to come.
+    left: usize,
+    state: TextState,
+}
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextKind {
+    Name,
+    Value,
+    PseudoValue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextState {
+    Huffman,
+    Begun,
+    WellFormed,
+    /// A name with a colon that h2 knows, or of which only a part has come.
+    PseudoName,
+    Malformed,
+}
+
+impl TextKind {
+    fn may_have(self, byte: u8) -> bool {
+        match self {
+            TextKind::Name => ByteClass::TOKEN.has(byte) && !byte.is_ascii_uppercase(),
+            TextKind::Value => ByteClass::TEXT.has(byte),
+            // The decoder wants UTF-8; what else is wrong ends the stream.
+            TextKind::PseudoValue => byte.is_ascii(),
+        }
+    }
+}
+
+impl FieldText {
+    /// A text of this many bytes, at least one.
+    pub(crate) fn new(kind: TextKind, bytes: usize, is_huffman: bool) -> FieldText {
+        FieldText {
+            kind,
+            left: bytes,
+            state: if is_huffman {
+                TextState::Huffman
+            } else {
+                TextState::Begun
+            },
+        }
+    }
+
+    /// Reads and mends what belongs to the text. Returns the rest.
+    pub(crate) fn pass<'a>(&mut self, bytes: &'a mut [u8]) -> &'a mut [u8] {
+        let (own, rest) = bytes.split_at_mut(self.left.min(bytes.len()));
+        self.left -= own.len();
+        if self.state == TextState::Begun && self.is_pseudo_name(own) {
+            self.state = TextState::PseudoName;
+        }
+        if !matches!(self.state, TextState::Huffman | TextState::PseudoName) {
+            self.mend(own);
+        }
+        rest
+    }
+
+    /// Whether all bytes have come.
+    pub(crate) fn is_complete(self) -> bool {
+        self.left == 0
+    }
+
+    /// The text that follows this one, unless the field is complete.
+    pub(crate) fn next(self) -> Option<TextKind> {
+        match (self.kind, self.state) {
+            (TextKind::Name, TextState::PseudoName) => Some(TextKind::PseudoValue),
+            (TextKind::Name, _) => Some(TextKind::Value),
+            _ => None,
+        }
+    }
+
+    fn is_pseudo_name(self, own: &[u8]) -> bool {
+        const NAMES: [&[u8]; 6] = [
+            b":authority",
+            b":method",
+            b":path",
+            b":protocol",
+            b":scheme",
+            b":status",
+        ];
+        let may_be_one = self.kind == TextKind::Name && own.starts_with(b":");
+        may_be_one && (self.left > 0 || NAMES.contains(&own))
+    }
+
+    /// A name with a quotation mark, and a value that ends with a tab, are refused by
+    /// [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
+    fn mend(&mut self, own: &mut [u8]) {
+        let substitute = if self.kind == TextKind::Name {
+            b'"'
+        } else {
+            b'\t'
+        };
+        for byte in own.iter_mut().filter(|byte| !self.kind.may_have(**byte)) {
+            *byte = substitute;
+            self.state = TextState::Malformed;
+        }
+        if self.state != TextState::Malformed {
+            self.state = TextState::WellFormed;
+        } else if let (0, Some(last)) = (self.left, own.last_mut()) {
+            *last = substitute;
+        }
+    }
+}

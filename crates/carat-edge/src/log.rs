@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::mem;
+use std::os::unix::fs::OpenOptionsExt;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde_json::{Map, Value};
 
 use crate::field_value::FieldValue;
@@ -68,13 +70,26 @@ impl Log {
         })
     }
 
-    /// Reopens the file after a rotation.
-    pub(crate) fn reopen(&self) -> io::Result<()> {
-        if let Some(path) = &self.path {
-            self.flush();
-            self.writer.switch_to(append_to(path)?);
-        }
-        Ok(())
+    /// Reopens the file after a rotation, and logs whether that succeeded. Calls `done` afterward, in another thread.
+    pub(crate) fn reopen(&self, done: impl FnOnce() + Send + 'static) {
+        let format = self.format;
+        let Some(path) = self.path.clone() else {
+            self.info("log reopened", &[]);
+            return done();
+        };
+        self.flush();
+        self.writer.switch_to(move || {
+            let reopened = append_to(&path);
+            done();
+            match reopened {
+                Ok(file) => (Some(file), line(format, Level::Info, "log reopened", &[])),
+                Err(error) => {
+                    let cause: [Field<'_>; 1] = [("cause", &error)];
+                    let line = line(format, Level::Error, "cannot reopen the log", &cause);
+                    (None, line)
+                }
+            }
+        });
     }
 
     /// The format of the lines.
@@ -172,8 +187,14 @@ fn lost_lines(format: LogFormat, path: PathBuf) -> impl Fn(&io::Error) {
     }
 }
 
+/// Fails for a FIFO that nobody reads, instead of waiting for a reader.
 fn append_to(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+    let mut options = OpenOptions::new();
+    let nonblocking = OFlags::NONBLOCK | OFlags::NOCTTY;
+    options.custom_flags(i32::try_from(nonblocking.bits()).map_err(io::Error::other)?);
+    let file = options.create(true).append(true).open(path)?;
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
 }
 
 fn line(format: LogFormat, level: Level, message: &str, fields: &[Field<'_>]) -> String {

@@ -85,7 +85,7 @@ fn is_plain(character: char) -> bool {
 }
 
 /// Control characters above ASCII, line separators, and what changes the direction of a text.
-fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     matches!(
         character,
         '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'

@@ -1,6 +1,7 @@
 //! Writes log lines on a thread of its own, so that a pipe that nobody reads, or a disk that hangs,
 //! does not stop the server.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
@@ -18,20 +19,29 @@ const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 const QUEUE_LIMIT: usize = 1024 * 1024;
 
 /// Hands lines to a thread that writes them. Clones share the thread and the queue.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct LogWriter(Arc<Shared>);
 
-#[derive(Debug, Default)]
+impl fmt::Debug for LogWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LogWriter")
+    }
+}
+
+/// Opens another file, if it can, and says so in a line.
+type Reopening = Box<dyn FnOnce() -> (Option<File>, String) + Send>;
+
+#[derive(Default)]
 struct Shared {
     queue: Mutex<LogQueue>,
     changed: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct LogQueue {
     bytes: Vec<u8>,
-    /// The file that the lines to come go to, when it is another one.
-    next_file: Option<File>,
+    /// Opens the file that the lines to come go to, when it is another one.
+    reopening: Option<Reopening>,
     is_writing: bool,
     dropped_lines: u64,
 }
@@ -70,9 +80,12 @@ impl LogWriter {
         self.0.changed.notify_all();
     }
 
-    /// Writes further lines to another file. Lines that wait go there, too.
-    pub(crate) fn switch_to(&self, file: File) {
-        self.0.lock().next_file = Some(file);
+    /// Writes further lines to the file that `reopen` opens, if it does. Lines that wait go there, too, behind its own.
+    pub(crate) fn switch_to(
+        &self,
+        reopen: impl FnOnce() -> (Option<File>, String) + Send + 'static,
+    ) {
+        self.0.lock().reopening = Some(Box::new(reopen));
         self.0.changed.notify_all();
     }
 
@@ -107,11 +120,15 @@ impl Shared {
     fn write_forever(&self, mut file: File, complain: impl Fn(&io::Error)) {
         let mut loses_lines = false;
         loop {
-            let (lines, next_file) = self.next();
-            if let Some(next_file) = next_file {
-                file = next_file;
+            let (lines, reopening) = self.next();
+            let mut first = String::new();
+            if let Some(reopen) = reopening {
+                let (next, line) = reopen();
+                file = next.unwrap_or(file);
+                first = line;
             }
-            let written = file.write_all(&lines);
+            let written = file.write_all(first.as_bytes());
+            let written = written.and_then(|()| file.write_all(&lines));
             if let Some(error) = written.as_ref().err().filter(|_| !loses_lines) {
                 complain(error);
             }
@@ -122,16 +139,16 @@ impl Shared {
     }
 
     /// Waits for lines or another file.
-    fn next(&self) -> (Vec<u8>, Option<File>) {
+    fn next(&self) -> (Vec<u8>, Option<Reopening>) {
         let mut queue = self.lock();
-        while queue.bytes.is_empty() && queue.next_file.is_none() {
+        while queue.bytes.is_empty() && queue.reopening.is_none() {
             queue = self
                 .changed
                 .wait(queue)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         queue.is_writing = true;
-        (mem::take(&mut queue.bytes), queue.next_file.take())
+        (mem::take(&mut queue.bytes), queue.reopening.take())
     }
 }
 
@@ -208,9 +225,9 @@ mod tests {
         write();
         assert_eq!(errors.try_iter().count(), 1);
         let (_reader, file) = ends();
-        writer.switch_to(file);
+        writer.switch_to(|| (Some(file), String::new()));
         write();
-        writer.switch_to(full());
+        writer.switch_to(move || (Some(full()), String::new()));
         write();
         assert_eq!(
             errors.try_iter().collect::<Vec<_>>(),
@@ -224,11 +241,12 @@ mod tests {
         writer.write(b"a\n");
         writer.finish_within(WITHIN);
         let (mut second, file) = ends();
-        writer.switch_to(file);
+        writer.switch_to(|| (Some(file), "-\n".to_owned()));
         writer.write(b"b\n");
-        let mut lines = [[0; 2]; 2];
+        let mut lines = [[0; 2]; 3];
         first.read_exact(&mut lines[0]).expect("written");
         second.read_exact(&mut lines[1]).expect("written");
-        assert_eq!(lines, [*b"a\n", *b"b\n"]);
+        second.read_exact(&mut lines[2]).expect("written");
+        assert_eq!(lines, [*b"a\n", *b"-\n", *b"b\n"]);
     }
 }

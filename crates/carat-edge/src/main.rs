@@ -8,8 +8,10 @@
 
 mod accept_failures;
 mod admin;
+mod blocking;
 mod body;
 mod clock;
+mod configured_file;
 mod dispatch;
 mod exchange;
 mod field_value;
@@ -22,6 +24,7 @@ mod pid_file;
 mod settings;
 #[cfg(test)]
 mod simulation;
+mod slow_file;
 mod socket_file;
 mod supervise;
 mod tasks;
@@ -31,16 +34,19 @@ mod tunnel;
 mod url_prefix;
 mod watch;
 
+use std::future::pending;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
-use crate::body::response::encoding_threads;
+use crate::blocking::{CONFIGURATION_THREADS, blocking_threads};
+use crate::configured_file::in_time;
 use crate::dispatch::{Dispatcher, LaneEvents};
 use crate::exchange::ClientMemory;
 use crate::http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
@@ -59,9 +65,6 @@ use crate::tls::watch_certificates;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
-/// Threads that wait for disks. One thread serves all connections.
-const DISK_THREADS: usize = 4;
 
 /// Prints what the kernel allows the server, as JSON, for `carat doctor`.
 const LIMITS_FLAG: &str = "--limits";
@@ -104,11 +107,11 @@ fn serve(settings: Settings) -> Result<Outcome, String> {
 fn boot(settings: Settings, predecessor: Option<Predecessor>) -> Result<Outcome, String> {
     let old_pid_file = predecessor.as_ref().and_then(Predecessor::pid_file);
     let pid_file = settings.pid_file.clone().or(old_pid_file);
-    let pid_file = pid_file.map(|path| Rc::new(PidFile::new(path)));
+    let pid_file = pid_file.map(|path| Arc::new(PidFile::new(path)));
     adopt_orphans()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(DISK_THREADS + encoding_threads())
+        .max_blocking_threads(blocking_threads())
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
     let server = run(Rc::new(settings), pid_file, predecessor);
@@ -123,14 +126,16 @@ fn boot(settings: Settings, predecessor: Option<Predecessor>) -> Result<Outcome,
 /// The server from its first socket to its last worker.
 async fn run(
     settings: Rc<Settings>,
-    pid_file: Option<Rc<PidFile>>,
+    pid_file: Option<Arc<PidFile>>,
     mut predecessor: Option<Predecessor>,
 ) -> Result<Outcome, String> {
     let ready_file = take_descriptor(settings.ready_fd)
         .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
     let listeners = listen(&settings, predecessor.as_mut())?;
     if predecessor.is_none() {
-        pid_file.as_deref().map_or(Ok(()), PidFile::write)?;
+        pid_file
+            .clone()
+            .map_or(Ok(()), |file| in_time(move || file.write()))?;
     }
     let log = Log::open(&settings).map_err(|error| format!("cannot open the log: {error}"))?;
     let log = Rc::new(log);
@@ -164,12 +169,17 @@ fn start_tasks(
     server: &Rc<Server>,
     mailbox: &Mailbox,
     predecessor: Option<&Predecessor>,
-    (listeners, pid_file): (Vec<Rc<Listener>>, Option<&Rc<PidFile>>),
+    (listeners, pid_file): (Vec<Rc<Listener>>, Option<&Arc<PidFile>>),
 ) -> ServerTasks {
     let mut tasks = ServerTasks::default();
     tasks.spawn("reap", reap(mailbox.clone()));
-    let old_control = predecessor.and_then(Predecessor::control_socket);
-    let control = administer(Rc::clone(server), mailbox.clone(), old_control);
+    let old = predecessor.and_then(Predecessor::control_socket);
+    let old = (predecessor.is_some(), old);
+    let files = ServerFiles {
+        listeners: Listeners::new(&listeners),
+        pid_file: pid_file.cloned(),
+    };
+    let control = control(Rc::clone(server), mailbox.clone(), files, old);
     tasks.spawn("control socket", control);
     let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
     tasks.spawn("restart file", restart_file);
@@ -179,11 +189,6 @@ fn start_tasks(
     let renewal = Rc::clone(&server.renew_certificates);
     let watch = watch_certificates(certificates.collect(), renewal, Rc::clone(&server.log));
     tasks.spawn("certificates", watch);
-    if predecessor.is_some() {
-        let handed = Listeners::new(&listeners);
-        let files = take_over(Rc::clone(server), handed, pid_file.cloned());
-        tasks.spawn("take over", files);
-    }
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(server)));
     }
@@ -201,20 +206,49 @@ fn listen(
     Ok(listeners.into_iter().map(Rc::new).collect())
 }
 
-/// Makes the files of the old edge those of this one when it accepts clients.
-async fn take_over(
-    server: Rc<Server>,
+/// What two edges hand to each other, beside the control socket.
+struct ServerFiles {
     listeners: Listeners,
-    pid_file: Option<Rc<PidFile>>,
+    pid_file: Option<Arc<PidFile>>,
+}
+
+impl ServerFiles {
+    async fn take_over(&self, log: &Log) {
+        self.listeners.take_over();
+        let Some(file) = self.pid_file.clone() else {
+            return;
+        };
+        let written = CONFIGURATION_THREADS.run(move || file.take_over()).await;
+        let written = written.unwrap_or_else(|error| Err(error.to_string()));
+        written.unwrap_or_else(|error| {
+            log.warn("cannot take over the pid file", &[("cause", &error)]);
+        });
+    }
+}
+
+/// Serves the control socket from the time when this edge accepts clients. An edge that succeeds another one, or whose
+/// successor has died, makes the files of that one its own first. `old` is the control socket of the old edge, if there is
+/// one and its options name a socket.
+async fn control(
+    server: Rc<Server>,
+    mailbox: Mailbox,
+    files: ServerFiles,
+    (mut takes_over, mut old): (bool, Option<PathBuf>),
 ) -> io::Result<()> {
     server.opened().await;
-    listeners.take_over();
-    if let Some(Err(error)) = pid_file.map(|file| file.take_over()) {
-        server
-            .log
-            .warn("cannot take over the pid file", &[("cause", &error)]);
+    loop {
+        if takes_over {
+            files.take_over(&server.log).await;
+        }
+        tokio::select! {
+            () = server.taken_back() => {}
+            () = async {
+                administer(&server, &mailbox, old.as_deref()).await;
+                pending::<()>().await;
+            } => {}
+        }
+        (takes_over, old) = (true, server.settings.control_socket.clone());
     }
-    Ok(())
 }
 
 /// The mold forks the workers, and the process between ends: so they become children of the edge, which reaps them, and

@@ -1,6 +1,13 @@
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::configured_file::read_configured;
+
+/// More than any process id takes.
+const PID_LIMIT: u64 = 1024;
 
 /// The first word of the edge's command line.
 const PROGRAM: &[u8] = b"carat-edge\0";
@@ -41,8 +48,25 @@ impl PidFile {
             .map_err(|error| format!("pidfile: cannot write {path}: {error}; choose another file"))
     }
 
-    /// Readers see the old content or the new one. A link is replaced, not followed.
+    /// Readers see the old content or the new one. A link is replaced, not followed. On a full disk the old file is
+    /// written over: it has its room.
     fn replace(&self) -> io::Result<()> {
+        let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+        self.rename_new().or_else(|error| {
+            let overwritten = full.contains(&error.kind()) && self.overwrite().is_ok();
+            if overwritten { Ok(()) } else { Err(error) }
+        })
+    }
+
+    fn overwrite(&self) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::open(&self.path, flags, Mode::empty())?);
+        let text = format!("{}\n", self.pid);
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)
+    }
+
+    fn rename_new(&self) -> io::Result<()> {
         let mut name = self.path.clone().into_os_string();
         name.push(format!(".{}", self.pid));
         let new = Path::new(&name);
@@ -66,7 +90,8 @@ impl Drop for PidFile {
 }
 
 fn named(path: &Path) -> Option<u32> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+    let text = read_configured(path, PID_LIMIT).ok()?;
+    std::str::from_utf8(&text).ok()?.trim().parse().ok()
 }
 
 /// Whether the process is an edge: after a reboot, its id may belong to anything.

@@ -208,8 +208,8 @@ impl Settings {
     }
 
     /// How many requests one worker runs concurrently.
-    pub(crate) fn slots(&self) -> usize {
-        usize::from(self.fibers.unwrap_or(self.threads))
+    pub(crate) fn slots(&self) -> u16 {
+        self.fibers.unwrap_or(self.threads)
     }
 
     /// Reads the settings from the environment of this process.

@@ -79,7 +79,9 @@ impl LaneSession {
         if let (true, OutgoingBody::Inline(inline)) = (request.is_head, &body) {
             head.add_length(inline.bytes());
         }
-        let allows_body = !request.is_head && !head.is_bodiless();
+        // The edge says of a file what it says to GET, and sends nothing of it.
+        let is_described = !request.is_head || matches!(body, OutgoingBody::File { .. });
+        let allows_body = is_described && !head.is_bodiless();
         let body = if allows_body {
             body
         } else {

@@ -226,9 +226,20 @@ impl LaneSession {
         })
     }
 
+    /// Appends that the thread goes on with a request that has its response.
+    pub fn linger(&mut self) {
+        encode_signal(self.outbox.buffer(), Kind::Lingers);
+    }
+
+    /// Whether the outbox is too large to go on.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.outbox.len() > OUTBOX_LIMIT
+    }
+
     /// Sends the outbox if it is too large to go on.
     pub fn relieve(&mut self, socket: BorrowedFd<'_>) -> Result<(), LinkError> {
-        if self.outbox.len() > OUTBOX_LIMIT {
+        if self.is_full() {
             self.send(socket)?;
         }
         Ok(())
@@ -275,8 +286,7 @@ impl LaneSession {
     /// Before the next request, responses are sent and other fibers run when they are due.
     fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, LinkError> {
         let must_yield = self.fairness.is_due(now);
-        let is_full = self.outbox.len() > OUTBOX_LIMIT;
-        let must_flush = must_yield || is_full || self.flush_policy.is_due(now);
+        let must_flush = must_yield || self.is_full() || self.flush_policy.is_due(now);
         if must_flush && self.send(socket)? == Flush::Blocked {
             return Ok(Step::Wait(Readiness::Writable));
         }

@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fmt::Debug;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -33,11 +33,16 @@ pub struct Outbox {
     rest_of_frame: usize,
 }
 
+/// An open file that the sender keeps.
+pub trait KeptDescriptor: AsFd + Debug + Send + Sync + 'static {}
+
+impl<T: AsFd + Debug + Send + Sync + 'static> KeptDescriptor for T {}
+
 /// A descriptor until it is sent.
 #[derive(Debug)]
 enum Attachment {
     Owned(OwnedFd),
-    Shared(Arc<File>),
+    Shared(Arc<dyn KeptDescriptor>),
 }
 
 impl AsFd for Attachment {
@@ -61,7 +66,7 @@ impl Outbox {
     }
 
     /// Attaches a file that the sender keeps to the frame that is appended next.
-    pub fn attach_shared(&mut self, file: Arc<File>) {
+    pub fn attach_shared(&mut self, file: Arc<impl KeptDescriptor>) {
         self.push(Attachment::Shared(file));
     }
 

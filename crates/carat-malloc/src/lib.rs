@@ -37,7 +37,7 @@ const CONFIGURATION: &CStr =
       slab_sizes:8192-8192:2|10240-10240:5|12288-12288:3|14336-14336:7";
 
 /// The options that jemalloc reads before the first allocation. The variable `MALLOC_CONF` overrides them. The
-/// measurements are in docs/decisions/0012-one-arena.md.
+/// measurements are in docs/decisions/0014-the-allocator.md.
 // SAFETY: jemalloc's own symbol of this name is weak, and of this type.
 #[unsafe(no_mangle)]
 pub static malloc_conf: Text = Text(CONFIGURATION.as_ptr());

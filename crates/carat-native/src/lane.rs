@@ -86,6 +86,7 @@ impl Lane {
     /// Sends pending responses and calls the observer if the garbage collector has run.
     pub(crate) fn report_collections(&self, ruby: &Ruby) -> Result<(), Error> {
         if let Some(observer) = self.collections.due(ruby) {
+            self.linger(&mut *borrow(ruby, &self.session)?);
             Lane::flush(ruby, self)?;
             observer.funcall::<_, _, Value>("review", ())?;
         }
@@ -211,6 +212,15 @@ impl Lane {
 
     fn may_open_slot(&self) -> bool {
         self.slots.get() < self.capacity.get()
+    }
+
+    /// What is sent next leaves before the thread is ready for another request: the edge prefers other lanes meanwhile. A
+    /// thread of many fibers takes requests all the same.
+    pub(crate) fn linger(&self, session: &mut LaneSession) {
+        if self.capacity.get() == 1 {
+            self.page.linger(true);
+            session.linger();
+        }
     }
 
     /// Sends the outbox.

@@ -50,11 +50,19 @@ impl MappedPage {
 
     /// Begins request `id`. False when the edge has recalled it, and the worker must skip it.
     pub(crate) fn begin(&self, id: u32) -> bool {
+        let Ok(begins) = self.page().begin(id);
+        begins
+    }
+
+    /// The thread goes on with a request that has its response, or is ready for the next one.
+    pub(crate) fn linger(&self, lingers: bool) {
+        let Ok(()) = self.page().linger(lingers);
+    }
+
+    fn page(&self) -> Page<&AtomicU32> {
         // SAFETY: the mapping is `BYTES` long, aligned to a page, lives as long as `self`, and is only touched atomically.
         let words = unsafe { self.words.as_ref() };
-        let word = |offset| &words[offset / WORD_BYTES];
-        let Ok(begins) = Page::new(word(Page::BEGUN_AT), word(Page::RECALLED_AT)).begin(id);
-        begins
+        Page::new(Page::OFFSETS.map(|offset| &words[offset / WORD_BYTES]))
     }
 }
 

@@ -67,11 +67,13 @@ impl Slot {
         slot.respond(ruby, status, headers, body)
     }
 
-    /// Lets the edge respond, because the application failed.
-    pub(crate) fn fail(ruby: &Ruby, slot: &Slot) -> Result<(), Error> {
+    /// Lets the edge respond, because the application failed: `report`, an Array of Strings, is what the client may read
+    /// about it.
+    pub(crate) fn fail(ruby: &Ruby, slot: &Slot, report: Value) -> Result<(), Error> {
         let lane = slot.lane(ruby);
         borrow(ruby, &lane.head)?.start_failure();
-        slot.send_response(ruby, &lane, Body::Empty)
+        let body = InlineBody::of(ruby, report).map_or(Body::Empty, Body::Inline);
+        slot.send_response(ruby, &lane, body)
     }
 
     /// Sends early hints for the request with this id, unless it has its response. Returns false as `respond_inline`.
@@ -173,6 +175,8 @@ impl Slot {
         let lane = self.lane(ruby);
         let socket = lane.io.socket(ruby)?;
         let mut session = borrow(ruby, &lane.session)?;
+        // The code of the application goes on: it closes the body.
+        lane.linger(&mut session);
         session.end_stream(id, end);
         let flushed = session.flush(socket);
         drop(session);
@@ -216,6 +220,9 @@ impl Slot {
         let is_streamed =
             LaneSession::respond(&mut session, request, &mut head, body, Instant::now());
         self.streaming.set(is_streamed.then_some(request.id));
+        if session.is_full() {
+            lane.linger(&mut session);
+        }
         let relieved = session.relieve(socket);
         drop((session, head));
         relieved.map_err(|failure| error::link(ruby, failure))?;

@@ -60,7 +60,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("respond_tunnel", method!(Slot::respond_tunnel, 3))?;
     class.define_method("hijack", method!(Slot::hijack, 2))?;
     class.define_method("head?", method!(Slot::is_head, 0))?;
-    class.define_method("fail", method!(Slot::fail, 0))?;
+    class.define_method("fail", method!(Slot::fail, 1))?;
     class.define_method("hint", method!(Slot::hint, 2))?;
     class.define_method("pending?", method!(Slot::is_pending, 0))?;
     class.define_method("open_stream", method!(Slot::open_stream, 2))?;
@@ -68,6 +68,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("close_stream", method!(Slot::close_stream, 0))?;
     class.define_method("abort_stream", method!(Slot::abort_stream, 0))?;
     class.define_method("flush", method!(Slot::flush, 0))?;
+    class.define_method("linger", method!(Slot::linger, 0))?;
     class.define_method("close", method!(Slot::close, 0))?;
     Ok(())
 }
@@ -103,6 +104,7 @@ impl Slot {
         slot.close_files(ruby)?;
         let lane = slot.lane(ruby);
         lane.report_collections(ruby)?;
+        lane.page.linger(false);
         while let Some(started) = wait(ruby, &lane)? {
             if let Some(env) = Slot::take_arrived(ruby, slot, lane, started)? {
                 return Ok(Some(env));
@@ -212,6 +214,13 @@ impl Slot {
     /// Sends the lane's outbox.
     fn flush(ruby: &Ruby, slot: &Slot) -> Result<(), Error> {
         Lane::flush(ruby, &slot.lane(ruby))
+    }
+
+    /// Sends the lane's outbox before code of the application that follows the response.
+    fn linger(ruby: &Ruby, slot: &Slot) -> Result<(), Error> {
+        let lane = slot.lane(ruby);
+        lane.linger(&mut *borrow(ruby, &lane.session)?);
+        Lane::flush(ruby, &lane)
     }
 
     /// Takes no more requests; a second call does nothing.

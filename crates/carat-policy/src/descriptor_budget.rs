@@ -1,6 +1,7 @@
 //! What a limit of open files allows.
 
-/// Descriptors for what comes and goes: listeners, logs, the runtime, molds, `carat memory`, and files in `/proc`.
+/// Descriptors for what comes and goes: listeners, logs, the runtime, molds, `carat memory`, files in `/proc`, and
+/// files of responses that wait to be closed.
 const RESERVE: usize = 64;
 
 /// Descriptors without which there is no point in starting.

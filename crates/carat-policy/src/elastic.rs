@@ -25,6 +25,8 @@ pub struct Elastic {
     pub max: u32,
     /// A longer queue time asks for more workers.
     pub queue_time_target: Duration,
+    /// Whether `max` is the number of processors, also when that changes.
+    pub follows_processors: bool,
 }
 
 /// The load since the last tick.
@@ -52,6 +54,17 @@ impl Elastic {
             min,
             max,
             queue_time_target,
+            follows_processors: workers == WorkerCount::Auto,
+        }
+    }
+
+    /// The bounds on a machine that has this many processors now.
+    #[must_use]
+    pub fn on(self, processors: u32) -> Elastic {
+        if self.follows_processors {
+            Elastic::new(WorkerCount::Auto, self.queue_time_target, processors)
+        } else {
+            self
         }
     }
 
@@ -61,6 +74,7 @@ impl Elastic {
         Elastic {
             min: self.min.saturating_add(1),
             max: self.max.saturating_add(1),
+            follows_processors: false,
             ..self
         }
     }
@@ -71,6 +85,7 @@ impl Elastic {
         Elastic {
             min: self.min.saturating_sub(1).max(1),
             max: self.max.saturating_sub(1).max(1),
+            follows_processors: false,
             ..self
         }
     }
@@ -103,6 +118,7 @@ mod tests {
         min: 1,
         max: 8,
         queue_time_target: Duration::from_millis(5),
+        follows_processors: false,
     };
 
     fn demand(queue_milliseconds: u64, waiting: usize) -> Demand {

@@ -5,7 +5,7 @@
 //! use carat_policy::{Demand, Elastic};
 //! use std::time::Duration;
 //!
-//! let elastic = Elastic { min: 1, max: 8, queue_time_target: Duration::from_millis(5) };
+//! let elastic = Elastic { min: 1, max: 8, queue_time_target: Duration::from_millis(5), follows_processors: false };
 //! let demand = Demand { queue_time: Duration::from_millis(20), waiting: 60, slots: 3, booting: 0 };
 //! assert_eq!(elastic.grown(2, &demand), 4);
 //! ```

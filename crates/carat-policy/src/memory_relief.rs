@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-/// A connection that has moved fewer bytes than this within the last second makes no progress.
-const SLOW_BYTES: u64 = 1024;
+/// A connection that has moved fewer bytes than this between the last two looks makes no progress.
+const SLOW_BYTES: u64 = 256;
 
 /// What a connection that holds memory waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub struct MemoryHolder {
     pub stage: HolderStage,
     /// Bytes that it holds.
     pub held: u64,
-    /// Bytes that it received and sent within the last second.
+    /// Bytes that it received and sent between the last two looks; the most there is for one that is new.
     pub moved: u64,
 }
 
@@ -99,9 +99,11 @@ pub fn relief(holders: &[MemoryHolder], demand: &MemoryDemand) -> Vec<usize> {
         // A paused connection cannot move anything: what it holds is its progress.
         let progress = match group {
             HolderGroup::Paused => holder.held,
-            _ => holder.moved,
+            HolderGroup::Idle | HolderGroup::Moving => holder.moved,
+            // None to speak of. A client that has just begun holds little.
+            HolderGroup::Slow => 0,
         };
-        (group, progress, Reverse(holder.held))
+        (group, progress, Reverse(holder.held), holder.moved)
     });
     let mut used = demand.used;
     order.retain(|index| {
@@ -157,6 +159,12 @@ mod tests {
         ];
         assert_eq!(relief(&holders, &demand(810)), [1, 2, 0]);
         assert_eq!(relief(&holders, &demand(650)), [1]);
+    }
+
+    #[test]
+    fn among_silent_connections_those_that_hold_most_go_first() {
+        let holders = [waiting(100, 0), waiting(400, 9), waiting(300, 0)];
+        assert_eq!(relief(&holders, &demand(801)), [1]);
     }
 
     #[test]

@@ -14,12 +14,15 @@ const GAIN_SHARE_LEAST: f64 = 0.1;
 const LITTLE: f64 = 0.15;
 
 /// The share of two workers' private memory that a refork shares for long. The first requests write to the rest, or it
-/// never was the same. Measured: 0.12 where requests only make garbage, 0.2 in Rails, 0.55 where caches fill
-/// (`docs/decisions/0017-refork-when-measured-sharing-pays.md`).
-const SHARED_AT_FIRST: f64 = 0.25;
+/// never was the same. Measured: 0.8 in Rails with YJIT, whose machine code every worker compiles for itself, 0.55 where
+/// caches fill, 0.2 in Rails without a JIT (`docs/decisions/0015-shared-pages.md`).
+const SHARED_AT_FIRST: f64 = 0.5;
 
 /// The same share of the growth since the last refork, beyond what the first requests after it wrote to.
 const SHARED_OF_GROWTH: f64 = 0.5;
+
+/// The age of the server at the first refork: hot code has been compiled, and most of the caches are full.
+const WARM_AFTER: Duration = Duration::from_secs(15);
 
 /// The first pause. It doubles with each refork, and again with each that failed or gained little.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
@@ -73,10 +76,10 @@ enum LastRefork {
 }
 
 impl Reforks {
-    /// Starts without a refork. `Auto` waits for the first pause.
+    /// Starts without a refork. `Auto` waits until the server is warm.
     #[must_use]
     pub fn new(rule: ReforkRule, now: Instant) -> Reforks {
-        let first = (rule == ReforkRule::Auto).then_some(now + FIRST_PAUSE);
+        let first = (rule == ReforkRule::Auto).then_some(now + WARM_AFTER);
         Reforks {
             rule,
             done: 0,
@@ -211,10 +214,10 @@ mod tests {
         (Reforks::new(ReforkRule::After(counts.to_vec()), now), now)
     }
 
-    /// The rule that measures, after its first pause.
+    /// The rule that measures, when the server is warm.
     fn auto() -> (Reforks, Instant) {
         let now = Instant::now();
-        (Reforks::new(ReforkRule::Auto, now), now + FIRST_PAUSE)
+        (Reforks::new(ReforkRule::Auto, now), now + WARM_AFTER)
     }
 
     #[test]
@@ -277,9 +280,9 @@ mod tests {
         let (mut reforks, now) = auto();
         let mut choose = |figures: &[(u64, u64)]| reforks.choose(now, 1, &workers(figures));
         let busy = 10_000;
-        assert_eq!(choose(&[(busy, 80 * MB), (1, 80 * MB)]), Some(1));
+        assert_eq!(choose(&[(busy, 40 * MB), (1, 40 * MB)]), Some(1));
         // Too few bytes.
-        assert_eq!(choose(&[(busy, 60 * MB), (1, 60 * MB)]), None);
+        assert_eq!(choose(&[(busy, 30 * MB), (1, 30 * MB)]), None);
         // Too small a share: what only one worker has is not shared.
         assert_eq!(choose(&[(busy, 400 * MB), (1, 80 * MB)]), None);
         // Caches are not full.
@@ -291,12 +294,12 @@ mod tests {
     }
 
     #[test]
-    fn measuring_starts_after_the_first_pause() {
+    fn measuring_starts_when_the_server_is_warm() {
         let now = Instant::now();
         let mut reforks = Reforks::new(ReforkRule::Auto, now);
         let decayed = workers(&[(9999, 100 * MB), (1, 100 * MB)]);
-        assert_eq!(reforks.choose(now + FIRST_PAUSE / 2, 1, &decayed), None);
-        let chosen = reforks.choose(now + FIRST_PAUSE, 1, &decayed);
+        assert_eq!(reforks.choose(now + WARM_AFTER / 2, 1, &decayed), None);
+        let chosen = reforks.choose(now + WARM_AFTER, 1, &decayed);
         assert_eq!(chosen, Some(1));
     }
 

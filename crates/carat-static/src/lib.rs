@@ -12,6 +12,7 @@
 //! # std::fs::write(directory.path().join("robots.txt"), "User-agent: *\n")?;
 //! let mounts = Mounts::new(vec![UrlMount::open("/", directory.path())?]);
 //! let request = http::Request::get("/robots.txt").body(()).map_err(std::io::Error::other)?;
+//! let (request, ()) = request.into_parts();
 //! let query = mounts.query(&request).ok_or(std::io::ErrorKind::NotFound)?;
 //! let response = query.run(Access::Any).ok().flatten().ok_or(std::io::ErrorKind::NotFound)?;
 //! assert_eq!(response.headers()["content-type"], "text/plain");

@@ -2,7 +2,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{Method, Request};
+use http::Method;
+use http::request::Parts;
 
 use crate::mount::UrlMount;
 use crate::named_file::NamedFile;
@@ -29,11 +30,11 @@ impl Mounts {
 
     /// The file that a request may ask for; `None` when it is certainly one for the application.
     #[must_use]
-    pub fn query<B>(&self, request: &Request<B>) -> Option<FileQuery> {
-        if self.is_empty() || !matches!(*request.method(), Method::GET | Method::HEAD) {
+    pub fn query(&self, request: &Parts) -> Option<FileQuery> {
+        if self.is_empty() || !matches!(request.method, Method::GET | Method::HEAD) {
             return None;
         }
-        let path = UrlPath::parse(request.uri().path())?;
+        let path = UrlPath::parse(request.uri.path())?;
         let places = self.0.iter().filter_map(|mount| {
             let path = mount.path(&path)?;
             Some((Arc::clone(mount), path))

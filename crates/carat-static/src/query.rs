@@ -5,7 +5,8 @@ use http::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
     ETAG, LAST_MODIFIED, RANGE, VARY,
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use rustix::fs::Stat;
 
 use crate::conditions::{Conditions, Verdict};
@@ -40,17 +41,14 @@ struct Variant {
 
 impl FileQuery {
     /// `None` without a place.
-    pub(crate) fn new<B>(
-        places: Vec<(Arc<UrlMount>, UrlPath)>,
-        request: &Request<B>,
-    ) -> Option<FileQuery> {
-        let codings = request.headers().get_all(ACCEPT_ENCODING);
+    pub(crate) fn new(places: Vec<(Arc<UrlMount>, UrlPath)>, request: &Parts) -> Option<FileQuery> {
+        let codings = request.headers.get_all(ACCEPT_ENCODING);
         (!places.is_empty()).then(|| FileQuery {
             places,
-            is_head: request.method() == Method::HEAD,
-            wants_range: request.headers().contains_key(RANGE),
+            is_head: request.method == Method::HEAD,
+            wants_range: request.headers.contains_key(RANGE),
             codings: AcceptedCodings::read(codings.iter().map(HeaderValue::as_bytes)),
-            conditions: Conditions::of(request.headers()),
+            conditions: Conditions::of(&request.headers),
         })
     }
 
@@ -195,7 +193,10 @@ impl Lookup<'_> {
                     *response.body_mut() = self.read(name, found);
                 }
             }
-            Verdict::NotModified => *response.status_mut() = StatusCode::NOT_MODIFIED,
+            Verdict::NotModified => {
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                response.headers_mut().remove(CONTENT_TYPE);
+            }
             Verdict::Failed => *response.status_mut() = StatusCode::PRECONDITION_FAILED,
         }
         response
@@ -237,6 +238,7 @@ mod tests {
     use std::fs::{File, FileTimes, write};
     use std::time::{Duration, SystemTime};
 
+    use http::Request;
     use tempfile::TempDir;
 
     use super::*;
@@ -257,7 +259,7 @@ mod tests {
         for &(name, value) in fields {
             request = request.header(name, value);
         }
-        let request = request.body(()).expect("a request");
+        let (request, ()) = request.body(()).expect("a request").into_parts();
         let query = mounts.query(&request)?;
         query.run(Access::Any).expect("no error")
     }
@@ -300,7 +302,9 @@ mod tests {
                 .method(method)
                 .uri("/a")
                 .body(())
-                .expect("a request");
+                .expect("a request")
+                .into_parts()
+                .0;
             mounts.query(&request).map(|query| query.run(Access::Any))
         };
         let response = query(Method::HEAD)
@@ -442,6 +446,7 @@ mod tests {
             assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
             assert_eq!(response.headers()[ETAG], first.headers()[ETAG]);
             assert!(!response.headers().contains_key(CONTENT_LENGTH));
+            assert!(!response.headers().contains_key(CONTENT_TYPE));
         }
         let response = run(&mounts, "/a.txt", &[("if-match", "\"other\"")]).expect("found");
         assert_eq!(response.status(), StatusCode::PRECONDITION_FAILED);

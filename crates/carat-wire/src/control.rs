@@ -188,7 +188,7 @@ pub fn encode_profile(out: &mut Vec<u8>, json: &[u8]) {
 }
 
 /// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats, ask fork safety, fork
-/// safe, trim memory, end profile.
+/// safe, trim memory, end profile, lingers.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
@@ -201,6 +201,7 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::ForkSafe
             | Kind::TrimMemory
             | Kind::EndProfile
+            | Kind::Lingers
     ));
     frame::push_empty(out, kind);
 }

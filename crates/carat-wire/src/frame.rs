@@ -39,6 +39,8 @@ pub enum Kind {
     Tunnel = 23,
     /// Worker: fields that the client gets before the response: see [`Hints`](crate::hints::Hints).
     Hints = 24,
+    /// Worker: the thread of this lane goes on with a request that has its response. The page says until when.
+    Lingers = 25,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
     /// Mold or worker: the boot failed.
@@ -91,6 +93,7 @@ impl Kind {
             22 => Kind::DescriptorsLost,
             23 => Kind::Tunnel,
             24 => Kind::Hints,
+            25 => Kind::Lingers,
             32 => Kind::ForkWorker,
             33 => Kind::BootFailed,
             34 => Kind::AskStack,

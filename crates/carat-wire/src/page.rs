@@ -1,6 +1,7 @@
-//! The page that a lane shares with the edge: which requests have begun, and which are recalled.
+//! The page that a lane shares with the edge: which requests have begun, which are recalled, and whether the thread goes
+//! on with a request that has its response.
 //!
-//! The page has two words, each written by one side. The worker writes the id of the request that it begins, then reads
+//! The page has three words, each written by one side. The third is a hint to the edge, and orders nothing. The worker writes the id of the request that it begins, then reads
 //! what the edge has recalled. The edge writes the id through which it recalls requests, then reads what has begun. A
 //! fence lies between the two steps, so at least one side sees the other:
 //!
@@ -14,7 +15,7 @@
 //! use std::sync::atomic::AtomicU32;
 //! use carat_wire::Page;
 //!
-//! let page = Page::new(AtomicU32::new(0), AtomicU32::new(0));
+//! let page = Page::new([0, 0, 0].map(AtomicU32::new));
 //! assert_eq!(page.begin(1), Ok(true));
 //! assert_eq!(page.recall(3), Ok(1));
 //! assert_eq!(page.begin(2), Ok(false));
@@ -76,22 +77,25 @@ impl<W: Word> Word for &W {
 pub struct Page<W> {
     begun: W,
     recalled: W,
+    lingers: W,
 }
 
 impl<W> Page<W> {
-    /// The page of these two words: what has begun, and what is recalled.
-    pub fn new(begun: W, recalled: W) -> Page<W> {
-        Page { begun, recalled }
+    /// The page of these words: what has begun, what is recalled, and whether the thread lingers.
+    pub fn new([begun, recalled, lingers]: [W; 3]) -> Page<W> {
+        Page {
+            begun,
+            recalled,
+            lingers,
+        }
     }
 }
 
 impl Page<()> {
     /// Size of the page in bytes.
-    pub const BYTES: usize = 8;
-    /// Offset of the word that says what has begun.
-    pub const BEGUN_AT: usize = 0;
-    /// Offset of the word that says what is recalled.
-    pub const RECALLED_AT: usize = 4;
+    pub const BYTES: usize = 12;
+    /// Offsets of the words, in the order of [`Page::new`].
+    pub const OFFSETS: [usize; 3] = [0, 4, 8];
 }
 
 impl<W: Word> Page<W> {
@@ -113,6 +117,16 @@ impl<W: Word> Page<W> {
         self.recalled.store(last)?;
         W::fence();
         self.begun.load()
+    }
+
+    /// The worker goes on with a request that has its response, or is ready for the next one.
+    pub fn linger(&self, lingers: bool) -> Result<(), W::Error> {
+        self.lingers.store(u32::from(lingers))
+    }
+
+    /// Whether the worker goes on with a request that has its response.
+    pub fn lingers(&self) -> Result<bool, W::Error> {
+        Ok(self.lingers.load()? != 0)
     }
 
     /// Moves an old recall up to what has begun, which recalls nothing. Ids wrap around, and a recall that lies more than
@@ -137,7 +151,7 @@ mod tests {
     use super::*;
 
     fn page(begun: u32, recalled: u32) -> Page<AtomicU32> {
-        Page::new(AtomicU32::new(begun), AtomicU32::new(recalled))
+        Page::new([begun, recalled, 0].map(AtomicU32::new))
     }
 
     #[test]

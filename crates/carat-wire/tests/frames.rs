@@ -360,6 +360,7 @@ fn message() -> impl Strategy<Value = Message> {
         Kind::AskForkSafety,
         Kind::TrimMemory,
         Kind::ForkSafe,
+        Kind::Lingers,
     ];
     let texts = [
         Kind::BootFailed,

@@ -27,8 +27,7 @@ impl Word for LoomWord {
 }
 
 fn page() -> Arc<Page<LoomWord>> {
-    let word = || LoomWord(AtomicU32::new(0));
-    Arc::new(Page::new(word(), word()))
+    Arc::new(Page::new([0; 3].map(|id| LoomWord(AtomicU32::new(id)))))
 }
 
 /// A worker that begins requests 1 to `last`; which of them it ran.

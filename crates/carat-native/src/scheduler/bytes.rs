@@ -27,6 +27,13 @@ use crate::io::descriptor;
 /// Most bytes that one system call moves. It bounds how long other fibers wait for a disk.
 const PIECE_LIMIT: usize = 1024 * 1024;
 
+/// The version of `IO::Buffer` from which on (Ruby 4.1) a hook gets the offset before the length, and the length is the
+/// most that one operation may move. Ruby 3.1 to 4.0 have no version.
+const OFFSETS_FIRST: u32 = 3;
+
+/// No limit of bytes.
+const ALL: usize = usize::MAX;
+
 /// One call of a hook.
 struct Job {
     io: Value,
@@ -34,6 +41,8 @@ struct Job {
     direction: Direction,
     /// At least this many bytes are moved, unless there are no more. With 0, one attempt is made.
     minimum: usize,
+    /// At most this many bytes are moved, in one attempt, unless it is `ALL`.
+    maximum: usize,
     /// The offset in the buffer.
     offset: usize,
     /// The offset in the file.
@@ -42,6 +51,16 @@ struct Job {
 
 /// Defines the methods. `io_pwrite` is defined only for Rubies that call it with the GVL.
 pub(crate) fn define(ruby: &Ruby, class: RClass) -> Result<(), Error> {
+    class.define_method("io_read_once", method!(Scheduler::io_read_once, -1))?;
+    class.define_method("io_write_once", method!(Scheduler::io_write_once, -1))?;
+    class.define_method("io_pread_once", method!(Scheduler::io_pread_once, -1))?;
+    let buffer: RClass = ruby.class_io().const_get("Buffer")?;
+    let buffer_version: u32 = buffer.const_get("VERSION").unwrap_or(0);
+    if buffer_version >= OFFSETS_FIRST {
+        class.define_alias("io_read", "io_read_once")?;
+        class.define_alias("io_write", "io_write_once")?;
+        return class.define_alias("io_pread", "io_pread_once");
+    }
     class.define_method("io_read", method!(Scheduler::io_read, -1))?;
     class.define_method("io_write", method!(Scheduler::io_write, -1))?;
     class.define_method("io_pread", method!(Scheduler::io_pread, -1))?;
@@ -63,6 +82,22 @@ impl Scheduler {
         Job::here(args, Direction::Write)?.run(ruby, scheduler)
     }
 
+    fn io_read_once(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
+        Job::once(args, Direction::Read)?.run(ruby, scheduler)
+    }
+
+    fn io_write_once(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
+        Job::once(args, Direction::Write)?.run(ruby, scheduler)
+    }
+
+    fn io_pread_once(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
+        let all = scan_args::<(Value, Value, i64, Value, Value), (), (), (), (), ()>(args)?;
+        let (io, buffer, from, offset, length) = all.required;
+        let job = Job::once(&[io, buffer, offset, length], Direction::Read)?;
+        let from = place(ruby, from)?;
+        Job { from, ..job }.run(ruby, scheduler)
+    }
+
     fn io_pread(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<i64, Error> {
         Job::at_place(ruby, args, Direction::Read)?.run(ruby, scheduler)
     }
@@ -82,7 +117,23 @@ impl Job {
             buffer,
             direction,
             minimum,
+            maximum: ALL,
             offset: args.optional.0.unwrap_or(0),
+            from: HERE,
+        })
+    }
+
+    /// `(io, buffer, offset, length)`: one attempt, which moves `length` bytes at most.
+    fn once(args: &[Value], direction: Direction) -> Result<Job, Error> {
+        let args = scan_args::<(Value, Value, usize, usize), (), (), (), (), ()>(args)?;
+        let (io, buffer, offset, maximum) = args.required;
+        Ok(Job {
+            io,
+            buffer,
+            direction,
+            minimum: 0,
+            maximum,
+            offset,
             from: HERE,
         })
     }
@@ -95,14 +146,14 @@ impl Job {
             Some(_) => (third, fourth),
             None => (fourth, third),
         };
-        let from = u64::try_from(from).map_err(|_| error::system_call(ruby, Errno::INVAL))?;
         Ok(Job {
             io,
             buffer,
             direction,
             minimum: usize::try_from(length).unwrap_or(usize::MAX),
+            maximum: ALL,
             offset: args.optional.0.unwrap_or(0),
-            from,
+            from: place(ruby, from)?,
         })
     }
 
@@ -119,7 +170,8 @@ impl Job {
                 Ok(0) => return Ok(result(moved, None)),
                 Ok(bytes) => {
                     moved += bytes;
-                    let is_cut_short = bytes == PIECE_LIMIT && span.size > PIECE_LIMIT;
+                    let is_cut_short =
+                        self.maximum == ALL && bytes == PIECE_LIMIT && span.size > PIECE_LIMIT;
                     if moved >= self.minimum && !is_cut_short {
                         return Ok(result(moved, None));
                     }
@@ -237,9 +289,14 @@ impl Job {
         let skipped = size.min(self.offset.saturating_add(moved));
         Ok(Span {
             base: base.cast::<u8>().wrapping_add(skipped),
-            size: size - skipped,
+            size: (size - skipped).min(self.maximum),
         })
     }
+}
+
+/// The offset in a file.
+fn place(ruby: &Ruby, from: i64) -> Result<u64, Error> {
+    u64::try_from(from).map_err(|_| error::system_call(ruby, Errno::INVAL))
 }
 
 /// What Ruby expects: an error only if no byte was moved; otherwise the next call meets the error again.

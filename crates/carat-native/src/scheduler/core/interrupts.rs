@@ -15,10 +15,10 @@ impl Core {
         let Some(timeout) = self.state().timeouts().get(number) else {
             return Ok(());
         };
-        let exception = exception_of(&timeout)?;
+        let mut exception = exception_of(&timeout)?;
         self.running.set(self.home.get());
-        // SAFETY: both are live objects, and `protect` catches what is raised.
-        let passed = protect(|| unsafe { rb_fiber_raise(timeout.fiber, 1, &raw const exception) });
+        // SAFETY: both are live objects, and `protect` catches what is raised. (Up to Ruby 3.4 the pointer is `*const`.)
+        let passed = protect(|| unsafe { rb_fiber_raise(timeout.fiber, 1, &raw mut exception) });
         match passed {
             Err(error) if error.is_kind_of(fiber_error(ruby)) => {
                 self.state().timeouts().postpone(number);

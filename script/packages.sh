@@ -2,26 +2,41 @@
 
 # Prints the packages for a Debian release (12, 13, ...; sid is 14), one a line.
 #
-#   serve  what building Carat and serving examples/upload needs
+#   serve  what building Carat, serving examples/upload, and script/test --quick need
 #   test   what the checks, the tests and the benchmarks need beside that
+#   gems   what the gems of script/ruby compile with
 debian_packages() {
   local release=$1 purpose; shift
   for purpose in "$@"; do "packages_to_$purpose" "$release"; done
 }
 
 packages_to_serve() {
-  printf '%s\n' build-essential libclang-dev ruby ruby-dev ruby-rack ruby-sinatra
+  printf '%s\n' gcc libc6-dev make ruby ruby-dev ruby-rack ruby-sinatra ruby-minitest
+  libclang_packages "$1"
+}
+
+# bindgen reads Ruby's headers with libclang, which it loads, and clang's own headers; libclang-dev is 400 MB more.
+libclang_packages() {
+  case $1 in
+    12) printf '%s\n' libclang1-14 libclang-common-14-dev ;;
+    13) printf '%s\n' libclang1-19 libclang-common-19-dev ;;
+    *) printf '%s\n' libclang-dev ;;
+  esac
 }
 
 packages_to_test() {
   local release=$1
-  printf '%s\n' ruby-minitest ruby-rspec ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
+  printf '%s\n' build-essential ruby-rspec ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
     ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server \
     nginx haproxy apache2-bin lighttpd nghttp2-client git
   # Pages are the same with every Ruby: one Debian looks at them.
   if [ "$release" -lt 13 ]; then printf '%s\n' chromium-headless-shell; fi
   if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
   if [ "$release" -ge 14 ]; then printf '%s\n' ruby-async ruby-async-http strace; fi
+}
+
+packages_to_gems() {
+  printf '%s\n' build-essential libyaml-dev libffi-dev libxml2-dev libxslt1-dev libsqlite3-dev libpq-dev pkg-config xz-utils
 }
 
 # Prints the packages of Debian's own Rust for the same purposes; from Debian 13 on it is recent enough.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-$LOAD_PATH.unshift File.expand_path("../lib", __dir__), __dir__
+$LOAD_PATH.unshift(*%w[../lib ../lab/lib ../lab/test].map { |path| File.expand_path(path, __dir__) }, __dir__)
 
 # Plugins of other gems on the machine (Rails has one) would change what the run prints.
 ENV["MT_NO_PLUGINS"] ||= "1"

@@ -1,14 +1,16 @@
 # frozen_string_literal: true
 
+require "open3"
 require "socket"
 require_relative "../../test/support/eventually"
 
 module Image
-  # Runs the command of an image, and stops it while requests are running.
+  # Runs an image, and stops it while requests are running.
   class Trial
     include Support::Eventually
 
     REQUESTS = 6
+    USER = 1000
     # The application of the trial: its responses say who runs it, and take a second.
     APP = <<~'RUBY'
       run(lambda do |_env|
@@ -17,26 +19,26 @@ module Image
         [200, {}, ["user #{Process.uid}"]]
       end)
     RUBY
+    # A root that cannot be written to, as in deploy/.
+    RUN = ["run", "--detach", "--network", "host", "--read-only",
+           *%w[/tmp /var/tmp /app/tmp].flat_map { |path| ["--tmpfs", "#{path}:mode=1777"] },
+           "--env", "PORT=0", "--env", "RAILS_MAX_THREADS=#{REQUESTS}"].freeze
+    private_constant :RUN
 
-    # @param stage [Stage] the last of the image
-    # @param command [Array<String>] the program of CMD
-    # @param log [String] the path of a file for its output
-    def initialize(stage, command, log)
-      @stage = stage
-      @command = command
-      @log = log
+    # @param image [String] its tag
+    def initialize(image)
+      @image = image
     end
 
     # Aborts when something is wrong.
     def run
-      pid = @stage.start(@command, @log, "PORT" => "0", "RAILS_MAX_THREADS" => REQUESTS.to_s)
-      port = eventually(message: "a listener") { text[/listening url=\S+:(\d+)/, 1] || ended(pid) }.to_i
+      @container = docker(*RUN, @image).chomp
+      port = eventually(message: "a listener") { log[/listening url=\S+:(\d+)/, 1] || ended }.to_i
       clients = Array.new(REQUESTS) { ask(port) }
-      eventually(message: "the requests") { text.scan(/^arrived$/).size == REQUESTS }
-      Process.kill(:TERM, File.read("/proc/#{pid}/task/#{pid}/children").to_i)
+      eventually(message: "the requests") { log.scan(/^arrived$/).size == REQUESTS }
+      docker("kill", "--signal", "TERM", @container)
       responses = clients.map(&:read)
-      status = Process.wait2(pid).last
-      check(responses, status)
+      check(responses, docker("wait", @container).to_i)
     end
 
     private
@@ -47,18 +49,23 @@ module Image
     end
 
     def check(responses, status)
-      abort "not the first process of its container:\n#{text}" unless text.include?("stopped pid=1")
-      right = responses.grep(/\AHTTP\/1\.1 200 .*\r\n\r\nuser #{@stage.user.to_i}\z/m)
-      abort "#{right.size} of #{REQUESTS} responses, #{status}:\n#{text}" if right.size < REQUESTS || !status.success?
-      puts "user #{@stage.user}: #{REQUESTS} requests served during SIGTERM, #{status}"
+      abort "not the first process of its container:\n#{log}" unless log.include?("stopped pid=1")
+      right = responses.grep(/\AHTTP\/1\.1 200 .*\r\n\r\nuser #{USER}\z/m)
+      abort "#{right.size} of #{REQUESTS} responses, status #{status}:\n#{log}" if right.size < REQUESTS || status != 0
+      puts "user #{USER}: #{REQUESTS} requests served during SIGTERM, status #{status}"
     end
 
-    def ended(pid)
-      abort text if Process.wait(pid, Process::WNOHANG)
+    def ended
+      abort log unless docker("inspect", "--format", "{{.State.Running}}", @container).chomp == "true"
     end
 
-    def text
-      File.read(@log)
+    def log
+      docker("logs", @container)
+    end
+
+    def docker(*words)
+      output, status = Open3.capture2e("docker", *words)
+      status.success? ? output : abort("docker #{words.first}: #{output}")
     end
   end
 end

@@ -20,7 +20,7 @@ module PlatformGem
   # What script/setup has compiled into build/, on one or more releases of Debian.
   class Builds
     SHARED = %w[carat-edge malloc.so].freeze
-    EXTENSIONS = %w[native.so lab.so].freeze
+    EXTENSIONS = %w[native.so].freeze
     NAME = /\A(?<abi>\d+\.\d+\.\d+)-(?<cpu>\w+)-linux(-gnu)?\z/
 
     # `cpu` is that of a RubyGems platform.

@@ -30,7 +30,13 @@ module Suite
   # The fuzz targets are another.
   FUZZ = %w[--manifest-path fuzz/Cargo.toml].freeze
 
+  # So is the crate of the gem carat-lab.
+  LAB = %w[--manifest-path lab/crate/Cargo.toml].freeze
+
   LINTS = %w[--all-targets --locked -- -D warnings].freeze
+
+  # What runs without an argument, in this order.
+  GROUPS = %w[checks rust units integration fibers fuzz].freeze
 
   # The lines above the failures; .ci/run looks for them.
   REPEATED = "== what failed and passed when it was repeated alone"
@@ -52,6 +58,7 @@ module Suite
       Step.new("rustfmt", "cargo", "fmt", "--all", "--check"),
       Step.new("rustfmt of the benchmark", "cargo", "fmt", *BENCH, "--all", "--check"),
       Step.new("rustfmt of the fuzz targets", "cargo", "fmt", *FUZZ, "--all", "--check"),
+      Step.new("rustfmt of the lab", "cargo", "fmt", *LAB, "--check"),
       Step.new("RuboCop", "rubocop", "--format", "quiet"),
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
@@ -59,23 +66,44 @@ module Suite
       Step.new("files for deployment", "script/lint_deploy"),
       Step.new("clippy", "cargo", "clippy", "--workspace", *LINTS),
       Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS),
-      Step.new("clippy of the fuzz targets", "cargo", "clippy", *FUZZ, *SHARED, *LINTS)
+      Step.new("clippy of the fuzz targets", "cargo", "clippy", *FUZZ, *SHARED, *LINTS),
+      Step.new("clippy of the lab", "cargo", "clippy", *LAB, *SHARED, *LINTS)
     ]
   end
 
-  def self.tests
+  def self.rust
     [
       Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo),
-      Step.new("Rust tests of the benchmark", "cargo", "test", *BENCH, *SHARED, "--locked", reader: :cargo),
-      shared_ruby_tests("Ruby unit tests", Dir["test/unit/**/*_test.rb"].sort),
-      shared_ruby_tests("integration tests", Dir["test/integration/**/*_test.rb"].sort - Dir[ALONE]),
-      RubyTests.new("integration tests of memory", Dir[ALONE].sort),
-      RubyTests.new("integration tests in fibers", Dir[IN_FIBERS].sort,
-                    env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })
+      Step.new("Rust tests of the benchmark", "cargo", "test", *BENCH, *SHARED, "--locked", reader: :cargo)
     ]
   end
 
-  # Costs too much for a second run on another Debian.
+  def self.units
+    [shared_ruby_tests("Ruby unit tests", Dir["{test,lab/test}/unit/**/*_test.rb"].sort)]
+  end
+
+  def self.integration
+    [
+      shared_ruby_tests("integration tests", Dir["{test,lab/test}/integration/**/*_test.rb"].sort - Dir[ALONE]),
+      RubyTests.new("integration tests of memory", Dir[ALONE].sort)
+    ]
+  end
+
+  def self.fibers
+    [RubyTests.new("integration tests in fibers", Dir[IN_FIBERS].sort,
+                   env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })]
+  end
+
+  # The first minutes: small crates, what the command understands, and a few requests.
+  def self.quick
+    crates = %w[carat-guard carat-fields carat-policy carat-multipart].flat_map { |name| ["-p", name] }
+    [
+      Step.new("Rust tests of small crates", *%w[cargo test --locked --no-fail-fast], *crates, reader: :cargo),
+      RubyTests.new("Ruby unit tests", Dir["test/unit/{config,log,request,response}/**/*_test.rb"].sort),
+      RubyTests.new("integration tests", Dir["test/integration/{http_response,log,rack_body}_test.rb"].sort)
+    ]
+  end
+
   def self.fuzz
     [Step.new("fuzz targets", RUBY, "script/suite/fuzz.rb", silence: 150)]
   end
@@ -98,12 +126,11 @@ module Suite
   end
 end
 
-steps = case ARGV
-        in [] then Suite.checks + Suite.tests + Suite.fuzz
-        in ["--suite-only"] then Suite.tests
-        in ["--checks-only"] then Suite.checks
-        else abort "usage: script/test [--suite-only | --checks-only]"
-        end
+groups = ARGV.empty? ? Suite::GROUPS : ARGV
+unless groups == ["quick"] || (groups - Suite::GROUPS).empty?
+  abort "usage: script/test [quick | #{Suite::GROUPS.join(" | ")} ...]"
+end
+steps = groups.flat_map { |group| Suite.public_send(group) }
 
 $stdout.sync = true
 Support::DefaultSignals.restore

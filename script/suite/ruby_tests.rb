@@ -9,7 +9,7 @@ module Suite
   # Ruby tests in one process. Those that fail can be repeated: on a busy machine, a test fails now and then because a
   # process did not run in time.
   class RubyTests < Step
-    RUBY = [RbConfig.ruby, "-Itest", "-Ilib", File.expand_path("ruby_program.rb", __dir__)].freeze
+    RUBY = [RbConfig.ruby, *%w[-Itest -Ilab/test -Ilib -Ilab/lib], File.expand_path("ruby_program.rb", __dir__)].freeze
     # So many failures are no accident.
     REPEATED_LIMIT = 10
     # How long one test may take alone, and all of them.

@@ -47,6 +47,8 @@ class AsyncTest < Support::IntegrationTest
   end
 
   def test_a_task_that_a_request_leaves_behind_ends_with_the_worker
+    skip "on Ruby 4.0, the ensure block of such a task opens a file and cannot write to it" if RUBY_VERSION >= "4"
+
     server = serve(APP, fibers: 16)
     seen(server, "/left")
 

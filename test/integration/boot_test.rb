@@ -26,6 +26,32 @@ class BootTest < Support::IntegrationTest
     refute_includes server.log, "lib/carat"
   end
 
+  ELSEWHERE = ["sh", "-c", "cd b\u00fcro && exec \"$@\"", "sh", *Support::ServerOptions::COMMAND].freeze
+  NO_LOCALE = { "LANG" => nil, "LC_ALL" => nil, "LC_CTYPE" => nil }.freeze
+  UMLAUTS = {
+    "b\u00fcro/config.ru" => "require \"\#{__dir__}/f\u00fcr\"\nrun GREETING",
+    "b\u00fcro/f\u00fcr.rb" => "GREETING = ->(_env) { [200, {}, [Dir.pwd, File.read(__FILE__).encoding.name]] }",
+    "b\u00fcro/carat.rb" => "workers 1\nreload true\npidfile \"\u00fc.pid\"",
+    "b\u00fcro/b\u00f6se.ru" => "raise \"b\u00f6se\".encode(\"ISO-8859-1\")"
+  }.freeze
+
+  def test_names_beyond_ascii_need_no_locale
+    [NO_LOCALE, { "LC_ALL" => "C" }].each do |locale|
+      env = { **locale, "BUNDLE_GEMFILE" => nil, "CARAT_RELOAD" => nil }
+      server = serve(nil, command: ELSEWHERE, files: UMLAUTS, env:)
+
+      assert_equal "#{server.directory.path}/b\u00fcroUTF-8".b, server.get.body.b
+      server.stop
+    end
+  end
+
+  def test_error_in_a_file_beyond_ascii_is_one_line_without_a_locale
+    assert_boot_fails 1, "carat: b\u00f6se.ru:1: b\u00f6se (RuntimeError)\n",
+                      command: ELSEWHERE, files: UMLAUTS, env: NO_LOCALE, args: ["b\u00f6se.ru"]
+    assert_boot_fails 78, "b\u00f6se.ru:1: RuntimeError: b\u00f6se\n",
+                      command: ELSEWHERE, files: UMLAUTS, env: NO_LOCALE, args: %W[-C b\u00f6se.ru]
+  end
+
   def test_missing_library_is_told_with_its_place
     assert_boot_fails 1, "carat: config.ru:1: cannot load such file -- no_such_library (LoadError)\n",
                       app: "require \"no_such_library\"\n"

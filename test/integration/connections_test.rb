@@ -107,6 +107,9 @@ class ConnectionsTest < Support::IntegrationTest
   end
 
   def test_what_sequel_keeps_in_memory_stays
+    version = Gem::Specification.find_by_name("sqlite3").version
+    skip "sqlite3 #{version} closes inherited databases" if version >= Gem::Version.new("2")
+
     server = serve(<<~'RUBY', workers: 1, threads: 1)
       require "sequel"
       DB = Sequel.sqlite

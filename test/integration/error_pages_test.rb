@@ -30,6 +30,24 @@ class ErrorPagesTest < Support::IntegrationTest
                  large.read_response.then { |it| [it.status, it.body, it["connection"]] }
   end
 
+  def test_in_development_an_exception_is_a_page_with_its_backtrace
+    [{ threads: 1 }, { fibers: 2 }].each do |size|
+      server = serve(APP.sub("on purpose", "<b>\u001b"), workers: 1, **size)
+      page, text = [BROWSER, {}].map { |fields| server.get("/raise", fields:) }
+
+      assert_equal [500, 500, "text/html; charset=utf-8", "text/plain; charset=utf-8"],
+                   [page.status, text.status, page["content-type"], text["content-type"]]
+      assert_match(%r{<h1>The application raised.*config\.ru:6:in .*broken &lt;b&gt;.*RuntimeError}m, page.body)
+      assert_match(/\A\S+config\.ru:6:in .*broken <b>[^\e]* \(RuntimeError\)\n.*config\.ru:8:in /, text.body)
+      assert_equal "", server.request("HEAD", "/raise").body
+    end
+    %w[production test].each do |environment|
+      server = serve(APP, workers: 1, threads: 1, env: { "RACK_ENV" => environment })
+      response = server.get("/raise", fields: BROWSER)
+      assert_equal [500, "Internal Server Error\n"], [response.status, response.body]
+    end
+  end
+
   def test_other_clients_get_the_sentence
     server = site
     [{}, { "Accept" => "*/*" }, { "Accept" => "application/json" }].each do |fields|
@@ -52,7 +70,7 @@ class ErrorPagesTest < Support::IntegrationTest
 
     server.directory.write("public/500.html", "x" * 300_000)
     Process.kill(:HUP, server.pid)
-    await_log(server, %r{ error the old error pages stay cause="?error_pages: /.*500.html: the page is larger than 256})
+    await_log(server, %r{ error the old error pages stay cause="?error_pages: /.*500.html: it is larger than 256})
     assert_equal "new", server.get("/bad", fields: BROWSER).body
   end
 
@@ -67,13 +85,23 @@ class ErrorPagesTest < Support::IntegrationTest
   def test_a_page_that_is_too_large_keeps_the_server_from_starting
     error = assert_raises(Support::Server::BootFailed) { site("public/502.html" => "x" * 300_000) }
 
-    assert_match(%r{error_pages: /.*/public/502.html: the page is larger than 256 KiB}, error.message)
+    assert_match(%r{error_pages: /.*/public/502.html: it is larger than 256 KiB}, error.message)
+  end
+
+  def test_a_fifo_in_place_of_a_page_ends_the_boot
+    app = "run ->(_env) { [200, {}, []] }"
+    server = server(app: app, files: { "pages/500.html" => "" }, args: %w[--error-pages pages])
+    path = File.join(server.directory.path, "pages/503.html")
+    File.mkfifo(path)
+
+    assert_equal 1, server.run.exitstatus
+    assert_equal "carat: error_pages: #{path}: it is not a regular file\n", server.log
   end
 
   private
 
   def site(files = {})
-    serve(APP, workers: 1, threads: 2, files: PAGES.merge(files),
+    serve(APP, workers: 1, threads: 2, files: PAGES.merge(files), env: { "RACK_ENV" => "test" },
                args: %w[--error-pages public --max-body 2000 --request-timeout 1])
   end
 end

@@ -14,7 +14,7 @@ class FiberIsolationTest < Support::IntegrationTest
   # Says whether the transaction of a request is there for another that runs meanwhile.
   SEQUEL = <<~RUBY
     require "sequel"
-    DATABASE = Sequel.sqlite(max_connections: 2)
+    DATABASE = Sequel.sqlite("isolation.sqlite3", max_connections: 2)
     SEEN = []
     run(lambda do |env|
       DATABASE.transaction { sleep 0.001 until SEEN.any? } if env["PATH_INFO"] == "/first"

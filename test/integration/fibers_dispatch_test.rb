@@ -15,7 +15,7 @@ class FibersDispatchTest < Support::IntegrationTest
     ANSWER = ->(body) { [200, { "content-type" => "text/plain" }, body] }
     STREAM = -> { Enumerator.new { |out| ENTER.call.then { out << "a" && sleep(0.002) }; out << INSIDE[1].to_s; LEAVE.call } }
     ACTIONS = {
-      "compute" => ->(name) { nil until File.exist?(name) },
+      "compute" => ->(name) { Fiber.new(blocking: true) { nil until File.exist?(name) }.resume },
       "stuck" => ->(_) { sleep },
       "gate" => ->(_) { sleep 0.005 until File.exist?("gate") }
     }
@@ -98,6 +98,7 @@ class FibersDispatchTest < Support::IntegrationTest
     assert_equal server.workers.values - [busy], others.map { |client| client.read_response.body.to_i }.uniq
     server.directory.write("done", "")
     assert_equal busy.to_s, computing.read_response.body
+    refute_includes server.log, "experimental"
     server.gate.open
     assert_equal 200, sleeping.read_response.status
     assert_equal [1], server.gate.arrivals.map(&:path).tally.values.uniq

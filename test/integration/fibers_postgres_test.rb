@@ -12,7 +12,7 @@ class FibersPostgresTest < Support::IntegrationTest
   APP = <<~RUBY
     require "sequel"
     Sequel.extension :fiber_concurrency
-    DATABASE = Sequel.connect(ENV.fetch("DATABASE_URL"), max_connections: #{POOL}, pool_timeout: 60, test: false)
+    DATABASE = Sequel.connect(ENV.fetch("DATABASE_URL"), max_connections: #{POOL}, pool_timeout: 10, test: false)
     QUERIES = { "/one" => "select 1", "/wait" => "#{WAIT}", "/sleep" => "#{SLEEP}" }
     run(lambda do |env|
       rows = QUERIES[env["PATH_INFO"]]&.then { |query| DATABASE.fetch(query).all }

@@ -83,7 +83,7 @@ class HandlerTest < Support::IntegrationTest
                     args: ["-s", "carat", "-b", "run ->(_env) { [200, {}, []] }"])
 
     assert_equal 1, server.run.exitstatus
-    await_log(server, %r{^carat: needs the application in a rackup file: run carat path/to/config\.ru$})
+    await_log(server, %r{^carat: needs the application in a rackup file, .*: run carat path/to/config\.ru; .* Puma$})
   end
 
   def test_rails_server_becomes_the_server

@@ -12,8 +12,9 @@ class Http2HostileTest < Support::IntegrationTest
   def test_what_http_1_refuses_is_refused
     client = connect(serve(APP, workers: 1, threads: 2, args: %w[--max-uri 1000]))
     cases = { { path: "/\u007f" } => nil, { path: "x" } => nil, { path: "*" } => 400, { authority: nil } => 400,
-              { authority: "user@localhost" } => 400, { method: "CONNECT", path: nil, scheme: nil } => 501,
-              { method: "A" * 33 } => 501, { path: "/#{"x" * 1000}" } => 414 }
+              { authority: "user@localhost" } => 400, { authority: "a%12b" } => nil,
+              { method: "CONNECT", path: nil, scheme: nil } => 501, { method: "A" * 33 } => 501,
+              { path: "/#{"x" * 1000}" } => 414 }
 
     cases.each.with_index do |(pseudo, status), index|
       assert_refused(client, status, client.request(index * 2 + 1, **pseudo), index * 2 + 1)
@@ -31,14 +32,71 @@ class Http2HostileTest < Support::IntegrationTest
     end
   end
 
-  def test_fields_that_no_decoder_takes_end_the_connection
-    server = serve_one
-    [{ "X-Upper" => "a" }, { "x y" => "a" }, { "x" => "a\nb" }, { "" => "a" }].each do |fields|
-      client = connect(server)
-      client.write(client.request(1, fields: fields))
-      assert_equal PROTOCOL_ERROR, client.await(:go_away, :reset)&.error, fields
+  # RFC 9113, section 8.1.1: behind a proxy, the connection has the requests of others.
+  def test_a_malformed_field_ends_no_other_request
+    client = connect(serve_one)
+    client.write(client.request(1, method: "POST", flags: 0x4))
+    cases = [[{ "X-Upper" => "a" }], [{ "x y" => "a" }], [{ "x" => "a\nb" }], [{ "x" => "\0" }], [{ "x\"" => "a" }],
+             [{}, { foo: "a" }], [{}, { scheme: "" }], [{}, { path: "/\xff" }, true], [{}, { authority: "\xff" }, true]]
+    cases.each.with_index do |(fields, pseudo, is_reset), index|
+      stream = index * 2 + 3
+      assert_refused(client, is_reset ? nil : 400, client.request(stream, fields: fields, **pseudo.to_h), stream)
     end
-    assert_served(connect(server), 1)
+    client.write(client.frame(:data, "alive", flags: 1, stream: 1))
+
+    assert_equal [200, "alive"], [client.await(:headers, stream: 1).status, client.await(:data, stream: 1).payload]
+  end
+
+  # RFC 9113, section 8.1.1: it is an error of the stream, before which a response may be sent.
+  def test_a_malformed_field_gets_its_whole_response_and_a_reset
+    client = connect(serve_one)
+    client.write(client.request(1, fields: { "X-Upper" => "a" }))
+    head, body, reset = Array.new(3) { client.await(:headers, :data, :reset, stream: 1) }
+
+    assert_equal [400, "malformed header name\n", 0], [head.status, body.payload, body.flags & 1]
+    assert_equal [:reset, PROTOCOL_ERROR], [reset.kind, reset.error]
+    client.write(client.request(3, method: "HEAD", fields: { "X-Upper" => "a" }))
+    assert_equal [400, 1], client.await(:headers, stream: 3).then { |frame| [frame.status, frame.flags & 1] }
+  end
+
+  def test_a_malformed_field_in_the_table_is_refused_each_time
+    client = connect(serve_one)
+    head = "\x82\x84\x86\x41\x09localhost".b
+    [["\x40\x01x\x03a\x01b", 400], ["\xbe", 400], ["\x40\x01y\x01b\xbe", 200], ["\xbf", 400]]
+      .each.with_index do |(field, status), index|
+        block = head.sub("\x41".b, "\x01".b) + field.b
+        assert_refused(client, status, client.frame(:headers, block, flags: 5, stream: index * 2 + 1), index * 2 + 1)
+      end
+  end
+
+  def test_many_malformed_requests_do_not_end_the_connection
+    client = connect(serve_one)
+    (1..999).step(2) { |id| assert_refused(client, 400, client.request(id, fields: { "x" => "\1" }), id) }
+    assert_served(client, 1001)
+  end
+
+  def test_errors_of_the_connection_have_their_codes
+    server = serve_one
+    { [:settings, "12345", 0] => 6, [:ping, "short", 0] => 6, [:window_update, "12345", 0] => 6,
+      [:settings, [4, 1 << 31].pack("nN"), 0] => 3, [:headers, "\x80", 1] => 9, [:headers, "\xff\xff\xff", 1] => 9,
+      [:headers, "\xbe", 1] => 9, [:headers, "\0\5a", 1] => 9 }.each do |(kind, payload, stream), code|
+      client = connect(server)
+      client.write(client.frame(kind, payload, flags: stream.positive? ? 4 : 0, stream: stream))
+      assert_equal code, client.await(:go_away)&.error, [kind, payload].inspect
+    end
+  end
+
+  def test_trailers_with_a_pseudo_field_are_malformed
+    client = connect(serve_one)
+    client.write(client.request(1, method: "POST", flags: 4), client.frame(:data, "x", stream: 1),
+                 client.frame(:headers, "\x82", flags: 5, stream: 1))
+    assert_equal PROTOCOL_ERROR, client.await(:go_away)&.error
+  end
+
+  def test_a_connection_that_does_not_begin_with_settings_ends
+    client = serve_one.connect
+    client.write("#{Support::Http2Client::PREFACE}\0\0\x08\x06\0\0\0\0\x0012345678".b)
+    assert_includes client.read_to_end.b, "\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01".b
   end
 
   def test_headers_that_are_too_large_get_431
@@ -102,7 +160,7 @@ class Http2HostileTest < Support::IntegrationTest
     end
 
     assert_equal ENHANCE_YOUR_CALM, end_of_it&.error
-    assert_logged(server, /excessive load|reset or refused/)
+    assert_logged(server, /excessive load|were reset/)
     assert_served(connect(server), 1)
   end
 
@@ -118,7 +176,7 @@ class Http2HostileTest < Support::IntegrationTest
     end
 
     assert_equal ENHANCE_YOUR_CALM, end_of_it&.error
-    assert_logged(server, /too many requests were reset or refused/)
+    assert_logged(server, /too many requests were reset/)
     assert_served(connect(server), 1)
   end
 

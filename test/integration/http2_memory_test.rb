@@ -12,11 +12,13 @@ module Carat
     APP = <<~'RUBY'
       piece = "x" * 65_536
       Pieces = Struct.new(:piece) { def each = 16.times { yield piece } }
+      long = "x" * 60_000
       large = (1..4).to_h { |number| ["x-#{number}", "x" * 7_500] }
       run(lambda do |env|
         case env["PATH_INFO"]
         when "/stream" then [200, {}, Pieces.new(piece)]
         when "/large" then [204, large, []]
+        when "/long" then [200, {}, [long]]
         else [200, {}, [env["rack.input"]&.read.to_s.bytesize.to_s]]
         end
       end)
@@ -28,6 +30,9 @@ module Carat
     STREAMS = 100
     ENHANCE_YOUR_CALM = 11
     OPEN = Client::END_HEADERS
+    SHUT = { Client::INITIAL_WINDOW_SIZE => 0 }.freeze
+    # Beyond the limit: connections that linger, pages that the allocator keeps, and the room of the threads for files.
+    LEEWAY_KIB = 10 * 1024
     WIDE = { Client::HEADER_TABLE_SIZE => 0, Client::INITIAL_WINDOW_SIZE => 0x7fff_ffff }.freeze
 
     def test_a_small_block_that_decodes_to_many_fields_ends_the_connection
@@ -41,6 +46,19 @@ module Carat
       clients.each { |client| assert_equal ENHANCE_YOUR_CALM, client.await(:go_away).error }
       await_log(server, /HTTP.2 connections ended clients=\d+ last=127\.0\.0\.1 reason="detected excessive load/)
       assert_bounded(server, before)
+    end
+
+    # Each such connection would take 250 KB, and each stream 5 KB.
+    def test_many_small_responses_without_a_window_are_refused_or_give_way
+      assert_never_beyond(80) { |client, stream| client.request(stream) }
+    end
+
+    def test_many_long_responses_without_a_window_are_refused_or_give_way
+      assert_never_beyond(30) { |client, stream| client.request(stream, path: "/long") }
+    end
+
+    def test_many_streams_with_large_headers_are_refused
+      assert_never_beyond(15) { |client, stream| client.request(stream, fields: { "x" => "x" * 8000 }) }
     end
 
     def test_bodies_that_never_come_give_way
@@ -94,13 +112,40 @@ module Carat
       eventually(message: "everything to be given back") { held(server).zero? }
     end
 
+    # While this number of clients open no window, the edge is never larger than it may be, and others are served.
+    def assert_never_beyond(count)
+      server = start
+      before = private_kib(server)
+      clients = Array.new(count) do
+        connect(server, settings: SHUT).tap do |client|
+          client.write(*Array.new(STREAMS) { |index| yield client, (index * 2) + 1 })
+        rescue SystemCallError
+          # It was refused.
+        ensure
+          assert_operator private_kib(server) - before, :<=, LIMIT_KIB + LEEWAY_KIB
+        end
+      end
+      assert_bounded(server, before)
+      await_log(server, /client memory used up refused=\d+/)
+      clients.each(&:reset)
+      eventually(message: "everything to be given back") { held(server).zero? }
+    end
+
+    # As clients do, it tries again when it is told that nothing was processed.
+    def served_over_http2?(server)
+      client = connect(server)
+      client.write(client.request(1)).await(:headers, :go_away, :reset, stream: 1)&.then do |frame|
+        frame.kind == :headers && frame.status == 200
+      end
+    ensure
+      client&.reset
+    end
+
     def assert_bounded(server, before)
       20.times { assert_equal 200, server.get.status }
-      client = connect(server)
-      assert_equal 200, client.write(client.request(1)).await(:headers).status
+      eventually(message: "a response over HTTP/2") { served_over_http2?(server) }
       # What has been freed goes back within a second or two.
       eventually(message: "what the edge holds") { private_kib(server) - before <= LIMIT_KIB + BESIDE_KIB }
-      client.reset
     end
 
     def held(server)

@@ -182,6 +182,20 @@ class Http2TunnelTest < Support::IntegrationTest
     assert_equal 0, updates(client)
   end
 
+  def test_each_short_message_allows_window_updates
+    client = connect(serve_one)
+    assert_equal 200, ask(client, "/switch").status
+    update = [5].pack("N")
+    updates = [0, 1].map { |stream| client.frame(:window_update, update, stream: stream) }
+    3000.times do |number|
+      client.write(client.frame(:data, "\n", stream: 1))
+      frame = client.await(:data)
+      break flunk("after #{number} messages: #{frame.inspect}") unless frame&.kind == :data
+
+      client.write(*updates)
+    end
+  end
+
   def test_a_worker_that_ends_takes_its_tunnels_along
     server = serve(APP, workers: 1, threads: 2, args: %w[--tunnel-timeout 200ms])
     client = connect(server)

@@ -31,6 +31,16 @@ class HttpKeepAliveTest < Support::SharedServerTest
     assert_closed client
   end
 
+  def test_close_is_found_in_what_is_no_list_of_options
+    ["close;", '"close"', "Close; x"].each do |value|
+      client = connect
+      response = client.get("/", fields: { "Connection" => value })
+
+      assert_equal [200, "close"], [response.status, response["connection"]]
+      assert_closed client
+    end
+  end
+
   def test_a_request_behind_one_that_closes_is_not_answered
     client = connect.write("GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n")
 

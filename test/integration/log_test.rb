@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "carat/processes/jit"
 require "test_helper"
 
 class LogTest < Support::IntegrationTest
@@ -23,6 +24,8 @@ class LogTest < Support::IntegrationTest
 
     assert_empty lines.grep_v(STAMP)
     events = lines.map { |line| line.sub(STAMP, "").sub(/(worker ready .*) boot_ms=\d+\z/, "\\1") }.sort
+    jit = " jit=YJIT" if Carat::Processes::JIT.name
+    assert_equal "application loaded environment=development ruby=#{RUBY_VERSION}#{jit} pid=#{mold}", events.shift
     assert_match(/\Alistening url=http:\S+ version=\d\S+ pid=#{edge}\z/, events.shift)
     assert_equal "mold ended gen=1 pid=#{mold} cause=\"exit status 0\"", events.shift
     assert_match(/\Amold ready gen=1 pid=#{mold} boot_ms=\d+\z/, events.shift)
@@ -84,7 +87,7 @@ class LogTest < Support::IntegrationTest
   def test_json_lines_all_parse
     server = serve(APP, args: %w[--access-log --log-format json], workers: 2)
     await_workers(server, 2)
-    server.get("/slow?a=1", fields: { "User-Agent" => "curl" })
+    server.get("/slow?a=1", fields: { "User-Agent" => "curl\u009b\u202e" })
     Process.kill(:KILL, server.workers.fetch(2))
     await_workers(server, 3)
     server.stop
@@ -93,8 +96,9 @@ class LogTest < Support::IntegrationTest
     died = lines.find { |line| line["message"] == "worker died" }
     assert_equal ["error", 2, 1, "signal 9"], died.values_at("level", "worker", "gen", "cause")
     assert_kind_of Integer, died.fetch("pid")
+    refute_match(/[\u009b\u202e]/, server.log)
     access = lines.find { |line| line.key?("target") }
-    assert_equal ["GET", "/slow?a=1", "HTTP/1.1", 200, 5, "127.0.0.1", "curl", nil],
+    assert_equal ["GET", "/slow?a=1", "HTTP/1.1", 200, 5, "127.0.0.1", "curl\u009b\u202e", nil],
                  access.values_at("method", "target", "protocol", "status", "bytes", "remote", "user_agent", "referer")
     assert_operator access.fetch("app_ms"), :>=, 50
     assert_operator access.fetch("queue_ms"), :<, 50

@@ -47,6 +47,16 @@ class MaintenanceTest < Support::IntegrationTest
     assert_match(/ error the maintenance page cannot be read cause=/, server.log)
   end
 
+  def test_a_fifo_in_place_of_the_page_is_a_sentence_until_it_is_gone
+    server = site(PAGE => "<h1>soon</h1>")
+    path = File.join(server.directory.path, PAGE)
+    File.delete(path)
+    File.mkfifo(path)
+    await_body(server, SENTENCE)
+    File.delete(path)
+    await_body(server, "application")
+  end
+
   private
 
   def site(files)

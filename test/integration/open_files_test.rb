@@ -34,6 +34,7 @@ module Carat
         "/big" => ->(_env) { big },
         "/upload" => ->(env) { [env["rack.input"].read.bytesize.to_s] },
         "/form" => ->(env) { Rack::Request.new(env).POST.values.map { |file| Digest::SHA256.hexdigest(file[:tempfile].read) } },
+        "/sleep" => ->(_env) { sleep(0.01) until File.exist?("awake"); ["slept"] },
         "/leak" => ->(_env) { exhaust.call(kept) },
         "/forget" => ->(_env) { Thread.new { exhaust.call([]) }.value } # a stack that ends keeps nothing alive
       }
@@ -110,6 +111,19 @@ module Carat
       assert_unharmed(server)
     end
 
+    def test_requests_over_http2_that_take_long_keep_no_descriptors
+      server = serve_limited(threads: nil, fibers: 100)
+      clients = Array.new(2) { http2_client(server) }
+      clients.zip([80, 1]) do |client, count|
+        client.write(*Array.new(count) { |index| client.request(index * 2 + 1, path: "/sleep") })
+      end
+      last = clients.last
+      assert_equal 200, last.write(last.request(3)).await(:headers, stream: 3).status
+      server.directory.write("awake", "")
+      assert_equal 200, last.await(:headers, stream: 1).status
+      assert_unharmed(server)
+    end
+
     def test_uploads_beyond_the_files_for_bodies_get_503_and_the_others_are_served
       server = serve_limited
       uploads = connect(server, SPOOLS + 5)
@@ -172,8 +186,8 @@ module Carat
       CLI::Doctor::OpenFiles.new(configuration, allowed:).finding
     end
 
-    def serve_limited(workers: 2, **options)
-      serve(APP, workers: workers, threads: 3, fibers: nil, spawn: { rlimit_nofile: [LIMIT, LIMIT] }, **options)
+    def serve_limited(workers: 2, threads: 3, fibers: nil, **options)
+      serve(APP, workers:, threads:, fibers:, spawn: { rlimit_nofile: [LIMIT, LIMIT] }, **options)
     end
 
     def connect(server, count)

@@ -35,6 +35,17 @@ class PidFileTest < Support::IntegrationTest
     end
   end
 
+  def test_a_fifo_and_a_file_of_20_gb_in_its_place_are_replaced
+    sparse = ->(path) { File.open(path, "w") { |file| file.truncate(20 << 30) } }
+    [File.method(:mkfifo), sparse].each do |make|
+      server = server(app: HELLO, args: ARGS)
+      make.call(path(server))
+      server.start
+
+      assert_equal "#{server.pid}\n", pid_file(server)
+    end
+  end
+
   def test_that_of_a_running_server_stays
     other = serve(HELLO, args: ARGS)
     server = server(app: HELLO, args: ["--pidfile", path(other)])

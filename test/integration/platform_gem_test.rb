@@ -16,9 +16,8 @@ class PlatformGemTest < Support::IntegrationTest
     run ->(_env) { [200, { "content-type" => "text/plain" }, [mapped.sort.join("\\n")]] }
   RUBY
 
-  # What a gem has beside its parts. Reports of the lab have pages, and wrk has a program of its own language.
-  NEEDED = %r{\A(lib/.+\.rb|lib/carat/lab/html/.+\.(js|css|LICENSE|md)|lib/carat/lab/load/wrk\.lua|exe/carat|
-              [A-Z-]+(\.md)?)\z}x
+  # What a gem has beside its parts.
+  NEEDED = %r{\A(lib/.+\.rb|exe/carat|[A-Z-]+(\.md)?)\z}
   # Parts of a gem for another Ruby.
   Elsewhere = Struct.new(:current, :parts)
 
@@ -54,7 +53,7 @@ class PlatformGemTest < Support::IntegrationTest
   def test_gem_contains_only_what_users_need
     file = write_gem
     parts, others = modes(file).partition { |name, _mode| name.start_with?("native/") }.map(&:to_h)
-    rubies = builds.current.flat_map { |build| %w[native lab].map { |it| "native/#{build.abi}/carat/#{it}.so" } }
+    rubies = builds.current.map { |build| "native/#{build.abi}/carat/native.so" }
 
     assert_equal ["native/carat/carat-edge", "native/carat/malloc.so", *rubies].sort, parts.keys.sort
     assert_equal [0o755], parts.values.uniq
@@ -68,7 +67,7 @@ class PlatformGemTest < Support::IntegrationTest
     Gem::Package.new(write_gem(glibc: PlatformGem::GlibcNeed::DEBIAN)).extract_files(path("unpacked"))
     files = Dir.glob(path("unpacked/native/**/{*.so,carat-edge}"))
 
-    assert_equal %w[carat-edge lab.so malloc.so native.so], files.map { |file| File.basename(file) }.uniq.sort
+    assert_equal %w[carat-edge malloc.so native.so], files.map { |file| File.basename(file) }.uniq.sort
     assert_operator files.map { |file| PlatformGem::GlibcNeed.of(file) }.max, :<=, Gem::Version.new("2.36")
   end
 

@@ -7,7 +7,7 @@ require "support/shared_server_test"
 
 # Every kind of response body, on its way through worker and edge to a client.
 class RackBodyTest < Support::SharedServerTest
-  serves Support::RackBodies::APP
+  serves Support::RackBodies::APP, env: { "RACK_ENV" => "test" }
 
   LARGE = "0123456789abcdef" * 65_536
 

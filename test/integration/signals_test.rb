@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
+require "expect"
+require "pty"
+require "shellwords"
 require "test_helper"
 
-# Signals that people who come from Puma or Unicorn send to the server. TERM, INT and HUP have tests of their own.
+# Signals that people who come from Puma or Unicorn send to the server. TERM and INT have tests of their own.
 class SignalsTest < Support::IntegrationTest
   HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
 
@@ -24,6 +27,16 @@ class SignalsTest < Support::IntegrationTest
     server.kill(:TTIN)
 
     await_log(server, /workers scaled min=2 max=4 wanted=2/)
+  end
+
+  def test_server_ends_with_its_terminal_and_with_no_other_hangup
+    output, input, pid = in_terminal
+    Process.kill(:HUP, pid)
+    assert output.expect(/log reopened/, Support::Eventually::DEADLINE_SECONDS)
+    [output, input].each(&:close)
+
+    _, status = eventually(message: "the end of the server") { Process.wait2(pid, Process::WNOHANG) }
+    assert_equal 0, status.exitstatus
   end
 
   def test_the_last_worker_stays
@@ -56,5 +69,16 @@ class SignalsTest < Support::IntegrationTest
 
     assert_equal 200, client.read_response.status
     assert_equal 0, server.wait.exitstatus
+  end
+
+  private
+
+  # Starts a server in a terminal of its own.
+  def in_terminal
+    directory = server(app: HELLO).directory
+    command = [*Support::ServerOptions::COMMAND, "-b", "unix://web.sock"].shelljoin
+    spawned = PTY.spawn(Support::ServerOptions::NEUTRAL_ENV, "cd #{directory.path} && exec #{command}")
+    assert spawned.first.expect(/worker ready/, Support::Eventually::DEADLINE_SECONDS)
+    spawned
   end
 end

@@ -72,6 +72,20 @@ class TlsCertificatesTest < Support::IntegrationTest
     assert_equal renewed.certificate.serial, connect(server, "one.test").ssl.peer_cert.serial
   end
 
+  def test_a_fifo_in_place_of_a_key_does_not_keep_others_from_being_renewed
+    binds = %w[one two].map { |name| "tls://127.0.0.1:0?cert=#{name}.crt&key=#{name}.key" }
+    files = signed("one.test").files("one").merge(signed("two.test").files("two"))
+    server = serve(APP, binds: binds, files: files)
+    path = File.join(server.directory.path, "one.key")
+    File.delete(path)
+    File.mkfifo(path)
+    replace(server, signed("three.test"), "two")
+    server.kill(:HUP)
+
+    await_log(server, /certificates not renewed reason=.*one\.key: it is not a regular file/)
+    await_log(server, /certificates renewed/)
+  end
+
   private
 
   def signed(*names)

@@ -44,6 +44,17 @@ class TlsClientsTest < Support::IntegrationTest
     assert_equal 200, connect(server, ALICE).get.status
   end
 
+  # The request is unread when the connection ends: a reset would take the alert from the client.
+  def test_a_client_that_is_refused_reads_why_whatever_it_has_sent
+    server = asking
+    { nil => /certificate required/, STRANGER => /unknown ca/ }.each do |certificate, reason|
+      client = connect(server, certificate, version: :TLS1_3)
+      client.write("x" * 20_000)
+      refused = assert_raises(OpenSSL::SSL::SSLError) { client.read_response }
+      assert_match(reason, refused.message)
+    end
+  end
+
   def test_a_certificate_may_be_optional_but_never_wrong
     server = asking("#{BIND}&verify=optional")
 

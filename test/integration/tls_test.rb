@@ -59,7 +59,12 @@ class TlsTest < Support::IntegrationTest
       assert_equal chosen, connect(server) { |context| context.alpn_protocols = offered }.ssl.alpn_protocol
     end
 
-    assert_raises(OpenSSL::SSL::SSLError) { connect(server) { |context| context.alpn_protocols = %w[smtp] } }
+    %i[TLS1_2 TLS1_3].each do |version|
+      refused = assert_raises(OpenSSL::SSL::SSLError) do
+        connect(server, version: version) { |context| context.alpn_protocols = %w[smtp] }
+      end
+      assert_match(/no application protocol/, refused.message, version)
+    end
   end
 
   def test_large_bodies_pass_in_both_directions

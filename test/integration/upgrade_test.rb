@@ -128,6 +128,37 @@ class UpgradeTest < Support::IntegrationTest
     eventually(message: "the old edge alone") { edges(server) == [server.pid] }
   end
 
+  def test_new_edge_that_is_killed_after_it_took_over_leaves_the_old_one
+    server = start(workers: 2, binds: ["tcp://127.0.0.1:0", "unix://web.sock"], args: %w[--pidfile carat.pid])
+    hanging = ask(server, "POST", "/hang")
+    out, = carat(server, "upgrade")
+    Process.kill(:KILL, out[/\d+/].to_i)
+    results = Array.new(20) { server.get.body } + [server.connect(server.urls.last).get.body]
+
+    assert_equal [server.pid.to_s], results.uniq
+    eventually(message: "the control socket") { carat(server, "status").last.zero? }
+    assert_equal "#{server.pid}\n", server.directory.read("carat.pid")
+    assert_equal 0, carat(server, "upgrade").last
+    refute_equal server.pid.to_s, server.get.body
+    refute_predicate hanging, :closed_by_peer?
+  end
+
+  def test_new_edge_whose_worker_cannot_boot_fails_at_once
+    config = %(boot_timeout 3600\non_worker_boot { raise "no cache" if File.exist?("broken") }\n)
+    server = start(config:)
+    server.directory.write("broken", "")
+
+    assert_match(/\Acarat: not upgraded: the first new worker failed: .*no cache/, carat(server, "upgrade")[1])
+    assert_equal server.pid.to_s, server.get.body
+  end
+
+  def test_upgrades_leave_no_descriptor_behind
+    server = start(workers: 1)
+    before = descriptors(server, server.pid)
+    pid = 2.times.map { upgrade_under_uploads(server) }.last
+    eventually(message: "the descriptors of #{before}") { descriptors(server, pid) == before }
+  end
+
   def test_old_edge_that_is_killed_leaves_the_new_one
     server = start
     upgrade = upgrade_in_boot(server)
@@ -215,6 +246,13 @@ class UpgradeTest < Support::IntegrationTest
   # The edges that run, by process id.
   def edges(server)
     server.processes.select { |pid| Support::ProcessTree.title(pid).start_with?("carat-edge") }
+  end
+
+  # How many descriptors the mold and the worker of the edge with this process id have.
+  def descriptors(server, pid)
+    processes = Support::ProcessTree.descendants(pid) & server.processes
+    titles = processes.to_h { |child| [Support::ProcessTree.title(child)[/mold|worker=1/], child] }
+    titles.slice("mold", "worker=1").transform_values { |child| Dir.children("/proc/#{child}/fd").size }
   end
 
   def listeners(server)

@@ -10,7 +10,8 @@ class WrongRightsTest < Support::IntegrationTest
   USER = "nobody"
   LOWEST_PORT = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
   NOT_READ = "cannot be read by the user #{USER}: change its permissions or the user".freeze
-  NOT_WRITTEN = "cannot be written to by the user #{USER}: change its permissions or the user".freeze
+  NOT_WRITTEN = "cannot be written to by the user #{USER}: change its permissions or the user, " \
+                "unless the disk is read-only".freeze
   # A file system of 64 KiB without room.
   FULL = 'mkdir full && mount -t tmpfs -o size=64k full full && head -c 65536 /dev/zero >full/data; exec "$@"'
   # By name: the mistake (options of Support::Server) of a user to whom the server's directory does not belong, the

@@ -16,6 +16,11 @@ class WrongUseTest < Support::IntegrationTest
     "no rackup file" =>
       [{ args: ["nowhere.ru"] }, BAD_CONFIG,
        %r{there is no file /\S+/nowhere\.ru; start carat beside it, or name one: carat \S+}],
+    "a directory" => [{ args: ["."] }, BAD_CONFIG, /\S+ is a directory; start carat beside it, or name one: carat \S+/],
+    "a file of Ruby code" =>
+      [{ args: ["app.rb"], files: { "app.rb" => "puts 1" } }, FAILURE,
+       /carat: app\.rb is no rackup file, and defines no App: name a rackup file, .*: carat config\.ru/],
+    "no workers" => [{ args: %w[-w 0] }, BAD_CONFIG, /--workers: "0" is not .*; for Puma's single mode write 1/],
     "two rackup files" => [{ args: ["config.ru", "other.ru"] }, BAD_CONFIG, /other\.ru: one rackup file is enough/],
     "a mistyped subcommand" =>
       [{ args: ["chekc"] }, BAD_CONFIG, /chekc: no such subcommand or file; did you mean check\?/],

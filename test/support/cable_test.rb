@@ -72,8 +72,9 @@ module Support
       socket.json("command" => "message", "identifier" => ROOM, "data" => data)
     end
 
+    # A ping has a message, too.
     def heard(socket)
-      socket.read_json { |message| message["message"] }.dig("message", "text")
+      socket.read_json { |message| message["message"].is_a?(Hash) }.dig("message", "text")
     end
   end
 end

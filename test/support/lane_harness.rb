@@ -102,11 +102,15 @@ module Carat
         end
       end
 
-      # The kind and payload of the next frame; [nil, nil] at the end of the stream.
+      # The kind and payload of the next frame; [nil, nil] at the end of the stream. Those that only say that the thread
+      # goes on after its response are skipped.
       def frame
         size = 4
         read_more until @closed || @buffer.bytesize >= size && (size = @buffer.unpack1("L<") + 4) <= @buffer.bytesize
-        @buffer.empty? ? [nil, nil] : Wire.parse(@buffer.slice!(0, size))
+        return [nil, nil] if @buffer.empty?
+
+        found = Wire.parse(@buffer.slice!(0, size))
+        found.first == :lingers ? frame : found
       end
 
       # Whether something comes within `seconds`.

@@ -3,36 +3,36 @@
 require "ripper"
 
 module Support
-  # The constants that a Ruby file names, and the files of lib/carat that define them: `carat/config/option` is
+  # The constants that a Ruby file names, and the files of the libraries that define them: `carat/config/option` is
   # Carat::Config::Option.
   class NamedConstants
     CAPITALS = { "cli" => "CLI", "dsl" => "DSL", "io" => "IO", "json" => "JSON" }.freeze
     ELSEWHERE = { "SchedulerError" => "scheduler", "IncompleteBody" => "native" }.freeze
     IGNORED = %i[on_sp on_nl on_ignored_nl on_comment].freeze
 
-    # `root` is the directory of lib/carat.
-    def initialize(root)
-      @root = root
-      @files = Dir["**/*.rb", base: root].to_h { |path| [constant(path.delete_suffix(".rb")), path] }
+    # `roots` are the directories `carat` of the server's library and of the lab's.
+    def initialize(*roots)
+      @full = roots.flat_map { |root| Dir["**/*.rb", base: root].map { |path| [path, File.join(root, path)] } }.to_h
+      @files = paths.to_h { |path| [constant(path.delete_suffix(".rb")), path] }
     end
 
-    # Paths relative to the root of the files that `path` needs and does not require itself; those of a folder come
+    # Paths relative to their root of the files that `path` needs and does not require itself; those of a folder come
     # with the file that has the folder's name.
     def missing(path)
-      text = File.read(File.join(@root, path))
+      text = File.read(@full.fetch(path))
       own = required(text, path)
       needed(text, path).reject { |file| own.any? { |other| covers?(other, file) } }
     end
 
-    # Paths of all files, relative to the root.
+    # Paths of all files, relative to their root.
     def paths
-      @files.values
+      @full.keys
     end
 
     # Whether the file at `path` defines the constant of its name: by `class`, `module` or an assignment, in any case.
     def defined_in?(path)
       name = constant(path.delete_suffix(".rb")).last
-      tokens = significant(File.read(File.join(@root, path)))
+      tokens = significant(File.read(@full.fetch(path)))
       tokens.each_cons(3).any? do |before, (kind, word), after|
         kind == :on_const && word.delete("_").casecmp?(name) &&
           (%w[class module].include?(before.last) || after.last == "=")
@@ -51,8 +51,10 @@ module Support
 
     def required(text, path)
       relative = text.scan(/^\s*require_relative "([^"]+)"/).flatten
+      absolute = text.scan(%r{^\s*require "carat/([^"]+)"}).flatten
       autoloaded = text.scan(/^\s*autoload :\w+, File\.join\(__dir__, "([^"]+)"\)/).flatten
-      [path, *[*relative, *autoloaded].map { |name| expand("#{name.delete_suffix(".rb")}.rb", path) }]
+      [path, *absolute.map { |name| "#{name}.rb" },
+       *[*relative, *autoloaded].map { |name| expand("#{name.delete_suffix(".rb")}.rb", path) }]
     end
 
     def expand(name, from)

@@ -7,7 +7,7 @@ require "carat/native_path"
 module Support
   # Ruby programs in a new process, with the allocator that Carat preloads.
   module Preloaded
-    LIBRARY = File.expand_path("../../lib", __dir__)
+    LIBRARIES = %w[lib lab/lib].map { |path| "-I#{File.expand_path("../../#{path}", __dir__)}" }.freeze
     PRELUDE = <<~RUBY
       require "fiddle"
       require "carat/native"
@@ -26,7 +26,7 @@ module Support
     # Returns the program's output; fails unless it exits with status 0. `env` is added to its environment.
     def preloaded(program, env: {}, library: Carat::NativePath.malloc)
       output, status = Open3.capture2e({ "LD_PRELOAD" => library, "MALLOC_CONF" => nil, **env },
-                                       RbConfig.ruby, "-I", LIBRARY, "-e", PRELUDE + program)
+                                       RbConfig.ruby, *LIBRARIES, "-e", PRELUDE + program)
       assert status.success?, "#{status.inspect}: #{output}"
       output
     end

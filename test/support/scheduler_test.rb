@@ -60,6 +60,11 @@ module Support
       Fiber.schedule(&block)
     end
 
+    # Forks a process that has a scheduler: since Ruby 4.0, it does not get that of its parent.
+    def fork_with_scheduler(&block)
+      fork { Fiber.scheduler ? block.call : Carat.run(&block) }
+    end
+
     # Yields to the other fibers until the condition holds.
     def give_way_until
       sleep 0.001 until yield

@@ -6,7 +6,7 @@ require "set"
 # The links between the project's pages lead somewhere.
 class DocsLinksTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
-  PAGES = Dir.glob("{*.md,.github/**/*.md,docs/**/*.md,examples/**/*.md}", base: ROOT).freeze
+  PAGES = Dir.glob("{*.md,.github/**/*.md,docs/**/*.md,examples/**/*.md,lab/*.md,lab/docs/*.md}", base: ROOT).freeze
   CODE = /^```.*?^```|`[^`\n]*`/m
   LINK = /\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/
 
@@ -33,18 +33,24 @@ class DocsLinksTest < Minitest::Test
       queue.concat(next_pages.fetch(page, []).map(&:last)) if reached.add?(page)
     end
 
-    assert_empty PAGES.grep(%r{\Adocs/}) - reached.to_a
+    assert_empty PAGES.grep(%r{\A(lab/)?docs/}) - reached.to_a
   end
 
   def test_no_page_is_longer_than_its_budget
-    budgets = PAGES.grep(%r{\Adocs/}).to_h { |page| [page, 250] }.merge("README.md" => 130)
+    budgets = PAGES.grep(%r{\A(lab/)?docs/}).to_h { |page| [page, page.include?("/decisions/") ? 60 : 250] }
+    budgets["README.md"] = 140
 
     assert_empty budgets.select { |page, budget| read(page).lines.size > budget }
   end
 
+  def test_a_newcomer_can_read_all_decisions
+    assert_operator PAGES.grep(%r{\Adocs/decisions/}).size, :<=, 25
+  end
+
   def test_every_page_that_the_code_names_is_there
-    named = Dir.glob("{.ci,bench,crates,exe,ext,lib,script,test}/**/*.{rb,rs,toml,sh}", base: ROOT).flat_map do |file|
-      read(file).scan(%r{\bdocs/[\w./-]+?\.md\b}).map { |page| [file, page] }
+    folders = "{.ci,bench,crates,exe,ext,lab,lib,script,test}"
+    named = Dir.glob("#{folders}/**/*.{rb,rs,toml,sh}", base: ROOT).flat_map do |file|
+      read(file).scan(%r{\b(?:lab/)?docs/[\w./-]+?\.md\b}).map { |page| [file, page] }
     end
 
     assert_empty named.reject { |_, page| File.exist?(File.join(ROOT, page)) }
@@ -54,7 +60,8 @@ class DocsLinksTest < Minitest::Test
   def test_every_path_that_the_maps_name_is_there
     maps = %w[CONTRIBUTING.md docs/architecture.md docs/code-map.md]
     named = maps.flat_map do |page|
-      read(page).scan(%r{`((?:bench|crates|examples|ext|lib|script|test)/[\w./-]+)}).flatten.map { |path| [page, path] }
+      paths = read(page).scan(%r{`((?:bench|crates|examples|ext|lab|lib|script|test)/[\w./-]+)}).flatten
+      paths.map { |path| [page, path] }
     end
 
     assert_empty named.reject { |_, path| File.exist?(File.join(ROOT, path)) }
@@ -62,7 +69,8 @@ class DocsLinksTest < Minitest::Test
 
   # "`crates/a/src/b.rs`: `B::c`, `d`" says that c and d are in that file.
   def test_every_name_that_the_code_map_mentions_is_in_its_file
-    named = read("docs/code-map.md").scan(/`((?:crates|lib)[^`]+)`: ((?:`[^`]+`(?:, )?)+)/).flat_map do |path, names|
+    places = read("docs/code-map.md").scan(/`((?:crates|lab|lib)[^`]+)`: ((?:`[^`]+`(?:, )?)+)/)
+    named = places.flat_map do |path, names|
       names.scan(/(\w+)`/).flatten.map { |name| [path, name] }
     end
 

@@ -4,13 +4,14 @@ require "minitest/autorun"
 require "rbconfig"
 require_relative "../support/named_constants"
 
-# Whether each file of the library requires what it uses, and what users see of it.
+# Whether each file of the server and of the lab requires what it uses, and what users see of it.
 class RequiresTest < Minitest::Test
-  LIBRARY = File.expand_path("../../lib", __dir__)
-  FILES = Dir["carat{,/**/*}.rb", base: LIBRARY].sort.freeze
+  LIBRARIES = %w[lib lab/lib].map { |path| File.expand_path("../../#{path}", __dir__) }.freeze
+  FILES = LIBRARIES.flat_map { |library| Dir["carat{,/**/*}.rb", base: library].sort }.freeze
 
-  # Needs the async gem, which loads it.
-  FOREIGN = "carat/scheduler/task_tree.rb"
+  # Needs the async gem, which loads it, or RSpec.
+  FOREIGN = ["carat/scheduler/task_tree.rb",
+             *("carat/lab/rspec.rb" if Gem::Specification.find_all_by_name("rspec-core").empty?)].freeze
 
   # Its constant is in the compiled extension.
   COMPILED = "native.rb"
@@ -55,10 +56,11 @@ class RequiresTest < Minitest::Test
   private
 
   def constants
-    @constants ||= Support::NamedConstants.new(File.join(LIBRARY, "carat"))
+    @constants ||= Support::NamedConstants.new(*LIBRARIES.map { |library| File.join(library, "carat") })
   end
 
   def run_ruby(program)
-    IO.popen([RbConfig.ruby, "-I", LIBRARY, "-e", program, *(FILES - [FOREIGN])], err: %i[child out], &:read)
+    flags = LIBRARIES.map { |library| "-I#{library}" }
+    IO.popen([RbConfig.ruby, *flags, "-e", program, *(FILES - FOREIGN)], err: %i[child out], &:read)
   end
 end

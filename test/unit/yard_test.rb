@@ -8,7 +8,7 @@ class YardTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
 
   def test_every_public_object_is_documented
-    words = %w[yard stats --list-undoc --no-save --no-cache --no-progress lib]
+    words = %w[yard stats --list-undoc --no-save --no-cache --no-progress lib lab/lib]
     out, status = Open3.capture2e(*words, chdir: ROOT)
 
     assert_predicate status, :success?, out

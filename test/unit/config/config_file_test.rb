@@ -52,6 +52,13 @@ module Carat
       assert_equal 'carat.rb:2: ArgumentError: invalid value for Integer(): "x"', assert_refused
     end
 
+    def test_a_file_of_gigabytes_in_its_place_is_refused
+      write("carat.rb", "")
+      File.truncate(path("carat.rb"), 20 << 30)
+
+      assert_equal "carat.rb: it is larger than 1 MiB", assert_refused
+    end
+
     def test_failed_require_in_the_file_names_the_line
       write("carat.rb", "\nrequire 'no/such/library'\n")
 

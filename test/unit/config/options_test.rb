@@ -7,12 +7,6 @@ module Carat
   class OptionsTest < Minitest::Test
     ROOT = File.expand_path("../../..", __dir__)
 
-    def test_page_of_options_matches_the_table
-      page = File.read(File.join(ROOT, "docs/options.md"))
-
-      assert_equal Config::Options.to_markdown, page, "run: rake docs"
-    end
-
     def test_settings_of_the_edge_match_the_table
       settings = File.read(File.join(ROOT, "crates/carat-edge/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
       fields = settings.scan(/(?:rename = "(\w+)".*\n)?^ +pub\S* (\w+):/).map { |names| names.compact.first.to_sym }

@@ -192,7 +192,7 @@ module Carat
       assert_equal path("config.ru"), file.parse("config.ru")
       assert_equal path("config.ru"), file.parse(Pathname("config.ru"))
       assert_refused "there is no file #{path("x.ru")}", file, "x.ru"
-      assert_refused "there is no file #{@workplace}", file, "."
+      assert_refused "#{@workplace} is a directory", file, "."
       ["", "a\0b", 3, nil].each { |value| assert_refuses file, value }
     end
 

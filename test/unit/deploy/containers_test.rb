@@ -43,7 +43,8 @@ module Carat
       final = dockerfile[/^FROM base\n.*/m]
 
       assert_includes final, "\nCMD #{COMMAND.inspect}\n"
-      assert_equal "#{COMMAND.join(" ")}\n", File.read(File.join(FOLDER, "Procfile"))[/^web: (.+\n)/, 1]
+      command = File.read(File.join(FOLDER, "Procfile"))[/^web: (.+\n)/, 1]
+      assert_equal "env LANG=C.UTF-8 #{COMMAND.join(" ")}\n", command
       assert_equal ["1000:1000"], final.scan(/^USER (.+)/).flatten
       assert_equal [true, 1000, 1000], pod["securityContext"].values_at("runAsNonRoot", "runAsUser", "runAsGroup")
     end

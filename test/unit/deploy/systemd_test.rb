@@ -34,13 +34,7 @@ module Carat
     def install(name, directory)
       text = File.read(File.join(UNITS, name))
       text = text.sub(/^ExecStart=.*/, "ExecStart=/bin/true").sub(/^User=.*/, "User=daemon")
-      # Before 253, systemd knows no notify-reload.
-      text = text.sub("Type=notify-reload", "Type=notify") if version < 253
       File.join(directory, name).tap { |path| File.write(path, text) }
-    end
-
-    def version
-      Open3.capture2("systemd-analyze", "--version").first[/\d+/].to_i
     end
 
     # What systemd says of our units, not of those of this machine.

@@ -46,7 +46,7 @@ module Carat
     def test_mold_is_started_with_the_same_words
       command = launcher("workers=2", "rackup=config.ru").edge_settings[:mold_command]
 
-      assert_equal [Launch::RubyProgram.path, "-I", LIBRARY], command.first(3)
+      assert_equal [Launch::RubyProgram.path, "-E", "UTF-8", "-I", LIBRARY], command.first(5)
       assert_equal ["-r", "carat/processes/mold", "-e", Launch::Launcher::BOOT, "--", "workers=2", "rackup=config.ru"],
                    command.last(7)
     end

@@ -47,7 +47,7 @@ module Carat
     def test_application_without_a_file_is_refused
       [{ config: nil }, { builder: "run App" }, { app: :app }].each do |options|
         error = assert_raises(Launch::LaunchError) { argv(**options) }
-        assert_equal "carat: needs the application in a rackup file: run carat path/to/config.ru", error.message
+        assert_match(/\Acarat: needs the application in a rackup file, .*Capybara.* such as Puma\z/, error.message)
       end
     end
 

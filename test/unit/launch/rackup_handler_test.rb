@@ -62,7 +62,7 @@ module Carat
     end
 
     def test_application_without_a_file_prints_one_line
-      message = "carat: needs the application in a rackup file: run carat path/to/config.ru\n"
+      message = /\Acarat: needs the application in a rackup file, which .+\n\z/
 
       assert_output("", message) do
         assert_equal 1, assert_raises(SystemExit) { run_handler({}) }.status

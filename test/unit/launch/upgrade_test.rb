@@ -24,7 +24,7 @@ module Carat
       inherited = descriptors(%w[fd://4 fd://5])
       inherited.check
 
-      assert_equal({ 3 => 7 }, inherited.redirections)
+      assert_equal({ 7 => :close, 3 => 7 }, inherited.redirections)
       assert_nil inherited.ready
       assert_equal ["1", "42"], inherited.variables(pid: 42).values_at("LISTEN_FDS", "LISTEN_PID")
     end

@@ -25,6 +25,12 @@ module Carat
       assert_match(/\Acarat: mold: three: .*four \(RuntimeError\)\z/, lines.last)
     end
 
+    def test_events_have_the_time_and_the_names_of_values
+      log.info("loaded", ruby: "3.3", from: HOSTILE)
+
+      assert_match(/\A\d{4}-\S+Z info loaded ruby=3.3 from=a\n    2026-01-01.*pid=#{Process.pid}\n\z/m, @stream.string)
+    end
+
     def test_error_of_the_application_begins_with_its_request
       log.application_error(raised("broken"), REQUEST)
 

@@ -11,7 +11,7 @@ module Carat
       failure = failure_of(NameError, "undefined local variable or method `x'",
                            ["/srv/app/lib/a.rb:7:in `load'", "#{BUILDER}:116:in `eval'", "config.ru:3:in `<main>'",
                             "<internal:kernel>:1:in `tap'",
-                            "#{Processes::BootFailure::OURS}/carat/processes/mold.rb:1:in `load'"])
+                            "/usr/lib/carat/processes/mold.rb:1:in `load'"])
       assert_equal <<~TEXT.chomp, failure
         lib/a.rb:7: undefined local variable or method `x' (NameError)
             from config.ru:3:in `<main>'

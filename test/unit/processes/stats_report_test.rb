@@ -7,6 +7,8 @@ require "json"
 
 module Carat
   class StatsReportTest < Minitest::Test
+    LIBRARY = File.expand_path("../../../lib", __dir__)
+
     def test_stats_cover_the_heap_and_the_collector
       figures = Processes::StatsReport.new.to_h
 
@@ -25,6 +27,15 @@ module Carat
       assert_in_delta 0.25, figures[:gc][:time_share]
     end
 
+    def test_stats_name_the_jit_and_what_its_code_weighs
+      skip "this Ruby has no YJIT that counts" unless RUBY_VERSION >= "3.3" && RubyVM.const_defined?(:YJIT)
+
+      program = "100.times { [1].map(&:to_s) }; p Carat::Processes::JIT.to_h"
+      words = ["--yjit", "--disable-gems", "-I", LIBRARY, "-r", "carat/processes/jit", "-e", program]
+      figures = IO.popen([RbConfig.ruby, *words], &:read)
+      assert_match(/YJIT\W.*methods\W+[1-9]\d*, .*code\W+[1-9]\d{3,}, .*metadata\W+[1-9]\d+/, figures)
+    end
+
     def test_share_of_gc_time_is_nil_in_a_mold
       assert_nil Processes::StatsReport.new.to_h[:gc][:time_share]
     end
@@ -38,11 +49,10 @@ module Carat
     end
 
     def test_stats_need_no_gem_that_the_application_chooses
-      library = File.expand_path("../../../lib", __dir__)
       program = "module Carat; Processes::StatsReport.new.to_json; end; p defined?(JSON)"
       words = ["-r", "carat/processes/stats_report", "-e", program]
 
-      assert_equal "nil\n", IO.popen([RbConfig.ruby, "--disable-gems", "-I", library, *words], &:read)
+      assert_equal "nil\n", IO.popen([RbConfig.ruby, "--disable-gems", "-I", LIBRARY, *words], &:read)
     end
   end
 end

@@ -71,7 +71,7 @@ module Scheduler
     def test_a_forked_process_looks_up_by_itself
       status = behind_gate do
         go { resolve("name.example") }
-        pid = fork { exit!(@gate.push(true) && resolve("name.example") ? 0 : 1) }
+        pid = fork_with_scheduler { exit!(@gate.push(true) && resolve("name.example") ? 0 : 1) }
         @gate << true
         Process.wait2(pid).last
       end

@@ -143,6 +143,35 @@ module Scheduler
       fibers { assert_equal(-Errno::EPIPE::Errno, buffer.write(writer, 4)) }
     end
 
+    # Two bytes at the offset 6 or, from Ruby 4.1 on, six at the offset 2.
+    def test_hooks_take_their_arguments_in_the_order_of_this_ruby
+      skip "Ruby 3.1 has no offsets" if RUBY_VERSION < "3.2"
+      outside, inside = [->(&block) { block.call }, method(:fibers)].map do |place|
+        reader, writer = IO.pipe
+        buffer = buffer_of("12345678")
+        place.call { buffer.write(writer, 2, 6) }
+        writer.write("abcdef")
+        place.call { buffer.read(reader, 2, 6) }
+        writer.close
+        [buffer.get_string, reader.read]
+      end
+      assert_equal outside, inside
+    end
+
+    def test_hooks_of_ruby_4_1_move_what_one_attempt_can
+      reader, writer = IO.pipe
+      buffer = buffer_of("12345678")
+      fibers do
+        assert_equal 3, scheduler.io_write_once(writer, buffer, 2, 3)
+        assert_equal 2, scheduler.io_read_once(reader, buffer, 6, 2)
+        assert_equal 1, scheduler.io_read_once(reader, buffer, 0, 4)
+        assert_equal(-Errno::EAGAIN::Errno, scheduler.io_read_once(reader, buffer, 0, 4))
+        assert_equal 0, scheduler.io_read_once(reader, buffer, 0, 0)
+        with_file("abcdef") { |file| assert_equal 2, scheduler.io_pread_once(file, buffer, 3, 1, 2) }
+      end
+      assert_equal "5de45634", buffer.get_string
+    end
+
     private
 
     def scheduler

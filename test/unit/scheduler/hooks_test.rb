@@ -164,7 +164,7 @@ module Scheduler
       skip_without_blocking_operations
       fibers do
         scheduler.blocking_operation_wait(-> {})
-        pid = fork do
+        pid = fork_with_scheduler do
           scheduler.blocking_operation_wait(-> {})
           exit!(true)
         end

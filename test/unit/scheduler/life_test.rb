@@ -102,13 +102,22 @@ module Scheduler
       assert_equal [true], cleaned
     end
 
+    def test_a_fiber_that_is_ended_writes_files
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "cleaned")
+        thread = looping { File.write(path, "yes") }
+        thread.kill
+        in_thread { thread.join }
+        assert_equal "yes", File.read(path)
+      end
+    end
+
     def test_an_interrupt_ends_the_program_by_way_of_the_ensure_blocks
       script = <<~RUBY
         require "carat"
         Carat.run do
           Fiber.schedule { sleep } # ends with the others
-          puts "waiting"
-          $stdout.flush
+          $stdout.syswrite("waiting\n") # Ruby 4.0 repeats what an interrupted `flush` has written
           sleep
         ensure
           puts "cleaned"

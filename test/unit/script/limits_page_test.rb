@@ -8,12 +8,6 @@ module Carat
   class LimitsPageTest < Minitest::Test
     ROOT = File.expand_path("../../..", __dir__)
 
-    def test_tables_of_the_page_are_those_of_today
-      page = read(Suite::LimitsPage::PATH)
-
-      assert_equal Suite::LimitsPage.new(Config::Options).update(page), page, "run rake docs"
-    end
-
     def test_constants_have_these_values
       Suite::NamedLimits::TABLE.each do |limit|
         assert_match(/const #{limit.name}: \w+ = #{Regexp.escape(limit.value)};/, read(limit.file), limit.name)

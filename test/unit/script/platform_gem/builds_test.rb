@@ -45,7 +45,7 @@ class PlatformGemBuildsTest < Minitest::Test
   private
 
   def build(name, source: @digest)
-    %w[native.so lab.so].each { |part| write("build/#{name}/carat/#{part}", "") }
+    write("build/#{name}/carat/native.so", "")
     write("build/#{name}/source", "#{source}\n") if source
   end
 

@@ -12,13 +12,13 @@ Gem::Specification.new do |spec|
     unlinked files; Ruby processes only run the application. Carat compiles during installation, and needs Ruby's
     headers, cargo, and libclang.
   TEXT
-  spec.licenses = %w[MIT ISC] # ISC: libraries in lib/carat/lab/html/vendor
+  spec.licenses = ["MIT"]
   spec.required_ruby_version = ">= 3.1"
   spec.platform = Gem::Platform::RUBY
   spec.metadata = { "rubygems_mfa_required" => "true" }
 
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,docs}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{map,rs,toml}",
+    Dir["{lib,docs,share}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{map,rs,toml}",
         "Cargo.{toml,lock}", ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"]
       .select { |path| File.file?(path) && !path.match?(%r{\A(docs/(benchmarks|images)|crates/[^/]+/tests)/}) }
   end

@@ -45,26 +45,7 @@ module Carat
   module Log
   end
 
-  # Measurements of an application, outside of a server.
-  module Lab
-    # The memory that each loaded file and gem adds.
-    module Weigh
-    end
-
-    # A load on a server, and what its processes use meanwhile.
-    module Load
-    end
-
-    # In what two set-ups of an application differ.
-    module Compare
-    end
-
-    # Whether memory grows with the number of requests.
-    module Leak
-    end
-  end
-
-  private_constant :CLI, :Config, :Lab, :Launch, :Log, :Processes, :Warmup, :Request, :Response
+  private_constant :CLI, :Config, :Launch, :Log, :Processes, :Warmup, :Request, :Response
 
   # Runs the block in a fiber under a Scheduler, and returns its value when all fibers have ended. Raises the first
   # error that a fiber does not rescue, and SchedulerError when the thread already has a scheduler.

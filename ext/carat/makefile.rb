@@ -3,7 +3,7 @@
 require "rbconfig"
 
 module Carat
-  # The Makefile that compiles the extension, the edge and the allocator with cargo, and installs the four files.
+  # The Makefile that compiles the extension, the edge and the allocator with cargo, and installs the three files.
   class Makefile
     # Cargo watches this variable for rb-sys: with another Ruby, it generates the bindings again.
     RUBY_IDENTITY = "#{RUBY_VERSION}p#{RUBY_PATCHLEVEL}-#{RUBY_PLATFORM}"
@@ -30,7 +30,7 @@ module Carat
       # cargo calls make for some crates, which must not inherit the flags of this make.
       all:
       	unset MAKEFLAGS MFLAGS; cd "%<root>s" && RUBY="%<ruby>s" RUBY_VERSION="%<identity>s" CARGO_TARGET_DIR="%<target>s" \
-      	  cargo build --release --locked -p carat-edge -p carat-lab -p carat-malloc -p carat-native
+      	  cargo build --release --locked -p carat-edge -p carat-malloc -p carat-native
       	$(CC) -r -nostdlib -o $(RELEASE)/malloc.o %<roots>s %<plain>s $(RELEASE)/libmalloc.a
       	$(CC) -shared -s -o $(RELEASE)/malloc.so -Wl,--version-script="%<root>s/crates/carat-malloc/malloc.map" \
       	  -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now %<roots>s %<replaced>s $(RELEASE)/malloc.o -lpthread -ldl
@@ -40,8 +40,6 @@ module Carat
       	mkdir -p "$(RUBYARCHDIR)"
       	install -m 755 $(RELEASE)/libnative.so "$(RUBYARCHDIR)/.native.so"
       	mv -f "$(RUBYARCHDIR)/.native.so" "$(RUBYARCHDIR)/native.so"
-      	install -m 755 $(RELEASE)/liblab.so "$(RUBYARCHDIR)/.lab.so"
-      	mv -f "$(RUBYARCHDIR)/.lab.so" "$(RUBYARCHDIR)/lab.so"
       	install -m 755 $(RELEASE)/malloc.so "$(RUBYARCHDIR)/.malloc.so"
       	mv -f "$(RUBYARCHDIR)/.malloc.so" "$(RUBYARCHDIR)/malloc.so"
       	install -m 755 $(RELEASE)/carat-edge "$(RUBYARCHDIR)/.carat-edge"

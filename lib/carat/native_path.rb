@@ -3,10 +3,9 @@
 require "rbconfig"
 
 module Carat
-  # The paths of the compiled parts: `carat/native.so`, `carat/lab.so`, `carat/carat-edge`, and `carat/malloc.so`. A
-  # checkout has them in build/<Ruby's ABI>, a gem that was compiled during installation in a directory of the load
-  # path. A platform gem has the extensions for each Ruby in native/<Ruby's version>, and the two parts that all Rubies
-  # share in native/.
+  # The paths of the compiled parts: `carat/native.so`, `carat/carat-edge`, and `carat/malloc.so`. A checkout has them
+  # in build/<Ruby's ABI>, a gem that was compiled during installation in a directory of the load path. A platform gem
+  # has the extension for each Ruby in native/<Ruby's version>, and the two parts that all Rubies share in native/.
   module NativePath
     # The directory of the checkout or the gem.
     ROOT = File.expand_path("../..", __dir__)
@@ -25,11 +24,11 @@ module Carat
     # The edge program, in a directory of the load path.
     EDGE = "carat/carat-edge"
     MALLOC = "carat/malloc.so"
-    EXTENSIONS = %w[carat/native.so carat/lab.so].freeze
-    private_constant :MALLOC, :EXTENSIONS
+    EXTENSION = "carat/native.so"
+    private_constant :MALLOC, :EXTENSION
 
     # Every part.
-    PARTS = [*EXTENSIONS, EDGE, MALLOC].freeze
+    PARTS = [EXTENSION, EDGE, MALLOC].freeze
 
     module_function
 
@@ -39,7 +38,7 @@ module Carat
       $LOAD_PATH.unshift(build) if build && !$LOAD_PATH.include?(build)
     end
 
-    # Returns the directory of the load path that holds the extensions and has all parts, or nil.
+    # Returns the directory of the load path that holds the extension and has all parts, or nil.
     def directory
       $LOAD_PATH.map(&:to_s).find { |path| PARTS.all? { |part| locate(part, path) } }
     end
@@ -67,9 +66,9 @@ module Carat
       File.expand_path(locate(name, found)) if found
     end
 
-    # Returns the path of the part that belongs to the extensions in the directory, or nil.
+    # Returns the path of the part that belongs to the extension in the directory, or nil.
     def locate(name, directory)
-      places = EXTENSIONS.include?(name) ? [directory] : [directory, File.dirname(directory)]
+      places = name == EXTENSION ? [directory] : [directory, File.dirname(directory)]
       places.map { |place| File.join(place, name) }.find { |path| File.file?(path) }
     end
 

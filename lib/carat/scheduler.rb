@@ -5,6 +5,7 @@ require_relative "native"
 require_relative "scheduler/async_tasks"
 require_relative "scheduler/long_runs"
 require_relative "scheduler/offloading"
+require_relative "scheduler/patches/condition_variable"
 require_relative "scheduler/patches/io"
 require_relative "scheduler/patches/kernel"
 require_relative "scheduler/patches/mutex"
@@ -30,6 +31,13 @@ module Carat
     include Selecting
 
     private_constant :AddressBook, :AsyncTasks, :LongRuns, :Offloading, :Patches, :Selecting, :ThreadPool
+
+    # Ruby passes memory to the hooks as an IO::Buffer, and warns of the first one in a process: this is the first one.
+    Warning[:experimental].tap do |warns|
+      Warning[:experimental] = false
+      IO::Buffer.new(1)
+      Warning[:experimental] = warns
+    end
 
     # Runs the block with a new scheduler for this thread: see Carat.run.
     #

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "log/process_log"
+require_relative "warmup/compilation"
 require_relative "warmup/connections"
 require_relative "warmup/eager_loading"
 require_relative "warmup/heap_warmup"
@@ -16,7 +17,8 @@ module Carat
     # until `deadline` of the monotonic clock. Warnings go to the ProcessLog `log`.
     def first(app, template, targets, deadline:, log:)
       Warmup::EagerLoading.run(log:)
-      targets.each { |target| Warmup::WarmupRequest.new(app, template, target, log:).run(deadline:) }
+      requests = targets.map { |target| Warmup::WarmupRequest.new(app, template, target, log:) }
+      Warmup::Compilation.run(requests.select { |request| request.run(deadline:) }, deadline:)
       run(log:)
     end
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "fileutils"
-require_relative "../../../test/support/planted_application"
-require_relative "../../../test/support/planted_bytes"
+require_relative "../../../lab/test/support/planted_application"
+require_relative "../../../lab/test/support/planted_bytes"
 
 module Bench
   # The applications of `bench/leak_table`, each in a directory of its own: those of the tests with a planted leak, and

@@ -81,7 +81,7 @@ module Bench
 
     # Own bytes of the files of each gem. What a file that is not found takes belongs to the one that asked for it.
     def by_gem
-      require_relative "../../../lib/carat/lab/weigh/gem_names"
+      require_relative "../../../lab/lib/carat/lab/weigh/gem_names"
       names = Carat::Lab::Weigh::GemNames.new(Dir.pwd)
       Hash.new(0).tap { |sums| add(@top, @top.file, names, sums) }
     end

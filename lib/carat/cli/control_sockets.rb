@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
+require "json"
 require "socket"
 require_relative "../config/options"
+require_relative "control_client"
 require_relative "control_error"
+require_relative "printable"
 
 module Carat
   module CLI
@@ -11,7 +14,9 @@ module Carat
     class ControlSockets
       NAME = /\A#{Regexp.escape(Config::Options::CONTROL_SOCKET).sub("PID", "(\\\\d+)")}\z/
       REMEDY = "start one, or name the socket with --control-socket"
-      private_constant :NAME, :REMEDY
+      # How long each server may take to say where it listens.
+      LIST_SECONDS = 1
+      private_constant :LIST_SECONDS, :NAME, :REMEDY
 
       # Only servers of the user `uid` count; for root, all do.
       def initialize(directories, uid: Process.euid)
@@ -43,7 +48,21 @@ module Carat
       private
 
       def list
-        ": #{running.keys.join(", ")}" if running.any?
+        running.map { |pid, path| ["\n  #{pid}", *addresses(path), *directory(pid)].join("  ") }.join
+      end
+
+      # Returns where the server listens, or nothing if it does not say so soon.
+      def addresses(path)
+        listeners = JSON.parse(ControlClient.new(path, deadline: LIST_SECONDS).get("/status"))["listeners"]
+        Array(listeners).map { |url| Printable.text(url.to_s) }
+      rescue ControlError, JSON::ParserError
+        nil
+      end
+
+      def directory(pid)
+        Printable.text(File.readlink("/proc/#{pid}/cwd"))
+      rescue SystemCallError
+        nil # it has gone
       end
 
       def running_in(directory)

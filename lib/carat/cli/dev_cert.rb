@@ -24,7 +24,8 @@ module Carat
         Writes localhost.crt and localhost.key into the current directory, valid for
         localhost, *.localhost, 127.0.0.1, ::1, and for further names. An authority of
         your own signs it, which the first run makes in ~/.local/share/carat; browsers
-        accept the certificate once they trust that authority.
+        accept the certificate once they trust that authority. A later run renews it
+        and keeps its names.
       TEXT
       private_constant :FILES, :FOOT, :LOCAL, :NAME
 
@@ -36,8 +37,10 @@ module Carat
 
         authority = Authority.new(directory)
         refuse_foreign(authority)
-        write(authority.issue((LOCAL + @arguments).uniq))
+        write(authority.issue((LOCAL + earlier(authority) + @arguments).uniq))
         say(*advice(authority))
+      rescue SystemCallError => e
+        raise Config::ConfigError, e.message.sub(/ @ \w+/, "")
       end
 
       # Returns the text of `carat dev-cert --help`.
@@ -73,12 +76,16 @@ module Carat
         raise Config::ConfigError, "#{present.first}: not made by carat dev-cert; move it away first"
       end
 
+      # The names of the certificate that is renewed.
+      def earlier(authority)
+        certificate = FILES.first
+        File.file?(certificate) ? authority.names(certificate) : []
+      end
+
       def write(issued)
         certificate, key = FILES
         PrivateFile.write(key, issued.key.private_to_pem)
         File.write(certificate, issued.certificate.to_pem)
-      rescue SystemCallError => e
-        raise Config::ConfigError, e.message.sub(/ @ \w+/, "")
       end
 
       def advice(authority)

@@ -2,6 +2,7 @@
 
 require_relative "../config/config_error"
 require_relative "../config/spelling"
+require_relative "../launch/lab_gem"
 require_relative "subcommand"
 require_relative "subcommands"
 
@@ -33,7 +34,10 @@ module Carat
                    carat SUBCOMMAND [options]
 
             Subcommands (carat help SUBCOMMAND says more):
-            #{subcommands}
+            #{subcommands(Subcommands::OWN)}
+
+            Measurements, of the gem carat-lab:
+            #{lab}
 
             #{flags}
 
@@ -44,9 +48,14 @@ module Carat
 
         private
 
-        def subcommands
+        def subcommands(names)
           width = Subcommands::NAMES.map(&:length).max
-          Subcommands::NAMES.map { |name| "  #{name.ljust(width)}  #{Subcommands.fetch(name)::SUMMARY}" }.join("\n")
+          names.map { |name| "  #{name.ljust(width)}  #{Subcommands.fetch(name)::SUMMARY}" }.join("\n")
+        end
+
+        def lab
+          names = Launch::LabGem::SUBCOMMANDS
+          Launch::LabGem.load ? subcommands(names) : "  #{names.join(" ")}\n  Get it with #{Launch::LabGem::REMEDY}."
         end
       end
 

@@ -35,6 +35,7 @@ module Carat
         free       Heap slots that hold none.
         malloc     Memory allocated outside of Ruby's heap and not freed.
         allocator  The allocator of that memory.
+        JIT        Machine code of YJIT or ZJIT, and what describes it (part of malloc).
         GC         Share of the worker's CPU time that garbage collection takes.
         requests   Requests dispatched to the worker.
 
@@ -43,6 +44,8 @@ module Carat
         Without sharing they would take the edge's PSS and, for each worker, its
         anonymous memory in full plus its PSS of mapped files, such as libraries,
         which processes share in any case.
+        The used part of the budget is the processes, what is kept for clients
+        (client_memory), and, where the container sets the limit, others in it.
       TEXT
       private_constant :LEGEND
 

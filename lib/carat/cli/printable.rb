@@ -13,7 +13,13 @@ module Carat
       def text(text)
         clean = text.dup.force_encoding(Encoding::UTF_8).scrub("?")
         clean = "#{clean[0, LIMIT]} ..." if clean.length > LIMIT
-        clean.gsub(/[[:cntrl:]&&[^\n]]/) { |character| character.dump[1..-2] }
+        escaped(clean)
+      end
+
+      # Returns `text`, which is UTF-8, without what a terminal obeys: control characters except line ends, and those
+      # that change the direction of a text.
+      def escaped(text)
+        text.gsub(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\n]]/) { |character| character.dump[1..-2] }
       end
     end
   end

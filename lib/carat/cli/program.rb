@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require_relative "../config/config_error"
-require_relative "../lab/lab_error"
+require_relative "../config/locale"
 require_relative "../launch/launch_error"
 require_relative "../launch/upgrade"
-require_relative "control_error"
+require_relative "command_error"
 require_relative "subcommands"
 
 module Carat
@@ -18,7 +18,8 @@ module Carat
 
       # `argv` are the words after `carat`, `env` is ENV or a Hash; `options` go to the subcommand.
       def initialize(argv, env: ENV, out: $stdout, err: $stderr, **options)
-        @argv = argv
+        Config::Locale.settle
+        @argv = argv.map { |word| Config::Locale.text(word) }
         @env = env
         @out = out
         @err = err
@@ -32,7 +33,7 @@ module Carat
         Subcommands.fetch(name).new(words, env: @env, out: @out, **@options).call
       rescue Config::ConfigError => e
         fail_with(BAD_CONFIG, e)
-      rescue Launch::LaunchError, Lab::LabError, ControlError => e
+      rescue Launch::LaunchError, CommandError => e
         fail_with(FAILURE, e)
       end
 

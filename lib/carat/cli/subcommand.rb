@@ -34,6 +34,11 @@ module Carat
         end
       end
 
+      # Returns the flags, as Flags#switches.
+      def switches
+        @flags.switches
+      end
+
       # Returns the text of `--help`.
       def help
         <<~TEXT
@@ -41,7 +46,7 @@ module Carat
 
           #{self.class::SUMMARY}
 
-          #{@flags}
+          #{@flags.summary}
         TEXT
       end
 
@@ -58,6 +63,12 @@ module Carat
           name_rackup
           Config::Configuration.new(@flags.settings, @env)
         end
+      end
+
+      # The words of the options for another process, with the rackup file that is the argument.
+      def words
+        configuration
+        @flags.words
       end
 
       def name_rackup

@@ -3,17 +3,21 @@
 require_relative "../config/config_error"
 require_relative "../config/flags"
 require_relative "../config/spelling"
+require_relative "../launch/lab_gem"
 
 module Carat
   module CLI
     # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name (KillWorker in
-    # kill_worker.rb for `kill-worker`), and add the name to NAMES.
+    # kill_worker.rb for `kill-worker`), and add the name to OWN. Those that are not here are in the gem carat-lab.
     module Subcommands
-      # Every subcommand, in the order of the help.
-      NAMES = %w[
-        serve check doctor import dev-cert weigh leak profile allocations ips load compare status memory restart
-        upgrade stop scale pause resume kill-worker help version
+      # The server's subcommands, in the order of the help.
+      OWN = %w[
+        serve init check doctor import dev-cert status memory restart upgrade stop scale pause resume kill-worker help
+        version
       ].freeze
+
+      # Every subcommand.
+      NAMES = [*OWN, *Launch::LabGem::SUBCOMMANDS].freeze
 
       # The subcommand that runs when the command line names none.
       DEFAULT = "serve"
@@ -24,9 +28,11 @@ module Carat
 
       module_function
 
-      # Loads and returns the class of the subcommand called `name`, one of NAMES.
+      # Loads and returns the class of the subcommand called `name`, one of NAMES. Raises ConfigError when its gem is
+      # not installed.
       def fetch(name)
-        require_relative name.tr("-", "_")
+        file = name.tr("-", "_")
+        OWN.include?(name) ? require_relative(file) : require_from_lab(name, file)
         CLI.const_get(name.split("-").map(&:capitalize).join)
       end
 
@@ -40,6 +46,15 @@ module Carat
 
         refuse_mistyped(following.first)
         [DEFAULT, argv]
+      end
+
+      def require_from_lab(name, file)
+        unless Launch::LabGem.load
+          raise Config::ConfigError, "carat: #{name} is part of the gem carat-lab: add it to the development group: " \
+                                     "#{Launch::LabGem::REMEDY}"
+        end
+
+        require "carat/cli/#{file}"
       end
 
       # Raises ConfigError for a word that looks like a subcommand and is no file.
@@ -57,7 +72,7 @@ module Carat
       rescue Config::ConfigError
         nil
       end
-      private_class_method :refuse_mistyped, :following_flags
+      private_class_method :require_from_lab, :refuse_mistyped, :following_flags
     end
   end
 end

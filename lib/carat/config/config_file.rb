@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "config_error"
+require_relative "../log/escape"
+require_relative "../log/relative_path"
 require_relative "dsl"
 require_relative "type"
 
@@ -10,6 +12,9 @@ module Carat
     class ConfigFile
       # Where the file is looked for when none is named, relative to the working directory.
       PLACES = %w[carat.rb config/carat.rb].freeze
+
+      # Longest file in bytes. In its place there may be anything.
+      LIMIT = 1024 * 1024
 
       # A block from the top level, so that the file sees none of Carat's local variables and constants.
       SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
@@ -41,7 +46,10 @@ module Carat
       private
 
       def text
-        File.read(@path, encoding: Encoding::UTF_8)
+        text = File.read(@path, LIMIT + 1) || +""
+        raise ConfigError, "#{name}: it is larger than 1 MiB" if text.bytesize > LIMIT
+
+        text.force_encoding(Encoding::UTF_8)
       rescue Errno::EACCES
         raise ConfigError, "#{name}: it #{Type.forbidden("read")}"
       end
@@ -53,16 +61,24 @@ module Carat
 
       # Ruby 3.1 puts the reason in the first line; Ruby 3.4 puts it after the caret below the code.
       def syntax_problem(error)
-        detail = error.message[/^[\s|]*\^~* (.+)$/, 1]
-        [first_line(error).delete_suffix(" (SyntaxError)").delete_prefix("#{@root}/"), detail].compact.join(": ")
+        detail = message(error)[/^[\s|]*\^~* (.+)$/, 1]
+        [relative(first_line(error).delete_suffix(" (SyntaxError)")), detail].compact.join(": ")
       end
 
       def first_line(error)
-        error.message.lines.first.to_s.chomp
+        message(error).lines.first.to_s.chomp
+      end
+
+      def message(error)
+        Log::Escape.utf8(error.message)
       end
 
       def name
-        @path.delete_prefix("#{@root}/")
+        relative(@path)
+      end
+
+      def relative(text)
+        Log::RelativePath.of(text, @root)
       end
     end
   end

@@ -50,6 +50,11 @@ module Carat
           option.variables.any? { |variable| Variables.new(@env).given?(variable) }
       end
 
+      # Whether the environment is that of development.
+      def development?
+        resolve(Options.fetch(:environment)) == DEVELOPMENT
+      end
+
       # Returns a copy with other values; `values` is a Hash by name.
       def with(values)
         dup.tap { |copy| copy.override(values) }
@@ -89,7 +94,7 @@ module Carat
       end
 
       def default(option)
-        return option.default unless option.in_development && resolve(Options.fetch(:environment)) == DEVELOPMENT
+        return option.default unless option.in_development && development?
 
         option.in_development
       end

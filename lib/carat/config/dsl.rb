@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../log/relative_path"
 require_relative "config_error"
 require_relative "hooks"
 require_relative "options"
@@ -51,7 +52,7 @@ module Carat
 
       def caller_place
         location = caller_locations.find { |frame| frame.path != __FILE__ }
-        "#{location.path.delete_prefix("#{@root}/")}:#{location.lineno}"
+        "#{Log::RelativePath.of(location.path, @root)}:#{location.lineno}"
       end
     end
   end

@@ -27,7 +27,10 @@ module Carat
       FLAG_WIDTH = 35
       TEXT_WIDTH = 42
       HARD_SPACE = "\u00a0"
-      private_constant :ExactParser, :FLAG_WIDTH, :TEXT_WIDTH, :HARD_SPACE
+      # From so many on, the options of the server hide what a subcommand has of its own.
+      MANY = 20
+      SERVER = "The options of the server count, too: carat --help lists them."
+      private_constant :MANY, :SERVER, :ExactParser, :FLAG_WIDTH, :TEXT_WIDTH, :HARD_SPACE
 
       # The options that were set, as Settings.
       attr_reader :settings
@@ -46,6 +49,8 @@ module Carat
         @help = help
         @parser = ExactParser.new("", FLAG_WIDTH, "  ")
         yield @parser if block_given?
+        @own = @parser.help.strip
+        @others = options.size
         options.group_by(&:group).each { |group, members| define_group(group, members) }
         define_general
       end
@@ -64,6 +69,16 @@ module Carat
       # Returns the list of flags for `--help`.
       def to_s
         @parser.help.strip
+      end
+
+      # Returns an Array of OptionParser::Switch.
+      def switches
+        @parser.top.list.grep(OptionParser::Switch)
+      end
+
+      # Returns the list for the help of a subcommand: its own flags, if it has any beside all those of the server.
+      def summary
+        @own.empty? || @others < MANY ? to_s : "#{@own}\n\n#{SERVER}"
       end
 
       # Sets `option` to `value`, the text of a flag or an argument; nil stands for true. `place` begins the message of

@@ -135,6 +135,8 @@ module Carat
                    doc: "When a warm worker becomes the mold of the others."),
         Option.new(name: :gc, group: "Memory", type: :gc, default: "frugal",
                    doc: "How fast the heap of Ruby's garbage collector grows."),
+        Option.new(name: :jit, group: "Memory", type: :choice, within: %w[auto yjit zjit off], default: "auto",
+                   doc: "The JIT compiler: `auto` is YJIT outside of development, unless the application decides."),
         Option.new(name: :allocator, group: "Memory", type: :choice, within: %w[jemalloc system], default: "jemalloc",
                    doc: "Memory allocator for the Ruby processes."),
 
@@ -224,7 +226,7 @@ module Carat
         Option.new(name: :maintenance, group: "Responses", type: :optional_path, edge: true, restart: true,
                    doc: "A page that all clients get, with 503, as long as this file is there."),
         Option.new(name: :early_hints, group: "Responses", type: :boolean, default: false,
-                   doc: "Whether the application may send 103 Early Hints while it works on a response."),
+                   doc: "Whether the application may send 103 Early Hints, which an old nginx takes for the response."),
         Option.new(name: :compress, group: "Responses", type: :boolean, default: false, edge: true,
                    doc: "Whether responses are compressed with zstd, br or gzip for clients that accept it."),
         Option.new(name: :compress_min_bytes, group: "Responses", type: :bytes, default: 1 * KIB, edge: true,

@@ -12,13 +12,14 @@ module Carat
 
         <!-- Generated from lib/carat/config/options.rb; a test compares the two. -->
 
-        An option is a flag of the command (`--max-body 10MB`), a line of the config file (`max_body "10MB"`) or an
-        environment variable (`CARAT_MAX_BODY=10MB`). A flag wins over the config file, the config file over the
-        environment, and the environment over the default. Of several variables, the first one with a value counts.
+        An option is a flag of the command (`--max-body 10MB`), a line of the config file (`max_body "10MB"`), or an environment
+        variable: `CARAT_` and the name in capitals (`CARAT_MAX_BODY=10MB`). A flag wins over the config file, the file over the environment,
+        and the environment over the default. Of several variables, the first one with a value counts. A boolean flag alone means true, and
+        false with `--no-`.
 
-        The config file is Ruby. It is `carat.rb` or `config/carat.rb` in the working directory, or the one that `--config`
-        names. The command reads it, and each new mold reads it again; the edge does not. A change takes effect with `carat
-        restart` or at the next start: [releases.md](releases.md#what-a-restart-can-change) says which.
+        The config file is Ruby: `carat.rb` or `config/carat.rb` in the working directory, or the one that `--config` names. `carat init`
+        writes one. The command reads it, and each new mold reads it again; the edge does not. A change takes effect with `carat
+        restart` or at the next start: [the list below](#at-a-restart) says which.
 
         ```ruby
         # carat.rb
@@ -32,8 +33,9 @@ module Carat
         ```
 
         `carat check` validates all of it: it prints the first mistake with its place and exits with status 78, or with 0.
-
-        Values:
+      MARKDOWN
+      VALUES = <<~MARKDOWN
+        ## Values
 
         - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`,
           `tls://HOST:PORT?cert=FILE&key=FILE` or `tls://HOST:PORT?certs=FOLDER` ([TLS](tls.md)), `unix:///PATH`, `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
@@ -43,8 +45,7 @@ module Carat
         - **bytes**: a number, or text such as `"64KB"`, `"64KiB"`, `"1GB"`; units are powers of 1024.
         - **seconds**: a number, or text such as `"500ms"`, `"30s"`, `"5m"`, `"12h"`, `"1d"`; above 0, at most a year.
         - **timeout**: seconds, or `off`.
-        - **boolean**: `true` or `false` (also `yes`/`no`, `on`/`off`, `1`/`0`). The flag alone means true, with `--no-` it means
-          false.
+        - **boolean**: `true` or `false` (also `yes`/`no`, `on`/`off`, `1`/`0`).
         - **workers**: a number; a range such as `1..8` (in the config file also without quotes), within which the number
           follows the load; or `auto`: as many as cores and memory allow.
         - **memory**: a share such as `"80%"`, or bytes with their unit, such as `"512MB"`.
@@ -63,12 +64,12 @@ module Carat
         - **file**, **directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.
       MARKDOWN
-      COLUMNS = %w[Option Type Default Flag Environment Meaning].freeze
-      private_constant :HEAD, :COLUMNS
+      COLUMNS = %w[Option Type Default Meaning].freeze
+      private_constant :HEAD, :VALUES, :COLUMNS
 
       # Returns the page as Markdown.
       def to_s
-        [HEAD, *groups, hooks].join("\n")
+        [HEAD, *groups, hooks, restart, VALUES].join("\n")
       end
 
       private
@@ -85,11 +86,20 @@ module Carat
           "#{table(%w[Hook When], rows)}"
       end
 
+      def restart
+        "## At a restart\n\nThese options change with `carat restart`, the others at an upgrade or the next start:\n" \
+          "#{Options.select(&:restart?).map { |option| "`#{option.name}`" }.join(", ")}.\n"
+      end
+
       def row(option)
-        [
-          "`#{option.name}`", type(option), "`#{option.default_words}`", codes(flags(option)), codes(option.variables),
-          option.from?(:file) ? option.doc : "#{option.doc} Not in the config file."
-        ]
+        ["`#{option.name}`", type(option), "`#{option.default_words}`", "#{option.doc}#{remarks(option)}"]
+      end
+
+      # What the rule at the top of the page does not say.
+      def remarks(option)
+        also = [option.short, *option.env].compact.map { |word| "`#{word}`" }.join(", ")
+        sources = { %i[flag] => " Only a flag.", %i[flag env] => " Not in the config file." }
+        "#{" Also #{also}." unless also.empty?}#{sources[option.only]}"
       end
 
       def type(option)
@@ -98,14 +108,6 @@ module Carat
         when :integer then "integer, #{option.within.begin} to #{option.within.end}"
         else option.type.to_s
         end
-      end
-
-      def flags(option)
-        [option.short, option.flag, ("--no-#{option.flag[2..]}" if option.boolean?)].compact
-      end
-
-      def codes(words)
-        words.map { |word| "`#{word}`" }.join(" ")
       end
 
       def table(columns, rows)

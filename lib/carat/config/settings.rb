@@ -2,6 +2,7 @@
 
 require_relative "config_error"
 require_relative "invalid_value"
+require_relative "locale"
 require_relative "options"
 
 module Carat
@@ -11,7 +12,7 @@ module Carat
       # Returns the settings of words such as `workers=2`. Raises KeyError for an unknown name, and ConfigError.
       def self.from_words(words)
         words.each_with_object(new) do |word, settings|
-          name, value = word.split("=", 2)
+          name, value = Locale.text(word).split("=", 2)
           settings.set(Options.fetch(name.to_sym), value, name)
         end
       end

@@ -62,10 +62,16 @@ module Carat
       # "written to".
       def self.forbidden(deed)
         name = Etc.getpwuid(Process.euid)&.name || Process.euid
-        "cannot be #{deed} by the user #{name}: change its permissions or the user"
+        "cannot be #{deed} by the user #{name}: #{remedy(deed)}"
       rescue ArgumentError # no entry for the user
-        "cannot be #{deed} by the user #{Process.euid}: change its permissions or the user"
+        "cannot be #{deed} by the user #{Process.euid}: #{remedy(deed)}"
       end
+
+      # The kernel does not say whether permissions or a read-only disk are the reason.
+      def self.remedy(deed)
+        "change its permissions or the user#{", unless the disk is read-only" if deed == "written to"}"
+      end
+      private_class_method :remedy
     end
   end
 end

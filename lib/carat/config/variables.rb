@@ -2,6 +2,7 @@
 
 require_relative "config_error"
 require_relative "invalid_value"
+require_relative "locale"
 require_relative "options"
 require_relative "settings"
 require_relative "spelling"
@@ -55,7 +56,7 @@ module Carat
       private
 
       def value(option, name)
-        text = @env.fetch(name).strip
+        text = Locale.text(@env.fetch(name)).strip
         return "tcp://0.0.0.0:#{PORT.parse(text)}" if name == "PORT"
         return "1" if name == "WEB_CONCURRENCY" && text == SINGLE_MODE
 

@@ -14,7 +14,7 @@ module Carat
       # heap grows below MIN_RATIO (10 000 slots in a small heap), by up to 43 % or MOST_SLOTS (30 000 are 1.2 MB). The
       # growth must be well above the threshold: with 5 % for both, every few requests run a full collection. A worker
       # for which that is too little gets more: see Processes::HeapRoom and
-      # docs/decisions/0057-room-for-those-who-need-it.md.
+      # docs/decisions/0016-room-for-garbage.md.
       FRUGAL = {
         "RUBY_GC_HEAP_FREE_SLOTS" => "10000",
         "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => MIN_RATIO,

@@ -5,6 +5,7 @@ require_relative "../../carat"
 require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../config/options"
+require_relative "../log/plain_json"
 require_relative "../version"
 require_relative "launcher"
 require_relative "shared_options"
@@ -18,7 +19,7 @@ module Carat
       def self.write(words)
         output = IO.for_fd(Integer(ENV.delete("CARAT_SETTINGS_FD"), 10), "w")
         running = JSON.parse(ENV.delete("CARAT_EDGE_SETTINGS"))
-        output.write(JSON.generate(new(words, running).answer))
+        output.write(Log::PlainJSON.generate(new(words, running).answer))
       end
 
       # `words` are those of Flags#words; `running` are the settings of the server, a Hash by name.
@@ -48,7 +49,7 @@ module Carat
       def fresh
         @fresh ||= begin
           kept = @running.fetch("start_options").transform_keys(&:to_sym)
-          JSON.parse(JSON.generate(Launcher.new(configuration.with(kept), @words).edge_settings))
+          JSON.parse(Log::PlainJSON.generate(Launcher.new(configuration.with(kept), @words).edge_settings))
         end
       end
 

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "control_directories"
 require_relative "identity"
 require_relative "inherited_descriptors"
 require_relative "launch_error"
 require_relative "mold_environment"
 require_relative "../config/options"
+require_relative "../log/plain_json"
 require_relative "../log/process_log"
 require_relative "../native_path"
 require_relative "open_file_limit"
@@ -23,9 +23,6 @@ module Carat
   module Launch
     # Replaces this process with the edge, which starts everything else.
     class Launcher
-      # The directory for `ruby -I`.
-      LIBRARY = File.expand_path("../..", __dir__)
-
       # The program of the mold.
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
       MOLD = ["carat/processes/mold", BOOT].freeze
@@ -94,7 +91,7 @@ module Carat
       end
 
       def environment
-        { "CARAT_EDGE_SETTINGS" => JSON.generate(edge_settings), **WorkingDirectory.new.variables,
+        { "CARAT_EDGE_SETTINGS" => Log::PlainJSON.generate(edge_settings), **WorkingDirectory.new.variables,
           **@descriptors.variables }
       end
 
@@ -113,8 +110,7 @@ module Carat
       end
 
       def ruby_command(library, program)
-        paths = [LIBRARY, NativePath.directory].compact.uniq.flat_map { |path| ["-I", path] }
-        [RubyProgram.path, *paths, "-r", library, "-e", program, "--", *@words]
+        [*RubyProgram.command, "-r", library, "-e", program, "--", *@words]
       end
     end
   end

@@ -62,7 +62,9 @@ module Carat
         path = @options[:config]
         return path if path && !@options[:app] && !@options[:builder]
 
-        raise LaunchError, "carat: needs the application in a rackup file: run carat path/to/config.ru"
+        raise LaunchError, "carat: needs the application in a rackup file, which its own processes load: run carat " \
+                           "path/to/config.ru; tests in a browser (Capybara) need a server in their process, such as " \
+                           "Puma"
       end
 
       def bind

@@ -1,12 +1,22 @@
 # frozen_string_literal: true
 
 require "rbconfig"
+require_relative "../native_path"
 
 module Carat
   module Launch
-    # The path of Ruby for the processes that a server starts.
+    # Ruby for the processes that a server starts.
     module RubyProgram
+      # The directory for `ruby -I`.
+      LIBRARY = File.expand_path("../..", __dir__)
+
       module_function
+
+      # Returns the words that start Ruby with Carat's libraries and the encoding of this process (see Config::Locale).
+      def command
+        paths = [LIBRARY, NativePath.directory].compact.uniq.flat_map { |path| ["-I", path] }
+        [path, "-E", Encoding.default_external.name, *paths]
+      end
 
       # Returns the `ruby` that PATH finds, with its symbolic links, if that is the one that runs: at a restart they
       # may lead to a new version. Otherwise returns the one that runs.

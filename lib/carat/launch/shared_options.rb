@@ -4,6 +4,7 @@ require "json"
 require_relative "../config/config_error"
 require_relative "../config/invalid_value"
 require_relative "../config/options"
+require_relative "../log/plain_json"
 
 module Carat
   module Launch
@@ -21,7 +22,7 @@ module Carat
 
         # Returns the variable for `settings`, those of the edge by name (String or Symbol), as a Hash.
         def variables(settings)
-          { VARIABLE => JSON.generate(settings.select { |name, _| names.include?(name.to_sym) }) }
+          { VARIABLE => Log::PlainJSON.generate(settings.select { |name, _| names.include?(name.to_sym) }) }
         end
 
         # Returns the part of `environment`, ENV or a Hash, that `values` reads.

@@ -13,9 +13,9 @@ module Carat
         @upgrade = upgrade
       end
 
-      # Returns the redirections for Process.exec.
+      # Returns the redirections for Process.exec. The old number is closed, or each later process would inherit it.
       def redirections
-        { FIRST => @upgrade.descriptor }
+        { @upgrade.descriptor => :close, FIRST => @upgrade.descriptor }
       end
 
       # Returns the environment variables that announce the socket to the edge, which keeps the process id `pid`.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../config/locale"
+
 module Carat
   module Launch
     # The directory of the application by the path that the user took, symbolic links included: at a restart, a link
@@ -17,7 +19,7 @@ module Carat
 
       # Returns the path in PWD, if that is this directory, or else the one without symbolic links.
       def path
-        path = @env["PWD"].to_s
+        path = Config::Locale.text(@env["PWD"].to_s)
         path.start_with?("/") && File.identical?(path, @physical) ? path : @physical
       rescue SystemCallError
         @physical
@@ -25,7 +27,7 @@ module Carat
 
       # Returns the environment variables that name files in this directory, by the same path.
       def variables
-        gemfile = @env[GEMFILE].to_s
+        gemfile = Config::Locale.text(@env[GEMFILE].to_s)
         inside = path != @physical && gemfile.start_with?("#{@physical}/")
         inside ? { GEMFILE => File.join(path, gemfile.delete_prefix("#{@physical}/")) } : {}
       end

@@ -29,6 +29,14 @@ module Carat
         json? ? ErrorStream.new(with) : @stream
       end
 
+      # Logs an event as the edge does; `details` are a Hash of names and values.
+      def info(message, **details)
+        return event("info", message:, **details) if json?
+
+        pairs = { **details, pid: Process.pid }.map { |name, value| "#{name}=#{value}" }
+        write(Escape.block([time, "info", message, *pairs].join(" ")))
+      end
+
       # Logs what needs attention.
       def warn(message)
         json? ? event("warn", message:) : write("#{prefix}#{Escape.block(message)}")
@@ -62,9 +70,12 @@ module Carat
       private
 
       def json(level, **details)
-        time = Time.now.utc.strftime("%Y-%m-%dT%H:%M:%S.%LZ")
         details = details.transform_values { |text| Escape.shortened(Escape.utf8(text) { "\ufffd" }) }
         PlainJSON.generate({ time:, level:, **details, **@fields, pid: Process.pid })
+      end
+
+      def time
+        Time.now.utc.strftime("%Y-%m-%dT%H:%M:%S.%LZ")
       end
 
       def json?

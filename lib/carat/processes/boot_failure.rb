@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
+require_relative "../log/escape"
+require_relative "../log/relative_path"
+
 module Carat
   module Processes
     # Formats an error of the loading application: `config.ru:3: no such thing (NameError)`, then the lines of the
     # backtrace that belong to the application.
     class BootFailure
-      # The directory of Carat's own lines.
-      OURS = File.expand_path("../..", __dir__)
-
       # Maximum number of lines: the backtrace of a stack overflow has ten thousand.
       LINES_LIMIT = 20
 
       # `error` is any Exception. Paths are relative to `directory`; `file` is the place of an error without one.
       def initialize(error, directory: Dir.pwd, file: nil)
         @error = error
-        @directory = "#{directory}/"
+        @directory = directory
         @file = file
       end
 
@@ -28,7 +28,7 @@ module Carat
 
       # The message of a syntax error begins with its place.
       def head(summary)
-        place = own_lines.first&.slice(/\A.+?:\d+/) || (relative(@file) if @file)
+        place = own_lines.first&.then { |line| place(line) } || (relative(@file) if @file)
         place = nil if summary.match?(/\A\S+:\d+:/)
         [place, "#{relative(summary)} (#{@error.class})"].compact.join(": ")
       end
@@ -39,20 +39,29 @@ module Carat
       end
 
       def message
-        @error.message.empty? ? @error.class.name.to_s : @error.message
+        Log::Escape.utf8(@error.message.empty? ? @error.class.name.to_s : @error.message)
       end
 
+      # An error of a method in C has the place of its caller: Ruby 3.4 and later show both.
       def own_lines
-        @own_lines ||= (@error.backtrace || []).map { |line| relative(line) }.select { |line| own?(line) }
+        @own_lines ||= begin
+          lines = (@error.backtrace || []).map { |line| relative(line) }.select { |line| own?(line) }
+          lines.delete_at(1) if lines.size > 1 && place(lines[0]) == place(lines[1])
+          lines
+        end
+      end
+
+      def place(line)
+        line[/\A.+?:\d+/]
       end
 
       # Absolute paths belong to libraries, `<internal:` to Ruby, and `-e` is the program of the mold.
       def own?(line)
-        !line.start_with?("/", "<", "-e:", OURS) && !line.start_with?("vendor/", ".bundle/")
+        !line.start_with?("/", "<", "-e:") && !line.start_with?("vendor/", ".bundle/")
       end
 
       def relative(text)
-        text.delete_prefix(@directory)
+        Log::RelativePath.of(text, @directory)
       end
     end
   end

@@ -6,7 +6,7 @@ module Carat
   module Processes
     # The room for garbage in the heap of a worker. It begins small, since each page that garbage fills is the worker's
     # own. Where objects outlive several requests, collections in a small heap free little and come often; the heap
-    # then gets more room, step by step. See docs/decisions/0057-room-for-those-who-need-it.md.
+    # then gets more room, step by step. See docs/decisions/0016-room-for-garbage.md.
     class HeapRoom
       # The share of CPU time that collections for lack of slots may take, from 0 to 1.
       SHARE = 0.3

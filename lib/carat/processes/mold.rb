@@ -20,6 +20,7 @@ require_relative "app_context"
 require_relative "arenas"
 require_relative "boot_failure"
 require_relative "forker"
+require_relative "jit"
 require_relative "oom_score"
 require_relative "signals"
 require_relative "worker"
@@ -86,19 +87,35 @@ module Carat
         name_sources(&:before_load)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         ENV["RAILS_RELATIVE_URL_ROOT"] ||= @configuration[:prefix]
-        app = Warmup::Application.load(@configuration[:rackup])
+        app = load_application
         Warmup::ConsoleLog.attach(ENV)
         Warmup::FiberIsolation.establish if @configuration[:fibers]
         option = @configuration[:fibers] ? :fibers : :threads
         Warmup::PoolSize.check(option, @configuration[option], log: @log)
         @context = AppContext.new(app, @configuration, template, @log)
         @configuration.hooks.run(:on_mold_boot)
+        announce
         name_sources(&:loaded)
       rescue Config::ConfigError => e
         give_up(e.message, BAD_CONFIG)
       rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
         file = @configuration[:rackup] if @configuration
         give_up(BootFailure.new(e, file:).to_s, 1)
+      end
+
+      def load_application
+        JIT.forbid if @configuration[:jit] == "off"
+        app = Warmup::Application.load(@configuration[:rackup])
+        JIT.enable(@configuration[:jit], @configuration[:environment])
+        app
+      end
+
+      # For whoever sees the server start; the edge alone writes to a log file. The application may have enabled a JIT.
+      def announce
+        return if @configuration[:log]
+
+        details = { environment: @configuration[:environment], ruby: RUBY_VERSION, jit: JIT.name }.compact
+        @log.info("application loaded", **details)
       end
 
       # Tells the edge which files the block returns, for the option `reload`.

@@ -2,10 +2,11 @@
 
 require_relative "../native"
 require_relative "../log/plain_json"
+require_relative "jit"
 
 module Carat
   module Processes
-    # The stats of this process for the edge: Ruby version, heap, garbage collector and allocator.
+    # The stats of this process for the edge: Ruby version, heap, garbage collector, allocator, and JIT.
     class StatsReport
       PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
       private_constant :PAGE_BYTES
@@ -18,7 +19,7 @@ module Carat
 
       # Returns a Hash by name; sizes are bytes, `time_share` is from 0 to 1.
       def to_h
-        { ruby: RUBY_VERSION, heap:, malloc:, gc:, allocator:, threads: Thread.list.size, stats: @stats }
+        { ruby: RUBY_VERSION, heap:, malloc:, gc:, allocator:, jit: JIT.to_h, threads: Thread.list.size, stats: @stats }
       end
 
       # Returns the JSON of #to_h.

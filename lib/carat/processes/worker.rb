@@ -85,7 +85,8 @@ module Carat
 
       def lane(native)
         options = { spool_dir: @configuration[:spool_dir], early_hints: @configuration[:early_hints],
-                    tunnels: @configuration[:max_tunnels] != 0, log: @log }
+                    tunnels: @configuration[:max_tunnels] != 0, shows_errors: @configuration.development?,
+                    log: @log }
         return Request::Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
 
         require_relative "../request/fiber_lane"
@@ -155,7 +156,7 @@ module Carat
       def finish
         @lanes.each(&:drain)
         @threads.each { |thread| thread.join(@deadline && [@deadline - now, 0].max) }
-        profiler.finish unless @deadline
+        profiler.finish(replaced: true) unless @deadline
         @configuration.hooks.run(:on_worker_shutdown, @order.worker)
       end
 

@@ -42,8 +42,7 @@ module Carat
         @scheduler.run
         raise @failure if @failure
       ensure
-        @slots.each_key(&:leave)
-        @native.leave
+        leave
       end
 
       # Takes no more requests. Any thread may call it.
@@ -89,6 +88,15 @@ module Carat
         @scheduler.cancel
       ensure
         close(slot)
+      end
+
+      # Since Ruby 4.0, closing an IO waits for the fibers that wait for it. They must end first: when the thread is
+      # killed, its scheduler would end them later.
+      def leave
+        Fiber.set_scheduler(nil)
+      ensure
+        @slots.each_key(&:leave)
+        @native.leave
       end
 
       def close(slot)

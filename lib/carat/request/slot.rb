@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "../application_errors"
+require_relative "../log/error_report"
+require_relative "../log/escape"
 require_relative "../native"
 require_relative "../response/callbacks"
 require_relative "../response/delivery"
@@ -17,12 +19,13 @@ module Carat
       attr_reader :served
 
       # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog; `early_hints` says whether the
-      # application may send them, `tunnels` whether it may take over connections. The block is called after an error
-      # that the worker must not survive.
-      def initialize(app, lane, spool_dir:, log:, early_hints: false, tunnels: true, &fatal)
+      # application may send them, `tunnels` whether it may take over connections, `shows_errors` whether clients read
+      # what it raises. The block is called after an error that the worker must not survive.
+      def initialize(app, lane, spool_dir:, log:, early_hints: false, tunnels: true, shows_errors: false, &fatal)
         @app = app
         @early_hints = early_hints
         @tunnels = tunnels
+        @shows_errors = shows_errors
         @native = Native::Slot.new(lane)
         @fatal = fatal
         @log = log
@@ -89,7 +92,7 @@ module Carat
       end
 
       def fail_request(env, error)
-        give_up_response
+        give_up_response(report(error))
         @log.application_error(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
       end
 
@@ -101,9 +104,14 @@ module Carat
         exit!(1)
       end
 
+      # What a client may read about the error, as an Array of at most one String.
+      def report(error)
+        @shows_errors ? [Log::Escape.shortened(Log::Escape.utf8(Log::ErrorReport.new(error).to_s))] : []
+      end
+
       # A response that has begun cannot be replaced, but it can be left incomplete.
-      def give_up_response
-        @native.pending? ? @native.fail : @native.abort_stream
+      def give_up_response(report = [])
+        @native.pending? ? @native.fail(report) : @native.abort_stream
       end
     end
   end

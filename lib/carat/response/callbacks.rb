@@ -18,7 +18,7 @@ module Carat
         finished = env["rack.response_finished"]
         return if idle?(after_reply) && idle?(finished)
 
-        @native.flush
+        @native.linger
         after_reply&.each { |callable| attempt(env) { callable.call } }
         finished&.reverse_each { |callable| attempt(env) { callable.call(env, status, headers, error) } }
       end

@@ -34,8 +34,12 @@ module Carat
 
       private
 
-      # Does not start the body. HEAD has the Content-Length of an Array, as GET does (RFC 9110, section 9.3.2).
+      # Does not start the body. HEAD has what the edge says of a file, and the Content-Length of an Array, as GET does
+      # (RFC 9110, section 9.3.2).
       def send_head(head, body)
+        path = file_of(body) unless head.bodiless?
+        return send_file(head, path) if path
+
         head = head.with_length(body.sum(&:bytesize)) if body.is_a?(Array) && !head.bodiless? && !head.content_length
         head.offer { |*plain| @native.respond_empty(*plain) }
       end

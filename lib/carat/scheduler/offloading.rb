@@ -26,12 +26,21 @@ module Carat
       end
 
       # The hook of Ruby 3.4 for operations that may run in another thread, such as opening, closing, and compressing.
+      # A fiber that is being ended cannot wait for one.
       def blocking_operation_wait(operation)
+        return operation.call if @cancelled
+
         (@threads ||= ThreadPool.new).run(operation)
       end
 
       # Earlier Rubies do not call it, and their queues have no timeout.
       remove_method :blocking_operation_wait if RUBY_VERSION < "3.2"
+
+      # Ends the fibers: their `ensure` blocks run, but cannot wait.
+      def cancel
+        @cancelled = true
+        super
+      end
 
       private
 

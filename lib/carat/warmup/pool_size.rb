@@ -15,17 +15,23 @@ module Carat
           connections = Log::Counted.of(pool.size, "connection")
           log.warn("#{count} #{option} of a worker share #{connections} to the database " \
                    "#{pool.db_config.name.inspect}: a request waits up to #{pool.checkout_timeout} s for a free one; " \
-                   "set pool in config/database.yml to #{count}, or #{option} to #{pool.size}")
+                   "set #{key(pool)} in config/database.yml to #{count}, or #{option} to #{pool.size}")
         end
       end
 
       def scarce(count)
         return [] if !defined?(::ActiveRecord) || ::ActiveRecord.autoload?(:Base)
 
-        ::ActiveRecord::Base.connection_handler.connection_pool_list.select { |pool| pool.size < count }
+        ::ActiveRecord::Base.connection_handler.connection_pool_list.select { |pool| pool.size&.<(count) }
       end
 
-      private_class_method :scarce
+      # Rails 8.1 has another name for `pool`, and refuses both at once. -1 sets no limit there: the size is nil.
+      def key(pool)
+        given = %i[max_connections pool].find { |name| pool.db_config.configuration_hash.key?(name) }
+        given || (pool.db_config.respond_to?(:max_connections) ? :max_connections : :pool)
+      end
+
+      private_class_method :scarce, :key
     end
   end
 end

@@ -21,7 +21,7 @@ module Carat
 
       # Returns the name and version of the gem whose code started the thread, or nil.
       def gem
-        file = @thread.inspect[START, 1] or return
+        file = @thread.inspect.b[START, 1] or return
 
         file[GEM, 1] || loaded_gem(file)
       end
@@ -30,7 +30,7 @@ module Carat
 
       # A gem that Bundler takes from a directory, or one of a Linux distribution.
       def loaded_gem(file)
-        specification = ::Gem.loaded_specs.values.find { |spec| file.start_with?("#{spec.full_gem_path}/") }
+        specification = ::Gem.loaded_specs.values.find { |spec| file.start_with?("#{spec.full_gem_path}/".b) }
         specification&.full_name
       end
     end

@@ -24,34 +24,37 @@ module Carat
 
       # Runs the request, until `deadline` of the monotonic clock at most, in a thread of its own as a worker does: an
       # application that ends its thread does not end the mold. Failures are logged, and do not keep the server from
-      # serving.
+      # serving. Returns whether the application has responded as it should.
       def run(deadline:)
         thread = Thread.new { attempt }
         return stop(thread) unless thread.join([deadline - Process.clock_gettime(Process::CLOCK_MONOTONIC), 0].max)
 
-        warn("the application has ended its thread") unless thread.value
+        result = thread.value
+        warn("the application has ended its thread") if result.nil?
+        result == true
       end
 
       private
 
-      # Returns true, unless the application ends the thread.
+      # Returns whether the status is good; nil if the application ends the thread.
       def attempt
         status = @request.call
-        warn("responded with #{status}") unless GOOD.cover?(status)
-        true
+        GOOD.cover?(status) || warn("responded with #{status}")
       rescue Exception => e # rubocop:disable Lint/RescueException -- not even `exit` keeps the server from serving
         @log.failure("warm_up #{@target}", e)
-        true
+        false
       end
 
       def stop(thread)
         place = thread.backtrace&.first
         warn(["not finished in time (boot_timeout)", *place].join(", at "))
         thread.kill.join(GRACE_SECONDS)
+        false
       end
 
       def warn(message)
         @log.warn("warm_up #{@target}: #{message}")
+        false
       end
     end
   end

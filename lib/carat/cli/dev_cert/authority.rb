@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "ipaddr"
 require "openssl"
 require_relative "issued_certificate"
 require_relative "private_file"
@@ -36,6 +37,16 @@ module Carat
           File.exist?(path) && OpenSSL::X509::Certificate.new(File.read(file)).verify(certificate.public_key)
         rescue OpenSSL::X509::CertificateError, OpenSSL::X509::StoreError, OpenSSL::PKey::PKeyError
           false
+        end
+
+        # Returns the names of the certificate in a file.
+        def names(file)
+          extensions = OpenSSL::X509::Certificate.new(File.read(file)).extensions
+          names = extensions.find { |extension| extension.oid == "subjectAltName" } or return []
+          names.value.split(", ").map do |text|
+            name = text.partition(":").last
+            name.include?(":") ? IPAddr.new(name).to_s : name
+          end
         end
 
         private

@@ -21,9 +21,9 @@ module Carat
 
         def state
           return "is built without YJIT, which makes most applications faster" unless @yjit
-          return "runs with YJIT, whose machine code is mostly private to each worker" if @yjit.enabled?
+          return "runs with YJIT, whose machine code workers share after `warm_up` or a refork" if @yjit.enabled?
 
-          "has YJIT, disabled unless the application enables it: RUBYOPT=--yjit trades memory for speed"
+          "has YJIT, which the option `jit` enables outside of development"
         end
       end
     end

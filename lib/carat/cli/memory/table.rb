@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../printable"
+
 module Carat
   module CLI
     class Memory
@@ -22,10 +24,13 @@ module Carat
           "free" => ->(row) { row.dig("figures", "heap", "free_slots") },
           "malloc" => ->(row) { mib(row.dig("figures", "allocator", "allocated")) },
           "allocator" => ->(row) { row.dig("figures", "allocator", "name") },
+          "JIT" => ->(row) { mib(row.dig("figures", "jit")&.values_at("code", "metadata")&.sum(&:to_i)) },
           "GC" => ->(row) { percent(share(row.dig("figures", "gc", "time_share"))) },
           "requests" => ->(row) { row["requests"] }
         }.freeze
-        private_constant :MIB, :NOTHING
+        # The edge measures every few seconds, so that smaller differences say nothing.
+        NOTABLE = 0.05
+        private_constant :MIB, :NOTABLE, :NOTHING
 
         class << self
           # Returns a number of bytes in MiB, as text; nil for nil.
@@ -52,7 +57,7 @@ module Carat
 
         # Returns the table; terminal control characters are escaped.
         def to_s
-          [heading, *lines, "", *summary].join("\n").gsub(/[^[:print:]\n]/) { |character| character.dump[1..-2] }
+          Printable.escaped([heading, *lines, "", *summary].join("\n"))
         end
 
         private
@@ -82,7 +87,7 @@ module Carat
         end
 
         def summary
-          [fit, without_sharing, *passing_molds, budget, clients, *silence].compact
+          [fit, without_sharing, *passing_molds, budget, parts, clients, *silence].compact
         end
 
         def fit
@@ -105,6 +110,18 @@ module Carat
         def budget
           limit, used, whole, source = @report["budget"]&.values_at("limit", "used", "whole", "source")
           "#{mib(used)} of a budget of #{mib(limit)} used; the #{source} has #{mib(whole)}" if limit && whole
+        end
+
+        # Of what the used part of the budget consists: readers add up the table, and miss the rest.
+        def parts
+          limit, used = @report["budget"]&.values_at("limit", "used")
+          kept, held = @report["clients"]&.values_at("limit", "used")
+          return unless limit && kept
+
+          ours = @report["totals"].values_at("pss", "swap").sum - held
+          rest = used - kept - ours
+          others = ", #{mib(rest)} by others in the container, or earlier" if rest > limit * NOTABLE
+          "  of that, #{mib(ours)} by the processes above, #{mib(kept)} kept for clients#{others}"
         end
 
         def clients

@@ -13,6 +13,7 @@ module Carat
         # Reads a path (String or Pathname) and returns it absolute; raises InvalidValue.
         def parse(value)
           path = Type.absolute_path(value)
+          raise InvalidValue, "#{path} is a directory" if File.directory?(path)
           raise InvalidValue, "there is no file #{path}" unless File.file?(path)
           raise InvalidValue, "#{path} #{Type.forbidden("read")}" unless File.readable?(path)
 

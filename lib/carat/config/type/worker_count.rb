@@ -14,7 +14,9 @@ module Carat
         # The largest number.
         LIMIT = 10_000
         EXAMPLES = 'such as 2, 1..8 or "auto"'
-        private_constant :EXAMPLES, :PATTERN
+        # Puma forks no worker then, and serves with the process that has loaded the application.
+        SINGLE = "; for Puma's single mode write 1"
+        private_constant :EXAMPLES, :PATTERN, :SINGLE
 
         # Reads an Integer, a Range of them, or text such as "2", "1..8" and "auto"; returns a Range or "auto". Raises
         # InvalidValue.
@@ -24,7 +26,8 @@ module Carat
           range = value.is_a?(Range) && !value.exclude_end? ? value : read(value.to_s)
           return range if range && whole?(range)
 
-          raise InvalidValue, "#{value.inspect} is not a number of workers up to #{LIMIT}, #{EXAMPLES}"
+          hint = SINGLE if value.to_s == "0"
+          raise InvalidValue, "#{value.inspect} is not a number of workers up to #{LIMIT}, #{EXAMPLES}#{hint}"
         end
 
         # Returns `value`, as #parse returned it, in the form that readers see.

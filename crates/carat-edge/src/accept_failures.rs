@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-use crate::log::Log;
+use carat_log::Log;
 
 /// The first pause when no descriptor is left for another client; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -90,7 +90,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::settings::Settings;
+    use carat_settings::Settings;
 
     fn log(path: &Path) -> Log {
         let mut settings = Settings::plain();

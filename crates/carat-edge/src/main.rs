@@ -8,31 +8,14 @@
 
 mod accept_failures;
 mod admin;
-mod blocking;
-mod body;
-mod clock;
-mod configured_file;
-mod dispatch;
-mod exchange;
-mod field_value;
 mod http;
-mod identity;
-mod log;
-mod log_text;
-mod log_writer;
 mod pid_file;
-mod settings;
 #[cfg(test)]
 mod simulation;
-mod slow_file;
 mod socket_file;
 mod supervise;
 mod tasks;
-mod timestamp;
-mod tls;
 mod tunnel;
-mod url_prefix;
-mod watch;
 
 use std::future::pending;
 use std::io::{self, Write};
@@ -45,23 +28,24 @@ use std::sync::Arc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
-use crate::blocking::{CONFIGURATION_THREADS, blocking_threads};
-use crate::configured_file::in_time;
-use crate::dispatch::{Dispatcher, LaneEvents};
-use crate::exchange::ClientMemory;
 use crate::http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
-use crate::identity::Identity;
-use crate::log::{Log, complaint};
-use crate::log_writer::LogWriter;
 use crate::pid_file::PidFile;
-use crate::settings::{LogFormat, Settings};
 use crate::supervise::{
-    LocalHost, MachineLimits, Mailbox, Outcome, Predecessor, Ready, Signals, Supervisor,
+    LocalHost, MachineLimits, Mailbox, Predecessor, Ready, Signals, Supervisor,
     client_memory_limit, descriptor_budget, reap, restart_path, take_descriptor,
     watch_restart_file,
 };
 use crate::tasks::ServerTasks;
-use crate::tls::watch_certificates;
+use carat_dispatch::{Dispatcher, LaneEvents};
+use carat_exchange::ClientMemory;
+use carat_files::in_time;
+use carat_files::{CONFIGURATION_THREADS, blocking_threads};
+use carat_log::LogWriter;
+use carat_log::{Log, complaint};
+use carat_settings::Identity;
+use carat_settings::{LogFormat, Settings};
+use carat_supervisor::Outcome;
+use carat_tls::watch_certificates;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::configured_file::read_configured;
+use carat_files::read_configured;
 
 /// More than any process id takes.
 const PID_LIMIT: u64 = 1024;

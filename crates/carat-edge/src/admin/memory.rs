@@ -5,12 +5,13 @@ use tokio::sync::oneshot;
 
 use super::edge_stats::edge_stats;
 use super::report::{BudgetReport, ClientsReport, MeasuredProcess, MemoryReport, ReportingServer};
-use crate::blocking::REPORT_THREAD;
-use crate::exchange::ClientMemory;
-use crate::settings::Settings;
 use crate::supervise::{
-    Mailbox, MemoryAllowance, Message, ProcessStats, Role, Rollup, StatsMessage, StatsReport,
+    Mailbox, MemoryAllowance, Message, ProcessStats, Rollup, StatsMessage, StatsReport,
 };
+use carat_exchange::ClientMemory;
+use carat_files::REPORT_THREAD;
+use carat_settings::Settings;
+use carat_supervisor::Role;
 
 /// Reads the memory of all processes for those who ask.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::supervise::{ProcessStats, Role, Rollup};
+use crate::supervise::{ProcessStats, Rollup};
+use carat_supervisor::Role;
 
 /// The server that reports.
 #[derive(Debug, Serialize)]

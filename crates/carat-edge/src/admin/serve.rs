@@ -28,12 +28,12 @@ use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::accept_failures::AcceptFailures;
-use crate::blocking::CONFIGURATION_THREADS;
-use crate::clock;
 use crate::http::Server;
-use crate::log::Log;
-use crate::settings::Settings;
 use crate::supervise::Mailbox;
+use carat_exchange::clock;
+use carat_files::CONFIGURATION_THREADS;
+use carat_log::Log;
+use carat_settings::Settings;
 
 /// Clients that are served at once; further ones wait.
 const CLIENT_LIMIT: usize = 8;

@@ -11,7 +11,7 @@ use super::seats::Seat;
 use super::server::Server;
 use super::stream::ClientStream;
 use crate::accept_failures::AcceptFailures;
-use crate::clock;
+use carat_exchange::clock;
 
 /// Accepts clients once the server is open, until it closes, including those that connected before. While all seats are
 /// taken, further clients wait in the backlog. A listener that another server has, too, is kept until this one stops: if
@@ -81,7 +81,7 @@ mod tests {
     use tokio::task::{JoinHandle, LocalSet, yield_now};
 
     use super::*;
-    use crate::exchange::ClientMemory;
+    use carat_exchange::ClientMemory;
 
     /// The edge itself responds, since there is no `Host`.
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";

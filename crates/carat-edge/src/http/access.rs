@@ -6,11 +6,11 @@ use http::header::{REFERER, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode, Version};
 use serde_json::json;
 
-use crate::exchange::{Peer, Refusal};
-use crate::log::Log;
-use crate::log_text::json_printable;
-use crate::settings::LogFormat;
-use crate::timestamp::Timestamp;
+use carat_exchange::{Peer, Refusal};
+use carat_log::Log;
+use carat_log::Timestamp;
+use carat_log::json_printable;
+use carat_settings::LogFormat;
 
 /// The status of a request whose client closed the connection before the response, as in nginx.
 const CLIENT_GONE: u16 = 499;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use carat_policy::{HolderStage, MemoryHolder, relief};
 
 use super::deadlines::Deadline;
-use crate::clock;
-use crate::exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal};
+use carat_exchange::clock;
+use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal};
 
 /// How often the progress of all connections is measured.
 const LOOK: Duration = Duration::from_millis(250);

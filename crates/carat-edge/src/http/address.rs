@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::address_parameters::AddressParameters;
-use crate::tls::{CertificateSource, ClientAuthority};
+use carat_tls::{CertificateSource, ClientAuthority};
 
 /// An address of the `bind` option.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,7 @@ fn tcp(rest: &str) -> Result<Place, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tls::TlsFiles;
+    use carat_tls::TlsFiles;
 
     fn plain(place: Place) -> Address {
         Address {

@@ -1,4 +1,4 @@
-use crate::tls::{CertificateSource, ClientAuthority, TlsFiles};
+use carat_tls::{CertificateSource, ClientAuthority, TlsFiles};
 
 /// What may follow an address: `mode=0660&proxy_protocol=true`, `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`,
 /// and `ca=FILE&verify=optional`.

@@ -9,10 +9,10 @@ use std::rc::Rc;
 use listenfd::ListenFd;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::configured_file::in_time;
-use crate::settings::Settings;
 use crate::socket_file::SocketFile;
-use crate::tls::{TicketKeys, TlsConfig};
+use carat_files::in_time;
+use carat_settings::Settings;
+use carat_tls::{TicketKeys, TlsConfig};
 
 use super::address::{Address, Place};
 use super::listener::{BindValue, Listener, Preamble};

@@ -1,6 +1,6 @@
 use bytes::{Buf, Bytes};
 
-use crate::exchange::FilePlaceholder;
+use carat_exchange::FilePlaceholder;
 
 /// A piece of a response as hyper holds it.
 pub(super) enum BodyPiece {

@@ -23,8 +23,8 @@ use super::seats::Seat;
 use super::server::{Flag, Server};
 use super::stream::ClientStream;
 use super::tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
-use crate::body::request::ReceivedBody;
-use crate::exchange::{ConnectionPhase, ConnectionState, Peer, Refusal};
+use carat_body::request::ReceivedBody;
+use carat_exchange::{ConnectionPhase, ConnectionState, Peer, Refusal};
 
 /// How long the bytes of a client are drained after its last response, and how long it may pause. They
 /// are discarded, so there is no limit in bytes: a client that sends a complete body before it reads

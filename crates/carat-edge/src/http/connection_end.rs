@@ -4,7 +4,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderValue, Request, Response, Version};
 
 use super::request_context::RequestContext;
-use crate::body::response::ClientBody;
+use carat_body::response::ClientBody;
 
 /// Which response is the last one of its connection.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use crate::clock;
+use carat_exchange::clock;
 
 /// How often deadlines are checked, and thus their resolution.
 pub(crate) const TICK: Duration = Duration::from_millis(100);

@@ -4,8 +4,8 @@ use std::time::Duration;
 use carat_static::LookupError;
 use tokio::time::timeout;
 
-use crate::blocking::LOOKUP_THREADS;
-use crate::exchange::Refusal;
+use carat_exchange::Refusal;
+use carat_files::LOOKUP_THREADS;
 
 /// Lookups that may wait for a disk at once. Beyond that, the disk does not respond, and requests are refused at once.
 const LOOKUPS_LIMIT: usize = 256;

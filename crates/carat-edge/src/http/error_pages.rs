@@ -11,12 +11,12 @@ use tokio::task::spawn_local;
 use super::maintenance::Maintenance;
 use super::page_file::read_page;
 use super::request_context::RequestContext;
-use crate::blocking::CONFIGURATION_THREADS;
-use crate::body::response::ClientBody;
-use crate::configured_file::in_time;
-use crate::exchange::{Refusal, Reply, ReplyBody, accepts_html};
-use crate::log::{Field, Log};
-use crate::settings::Settings;
+use carat_body::response::ClientBody;
+use carat_exchange::{Refusal, Reply, ReplyBody, accepts_html};
+use carat_files::CONFIGURATION_THREADS;
+use carat_files::in_time;
+use carat_log::{Field, Log};
+use carat_settings::Settings;
 
 /// The statuses that the server itself responds with, and that may have a page.
 const STATUSES: [u16; 14] = [

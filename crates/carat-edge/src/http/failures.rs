@@ -1,5 +1,5 @@
-use crate::exchange::Peer;
-use crate::log::Log;
+use carat_exchange::Peer;
+use carat_log::Log;
 
 /// What went wrong with clients since the last report.
 #[derive(Debug, Default)]

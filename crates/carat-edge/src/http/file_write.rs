@@ -2,7 +2,7 @@ use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
 use super::stream::ClientStream;
-use crate::exchange::{FilePlaceholder, OutgoingFile};
+use carat_exchange::{FilePlaceholder, OutgoingFile};
 
 /// Writes the bytes before the placeholder of a file, or sends the file in place of that.
 pub(super) fn write_with_file(
@@ -33,7 +33,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream, UnixStream};
 
     use super::*;
-    use crate::exchange::FileRange;
+    use carat_exchange::FileRange;
 
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
     const NEXT: &[u8] = b"next";

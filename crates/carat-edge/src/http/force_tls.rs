@@ -5,8 +5,8 @@ use http::{HeaderMap, HeaderValue, Response};
 use super::readiness::ReadinessPaths;
 use super::request_context::RequestContext;
 use super::request_step::{ArrivedRequest, RequestStep};
-use crate::exchange::{Call, Refusal, RequestTarget};
-use crate::settings::Settings;
+use carat_exchange::{Call, Refusal, RequestTarget};
+use carat_settings::Settings;
 
 /// Sends clients of plain HTTP to HTTPS, and has browsers stay there: the option `force_tls`.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ mod tests {
     use http::header::HOST;
 
     use super::*;
-    use crate::exchange::Peer;
+    use carat_exchange::Peer;
 
     fn forced() -> ForceTls {
         let mut settings = Settings::plain();

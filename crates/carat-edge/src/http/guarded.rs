@@ -10,9 +10,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use super::file_write::write_with_file;
 use super::server::Server;
 use super::stream::ClientStream;
-use crate::clock;
-use crate::exchange::{ConnectionState, MemoryReservation, MemoryTicket, Refusal};
-use crate::tls;
+use carat_exchange::clock;
+use carat_exchange::{ConnectionState, MemoryReservation, MemoryTicket, Refusal};
+use carat_tls::HELLO;
 
 /// Bytes of further messages that are read while a request is served.
 const AHEAD_LIMIT: usize = 16 * 1024;
@@ -112,7 +112,7 @@ impl GuardedStream {
                 Ok(0)
             }
             Err(error) => {
-                let is_tls = !was_in_body && bytes.starts_with(&tls::HELLO);
+                let is_tls = !was_in_body && bytes.starts_with(&HELLO);
                 self.state.refuse(if is_tls {
                     Refusal::UnexpectedTls
                 } else {

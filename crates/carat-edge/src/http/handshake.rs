@@ -10,8 +10,8 @@ use carat_wire::Scheme;
 use super::deadlines::Deadline;
 use super::server::Server;
 use super::stream::ClientStream;
-use crate::exchange::{MemoryReservation, Peer};
-use crate::tls::{HandshakeError, TlsConfig, TlsStream};
+use carat_exchange::{MemoryReservation, Peer};
+use carat_tls::{HandshakeError, TlsConfig, TlsStream};
 
 /// How long a client whose handshake was refused may take to leave, and what it may still send.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use super::deadlines::Deadline;
 use super::failures::Failures;
 use super::handshake_thread::HandshakeThread;
-use crate::exchange::{Peer, Refusal};
-use crate::log::Log;
-use crate::tls::{HandshakeError, TlsStream};
+use carat_exchange::{Peer, Refusal};
+use carat_log::Log;
+use carat_tls::{HandshakeError, TlsStream};
 
 /// How many handshakes may be in progress. One more ends one of the address that has the most: the oldest that waits for
 /// its client, so that clients that stall keep nobody out, or else the newest, so that those before it come to their end.

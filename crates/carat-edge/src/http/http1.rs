@@ -1,6 +1,6 @@
 use hyper::server::conn::http1;
 
-use crate::settings::Settings;
+use carat_settings::Settings;
 
 /// The smallest buffer that hyper accepts.
 const HYPER_BUFFER_MIN: usize = 8 * 1024;

@@ -6,10 +6,10 @@ use h2::server::Builder;
 
 use super::date_field::DateField;
 use super::failures::Failures;
-use crate::body::request::UPLOAD_WINDOW;
-use crate::exchange::Peer;
-use crate::log::Log;
-use crate::settings::Settings;
+use carat_body::request::UPLOAD_WINDOW;
+use carat_exchange::Peer;
+use carat_log::Log;
+use carat_settings::Settings;
 
 /// Streams of a connection that begins while memory is short: the tables of h2 grow with them, and stay.
 const SHORT_STREAMS: u32 = 16;

@@ -13,7 +13,7 @@ use socket2::{Domain, SockRef};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::socket_file::SocketFile;
-use crate::tls::{CertificateStore, TicketKeys, TlsConfig};
+use carat_tls::{CertificateStore, TicketKeys, TlsConfig};
 
 use super::stream::ClientStream;
 

@@ -3,7 +3,7 @@ use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 
 use super::listener::Listener;
-use crate::tls::TicketKeys;
+use carat_tls::TicketKeys;
 
 /// A listening socket that one server hands to another.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use tokio::task::spawn_local;
 use super::page_file::read_page;
 use super::readiness::ReadinessPaths;
 use super::request_step::{ArrivedRequest, RequestStep};
-use crate::blocking::CONFIGURATION_THREADS;
-use crate::configured_file::in_time;
-use crate::exchange::Refusal;
-use crate::log::{Field, Log};
-use crate::settings::Settings;
+use carat_exchange::Refusal;
+use carat_files::CONFIGURATION_THREADS;
+use carat_files::in_time;
+use carat_log::{Field, Log};
+use carat_settings::Settings;
 
 /// The page that all clients get as long as a file is there: the option `maintenance`.
 #[derive(Debug)]

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use crate::configured_file::read_configured;
+use carat_files::read_configured;
 
 /// The largest page. It stays in memory.
 pub(super) const PAGE_LIMIT: u64 = 256 * 1024;

@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 use super::deadlines::Deadline;
 use super::slow_reader::SlowReader;
-use crate::exchange::{ConnectionPhase, ConnectionState, Refusal, Takeover};
-use crate::settings::Settings;
+use carat_exchange::{ConnectionPhase, ConnectionState, Refusal, Takeover};
+use carat_settings::Settings;
 
 /// A connection that has been idle for this long is parked as a bare socket: hyper's buffers take 7 to
 /// 11 KB a connection.

@@ -1,6 +1,6 @@
 use super::request_step::{ArrivedRequest, RequestStep};
-use crate::exchange::Refusal;
-use crate::url_prefix::UrlPrefix;
+use carat_exchange::Refusal;
+use carat_settings::UrlPrefix;
 
 /// Refuses a request for a path that does not lead to the application.
 pub(super) fn check_prefix(

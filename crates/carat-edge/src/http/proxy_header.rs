@@ -7,7 +7,7 @@ use carat_wire::Scheme;
 use super::deadlines::Deadline;
 use super::server::Server;
 use super::stream::ClientStream;
-use crate::exchange::{MemoryReservation, Peer};
+use carat_exchange::{MemoryReservation, Peer};
 
 /// Bytes that are looked at in one step: most headers have fewer.
 const ROOM: usize = 512;

@@ -2,8 +2,8 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use super::request_step::{ArrivedRequest, RequestAnswer, RequestStep};
-use crate::exchange::Refusal;
-use crate::settings::Settings;
+use carat_exchange::Refusal;
+use carat_settings::Settings;
 
 /// The paths by which load balancers find out whether the server is ready: the option `readiness_path`.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use http::Response;
 
 use super::request_context::RequestContext;
 use super::request_step::Later;
-use crate::body::response::ClientBody;
-use crate::exchange::{Refusal, Reply};
+use carat_body::response::ClientBody;
+use carat_exchange::{Refusal, Reply};
 
 /// Cuts the ranges that the client wants out of a reply.
 pub(super) fn cut(

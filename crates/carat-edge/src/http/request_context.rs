@@ -5,8 +5,8 @@ use http::HeaderValue;
 
 use super::access::AccessEntry;
 use super::request_dispatch::RequestDispatch;
-use crate::body::response::{RangeRequest, ResponseEncoding};
-use crate::exchange::{ConnectionState, SpoolReservation};
+use carat_body::response::{RangeRequest, ResponseEncoding};
+use carat_exchange::{ConnectionState, SpoolReservation};
 
 /// What the steps of a response know of its request, which the application has by then.
 pub(super) struct RequestContext {

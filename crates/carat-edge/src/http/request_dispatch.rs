@@ -3,8 +3,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderName, HeaderValue, Response};
 
-use crate::dispatch::{Dispatcher, PendingReply};
-use crate::exchange::{Call, ProxyFields, Refusal, Reply, ReplyBody, SpoolReservation};
+use carat_dispatch::{Dispatcher, PendingReply};
+use carat_exchange::{Call, ProxyFields, Refusal, Reply, ReplyBody, SpoolReservation};
 
 const X_REQUEST_START: HeaderName = HeaderName::from_static("x-request-start");
 

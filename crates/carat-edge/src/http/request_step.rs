@@ -2,9 +2,9 @@ use std::ops::ControlFlow;
 use std::pin::Pin;
 
 use super::request_context::RequestContext;
-use crate::body::request::ReceivedBody;
-use crate::dispatch::PendingReply;
-use crate::exchange::{Call, ConnectionState, Refusal, Reply};
+use carat_body::request::ReceivedBody;
+use carat_dispatch::PendingReply;
+use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 
 /// What a step makes of a request: its answer, or nothing, so that the next step follows.
 pub(super) type RequestStep = ControlFlow<RequestAnswer>;

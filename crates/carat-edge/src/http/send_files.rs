@@ -11,11 +11,11 @@ use tokio::task::spawn_local;
 use super::disk_lookups::DiskLookups;
 use super::request_step::Later;
 use super::static_files::{open_all, whole};
-use crate::blocking::LOOKUP_THREADS;
-use crate::configured_file::in_time;
-use crate::exchange::{Refusal, Reply, ReplyBody};
-use crate::log::Log;
-use crate::settings::Settings;
+use carat_exchange::{Refusal, Reply, ReplyBody};
+use carat_files::LOOKUP_THREADS;
+use carat_files::in_time;
+use carat_log::Log;
+use carat_settings::Settings;
 
 /// Names a file by its absolute path, as with Apache and lighttpd.
 const X_SENDFILE: HeaderName = HeaderName::from_static("x-sendfile");

@@ -16,11 +16,11 @@ use super::http2::Http2;
 use super::seats::Seats;
 use super::site_files::SiteFiles;
 use super::steps::Steps;
-use crate::clock;
-use crate::dispatch::Dispatcher;
-use crate::exchange::ClientMemory;
-use crate::log::Log;
-use crate::settings::Settings;
+use carat_dispatch::Dispatcher;
+use carat_exchange::ClientMemory;
+use carat_exchange::clock;
+use carat_log::Log;
+use carat_settings::Settings;
 
 /// For how long a client that has connected may send its first request once the server drains. A proxy in front of the
 /// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
@@ -316,7 +316,7 @@ impl Server {
             ..Settings::plain()
         });
         let log = Rc::new(Log::open(&settings).expect("a log"));
-        let (lanes, _) = crate::dispatch::LaneEvents::channel();
+        let (lanes, _) = carat_dispatch::LaneEvents::channel();
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(memory));
         let files = SiteFiles::none(&settings, &log);
         let server = Server::new(&settings, &log, dispatcher, files, &budget);

@@ -3,8 +3,8 @@ use std::rc::Rc;
 use super::error_pages::ErrorPages;
 use super::send_files::SendFiles;
 use super::static_files::StaticFiles;
-use crate::log::Log;
-use crate::settings::Settings;
+use carat_log::Log;
+use carat_settings::Settings;
 
 /// Files that the edge sends itself: those that clients ask for, those that the application names, and pages in place of
 /// errors.

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use crate::exchange::ReadProgress;
+use carat_exchange::ReadProgress;
 
 /// How far a client may fall behind its rate, as the time that the missing bytes take at that rate.
 const GRACE: Duration = Duration::from_secs(10);

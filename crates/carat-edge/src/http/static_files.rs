@@ -9,13 +9,13 @@ use tokio::task::{JoinHandle, spawn, spawn_local};
 
 use super::disk_lookups::DiskLookups;
 use super::request_step::{ArrivedRequest, RequestAnswer, RequestStep};
-use crate::blocking::LOOKUP_THREADS;
-use crate::clock;
-use crate::configured_file::in_time;
-use crate::exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
-use crate::log::Log;
-use crate::settings::{Settings, StaticDirectory};
-use crate::url_prefix::UrlPrefix;
+use carat_exchange::clock;
+use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
+use carat_files::LOOKUP_THREADS;
+use carat_files::in_time;
+use carat_log::Log;
+use carat_settings::UrlPrefix;
+use carat_settings::{Settings, StaticDirectory};
 
 /// The directories of the `static` option.
 #[derive(Debug)]

@@ -18,13 +18,13 @@ use super::site_files::SiteFiles;
 use super::takeover::Takeovers;
 use super::tracked_body::TrackedBody;
 use super::uploads::take_body;
-use crate::body::request::{ReceivedBody, RequestBodies};
-use crate::body::response::{Encoders, RangeRequest, ResponseEncoding};
-use crate::dispatch::Dispatcher;
-use crate::exchange::{Call, ConnectionState, Peer, ProxyPolicy};
-use crate::log::Log;
-use crate::settings::Settings;
-use crate::url_prefix::UrlPrefix;
+use carat_body::request::{ReceivedBody, RequestBodies};
+use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
+use carat_dispatch::Dispatcher;
+use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy};
+use carat_log::Log;
+use carat_settings::Settings;
+use carat_settings::UrlPrefix;
 
 /// The way of a request to the application, and of its response to the client.
 #[derive(Debug)]

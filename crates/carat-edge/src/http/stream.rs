@@ -14,8 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::exchange::Peer;
-use crate::tls::TlsStream;
+use carat_exchange::Peer;
+use carat_tls::TlsStream;
 
 /// A client of a tunnel that is silent for this long is asked whether it is there, and is gone when it does not answer
 /// this often.

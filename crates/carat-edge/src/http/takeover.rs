@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 
 use super::access::AccessEntry;
 use super::request_context::RequestContext;
-use crate::exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
-use crate::settings::Settings;
+use carat_exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
+use carat_settings::Settings;
 
 /// The replies by which an application takes over its connection.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::access::AccessEntry;
 use super::body_piece::BodyPiece;
 use super::request_context::RequestContext;
-use crate::body::response::ClientBody;
-use crate::exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
+use carat_body::response::ClientBody;
+use carat_exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
 
 /// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
 /// over.

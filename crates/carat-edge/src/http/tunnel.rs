@@ -15,11 +15,11 @@ use super::server::Server;
 use super::slow_reader::SlowReader;
 use super::takeover::head_of_http1;
 use super::tunnel_client::TunnelClient;
-use crate::clock;
-use crate::exchange::{
+use crate::tunnel::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
+use carat_exchange::clock;
+use carat_exchange::{
     ConnectionState, MemoryReservation, MemoryTicket, Refusal, Takeover, TunnelLog, TunnelPlace,
 };
-use crate::tunnel::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
 
 /// How long a client may take to read the last bytes of a tunnel that the server closes.
 const LAST_BYTES: Duration = Duration::from_secs(5);
@@ -345,7 +345,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::exchange::{ClientMemory, WorkerTunnels};
+    use carat_exchange::{ClientMemory, WorkerTunnels};
 
     const LIMIT: u64 = 1024 * 1024;
 

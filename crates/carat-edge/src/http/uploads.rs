@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use super::request_dispatch::RequestDispatch;
 use super::request_step::{ArrivedRequest, RequestAnswer, RequestStep, refuse};
-use crate::body::request::{ReceivedBody, RequestBodies, UploadProgress, receive, receive_empty};
-use crate::dispatch::PendingReply;
-use crate::exchange::{Call, ConnectionState, Refusal, Reply};
+use carat_body::request::{ReceivedBody, RequestBodies, UploadProgress, receive, receive_empty};
+use carat_dispatch::PendingReply;
+use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 
 /// Receives the body of a request. One that has a body is dispatched from here, and no file of the server's is looked for.
 pub(super) fn take_body(request: &mut ArrivedRequest, bodies: &Rc<RequestBodies>) -> RequestStep {

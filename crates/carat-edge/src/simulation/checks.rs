@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::server_run::ServerRun;
-use crate::dispatch::{DispatcherView, LaneView};
+use carat_dispatch::{DispatcherView, LaneView};
 
 /// Most requests in a lane of capacity 1, as `pace.rs` has it.
 const MOST_PREFETCHED: usize = 128;

@@ -11,10 +11,10 @@ use super::script::{RequestScript, ScriptedBody, ScriptedResponse};
 use super::served_request::pattern;
 use super::upload::upload;
 use super::world::World;
-use crate::exchange::{
+use crate::http::Server;
+use carat_exchange::{
     Call, CallBody, InlineBytes, Refusal, Reply, ReplyContent, ReplyStream, body_stream,
 };
-use crate::http::Server;
 
 /// A client with one connection, which sends requests one after the other.
 pub(super) struct SimulatedClient {

@@ -2,7 +2,7 @@
 
 use super::schedule::Moment;
 use super::server_run::ServerRun;
-use crate::supervise::Event;
+use carat_supervisor::Event;
 
 /// Microseconds between two faults of a usual run, on average.
 const FAULT_GAP: u64 = 120_000;

@@ -9,8 +9,9 @@ use super::process::SimulatedProcess;
 use super::schedule::Moment;
 use super::socket::SimulatedSocket;
 use super::world::World;
-use crate::settings::Settings;
-use crate::supervise::{FreshSettings, Host, Mailbox, MemorySubjects, Successor};
+use crate::supervise::{FreshSettings, Host, Mailbox, Successor};
+use carat_settings::Settings;
+use carat_supervisor::MemorySubjects;
 
 /// A machine whose processes are simulated.
 #[derive(Debug)]

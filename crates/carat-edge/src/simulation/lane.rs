@@ -9,7 +9,7 @@ use super::script::{CrashPoint, ScriptedBody};
 use super::served_request::{ServedRequest, ServiceStep};
 use super::wire::FarEnd;
 use super::world::World;
-use crate::clock;
+use carat_exchange::clock;
 
 /// One thread of a worker, with the lane's real session.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::script::{RequestScript, ScriptedResponse};
-use crate::exchange::Refusal;
+use carat_exchange::Refusal;
 
 /// Every request of a run: what was promised, and what happened to it.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use super::schedule::Moment;
 use super::wire::{FarEnd, WireEnd};
 use super::worker::{SimulatedWorker, WorkerEnd};
 use super::world::World;
-use crate::supervise::ExitStatus;
+use carat_supervisor::ExitStatus;
 
 /// A Ruby process: its control socket, and what it is about to do.
 #[derive(Debug)]

@@ -3,8 +3,8 @@ use std::time::Duration;
 use carat_policy::{ContainerMemory, EdgeMemory};
 
 use super::world::World;
-use crate::clock;
-use crate::supervise::{MemoryReading, MemorySubjects};
+use carat_exchange::clock;
+use carat_supervisor::{MemoryReading, MemorySubjects};
 
 /// The memory of these processes now.
 pub(super) fn reading(subjects: &MemorySubjects, world: &World) -> MemoryReading {

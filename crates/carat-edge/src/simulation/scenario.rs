@@ -3,7 +3,7 @@ use std::time::Duration;
 use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
 
 use super::random::SeededRandom;
-use crate::settings::Settings;
+use carat_settings::Settings;
 
 /// What a seed makes of the server, its load and its misfortune.
 #[derive(Debug)]

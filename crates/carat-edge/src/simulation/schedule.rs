@@ -3,7 +3,8 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::task::Waker;
 
-use crate::supervise::{ExitStatus, FreshSettings, MemorySubjects};
+use crate::supervise::FreshSettings;
+use carat_supervisor::{ExitStatus, MemorySubjects};
 
 /// Something that happens at a time.
 #[derive(Debug)]

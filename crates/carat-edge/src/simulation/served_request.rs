@@ -7,7 +7,7 @@ use carat_lane::{
 
 use super::script::{CrashPoint, RequestScript, ScriptedBody, ScriptedResponse};
 use super::world::World;
-use crate::clock;
+use carat_exchange::clock;
 
 /// A request in the hands of the application.
 #[derive(Debug)]

@@ -15,11 +15,12 @@ use super::reading::reading;
 use super::schedule::Moment;
 use super::tasks_waker::TasksWaker;
 use super::world::{World, micros};
-use crate::dispatch::{Dispatcher, LaneEvents};
-use crate::exchange::ClientMemory;
 use crate::http::{Server, SiteFiles};
-use crate::log::Log;
-use crate::supervise::{Event, Mailbox, Outcome, Ready, Supervisor};
+use crate::supervise::{Mailbox, Ready, Supervisor};
+use carat_dispatch::{Dispatcher, LaneEvents};
+use carat_exchange::ClientMemory;
+use carat_log::Log;
+use carat_supervisor::{Event, Outcome};
 
 /// Enough for all clients.
 const BUDGET: DescriptorBudget = DescriptorBudget {

@@ -7,7 +7,7 @@ use carat_link::{Fill, Flush, Inbox, Outbox};
 
 use super::wire::Wire;
 use super::world::World;
-use crate::dispatch::FrameTransport;
+use carat_dispatch::FrameTransport;
 
 /// The edge's end of a real socket pair. Its readiness comes from the simulated process at the other end, and not from
 /// epoll, whose order differs from run to run.

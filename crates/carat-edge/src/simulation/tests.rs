@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
 use super::server_run::ServerRun;
-use crate::log::Log;
-use crate::settings::Settings;
+use carat_log::Log;
+use carat_settings::Settings;
 
 /// How many seeds the test runs, unless `CARAT_SIM_SEEDS` says otherwise.
 const SEEDS: u64 = 10_000;

@@ -1,5 +1,5 @@
 use super::world::World;
-use crate::exchange::BodySender;
+use carat_exchange::BodySender;
 
 /// Sends the body of a request as fast as the application reads it. Returns false when it breaks off before `length`
 /// bytes.

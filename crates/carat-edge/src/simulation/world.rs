@@ -14,9 +14,10 @@ use super::scenario::Scenario;
 use super::schedule::{Moment, Schedule};
 use super::trace::Trace;
 use super::wire::{FarEnd, Wires};
-use crate::clock;
-use crate::settings::Settings;
-use crate::supervise::{Event, ExitStatus, FreshSettings, Mailbox, Message};
+use crate::supervise::{FreshSettings, Mailbox, Message};
+use carat_exchange::clock;
+use carat_settings::Settings;
+use carat_supervisor::{Event, ExitStatus};
 
 /// Everything around the edge: time, processes, clients, and what goes wrong.
 #[derive(Debug)]

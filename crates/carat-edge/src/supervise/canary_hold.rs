@@ -1,18 +1,8 @@
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::dispatch::{CanaryReport, CodeReport};
+use carat_dispatch::{CanaryReport, CodeReport};
 use carat_policy::CanaryUnit;
-
-/// The workers of one code while a restart waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct HeldCode {
-    pub(crate) generation: u32,
-    /// How many take requests.
-    pub(crate) workers: usize,
-    /// How many died while they served.
-    pub(crate) deaths: u32,
-}
+use carat_supervisor::HeldCode;
 
 /// What old code and new came to while a restart waits, for those who ask. Times are seconds.
 pub(super) fn canary_hold([old, new]: [HeldCode; 2], report: CanaryReport) -> Value {

@@ -9,10 +9,10 @@ use carat_wire::control::Stack;
 use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
-use super::event::Event;
 use super::mailbox::{Mailbox, Message, ProfileMessage, StatsMessage};
-use super::ruby_process::RubyProcess;
-use crate::dispatch::FrameTransport;
+use carat_dispatch::FrameTransport;
+use carat_supervisor::Event;
+use carat_supervisor::RubyProcess;
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
 #[derive(Debug)]

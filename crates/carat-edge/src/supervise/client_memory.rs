@@ -3,7 +3,7 @@ use std::path::Path;
 use carat_policy::{MemoryBudget, client_memory};
 
 use super::memory::{Container, Machine};
-use crate::settings::Settings;
+use carat_settings::Settings;
 
 /// How many bytes clients may make the edge hold, by the options and what this machine and its control group have now.
 pub(crate) fn client_memory_limit(settings: &Settings) -> u64 {

@@ -6,17 +6,17 @@ use carat_policy::{Elastic, WorkerCount};
 use serde_json::{Value, json};
 
 use super::canary_hold::canary_hold;
-use super::command::Outcome;
 use super::control_request::{ControlReply, ControlRequest};
-use super::event::Event;
 use super::host::Host;
 use super::memory::Machine;
 use super::profiles::numbers;
 use super::server_status::ServerStatus;
-use super::state::{RestartReport, UpgradeReport};
 use super::supervisor::Supervisor;
 use super::upgrade::{PredecessorLink, container_obstacle};
-use crate::clock;
+use carat_exchange::clock;
+use carat_supervisor::Event;
+use carat_supervisor::Outcome;
+use carat_supervisor::{RestartReport, UpgradeReport};
 
 impl<H: Host> Supervisor<H> {
     /// Carries out a request, and replies when that is done. The outcome is that of the server if it ends.

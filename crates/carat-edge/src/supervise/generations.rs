@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::command::BootSettings;
-use crate::settings::Settings;
+use carat_settings::Settings;
+use carat_supervisor::BootSettings;
 
 /// The settings of each generation that has a mold.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::command::Outcome;
-use super::event::Event;
 use super::host::Host;
 use super::predecessor_message::PredecessorMessage;
 use super::supervisor::Supervisor;
 use super::upgrade::PredecessorLink;
-use crate::clock;
+use carat_exchange::clock;
+use carat_supervisor::Event;
+use carat_supervisor::Outcome;
 
 /// How long the old edge waits for the command that asked for the upgrade, which asks again and again.
 const ASKER_TIMEOUT: Duration = Duration::from_secs(10);

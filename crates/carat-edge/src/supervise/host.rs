@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use rustix::process::Signal;
 
-use super::command::MemorySubjects;
 use super::mailbox::Mailbox;
 use super::upgrade::Successor;
-use crate::dispatch::FrameTransport;
-use crate::settings::Settings;
+use carat_dispatch::FrameTransport;
+use carat_settings::Settings;
+use carat_supervisor::MemorySubjects;
 
 /// The machine that the Ruby processes run on, as far as the executor acts on it.
 pub(crate) trait Host {

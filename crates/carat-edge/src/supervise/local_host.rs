@@ -9,17 +9,17 @@ use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::spawn_local;
 
-use super::command::MemorySubjects;
-use super::event::Event;
 use super::host::Host;
 use super::mailbox::{Mailbox, Message};
 use super::memory::{Container, read_memory};
 use super::settings_reader::read_settings;
 use super::upgrade::{Successor, container_obstacle};
-use crate::blocking::MEMORY_THREAD;
-use crate::dispatch::FrameSocket;
 use crate::http::Listeners;
-use crate::settings::{self, Settings};
+use carat_dispatch::FrameSocket;
+use carat_files::MEMORY_THREAD;
+use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
+use carat_supervisor::Event;
+use carat_supervisor::MemorySubjects;
 
 /// Tells the mold which descriptor is its control socket.
 const CONTROL_VARIABLE: &str = "CARAT_CONTROL_FD";
@@ -74,8 +74,8 @@ impl Host for LocalHost {
             .envs(&settings.mold_environment)
             .env(CONTROL_VARIABLE, control.as_raw_fd().to_string())
             .env(GENERATION_VARIABLE, generation.to_string())
-            .env_remove(settings::VARIABLE)
-            .env_remove(settings::UPGRADE_VARIABLE)
+            .env_remove(SETTINGS_VARIABLE)
+            .env_remove(UPGRADE_VARIABLE)
             .spawn()?;
         Ok(child.id())
     }

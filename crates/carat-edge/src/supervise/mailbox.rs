@@ -2,12 +2,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::control_request::{ControlReply, ControlRequest};
-use super::event::Event;
 use super::predecessor_message::PredecessorMessage;
 use super::profile_order::{ProfileOrder, ProfileReply};
-use super::ruby_process::RubyProcess;
 use super::settings_reader::FreshSettings;
 use super::stats_report::StatsReport;
+use carat_supervisor::Event;
+use carat_supervisor::RubyProcess;
 
 /// A message to the supervisor.
 #[derive(Debug)]

@@ -7,19 +7,13 @@
 mod canary_hold;
 mod channel;
 mod client_memory;
-mod command;
 mod control;
 mod control_request;
-mod event;
 mod executor;
-mod exit_status;
-mod generation_settings;
 mod generations;
 mod hand_over;
 mod host;
-mod limits;
 mod local_host;
-mod log_line;
 mod mailbox;
 mod memory;
 mod open_files;
@@ -29,12 +23,10 @@ mod profiles;
 mod ready;
 mod reaper;
 mod restart_file;
-mod ruby_process;
 mod server_status;
 mod service_manager;
 mod settings_reader;
 mod signals;
-mod state;
 mod stats_collector;
 mod stats_query;
 mod stats_report;
@@ -45,14 +37,7 @@ mod upgrade;
 mod worker_sockets;
 
 pub(crate) use client_memory::client_memory_limit;
-#[cfg(test)]
-pub(crate) use command::MemorySubjects;
-pub(crate) use command::Outcome;
 pub(crate) use control_request::ControlRequest;
-#[cfg(test)]
-pub(crate) use event::{Event, MemoryReading};
-#[cfg(test)]
-pub(crate) use exit_status::ExitStatus;
 #[cfg(test)]
 pub(crate) use host::Host;
 pub(crate) use local_host::LocalHost;
@@ -66,7 +51,7 @@ pub(crate) use restart_file::{restart_path, watch_restart_file};
 #[cfg(test)]
 pub(crate) use settings_reader::FreshSettings;
 pub(crate) use signals::Signals;
-pub(crate) use stats_report::{MemoryAllowance, ProcessStats, Role, StatsReport};
+pub(crate) use stats_report::{MemoryAllowance, ProcessStats, StatsReport};
 pub(crate) use supervisor::Supervisor;
 pub(crate) use upgrade::Predecessor;
 #[cfg(test)]

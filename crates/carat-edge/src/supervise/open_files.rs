@@ -4,8 +4,8 @@ use carat_policy::{Counted, DescriptorBudget, Elastic};
 use rustix::process::{Resource, getrlimit};
 
 use super::memory::Machine;
-use crate::log::Log;
-use crate::settings::Settings;
+use carat_log::Log;
+use carat_settings::Settings;
 
 /// Divides the limit of open files among clients, bodies, and workers. Logs when it allows fewer clients than
 /// somebody asked for, and is an error when it allows hardly any.

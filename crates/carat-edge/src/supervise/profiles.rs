@@ -9,9 +9,9 @@ use super::executor::Executor;
 use super::host::Host;
 use super::mailbox::{Mailbox, Message, ProfileMessage};
 use super::profile_order::{ProfileOrder, ProfileReply, REPLY_TIMEOUT};
-use super::ruby_process::RubyProcess;
-use super::state::State;
-use crate::dispatch::WorkerId;
+use carat_log::WorkerId;
+use carat_supervisor::RubyProcess;
+use carat_supervisor::State;
 
 /// The workers that are being profiled. Each has at most one profile, which ends when its time is over, when somebody
 /// ends it, or when whoever wanted it is gone.

@@ -1,7 +1,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
-use crate::log::Log;
+use carat_log::Log;
 
 /// Descriptors below this are the standard streams, which stay open.
 const FIRST_DESCRIPTOR: i32 = 3;

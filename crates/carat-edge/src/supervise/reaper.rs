@@ -4,10 +4,10 @@ use std::path::Path;
 use rustix::process::{WaitOptions, wait};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::event::Event;
-use super::exit_status::ExitStatus;
 use super::mailbox::Mailbox;
 use super::memory::Container;
+use carat_supervisor::Event;
+use carat_supervisor::ExitStatus;
 
 /// Reaps child processes. The edge is the subreaper of all Ruby processes: a worker becomes its child when the process
 /// that forked it is gone. Never returns without an error.

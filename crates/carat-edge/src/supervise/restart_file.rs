@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::event::Event;
 use super::mailbox::Mailbox;
-use crate::blocking::CONFIGURATION_THREADS;
-use crate::settings::Settings;
+use carat_files::CONFIGURATION_THREADS;
+use carat_settings::Settings;
+use carat_supervisor::Event;
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(1);

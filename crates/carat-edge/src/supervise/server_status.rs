@@ -3,9 +3,9 @@ use serde_json::Value;
 
 use super::executor::Executor;
 use super::host::Host;
-use super::state::{State, WorkerStatus};
-use crate::clock;
 use crate::http::Server;
+use carat_exchange::clock;
+use carat_supervisor::{State, WorkerStatus};
 
 /// What the server does: the response to `GET /status`. Times are seconds.
 #[derive(Debug, Serialize)]

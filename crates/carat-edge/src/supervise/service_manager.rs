@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
-use crate::clock;
+use carat_exchange::clock;
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
-use crate::settings::{self, Settings};
+use carat_settings::{Settings, UPGRADE_VARIABLE};
 
 /// Tells the command where to write the settings.
 const OUTPUT_VARIABLE: &str = "CARAT_SETTINGS_FD";
@@ -72,7 +72,7 @@ fn start(settings: &Settings) -> io::Result<SettingsProcess> {
         .args(arguments)
         .current_dir(&settings.directory)
         .env("PWD", &settings.directory)
-        .env_remove(settings::UPGRADE_VARIABLE)
+        .env_remove(UPGRADE_VARIABLE)
         .env(OUTPUT_VARIABLE, far.as_raw_fd().to_string())
         .spawn()?;
     drop(far);

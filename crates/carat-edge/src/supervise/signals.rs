@@ -2,7 +2,7 @@ use std::io;
 use std::time::Instant;
 
 use super::terminal::Terminal;
-use crate::clock;
+use carat_exchange::clock;
 use rustix::process::Signal as Raw;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

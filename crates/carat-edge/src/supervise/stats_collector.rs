@@ -8,10 +8,10 @@ use tokio::time::sleep;
 use super::executor::Executor;
 use super::host::Host;
 use super::mailbox::{Mailbox, Message, StatsMessage};
-use super::ruby_process::RubyProcess;
-use super::state::{RunningProcess, State};
 use super::stats_query::StatsQuery;
 use super::stats_report::{MemoryAllowance, ProcessStats, StatsReport};
+use carat_supervisor::RubyProcess;
+use carat_supervisor::{RunningProcess, State};
 
 /// How long a process has to reply with its stats. A process whose threads keep Ruby's lock does not reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 use tokio::sync::oneshot;
 
-use super::ruby_process::RubyProcess;
 use super::stats_report::StatsReport;
+use carat_supervisor::RubyProcess;
 
 /// A question to all processes, shared by everybody who asks while it is open.
 #[derive(Debug, Default)]

@@ -1,22 +1,6 @@
-use serde::Serialize;
+use carat_supervisor::Role;
 
 use super::memory::Container;
-
-/// What a process is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Role {
-    Edge,
-    /// The mold that forks.
-    Mold,
-    /// The mold of the next generation, which is not ready yet.
-    NextMold,
-    /// The mold of the code before the last restart.
-    PreviousMold,
-    /// A mold that runs its `at_exit` blocks.
-    EndingMold,
-    Worker,
-}
 
 /// A process and its stats.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,27 +7,27 @@ use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::command::{Command, Outcome};
-use super::event::{Event, Tick};
 use super::executor::Executor;
-use super::generation_settings::GenerationSettings;
 use super::host::Host;
 use super::mailbox::{Mailbox, Message};
 use super::memory::Machine;
 use super::profiles::Profiles;
 use super::ready::Ready;
-use super::ruby_process::RubyProcess;
 use super::service_manager::ServiceManager;
 use super::settings_reader::FreshSettings;
 use super::signals::{SignalRequest, Signals};
-use super::state::State;
 use super::stats_collector::StatsCollector;
 use super::upgrade::{Predecessor, PredecessorLink};
+use carat_supervisor::GenerationSettings;
+use carat_supervisor::RubyProcess;
+use carat_supervisor::State;
+use carat_supervisor::{Command, Outcome};
+use carat_supervisor::{Event, Tick};
 
-use crate::clock;
-use crate::dispatch::LaneEvent;
 use crate::http::{Server, TICK};
-use crate::log::Field;
+use carat_dispatch::LaneEvent;
+use carat_exchange::clock;
+use carat_log::Field;
 
 /// Connects the world with the state: whatever happens becomes an event, and each command is carried out.
 pub(crate) struct Supervisor<H> {

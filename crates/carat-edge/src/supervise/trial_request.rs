@@ -4,8 +4,8 @@ use std::time::Duration;
 use http::header::{HOST, USER_AGENT};
 use tokio::time::timeout;
 
-use crate::dispatch::{Dispatcher, Lane};
-use crate::exchange::{Call, MemoryAccount, Peer};
+use carat_dispatch::{Dispatcher, Lane};
+use carat_exchange::{Call, MemoryAccount, Peer};
 
 /// Sends each request of `restart_check` to a worker on trial. An error says which one failed, and how.
 pub(super) async fn check_worker(

@@ -7,8 +7,9 @@ use carat_wire::Page;
 use rustix::fs::MemfdFlags;
 
 use super::host::Host;
-use crate::dispatch::{Lane, LaneTag, WorkerId, WorkerRequests};
-use crate::exchange::WorkerTunnels;
+use carat_dispatch::{Lane, WorkerRequests};
+use carat_exchange::WorkerTunnels;
+use carat_log::{LaneTag, WorkerId};
 
 /// The sockets of a new worker: the edge's ends, and the descriptors that go to the mold.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use http::header::CONTENT_LENGTH;
 
 use super::client::Http2Client;
 use super::unsent_bytes::SentPiece;
-use crate::body::request::UPLOAD_WINDOW;
-use crate::exchange::{MemoryAccount, MemoryReservation};
+use carat_body::request::UPLOAD_WINDOW;
+use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// What a stream takes beside its bodies and the bytes of its headers: its task, its states, and what the dispatcher keeps.
 const STREAM_COST: usize = 5 * 1024;

@@ -8,8 +8,8 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 
-use crate::body::request::{Expectation, Http2Body, ReceivedBody};
-use crate::exchange::{ConnectionState, MemoryReservation, Refusal};
+use carat_body::request::{Expectation, Http2Body, ReceivedBody};
+use carat_exchange::{ConnectionState, MemoryReservation, Refusal};
 
 /// A request that has the form of one of HTTP/1.1, with a target in origin-form and Host.
 pub(super) struct CheckedRequest {

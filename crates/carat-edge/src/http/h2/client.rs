@@ -8,7 +8,7 @@ use super::super::stream::ClientStream;
 use super::end::Http2End;
 use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
-use crate::exchange::{ConnectionState, MemoryReservation, Peer};
+use carat_exchange::{ConnectionState, MemoryReservation, Peer};
 
 /// What a connection takes: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.
 pub(super) const CONNECTION_COST: usize = 32 * 1024;

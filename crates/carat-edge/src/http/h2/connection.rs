@@ -26,7 +26,7 @@ use super::resets::ResetBudget;
 use super::stream::serve_stream;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
-use crate::exchange::{MemoryReservation, Peer, Refusal};
+use carat_exchange::{MemoryReservation, Peer, Refusal};
 
 /// What h2 keeps for each stream of the time when most were open, as long as the connection lasts.
 const SLOT_COST: usize = 1792;

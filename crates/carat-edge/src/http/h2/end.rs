@@ -1,6 +1,6 @@
 use carat_guard::GuardError;
 
-use crate::exchange::Refusal;
+use carat_exchange::Refusal;
 
 /// How a connection of HTTP/2 ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

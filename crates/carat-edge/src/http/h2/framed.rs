@@ -10,7 +10,7 @@ use h2::Reason;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::client::{FIRST_ROOM, Http2Client};
-use crate::exchange::{ConnectionState, MemoryReservation};
+use carat_exchange::{ConnectionState, MemoryReservation};
 
 /// Bytes that are read in a turn while memory is short: h2 decodes them before they can be counted.
 const SHORT_READ: usize = 8 * 1024;
@@ -230,9 +230,9 @@ mod tests {
 
     use super::super::client::CONNECTION_COST;
     use super::*;
-    use crate::exchange::{ClientMemory, Peer};
     use crate::http::server::Server;
     use crate::http::stream::ClientStream;
+    use carat_exchange::{ClientMemory, Peer};
 
     #[tokio::test]
     async fn the_room_that_a_frame_takes_counts_as_long_as_the_connection() {

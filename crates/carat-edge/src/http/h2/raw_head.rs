@@ -10,7 +10,7 @@ use httparse::{EMPTY_HEADER, Status};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::UnixStream;
 
-use crate::exchange::{MemoryAccount, MemoryReservation};
+use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// Most bytes of the status and the headers that an application may write itself.
 const RAW_HEAD_LIMIT: usize = 16 * 1024;

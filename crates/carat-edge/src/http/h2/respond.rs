@@ -14,7 +14,7 @@ use super::super::tracked_body::TrackedBody;
 use super::client::Http2Client;
 use super::end::Http2StreamEnd;
 use super::unsent_bytes::SentPiece;
-use crate::exchange::{ConnectionState, MemoryReservation};
+use carat_exchange::{ConnectionState, MemoryReservation};
 
 /// Header fields that belong to a connection of HTTP/1.1 (RFC 9113, section 8.2.2).
 const CONNECTION_FIELDS: [HeaderName; 5] = [

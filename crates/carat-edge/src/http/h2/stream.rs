@@ -19,7 +19,7 @@ use super::respond::respond;
 use super::timer::PhaseTimer;
 use super::tunnel::{TakenStream, serve_taken};
 use super::unsent_bytes::SentPiece;
-use crate::exchange::{ConnectionState, Refusal, Takeover};
+use carat_exchange::{ConnectionState, Refusal, Takeover};
 
 /// How long a response may be expected to have a file. A request that takes longer lets another one have the permit.
 const FILE_EXPECTED: Duration = Duration::from_millis(200);

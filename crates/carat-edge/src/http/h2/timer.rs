@@ -4,7 +4,7 @@ use std::task::Context;
 use super::super::deadlines::Deadline;
 use super::super::phase_timeouts::{ActiveEnd, PhaseTimeouts};
 use super::super::server::Server;
-use crate::exchange::ConnectionState;
+use carat_exchange::ConnectionState;
 
 /// The timeouts of a connection, or of one of its streams.
 pub(super) struct PhaseTimer<'a> {

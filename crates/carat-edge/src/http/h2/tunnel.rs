@@ -19,7 +19,7 @@ use super::raw_head::RawHead;
 use super::respond::{complete, without_connection_fields};
 use super::tunnel_stream::TunnelStream;
 use super::unsent_bytes::SentPiece;
-use crate::exchange::{ConnectionState, Takeover, TunnelPlace};
+use carat_exchange::{ConnectionState, Takeover, TunnelPlace};
 
 /// A stream that an application has taken over (RFC 8441).
 pub(super) struct TakenStream<'a> {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::super::tunnel_client::TunnelClient;
 use super::client::Http2Client;
 use super::unsent_bytes::SentPiece;
-use crate::body::request::UPLOAD_WINDOW;
+use carat_body::request::UPLOAD_WINDOW;
 
 /// A stream of HTTP/2 as a connection without frames.
 pub(super) struct TunnelStream<'a> {

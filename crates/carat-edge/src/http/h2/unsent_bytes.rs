@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Buf, Bytes};
 
 use super::super::http2::UNSENT_LIMIT;
-use crate::exchange::{MemoryAccount, MemoryReservation};
+use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// What the streams of one connection have passed on and the socket has not taken.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ mod tests {
     use std::task::Wake;
 
     use super::*;
-    use crate::exchange::ClientMemory;
+    use carat_exchange::ClientMemory;
 
     /// Counts how often a task is woken.
     #[derive(Default)]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tls::TicketKeys;
+use carat_tls::TicketKeys;
 
 /// What the old edge tells the new one. A message that the reader does not know is ignored: the versions may differ.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]

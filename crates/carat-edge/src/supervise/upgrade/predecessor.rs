@@ -15,9 +15,9 @@ use tokio::task::spawn_local;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::receive;
 use crate::http::{HandedListener, Server};
-use crate::settings::UPGRADE_VARIABLE;
 use crate::supervise::mailbox::{Mailbox, Message};
 use crate::supervise::predecessor_message::PredecessorMessage;
+use carat_settings::UPGRADE_VARIABLE;
 
 /// How long the old edge may take to reply. It only waits for this message.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(10);

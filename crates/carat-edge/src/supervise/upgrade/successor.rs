@@ -13,9 +13,9 @@ use super::SOCKETS_VARIABLE;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::send;
 use crate::http::HandedListener;
-use crate::settings::{self, Settings};
-use crate::supervise::event::Event;
 use crate::supervise::mailbox::{Mailbox, Message};
+use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
+use carat_supervisor::Event;
 
 /// More than a new edge says.
 const MESSAGES_LIMIT: u64 = 1024 * 1024;
@@ -92,8 +92,8 @@ fn start(settings: &Settings, socket: StdUnixStream) -> io::Result<u32> {
         .current_dir(&settings.directory)
         .env("PWD", &settings.directory)
         .env(SOCKETS_VARIABLE, passed_sockets(settings).to_string())
-        .env(settings::UPGRADE_VARIABLE, socket.as_raw_fd().to_string())
-        .env_remove(settings::VARIABLE)
+        .env(UPGRADE_VARIABLE, socket.as_raw_fd().to_string())
+        .env_remove(SETTINGS_VARIABLE)
         // The watchdog is its own when it serves.
         .env_remove("WATCHDOG_PID");
     if settings.identity.is_some() {

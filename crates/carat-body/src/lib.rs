@@ -1,0 +1,4 @@
+//! Bodies of requests and responses.
+
+pub mod request;
+pub mod response;

@@ -1,0 +1,102 @@
+use std::rc::Rc;
+
+use bytes::Bytes;
+
+use super::received_body::ReceivedBody;
+use carat_exchange::{ConnectionState, Refusal};
+
+/// Most bytes of an unread body that are drained so that the connection can be kept.
+const DISCARD_LIMIT: u64 = 64 * 1024;
+
+/// A request body that is arriving, at most `max_body` bytes.
+pub(super) struct ArrivingBody {
+    body: ReceivedBody,
+    connection: Rc<ConnectionState>,
+    /// Bytes that are still allowed.
+    allowance: u64,
+}
+
+impl ArrivingBody {
+    /// Refuses a body whose declared length exceeds `max_body`.
+    pub(super) fn new(
+        body: ReceivedBody,
+        connection: &Rc<ConnectionState>,
+        max_body: u64,
+    ) -> Result<ArrivingBody, Refusal> {
+        let announced = body.announced();
+        if announced.is_some_and(|bytes| bytes > max_body) {
+            return Err(Refusal::BodyTooLarge);
+        }
+        Ok(ArrivingBody {
+            body,
+            connection: Rc::clone(connection),
+            allowance: max_body,
+        })
+    }
+
+    /// Length in bytes, if the client declared it.
+    pub(super) fn announced(&self) -> Option<u64> {
+        self.body.announced()
+    }
+
+    /// Whether the client has sent the complete body.
+    pub(super) fn has_arrived(&mut self) -> bool {
+        match &mut self.body {
+            ReceivedBody::Http1(_) => self.connection.body_has_arrived(),
+            ReceivedBody::Http2(body) => body.has_arrived(),
+            ReceivedBody::None => true,
+        }
+    }
+
+    /// The state of the connection.
+    pub(super) fn connection(&self) -> Rc<ConnectionState> {
+        Rc::clone(&self.connection)
+    }
+
+    /// Whether so little is left that the connection is worth keeping.
+    pub(super) fn is_nearly_complete(&mut self) -> bool {
+        self.fits(DISCARD_LIMIT)
+    }
+
+    /// Drains an unread body. The connection ends when it is longer than a little.
+    pub(super) async fn discard(mut self) {
+        self.connection.pause_body(false);
+        let mut left = DISCARD_LIMIT;
+        while self.fits(left) {
+            match self.next().await {
+                Ok(Some(data)) if data.len() as u64 <= left => left -= data.len() as u64,
+                Ok(None) => return,
+                Ok(Some(_)) | Err(_) => break,
+            }
+        }
+        self.abandon();
+    }
+
+    fn fits(&mut self, left: u64) -> bool {
+        match self.announced() {
+            Some(bytes) => bytes <= left,
+            None => self.has_arrived(),
+        }
+    }
+
+    /// Closes the connection after the response: the rest of the body is not read.
+    pub(super) fn abandon(self) {
+        self.connection.linger();
+    }
+
+    /// The next piece; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Refusal> {
+        if self.body.is_end_stream() {
+            return Ok(None);
+        }
+        let Some(data) = self.body.next().await else {
+            return Ok(None);
+        };
+        // An error is either the guard's, which stored its refusal in the state, or the client is gone and the response
+        // does not matter.
+        let data = data.map_err(|()| self.connection.refusal().unwrap_or(Refusal::TooSlow))?;
+        let left = self.allowance.checked_sub(data.len() as u64);
+        self.allowance = left.ok_or(Refusal::BodyTooLarge)?;
+        Ok(Some(data))
+    }
+}

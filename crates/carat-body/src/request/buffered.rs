@@ -1,0 +1,73 @@
+use std::mem;
+use std::rc::Rc;
+
+use super::bodies::RequestBodies;
+use super::decoded_piece::DecodedPiece;
+use super::spooler::Spooler;
+use carat_exchange::{CallBody, InlineBytes, MemoryAccount, Refusal};
+
+/// A complete body: a small one in memory, a larger one in a file, as well as any for which there is no memory.
+pub(super) struct BufferedBody<'a> {
+    bodies: &'a RequestBodies,
+    memory: Rc<MemoryAccount>,
+    /// The body while it is small.
+    held: InlineBytes,
+    /// The body once it is not.
+    spooler: Option<Spooler<'a>>,
+}
+
+impl<'a> BufferedBody<'a> {
+    pub(super) fn new(bodies: &'a RequestBodies, memory: &Rc<MemoryAccount>) -> BufferedBody<'a> {
+        BufferedBody {
+            bodies,
+            memory: Rc::clone(memory),
+            held: InlineBytes::new(memory),
+            spooler: None,
+        }
+    }
+
+    /// Appends a piece.
+    pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        let limit = self.bodies.settings.inline_body_limit;
+        if self.spooler.is_none() && self.held.push(data, limit) {
+            return Ok(());
+        }
+        Box::pin(self.spill(data)).await
+    }
+
+    /// Appends pieces and returns them for reuse.
+    pub(super) async fn take_all(
+        &mut self,
+        pieces: Vec<DecodedPiece>,
+    ) -> Result<Vec<DecodedPiece>, Refusal> {
+        if let Some(spooler) = &mut self.spooler {
+            return spooler.write_all(pieces).await;
+        }
+        for piece in &pieces {
+            self.take(piece.bytes()).await?;
+        }
+        Ok(pieces)
+    }
+
+    /// The complete body.
+    pub(super) async fn finish(self) -> Result<CallBody, Refusal> {
+        Ok(match self.spooler {
+            Some(spooler) => CallBody::Spooled(Box::pin(spooler.finish()).await?),
+            None if self.held.is_empty() => CallBody::None,
+            None => CallBody::Inline(self.held),
+        })
+    }
+
+    /// Writes to the file, first the bytes that were held.
+    async fn spill(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        let spooler = match &mut self.spooler {
+            Some(spooler) => spooler,
+            empty => empty.insert(Spooler::create(self.bodies, &self.memory).await?),
+        };
+        if !self.held.is_empty() {
+            let held = mem::replace(&mut self.held, InlineBytes::new(&self.memory));
+            spooler.write_inline(held).await?;
+        }
+        spooler.write(data).await
+    }
+}

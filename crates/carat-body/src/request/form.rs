@@ -1,0 +1,145 @@
+use std::mem;
+
+use carat_multipart::{FormEvent, FormLimits, Splitter, boundary_of};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+
+use super::bodies::RequestBodies;
+use super::buffered::BufferedBody;
+use super::spooler::Spooler;
+use carat_exchange::{Call, CallBody, MemoryReservation, Refusal, Spool};
+use carat_settings::{Multipart, Settings};
+
+/// Smaller files stay in the body: a descriptor for each takes more time. For 100 files that are taken
+/// out, both processes together take 12 ms, whatever the size of the files. In the body, 100 files of
+/// 1 KiB take 9 ms, and of 16 KiB 22 ms.
+const SMALL_FILE_LIMIT: usize = 8 * 1024;
+
+/// A form that is arriving: each file goes to its own spool, the rest to the skeleton.
+pub(super) struct Form<'a> {
+    splitter: Splitter,
+    contents: FormContents<'a>,
+}
+
+/// The parts of a form.
+struct FormContents<'a> {
+    bodies: &'a RequestBodies,
+    skeleton: BufferedBody<'a>,
+    files: Vec<Option<Spool>>,
+    /// The current file while it is small.
+    held: Vec<u8>,
+    /// What `held` and the header of a part may take.
+    reservation: MemoryReservation,
+    /// The current file once it is not.
+    spooler: Option<Spooler<'a>>,
+    /// Whether the current file stays in the skeleton although it is large.
+    is_in_skeleton: bool,
+}
+
+impl<'a> Form<'a> {
+    /// Splits a body with these headers, if it is a form whose files the edge takes out.
+    pub(super) fn of(call: &Call, bodies: &'a RequestBodies) -> Option<Form<'a>> {
+        let headers = &call.parts.headers;
+        if bodies.settings.multipart != Multipart::Edge || headers.contains_key(CONTENT_ENCODING) {
+            return None;
+        }
+        let mut content_types = headers.get_all(CONTENT_TYPE).iter();
+        let boundary = boundary_of(content_types.next()?.as_bytes())?;
+        if content_types.next().is_some() {
+            return None;
+        }
+        let mut reservation = MemoryReservation::of(&call.memory);
+        reservation.grow(SMALL_FILE_LIMIT + bodies.settings.max_part_header);
+        Some(Form {
+            splitter: Splitter::new(boundary, limits(&bodies.settings)),
+            contents: FormContents {
+                bodies,
+                skeleton: BufferedBody::new(bodies, &call.memory),
+                files: Vec::new(),
+                held: Vec::new(),
+                reservation,
+                spooler: None,
+                is_in_skeleton: false,
+            },
+        })
+    }
+
+    /// Appends a piece.
+    pub(super) async fn take(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
+        while let Some(event) = self.splitter.next(&mut data).map_err(Refusal::Form)? {
+            self.contents.add(event).await?;
+        }
+        Ok(())
+    }
+
+    /// The complete skeleton and the files, with `None` for each file that was put back into the
+    /// skeleton. No files at all when every one was put back.
+    pub(super) async fn finish(mut self) -> Result<(CallBody, Vec<Option<Spool>>), Refusal> {
+        while let Some(event) = self.splitter.finish() {
+            self.contents.add(event).await?;
+        }
+        let FormContents {
+            skeleton,
+            mut files,
+            ..
+        } = self.contents;
+        if files.iter().all(Option::is_none) {
+            files.clear();
+        }
+        Ok((skeleton.finish().await?, files))
+    }
+}
+
+impl FormContents<'_> {
+    async fn add(&mut self, event: FormEvent<'_>) -> Result<(), Refusal> {
+        match event {
+            FormEvent::Keep(bytes) => self.skeleton.take(bytes).await,
+            FormEvent::File(bytes) => self.add_to_file(bytes).await,
+            FormEvent::FileEnd => self.end_file().await,
+        }
+    }
+
+    async fn add_to_file(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        if let Some(spooler) = &mut self.spooler {
+            return spooler.write(bytes).await;
+        }
+        if self.is_in_skeleton {
+            return self.skeleton.take(bytes).await;
+        }
+        if self.held.len() + bytes.len() <= SMALL_FILE_LIMIT {
+            self.held.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if !self.bodies.quota.has_files_to_spare() {
+            self.is_in_skeleton = true;
+            self.skeleton.take(&mem::take(&mut self.held)).await?;
+            return self.skeleton.take(bytes).await;
+        }
+        let spooler = self
+            .spooler
+            .insert(Spooler::create(self.bodies, self.reservation.account()).await?);
+        spooler.write(&mem::take(&mut self.held)).await?;
+        spooler.write(bytes).await
+    }
+
+    async fn end_file(&mut self) -> Result<(), Refusal> {
+        let file = if let Some(spooler) = self.spooler.take() {
+            Some(spooler.finish().await?)
+        } else {
+            self.skeleton.take(&self.held).await?;
+            self.held.clear();
+            self.is_in_skeleton = false;
+            None
+        };
+        self.files.push(file);
+        Ok(())
+    }
+}
+
+fn limits(settings: &Settings) -> FormLimits {
+    FormLimits {
+        parts: settings.max_parts,
+        files: settings.max_files,
+        part_header: settings.max_part_header,
+        field_bytes: settings.max_field_bytes,
+    }
+}

@@ -1,0 +1,40 @@
+use std::rc::Rc;
+
+use carat_exchange::{BodySender, ConnectionState};
+
+/// Forwards pieces of a body as fast as the application reads them.
+pub(super) struct Handover {
+    sender: BodySender,
+    connection: Rc<ConnectionState>,
+}
+
+impl Handover {
+    pub(super) fn new(sender: BodySender, connection: Rc<ConnectionState>) -> Handover {
+        Handover { sender, connection }
+    }
+
+    /// Forwards a piece, or drops it when the body is not read any more.
+    pub(super) async fn take(&self, mut data: &[u8]) {
+        while !data.is_empty() {
+            let Some(room) = self.room().await else {
+                return;
+            };
+            let (piece, rest) = data.split_at(room.min(data.len()));
+            self.sender.send(piece);
+            data = rest;
+        }
+    }
+
+    /// Waits until the application accepts bytes. Meanwhile the client's timeout does not run.
+    pub(super) async fn room(&self) -> Option<usize> {
+        self.connection.pause_body(self.sender.is_full());
+        let room = self.sender.room().await;
+        self.connection.pause_body(false);
+        room
+    }
+
+    /// The body is complete.
+    pub(super) fn end(&self) {
+        self.sender.end();
+    }
+}

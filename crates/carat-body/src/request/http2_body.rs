@@ -1,0 +1,89 @@
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use carat_guard::MessagePosition;
+use h2::RecvStream;
+
+use super::expectation::Expectation;
+use carat_exchange::{ConnectionState, MemoryReservation};
+
+/// Bytes of a body that a client may send before they are consumed.
+pub const UPLOAD_WINDOW: u32 = 128 * 1024;
+
+/// The body of a request of HTTP/2 that is arriving. The client may send more as pieces are consumed: the next one is
+/// asked for when the one before has reached the spool or the application.
+pub struct Http2Body {
+    stream: RecvStream,
+    state: Rc<ConnectionState>,
+    /// In bytes, if the client has declared it.
+    length: Option<u64>,
+    /// Bytes of the last piece.
+    unreleased: usize,
+    expectation: Option<Rc<Expectation>>,
+    _window: MemoryReservation,
+}
+
+impl Http2Body {
+    /// The body of a stream with this state; `window` is what the client may make the connection hold.
+    pub fn new(
+        stream: RecvStream,
+        state: &Rc<ConnectionState>,
+        length: Option<u64>,
+        expectation: Option<Rc<Expectation>>,
+        window: MemoryReservation,
+    ) -> Http2Body {
+        if !stream.is_end_stream() {
+            state.set_position(MessagePosition::InBody);
+        }
+        Http2Body {
+            stream,
+            state: Rc::clone(state),
+            length,
+            unreleased: 0,
+            expectation,
+            _window: window,
+        }
+    }
+
+    pub(super) fn is_end_stream(&self) -> bool {
+        self.stream.is_end_stream()
+    }
+
+    pub(super) fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// Whether the complete body is at hand.
+    pub(super) fn has_arrived(&mut self) -> bool {
+        let held = self.stream.flow_control().used_capacity() as u64;
+        self.stream.is_end_stream() || self.length.is_some_and(|length| held >= length)
+    }
+
+    /// The next piece.
+    pub(super) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
+        self.release();
+        if let Some(expectation) = &self.expectation {
+            expectation.ask();
+        }
+        let piece = ready!(self.stream.poll_data(cx));
+        if let Some(Ok(piece)) = &piece {
+            self.unreleased = piece.len();
+            self.state.count_received(piece.len());
+            self.state.count_body(piece.len());
+        }
+        if piece.is_none() || self.stream.is_end_stream() {
+            self.state.set_position(MessagePosition::BetweenMessages);
+        }
+        Poll::Ready(piece.map(|piece| piece.map_err(|_| ())))
+    }
+
+    /// Lets the client send as much as was consumed.
+    fn release(&mut self) {
+        if self.unreleased > 0 {
+            // A stream that is over has no window.
+            let _ = self.stream.flow_control().release_capacity(self.unreleased);
+            self.unreleased = 0;
+        }
+    }
+}

@@ -1,0 +1,60 @@
+use std::future::poll_fn;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming};
+
+use super::http2_body::Http2Body;
+
+/// The body of a request, as its connection receives it.
+pub enum ReceivedBody {
+    /// As hyper reads it.
+    Http1(Incoming),
+    /// As h2 reads it.
+    Http2(Box<Http2Body>),
+    /// None, because the client's bytes belong to a tunnel.
+    None,
+}
+
+impl From<Incoming> for ReceivedBody {
+    fn from(body: Incoming) -> ReceivedBody {
+        ReceivedBody::Http1(body)
+    }
+}
+
+impl ReceivedBody {
+    /// Whether nothing of the body is left.
+    pub fn is_end_stream(&self) -> bool {
+        match self {
+            ReceivedBody::Http1(body) => body.is_end_stream(),
+            ReceivedBody::Http2(body) => body.is_end_stream(),
+            ReceivedBody::None => true,
+        }
+    }
+
+    /// Length in bytes, if the client declared it.
+    pub(super) fn announced(&self) -> Option<u64> {
+        match self {
+            ReceivedBody::Http1(body) => body.size_hint().exact(),
+            ReceivedBody::Http2(body) => body.length(),
+            ReceivedBody::None => Some(0),
+        }
+    }
+
+    /// The next piece; `None` at the end. An error means that the client or the guard has ended the body.
+    ///
+    /// Trailers are dropped: they could shadow headers that a proxy has checked.
+    pub(super) async fn next(&mut self) -> Option<Result<Bytes, ()>> {
+        match self {
+            ReceivedBody::Http1(body) => loop {
+                match body.frame().await?.map(Frame::into_data) {
+                    Ok(Ok(data)) => return Some(Ok(data)),
+                    Ok(Err(_trailers)) => {}
+                    Err(_) => return Some(Err(())),
+                }
+            },
+            ReceivedBody::Http2(body) => poll_fn(|cx| body.poll_piece(cx)).await,
+            ReceivedBody::None => None,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use super::bodies::RequestBodies;
+use super::buffered::BufferedBody;
+use super::decoded_piece::DecodedPiece;
+use super::form::Form;
+use super::handover::Handover;
+use carat_exchange::{Call, Refusal};
+
+/// Where the bytes of a body go, decoded and piece by piece.
+pub(super) enum RequestSink<'a> {
+    /// Kept as it is, until it is complete.
+    Buffered(BufferedBody<'a>),
+    /// Kept with its files apart, until it is complete.
+    Form(Box<Form<'a>>),
+    /// Forwarded to the application while it arrives.
+    Handover(&'a Handover),
+}
+
+impl<'a> RequestSink<'a> {
+    /// The sink for the body of `call`.
+    pub(super) fn of(call: &Call, bodies: &'a RequestBodies) -> RequestSink<'a> {
+        match Form::of(call, bodies) {
+            Some(form) => RequestSink::Form(Box::new(form)),
+            None => RequestSink::Buffered(BufferedBody::new(bodies, &call.memory)),
+        }
+    }
+
+    /// Appends a piece.
+    pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        match self {
+            RequestSink::Buffered(body) => body.take(data).await,
+            RequestSink::Form(form) => Box::pin(form.take(data)).await,
+            RequestSink::Handover(handover) => {
+                handover.take(data).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends pieces and returns them for reuse.
+    pub(super) async fn take_all(
+        &mut self,
+        pieces: Vec<DecodedPiece>,
+    ) -> Result<Vec<DecodedPiece>, Refusal> {
+        if let RequestSink::Buffered(body) = self {
+            return body.take_all(pieces).await;
+        }
+        for piece in &pieces {
+            self.take(piece.bytes()).await?;
+        }
+        Ok(pieces)
+    }
+
+    /// Whether the application gets the body unchanged.
+    pub(super) fn is_plain(&self) -> bool {
+        !matches!(self, RequestSink::Form(_))
+    }
+
+    /// Moves the complete body into `call`.
+    pub(super) async fn finish(self, call: &mut Call) -> Result<(), Refusal> {
+        match self {
+            RequestSink::Buffered(body) => call.body = body.finish().await?,
+            RequestSink::Form(form) => {
+                (call.body, call.files) = Box::pin(form.finish()).await?;
+            }
+            // Every byte has been forwarded.
+            RequestSink::Handover(_) => {}
+        }
+        Ok(())
+    }
+}

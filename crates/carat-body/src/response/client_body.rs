@@ -1,0 +1,83 @@
+use std::io;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use super::encoded::EncodedBody;
+use super::parts::PartsBody;
+use super::plain::{FullBody, PlainBody, PlainContent};
+use carat_exchange::{FileRange, ReplyBody};
+
+/// The body of a response as the client gets it.
+pub struct ClientBody {
+    plain: PlainBody,
+    encoded: Option<Box<EncodedBody>>,
+}
+
+impl From<ReplyBody> for ClientBody {
+    fn from(body: ReplyBody) -> ClientBody {
+        ClientBody::plain(body.into())
+    }
+}
+
+impl ClientBody {
+    fn plain(plain: PlainBody) -> ClientBody {
+        ClientBody {
+            plain,
+            encoded: None,
+        }
+    }
+
+    /// Several ranges of a file.
+    pub(super) fn parts(parts: PartsBody) -> ClientBody {
+        ClientBody::plain(PlainBody::new(PlainContent::Parts(Box::new(parts))))
+    }
+
+    /// Applies a content coding.
+    pub(super) fn encoded(mut self, encoded: EncodedBody) -> ClientBody {
+        self.encoded = Some(Box::new(encoded));
+        self
+    }
+
+    /// The file that makes up the body, if a client may request ranges of it.
+    pub(super) fn ranged_file(&self) -> Option<&FileRange> {
+        self.plain.file().filter(|file| file.allows_ranges)
+    }
+
+    /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
+    /// unchanged.
+    pub(super) fn into_full(self, limit: u64) -> Result<FullBody, ClientBody> {
+        self.plain.into_full(limit).map_err(ClientBody::plain)
+    }
+
+    /// Whether a file is open for it.
+    pub fn holds_file(&self) -> bool {
+        self.plain.holds_file()
+    }
+
+    /// Bytes of it that are in memory, beside those of a stream.
+    pub fn held_bytes(&self) -> usize {
+        self.plain.held_bytes()
+    }
+
+    /// Bytes still to come, if their number is known.
+    pub fn length(&self) -> Option<u64> {
+        self.plain.length().filter(|_| self.encoded.is_none())
+    }
+
+    /// The next part of a file that need not be read; `None` for any other body.
+    pub fn poll_range(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<FileRange>>> {
+        match &self.encoded {
+            Some(_) => Poll::Ready(None),
+            None => self.plain.poll_range(cx),
+        }
+    }
+
+    /// The next piece.
+    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        match &mut self.encoded {
+            Some(encoded) => encoded.poll_piece(&mut self.plain, cx),
+            None => self.plain.poll_piece(cx),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use carat_coding::Then;
+
+use super::encoders::StreamEncoder;
+use super::plain::PlainBody;
+use carat_exchange::MemoryReservation;
+
+/// Pieces for the encoder are gathered until they have this many bytes.
+const GATHERED_LIMIT: usize = 128 * 1024;
+
+/// A body that an encoder transforms.
+pub(super) struct EncodedBody {
+    state: EncodedState,
+    gatherer: PieceGatherer,
+    /// What the encoder takes.
+    _memory: MemoryReservation,
+}
+
+/// One turn of the encoder, which returns it with its output.
+type EncodeTask = Pin<Box<dyn Future<Output = io::Result<(Box<StreamEncoder>, Bytes)>>>>;
+
+enum EncodedState {
+    Waiting(Box<StreamEncoder>),
+    Working(EncodeTask),
+    Over,
+}
+
+impl EncodedBody {
+    /// `declared` is the length of the plain body, when only the application knows it: a shorter body
+    /// must not look complete.
+    pub(super) fn new(
+        encoder: StreamEncoder,
+        declared: Option<u64>,
+        memory: MemoryReservation,
+    ) -> EncodedBody {
+        EncodedBody {
+            _memory: memory,
+            state: EncodedState::Waiting(Box::new(encoder)),
+            gatherer: PieceGatherer {
+                owed: declared,
+                ..PieceGatherer::default()
+            },
+        }
+    }
+
+    /// The next piece of `plain`, encoded.
+    pub(super) fn poll_piece(
+        &mut self,
+        plain: &mut PlainBody,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>> {
+        loop {
+            match &mut self.state {
+                EncodedState::Over => return Poll::Ready(None),
+                EncodedState::Waiting(_) => {
+                    let then = ready!(self.gatherer.poll(plain, cx));
+                    self.begin(then?);
+                }
+                EncodedState::Working(work) => {
+                    let done = ready!(work.as_mut().poll(cx));
+                    self.state = EncodedState::Over;
+                    let (encoder, bytes) = done?;
+                    if !self.gatherer.complete {
+                        self.state = EncodedState::Waiting(encoder);
+                    }
+                    if !bytes.is_empty() {
+                        return Poll::Ready(Some(Ok(bytes)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts a turn with the gathered pieces.
+    fn begin(&mut self, then: Then) {
+        if let EncodedState::Waiting(encoder) =
+            std::mem::replace(&mut self.state, EncodedState::Over)
+        {
+            let pieces = std::mem::take(&mut self.gatherer.pieces);
+            self.state = EncodedState::Working(Box::pin(encoder.encode(pieces, then)));
+        }
+    }
+}
+
+/// Gathers the pieces of a body that are at hand, so that one turn encodes all of them.
+#[derive(Default)]
+struct PieceGatherer {
+    pieces: Vec<Bytes>,
+    /// Whether the encoder may hold back output.
+    unflushed: bool,
+    /// Bytes still to come, if the application declared the length.
+    owed: Option<u64>,
+    complete: bool,
+}
+
+impl PieceGatherer {
+    /// Gathers pieces; ready with what the encoder is to do after them.
+    fn poll(&mut self, plain: &mut PlainBody, cx: &mut Context<'_>) -> Poll<io::Result<Then>> {
+        let mut bytes = 0;
+        while bytes < GATHERED_LIMIT {
+            match plain.poll_piece(cx)? {
+                Poll::Pending => return self.pause(plain.is_live()),
+                Poll::Ready(None) => return Poll::Ready(self.end()),
+                Poll::Ready(Some(piece)) => {
+                    bytes += piece.len();
+                    self.take(piece)?;
+                }
+            }
+        }
+        self.unflushed = true;
+        Poll::Ready(Ok(Then::More))
+    }
+
+    fn take(&mut self, piece: Bytes) -> io::Result<()> {
+        if let Some(owed) = &mut self.owed {
+            let left = owed.checked_sub(piece.len() as u64);
+            *owed = left.ok_or(io::ErrorKind::InvalidData)?;
+        }
+        self.pieces.push(piece);
+        Ok(())
+    }
+
+    /// Nothing more is at hand. Flushes a live body, so that the client gets what there is; the rest
+    /// of a file arrives soon anyway.
+    fn pause(&mut self, live: bool) -> Poll<io::Result<Then>> {
+        if self.pieces.is_empty() && !(live && self.unflushed) {
+            return Poll::Pending;
+        }
+        self.unflushed = !live;
+        Poll::Ready(Ok(if live { Then::Flush } else { Then::More }))
+    }
+
+    fn end(&mut self) -> io::Result<Then> {
+        if self.owed.is_some_and(|owed| owed > 0) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.complete = true;
+        Ok(Then::Finish)
+    }
+}

@@ -1,0 +1,130 @@
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use carat_coding::{Coding, EncoderPool, Lease, Levels, Then};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::file_pages::read;
+use super::plain::FullBody;
+use carat_exchange::{MemoryReservation, Refusal};
+use carat_files::CODING_THREADS;
+use carat_log::Log;
+use carat_settings::Settings;
+
+/// Most responses that are encoded piece by piece at a time; further ones are sent plain. Each holds
+/// an encoder as long as its client reads: 0.4 MB (gzip) to 2.2 MB (br).
+const STREAMS_LIMIT: usize = 64;
+
+/// The encoders of all connections.
+#[derive(Debug)]
+pub struct Encoders {
+    min_bytes: u64,
+    log: Rc<Log>,
+    pool: Arc<EncoderPool>,
+    streams: Arc<Semaphore>,
+}
+
+/// An encoder for one body. It gets a thread whenever it has something to do, in turn with others.
+#[derive(Debug)]
+pub(super) struct StreamEncoder {
+    lease: Lease,
+    _stream: OwnedSemaphorePermit,
+}
+
+impl Encoders {
+    /// `None` when responses are not compressed.
+    pub fn new(settings: &Settings, log: &Rc<Log>) -> Option<Rc<Encoders>> {
+        let levels = Levels {
+            gzip: settings.gzip_level,
+            brotli: settings.brotli_level,
+            zstd: settings.zstd_level,
+        };
+        settings.compress.then(|| {
+            Rc::new(Encoders {
+                min_bytes: settings.compress_min_bytes,
+                log: Rc::clone(log),
+                pool: EncoderPool::new(levels),
+                streams: Arc::new(Semaphore::new(STREAMS_LIMIT)),
+            })
+        })
+    }
+
+    /// Shorter bodies are not encoded.
+    pub(super) fn min_bytes(&self) -> u64 {
+        self.min_bytes
+    }
+
+    /// Encodes a complete body.
+    pub(super) async fn full(&self, coding: Coding, body: FullBody) -> Result<Bytes, Refusal> {
+        let pool = Arc::clone(&self.pool);
+        let encoded = async move {
+            let plain = match body {
+                FullBody::Bytes(bytes) => bytes,
+                FullBody::File(file) => read(|| file.read_all()).await?,
+            };
+            let encode = move || encode(&mut pool.lease(coding), &[plain], Then::Finish);
+            in_turn(encode).await
+        };
+        encoded.await.map_err(|error| {
+            let log = &self.log;
+            log.error("cannot encode a response", &[("cause", &error)]);
+            Refusal::InvalidResponse
+        })
+    }
+
+    /// An encoder for a body that arrives in pieces, or `None` when too many are in use or memory is short.
+    pub(super) fn stream(
+        &self,
+        coding: Coding,
+        memory: &mut MemoryReservation,
+    ) -> Option<StreamEncoder> {
+        let stream = Arc::clone(&self.streams).try_acquire_owned().ok()?;
+        if !memory.try_grow(encoder_memory(coding)) {
+            return None;
+        }
+        Some(StreamEncoder {
+            lease: self.pool.lease(coding),
+            _stream: stream,
+        })
+    }
+}
+
+impl StreamEncoder {
+    /// Encodes pieces and returns the encoder with its output. When the future is dropped, the
+    /// encoder returns to the pool after its current turn.
+    pub(super) async fn encode(
+        mut self: Box<Self>,
+        pieces: Vec<Bytes>,
+        then: Then,
+    ) -> io::Result<(Box<Self>, Bytes)> {
+        in_turn(move || {
+            let bytes = encode(&mut self.lease, &pieces, then)?;
+            Ok((self, bytes))
+        })
+        .await
+    }
+}
+
+/// What an encoder and the pieces that it waits for take at most, in bytes.
+fn encoder_memory(coding: Coding) -> usize {
+    match coding {
+        Coding::Gzip | Coding::Deflate => 1 << 19,
+        Coding::Brotli => 5 << 19,
+        Coding::Zstd => 7 << 19,
+    }
+}
+
+fn encode(lease: &mut Lease, pieces: &[Bytes], then: Then) -> io::Result<Bytes> {
+    let encoded = lease.encode(pieces, then).map_err(io::Error::other)?;
+    Ok(Bytes::copy_from_slice(encoded))
+}
+
+/// Waits for a turn, then does the work on another thread than the one that serves connections.
+async fn in_turn<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let done = CODING_THREADS.run(work).await;
+    done.unwrap_or_else(|error| Err(io::Error::other(error)))
+}

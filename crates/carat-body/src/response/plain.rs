@@ -1,0 +1,153 @@
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+
+use super::dechunk::Dechunk;
+use super::file::FileBody;
+use super::parts::PartsBody;
+use carat_exchange::{FileRange, ReplyBody, ReplyContent, ReplyStream};
+
+/// The body of a response before the server applies a content coding.
+pub(super) struct PlainBody {
+    content: PlainContent,
+    dechunk: Option<Box<Dechunk>>,
+}
+
+/// Where the bytes of a body come from.
+pub(super) enum PlainContent {
+    Full(Bytes),
+    File(FileBody),
+    Parts(Box<PartsBody>),
+    Stream(ReplyStream),
+}
+
+impl PlainBody {
+    pub(super) fn new(content: PlainContent) -> PlainBody {
+        PlainBody {
+            content,
+            dechunk: None,
+        }
+    }
+
+    /// The file that makes up the body, if there is one.
+    pub(super) fn file(&self) -> Option<&FileRange> {
+        match &self.content {
+            PlainContent::File(file) if self.dechunk.is_none() => Some(file.rest()),
+            _ => None,
+        }
+    }
+
+    /// Whether a file is open for it.
+    pub(super) fn holds_file(&self) -> bool {
+        matches!(self.content, PlainContent::File(_) | PlainContent::Parts(_))
+    }
+
+    /// Bytes of it that are in memory.
+    pub(super) fn held_bytes(&self) -> usize {
+        match &self.content {
+            PlainContent::Full(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
+    /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
+    /// unchanged.
+    pub(super) fn into_full(self, limit: u64) -> Result<FullBody, PlainBody> {
+        if self.length().is_none_or(|length| length > limit) {
+            return Err(self);
+        }
+        match self.content {
+            PlainContent::Full(bytes) => Ok(FullBody::Bytes(bytes)),
+            PlainContent::File(file) => Ok(FullBody::File(file)),
+            PlainContent::Parts(_) | PlainContent::Stream(_) => Err(self),
+        }
+    }
+
+    /// Whether the application is still producing the body.
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.content, PlainContent::Stream(_))
+    }
+
+    /// Bytes still to come, if their number is known.
+    pub(super) fn length(&self) -> Option<u64> {
+        match &self.content {
+            _ if self.dechunk.is_some() => None,
+            PlainContent::Full(bytes) => Some(bytes.len() as u64),
+            PlainContent::File(file) => Some(file.left()),
+            PlainContent::Parts(parts) => Some(parts.left()),
+            PlainContent::Stream(_) => None,
+        }
+    }
+
+    /// The next part of a file that need not be read; `None` for any other body.
+    pub(super) fn poll_range(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<FileRange>>> {
+        match &mut self.content {
+            PlainContent::File(file) if self.dechunk.is_none() => file.poll_range(cx),
+            _ => Poll::Ready(None),
+        }
+    }
+
+    /// The next piece.
+    pub(super) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        loop {
+            if let Some(piece) = self
+                .dechunk
+                .as_mut()
+                .and_then(|dechunk| dechunk.next_piece())
+            {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            let content = ready!(self.poll_content(cx));
+            let Some(dechunk) = &mut self.dechunk else {
+                return Poll::Ready(content);
+            };
+            match content {
+                Some(Ok(sent)) => dechunk.feed(&sent)?,
+                None => {
+                    let last = dechunk.finish()?;
+                    self.content = PlainContent::Full(Bytes::new());
+                    self.dechunk = None;
+                    return Poll::Ready(last.map(Ok));
+                }
+                error => return Poll::Ready(error),
+            }
+        }
+    }
+
+    /// The next piece as the application sent it.
+    fn poll_content(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        match &mut self.content {
+            PlainContent::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
+            PlainContent::Full(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
+            PlainContent::File(file) => file.poll_piece(cx),
+            PlainContent::Parts(parts) => parts.poll_piece(cx),
+            PlainContent::Stream(stream) => stream.poll_piece(cx),
+        }
+    }
+}
+
+impl From<ReplyBody> for PlainBody {
+    fn from(body: ReplyBody) -> PlainBody {
+        let content = match body.content {
+            ReplyContent::Full(bytes) => PlainContent::Full(bytes),
+            ReplyContent::File(range) => PlainContent::File(FileBody::new(range)),
+            ReplyContent::Stream(stream) => PlainContent::Stream(stream),
+            // Where HTTP goes on, nobody uses it.
+            ReplyContent::Tunnel(_) => PlainContent::Full(Bytes::new()),
+        };
+        PlainBody {
+            content,
+            dechunk: body.is_chunked.then(|| Box::new(Dechunk::new())),
+        }
+    }
+}
+
+/// A complete body.
+pub(super) enum FullBody {
+    Bytes(Bytes),
+    File(FileBody),
+}

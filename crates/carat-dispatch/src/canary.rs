@@ -1,0 +1,254 @@
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use carat_policy::{CanaryRule, CanaryUnit, EvenShare, LatencyHistogram};
+use http::header::{COOKIE, SET_COOKIE};
+use http::{HeaderMap, HeaderValue};
+
+/// The cookie that keeps a client with the code that its first request got.
+const COOKIE_NAME: &str = "carat_canary";
+
+/// While a restart waits, requests go to workers of the new code and of the old.
+#[derive(Debug)]
+pub(super) struct Canary {
+    /// That of the new code. All others are older.
+    generation: u32,
+    rule: CanaryRule,
+    share: Cell<EvenShare>,
+    old: CodeStats,
+    new: CodeStats,
+}
+
+/// Which code serves a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Code {
+    #[default]
+    Old,
+    New,
+}
+
+/// The code for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CodeChoice {
+    pub(super) code: Code,
+    /// Whether the client gets the cookie.
+    pub(super) is_first: bool,
+}
+
+/// What the requests to one code came to.
+#[derive(Debug, Default)]
+struct CodeStats {
+    errors: Cell<u64>,
+    latency: RefCell<LatencyHistogram>,
+}
+
+/// What the requests to one code came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CodeReport {
+    /// Requests with a response, or without one.
+    pub requests: u64,
+    /// Responses with a status of 500 to 599, and requests without a response.
+    pub errors: u64,
+    /// `None` before the first request.
+    pub median: Option<Duration>,
+    /// `None` before the first request.
+    pub p99: Option<Duration>,
+}
+
+/// What the requests came to while a restart waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CanaryReport {
+    /// Which requests the new code gets.
+    pub rule: CanaryRule,
+    /// The code that served before the restart.
+    pub old: CodeReport,
+    /// The code that the restart loaded.
+    pub new: CodeReport,
+}
+
+impl Canary {
+    pub(super) fn new(generation: u32, rule: CanaryRule) -> Canary {
+        Canary {
+            generation,
+            rule,
+            share: Cell::default(),
+            old: CodeStats::default(),
+            new: CodeStats::default(),
+        }
+    }
+
+    /// The code that workers of this generation run.
+    pub(super) fn code_of(&self, generation: u32) -> Code {
+        if generation >= self.generation {
+            Code::New
+        } else {
+            Code::Old
+        }
+    }
+
+    /// Chooses the code for a request with these headers. A client may choose by its cookie: both codes serve.
+    pub(super) fn choose(&self, headers: &HeaderMap) -> CodeChoice {
+        let is_by_client = self.rule.unit == CanaryUnit::Client;
+        if let Some(code) = is_by_client.then(|| self.known(headers)).flatten() {
+            let is_first = false;
+            return CodeChoice { code, is_first };
+        }
+        let mut share = self.share.get();
+        let is_new = share.picks(self.rule.percent);
+        self.share.set(share);
+        CodeChoice {
+            code: if is_new { Code::New } else { Code::Old },
+            is_first: is_by_client,
+        }
+    }
+
+    /// The code that the client's cookie names.
+    fn known(&self, headers: &HeaderMap) -> Option<Code> {
+        let cookies = headers.get_all(COOKIE).iter();
+        let mut pairs = cookies.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+        pairs.find_map(|pair| {
+            let value = pair.trim_ascii().strip_prefix(COOKIE_NAME.as_bytes())?;
+            let value = std::str::from_utf8(value.strip_prefix(b"=")?).ok()?;
+            let (generation, code) = value.split_once('-')?;
+            match code {
+                _ if generation.parse() != Ok(self.generation) => None,
+                "old" => Some(Code::Old),
+                "new" => Some(Code::New),
+                _ => None,
+            }
+        })
+    }
+
+    /// Adds the cookie of a client whose request this code served.
+    pub(super) fn mark(&self, headers: &mut HeaderMap, code: Code) {
+        let code = match code {
+            Code::Old => "old",
+            Code::New => "new",
+        };
+        let generation = self.generation;
+        let cookie = format!("{COOKIE_NAME}={generation}-{code}; Path=/; HttpOnly; SameSite=Lax");
+        if let Ok(cookie) = HeaderValue::try_from(cookie) {
+            // A response with as many headers as there may be goes without it.
+            let _ = headers.try_append(SET_COOKIE, cookie);
+        }
+    }
+
+    /// How many requests for the new code may wait.
+    pub(super) fn queue_part(&self, queue_limit: usize) -> usize {
+        self.rule.queue_part(queue_limit)
+    }
+
+    /// A worker of this code took so long for a request.
+    pub(super) fn note(&self, code: Code, took: Duration, is_error: bool) {
+        let stats = match code {
+            Code::Old => &self.old,
+            Code::New => &self.new,
+        };
+        stats.latency.borrow_mut().add(took);
+        stats.errors.set(stats.errors.get() + u64::from(is_error));
+    }
+
+    pub(super) fn report(&self) -> CanaryReport {
+        CanaryReport {
+            rule: self.rule,
+            old: self.old.report(),
+            new: self.new.report(),
+        }
+    }
+}
+
+impl CodeStats {
+    fn report(&self) -> CodeReport {
+        let latency = self.latency.borrow();
+        CodeReport {
+            requests: latency.total(),
+            errors: self.errors.get(),
+            median: latency.quantile(0.5),
+            p99: latency.quantile(0.99),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canary(percent: u8, unit: CanaryUnit) -> Canary {
+        Canary::new(3, CanaryRule { percent, unit })
+    }
+
+    fn headers(cookie: &str) -> HeaderMap {
+        let cookie = HeaderValue::from_str(cookie).expect("a value");
+        [(COOKIE, cookie)].into_iter().collect()
+    }
+
+    #[test]
+    fn a_share_of_the_requests_gets_new_code() {
+        let canary = canary(25, CanaryUnit::Request);
+        let choices: Vec<_> = (0..8).map(|_| canary.choose(&HeaderMap::new())).collect();
+        let new = choices.iter().filter(|it| it.code == Code::New).count();
+        assert_eq!(new, 2);
+        assert!(choices.iter().all(|choice| !choice.is_first));
+    }
+
+    #[test]
+    fn a_client_stays_with_the_code_that_its_cookie_names() {
+        let canary = canary(10, CanaryUnit::Client);
+        for _ in 0..20 {
+            let old = canary.choose(&headers("a=b; carat_canary=3-old"));
+            let new = canary.choose(&headers("carat_canary=3-new; c=d"));
+            assert_eq!([old.code, new.code], [Code::Old, Code::New]);
+            assert!(!old.is_first && !new.is_first);
+        }
+        assert!(canary.choose(&HeaderMap::new()).is_first);
+    }
+
+    #[test]
+    fn a_cookie_of_another_restart_or_of_no_sense_does_not_count() {
+        let canary = canary(1, CanaryUnit::Client);
+        let cookies = [
+            "2-new",
+            "3-",
+            "3",
+            "-new",
+            "new",
+            "",
+            "3-newer",
+            "99999999999-new",
+        ];
+        for value in cookies {
+            let choice = canary.choose(&headers(&format!("carat_canary={value}")));
+            assert_eq!((choice.code, choice.is_first), (Code::Old, true), "{value}");
+        }
+        let other = canary.choose(&headers("carat_canary_2=3-new; xcarat_canary=3-new"));
+        assert!(other.is_first);
+    }
+
+    #[test]
+    fn the_cookie_that_is_set_is_the_one_that_is_read() {
+        let canary = canary(10, CanaryUnit::Client);
+        for code in [Code::Old, Code::New] {
+            let mut response = HeaderMap::new();
+            canary.mark(&mut response, code);
+            let set = response[SET_COOKIE].to_str().expect("text");
+            let (pair, attributes) = set.split_once("; ").expect("attributes");
+            assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax");
+            assert_eq!(canary.choose(&headers(pair)).code, code);
+        }
+    }
+
+    #[test]
+    fn the_figures_of_both_codes_are_apart() {
+        let canary = canary(10, CanaryUnit::Request);
+        canary.note(Code::Old, Duration::from_millis(1), false);
+        canary.note(Code::New, Duration::from_millis(2), true);
+        let report = canary.report();
+        assert_eq!([report.old.errors, report.new.errors], [0, 1]);
+        assert_eq!([report.old.requests, report.new.requests], [1, 1]);
+        assert!(report.old.p99 < report.new.p99);
+        assert_eq!(
+            [canary.code_of(2), canary.code_of(3)],
+            [Code::Old, Code::New]
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! A dispatcher with lanes whose workers do what a test says.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use carat_policy::DescriptorBudget;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::dispatcher::Dispatcher;
+use super::exchange::{Exchange, PendingReply};
+use super::lane::Lane;
+use super::lane_event::{LaneEvent, LaneEvents};
+use super::worker_requests::WorkerRequests;
+use carat_exchange::{
+    Call, ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, StreamCredit,
+    reply_stream,
+};
+use carat_log::Log;
+use carat_settings::Settings;
+
+const BUDGET: DescriptorBudget = DescriptorBudget {
+    connections: 10,
+    replies: 10,
+    further_replies: 1,
+    spools: 10,
+};
+
+/// A worker that ignores how its streamed response is read.
+struct IgnoringSource;
+
+impl ReplySource for IgnoringSource {
+    fn grant(&self, _bytes: u32) {}
+    fn abandoned(&self) {}
+}
+
+/// The two ends of a streamed response of such a worker.
+pub(super) fn ignored_stream() -> (ReplySender, ReplyStream) {
+    let memory = ClientMemory::new(u64::MAX);
+    let held = MemoryReservation::of(&memory.account());
+    reply_stream(Box::new(IgnoringSource), held, StreamCredit::of(&memory))
+}
+
+/// A dispatcher of some workers, and the events of the lanes.
+pub(super) struct Fixture {
+    pub(super) dispatcher: Rc<Dispatcher>,
+    pub(super) lanes: Vec<Rc<Lane>>,
+    pub(super) events: UnboundedReceiver<LaneEvent>,
+}
+
+impl Fixture {
+    /// Opens a lane of each of these capacities.
+    pub(super) fn new(capacities: &[u16]) -> Fixture {
+        Fixture::with(Settings::plain(), unshared(capacities))
+    }
+
+    /// The same with the option `reload`.
+    pub(super) fn reloading(capacities: &[u16]) -> Fixture {
+        let mut settings = Settings::plain();
+        (settings.reload, settings.queue_limit) = (true, 10);
+        Fixture::with(settings, unshared(capacities))
+    }
+
+    /// Opens a lane for each thread of some workers; the lanes of each worker.
+    pub(super) fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
+        let worker = |number| {
+            let load = WorkerRequests::default();
+            let lane = |thread| Lane::of_thread(number, thread, 1, &load);
+            (0..threads).map(lane).collect()
+        };
+        let workers: Vec<Vec<_>> = (1..=workers).map(worker).collect();
+        (Fixture::with(Settings::plain(), workers.concat()), workers)
+    }
+
+    fn with(settings: Settings, lanes: Vec<Rc<Lane>>) -> Fixture {
+        let settings = Rc::new(settings);
+        let log = Rc::new(Log::open(&settings).expect("a log"));
+        let (sender, events) = LaneEvents::channel();
+        let memory = ClientMemory::new(u64::MAX);
+        let dispatcher = Dispatcher::new(&settings, &log, sender, &BUDGET, memory);
+        for lane in &lanes {
+            dispatcher.lane_opened(lane);
+        }
+        Fixture {
+            dispatcher,
+            lanes,
+            events,
+        }
+    }
+
+    pub(super) fn dispatch(&self, method: &str, path: &str) -> PendingReply {
+        let pending = self.dispatcher.dispatch(Call::plain(method, path));
+        pending.expect("admitted")
+    }
+
+    /// The worker replies to what this lane holds.
+    pub(super) fn reply(&self, lane: &Rc<Lane>) {
+        let now = Instant::now();
+        for id in lane.ids() {
+            lane.release(id, now);
+        }
+        self.dispatcher.refill(lane, now);
+    }
+
+    /// How many requests each lane holds.
+    pub(super) fn load(&self) -> Vec<usize> {
+        self.lanes
+            .iter()
+            .map(|lane| lane.in_flight().len())
+            .collect()
+    }
+
+    /// The paths of the requests in the queue, the next one first.
+    pub(super) fn queue(&self) -> Vec<String> {
+        let queue = self.dispatcher.queue.borrow();
+        let path = |exchange: &Rc<Exchange>| exchange.call.parts.uri.path().to_owned();
+        queue.iter().map(path).collect()
+    }
+}
+
+/// A lane of each of these capacities, for a worker each.
+fn unshared(capacities: &[u16]) -> Vec<Rc<Lane>> {
+    let lanes = (1..).zip(capacities);
+    lanes
+        .map(|(worker, capacity)| Lane::unshared(worker, *capacity))
+        .collect()
+}
+
+/// Runs a test that may spawn tasks.
+pub(super) fn locally(test: impl FnOnce()) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    tokio::task::LocalSet::new().block_on(&runtime, async { test() });
+}

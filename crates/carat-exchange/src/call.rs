@@ -1,0 +1,122 @@
+use std::rc::Rc;
+
+use carat_wire::Scheme;
+use http::Method;
+use http::request::Parts;
+
+use super::body_stream::BodyStream;
+use super::client_memory::MemoryAccount;
+use super::forwarded_client::ForwardedClient;
+use super::hint_sink::HintSink;
+use super::inline_bytes::InlineBytes;
+use super::peer::Peer;
+use super::spool::Spool;
+
+/// A request as the application sees it, kept until the response: it may have to be sent twice.
+#[derive(Debug)]
+pub struct Call {
+    /// The request line and the header fields.
+    pub parts: Parts,
+    /// The client.
+    pub peer: Rc<Peer>,
+    /// The client, when the peer is a proxy that says who it is.
+    pub forwarded: Option<Box<ForwardedClient>>,
+    /// The body, or what is to bring it.
+    pub body: CallBody,
+    /// What the client holds in memory.
+    pub memory: Rc<MemoryAccount>,
+    /// The files that were taken out of the body; `None` for one that was put back.
+    pub files: Vec<Option<Spool>>,
+    /// Where early hints go; `None` for a client that understands none.
+    pub hints: Option<Rc<dyn HintSink>>,
+}
+
+/// The body of a received request.
+#[derive(Debug)]
+pub enum CallBody {
+    /// No body, or an empty one.
+    None,
+    /// In memory.
+    Inline(InlineBytes),
+    /// In an unlinked file.
+    Spooled(Spool),
+    /// Forwarded while it arrives.
+    Stream(Rc<BodyStream>),
+}
+
+impl Call {
+    /// A request without a body.
+    pub fn new(parts: Parts, peer: Rc<Peer>, memory: Rc<MemoryAccount>) -> Call {
+        Call {
+            parts,
+            peer,
+            forwarded: None,
+            body: CallBody::None,
+            memory,
+            files: Vec::new(),
+            hints: None,
+        }
+    }
+
+    /// The client's address as text.
+    pub fn remote(&self) -> &str {
+        let client = self.forwarded.as_ref();
+        let remote = client.and_then(|client| client.remote.as_deref());
+        remote.unwrap_or(&self.peer.remote)
+    }
+
+    /// How the client reached the first server.
+    pub fn scheme(&self) -> Scheme {
+        let client = self.forwarded.as_ref();
+        let scheme = client.and_then(|client| client.scheme);
+        scheme.unwrap_or(self.peer.scheme)
+    }
+
+    /// Whether the request may be repeated after the application began it (RFC 9110 9.2.1) and no
+    /// byte of its body is gone.
+    pub fn may_repeat(&self) -> bool {
+        let is_safe = matches!(
+            self.parts.method,
+            Method::GET | Method::HEAD | Method::OPTIONS
+        );
+        is_safe && self.body_stream().is_none_or(|stream| !stream.has_begun())
+    }
+
+    /// The body, when it is forwarded while it arrives.
+    pub fn body_stream(&self) -> Option<&Rc<BodyStream>> {
+        match &self.body {
+            CallBody::Stream(stream) => Some(stream),
+            CallBody::None | CallBody::Inline(_) | CallBody::Spooled(_) => None,
+        }
+    }
+
+    /// Drops the unread rest of the body: the request is over. Must be called before the reply is
+    /// passed on, because hyper then decides whether to keep the connection.
+    pub fn discard_body(&self) {
+        if let Some(stream) = self.body_stream() {
+            stream.close();
+        }
+    }
+
+    /// Bytes of the body as the application gets it; `None` while it is unknown.
+    pub fn body_length(&self) -> Option<u64> {
+        match &self.body {
+            CallBody::None => Some(0),
+            CallBody::Inline(body) => Some(body.bytes().len() as u64),
+            CallBody::Spooled(spool) => Some(spool.length()),
+            CallBody::Stream(stream) => stream.length(),
+        }
+    }
+}
+
+#[cfg(any(test, feature = "fixture"))]
+impl Call {
+    /// A call without headers or a body.
+    pub fn plain(method: &str, path: &str) -> Call {
+        let request = http::Request::builder().method(method).uri(path).body(());
+        let (parts, ()) = request.expect("a valid request").into_parts();
+        let peer = Peer::new("127.0.0.1".to_owned(), false, 80, None);
+        let memory = super::ClientMemory::new(u64::MAX);
+        Call::new(parts, Rc::new(peer), memory.account())
+    }
+}

@@ -1,0 +1,160 @@
+//! Work that waits for a disk, or computes for long, away from the thread that serves connections. Each kind of work has
+//! threads of its own: a disk that does not respond holds up nothing but what needs it.
+
+use std::sync::LazyLock;
+use std::thread::available_parallelism;
+
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, spawn_blocking};
+
+/// Most pieces that are encoded or decoded at a time, on any number of processors.
+const CODING_LIMIT: usize = 8;
+
+/// Create and write the files of request bodies.
+pub static BODY_THREADS: BlockingThreads = BlockingThreads::new(4);
+/// Read the files of responses.
+pub static FILE_THREADS: BlockingThreads = BlockingThreads::new(4);
+/// Look for files that clients, or applications, name.
+pub static LOOKUP_THREADS: BlockingThreads = BlockingThreads::new(4);
+/// Read what the configuration names. Whoever watches such a file looks at it once at a time, so a thread remains.
+pub static CONFIGURATION_THREADS: BlockingThreads = BlockingThreads::new(6);
+/// Read certificates.
+pub static CERTIFICATE_THREADS: BlockingThreads = BlockingThreads::new(4);
+/// Reads the memory of the processes, for those who limit it.
+pub static MEMORY_THREAD: BlockingThreads = BlockingThreads::new(1);
+/// Reads the memory of the processes, for those who ask.
+pub static REPORT_THREAD: BlockingThreads = BlockingThreads::new(1);
+/// Encode and decode bodies.
+pub static CODING_THREADS: LazyLock<BlockingThreads> = LazyLock::new(|| {
+    BlockingThreads::new(available_parallelism().map_or(1, |count| count.get().min(CODING_LIMIT)))
+});
+
+/// The threads for one kind of work.
+#[derive(Debug)]
+pub struct BlockingThreads {
+    count: usize,
+    free: Semaphore,
+}
+
+impl BlockingThreads {
+    const fn new(count: usize) -> BlockingThreads {
+        BlockingThreads {
+            count,
+            free: Semaphore::const_new(count),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Does the work when a thread is free. Work that was not begun is dropped with the future: what waits is held by those
+    /// who wait, and by nobody else. An error when it panicked.
+    pub async fn run<T: Send + 'static>(
+        &'static self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let thread = self.free.acquire().await;
+        let thread = thread.expect("the semaphore is never closed");
+        spawn_blocking(move || {
+            let done = work();
+            drop(thread);
+            done
+        })
+        .await
+    }
+}
+
+/// How many threads there are in all.
+pub fn blocking_threads() -> usize {
+    let kinds = [
+        &BODY_THREADS,
+        &FILE_THREADS,
+        &LOOKUP_THREADS,
+        &CONFIGURATION_THREADS,
+        &CERTIFICATE_THREADS,
+        &MEMORY_THREAD,
+        &REPORT_THREAD,
+        &CODING_THREADS,
+    ];
+    kinds.iter().map(|threads| threads.count()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+    use std::sync::{Arc, Mutex};
+    use std::task::Waker;
+
+    use tokio::task::{LocalSet, yield_now};
+
+    use super::*;
+
+    static SLOW: BlockingThreads = BlockingThreads::new(3);
+    static OTHER: BlockingThreads = BlockingThreads::new(1);
+
+    fn locally(test: impl Future<Output = ()>) {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.max_blocking_threads(SLOW.count() + OTHER.count());
+        LocalSet::new().block_on(&runtime.build().expect("a runtime"), test);
+    }
+
+    /// Work that waits for a disk, and says when it has begun.
+    fn stuck(begun: &Sender<()>) -> (Sender<()>, impl FnOnce() + Send + 'static) {
+        let (respond, disk) = channel();
+        let begun = begun.clone();
+        let work = move || {
+            // Nobody may listen.
+            let _ = begun.send(());
+            let _ = disk.recv();
+        };
+        (respond, work)
+    }
+
+    #[test]
+    fn work_that_waits_for_a_disk_holds_up_only_its_own_kind() {
+        locally(async {
+            let (begun, begins) = channel();
+            let (disks, work): (Vec<_>, Vec<_>) = (0..60).map(|_| stuck(&begun)).unzip();
+            let all: Vec<_> = work
+                .into_iter()
+                .map(|work| tokio::spawn(SLOW.run(work)))
+                .collect();
+            while SLOW.free.available_permits() > 0 {
+                yield_now().await;
+            }
+            assert_eq!(OTHER.run(|| 42).await.expect("no panic"), 42);
+            for _ in 0..3 {
+                begins.recv().expect("begun");
+            }
+            assert!(begins.try_recv().is_err());
+            drop(disks);
+            for done in all {
+                done.await.expect("no panic").expect("no panic");
+            }
+        });
+    }
+
+    #[test]
+    fn work_whose_client_is_gone_is_dropped_before_it_begins() {
+        static ONE: BlockingThreads = BlockingThreads::new(1);
+        locally(async {
+            let (begun, begins) = channel();
+            let (disk, work) = stuck(&begun);
+            let first = tokio::spawn(ONE.run(work));
+            while begins.try_recv().is_err() {
+                yield_now().await;
+            }
+            let held = Arc::new(Mutex::new(()));
+            let waiting = Arc::clone(&held);
+            let mut second = Box::pin(ONE.run(move || drop(waiting)));
+            let cx = &mut std::task::Context::from_waker(Waker::noop());
+            assert!(second.as_mut().poll(cx).is_pending());
+            drop(second);
+            assert_eq!(Arc::strong_count(&held), 1);
+            drop(disk);
+            first.await.expect("no panic").expect("no panic");
+        });
+    }
+}

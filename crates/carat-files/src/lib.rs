@@ -1,0 +1,12 @@
+//! Files that may be large, slow, or no files at all, and the threads on which they are touched.
+
+mod blocking;
+mod configured_file;
+mod slow_file;
+
+pub use blocking::{
+    BODY_THREADS, BlockingThreads, CERTIFICATE_THREADS, CODING_THREADS, CONFIGURATION_THREADS,
+    FILE_THREADS, LOOKUP_THREADS, MEMORY_THREAD, REPORT_THREAD, blocking_threads,
+};
+pub use configured_file::{in_time, read_configured};
+pub use slow_file::{SlowFile, drop_elsewhere};

@@ -1,0 +1,12 @@
+//! The values of the option table, which the launcher passes to the edge as JSON.
+
+mod identity;
+mod settings;
+mod url_prefix;
+
+pub use identity::Identity;
+pub use settings::{
+    LogFormat, Multipart, ProxyHeaders, RequestMode, SETTINGS_VARIABLE, Settings, StaticDirectory,
+    UPGRADE_VARIABLE,
+};
+pub use url_prefix::UrlPrefix;

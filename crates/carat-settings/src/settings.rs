@@ -1,0 +1,358 @@
+//! The values of the option table, which the launcher passes as JSON.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use carat_fields::{Network, TrustedProxies};
+use carat_policy::{CanaryUnit, MemoryLimit, ReforkRule, WorkerCount};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+
+use crate::identity::Identity;
+use crate::url_prefix::UrlPrefix;
+
+/// The environment variable that carries the settings.
+pub const SETTINGS_VARIABLE: &str = "CARAT_EDGE_SETTINGS";
+
+/// Tells a new edge which descriptor is the socket to the old one.
+pub const UPGRADE_VARIABLE: &str = "CARAT_UPGRADE_FD";
+
+/// The options that the edge reads, which `docs/options.md` describes, and what the launcher adds.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
+#[expect(
+    missing_docs,
+    reason = "each is named after an option of docs/options.md"
+)]
+pub struct Settings {
+    pub version: String,
+    pub directory: PathBuf,
+    /// What the command that reads the configuration anew compares.
+    pub start_options: IgnoredAny,
+    /// A file with the process id of the edge, which is removed with the server.
+    pub pid_file: Option<PathBuf>,
+    pub mold_command: Vec<String>,
+    /// Variables that the mold gets in addition to the edge's environment.
+    pub mold_environment: BTreeMap<String, String>,
+    /// The user to become once the ports are bound; `None` to stay who started the server.
+    pub identity: Option<Identity>,
+    pub bind: Vec<String>,
+    pub backlog: i32,
+    #[serde(rename = "static")]
+    pub static_files: Vec<StaticDirectory>,
+    /// Directories from which the application may name files.
+    pub sendfile: Vec<StaticDirectory>,
+    pub prefix: Option<UrlPrefix>,
+    /// The directory of the pages that browsers get in place of errors.
+    pub error_pages: Option<PathBuf>,
+    /// The page that all clients get while it is there.
+    pub maintenance: Option<PathBuf>,
+    /// `None` when the option is not set.
+    #[serde(deserialize_with = "proxies")]
+    pub trusted_proxies: Option<TrustedProxies>,
+    pub proxy_headers: ProxyHeaders,
+    pub force_tls: bool,
+    /// In seconds.
+    pub hsts_max_age: u64,
+    pub ready_fd: Option<i32>,
+    #[serde(deserialize_with = "workers")]
+    pub workers: WorkerCount,
+    pub threads: u16,
+    pub fibers: Option<u16>,
+    #[serde(deserialize_with = "seconds")]
+    pub queue_time_target: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub worker_idle_timeout: Duration,
+    pub worker_requests: Option<u64>,
+    #[serde(deserialize_with = "optional_seconds")]
+    pub worker_age: Option<Duration>,
+    #[serde(deserialize_with = "memory")]
+    pub memory: MemoryLimit,
+    #[serde(deserialize_with = "optional_memory")]
+    pub client_memory: Option<MemoryLimit>,
+    pub worker_memory: Option<u64>,
+    #[serde(deserialize_with = "refork")]
+    pub refork: ReforkRule,
+    pub control_socket: Option<PathBuf>,
+    /// The name of a control socket, with `PID` for the process id of its server.
+    pub control_socket_name: String,
+    /// Where a control socket may be, the best directory first.
+    pub control_directories: Vec<PathBuf>,
+    pub log: Option<PathBuf>,
+    pub log_format: LogFormat,
+    pub access_log: bool,
+    pub spool_dir: PathBuf,
+    pub spool_limit: u64,
+    /// Whether the application learns when a request began to wait for a worker.
+    pub request_start: bool,
+    pub inline_body_limit: usize,
+    pub body_buffer: usize,
+    pub request_body: RequestMode,
+    pub multipart: Multipart,
+    pub max_parts: usize,
+    pub max_files: usize,
+    pub max_part_header: usize,
+    pub max_field_bytes: usize,
+    pub decode_requests: bool,
+    pub max_decoded_body: u64,
+    pub max_decode_ratio: u64,
+    pub max_body: u64,
+    pub max_header_bytes: usize,
+    pub max_headers: usize,
+    /// `None` for as many as connections.
+    pub max_tunnels: Option<usize>,
+    pub max_uri: usize,
+    pub max_connections: usize,
+    /// The same when somebody asked for it; `None` for the default.
+    pub chosen_connections: Option<usize>,
+    pub body_min_rate: u64,
+    pub http2: bool,
+    /// Requests of one connection at once.
+    pub http2_max_streams: u32,
+    #[serde(deserialize_with = "seconds")]
+    pub write_timeout: Duration,
+    pub write_min_rate: u64,
+    pub compress: bool,
+    pub compress_min_bytes: u64,
+    pub gzip_level: u32,
+    pub brotli_level: u32,
+    pub zstd_level: i32,
+    pub queue_limit: usize,
+    #[serde(deserialize_with = "seconds")]
+    pub handshake_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub header_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub idle_timeout: Duration,
+    #[serde(deserialize_with = "optional_seconds")]
+    pub request_timeout: Option<Duration>,
+    #[serde(deserialize_with = "seconds")]
+    pub queue_timeout: Duration,
+    #[serde(deserialize_with = "optional_seconds")]
+    pub drain_delay: Option<Duration>,
+    /// Targets whose path gets 503 meanwhile.
+    pub readiness_path: Vec<String>,
+    #[serde(deserialize_with = "seconds")]
+    pub shutdown_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub tunnel_timeout: Duration,
+    #[serde(deserialize_with = "seconds")]
+    pub keep_previous: Duration,
+    pub restart_check: Vec<String>,
+    /// Relative to `directory`.
+    pub restart_file: Option<PathBuf>,
+    /// Whether changed source files replace the code.
+    pub reload: bool,
+    /// Starts a server with the configuration, the Ruby, and the Carat that are there when the command runs.
+    pub upgrade_command: Vec<String>,
+    #[serde(deserialize_with = "seconds")]
+    pub upgrade_timeout: Duration,
+    pub canary: Option<u8>,
+    #[serde(deserialize_with = "canary_unit")]
+    pub canary_by: CanaryUnit,
+    /// Prints what these settings are with the configuration as it is when the command runs.
+    pub reader_command: Vec<String>,
+    #[serde(deserialize_with = "seconds")]
+    pub boot_timeout: Duration,
+}
+
+/// A directory whose files are served.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StaticDirectory {
+    /// The start of the path in URLs.
+    pub prefix: String,
+    /// An absolute path.
+    pub directory: PathBuf,
+    /// For files without a fingerprint in their names.
+    pub cache_control: Option<String>,
+    /// The page for what is not there, which then does not go to the application.
+    pub not_found: Option<String>,
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One line of text for an event.
+    Text,
+    /// One JSON object for an event.
+    Json,
+}
+
+/// The fields by which proxies name their clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProxyHeaders {
+    /// `X-Forwarded-For` and its like.
+    XForwarded,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+/// When the application begins a request with a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestMode {
+    /// When the body has arrived.
+    Whole,
+    /// When the header fields have arrived.
+    Stream,
+}
+
+/// Who takes the files out of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Multipart {
+    /// The application.
+    App,
+    /// The edge, while they arrive.
+    Edge,
+}
+
+impl Settings {
+    /// How many lanes a worker has: one for each thread, or one for all fibers.
+    pub fn lanes(&self) -> u16 {
+        self.fibers.map_or(self.threads, |_| 1)
+    }
+
+    /// How many requests one worker runs concurrently.
+    pub fn slots(&self) -> u16 {
+        self.fibers.unwrap_or(self.threads)
+    }
+
+    /// Reads the settings from the environment of this process.
+    pub fn from_environment() -> Result<Settings, String> {
+        let json = std::env::var(SETTINGS_VARIABLE).map_err(|_| {
+            format!("{SETTINGS_VARIABLE} is not set: start the server with the `carat` command")
+        })?;
+        serde_json::from_str(&json).map_err(|error| format!("{SETTINGS_VARIABLE}: {error}"))
+    }
+}
+
+/// Parses what the option table writes: `2..2`, `1..8` or `auto`.
+fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text == "auto" {
+        return Ok(WorkerCount::Auto);
+    }
+    let range = text
+        .split_once("..")
+        .and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
+    let (min, max) = range.ok_or_else(|| serde::de::Error::custom("workers is not a range"))?;
+    Ok(WorkerCount::Between { min, max })
+}
+
+fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TrustedProxies>, D::Error> {
+    let Some(texts) = Option::<Vec<String>>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let network = |text: &String| {
+        text.parse::<Network>().map_err(|problem| {
+            serde::de::Error::custom(format!("trusted_proxies: {text:?} {problem}"))
+        })
+    };
+    let networks = texts.iter().map(network).collect::<Result<_, _>>()?;
+    Ok(Some(TrustedProxies::new(networks)))
+}
+
+/// A number of bytes, or a share such as `80%`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenMemory {
+    Bytes(u64),
+    Share(String),
+}
+
+impl WrittenMemory {
+    fn parse<E: serde::de::Error>(self) -> Result<MemoryLimit, E> {
+        match self {
+            WrittenMemory::Bytes(bytes) => Ok(MemoryLimit::Bytes(bytes)),
+            WrittenMemory::Share(text) => {
+                let percent = text.strip_suffix('%');
+                let percent: Option<f64> = percent.and_then(|number| number.parse().ok());
+                let percent = percent.ok_or_else(|| E::custom("memory is not a share"))?;
+                Ok(MemoryLimit::Share(percent / 100.0))
+            }
+        }
+    }
+}
+
+fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryLimit, D::Error> {
+    WrittenMemory::deserialize(deserializer)?.parse()
+}
+
+fn optional_memory<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<MemoryLimit>, D::Error> {
+    let written = Option::<WrittenMemory>::deserialize(deserializer)?;
+    written.map(WrittenMemory::parse).transpose()
+}
+
+/// Parses `auto`, `off` or a list of request counts.
+fn refork<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReforkRule, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Written {
+        Auto,
+        Off,
+        #[serde(untagged)]
+        After(Vec<u64>),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Auto => ReforkRule::Auto,
+        Written::Off => ReforkRule::Off,
+        Written::After(counts) => ReforkRule::After(counts),
+    })
+}
+
+/// Parses `request` or `cookie`.
+fn canary_unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CanaryUnit, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.as_str() {
+        "request" => Ok(CanaryUnit::Request),
+        "cookie" => Ok(CanaryUnit::Client),
+        _ => Err(serde::de::Error::custom("canary_by is unknown")),
+    }
+}
+
+fn optional_seconds<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    let seconds = Option::<f64>::deserialize(deserializer)?;
+    let duration = seconds.map(Duration::try_from_secs_f64).transpose();
+    duration.map_err(serde::de::Error::custom)
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
+}
+
+#[cfg(any(test, feature = "fixture"))]
+const PLAIN: &str = r#"{
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
+    "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
+    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
+    "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",
+    "access_log": false, "spool_dir": "/var/tmp", "spool_limit": 18446744073709551615, "inline_body_limit": 1,
+    "body_buffer": 1, "request_body": "whole", "multipart": "app", "max_parts": 1, "max_files": 1,
+    "max_part_header": 1, "max_field_bytes": 1, "decode_requests": false, "max_decoded_body": 1,
+    "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "http2": true, "http2_max_streams": 1, "max_tunnels": null, "max_uri": 1,
+    "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
+    "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
+    "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
+    "shutdown_timeout": 60, "tunnel_timeout": 5,
+    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
+}"#;
+
+#[cfg(any(test, feature = "fixture"))]
+impl Settings {
+    /// Settings without a limit that a test would have to wait for.
+    pub fn plain() -> Settings {
+        serde_json::from_str(PLAIN).expect("every setting")
+    }
+}

@@ -1,0 +1,46 @@
+use serde::Deserialize;
+
+/// The path below which the application is reached, such as `/app`: the option `prefix`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct UrlPrefix(String);
+
+impl UrlPrefix {
+    /// The prefix, without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a request for this path is one for the application: `/app` and `/app/x`, not `/application`. The target of
+    /// `OPTIONS *` is the whole server.
+    pub fn contains(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(&self.0);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || path == "*"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_below_begins_with_the_whole_prefix() {
+        let prefix = UrlPrefix("/app".to_owned());
+        for path in ["/app", "/app/", "/app/x", "/app//x", "/app/../x", "*"] {
+            assert!(prefix.contains(path), "{path}");
+        }
+        for path in [
+            "/",
+            "/application",
+            "/ap",
+            "//app",
+            "/x/app",
+            "/APP",
+            "/%61pp",
+            "/app%2fx",
+            "app",
+        ] {
+            assert!(!prefix.contains(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use std::time::Duration;
+
+use carat_policy::CanaryRule;
+
+use super::log_line::LogLine;
+use super::ruby_process::RubyProcess;
+use carat_log::{LaneTag, WorkerId};
+
+/// What the executor does next, as plain data.
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Read the configuration anew, for the mold that boots next.
+    ReadSettings,
+    /// Run the command that loads the application.
+    BootMold {
+        generation: u32,
+        settings: BootSettings,
+    },
+    /// Ask the mold of this generation to fork a worker. One on trial gets no request before it is admitted.
+    Fork {
+        worker: WorkerId,
+        generation: u32,
+        is_trial: bool,
+    },
+    /// Send a worker on trial the requests that it has to answer.
+    Check { worker: WorkerId, generation: u32 },
+    /// The worker is not on trial any more.
+    Admit(WorkerId),
+    /// Divide the requests between workers of this generation and those of older ones.
+    BeginCanary { generation: u32, rule: CanaryRule },
+    /// All workers get all requests again.
+    EndCanary,
+    /// The settings of this generation hold from now on.
+    Adopt { generation: u32 },
+    /// The workers that take requests have the newest code, or why they have not.
+    EndReload(Result<(), String>),
+    /// The mold forks workers of this generation from now on.
+    Renumber { before: u32, generation: u32 },
+    /// Give a worker no more requests, and report when its lanes are empty.
+    Drain(WorkerId),
+    /// Tell a process to end.
+    End(RubyProcess),
+    /// Tell a worker to end without waiting for its requests, which no client expects a response to any more.
+    EndNow(WorkerId),
+    /// Tell the mold to end with the server, and so to run its `at_exit` blocks.
+    EndWithServer { generation: u32 },
+    /// Ask a worker whether it could be the mold.
+    AskForkSafety(WorkerId),
+    /// Tell a worker to return the memory that it does not use.
+    TrimMemory(WorkerId),
+    /// Tell a worker to be the mold of this generation.
+    Promote { worker: WorkerId, generation: u32 },
+    /// Ask a worker where the thread of this request is.
+    AskStack { tag: LaneTag, request: u32 },
+    /// Send SIGTERM.
+    Terminate { pid: u32 },
+    /// Send SIGKILL.
+    Kill { pid: u32 },
+    /// Close the lanes of a worker, once what it sent is read.
+    CloseLanes(WorkerId),
+    /// Close the control socket of a process.
+    CloseControl(RubyProcess),
+    /// Read the memory of these processes.
+    ReadMemory(MemorySubjects),
+    /// From now on clients may make the edge hold their part of this budget in bytes.
+    LimitClients { budget: u64 },
+    /// Divide the limit of open files among clients and at most this many workers.
+    DivideFiles { workers: u32 },
+    /// Write a line to the log.
+    Log(LogLine),
+    /// Report to the log and to `--ready-fd` that the server is ready.
+    Announce,
+    /// The server is about to stop: serve on, and make clients go elsewhere.
+    TurnAway,
+    /// Start the new edge of the upgrade with this number.
+    StartSuccessor { number: u32 },
+    /// Tell the new edge to accept clients.
+    LetSuccessorServe,
+    /// The new edge does not take over.
+    KeepServing,
+    /// The new edge accepts the clients from now on: serve only those that are connected, and make them go there.
+    HandOver,
+    /// The new edge has died after it was told to accept clients: this one is the server again.
+    TakeBack,
+    /// The server stops within this time: accept no client, and close each connection after its response.
+    StopAccepting(Duration),
+    /// Refuse all requests that are not answered yet.
+    CutOffClients,
+    /// The server is over.
+    Exit(Outcome),
+}
+
+/// The settings with which a mold boots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BootSettings {
+    /// Those that hold.
+    Current,
+    /// Those that were read last.
+    New,
+}
+
+/// How the server ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// All requests were finished, or `shutdown_timeout` passed.
+    Finished,
+    /// A second signal cut the stop short.
+    Cut,
+    /// The server cannot go on, for this reason.
+    Failed(String),
+}
+
+/// The processes whose memory is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemorySubjects {
+    /// Generation and process id.
+    pub mold: Option<(u32, u32)>,
+    /// The workers, ready or not.
+    pub workers: Vec<MemorySubject>,
+    /// Process ids of molds that are starting or ending.
+    pub others: Vec<u32>,
+}
+
+/// A worker whose memory is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemorySubject {
+    /// Which worker.
+    pub worker: WorkerId,
+    /// Its process id.
+    pub pid: u32,
+    /// Whether it takes requests.
+    pub is_ready: bool,
+    /// Whether it served enough requests that it will hardly grow.
+    pub is_grown: bool,
+}

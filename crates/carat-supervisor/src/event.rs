@@ -1,0 +1,186 @@
+use std::time::{Duration, Instant};
+
+use carat_policy::{ContainerMemory, EdgeMemory, Elastic};
+
+use super::command::MemorySubject;
+use super::exit_status::ExitStatus;
+use super::generation_settings::GenerationSettings;
+use super::ruby_process::RubyProcess;
+use carat_log::{LaneTag, WorkerId};
+
+/// What happened to the server or one of its processes, as plain data.
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+#[derive(Debug)]
+pub enum Event {
+    /// The command that loads the application runs.
+    MoldStarted {
+        generation: u32,
+        pid: u32,
+    },
+    /// The command that loads the application cannot be run.
+    MoldStartFailed {
+        generation: u32,
+        cause: String,
+    },
+    /// The sockets of a new worker cannot be made.
+    ForkFailed {
+        worker: WorkerId,
+        cause: String,
+    },
+    /// A process sent its first message.
+    Hello {
+        process: RubyProcess,
+        pid: u32,
+    },
+    Ready(RubyProcess),
+    BootFailed {
+        process: RubyProcess,
+        cause: String,
+    },
+    /// The worker that was promoted to this generation cannot be a mold, nor can any other worker of its own.
+    NotForkSafe {
+        generation: u32,
+        cause: String,
+    },
+    /// A worker that was asked could become the mold, or why not.
+    ForkSafety {
+        worker: WorkerId,
+        result: Result<(), String>,
+    },
+    /// Where a thread of a worker is, on request.
+    Stack {
+        worker: WorkerId,
+        lane: u16,
+        text: String,
+    },
+    /// A worker got a signal to end from another process, or cannot go on.
+    Leaving(WorkerId),
+    /// A process closed its control socket.
+    Closed(RubyProcess),
+    /// A worker closed a lane.
+    LaneLost(WorkerId),
+    /// A worker could not open the descriptors of a request.
+    DescriptorsLost(WorkerId),
+    /// All lanes of a draining worker are empty.
+    Drained(WorkerId),
+    /// A request exceeded `request_timeout`.
+    LaneStuck {
+        tag: LaneTag,
+        request: u32,
+    },
+    /// What the workers did so far; sent before each tick and each memory reading.
+    Traffic(Vec<WorkerTraffic>),
+    MemoryRead(MemoryReading),
+    /// From now on clients may make the edge hold this many bytes.
+    ClientsLimited(u64),
+    /// A child process ended.
+    Exited {
+        pid: u32,
+        status: ExitStatus,
+    },
+    /// Sent every 100 ms, and more often during a stop.
+    Tick(Tick),
+    /// The number of workers follows the load between these bounds from now on.
+    Scaled(Elastic),
+    /// Somebody wants this worker killed.
+    KillRequested(WorkerId),
+    /// New code is to take over.
+    RestartRequested,
+    /// The same, with this share of requests until somebody decides; 0 for none.
+    CanaryRequested {
+        percent: u8,
+    },
+    /// The new code of a restart that waits is to take over.
+    GoRequested,
+    /// Source files have changed.
+    ReloadRequested,
+    /// The previous mold is to take over, or the new code of a restart that waits to end.
+    RollbackRequested,
+    /// The configuration was read anew; with the names of options whose change only a new start can bring.
+    SettingsRead(Box<GenerationSettings>, Vec<String>),
+    /// The configuration cannot be read.
+    SettingsFailed {
+        cause: String,
+    },
+    /// The worker on trial answered as it should, or why not.
+    Checked {
+        worker: WorkerId,
+        result: Result<(), String>,
+    },
+    /// A new edge is to take over.
+    UpgradeRequested,
+    /// The command that starts the new edge runs.
+    SuccessorStarted {
+        pid: u32,
+    },
+    /// The new edge of this upgrade can serve.
+    SuccessorReady {
+        upgrade: u32,
+    },
+    /// The new edge accepts clients.
+    SuccessorServes {
+        upgrade: u32,
+    },
+    /// The new edge was told to stop.
+    SuccessorStops {
+        upgrade: u32,
+    },
+    /// The new edge cannot be started, has failed, or has ended.
+    SuccessorFailed {
+        upgrade: u32,
+        cause: String,
+    },
+    /// The server that this one has succeeded uses so much memory; 0 when it has ended.
+    PredecessorUses {
+        bytes: u64,
+    },
+    /// SIGTERM, SIGINT, or `carat stop`.
+    StopRequested,
+}
+
+/// The state of the server at a tick.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tick {
+    /// How long requests waited for a lane since the last tick.
+    pub queue_time: Duration,
+    /// How many requests are waiting.
+    pub waiting: usize,
+    /// Whether a client is connected.
+    pub has_clients: bool,
+    /// How many clients are connected.
+    pub clients: usize,
+}
+
+/// The work of one worker.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkerTraffic {
+    /// Which worker.
+    pub worker: WorkerId,
+    /// How many requests it was given.
+    pub requests: u64,
+    /// How long it has had no request.
+    pub idle: Duration,
+    /// How many connections its application has taken over.
+    pub tunnels: usize,
+}
+
+/// The memory of all processes at one time. Processes that ended, or cannot be read, are missing.
+#[derive(Debug, Clone)]
+pub struct MemoryReading {
+    /// When it was read.
+    pub at: Instant,
+    /// How long the reading took.
+    pub took: Duration,
+    /// The edge itself.
+    pub edge: EdgeMemory,
+    /// Proportional set size of all Ruby processes together, swapped out or not.
+    pub ruby: u64,
+    /// Generation and anonymous memory of the mold.
+    pub mold: Option<(u32, u64)>,
+    /// Private memory of each worker.
+    pub workers: Vec<(MemorySubject, u64)>,
+    /// Its control group.
+    pub container: ContainerMemory,
+    /// How many processors the container has.
+    pub processors: u32,
+}

@@ -1,0 +1,35 @@
+use carat_policy::{CanaryRule, ReforkRule};
+
+use super::limits::Limits;
+use carat_settings::Settings;
+
+/// The settings of a generation, as far as the supervisor's decisions depend on them.
+#[derive(Debug, Clone)]
+pub struct GenerationSettings {
+    /// What a restart may change.
+    pub limits: Limits,
+    /// When a worker becomes the mold.
+    pub refork: ReforkRule,
+    /// The share that its code gets at first.
+    pub canary: CanaryRule,
+}
+
+impl GenerationSettings {
+    /// Reads them from the options of a server on a machine with these processors and this memory, whose clients
+    /// may make the edge hold `client_memory` bytes.
+    pub fn new(
+        settings: &Settings,
+        processors: u32,
+        machine_memory: Option<u64>,
+        client_memory: u64,
+    ) -> GenerationSettings {
+        GenerationSettings {
+            limits: Limits::new(settings, processors, machine_memory, client_memory),
+            refork: settings.refork.clone(),
+            canary: CanaryRule {
+                percent: settings.canary.unwrap_or_default(),
+                unit: settings.canary_by,
+            },
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What the supervisor of the Ruby processes decides. [`State::on`] turns an event into commands; whoever carries them
+//! out does the I/O and reads the clock.
+
+mod command;
+mod event;
+mod exit_status;
+mod generation_settings;
+mod held_code;
+mod limits;
+mod log_line;
+mod role;
+mod ruby_process;
+mod state;
+
+pub use command::{BootSettings, Command, MemorySubject, MemorySubjects, Outcome};
+pub use event::{Event, MemoryReading, Tick, WorkerTraffic};
+pub use exit_status::ExitStatus;
+pub use generation_settings::GenerationSettings;
+pub use held_code::HeldCode;
+pub use limits::Limits;
+pub use log_line::LogLine;
+pub use role::Role;
+pub use ruby_process::RubyProcess;
+pub use state::{RestartReport, RunningProcess, State, UpgradeReport, WorkerStatus};

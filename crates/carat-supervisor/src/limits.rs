@@ -1,0 +1,75 @@
+use std::time::Duration;
+
+use carat_policy::{Elastic, MemoryLimit, WearLimits};
+
+use carat_settings::Settings;
+
+/// What the options and the machine allow, as far as the processes are concerned.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How many workers.
+    pub elastic: Elastic,
+    /// When a worker is worn out.
+    pub wear: WearLimits,
+    /// How many requests one worker runs at once.
+    pub slots: u16,
+    /// What all processes together may use.
+    pub memory: MemoryLimit,
+    /// The machine's memory in bytes; `None` when the kernel does not say.
+    pub machine_memory: Option<u64>,
+    /// What clients may make the edge hold in bytes.
+    pub client_memory: u64,
+    /// What one worker may use, in bytes.
+    pub worker_memory: Option<u64>,
+    /// How long a worker that is not needed may idle.
+    pub worker_idle_timeout: Duration,
+    /// How long a process may take to become ready.
+    pub boot_timeout: Duration,
+    /// How long a request may take.
+    pub request_timeout: Option<Duration>,
+    /// Zero for none.
+    pub drain_delay: Duration,
+    /// How long requests and hooks have at the end.
+    pub shutdown_timeout: Duration,
+    /// How long tunnels may keep a worker that is to end.
+    pub tunnel_timeout: Duration,
+    /// How long the old edge may finish its requests.
+    pub upgrade_timeout: Duration,
+    /// How long a rollback is possible.
+    pub keep_previous: Duration,
+    /// Whether a restart replaces all workers at once, and keeps nothing of the old code.
+    pub reload: bool,
+}
+
+impl Limits {
+    /// Reads the limits from the options of a server on a machine with these processors and this memory, whose
+    /// clients may make the edge hold `client_memory` bytes.
+    pub fn new(
+        settings: &Settings,
+        processors: u32,
+        machine_memory: Option<u64>,
+        client_memory: u64,
+    ) -> Limits {
+        Limits {
+            elastic: Elastic::new(settings.workers, settings.queue_time_target, processors),
+            wear: WearLimits {
+                requests: settings.worker_requests,
+                age: settings.worker_age,
+            },
+            slots: settings.slots(),
+            memory: settings.memory,
+            machine_memory,
+            client_memory,
+            worker_memory: settings.worker_memory,
+            worker_idle_timeout: settings.worker_idle_timeout,
+            boot_timeout: settings.boot_timeout,
+            request_timeout: settings.request_timeout,
+            drain_delay: settings.drain_delay.unwrap_or_default(),
+            shutdown_timeout: settings.shutdown_timeout,
+            tunnel_timeout: settings.tunnel_timeout,
+            upgrade_timeout: settings.upgrade_timeout,
+            keep_previous: settings.keep_previous,
+            reload: settings.reload,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+use serde::Serialize;
+
+/// What a process is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The edge itself.
+    Edge,
+    /// The mold that forks.
+    Mold,
+    /// The mold of the next generation, which is not ready yet.
+    NextMold,
+    /// The mold of the code before the last restart.
+    PreviousMold,
+    /// A mold that runs its `at_exit` blocks.
+    EndingMold,
+    /// A process that serves requests.
+    Worker,
+}

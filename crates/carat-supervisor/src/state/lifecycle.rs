@@ -1,0 +1,424 @@
+//! The lives of the processes: what their boots and ends mean to the restart or the refork under way, and how one mold
+//! follows another.
+
+use carat_policy::{CanaryRule, Elastic, ReplacementReason};
+
+use super::announcement::Announcement;
+use super::next_to_replace::{self, NextToReplace};
+use super::processes::Processes;
+use super::processes::mold::Mold;
+use super::processes::molds::PreviousMold;
+use super::processes::worker::{Worker, WorkerBoot, WorkerRole};
+use super::reaction::Reaction;
+use super::refork::Refork;
+use super::restart::{BootFailure, Restarts, retire_old_code};
+use super::scaling;
+use super::upgrade::Upgrades;
+use crate::command::Command;
+use crate::event::{MemoryReading, Tick};
+use crate::exit_status::ExitStatus;
+use crate::generation_settings::GenerationSettings;
+use crate::log_line::LogLine;
+use crate::ruby_process::RubyProcess;
+use carat_log::WorkerId;
+
+/// The processes, and the machines that replace them.
+#[derive(Debug)]
+pub(super) struct Lifecycle {
+    pub(super) processes: Processes,
+    pub(super) next_to_replace: NextToReplace,
+    pub(super) refork: Refork,
+    pub(super) restarts: Restarts,
+    pub(super) announcement: Announcement,
+}
+
+impl Lifecycle {
+    /// Starts what is missing and ends what is overdue.
+    pub(super) fn keep_up(&mut self, upgrades: &mut Upgrades, reaction: &mut Reaction) {
+        self.processes.unclaimed_exits.forget_old(reaction.now);
+        self.processes.keep_mold(reaction);
+        if reaction.is_over() {
+            return;
+        }
+        self.fail_late_boots(reaction);
+        self.end_overdue(reaction);
+        self.processes.read_memory(reaction);
+        let may_begin = self.announcement.is_made;
+        self.restarts
+            .advance(may_begin, &mut self.processes, reaction);
+        upgrades.advance(&mut self.processes, reaction);
+        if let Some(worker) = next_to_replace::succeed(&mut self.processes, reaction) {
+            let cause = "no memory for its successor (memory)";
+            self.refork.give_up(worker, cause, reaction);
+        }
+        let most = self.restarts.most_workers().min(upgrades.most_workers());
+        self.processes.fork_missing(most, reaction);
+        self.announcement.advance(&self.processes, reaction);
+    }
+
+    /// What happens every 100 ms while clients may come: the number of workers follows the load, and workers are
+    /// replaced.
+    pub(super) fn follow_load(&mut self, tick: &Tick, reaction: &mut Reaction) {
+        scaling::grow(&mut self.processes, tick, reaction);
+        scaling::shrink(&mut self.processes.workers, reaction);
+        self.retire_surplus(reaction);
+        next_to_replace::mark_worn(&mut self.processes.workers, reaction);
+        self.processes.workers.trim_idle(reaction);
+        self.follow_generations(reaction);
+    }
+
+    /// No client comes any more: fewer workers are needed.
+    pub(super) fn follow_clients(&mut self, clients: usize, reaction: &mut Reaction) {
+        scaling::follow_clients(&mut self.processes.workers, clients, reaction);
+        self.retire_surplus(reaction);
+    }
+
+    /// During a restart, the surplus is of old code, and ends first.
+    fn retire_surplus(&mut self, reaction: &mut Reaction) {
+        if !self.restarts.is_replacing() {
+            scaling::retire_surplus(&mut self.processes.workers, reaction);
+        }
+    }
+
+    /// Replaces the workers of older generations, one after another; then another worker may become the mold.
+    pub(super) fn follow_generations(&mut self, reaction: &mut Reaction) {
+        self.fail_late_candidate(reaction);
+        let Processes { workers, molds, .. } = &mut self.processes;
+        molds.leaving.kill_overdue(reaction);
+        if molds.candidate.is_some() || workers.iter().any(Worker::is_promoted) {
+            return;
+        }
+        let reason = if self.restarts.is_replacing() {
+            ReplacementReason::Restart
+        } else {
+            ReplacementReason::Outdated
+        };
+        let oldest = molds.oldest_generation;
+        let is_left = next_to_replace::mark_outdated(workers, oldest, reason, reaction);
+        let may_begin = !is_left && !self.restarts.is_under_way();
+        self.refork
+            .advance(may_begin, &mut self.processes, reaction);
+    }
+
+    /// The memory of all processes was read. A container may be resized, and with it how many workers there may be.
+    pub(super) fn memory_read(&mut self, reading: &MemoryReading, reaction: &mut Reaction) {
+        let elastic = reaction.limits.elastic.on(reading.processors);
+        if elastic != reaction.limits.elastic {
+            self.scale(elastic, reaction);
+        }
+        self.processes.record_memory(reading, reaction);
+        let next = &mut self.next_to_replace;
+        next.mark_heavy(&mut self.processes, reading.at, reaction);
+    }
+
+    /// From now on the number of workers follows the load between these bounds.
+    pub(super) fn scale(&mut self, elastic: Elastic, reaction: &mut Reaction) {
+        reaction.limits.elastic = elastic;
+        let workers = &mut self.processes.workers;
+        workers.wanted = workers.wanted.clamp(elastic.min, elastic.max);
+        let most = elastic.max;
+        reaction.push(Command::DivideFiles { workers: most });
+        let line = LogLine::info("workers scaled").number("min", elastic.min);
+        let line = line.number("max", elastic.max);
+        reaction.log(line.number("wanted", workers.wanted));
+    }
+
+    /// A process said hello. It may have ended since.
+    pub(super) fn hello(&mut self, process: RubyProcess, pid: u32, reaction: &mut Reaction) {
+        let RubyProcess::Worker(id) = process else {
+            return;
+        };
+        if let Some(worker) = self.processes.workers.get_mut(id) {
+            worker.pid = Some(pid);
+            if let Some(status) = self.processes.unclaimed_exits.claim(pid) {
+                self.worker_exited(id, status, reaction);
+            }
+        }
+    }
+
+    pub(super) fn mold_ready(&mut self, generation: u32, reaction: &mut Reaction) {
+        if self.processes.molds.is_candidate(generation) {
+            if self.processes.molds.is_restarting() {
+                return self.restarts.loaded(&mut self.processes, reaction);
+            }
+            self.refork.take_over(&mut self.processes, reaction);
+        }
+        self.processes.mold_ready(generation, reaction);
+    }
+
+    pub(super) fn worker_ready(&mut self, id: WorkerId, reaction: &mut Reaction) {
+        let Some(worker) = self.processes.workers.get_mut(id) else {
+            return;
+        };
+        worker.boot = WorkerBoot::Done;
+        if worker.is_trial() {
+            // It is still killed at its deadline.
+            let generation = worker.generation;
+            return reaction.push(Command::Check {
+                worker: id,
+                generation,
+            });
+        }
+        if !worker.is_booting() {
+            return;
+        }
+        if worker.is_canary() {
+            self.restarts.forget_failures();
+        }
+        self.processes.worker_serves(id, reaction);
+        self.announcement.worker_serves(reaction);
+        self.processes.workers.with(id, |worker| {
+            if worker.has_lost_lane {
+                worker.lose_lane(reaction);
+            }
+        });
+    }
+
+    pub(super) fn fork_failed(&mut self, id: WorkerId, cause: &str, reaction: &mut Reaction) {
+        let processes = &mut self.processes;
+        processes.workers.remove(id);
+        self.restarts.trial_failed(id, cause, processes, reaction);
+        processes.log_fork_failure(cause, reaction);
+    }
+
+    /// The process, or the mold on its behalf, said why it cannot boot.
+    pub(super) fn boot_failed(
+        &mut self,
+        process: RubyProcess,
+        cause: &str,
+        reaction: &mut Reaction,
+    ) {
+        let molds = &mut self.processes.molds;
+        match process {
+            RubyProcess::Mold(generation) if molds.is_candidate(generation) => {
+                self.candidate_failed(cause, false, reaction);
+            }
+            RubyProcess::Mold(generation) if molds.current_mut(generation).is_some() => {
+                self.processes.mold_failed(cause, reaction);
+            }
+            RubyProcess::Mold(_) => {}
+            RubyProcess::Worker(id) => self.worker_boot_failed(id, cause, reaction),
+        }
+    }
+
+    fn worker_boot_failed(&mut self, id: WorkerId, cause: &str, reaction: &mut Reaction) {
+        let (restarts, processes) = (&mut self.restarts, &mut self.processes);
+        let Some(worker) = processes.workers.get_mut(id) else {
+            return;
+        };
+        worker.boot = WorkerBoot::Failed;
+        let generation = worker.generation;
+        if worker.is_trial() {
+            return restarts.trial_failed(id, cause, processes, reaction);
+        }
+        let announcement = &self.announcement;
+        let is_first = announcement.is_of_successor && !announcement.is_made;
+        if is_first && processes.workers.serving() == 0 {
+            // As in a restart: the old edge goes on, and says why.
+            return reaction.fail(format!("the first new worker failed: {cause}"));
+        }
+        match restarts.count_failure(generation, processes.molds.oldest_generation) {
+            BootFailure::Retry => {}
+            BootFailure::GiveUp => restarts.fail(cause, processes, reaction),
+            BootFailure::GoBack => {
+                if self.go_back(reaction) {
+                    self.restarts.set_undone(cause);
+                }
+            }
+        }
+        self.processes.log_boot_failure(id, cause, reaction);
+    }
+
+    /// Workers that are not ready in time have failed.
+    pub(super) fn fail_late_boots(&mut self, reaction: &mut Reaction) {
+        let limit = reaction.limits.boot_timeout;
+        let cause = format!("not ready within {limit:?} (boot_timeout)");
+        for id in self.processes.workers.late_boots(reaction.now) {
+            self.worker_boot_failed(id, &cause, reaction);
+            let worker = self.processes.workers.get(id);
+            if let Some(worker) = worker.filter(|it| it.pid.is_none()) {
+                let generation = worker.generation;
+                self.worker_exited(id, ExitStatus::Unknown, reaction);
+                self.processes.molds.kill_stuck(generation, reaction);
+            }
+        }
+    }
+
+    /// Sends SIGTERM to the workers whose time is over, and SIGKILL to those that had it.
+    pub(super) fn end_overdue(&mut self, reaction: &mut Reaction) {
+        let workers = &mut self.processes.workers;
+        self.refork.give_up_overdue(workers, reaction);
+        workers.iter_mut().for_each(|it| it.end_overdue(reaction));
+    }
+
+    /// A process closed its control socket: it is dead or dying, or must be made to end.
+    pub(super) fn closed(&mut self, process: RubyProcess, reaction: &mut Reaction) {
+        let molds = &mut self.processes.molds;
+        match process {
+            RubyProcess::Mold(generation) if molds.is_candidate(generation) => {
+                molds.kill_candidate(reaction);
+                self.candidate_failed("it closed its control socket", false, reaction);
+            }
+            RubyProcess::Mold(generation) => {
+                if !molds.lose_previous(|mold| mold.generation == generation, reaction) {
+                    let mold = molds.ready().filter(|it| it.generation == generation);
+                    mold.inspect(|mold| mold.kill(reaction));
+                }
+            }
+            RubyProcess::Worker(id) => {
+                if self.processes.worker_closed(id, reaction) {
+                    self.worker_exited(id, ExitStatus::Unknown, reaction);
+                }
+            }
+        }
+    }
+
+    /// A child process ended.
+    pub(super) fn exited(&mut self, pid: u32, status: ExitStatus, reaction: &mut Reaction) {
+        let molds = &self.processes.molds;
+        let is_mold = |mold: &Mold| mold.pid == Some(pid);
+        if let Some(id) = self.processes.workers.with_pid(pid) {
+            self.worker_exited(id, status, reaction);
+        } else if molds.current.as_ref().is_some_and(is_mold) {
+            self.processes.mold_exited(status, reaction);
+        } else {
+            if molds.next().is_some_and(is_mold) {
+                self.candidate_failed(&format!("it ended ({status})"), false, reaction);
+            }
+            let molds = &mut self.processes.molds;
+            molds.lose_previous(is_mold, reaction);
+            if !molds.leaving.forget(pid, &status.to_string(), reaction) {
+                let exits = &mut self.processes.unclaimed_exits;
+                exits.add(reaction.now, pid, status);
+            }
+        }
+    }
+
+    fn worker_exited(&mut self, id: WorkerId, status: ExitStatus, reaction: &mut Reaction) {
+        let processes = &mut self.processes;
+        if let Some(worker) = processes.worker_exited(id, status, reaction) {
+            if worker.boot == WorkerBoot::Done && !worker.expected(status) {
+                self.restarts.count_death(worker.generation);
+            }
+            let cause = status.to_string();
+            self.restarts.trial_failed(id, &cause, processes, reaction);
+        }
+    }
+
+    /// The coming mold cannot be the mold; `is_final` if no other worker of its generation can.
+    pub(super) fn candidate_failed(
+        &mut self,
+        cause: &str,
+        is_final: bool,
+        reaction: &mut Reaction,
+    ) {
+        let processes = &mut self.processes;
+        if processes.molds.is_restarting() {
+            self.restarts.fail(cause, processes, reaction);
+        } else {
+            let failure = (cause, is_final);
+            self.refork.candidate_failed(failure, processes, reaction);
+        }
+    }
+
+    /// A restart may have brought another `boot_timeout`.
+    fn fail_late_candidate(&mut self, reaction: &mut Reaction) {
+        let limit = self.restarts.boot_timeout(reaction);
+        let molds = &self.processes.molds;
+        let loading = molds.next().filter(|mold| !mold.is_ready);
+        if loading.is_some_and(|mold| mold.boot_time(reaction.now) > limit) {
+            molds.kill_candidate(reaction);
+            let cause = format!("not ready within {limit:?} (boot_timeout)");
+            self.candidate_failed(&cause, false, reaction);
+        }
+    }
+
+    /// The worker on trial responded as it should, or not.
+    pub(super) fn checked(
+        &mut self,
+        id: WorkerId,
+        result: Result<(), String>,
+        reaction: &mut Reaction,
+    ) {
+        if let Err(cause) = result {
+            return self.restarts.fail(&cause, &mut self.processes, reaction);
+        }
+        let molds = &self.processes.molds;
+        let role = if self.restarts.begin_canary(molds, reaction) {
+            WorkerRole::Canary
+        } else {
+            self.new_code_takes_over(reaction);
+            WorkerRole::Regular
+        };
+        self.processes.workers.with(id, |worker| worker.role = role);
+        reaction.push(Command::Admit(id));
+        self.worker_ready(id, reaction);
+        retire_old_code(&mut self.processes, reaction);
+    }
+
+    /// `carat restart --go`: the new code gets all requests.
+    pub(super) fn go_on(&mut self, reaction: &mut Reaction) {
+        reaction.log(LogLine::info("canary goes on to all workers"));
+        let workers = self.processes.workers.iter_mut();
+        workers.for_each(|worker| worker.role = WorkerRole::Regular);
+        self.new_code_takes_over(reaction);
+        reaction.push(Command::EndCanary);
+    }
+
+    fn new_code_takes_over(&mut self, reaction: &mut Reaction) {
+        let molds = &mut self.processes.molds;
+        if let Some((mold, settings)) = self.restarts.take_new_code(molds) {
+            self.install(mold, settings, reaction);
+        }
+    }
+
+    /// `carat restart --rollback`.
+    pub(super) fn roll_back(&mut self, reaction: &mut Reaction) {
+        if self.restarts.is_canary() {
+            let processes = &mut self.processes;
+            self.restarts.roll_back_canary(processes, reaction);
+        } else if self.processes.molds.previous.is_some() {
+            self.restarts.begin_rollback(reaction);
+            self.go_back(reaction);
+        }
+    }
+
+    /// The previous mold becomes the current one, under a new number. False if there is none.
+    fn go_back(&mut self, reaction: &mut Reaction) -> bool {
+        let molds = &mut self.processes.molds;
+        let Some(PreviousMold {
+            mut mold, settings, ..
+        }) = molds.previous.take()
+        else {
+            return false;
+        };
+        molds.kill_candidate(reaction);
+        self.candidate_failed("a rollback takes precedence", false, reaction);
+        let before = mold.generation;
+        let generation = self.processes.molds.next_generation();
+        mold.generation = generation;
+        reaction.push(Command::Renumber { before, generation });
+        self.install(mold, settings, reaction);
+        true
+    }
+
+    /// The mold is the current one: from here on its settings hold, and older workers are replaced.
+    fn install(&mut self, mold: Mold, settings: GenerationSettings, reaction: &mut Reaction) {
+        let generation = mold.generation;
+        let kept = GenerationSettings {
+            limits: reaction.limits,
+            refork: self.refork.rule().clone(),
+            canary: CanaryRule::NONE,
+        };
+        reaction.limits = settings.limits;
+        let Elastic { min, max, .. } = settings.limits.elastic;
+        let wanted = &mut self.processes.workers.wanted;
+        *wanted = (*wanted).clamp(min, max);
+        reaction.push(Command::DivideFiles { workers: max });
+        self.processes.install(mold, kept, reaction);
+        // What was measured of the old code does not count.
+        self.refork = Refork::new(settings.refork, reaction.now);
+        self.restarts.begin_replacing(reaction.now);
+        reaction.push(Command::Adopt { generation });
+    }
+}

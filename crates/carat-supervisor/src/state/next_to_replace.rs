@@ -1,0 +1,313 @@
+//! Which worker is replaced next, for every reason, and when it goes.
+//!
+//! A worker that is to be replaced is marked with the reason, serves until its successor does, and then drains. One at
+//! a time waits for its successor. Who asks, and whom that marks:
+//!
+//! | when | reason | worker |
+//! |---|---|---|
+//! | each tick | requests, age | the first that is worn |
+//! | each tick | restart, refork | the first of an older generation |
+//! | memory was read | `worker_memory`, `memory` | the one with the most private memory |
+//! | it lost descriptors again | open files | that one |
+//! | it can be the mold | promotion | that one |
+//!
+//! Without a successor, the coldest worker ends: when it is idle, when fewer are wanted, and when a second mold needs room.
+
+use std::cmp::Reverse;
+use std::time::Instant;
+
+use carat_policy::{
+    ByteSize, MemoryTrend, ReplacementAdvice, ReplacementBackoff, ReplacementReason,
+};
+
+use super::processes::Processes;
+use super::processes::worker::Worker;
+use super::processes::workers::Workers;
+use super::reaction::Reaction;
+use crate::log_line::LogLine;
+use carat_log::WorkerId;
+
+/// A worker that exceeds its limit with fewer requests did not grow: its replacement will soon exceed it too.
+const LEAST_REQUESTS: u64 = 16;
+
+/// Chooses the workers that are replaced.
+#[derive(Debug, Default)]
+pub(super) struct NextToReplace {
+    /// For a worker that exceeds `worker_memory`.
+    worker_backoff: ReplacementBackoff,
+    /// For a single worker that exceeds the budget.
+    budget_backoff: ReplacementBackoff,
+}
+
+/// Marks a worker for replacement: it serves until as many others serve as are wanted. False if the worker does not
+/// serve, or has to wait for others that are being replaced.
+pub(super) fn mark(
+    workers: &mut Workers,
+    id: WorkerId,
+    reason: ReplacementReason,
+    reaction: &mut Reaction,
+) -> bool {
+    if !workers.retirements().allow(&reason, workers.wanted) {
+        return false;
+    }
+    let Some(worker) = workers.get_mut(id).filter(|worker| worker.is_ready()) else {
+        return false;
+    };
+    worker.replacement = Some(reason);
+    let line = worker.identify(LogLine::info("worker will be replaced"));
+    let line = line.text("reason", reason);
+    let sizes = reason.sizes().into_iter();
+    reaction.log(sizes.fold(line, |line, (name, size)| line.text(name, size)));
+    true
+}
+
+/// Marks a worker that has reached `worker_requests` or `worker_age`.
+pub(super) fn mark_worn(workers: &mut Workers, reaction: &mut Reaction) {
+    let wear = reaction.limits.wear;
+    let worn = workers.ready().find_map(|worker| {
+        let age = worker.age(reaction.now);
+        let reason = wear.reason(worker.id.serial, worker.requests, age)?;
+        Some((worker.id, reason))
+    });
+    if let Some((id, reason)) = worn {
+        mark(workers, id, reason, reaction);
+    }
+}
+
+/// Marks a worker of a generation before this one. False if there is none.
+pub(super) fn mark_outdated(
+    workers: &mut Workers,
+    oldest: u32,
+    reason: ReplacementReason,
+    reaction: &mut Reaction,
+) -> bool {
+    let outdated = workers.ready().find(|worker| worker.generation < oldest);
+    let Some(id) = outdated.map(|worker| worker.id) else {
+        return false;
+    };
+    mark(workers, id, reason, reaction);
+    true
+}
+
+/// A worker could not open the descriptors of a request. It has collected its garbage since. When that does not help,
+/// its application leaks files, and it is replaced.
+pub(super) fn mark_leaky(workers: &mut Workers, id: WorkerId, reaction: &mut Reaction) {
+    let Some(worker) = workers.get_mut(id) else {
+        return;
+    };
+    if worker.lost_descriptors {
+        mark(workers, id, ReplacementReason::OpenFiles, reaction);
+    } else {
+        worker.lost_descriptors = true;
+        let line = LogLine::warn("worker has too many files open to receive a request");
+        reaction.log(worker.identify(line));
+    }
+}
+
+/// Drains the worker that is to be replaced: when its successor serves, or at once if there is no memory for a
+/// successor beside it. Returns a worker that does not become the mold in that case, because for a moment one would be
+/// missing.
+pub(super) fn succeed<'a>(
+    processes: &'a mut Processes,
+    reaction: &mut Reaction,
+) -> Option<&'a mut Worker> {
+    let is_short = processes.workers.serving() < processes.workers.wanted;
+    if is_short && !processes.is_full() {
+        return None;
+    }
+    let mut workers = processes.workers.iter_mut();
+    let worker = workers.find(|worker| worker.replacement.is_some() && worker.is_ready())?;
+    if is_short && worker.is_promoted() {
+        return Some(worker);
+    }
+    worker.retire("worker is replaced", reaction);
+    None
+}
+
+/// The worker with the fewest tunnels; of several, the one that has been idle for longest.
+pub(super) fn coldest(workers: &Workers) -> Option<&Worker> {
+    let staying = workers.ready().filter(|worker| worker.stays());
+    staying.max_by_key(|worker| (Reverse(worker.tunnels), worker.idle))
+}
+
+/// Ends the coldest worker to make room for a second mold; from then on at most `most_workers` may run. False if only
+/// one serves; true also while another one ends.
+pub(super) fn end_for_room(
+    processes: &mut Processes,
+    most_workers: &mut u32,
+    message: &'static str,
+    reaction: &mut Reaction,
+) -> bool {
+    if processes.workers.is_anyone_leaving() || !processes.molds.leaving.is_empty() {
+        return true;
+    }
+    let serving = processes.workers.serving();
+    let coldest = coldest(&processes.workers).filter(|_| serving > 1);
+    let Some(id) = coldest.map(|worker| worker.id) else {
+        return false;
+    };
+    *most_workers = serving - 1;
+    processes
+        .workers
+        .with(id, |it| it.retire(message, reaction));
+    true
+}
+
+impl NextToReplace {
+    /// Marks a worker that exceeds `worker_memory`, or the largest when all together exceed the budget. `at`: when
+    /// memory was read.
+    pub(super) fn mark_heavy(
+        &mut self,
+        processes: &mut Processes,
+        at: Instant,
+        reaction: &mut Reaction,
+    ) {
+        let totals = processes.memory.totals;
+        if totals.is_some_and(|it| !it.budget.is_over(it.used.bytes)) {
+            self.budget_backoff.recover(at);
+        }
+        let known = processes.workers.ready();
+        let known = known.filter_map(|worker| Some((worker.id, worker.memory?.private)));
+        let largest = known.max_by_key(|(_, private)| private.bytes);
+        let Some((id, private)) = largest.filter(|_| allows_heavy(&processes.workers)) else {
+            return;
+        };
+        if private.is_too_much() {
+            self.mark_large(&mut processes.workers, id, &private, reaction);
+        } else {
+            self.worker_backoff.recover(reaction.now);
+        }
+        if allows_heavy(&processes.workers) {
+            self.relieve(processes, id, reaction);
+        }
+    }
+
+    fn mark_large(
+        &mut self,
+        workers: &mut Workers,
+        id: WorkerId,
+        private: &MemoryTrend,
+        reaction: &mut Reaction,
+    ) {
+        let Some(limit) = reaction.limits.worker_memory else {
+            return;
+        };
+        let (limit, bytes) = (ByteSize(limit), ByteSize(private.bytes));
+        let requests = workers.get(id).map_or(0, |worker| worker.requests);
+        let advice = if private.began_too_much() || requests < LEAST_REQUESTS {
+            self.worker_backoff.advise(reaction.now)
+        } else {
+            ReplacementAdvice::Replace
+        };
+        match advice {
+            ReplacementAdvice::Replace => {
+                let private = bytes;
+                mark(
+                    workers,
+                    id,
+                    ReplacementReason::Memory { private, limit },
+                    reaction,
+                );
+            }
+            ReplacementAdvice::Warn => {
+                let message = "workers soon exceed worker_memory: it is too small";
+                let line = LogLine::warn(message).text("private", bytes);
+                reaction.log(line.text("limit", limit));
+            }
+            ReplacementAdvice::Wait => {}
+        }
+    }
+
+    /// The largest of several workers goes, and is not replaced before there is room. A single worker is replaced if
+    /// that helps. None goes if it is enough that the draining ones end.
+    fn relieve(&mut self, processes: &mut Processes, largest: WorkerId, reaction: &mut Reaction) {
+        let workers = &mut processes.workers;
+        let totals = processes.memory.totals;
+        let Some(totals) = totals.filter(|totals| totals.used.is_too_much()) else {
+            return;
+        };
+        let left = totals.used.bytes.saturating_sub(workers.leaving_bytes());
+        if workers.booting() > 0 || !totals.budget.is_over(left) {
+            return;
+        }
+        let advice = if workers.serving() > 1 {
+            ReplacementAdvice::Replace
+        } else {
+            self.budget_backoff.advise(reaction.now)
+        };
+        match advice {
+            ReplacementAdvice::Replace => {
+                let used = ByteSize(totals.used.bytes);
+                let limit = ByteSize(totals.budget.limit);
+                mark(
+                    workers,
+                    largest,
+                    ReplacementReason::Budget { used, limit },
+                    reaction,
+                );
+                processes.memory.restart_trend();
+            }
+            ReplacementAdvice::Warn => {
+                let line = LogLine::warn("one worker alone exceeds the memory budget (memory)");
+                reaction.log(totals.describe(line));
+            }
+            ReplacementAdvice::Wait => {}
+        }
+    }
+}
+
+fn allows_heavy(workers: &Workers) -> bool {
+    workers.retirements().allow_heavy(workers.wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::state::tests::reaction;
+
+    /// Workers that serve, each of which has been idle for a second longer than the one before it.
+    fn serving(count: u32) -> Workers {
+        let mut workers = Workers::wanting(count);
+        for idle in 0..count {
+            let mut worker = Worker::forked(workers.next_id(), 1, &reaction());
+            worker.serve(&mut reaction());
+            worker.idle = Duration::from_secs(idle.into());
+            workers.insert(worker);
+        }
+        workers
+    }
+
+    #[test]
+    fn the_coldest_worker_has_no_tunnel_and_was_idle_for_longest() {
+        let mut workers = serving(3);
+        let ids = workers.ids();
+        assert_eq!(coldest(&workers).map(|worker| worker.id), Some(ids[2]));
+        workers.with(ids[2], |worker| worker.tunnels = 1);
+        assert_eq!(coldest(&workers).map(|worker| worker.id), Some(ids[1]));
+    }
+
+    #[test]
+    fn one_worker_at_a_time_waits_for_its_successor() {
+        let mut workers = serving(2);
+        let ids = workers.ids();
+        let restart = ReplacementReason::Restart;
+        assert!(mark(&mut workers, ids[0], restart, &mut reaction()));
+        assert!(!mark(&mut workers, ids[1], restart, &mut reaction()));
+        workers.with(ids[0], |worker| worker.retire("it drains", &mut reaction()));
+        assert!(mark(&mut workers, ids[1], restart, &mut reaction()));
+    }
+
+    #[test]
+    fn a_worker_that_loses_descriptors_once_is_not_replaced() {
+        let mut workers = serving(1);
+        let id = workers.ids()[0];
+        let mut replacement_after_loss = || {
+            mark_leaky(&mut workers, id, &mut reaction());
+            workers.get(id).and_then(|worker| worker.replacement)
+        };
+        assert_eq!(replacement_after_loss(), None);
+        assert_eq!(replacement_after_loss(), Some(ReplacementReason::OpenFiles));
+    }
+}

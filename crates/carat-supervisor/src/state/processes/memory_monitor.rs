@@ -1,0 +1,365 @@
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use carat_policy::{
+    ByteSize, EdgeReserve, MemoryApproach, MemoryBudget, MemoryTrend, OomKills, WorkerLoad,
+    reading_pause, worker_cost,
+};
+
+use super::mold::Mold;
+use super::molds::Molds;
+use super::worker::{Worker, WorkerMemory};
+use super::workers::Workers;
+use crate::command::{Command, MemorySubject, MemorySubjects};
+use crate::event::MemoryReading;
+use crate::log_line::LogLine;
+use crate::state::reaction::Reaction;
+
+/// A reading that is under way sets its own due time when it ends.
+const READING: Duration = Duration::from_secs(3600);
+
+/// A worker with this many requests will hardly grow.
+const GROWN_REQUESTS: u64 = 100;
+
+/// A process whose memory is unknown.
+const UNREAD: WorkerLoad = WorkerLoad {
+    private: None,
+    is_grown: false,
+};
+
+/// What is known of the memory of all processes, and when to read it again.
+#[derive(Debug)]
+pub struct MemoryMonitor {
+    due: Instant,
+    is_reading: bool,
+    oom_kills: OomKills,
+    edge: EdgeReserve,
+    /// The processes of the reading under way, and of the last one.
+    reading: BTreeSet<u32>,
+    read: BTreeSet<u32>,
+    /// The current mold of the reading under way, and of the last one.
+    reading_mold: Option<u32>,
+    read_mold: Option<u32>,
+    /// Anonymous memory of the mold that forked last.
+    mold_bytes: u64,
+    /// How many readings end before one shows the last process that started or ended.
+    hurried_readings: u8,
+    /// `None` until the first reading.
+    pub totals: Option<MemoryTotals>,
+    has_warned_of_shortage: bool,
+    /// What the server before this one uses within the same budget, until it has ended.
+    pub predecessor_bytes: u64,
+}
+
+/// All processes together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryTotals {
+    pub budget: MemoryBudget,
+    pub used: MemoryTrend,
+}
+
+impl MemoryMonitor {
+    pub fn new(now: Instant, oom_kills: u64) -> MemoryMonitor {
+        MemoryMonitor {
+            due: now,
+            is_reading: false,
+            oom_kills: OomKills::since(oom_kills),
+            edge: EdgeReserve::default(),
+            reading: BTreeSet::new(),
+            read: BTreeSet::new(),
+            reading_mold: None,
+            read_mold: None,
+            mold_bytes: 0,
+            hurried_readings: 0,
+            totals: None,
+            has_warned_of_shortage: false,
+            predecessor_bytes: 0,
+        }
+    }
+
+    /// Whether memory should be read; never during a reading.
+    fn is_due(&self, now: Instant) -> bool {
+        !self.is_reading && now >= self.due
+    }
+
+    /// Whether no process started or ended since the last reading.
+    pub fn is_current(&self, now: Instant) -> bool {
+        !self.is_reading && now < self.due
+    }
+
+    /// Whether a whole reading was made since a process last started or ended.
+    fn is_fresh(&self) -> bool {
+        self.hurried_readings == 0
+    }
+
+    /// A process started or ended: memory is read as soon as possible.
+    pub fn hurry(&mut self, now: Instant) {
+        // A reading that is under way may have begun before.
+        self.hurried_readings = 1 + u8::from(self.is_reading);
+        self.due = now;
+    }
+
+    /// The server before this one uses so much until it has ended.
+    pub fn predecessor_uses(&mut self, bytes: u64, now: Instant) {
+        if (self.predecessor_bytes > 0) != (bytes > 0) {
+            self.hurry(now);
+        }
+        self.predecessor_bytes = bytes;
+    }
+
+    /// Has the memory of all processes read when it is due.
+    pub fn read(&mut self, workers: &Workers, molds: &Molds, reaction: &mut Reaction) {
+        let mold = molds.ready();
+        let is_empty = mold.is_none() && workers.is_empty();
+        if is_empty || !self.is_due(reaction.now) {
+            return;
+        }
+        let subjects = MemorySubjects {
+            mold: mold.and_then(|mold| Some((mold.generation, mold.pid?))),
+            workers: workers.iter().filter_map(subject).collect(),
+            others: molds.others().filter_map(|(mold, _)| mold.pid).collect(),
+        };
+        self.begin_reading(&subjects);
+        reaction.push(Command::ReadMemory(subjects));
+    }
+
+    fn begin_reading(&mut self, subjects: &MemorySubjects) {
+        let workers = subjects.workers.iter().map(|worker| worker.pid);
+        let molds = subjects.others.iter().copied();
+        let molds = molds.chain(subjects.mold.map(|(_, pid)| pid));
+        self.reading = workers.chain(molds).collect();
+        self.reading_mold = subjects.mold.map(|(_, pid)| pid);
+        self.is_reading = true;
+        self.due += READING;
+    }
+
+    /// The memory of all processes was read.
+    pub fn record(
+        &mut self,
+        reading: &MemoryReading,
+        (workers, molds): (&mut Workers, &mut Molds),
+        reaction: &mut Reaction,
+    ) {
+        self.record_total(reading, reaction);
+        if let Some((generation, anonymous)) = reading.mold {
+            self.mold_bytes = anonymous;
+            if let Some(mold) = molds.current_mut(generation) {
+                mold.anonymous = Some(anonymous);
+            }
+        }
+        let limit = reaction.limits.worker_memory;
+        record_workers(reading, limit.unwrap_or(u64::MAX), workers);
+        let known = workers.iter().filter_map(|worker| worker.memory);
+        let approaches = known.filter_map(|memory| Some(memory.private.approach(limit?)));
+        self.end_reading(reading, approaches);
+    }
+
+    fn record_total(&mut self, reading: &MemoryReading, reaction: &mut Reaction) {
+        self.oom_kills.note(reading.container.oom_kills, reading.at);
+        let limits = &reaction.limits;
+        let budget = MemoryBudget::new(limits.memory, &reading.container, limits.machine_memory);
+        self.edge.note(&reading.edge);
+        let edge = self.edge.bytes(limits.client_memory);
+        let used = reading.ruby.saturating_add(self.predecessor_bytes);
+        let used = budget.used(used, &reading.edge, edge, &reading.container);
+        let before = self.totals.map(|totals| totals.used);
+        let used = MemoryTrend::after(before, used, budget.limit, reading.at);
+        let before = self.totals.replace(MemoryTotals { budget, used });
+        // A container may be resized, and what clients may take with it.
+        if before.is_some_and(|before| before.budget.limit != budget.limit) {
+            let budget = budget.limit;
+            reaction.push(Command::LimitClients { budget });
+        }
+    }
+
+    /// Ends a reading. The next one is due when a worker, or the total, may reach its limit.
+    fn end_reading(
+        &mut self,
+        reading: &MemoryReading,
+        workers: impl Iterator<Item = MemoryApproach>,
+    ) {
+        let total = self
+            .totals
+            .map(|totals| totals.used.approach(totals.budget.limit));
+        let pause = reading_pause(workers.chain(total), reading.took);
+        self.read = std::mem::take(&mut self.reading);
+        self.read_mold = self.reading_mold.take();
+        self.hurried_readings = self.hurried_readings.saturating_sub(1);
+        self.is_reading = false;
+        self.due = self.due.min(reading.at + reading.took + pause);
+    }
+
+    /// Whether the last reading includes this process as the current mold.
+    fn includes_mold(&self, mold: &Mold) -> bool {
+        mold.pid.is_some() && self.read_mold == mold.pid
+    }
+
+    /// Whether the last reading includes this process.
+    fn includes(&self, pid: Option<u32>) -> bool {
+        pid.is_some_and(|pid| self.read.contains(&pid))
+    }
+
+    /// Whether the last reading says what all processes need: none boots, none is new, and it has seen those that are
+    /// being killed.
+    pub fn knows_all(&self, workers: &Workers, molds: &Molds, now: Instant) -> bool {
+        let mold = molds.current.as_ref();
+        if mold.is_none() && workers.is_empty() {
+            return true;
+        }
+        let is_read = |pid| self.includes(Some(pid));
+        workers.booting() == 0
+            && workers.iter().filter_map(|it| it.pid).all(is_read)
+            && mold.is_none_or(|mold| self.includes_mold(mold))
+            && self.is_current(now)
+    }
+
+    /// How many more workers fit: none before the first reading, any number where the kernel does not say. Those that
+    /// stay may still grow, and processes that no reading includes count as one worker each.
+    pub fn room(&self, workers: &Workers, molds: &Molds) -> u32 {
+        let mold = molds.current.as_ref();
+        let is_unread = mold.is_some_and(|mold| mold.is_ready && !self.includes_mold(mold));
+        let Some(totals) = self.totals.filter(|_| !is_unread) else {
+            return 0;
+        };
+        let workers = workers.iter();
+        let reserving = workers.filter(|worker| worker.stays() || worker.memory.is_none());
+        let unread = molds.others().filter(|(it, _)| !self.includes(it.pid));
+        let unread = unread.map(|_| UNREAD);
+        let loads: Vec<WorkerLoad> = reserving.map(Worker::load).chain(unread).collect();
+        let cost = worker_cost(&loads, mold.and_then(|mold| mold.anonymous));
+        cost.map_or(u32::MAX, |cost| {
+            let used = totals.used.bytes.saturating_add(self.reserved(molds));
+            totals.budget.room(used, cost, &loads)
+        })
+    }
+
+    /// What the mold of a restart will take, as much as the last known one, until a reading shows its full size.
+    fn reserved(&self, molds: &Molds) -> u64 {
+        let is_read = molds.next().is_some_and(|it| it.is_ready) && self.is_fresh();
+        if molds.is_restarting() && !is_read {
+            self.mold_bytes
+        } else {
+            0
+        }
+    }
+
+    /// How many bytes are missing for a second mold, which will need as much memory as the last known one.
+    pub fn missing_for_mold(&self) -> u64 {
+        self.totals.map_or(0, |totals| {
+            let needed = totals.used.bytes.saturating_add(self.mold_bytes);
+            needed.saturating_sub(totals.budget.limit)
+        })
+    }
+
+    /// The total was acted upon: it takes further readings to act again.
+    pub fn restart_trend(&mut self) {
+        if let Some(totals) = &mut self.totals {
+            totals.used = totals.used.restarted();
+        }
+    }
+
+    /// Whether the OOM killer explains that a process was killed, given the kernel's count at its exit.
+    pub fn explains_kill(&mut self, oom_kills: u64, now: Instant) -> bool {
+        self.oom_kills.explains(oom_kills, now)
+    }
+
+    /// Logs once that there is no memory for the workers that are wanted.
+    pub fn warn_of_shortage(&mut self, workers: u32, wanted: u32, reaction: &mut Reaction) {
+        let Some(totals) = self.totals.filter(|_| !self.has_warned_of_shortage) else {
+            return;
+        };
+        self.has_warned_of_shortage = true;
+        let line = LogLine::warn("no memory for more workers (memory)");
+        let line = line.number("workers", workers).number("wanted", wanted);
+        reaction.log(totals.describe(line));
+    }
+
+    /// All workers that are wanted run: the next shortage is logged again.
+    pub fn end_shortage(&mut self) {
+        self.has_warned_of_shortage = false;
+    }
+}
+
+impl MemoryTotals {
+    /// Adds what is used, and what may be.
+    pub fn describe(&self, line: LogLine) -> LogLine {
+        line.text("used", ByteSize(self.used.bytes))
+            .text("limit", ByteSize(self.budget.limit))
+    }
+}
+
+fn subject(worker: &Worker) -> Option<MemorySubject> {
+    Some(MemorySubject {
+        worker: worker.id,
+        pid: worker.pid?,
+        is_ready: worker.is_ready(),
+        is_grown: worker.requests >= GROWN_REQUESTS,
+    })
+}
+
+fn record_workers(reading: &MemoryReading, limit: u64, workers: &mut Workers) {
+    let ready = reading.workers.iter().filter(|(it, _)| it.is_ready);
+    for (subject, private) in ready {
+        if let Some(worker) = workers.get_mut(subject.worker) {
+            let before = worker.memory.map(|memory| memory.private);
+            worker.memory = Some(WorkerMemory {
+                private: MemoryTrend::after(before, *private, limit, reading.at),
+                is_grown: subject.is_grown,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carat_policy::{ContainerMemory, EdgeMemory};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn reading(at: Instant) -> MemoryReading {
+        MemoryReading {
+            at,
+            took: Duration::ZERO,
+            edge: EdgeMemory::default(),
+            ruby: 0,
+            mold: None,
+            workers: Vec::new(),
+            container: ContainerMemory::default(),
+            processors: 1,
+        }
+    }
+
+    fn no_subjects() -> MemorySubjects {
+        MemorySubjects {
+            mold: None,
+            workers: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn one_reading_runs_at_a_time_and_the_next_after_the_pause() {
+        let now = Instant::now();
+        let mut monitor = MemoryMonitor::new(now, 0);
+        assert!(monitor.is_due(now));
+        monitor.begin_reading(&no_subjects());
+        assert!(!monitor.is_due(now + SECOND));
+        assert!(!monitor.is_current(now));
+        monitor.end_reading(&reading(now), std::iter::empty());
+        assert!(!monitor.is_due(now + SECOND));
+        assert!(monitor.is_current(now + SECOND));
+        assert!(monitor.is_due(now + SECOND * 5));
+    }
+
+    #[test]
+    fn a_change_during_a_reading_makes_the_next_one_due_at_once() {
+        let now = Instant::now();
+        let mut monitor = MemoryMonitor::new(now, 0);
+        monitor.begin_reading(&no_subjects());
+        monitor.hurry(now);
+        monitor.end_reading(&reading(now), std::iter::empty());
+        assert!(monitor.is_due(now));
+    }
+}

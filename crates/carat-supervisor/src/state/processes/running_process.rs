@@ -1,0 +1,43 @@
+use super::mold::Mold;
+use super::worker::Worker;
+use crate::role::Role;
+use crate::ruby_process::RubyProcess;
+
+/// A Ruby process with a known process id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningProcess {
+    /// Which of the server's processes.
+    pub process: RubyProcess,
+    /// What it is for.
+    pub role: Role,
+    /// That of its mold.
+    pub generation: u32,
+    /// Its process id.
+    pub pid: u32,
+    /// Whether it replies on its control socket.
+    pub listens: bool,
+}
+
+impl RunningProcess {
+    /// `None` before the process runs. A mold listens once it can fork, until it is told to end.
+    pub fn of_mold(mold: &Mold, role: Role) -> Option<RunningProcess> {
+        Some(RunningProcess {
+            process: RubyProcess::Mold(mold.generation),
+            role,
+            generation: mold.generation,
+            pid: mold.pid?,
+            listens: mold.is_ready && role != Role::EndingMold,
+        })
+    }
+
+    /// `None` before the worker said hello.
+    pub fn of_worker(worker: &Worker) -> Option<RunningProcess> {
+        Some(RunningProcess {
+            process: RubyProcess::Worker(worker.id),
+            role: Role::Worker,
+            generation: worker.generation,
+            pid: worker.pid?,
+            listens: worker.listens(),
+        })
+    }
+}

@@ -1,0 +1,340 @@
+use std::time::{Duration, Instant};
+
+use carat_policy::{MemoryTrend, ReplacementReason, WorkerLoad};
+
+use super::worker_stage::WorkerStage;
+use crate::command::Command;
+use crate::exit_status::ExitStatus;
+use crate::log_line::LogLine;
+use crate::ruby_process::RubyProcess;
+use crate::state::reaction::{KILL_AFTER, Reaction};
+use carat_log::{LaneTag, WorkerId};
+
+/// How long a stuck worker has to report its stack.
+const STACK_WAIT: Duration = Duration::from_secs(1);
+
+/// A worker as the supervisor knows it.
+#[derive(Debug)]
+pub struct Worker {
+    pub id: WorkerId,
+    pub generation: u32,
+    /// Known once the worker said hello.
+    pub pid: Option<u32>,
+    pub boot: WorkerBoot,
+    pub stage: WorkerStage,
+    pub forked: Instant,
+    pub ready_since: Option<Instant>,
+    /// How many requests it was given.
+    pub requests: u64,
+    /// How many of them before the current mold took over.
+    pub requests_before: u64,
+    /// Whether it was at its limit of open files.
+    pub lost_descriptors: bool,
+    /// How long it has had no request.
+    pub idle: Duration,
+    /// How many requests it had been given when it last returned its free memory.
+    pub requests_at_trim: u64,
+    /// How many connections its application has taken over.
+    pub tunnels: usize,
+    pub role: WorkerRole,
+    /// It closed a lane, perhaps before it was known to be ready.
+    pub has_lost_lane: bool,
+    /// Why it ends once its successor serves.
+    pub replacement: Option<ReplacementReason>,
+    /// `None` until its memory was read after it became ready.
+    pub memory: Option<WorkerMemory>,
+}
+
+/// What a worker is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerRole {
+    Regular,
+    /// It is the first of a new mold, and gets no request before it was checked.
+    Trial,
+    /// It runs the new code of a restart that waits, or waited until the code was given up.
+    Canary,
+}
+
+/// How far a worker's boot has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerBoot {
+    Pending,
+    /// The log says why.
+    Failed,
+    Done,
+}
+
+/// The memory of a worker that is ready.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WorkerMemory {
+    pub private: MemoryTrend,
+    /// Whether it had served enough requests that it will hardly grow.
+    pub is_grown: bool,
+}
+
+impl Worker {
+    pub fn forked(id: WorkerId, generation: u32, reaction: &Reaction) -> Worker {
+        Worker {
+            id,
+            generation,
+            pid: None,
+            boot: WorkerBoot::Pending,
+            stage: WorkerStage::Booting {
+                deadline: reaction.now + reaction.limits.boot_timeout,
+            },
+            forked: reaction.now,
+            ready_since: None,
+            requests: 0,
+            requests_before: 0,
+            lost_descriptors: false,
+            idle: Duration::ZERO,
+            requests_at_trim: 0,
+            tunnels: 0,
+            role: WorkerRole::Regular,
+            has_lost_lane: false,
+            replacement: None,
+            memory: None,
+        }
+    }
+
+    /// Adds what identifies the worker to a log line.
+    pub fn identify(&self, line: LogLine) -> LogLine {
+        let line = line
+            .number("worker", self.id.number)
+            .number("gen", self.generation);
+        match self.pid {
+            Some(pid) => line.number("pid", pid),
+            None => line,
+        }
+    }
+
+    /// How many requests it was given since the current mold took over.
+    pub fn requests_since_takeover(&self) -> u64 {
+        self.requests.saturating_sub(self.requests_before)
+    }
+
+    /// Whether it ends to become the mold.
+    pub fn is_promoted(&self) -> bool {
+        self.replacement == Some(ReplacementReason::Promotion)
+    }
+
+    /// Whether it can be told to be the mold, if its lanes are empty.
+    pub fn may_be_mold(&self) -> bool {
+        let is_draining = matches!(self.stage, WorkerStage::Retiring { .. });
+        is_draining && self.is_promoted() && self.pid.is_some()
+    }
+
+    /// It does not become the mold. It still ends if it is draining already.
+    pub fn forgo_promotion(&mut self) {
+        if self.is_promoted() {
+            self.replacement = None;
+        }
+    }
+
+    /// Private memory in bytes; 0 when unknown.
+    pub fn private(&self) -> u64 {
+        self.memory.map_or(0, |memory| memory.private.bytes)
+    }
+
+    pub fn load(&self) -> WorkerLoad {
+        WorkerLoad {
+            private: self.memory.map(|memory| memory.private.bytes),
+            is_grown: self.memory.is_some_and(|memory| memory.is_grown),
+        }
+    }
+
+    /// How long it has served.
+    pub fn age(&self, now: Instant) -> Duration {
+        let since = self.ready_since.unwrap_or(now);
+        now.saturating_duration_since(since)
+    }
+
+    pub fn is_booting(&self) -> bool {
+        matches!(self.stage, WorkerStage::Booting { .. })
+    }
+
+    /// Whether it takes requests.
+    pub fn is_ready(&self) -> bool {
+        self.stage == WorkerStage::Ready
+    }
+
+    /// Whether it serves, or is about to, and is neither being replaced nor of code that has yet to take over.
+    pub fn stays(&self) -> bool {
+        (self.is_booting() || self.is_ready())
+            && self.replacement.is_none()
+            && self.role == WorkerRole::Regular
+    }
+
+    pub fn is_trial(&self) -> bool {
+        self.role == WorkerRole::Trial
+    }
+
+    pub fn is_canary(&self) -> bool {
+        self.role == WorkerRole::Canary
+    }
+
+    /// Whether its main thread reads its control socket.
+    pub fn listens(&self) -> bool {
+        self.boot == WorkerBoot::Done && !self.stage.is_last()
+    }
+
+    /// It takes requests from now on.
+    pub fn serve(&mut self, reaction: &mut Reaction) {
+        self.stage = WorkerStage::Ready;
+        self.ready_since = Some(reaction.now);
+        let boot = reaction.now.saturating_duration_since(self.forked);
+        let line = self.identify(LogLine::info("worker ready"));
+        reaction.log(line.milliseconds("boot_ms", boot));
+    }
+
+    /// Another mold took over.
+    pub fn begin_generation(&mut self) {
+        self.requests_before = self.requests;
+    }
+
+    /// Gives it no more requests; it ends when its lanes are empty, or at the deadline.
+    pub fn drain(&mut self, deadline: Instant, reaction: &mut Reaction) {
+        self.stage = WorkerStage::Retiring { deadline };
+        reaction.push(Command::Drain(self.id));
+    }
+
+    /// Gives it no more requests; it ends when it has finished those that it has.
+    pub fn retire(&mut self, message: &'static str, reaction: &mut Reaction) {
+        if self.is_booting() || self.is_ready() {
+            reaction.log(self.identify(LogLine::info(message)));
+            self.drain(self.drain_deadline(reaction), reaction);
+        }
+    }
+
+    /// A worker that is only replaced has time for its longest request, and for its tunnels: nothing waits for its end.
+    fn drain_deadline(&self, reaction: &Reaction) -> Instant {
+        let limits = &reaction.limits;
+        let patience = match self.replacement {
+            Some(_) => limits
+                .shutdown_timeout
+                .max(limits.request_timeout.unwrap_or_default())
+                .max(limits.tunnel_timeout),
+            None => limits.shutdown_timeout,
+        };
+        reaction.now + patience
+    }
+
+    /// It got a signal to end from another process, or cannot go on.
+    pub fn leave(&mut self, reaction: &mut Reaction) {
+        self.forgo_promotion();
+        self.retire("worker was told to end", reaction);
+    }
+
+    /// It closed a lane: it is dying, or the application ended one of its threads. Its other lanes finish their
+    /// requests.
+    pub fn lose_lane(&mut self, reaction: &mut Reaction) {
+        self.forgo_promotion();
+        self.has_lost_lane = true;
+        if self.is_ready() {
+            self.drain(reaction.now + reaction.limits.shutdown_timeout, reaction);
+        }
+    }
+
+    /// A request exceeded `request_timeout`: it reports its stack, finishes its other requests, and is replaced.
+    pub fn get_stuck(&mut self, tag: LaneTag, request: u32, reaction: &mut Reaction) {
+        reaction.push(Command::AskStack { tag, request });
+        let stack_deadline = reaction.now + STACK_WAIT;
+        match &mut self.stage {
+            last if last.is_last() => {}
+            // The deadline of its first stuck request stays.
+            WorkerStage::Stuck { stack, .. } => *stack = stack_deadline,
+            other => {
+                *other = WorkerStage::Stuck {
+                    stack: stack_deadline,
+                    deadline: reaction.now + reaction.limits.shutdown_timeout,
+                    is_drained: false,
+                };
+                reaction.push(Command::Drain(self.id));
+            }
+        }
+    }
+
+    pub fn log_stack(&mut self, lane: u16, text: &str, reaction: &mut Reaction) {
+        if let WorkerStage::Stuck { stack, .. } = &mut self.stage {
+            *stack = reaction.now;
+        }
+        let report = self.identify(LogLine::error("stack of the stuck request"));
+        reaction.log(report.number("lane", lane).text("stack", text));
+    }
+
+    /// Its lanes are empty: it is told to end, and may run its hooks until the deadline.
+    pub fn drained(&mut self, deadline: Instant, is_cut_off: bool, reaction: &mut Reaction) {
+        match &mut self.stage {
+            WorkerStage::Retiring { .. } => {
+                self.stage = WorkerStage::Ending { deadline };
+                reaction.push(if is_cut_off {
+                    Command::EndNow(self.id)
+                } else {
+                    Command::End(RubyProcess::Worker(self.id))
+                });
+            }
+            WorkerStage::Stuck { is_drained, .. } => *is_drained = true,
+            _ => {}
+        }
+    }
+
+    /// Drains it because the server stops. One that was draining before has as long as the others, and may be empty by
+    /// now.
+    pub fn end_with_server(&mut self, deadline: Instant, reaction: &mut Reaction) {
+        if self.is_ready() {
+            reaction.log(self.identify(LogLine::info("worker ends with the server")));
+        }
+        if !self.stage.is_last() {
+            self.drain(deadline, reaction);
+        }
+    }
+
+    /// Whether its process runs although its time is over.
+    pub fn is_overdue(&self, now: Instant) -> bool {
+        self.pid.is_some() && self.stage.is_over(now)
+    }
+
+    /// Sends SIGTERM if its time is over, and SIGKILL if it had that.
+    pub fn end_overdue(&mut self, reaction: &mut Reaction) {
+        if self.is_overdue(reaction.now) {
+            self.signal(self.stage.is_terminated_first(), reaction);
+            reaction.push(Command::EndNow(self.id));
+            self.stage = self.stage.after_signal(reaction.now, KILL_AFTER);
+        }
+    }
+
+    /// Sends SIGKILL if its process runs.
+    pub fn kill(&mut self, reaction: &mut Reaction) {
+        self.forgo_promotion();
+        if self.pid.is_some() {
+            self.signal(false, reaction);
+            let deadline = reaction.now + KILL_AFTER;
+            self.stage = WorkerStage::Killed { deadline };
+        }
+    }
+
+    fn signal(&self, is_terminated: bool, reaction: &mut Reaction) {
+        use rustix::process::Signal;
+        let Some(pid) = self.pid else { return };
+        let (signal, command) = if is_terminated {
+            (Signal::TERM, Command::Terminate { pid })
+        } else {
+            (Signal::KILL, Command::Kill { pid })
+        };
+        let number = signal.as_raw().unsigned_abs();
+        let line = self.identify(LogLine::warn("ending worker"));
+        reaction.log(line.number("signal", number));
+        reaction.push(command);
+    }
+
+    /// Whether it ended as it was told to.
+    pub fn expected(&self, status: ExitStatus) -> bool {
+        match self.stage {
+            WorkerStage::Retiring { .. }
+            | WorkerStage::Stuck { .. }
+            | WorkerStage::Ending { .. } => status.is_success(),
+            WorkerStage::Killed { .. } => self.boot == WorkerBoot::Done && status.kill().is_some(),
+            _ => false,
+        }
+    }
+}

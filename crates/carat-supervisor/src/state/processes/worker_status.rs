@@ -1,0 +1,46 @@
+use std::time::{Duration, Instant};
+
+use super::worker::Worker;
+use super::worker_stage::WorkerStage;
+use carat_log::WorkerId;
+
+/// A worker as the status lists it.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkerStatus {
+    /// Which worker.
+    pub id: WorkerId,
+    /// That of its mold.
+    pub generation: u32,
+    /// `None` until it has been forked.
+    pub pid: Option<u32>,
+    /// What it does, as `carat status` shows it.
+    pub stage: &'static str,
+    /// How long it has been ready.
+    pub age: Duration,
+}
+
+impl WorkerStatus {
+    /// The status of this worker.
+    pub fn of(worker: &Worker, now: Instant) -> WorkerStatus {
+        WorkerStatus {
+            id: worker.id,
+            generation: worker.generation,
+            pid: worker.pid,
+            stage: stage_name(worker),
+            age: worker.age(now),
+        }
+    }
+}
+
+fn stage_name(worker: &Worker) -> &'static str {
+    match worker.stage {
+        WorkerStage::Booting { .. } => "booting",
+        WorkerStage::Ready if worker.replacement.is_some() => "to be replaced",
+        WorkerStage::Ready => "serving",
+        WorkerStage::Retiring { .. } => "draining",
+        WorkerStage::Stuck { .. } => "stuck",
+        WorkerStage::Ending { .. } | WorkerStage::Killed { .. } | WorkerStage::Lost { .. } => {
+            "ending"
+        }
+    }
+}

@@ -1,0 +1,42 @@
+use std::time::{Duration, Instant};
+
+use crate::command::{Command, Outcome};
+use crate::limits::Limits;
+use crate::log_line::LogLine;
+
+/// How long a process has from SIGTERM to SIGKILL, and its hooks at least.
+pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
+
+/// The reaction to one event: when, within which limits, and the commands so far.
+#[derive(Debug)]
+pub struct Reaction {
+    pub now: Instant,
+    pub limits: Limits,
+    pub commands: Vec<Command>,
+}
+
+impl Reaction {
+    pub fn push(&mut self, command: Command) {
+        self.commands.push(command);
+    }
+
+    pub fn log(&mut self, line: LogLine) {
+        self.commands.push(Command::Log(line));
+    }
+
+    /// Sends SIGKILL to a process that runs.
+    pub fn kill(&mut self, pid: Option<u32>) {
+        self.commands.extend(pid.map(|pid| Command::Kill { pid }));
+    }
+
+    /// The server cannot go on.
+    pub fn fail(&mut self, cause: String) {
+        self.push(Command::Exit(Outcome::Failed(cause)));
+    }
+
+    /// Whether the server is over.
+    pub fn is_over(&self) -> bool {
+        let mut commands = self.commands.iter();
+        commands.any(|command| matches!(command, Command::Exit(_)))
+    }
+}

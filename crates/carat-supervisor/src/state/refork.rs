@@ -1,0 +1,203 @@
+//! How a worker becomes the mold of the next generation: it says that it could, its successor serves, it is drained, told
+//! to be the mold, and takes over when it is ready. Then the workers of older generations are replaced.
+
+use std::time::Instant;
+
+use carat_policy::{ReforkRule, Reforks, ReplacementReason, WorkerUsage};
+
+use super::next_to_replace;
+use super::processes::Processes;
+use super::processes::leaving_molds::LeavingKind;
+use super::processes::molds::{MoldCandidate, MoldOrigin};
+use super::processes::worker::Worker;
+use super::processes::workers::Workers;
+use super::reaction::Reaction;
+use crate::command::Command;
+use crate::log_line::LogLine;
+use carat_log::WorkerId;
+
+/// When a worker becomes the mold.
+#[derive(Debug)]
+pub(super) struct Refork {
+    rule: ReforkRule,
+    reforks: Reforks,
+    /// The worker that is to say whether it could be the mold, and until when it may reply.
+    asked: Option<(WorkerId, Instant)>,
+    /// Private memory of the worker that is to be the mold, when it was chosen.
+    promoted_private: Option<u64>,
+}
+
+impl Refork {
+    pub(super) fn new(rule: ReforkRule, now: Instant) -> Refork {
+        Refork {
+            reforks: Reforks::new(rule.clone(), now),
+            rule,
+            asked: None,
+            promoted_private: None,
+        }
+    }
+
+    /// The rule that holds.
+    pub(super) fn rule(&self) -> &ReforkRule {
+        &self.rule
+    }
+
+    /// Continues a refork, or decides whether to begin one. Called once a tick while no worker is promoted.
+    pub(super) fn advance(
+        &mut self,
+        may_begin: bool,
+        processes: &mut Processes,
+        reaction: &mut Reaction,
+    ) {
+        // A promoted worker ended in another way.
+        self.promoted_private = None;
+        match self.asked {
+            _ if !may_begin => {}
+            Some(asked) => self.await_reply(asked, &mut processes.workers, reaction),
+            None => self.choose(processes, reaction),
+        }
+    }
+
+    fn choose(&mut self, processes: &Processes, reaction: &mut Reaction) {
+        let Some(generation) = processes.molds.ready().map(|mold| mold.generation) else {
+            return;
+        };
+        // Its successor must fit beside all others.
+        if processes.room() == 0 {
+            return;
+        }
+        // Whatever a mold leaked, all of its workers share from then on.
+        let limit = reaction.limits.worker_memory.unwrap_or(u64::MAX) / 2;
+        let fit = processes.workers.ready().filter(|worker| worker.stays());
+        // Tunnels would have to end, and so would the threads that serve them.
+        let fit = fit.filter(|worker| worker.tunnels == 0 && worker.private() < limit);
+        let fit: Vec<_> = fit.collect();
+        let usages: Vec<_> = fit.iter().map(|worker| usage(worker)).collect();
+        let chosen = self.reforks.choose(reaction.now, generation, &usages);
+        let Some(worker) = fit.iter().find(|worker| Some(worker.id.serial) == chosen) else {
+            return;
+        };
+        // Threads that no fork survives cost a question, and no warm worker.
+        self.asked = Some((worker.id, reaction.now + reaction.limits.boot_timeout));
+        reaction.push(Command::AskForkSafety(worker.id));
+    }
+
+    /// Forgets a worker that ends, and gives up one that does not reply.
+    fn await_reply(
+        &mut self,
+        (id, deadline): (WorkerId, Instant),
+        workers: &mut Workers,
+        reaction: &mut Reaction,
+    ) {
+        match workers.get_mut(id).filter(|worker| worker.stays()) {
+            None => self.asked = None,
+            Some(worker) if reaction.now >= deadline => {
+                self.asked = None;
+                let limit = reaction.limits.boot_timeout;
+                let cause =
+                    format!("it was asked and did not reply within {limit:?} (boot_timeout)");
+                self.give_up(worker, &cause, reaction);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The worker that was asked replied.
+    pub(super) fn replied(
+        &mut self,
+        (id, result): (WorkerId, Result<(), String>),
+        may_begin: bool,
+        processes: &mut Processes,
+        reaction: &mut Reaction,
+    ) {
+        if self.asked.take_if(|(asked, _)| *asked == id).is_none() {
+            return;
+        }
+        let worker = processes.workers.get_mut(id);
+        let Some(worker) = worker.filter(|worker| worker.stays()) else {
+            return;
+        };
+        if let Err(cause) = result {
+            return self.give_up(worker, &cause, reaction);
+        }
+        let private = worker.private();
+        // A restart may have begun, or others may have taken the memory: the question is asked again.
+        let molds = &processes.molds;
+        let is_free = may_begin && molds.candidate.is_none() && molds.ready().is_some();
+        let may_replace = is_free && processes.room() > 0;
+        let workers = &mut processes.workers;
+        let reason = ReplacementReason::Promotion;
+        if may_replace && next_to_replace::mark(workers, id, reason, reaction) {
+            self.promoted_private = Some(private);
+        }
+    }
+
+    /// The worker cannot be the mold, or did not get as far as being told to be it.
+    pub(super) fn give_up(&mut self, worker: &mut Worker, cause: &str, reaction: &mut Reaction) {
+        worker.forgo_promotion();
+        let line = worker.identify(LogLine::warn("worker did not become the mold"));
+        reaction.log(line.text("cause", cause));
+        self.promoted_private = None;
+        self.reforks.failed(reaction.now);
+    }
+
+    /// Gives up the workers that do not finish their requests in time.
+    pub(super) fn give_up_overdue(&mut self, workers: &mut Workers, reaction: &mut Reaction) {
+        for worker in workers.iter_mut() {
+            if worker.is_promoted() && worker.is_overdue(reaction.now) {
+                self.give_up(worker, "its requests did not finish in time", reaction);
+            }
+        }
+    }
+
+    /// The candidate is the mold now.
+    pub(super) fn take_over(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        let Some(MoldCandidate { mold, origin }) = processes.molds.candidate.take() else {
+            return;
+        };
+        if let MoldOrigin::Worker(worker) = origin {
+            reaction.push(Command::CloseLanes(worker.id));
+        }
+        let private = self.promoted_private.take().unwrap_or_default();
+        self.reforks.succeeded(reaction.now, private);
+        processes.take_over(mold, reaction);
+    }
+
+    /// The candidate cannot be the mold; `is_final` if no other worker of its generation can. It ends, the mold stays.
+    pub(super) fn candidate_failed(
+        &mut self,
+        (cause, is_final): (&str, bool),
+        processes: &mut Processes,
+        reaction: &mut Reaction,
+    ) {
+        let Some(MoldCandidate { mold, origin }) = processes.molds.candidate.take() else {
+            return;
+        };
+        let MoldOrigin::Worker(worker) = origin else {
+            return;
+        };
+        reaction.push(Command::CloseLanes(worker.id));
+        let line = LogLine::warn("worker did not become the mold");
+        let line = line.number("worker", worker.id.number);
+        let line = line.number("gen", worker.generation);
+        let line = line.number("pid", mold.pid.unwrap_or_default());
+        let line = line.number("next_gen", mold.generation);
+        reaction.log(line.text("cause", cause));
+        self.promoted_private = None;
+        match processes.molds.current.as_ref().filter(|_| is_final) {
+            Some(mold) => self.reforks.refused(reaction.now, mold.generation),
+            None => self.reforks.failed(reaction.now),
+        }
+        let deadline = reaction.now + reaction.limits.shutdown_timeout;
+        let refused = LeavingKind::Refused(worker);
+        processes.molds.leaving.add(mold, refused, deadline);
+    }
+}
+
+fn usage(worker: &Worker) -> WorkerUsage {
+    WorkerUsage {
+        serial: worker.id.serial,
+        requests: worker.requests_since_takeover(),
+        private: worker.private(),
+    }
+}

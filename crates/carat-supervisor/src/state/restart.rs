@@ -1,0 +1,482 @@
+//! How new code takes over: a new mold loads the application, its first worker is checked, and then all workers of
+//! older generations are replaced. What fails before leaves everything as it was.
+
+mod attempt;
+mod canary;
+mod history;
+
+use std::time::{Duration, Instant};
+
+use carat_policy::CanaryRule;
+
+pub(super) use self::attempt::BootFailure;
+pub use self::history::RestartReport;
+
+use self::attempt::{Restart, RestartStage};
+use self::canary::{CanaryHold, end_canary_workers};
+use self::history::RestartHistory;
+use super::next_to_replace::end_for_room;
+use super::processes::mold::Mold;
+use super::processes::molds::Molds;
+use super::processes::worker::{Worker, WorkerRole};
+use super::processes::{Processes, no_room};
+use super::reaction::Reaction;
+use crate::command::Command;
+use crate::generation_settings::GenerationSettings;
+use crate::held_code::HeldCode;
+use crate::log_line::LogLine;
+use carat_log::WorkerId;
+
+/// Why a worker ends.
+const ROOM: &str = "worker makes room for the restart";
+
+/// The restart under way, the next one, and those that are over.
+#[derive(Debug, Default)]
+pub struct Restarts {
+    history: RestartHistory,
+    current: Option<Restart>,
+}
+
+impl Restarts {
+    /// The number of the latest one, whether it is queued, begun, or over.
+    pub fn latest(&self) -> u32 {
+        self.history.latest
+    }
+
+    /// What is known of the restart with this number; `None` if that is long over, or never was.
+    pub fn report(&self, number: u32) -> Option<RestartReport> {
+        let current = self.current.as_ref().filter(|it| it.number == number);
+        let under_way = current.map(|it| RestartReport::UnderWay(it.stage.name()));
+        under_way.or_else(|| self.history.report(number))
+    }
+
+    /// What the one under way does, as users read it.
+    pub fn stage(&self) -> Option<&'static str> {
+        self.current.as_ref().map(|restart| restart.stage.name())
+    }
+
+    /// Whether one waits for a decision.
+    pub fn is_canary(&self) -> bool {
+        self.hold().is_some()
+    }
+
+    /// The workers of old code and new, if one waits.
+    pub fn held_codes(&self, processes: &Processes) -> Option<[HeldCode; 2]> {
+        self.hold().map(|hold| hold.codes(processes))
+    }
+
+    pub(super) fn is_under_way(&self) -> bool {
+        self.current.is_some()
+    }
+
+    fn is_at(&self, stage: RestartStage) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|restart| restart.stage == stage)
+    }
+
+    /// Whether the configuration is being read.
+    pub(super) fn is_reading(&self) -> bool {
+        self.is_at(RestartStage::Reading)
+    }
+
+    /// Whether the workers of older generations are being replaced.
+    pub(super) fn is_replacing(&self) -> bool {
+        self.is_at(RestartStage::Replacing)
+    }
+
+    /// Whether this worker is on trial.
+    pub(super) fn is_trial(&self, worker: WorkerId) -> bool {
+        self.is_at(RestartStage::Trial(worker))
+    }
+
+    fn hold(&self) -> Option<&CanaryHold> {
+        match &self.current.as_ref()?.stage {
+            RestartStage::Canary(hold) => Some(hold),
+            _ => None,
+        }
+    }
+
+    /// How many workers there may be.
+    pub(super) fn most_workers(&self) -> u32 {
+        let current = self.current.as_ref();
+        current.map_or(u32::MAX, |restart| restart.most_workers)
+    }
+
+    /// `carat restart` or SIGUSR1.
+    pub(super) fn request(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        if self.is_canary() {
+            let message = "no restart: a canary waits for `carat restart --go` or `--rollback`";
+            return reaction.log(LogLine::warn(message));
+        }
+        self.begin_or_queue(processes, reaction);
+    }
+
+    /// `carat restart --canary`: the one that has just begun gives the new code this share.
+    pub(super) fn set_percent(&mut self, percent: u8) {
+        if let Some(restart) = &mut self.current {
+            restart.percent = Some(percent);
+        }
+    }
+
+    /// Another one follows the one under way, or the start of the server.
+    pub(super) fn queue(&mut self) {
+        self.history.queue();
+    }
+
+    /// Begins one. One under way may have read the code before it changed, so another one follows it.
+    pub(super) fn begin_or_queue(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        if self.current.is_some() {
+            return self.queue();
+        }
+        self.begin(RestartStage::Reading, reaction.now);
+        // Two molds at once are enough.
+        processes.molds.end_previous(reaction);
+        let workers = processes.workers.iter_mut();
+        workers.for_each(Worker::forgo_promotion);
+        reaction.log(LogLine::info("restarting"));
+        reaction.push(Command::ReadSettings);
+    }
+
+    fn begin(&mut self, stage: RestartStage, now: Instant) {
+        self.current = Some(Restart::new(self.history.begin(), stage, now));
+    }
+
+    fn set_stage(&mut self, stage: RestartStage, now: Instant) {
+        if let Some(restart) = &mut self.current {
+            (restart.stage, restart.since) = (stage, now);
+        }
+    }
+
+    /// The configuration was read. `unchanged` names the options that only a new start can change.
+    pub(super) fn settings_read(
+        &mut self,
+        settings: GenerationSettings,
+        unchanged: &[String],
+        reaction: &mut Reaction,
+    ) {
+        self.set_stage(RestartStage::MakingRoom, reaction.now);
+        if let Some(restart) = &mut self.current {
+            restart.settings = Some(settings);
+        }
+        if !unchanged.is_empty() {
+            let message = "changed options that take effect at the next start of the server";
+            reaction.log(LogLine::warn(message).text("options", unchanged.join(", ")));
+        }
+    }
+
+    /// Takes the step that can be taken now, or begins the restart that follows.
+    pub(super) fn advance(
+        &mut self,
+        may_begin: bool,
+        processes: &mut Processes,
+        reaction: &mut Reaction,
+    ) {
+        let current = self.current.as_ref();
+        let is_late = current.is_some_and(|restart| restart.is_late(reaction));
+        match current.map(|restart| restart.stage) {
+            Some(RestartStage::MakingRoom | RestartStage::Forking) if is_late => {
+                let cause = "the other workers did not free enough memory in time (memory)";
+                self.fail(cause, processes, reaction);
+            }
+            Some(RestartStage::MakingRoom) => self.make_room(processes, reaction),
+            Some(RestartStage::Forking) => self.fork_trial(processes, reaction),
+            Some(RestartStage::Canary(hold)) => hold.advance(processes, reaction),
+            Some(RestartStage::Replacing) => self.finish_replacing(processes, reaction),
+            _ => {}
+        }
+        end_old_previous(processes, reaction);
+        if may_begin && self.current.is_none() && self.history.has_queued() {
+            self.begin_or_queue(processes, reaction);
+        }
+        self.report_reload(reaction);
+    }
+
+    /// How long a mold may take to boot: the new settings may say something else.
+    pub(super) fn boot_timeout(&self, reaction: &Reaction) -> Duration {
+        let settings = self.current.as_ref().and_then(|it| it.settings.as_ref());
+        let limits = settings.map_or(&reaction.limits, |settings| &settings.limits);
+        limits.boot_timeout
+    }
+
+    /// Boots the new mold when it fits beside all others. It will need about as much memory as the current one.
+    fn make_room(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        let missing = processes.missing_for_mold(reaction.now);
+        let (Some(missing), Some(restart)) = (missing, &mut self.current) else {
+            return;
+        };
+        if missing == 0 {
+            self.set_stage(RestartStage::Loading, reaction.now);
+            processes.molds.boot_candidate(reaction);
+        } else if !end_for_room(processes, &mut restart.most_workers, ROOM, reaction) {
+            self.fail(&no_room(missing), processes, reaction);
+        }
+    }
+
+    /// The new mold can fork.
+    pub(super) fn loaded(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        if let Some(candidate) = &mut processes.molds.candidate {
+            candidate.mold.set_ready(reaction);
+            self.set_stage(RestartStage::Forking, reaction.now);
+            processes.memory.hurry(reaction.now);
+        }
+    }
+
+    /// Forks the first worker of the new mold. Beside a single worker it comes whatever the budget.
+    fn fork_trial(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        let generation = processes.molds.next().map(|mold| mold.generation);
+        let (Some(generation), Some(restart)) = (generation, &mut self.current) else {
+            return;
+        };
+        if !processes.memory.is_current(reaction.now) {
+            return;
+        }
+        let most_workers = &mut restart.most_workers;
+        let waits = processes.room() == 0
+            && (end_for_room(processes, most_workers, ROOM, reaction)
+                || processes.workers.staying() > 1);
+        if !waits {
+            let id = processes.fork(generation, WorkerRole::Trial, reaction);
+            self.set_stage(RestartStage::Trial(id), reaction.now);
+        }
+    }
+
+    /// Lets the new code wait with the share that its settings or somebody chose. False if it waits for nobody:
+    /// whoever works on the code wants to see the new one alone.
+    pub(super) fn begin_canary(&mut self, molds: &Molds, reaction: &mut Reaction) -> bool {
+        let restart = self.current.as_ref();
+        let settings = restart.and_then(|restart| restart.settings.as_ref());
+        let mut rule = settings.map_or(CanaryRule::NONE, |settings| settings.canary);
+        rule.percent = restart.and_then(|it| it.percent).unwrap_or(rule.percent);
+        let mold = molds.next();
+        let Some(mold) = mold.filter(|_| rule.holds() && !reaction.limits.reload) else {
+            return false;
+        };
+        let hold = CanaryHold::begin(rule, mold.generation, reaction);
+        self.set_stage(RestartStage::Canary(hold), reaction.now);
+        true
+    }
+
+    /// The mold of the new code, and its settings, which are about to hold.
+    pub(super) fn take_new_code(
+        &mut self,
+        molds: &mut Molds,
+    ) -> Option<(Mold, GenerationSettings)> {
+        let settings = self.current.as_mut()?.settings.take()?;
+        Some((molds.candidate.take()?.mold, settings))
+    }
+
+    /// Another mold is the current one: the workers of older generations are replaced.
+    pub(super) fn begin_replacing(&mut self, now: Instant) {
+        self.set_stage(RestartStage::Replacing, now);
+        if let Some(restart) = &mut self.current {
+            restart.most_workers = u32::MAX;
+        }
+    }
+
+    /// The restart is over when no process of an older generation is left that could answer.
+    fn finish_replacing(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        let limits = reaction.limits;
+        let oldest = processes.molds.oldest_generation;
+        // A reload does not wait for the requests of old code.
+        let may_respond = |it: &Worker| !limits.reload || it.is_ready();
+        let is_left = |it: &Worker| it.is_canary() || (it.generation < oldest && may_respond(it));
+        if processes.workers.iter().any(is_left) {
+            return;
+        }
+        if let Some(previous) = &mut processes.molds.previous {
+            // While somebody works on the code, nobody goes back to the old one.
+            let kept = limits.keep_previous * u32::from(!limits.reload);
+            previous.until = Some(reaction.now + kept);
+        }
+        let undone = self.current.as_mut().and_then(|it| it.undone.take());
+        if let Some(cause) = undone {
+            let line = LogLine::error("restart undone: the previous mold serves again");
+            reaction.log(line.text("cause", &cause));
+            self.finish(Err(cause));
+        } else if let Some(restart) = self.finish(Ok(())) {
+            let took = reaction.now.saturating_duration_since(restart.begun);
+            let message = if restart.is_rollback {
+                "rolled back"
+            } else {
+                "restarted"
+            };
+            let line = LogLine::info(message).number("gen", oldest);
+            reaction.log(line.milliseconds("took_ms", took));
+        }
+    }
+
+    fn finish(&mut self, result: Result<(), String>) -> Option<Restart> {
+        let restart = self.current.take()?;
+        self.history.finish(restart.number, result);
+        Some(restart)
+    }
+
+    /// The restart is over, and the old generation continues to serve.
+    pub(super) fn fail(&mut self, cause: &str, processes: &mut Processes, reaction: &mut Reaction) {
+        let Some(restart) = self.finish(Err(cause.to_owned())) else {
+            return;
+        };
+        let line = LogLine::error(if reaction.limits.reload {
+            "restart failed: clients get the cause until it is fixed"
+        } else {
+            "restart failed: the old code continues to serve"
+        });
+        reaction.log(line.text("cause", cause));
+        match restart.stage {
+            RestartStage::Trial(id) => processes.abandon(id, reaction),
+            RestartStage::Canary(_) => end_canary_workers(processes, reaction),
+            _ => {}
+        }
+        let molds = &mut processes.molds;
+        if molds.is_restarting() {
+            if let Some(candidate) = molds.candidate.take() {
+                molds.end_failed(candidate.mold, reaction);
+            }
+        }
+    }
+
+    /// The server stops: nothing replaces anything any more.
+    pub(super) fn cancel(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        const CAUSE: &str = "the server stops";
+        self.history.drop_queued(CAUSE);
+        if self.is_replacing() {
+            self.finish(Err(CAUSE.to_owned()));
+        } else {
+            self.fail(CAUSE, processes, reaction);
+        }
+    }
+
+    /// The worker ended or failed to boot.
+    pub(super) fn trial_failed(
+        &mut self,
+        id: WorkerId,
+        cause: &str,
+        processes: &mut Processes,
+        reaction: &mut Reaction,
+    ) {
+        if self.is_trial(id) {
+            let cause = format!("the first new worker failed: {cause}");
+            self.fail(&cause, processes, reaction);
+        }
+    }
+
+    /// A worker died while it served.
+    pub(super) fn count_death(&mut self, generation: u32) {
+        let stage = self.current.as_mut().map(|restart| &mut restart.stage);
+        if let Some(RestartStage::Canary(hold)) = stage {
+            hold.count_death(generation);
+        }
+    }
+
+    /// A worker failed to boot after the trial.
+    pub(super) fn count_failure(&mut self, generation: u32, oldest: u32) -> BootFailure {
+        let current = self.current.as_mut();
+        current.map_or(BootFailure::Retry, |it| {
+            it.count_failure(generation, oldest)
+        })
+    }
+
+    /// The workers boot after all.
+    pub(super) fn forget_failures(&mut self) {
+        self.current.iter_mut().for_each(Restart::forget_failures);
+    }
+
+    /// The previous mold took over again, for this reason.
+    pub(super) fn set_undone(&mut self, cause: &str) {
+        if let Some(restart) = &mut self.current {
+            restart.undone = Some(cause.to_owned());
+        }
+    }
+
+    /// `carat restart --rollback`: the restart under way is over, and the rollback is the next one.
+    pub(super) fn begin_rollback(&mut self, reaction: &mut Reaction) {
+        self.history.drop_queued("rolled back");
+        self.finish(Err("rolled back".to_owned()));
+        self.begin(RestartStage::Replacing, reaction.now);
+        if let Some(rollback) = &mut self.current {
+            rollback.is_rollback = true;
+        }
+        reaction.log(LogLine::info("rolling back"));
+    }
+
+    /// The same while new code waits: the old code gets all requests again.
+    pub(super) fn roll_back_canary(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        self.begin_rollback(reaction);
+        end_canary_workers(processes, reaction);
+        let molds = &mut processes.molds;
+        if let Some(candidate) = molds.candidate.take() {
+            let deadline = reaction.now + reaction.limits.shutdown_timeout;
+            molds.end_for_good(candidate.mold, deadline, reaction);
+        }
+    }
+
+    /// Reports how the last restart ended, unless another one follows.
+    fn report_reload(&mut self, reaction: &mut Reaction) {
+        if self.current.is_some() {
+            return;
+        }
+        let news = self.history.news.take();
+        if let Some(result) = news.filter(|_| reaction.limits.reload) {
+            reaction.push(Command::EndReload(result));
+        }
+    }
+}
+
+/// While somebody works on the code, workers of older generations get no more requests. Otherwise they serve until
+/// others have replaced them.
+pub(super) fn retire_old_code(processes: &mut Processes, reaction: &mut Reaction) {
+    let oldest = processes.molds.oldest_generation;
+    for worker in processes.workers.iter_mut() {
+        if reaction.limits.reload && worker.is_ready() && worker.generation < oldest {
+            worker.retire("worker is replaced", reaction);
+        }
+    }
+}
+
+/// Ends the previous mold when its time is over, or when its memory is needed for a worker.
+fn end_old_previous(processes: &mut Processes, reaction: &mut Reaction) {
+    let previous = processes.molds.previous.as_ref();
+    let Some(until) = previous.and_then(|previous| previous.until) else {
+        return;
+    };
+    let is_short = processes.workers.missing() > 0 && processes.has_no_room(reaction.now);
+    if reaction.now >= until || is_short {
+        processes.molds.end_previous(reaction);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::reaction;
+
+    #[test]
+    fn all_requests_during_a_restart_get_the_same_one() {
+        let mut reaction = reaction();
+        let mut processes = Processes::new(1, 0, reaction.now);
+        let mut restarts = Restarts::default();
+        for expected in [1, 2, 2] {
+            restarts.request(&mut processes, &mut reaction);
+            assert_eq!(restarts.latest(), expected);
+        }
+        restarts.fail("no configuration", &mut processes, &mut reaction);
+        assert_eq!(restarts.report(2), Some(RestartReport::Queued));
+        restarts.advance(true, &mut processes, &mut reaction);
+        assert_eq!(restarts.stage(), Some("reading the configuration"));
+        assert_eq!(restarts.latest(), 2);
+    }
+
+    #[test]
+    fn several_boot_failures_of_new_code_go_back_once() {
+        let mut reaction = reaction();
+        let mut restarts = Restarts::default();
+        restarts.begin_rollback(&mut reaction);
+        assert_eq!(restarts.count_failure(1, 2), BootFailure::Retry);
+        let outcomes = [(); 3].map(|()| restarts.count_failure(2, 2));
+        assert_eq!(outcomes[..2], [BootFailure::Retry; 2]);
+        assert_eq!(outcomes[2], BootFailure::GoBack);
+        restarts.set_undone("it does not boot");
+        let outcomes = [(); 3].map(|()| restarts.count_failure(2, 2));
+        assert_eq!(outcomes, [BootFailure::Retry; 3]);
+    }
+}

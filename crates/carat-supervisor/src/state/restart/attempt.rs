@@ -1,0 +1,118 @@
+use std::time::Instant;
+
+use super::canary::CanaryHold;
+use crate::generation_settings::GenerationSettings;
+use crate::state::reaction::Reaction;
+use carat_log::WorkerId;
+
+/// After this many new workers that fail to boot, a restart goes back to the previous mold.
+const FAILURES_LIMIT: u32 = 3;
+
+/// A restart under way: new workers from a new mold, or from the previous one, replace all others.
+#[derive(Debug)]
+pub(super) struct Restart {
+    pub number: u32,
+    pub stage: RestartStage,
+    pub begun: Instant,
+    /// When its stage began.
+    pub since: Instant,
+    /// The share that the new code gets at first, if not that of its settings.
+    pub percent: Option<u8>,
+    /// What the new generation runs with; known after `Reading`.
+    pub settings: Option<GenerationSettings>,
+    /// The most workers that may run, so that the new mold has room.
+    pub most_workers: u32,
+    /// How many new workers failed to boot.
+    failures: u32,
+    /// Whether somebody wanted the previous mold back.
+    pub is_rollback: bool,
+    /// Why it goes back to the previous mold.
+    pub undone: Option<String>,
+}
+
+/// How far a restart has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RestartStage {
+    /// The configuration is being read.
+    Reading,
+    /// Workers end until there is memory for another mold.
+    MakingRoom,
+    /// The new mold loads the application.
+    Loading,
+    /// The new mold forks its first worker as soon as there is memory for it.
+    Forking,
+    /// That worker boots, and is checked before it gets a request.
+    Trial(WorkerId),
+    /// Workers of the new mold get a share of the requests, until somebody decides.
+    Canary(CanaryHold),
+    /// Its mold is the current one. The workers of others are being replaced.
+    Replacing,
+}
+
+/// What follows when a new worker did not boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BootFailure {
+    /// Another one is forked.
+    Retry,
+    /// The restart fails.
+    GiveUp,
+    /// The previous mold takes over again.
+    GoBack,
+}
+
+impl Restart {
+    pub(super) fn new(number: u32, stage: RestartStage, now: Instant) -> Restart {
+        Restart {
+            number,
+            stage,
+            begun: now,
+            since: now,
+            percent: None,
+            settings: None,
+            most_workers: u32::MAX,
+            failures: 0,
+            is_rollback: false,
+            undone: None,
+        }
+    }
+
+    /// Workers that end to make room, or boot, have their own time limits.
+    pub(super) fn is_late(&self, reaction: &Reaction) -> bool {
+        let limit = reaction.limits.shutdown_timeout + reaction.limits.boot_timeout;
+        reaction.now.saturating_duration_since(self.since) > limit
+    }
+
+    /// A worker failed to boot after the trial. Several of the new code are too many.
+    pub(super) fn count_failure(&mut self, generation: u32, oldest: u32) -> BootFailure {
+        let (is_new, failure) = match self.stage {
+            RestartStage::Canary(hold) => (hold.is_new(generation), BootFailure::GiveUp),
+            RestartStage::Replacing => (generation >= oldest, BootFailure::GoBack),
+            _ => return BootFailure::Retry,
+        };
+        self.failures += u32::from(is_new);
+        if !is_new || self.failures < FAILURES_LIMIT || self.undone.is_some() {
+            return BootFailure::Retry;
+        }
+        self.failures = 0;
+        failure
+    }
+
+    /// The workers boot after all.
+    pub(super) fn forget_failures(&mut self) {
+        self.failures = 0;
+    }
+}
+
+impl RestartStage {
+    /// What users read.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            RestartStage::Reading => "reading the configuration",
+            RestartStage::MakingRoom => "making room",
+            RestartStage::Loading => "loading",
+            RestartStage::Forking | RestartStage::Trial(_) => "checking",
+            RestartStage::Canary(_) => "canary",
+            RestartStage::Replacing => "replacing",
+        }
+    }
+}

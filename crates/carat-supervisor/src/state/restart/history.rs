@@ -1,0 +1,80 @@
+use std::collections::VecDeque;
+
+/// How many restarts are remembered when they are over.
+const FINISHED_LIMIT: usize = 16;
+
+/// The numbers of the restarts, and how those that are over ended.
+#[derive(Debug, Default)]
+pub(super) struct RestartHistory {
+    /// The number of the latest one.
+    pub latest: u32,
+    /// The number of the one that follows. All requests that arrive meanwhile get the same one.
+    queued: Option<u32>,
+    finished: VecDeque<(u32, Result<(), String>)>,
+    /// How the last one ended, until that is reported.
+    pub news: Option<Result<(), String>>,
+}
+
+/// What is known of a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RestartReport {
+    /// It waits for another one.
+    Queued,
+    /// With the name of its step.
+    UnderWay(&'static str),
+    /// The new code serves.
+    Done,
+    /// With the reason; the old code serves.
+    Failed(String),
+}
+
+impl RestartHistory {
+    /// The number of the one that begins.
+    pub(super) fn begin(&mut self) -> u32 {
+        let number = self.queued.take().unwrap_or(self.latest + 1);
+        self.latest = self.latest.max(number);
+        number
+    }
+
+    /// Notes that another one follows.
+    pub(super) fn queue(&mut self) {
+        if self.queued.is_none() {
+            self.latest += 1;
+            self.queued = Some(self.latest);
+        }
+    }
+
+    /// Whether another one follows.
+    pub(super) fn has_queued(&self) -> bool {
+        self.queued.is_some()
+    }
+
+    /// The one that follows does not begin.
+    pub(super) fn drop_queued(&mut self, cause: &str) {
+        if let Some(number) = self.queued.take() {
+            self.finish(number, Err(cause.to_owned()));
+        }
+    }
+
+    /// Notes how one ended.
+    pub(super) fn finish(&mut self, number: u32, result: Result<(), String>) {
+        if self.finished.len() == FINISHED_LIMIT {
+            self.finished.pop_front();
+        }
+        self.news = Some(result.clone());
+        self.finished.push_back((number, result));
+    }
+
+    /// What is known of one that is not under way; `None` if that is long over, or never was.
+    pub(super) fn report(&self, number: u32) -> Option<RestartReport> {
+        if self.queued == Some(number) {
+            return Some(RestartReport::Queued);
+        }
+        let mut finished = self.finished.iter();
+        let (_, result) = finished.find(|(finished, _)| *finished == number)?;
+        Some(match result {
+            Ok(()) => RestartReport::Done,
+            Err(cause) => RestartReport::Failed(cause.clone()),
+        })
+    }
+}

@@ -1,0 +1,404 @@
+//! Any order of events ends in the wanted number of workers, or in a stop. `World` checks after each event that no
+//! process is forgotten, that the last serving worker is not chosen, and that the budget holds.
+
+use std::time::Duration;
+
+use carat_policy::{MemoryLimit, ReforkRule};
+use proptest::prelude::*;
+
+use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
+use super::{fixed, limits};
+use crate::command::Outcome;
+use crate::event::Event;
+use crate::exit_status::ExitStatus;
+use crate::limits::Limits;
+use crate::ruby_process::RubyProcess;
+use carat_log::WorkerId;
+
+/// Something that happens; the number chooses the process.
+#[derive(Debug, Clone)]
+enum Happening {
+    Hello(usize),
+    Ready(usize),
+    BootFails(usize),
+    NotForkSafe(usize),
+    Dies(usize, i32),
+    IsKilled(usize),
+    DiesBeforeHello(usize),
+    Closes(usize),
+    LosesLane(usize),
+    GetsStuck(usize),
+    Leaves(usize),
+    IsBusy(usize),
+    Finishes(usize),
+    Ends(usize),
+    Serves(usize, u64),
+    IsIdle(usize),
+    MemoryIsRead,
+    Ticks(u8),
+    Waits(u64),
+    Queues(usize),
+    IsScaled(u32),
+    IsRestarted,
+    IsRolledBack,
+    IsUpgraded,
+    UpgradeFails,
+    FilesChange,
+    IsDecided,
+    SettingsAreRead(bool),
+    IsChecked(bool),
+    IsKilledOnRequest(usize),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let index = 0..64_usize;
+    prop_oneof![
+        8 => index.clone().prop_map(Happening::Hello),
+        8 => index.clone().prop_map(Happening::Ready),
+        1 => index.clone().prop_map(Happening::BootFails),
+        1 => index.clone().prop_map(Happening::NotForkSafe),
+        2 => (index.clone(), 0..2).prop_map(|(index, status)| Happening::Dies(index, status)),
+        2 => index.clone().prop_map(Happening::IsKilled),
+        1 => index.clone().prop_map(Happening::DiesBeforeHello),
+        1 => index.clone().prop_map(Happening::Closes),
+        1 => index.clone().prop_map(Happening::LosesLane),
+        1 => index.clone().prop_map(Happening::GetsStuck),
+        1 => index.clone().prop_map(Happening::Leaves),
+        2 => index.clone().prop_map(Happening::IsBusy),
+        3 => index.clone().prop_map(Happening::Finishes),
+        6 => index.clone().prop_map(Happening::Ends),
+        3 => (index.clone(), 0..2000_u64)
+            .prop_map(|(index, count)| Happening::Serves(index, count)),
+        2 => index.prop_map(Happening::IsIdle),
+        6 => Just(Happening::MemoryIsRead),
+        8 => (1..5_u8).prop_map(Happening::Ticks),
+        2 => (1..90_u64).prop_map(Happening::Waits),
+        2 => (0..40_usize).prop_map(Happening::Queues),
+        1 => (1..6_u32).prop_map(Happening::IsScaled),
+        2 => Just(Happening::IsRestarted),
+        1 => Just(Happening::IsRolledBack),
+        1 => Just(Happening::IsUpgraded),
+        1 => Just(Happening::UpgradeFails),
+        2 => Just(Happening::FilesChange),
+        1 => Just(Happening::IsDecided),
+        4 => any::<bool>().prop_map(Happening::SettingsAreRead),
+        4 => any::<bool>().prop_map(Happening::IsChecked),
+        1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
+    ]
+}
+
+fn happenings() -> impl Strategy<Value = Vec<Happening>> {
+    prop::collection::vec(happening(), 0..150)
+}
+
+impl World {
+    fn happen(&mut self, happening: &Happening) {
+        match *happening {
+            Happening::MemoryIsRead => self.finish_reading(),
+            Happening::Ticks(count) => (0..count).for_each(|_| self.tick()),
+            Happening::Waits(seconds) => self.wait(Duration::from_secs(seconds)),
+            Happening::Queues(waiting) => {
+                self.demand.waiting = waiting;
+                self.demand.queue_time = Duration::from_millis(20 * u64::from(waiting > 0));
+            }
+            Happening::IsScaled(max) => self.scale(max),
+            Happening::IsRestarted => self.send(Event::RestartRequested),
+            Happening::IsRolledBack => self.send(Event::RollbackRequested),
+            Happening::IsUpgraded => self.send(Event::UpgradeRequested),
+            Happening::UpgradeFails => self.fail_upgrade(),
+            Happening::FilesChange if self.limits.reload => self.change_files(),
+            Happening::FilesChange => {}
+            Happening::IsDecided => self.send(Event::GoRequested),
+            Happening::SettingsAreRead(true) => self.finish_settings(self.limits),
+            Happening::SettingsAreRead(false) => {
+                if std::mem::take(&mut self.reads_settings) {
+                    let cause = "a syntax error".to_owned();
+                    self.send(Event::SettingsFailed { cause });
+                }
+            }
+            Happening::IsChecked(true) => self.finish_check(Ok(())),
+            Happening::IsChecked(false) => self.finish_check(Err("503".to_owned())),
+            Happening::Hello(index)
+            | Happening::Ready(index)
+            | Happening::BootFails(index)
+            | Happening::NotForkSafe(index)
+            | Happening::Dies(index, _)
+            | Happening::IsKilled(index)
+            | Happening::DiesBeforeHello(index)
+            | Happening::Closes(index)
+            | Happening::LosesLane(index)
+            | Happening::GetsStuck(index)
+            | Happening::Leaves(index)
+            | Happening::IsBusy(index)
+            | Happening::Finishes(index)
+            | Happening::Ends(index)
+            | Happening::Serves(index, _)
+            | Happening::IsKilledOnRequest(index)
+            | Happening::IsIdle(index) => {
+                let pids: Vec<u32> = self.processes.keys().copied().collect();
+                if let Some(pid) = pids.get(index % pids.len().max(1)) {
+                    self.happen_to(*pid, happening);
+                }
+            }
+        }
+    }
+
+    /// The new edge cannot take over.
+    fn fail_upgrade(&mut self) {
+        let upgrade = self.state.upgrades().latest();
+        let cause = "no database".to_owned();
+        self.send(Event::SuccessorFailed { upgrade, cause });
+    }
+
+    fn happen_to(&mut self, pid: u32, happening: &Happening) {
+        let it = self.process(pid).clone();
+        let is_open = it.said_hello && !it.is_closed;
+        match (happening, it.process) {
+            (Happening::Hello(_), _) if !it.said_hello => self.say_hello(pid),
+            (Happening::Ready(_), _) if !it.is_ready => self.get_ready(pid),
+            (Happening::Dies(_, status), _) if is_open => {
+                self.exit(pid, ExitStatus::Exited(*status), status % 2 == 0);
+            }
+            (Happening::IsKilled(_), _) if is_open => self.exit(pid, self.killed(), true),
+            (Happening::Ends(_), _) if it.is_killed || it.is_told_to_end => self.end(pid),
+            (Happening::IsBusy(_), _) => self.process(pid).is_busy = !it.is_draining,
+            (Happening::Finishes(_), _) => self.finish(pid),
+            (Happening::Serves(_, count), _) => self.process(pid).requests += count,
+            (Happening::IsIdle(_), _) => self.process(pid).idle = Duration::from_secs(300),
+            (Happening::DiesBeforeHello(_), process) if !it.said_hello => {
+                self.die_before_hello(pid, process);
+            }
+            (Happening::Closes(_), process) if is_open => {
+                self.process(pid).is_closed = true;
+                self.send(Event::Closed(process));
+            }
+            (Happening::BootFails(_), process) if is_open && !it.is_ready => {
+                let cause = "no luck".to_owned();
+                self.process(pid).is_told_to_end = true;
+                self.send(Event::BootFailed { process, cause });
+            }
+            (Happening::NotForkSafe(_), RubyProcess::Mold(generation)) if !it.is_ready => {
+                let cause = "threads".to_owned();
+                self.process(pid).is_told_to_end = true;
+                self.send(Event::NotForkSafe { generation, cause });
+            }
+            (Happening::LosesLane(_), RubyProcess::Worker(worker)) if it.is_ready => {
+                self.process(pid).is_draining = true;
+                self.send(Event::LaneLost(worker));
+            }
+            (Happening::GetsStuck(_), RubyProcess::Worker(_)) if it.is_ready => {
+                self.process(pid).is_draining = true;
+                self.get_stuck(pid);
+            }
+            (
+                Happening::Leaves(_) | Happening::IsKilledOnRequest(_),
+                RubyProcess::Worker(worker),
+            ) if it.is_ready => {
+                self.leave(pid, worker, matches!(happening, Happening::Leaves(_)));
+            }
+            _ => {}
+        }
+    }
+
+    fn die_before_hello(&mut self, pid: u32, process: RubyProcess) {
+        let status = ExitStatus::Exited(1);
+        self.processes.remove(&pid);
+        self.send(Event::Exited { pid, status });
+        self.send(Event::Hello { process, pid });
+        self.send(Event::Closed(process));
+    }
+
+    fn leave(&mut self, pid: u32, worker: WorkerId, is_told: bool) {
+        self.process(pid).is_draining = true;
+        self.send(if is_told {
+            Event::Leaving(worker)
+        } else {
+            Event::KillRequested(worker)
+        });
+    }
+
+    /// Two workers at least, unless the test allows only one.
+    fn scale(&mut self, max: u32) {
+        let mut elastic = self.limits.elastic;
+        elastic.max = max.max(elastic.min);
+        self.send(Event::Scaled(elastic));
+    }
+
+    /// All goes well from here on, and nobody asks for more.
+    fn recover(&mut self) {
+        self.demand.waiting = 0;
+        self.demand.queue_time = Duration::ZERO;
+        for it in self.processes.values_mut() {
+            it.idle = Duration::ZERO;
+            it.bytes = it.bytes.min(MOLD_BYTES);
+        }
+        for _ in 0..20 {
+            self.send(Event::GoRequested);
+            self.fail_upgrade();
+            self.settle_for(100);
+            if self.has_recovered() && !self.awaits_reload() {
+                return;
+            }
+        }
+    }
+
+    /// How many workers fit the budget beside the current mold.
+    fn fitting(&self) -> u32 {
+        let MemoryLimit::Bytes(limit) = self.limits.memory else {
+            return u32::MAX;
+        };
+        let molds = self.mold_pids();
+        let molds: u64 = molds.iter().map(|pid| self.processes[pid].bytes).sum();
+        let left = limit.saturating_sub(EDGE_BYTES + molds);
+        u32::try_from(left / WORKER_BYTES).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the wanted workers serve beside one mold, and no other process runs. A first mold that cannot load the
+    /// application ends the server.
+    fn has_recovered(&self) -> bool {
+        if let Some(outcome) = &self.outcome {
+            return matches!(outcome, Outcome::Failed(_));
+        }
+        let serving = u32::try_from(self.serving_pids().len()).expect("few");
+        let expected = self
+            .state
+            .processes()
+            .workers
+            .wanted
+            .min(self.fitting())
+            .max(1);
+        let is_alone = self.processes.len() == self.serving_pids().len() + 1;
+        serving == expected && is_alone && self.mold_pids().len() == 1
+    }
+}
+
+/// Two to five workers, and room for four.
+fn elastic() -> Limits {
+    let mut limits = limits();
+    limits.elastic.min = 2;
+    limits.elastic.max = 5;
+    limits.elastic.queue_time_target = Duration::from_millis(5);
+    limits.worker_idle_timeout = Duration::from_secs(60);
+    limits.wear.requests = Some(5000);
+    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 4 * WORKER_BYTES);
+    limits
+}
+
+fn refork() -> ReforkRule {
+    ReforkRule::After(vec![500, 3000])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_the_wanted_number_of_workers_serves_again(
+        all in happenings(),
+        percent in prop_oneof![Just(0_u8), Just(30)],
+    ) {
+        let mut world = World::with_refork(elastic(), refork());
+        world.canary.percent = percent;
+        for happening in &all {
+            world.happen(happening);
+        }
+        world.recover();
+        prop_assert!(world.has_recovered(), "{world:#?}");
+    }
+
+    #[test]
+    fn each_reload_ends_with_new_code_alone_or_with_a_cause(all in happenings()) {
+        let limits = Limits { reload: true, ..elastic() };
+        let mut world = World::serving(limits, refork());
+        for happening in &all {
+            world.happen(happening);
+        }
+        world.recover();
+        prop_assert!(world.has_recovered() && !world.awaits_reload(), "{world:#?}");
+    }
+
+    #[test]
+    fn a_single_worker_is_never_chosen(all in happenings()) {
+        let mut limits = fixed(1);
+        limits.wear.requests = Some(1000);
+        limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + WORKER_BYTES);
+        let mut world = World::serving(limits, refork());
+        for happening in &all {
+            world.happen(happening);
+        }
+        world.recover();
+        prop_assert!(world.has_recovered(), "{world:#?}");
+    }
+
+    #[test]
+    fn whatever_happens_a_stop_ends_the_server(
+        before in happenings(),
+        after in happenings(),
+        has_clients in any::<bool>(),
+        drain_seconds in prop_oneof![Just(0_u64), Just(20)],
+        percent in prop_oneof![Just(0_u8), Just(60)],
+    ) {
+        let mut limits = elastic();
+        limits.drain_delay = Duration::from_secs(drain_seconds);
+        let mut world = World::serving(limits, refork());
+        world.canary.percent = percent;
+        for happening in &before {
+            world.happen(happening);
+        }
+        world.stop();
+        world.demand.has_clients = has_clients;
+        for happening in &after {
+            world.happen(happening);
+        }
+        for _ in 0..1000 {
+            world.tick();
+        }
+        prop_assert!(world.outcome.is_some());
+        let alive = world.processes.values().filter(|it| it.said_hello);
+        for it in alive.filter(|_| !matches!(world.outcome, Some(Outcome::Failed(_)))) {
+            prop_assert!(it.is_killed || it.is_told_to_end || it.is_closed, "{it:?}");
+        }
+    }
+
+    #[test]
+    fn workers_that_grow_too_large_are_replaced_one_by_one(
+        all in happenings(),
+        sizes in prop::collection::vec(1..6_u64, 20),
+    ) {
+        let mut limits = fixed(3);
+        limits.worker_memory = Some(2 * WORKER_BYTES);
+        let mut world = World::serving(limits, ReforkRule::Off);
+        for (happening, size) in all.iter().zip(sizes.iter().cycle()) {
+            world.happen(happening);
+            let pids = world.serving_pids();
+            if let Some(pid) = pids.first() {
+                world.process(*pid).bytes = size * WORKER_BYTES;
+            }
+        }
+        world.recover();
+        prop_assert!(world.has_recovered(), "{world:#?}");
+    }
+}
+
+/// A reading that began before the worker said hello does not include it.
+#[test]
+fn a_worker_that_is_being_killed_counts_before_a_second_mold_boots() {
+    let limits = Limits {
+        reload: true,
+        ..elastic()
+    };
+    let mut world = World::serving(limits, refork());
+    for happening in [
+        Happening::Waits(1),
+        Happening::Serves(25, 500),
+        Happening::Ticks(1),
+        Happening::Hello(11),
+        Happening::Waits(60),
+        Happening::IsRestarted,
+        Happening::SettingsAreRead(true),
+        Happening::MemoryIsRead,
+    ] {
+        world.happen(&happening);
+    }
+    world.recover();
+    assert!(world.has_recovered() && !world.awaits_reload());
+}

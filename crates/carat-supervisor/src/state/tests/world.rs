@@ -1,0 +1,641 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule, client_memory};
+
+use crate::command::{BootSettings, Command, MemorySubjects, Outcome};
+use crate::event::{Event, MemoryReading, Tick, WorkerTraffic};
+use crate::exit_status::ExitStatus;
+use crate::generation_settings::GenerationSettings;
+use crate::limits::Limits;
+use crate::ruby_process::RubyProcess;
+use crate::state::State;
+use carat_log::{LaneTag, WorkerId};
+
+pub(super) const MIB: u64 = 1 << 20;
+/// The memory of the edge, of a mold that loaded the application, and of a worker.
+pub(super) const EDGE_BYTES: u64 = 10 * MIB;
+pub(super) const MOLD_BYTES: u64 = 40 * MIB;
+pub(super) const WORKER_BYTES: u64 = 20 * MIB;
+
+/// Half of it is the expected size of a worker.
+const MOLD_ANONYMOUS: u64 = 2 * WORKER_BYTES;
+
+pub(super) const TICK: Duration = Duration::from_millis(100);
+
+const SIGKILL: i32 = 9;
+
+/// Stands in for the executor, the processes and the clock.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) state: State,
+    pub(super) limits: Limits,
+    /// What a restart's configuration says.
+    pub(super) canary: CanaryRule,
+    pub(super) now: Instant,
+    /// Processes that run, by process id.
+    pub(super) processes: BTreeMap<u32, FakeProcess>,
+    next_pid: u32,
+    /// The reading that was asked for.
+    reading: Option<MemorySubjects>,
+    /// The configuration is to be read.
+    pub(super) reads_settings: bool,
+    /// A worker on trial is to answer.
+    pub(super) check: Option<WorkerId>,
+    pub(super) demand: Tick,
+    pub(super) oom_kills: u64,
+    pub(super) container_limit: Option<u64>,
+    pub(super) processors: u32,
+    pub(super) files_divided_among: Option<u32>,
+    /// What clients may make the edge hold, once the server has changed that.
+    pub(super) client_memory: Option<u64>,
+    /// The newest generation when files changed, until a reload has ended since.
+    changed_in: Option<u32>,
+    /// The system refuses further processes.
+    pub(super) no_process_starts: bool,
+    /// What clients make the edge hold.
+    pub(super) client_bytes: u64,
+    pub(super) commands: Vec<Command>,
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// A process, and what the state did to it.
+#[expect(clippy::struct_excessive_bools, reason = "the facts are independent")]
+#[derive(Debug, Clone)]
+pub(super) struct FakeProcess {
+    pub(super) process: RubyProcess,
+    pub(super) said_hello: bool,
+    pub(super) generation: u32,
+    /// Gets no request.
+    pub(super) is_on_trial: bool,
+    pub(super) is_ready: bool,
+    /// Runs threads that no fork survives.
+    pub(super) has_threads: bool,
+    /// Does not reply when it is asked something.
+    pub(super) is_mute: bool,
+    /// Has requests that it does not finish.
+    pub(super) is_busy: bool,
+    pub(super) is_draining: bool,
+    pub(super) is_told_to_end: bool,
+    pub(super) is_killed: bool,
+    /// Its control socket is closed by either side.
+    pub(super) is_closed: bool,
+    pub(super) requests: u64,
+    pub(super) idle: Duration,
+    pub(super) tunnels: usize,
+    pub(super) bytes: u64,
+}
+
+impl World {
+    pub(super) fn new(limits: Limits) -> World {
+        World::with_refork(limits, ReforkRule::Off)
+    }
+
+    pub(super) fn with_refork(limits: Limits, refork: ReforkRule) -> World {
+        let now = Instant::now();
+        World {
+            state: State::new(limits, refork, 0, now),
+            limits,
+            canary: CanaryRule::NONE,
+            now,
+            processes: BTreeMap::new(),
+            next_pid: 100,
+            reading: None,
+            reads_settings: false,
+            check: None,
+            demand: Tick {
+                has_clients: true,
+                ..Tick::default()
+            },
+            oom_kills: 0,
+            container_limit: None,
+            processors: 1,
+            files_divided_among: None,
+            client_memory: None,
+            changed_in: None,
+            no_process_starts: false,
+            client_bytes: 0,
+            commands: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    /// A world in which all workers serve.
+    pub(super) fn serving(limits: Limits, refork: ReforkRule) -> World {
+        let mut world = World::with_refork(limits, refork);
+        world.settle();
+        world.commands.clear();
+        world
+    }
+
+    /// Sends an event, and carries out what follows.
+    pub(super) fn send(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let commands = self.state.on(event, self.now);
+            for (index, command) in commands.iter().enumerate() {
+                self.check_fork(command);
+                self.check_drain(&commands[..index], command);
+                self.check_restart(command);
+                self.check_boot(command);
+                events.extend(self.carry_out(command));
+            }
+            self.commands.extend(commands);
+        }
+        self.check_pids();
+    }
+
+    /// A tick after 100 ms, with what the workers did.
+    /// Whether the server was told to accept no clients.
+    pub(super) fn is_accepting_over(&self) -> bool {
+        let mut commands = self.commands.iter();
+        commands.any(|command| matches!(command, Command::StopAccepting(_)))
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.now += TICK;
+        self.send_traffic();
+        self.send(Event::Tick(self.demand));
+    }
+
+    pub(super) fn wait(&mut self, time: Duration) {
+        self.now += time;
+        self.tick();
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.send(Event::StopRequested);
+    }
+
+    fn send_traffic(&mut self) {
+        let traffic = self.processes.values().filter_map(|it| match it.process {
+            RubyProcess::Worker(worker) => Some(WorkerTraffic {
+                worker,
+                requests: it.requests,
+                idle: it.idle,
+                tunnels: it.tunnels,
+            }),
+            RubyProcess::Mold(_) => None,
+        });
+        let traffic = traffic.collect();
+        self.send(Event::Traffic(traffic));
+    }
+
+    fn carry_out(&mut self, command: &Command) -> Option<Event> {
+        match command {
+            Command::BootMold { generation, .. } if self.no_process_starts => {
+                return Some(Event::MoldStartFailed {
+                    generation: *generation,
+                    cause: "Resource temporarily unavailable".to_owned(),
+                });
+            }
+            Command::BootMold { generation, .. } => {
+                let generation = *generation;
+                let pid = self.start(RubyProcess::Mold(generation), MOLD_BYTES);
+                return Some(Event::MoldStarted { generation, pid });
+            }
+            Command::Fork {
+                worker,
+                generation,
+                is_trial,
+            } => {
+                let pid = self.start(RubyProcess::Worker(*worker), WORKER_BYTES);
+                let forked = self.process(pid);
+                (forked.generation, forked.is_on_trial) = (*generation, *is_trial);
+            }
+            Command::Drain(worker) => return self.drain(*worker),
+            Command::End(process) => self.with(*process, |it| it.is_told_to_end = true),
+            Command::EndNow(worker) => {
+                self.with(RubyProcess::Worker(*worker), |it| it.is_told_to_end = true);
+            }
+            Command::EndWithServer { generation } => {
+                self.with(RubyProcess::Mold(*generation), |it| {
+                    it.is_told_to_end = true;
+                });
+            }
+            Command::AskForkSafety(worker) => return self.reply_fork_safety(*worker),
+            Command::Promote { worker, generation } => {
+                self.with(RubyProcess::Worker(*worker), |it| {
+                    it.process = RubyProcess::Mold(*generation);
+                    it.generation = *generation;
+                    it.is_ready = false;
+                    it.is_draining = false;
+                });
+            }
+            Command::CloseControl(process) => self.with(*process, |it| it.is_closed = true),
+            Command::ReadMemory(subjects) => {
+                assert!(self.reading.is_none(), "one reading at a time");
+                self.reading = Some(subjects.clone());
+            }
+            Command::LimitClients { budget } => return Some(self.limit_clients(*budget)),
+            Command::Exit(outcome) => self.outcome = Some(outcome.clone()),
+            _ => self.carry_out_simple(command),
+        }
+        None
+    }
+
+    /// Source files change.
+    pub(super) fn change_files(&mut self) {
+        self.changed_in = Some(self.state.processes().molds.generation);
+        self.send(Event::ReloadRequested);
+    }
+
+    /// Whether clients wait for new code.
+    pub(super) fn awaits_reload(&self) -> bool {
+        self.changed_in.is_some() && self.outcome.is_none()
+    }
+
+    /// No worker takes requests that has older code than that of the last change.
+    fn end_reload(&mut self, result: &Result<(), String>) {
+        let changed_in = self.changed_in.take().filter(|_| result.is_ok());
+        let mut serving = self.serving_processes();
+        assert!(
+            self.state.is_stopping()
+                || serving.all(|(_, it)| changed_in.is_none_or(|before| it.generation > before)),
+            "old code is left: {self:#?}"
+        );
+    }
+
+    /// Commands that cause no event at once.
+    fn carry_out_simple(&mut self, command: &Command) {
+        match command {
+            Command::Terminate { pid } => self.with_pid(*pid, |it| it.is_told_to_end = true),
+            Command::Kill { pid } => self.with_pid(*pid, |it| it.is_killed = true),
+            Command::EndReload(result) => self.end_reload(result),
+            Command::ReadSettings => self.reads_settings = true,
+            Command::DivideFiles { workers } => self.files_divided_among = Some(*workers),
+            Command::Check { worker, .. } => self.check = Some(*worker),
+            Command::Admit(worker) => {
+                self.with(RubyProcess::Worker(*worker), |it| it.is_on_trial = false);
+            }
+            Command::Renumber { before, generation } => {
+                self.with(RubyProcess::Mold(*before), |it| {
+                    it.process = RubyProcess::Mold(*generation);
+                    it.generation = *generation;
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The configuration was read, with these limits.
+    pub(super) fn finish_settings(&mut self, limits: Limits) {
+        if std::mem::take(&mut self.reads_settings) {
+            let refork = ReforkRule::Off;
+            let settings = Box::new(GenerationSettings {
+                limits,
+                refork,
+                canary: self.canary,
+            });
+            self.send(Event::SettingsRead(settings, Vec::new()));
+        }
+    }
+
+    /// The worker on trial answers.
+    pub(super) fn finish_check(&mut self, result: Result<(), String>) {
+        if let Some(worker) = self.check.take() {
+            self.send(Event::Checked { worker, result });
+        }
+    }
+
+    fn start(&mut self, process: RubyProcess, bytes: u64) -> u32 {
+        let pid = self.next_pid;
+        self.next_pid += 1;
+        let started = FakeProcess {
+            process,
+            said_hello: matches!(process, RubyProcess::Mold(_)),
+            generation: 0,
+            is_on_trial: false,
+            is_ready: false,
+            has_threads: false,
+            is_mute: false,
+            is_busy: false,
+            is_draining: false,
+            is_told_to_end: false,
+            is_killed: false,
+            is_closed: false,
+            requests: 0,
+            idle: Duration::ZERO,
+            tunnels: 0,
+            bytes,
+        };
+        self.processes.insert(pid, started);
+        pid
+    }
+
+    fn drain(&mut self, worker: WorkerId) -> Option<Event> {
+        let process = RubyProcess::Worker(worker);
+        self.with(process, |it| it.is_draining = true);
+        let is_busy = self.find(process).is_some_and(|(_, it)| it.is_busy);
+        (!is_busy).then_some(Event::Drained(worker))
+    }
+
+    fn reply_fork_safety(&self, worker: WorkerId) -> Option<Event> {
+        let (_, asked) = self.find(RubyProcess::Worker(worker))?;
+        let threads = || Err("Ruby threads are left running".to_owned());
+        let result = if asked.has_threads { threads() } else { Ok(()) };
+        (!asked.is_mute).then_some(Event::ForkSafety { worker, result })
+    }
+
+    fn with(&mut self, process: RubyProcess, change: impl FnOnce(&mut FakeProcess)) {
+        let mut processes = self.processes.values_mut();
+        if let Some(found) = processes.find(|it| it.process == process) {
+            change(found);
+        }
+    }
+
+    fn with_pid(&mut self, pid: u32, change: impl FnOnce(&mut FakeProcess)) {
+        if let Some(found) = self.processes.get_mut(&pid) {
+            change(found);
+        }
+    }
+
+    pub(super) fn find(&self, process: RubyProcess) -> Option<(u32, &FakeProcess)> {
+        let mut processes = self.processes.iter();
+        let found = processes.find(|(_, it)| it.process == process);
+        found.map(|(pid, it)| (*pid, it))
+    }
+}
+
+/// What processes do.
+impl World {
+    pub(super) fn say_hello(&mut self, pid: u32) {
+        let Some(found) = self.processes.get_mut(&pid).filter(|it| !it.is_closed) else {
+            return;
+        };
+        found.said_hello = true;
+        let process = found.process;
+        self.send(Event::Hello { process, pid });
+    }
+
+    pub(super) fn get_ready(&mut self, pid: u32) {
+        let found = self.processes.get_mut(&pid);
+        let Some(found) = found.filter(|it| it.said_hello && !it.is_closed) else {
+            return;
+        };
+        found.is_ready = true;
+        let process = found.process;
+        self.send(Event::Ready(process));
+    }
+
+    /// The process ends; its exit is seen before its closed socket, or after.
+    pub(super) fn exit(&mut self, pid: u32, status: ExitStatus, is_closed_first: bool) {
+        let Some(ended) = self.processes.remove(&pid) else {
+            return;
+        };
+        let closed = (!ended.is_closed).then_some(ended.process);
+        if let Some(process) = closed.filter(|_| is_closed_first) {
+            self.send(Event::Closed(process));
+        }
+        self.send(Event::Exited { pid, status });
+        if let Some(process) = closed.filter(|_| !is_closed_first) {
+            self.send(Event::Closed(process));
+        }
+    }
+
+    /// The process was killed, or ended as it was told to.
+    pub(super) fn end(&mut self, pid: u32) {
+        let is_killed = self.processes.get(&pid).is_some_and(|it| it.is_killed);
+        let status = if is_killed {
+            self.killed()
+        } else {
+            ExitStatus::Exited(0)
+        };
+        self.exit(pid, status, false);
+    }
+
+    pub(super) fn killed(&self) -> ExitStatus {
+        ExitStatus::Signaled {
+            signal: SIGKILL,
+            oom_kills: self.oom_kills,
+        }
+    }
+
+    pub(super) fn get_stuck(&mut self, pid: u32) {
+        if let Some(RubyProcess::Worker(worker)) = self.processes.get(&pid).map(|it| it.process) {
+            let tag = LaneTag { worker, lane: 0 };
+            self.send(Event::LaneStuck { tag, request: 1 });
+        }
+    }
+
+    /// The process finishes its requests.
+    pub(super) fn finish(&mut self, pid: u32) {
+        let Some(found) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        found.is_busy = false;
+        if let (RubyProcess::Worker(worker), true) = (found.process, found.is_draining) {
+            self.send(Event::Drained(worker));
+        }
+    }
+
+    fn limit_clients(&mut self, budget: u64) -> Event {
+        let bytes = client_memory(None, budget);
+        self.client_memory = Some(bytes);
+        Event::ClientsLimited(bytes)
+    }
+
+    /// The reading that was asked for is there.
+    pub(super) fn finish_reading(&mut self) {
+        let Some(subjects) = self.reading.take() else {
+            return;
+        };
+        let bytes = |pid: u32| self.processes.get(&pid).map(|it| it.bytes);
+        let mold = subjects.mold.filter(|(_, pid)| bytes(*pid).is_some());
+        let others = subjects.others.iter().filter_map(|pid| bytes(*pid));
+        let workers = subjects.workers.iter();
+        let workers: Vec<_> = workers
+            .filter_map(|subject| Some((*subject, bytes(subject.pid)?)))
+            .collect();
+        let all = workers.iter().map(|(_, bytes)| *bytes).chain(others);
+        let ruby = all.chain(mold.and_then(|(_, pid)| bytes(pid))).sum::<u64>();
+        self.send_traffic();
+        self.send(Event::MemoryRead(MemoryReading {
+            at: self.now,
+            took: Duration::ZERO,
+            edge: EdgeMemory {
+                total: EDGE_BYTES + self.client_bytes,
+                anonymous: EDGE_BYTES + self.client_bytes,
+                clients: self.client_bytes,
+            },
+            ruby,
+            mold: mold.map(|(generation, _)| (generation, MOLD_ANONYMOUS)),
+            workers,
+            container: ContainerMemory {
+                oom_kills: self.oom_kills,
+                limit: self.container_limit,
+                ..ContainerMemory::default()
+            },
+            processors: self.processors,
+        }));
+    }
+
+    /// Lets all processes do what is expected of them, for a minute of ticks.
+    pub(super) fn settle(&mut self) {
+        self.settle_for(600);
+    }
+
+    pub(super) fn settle_for(&mut self, ticks: u32) {
+        for _ in 0..ticks {
+            if self.outcome.is_some() {
+                return;
+            }
+            self.finish_check(Ok(()));
+            self.settle_without_check();
+        }
+    }
+
+    /// One tick in which all goes well, except that a worker on trial does not answer.
+    pub(super) fn settle_without_check(&mut self) {
+        for (pid, it) in self.processes.clone() {
+            if it.is_killed || it.is_told_to_end || it.is_closed {
+                self.end(pid);
+            } else if it.is_busy || it.is_draining {
+                self.finish(pid);
+            } else if !it.said_hello {
+                self.say_hello(pid);
+            } else if !it.is_ready {
+                self.get_ready(pid);
+            }
+        }
+        self.finish_reading();
+        self.finish_settings(self.limits);
+        self.tick();
+    }
+}
+
+/// What must hold whatever happens.
+impl World {
+    /// A worker is forked only if it fits the budget, or none stays.
+    fn check_fork(&self, command: &Command) {
+        let (Command::Fork { .. }, carat_policy::MemoryLimit::Bytes(limit)) =
+            (command, self.limits.memory)
+        else {
+            return;
+        };
+        let running = self.processes.values().filter(|it| !it.is_closed);
+        let used = running.map(|it| it.bytes).sum::<u64>() + EDGE_BYTES;
+        let staying = self.state.processes().workers.staying();
+        // The state counts the new one already.
+        assert!(
+            used + WORKER_BYTES <= limit || staying <= 1,
+            "forked beyond the budget: {used} of {limit}, {staying} workers"
+        );
+    }
+
+    /// The mold of a restart boots only if it fits the budget.
+    fn check_boot(&self, command: &Command) {
+        let settings = BootSettings::New;
+        let carat_policy::MemoryLimit::Bytes(limit) = self.limits.memory else {
+            return;
+        };
+        let running = self.processes.values().filter(|it| !it.is_closed);
+        let used = running.map(|it| it.bytes).sum::<u64>() + EDGE_BYTES;
+        let is_new = matches!(command, Command::BootMold { settings: it, .. } if *it == settings);
+        assert!(
+            !is_new || used.saturating_add(MOLD_BYTES) <= limit,
+            "a second mold beyond the budget: {used} of {limit}"
+        );
+    }
+
+    /// A worker that could stay is drained only while another one serves.
+    fn check_drain(&self, before: &[Command], command: &Command) {
+        let Command::Drain(worker) = command else {
+            return;
+        };
+        let reason = before.iter().rev().find_map(|command| match command {
+            Command::Log(line) => Some(line.message),
+            _ => None,
+        });
+        let is_chosen = matches!(reason, Some("worker is replaced" | "idle worker ends"));
+        let process = RubyProcess::Worker(*worker);
+        let others = self.serving_processes();
+        let others = others.filter(|(_, it)| it.process != process);
+        assert!(
+            !is_chosen || others.count() > 0,
+            "drained the last serving worker: {reason:?}"
+        );
+    }
+
+    /// When a restart is done, no worker of another generation is left that could answer.
+    fn check_restart(&self, command: &Command) {
+        let is_done = matches!(command, Command::Log(line) if line.message == "restarted");
+        let newest = self.state.processes().molds.oldest_generation;
+        let mut old = self.serving_processes();
+        assert!(
+            !is_done || old.all(|(_, it)| it.generation >= newest),
+            "old code is left: {self:#?}"
+        );
+    }
+
+    /// Each process that the state was told of is known, or killed, or finds its control socket closed.
+    fn check_pids(&self) {
+        let known = self.state.processes().running();
+        for (pid, it) in &self.processes {
+            let count = known.iter().filter(|known| known.pid == *pid).count();
+            let is_cared_for = count == 1 || it.is_killed || it.is_closed || !it.said_hello;
+            assert!(
+                is_cared_for || self.outcome.is_some(),
+                "forgot process {pid}: {it:?}"
+            );
+        }
+    }
+
+    pub(super) fn serving_processes(&self) -> impl Iterator<Item = (u32, &FakeProcess)> {
+        let processes = self.processes.iter().map(|(pid, it)| (*pid, it));
+        processes.filter(|(_, it)| {
+            let is_worker = matches!(it.process, RubyProcess::Worker(_));
+            let is_serving = it.is_ready && !it.is_on_trial;
+            is_worker && is_serving && !it.is_draining && !it.is_closed && !it.is_killed
+        })
+    }
+}
+
+/// What a test asks.
+impl World {
+    /// Process ids of the workers that serve.
+    pub(super) fn serving_pids(&self) -> Vec<u32> {
+        self.serving_processes().map(|(pid, _)| pid).collect()
+    }
+
+    /// The process ids of all molds.
+    pub(super) fn mold_pids(&self) -> Vec<u32> {
+        let molds = self.processes.iter();
+        let molds = molds.filter(|(_, it)| matches!(it.process, RubyProcess::Mold(_)));
+        molds.map(|(pid, _)| *pid).collect()
+    }
+
+    pub(super) fn worker(&self, pid: u32) -> WorkerId {
+        match self.processes[&pid].process {
+            RubyProcess::Worker(worker) => worker,
+            RubyProcess::Mold(_) => panic!("process {pid} is a mold"),
+        }
+    }
+
+    pub(super) fn process(&mut self, pid: u32) -> &mut FakeProcess {
+        self.processes.get_mut(&pid).expect("a running process")
+    }
+
+    /// The messages that were logged since the commands were cleared.
+    pub(super) fn messages(&self) -> Vec<&'static str> {
+        let logged = self.commands.iter().filter_map(|command| match command {
+            Command::Log(line) => Some(line.message),
+            _ => None,
+        });
+        logged.collect()
+    }
+
+    /// How often a message was logged.
+    pub(super) fn count(&self, message: &str) -> usize {
+        let messages = self.messages();
+        messages.iter().filter(|it| **it == message).count()
+    }
+
+    /// How many workers were forked since the commands were cleared.
+    pub(super) fn forks(&self) -> usize {
+        let forks = self.commands.iter();
+        forks
+            .filter(|it| matches!(it, Command::Fork { .. }))
+            .count()
+    }
+}

@@ -1,0 +1,29 @@
+use std::fmt;
+use std::io;
+
+/// Why a client did not get a TLS connection.
+#[derive(Debug)]
+pub enum HandshakeError {
+    /// The client speaks plain HTTP.
+    PlainHttp,
+    /// The client's bytes are not a handshake that the server accepts.
+    Refused(rustls::Error),
+    /// The connection broke.
+    Lost(io::Error),
+    /// `client_memory` is used up.
+    NoMemory,
+    /// The client closed the connection.
+    Closed,
+}
+
+impl fmt::Display for HandshakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandshakeError::PlainHttp => f.write_str("the client speaks plain HTTP"),
+            HandshakeError::Refused(error) => error.fmt(f),
+            HandshakeError::Lost(error) => error.fmt(f),
+            HandshakeError::NoMemory => f.write_str("client_memory is used up"),
+            HandshakeError::Closed => f.write_str("the client closed the connection"),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use super::client_certificate::{ClientVariable, client_variables};
+use super::config::{HTTP2, TlsConfig};
+use super::handshake_error::HandshakeError;
+use super::session::{TlsProgress, TlsSession};
+
+/// Plaintext that is encrypted at once: the largest record.
+const WRITE_LIMIT: usize = 16 * 1024;
+
+/// A TLS connection.
+#[derive(Debug)]
+pub struct TlsStream {
+    tcp: TcpStream,
+    session: TlsSession,
+    /// Bytes of a write that are encrypted but not sent completely. They count as written once they are.
+    encrypted: usize,
+}
+
+impl TlsStream {
+    /// Begins a handshake on this connection.
+    pub fn new(tcp: TcpStream, config: &TlsConfig) -> Result<TlsStream, HandshakeError> {
+        let session = TlsSession::new(Arc::clone(&config.rustls));
+        Ok(TlsStream {
+            tcp,
+            session: session.map_err(HandshakeError::Refused)?,
+            encrypted: 0,
+        })
+    }
+
+    /// The connection below.
+    pub fn tcp(&self) -> &TcpStream {
+        &self.tcp
+    }
+
+    /// What the application learns about the client, after the handshake.
+    pub fn client_variables(&self, config: &TlsConfig) -> Vec<ClientVariable> {
+        if config.asks_clients {
+            client_variables(self.session.client_certificates())
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Reads once what the client has sent.
+    pub fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), HandshakeError>> {
+        match ready!(self.poll_fill(cx)) {
+            Ok(0) => Poll::Ready(Err(HandshakeError::Closed)),
+            Ok(_) => Poll::Ready(Ok(())),
+            Err(error) => Poll::Ready(Err(HandshakeError::Lost(error))),
+        }
+    }
+
+    /// Processes what was received. This is what costs time. Returns whether the handshake is complete.
+    pub fn shake_hands(&mut self) -> Result<bool, HandshakeError> {
+        match self.session.advance() {
+            Ok(TlsProgress::InHandshake) => Ok(false),
+            Ok(TlsProgress::Established | TlsProgress::Plaintext) => Ok(true),
+            Ok(TlsProgress::Closed) => Err(HandshakeError::Closed),
+            Err(error) => {
+                self.send_alert();
+                Err(HandshakeError::Refused(error))
+            }
+        }
+    }
+
+    /// Sends what the session has for the client.
+    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.session.unsent().is_empty() {
+            let sent = ready!(Pin::new(&mut self.tcp).poll_write(cx, self.session.unsent()))?;
+            if sent == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.session.note_sent(sent);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Ready when there is something to read, or the client is gone.
+    pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.session.has_more() {
+            return Poll::Ready(Ok(()));
+        }
+        self.tcp.poll_read_ready(cx)
+    }
+
+    /// Ends a connection whose client was told what is wrong, and drops up to this many bytes that it still sends: a socket
+    /// that is closed with unread bytes resets the connection, which takes the alert away. Ready when the client has
+    /// left, or has sent too much.
+    pub fn poll_leave(&mut self, cx: &mut Context<'_>, left: &mut usize) -> Poll<()> {
+        let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
+        loop {
+            let mut dropped = [0; 1024];
+            let mut dropped = ReadBuf::new(&mut dropped);
+            let read = ready!(Pin::new(&mut self.tcp).poll_read(cx, &mut dropped));
+            let count = dropped.filled().len();
+            if read.is_err() || count == 0 || count > *left {
+                return Poll::Ready(());
+            }
+            *left -= count;
+        }
+    }
+
+    /// Whether the handshake has chosen HTTP/2.
+    pub fn has_chosen_http2(&self) -> bool {
+        self.session.protocol() == Some(HTTP2)
+    }
+
+    /// Whether a part of a record has arrived.
+    pub fn is_in_record(&self) -> bool {
+        self.session.is_in_record()
+    }
+
+    /// Bytes that the buffers take.
+    pub fn held_bytes(&self) -> usize {
+        self.session.held_bytes()
+    }
+
+    /// Reads once. Returns 0 at the end.
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        loop {
+            if self.tcp.poll_read_ready(cx)?.is_pending() {
+                self.session.release();
+                return Poll::Pending;
+            }
+            let Some(room) = self.session.room() else {
+                return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+            };
+            match self.tcp.try_read_buf(room) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return Poll::Ready(read),
+            }
+        }
+    }
+
+    /// Tells the client what was wrong, if there is room: it is not waited for.
+    fn send_alert(&mut self) {
+        // The connection ends either way.
+        let _ = self.tcp.try_write(self.session.unsent());
+    }
+
+    fn encrypt(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.session.encrypt(bytes).map_err(invalid)?;
+        self.encrypted = bytes.len();
+        Ok(())
+    }
+
+    fn poll_encrypted(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        ready!(self.poll_send(cx))?;
+        Poll::Ready(Ok(std::mem::take(&mut self.encrypted)))
+    }
+}
+
+fn invalid(error: rustls::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl AsyncRead for TlsStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            if this.session.read(buf) || buf.remaining() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+            match this.session.advance() {
+                Ok(TlsProgress::Plaintext) => continue,
+                Ok(TlsProgress::Closed) => return Poll::Ready(Ok(())),
+                Ok(TlsProgress::Established | TlsProgress::InHandshake) => {}
+                Err(error) => {
+                    this.send_alert();
+                    return Poll::Ready(Err(invalid(error)));
+                }
+            }
+            // Such as an update of the keys; if it cannot be sent now, it goes before the next response.
+            if let Poll::Ready(Err(error)) = this.poll_send(cx) {
+                return Poll::Ready(Err(error));
+            }
+            if ready!(this.poll_fill(cx))? == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}
+
+/// A write counts once it is sent completely, so that the connection below decides when the client is slow. Until then
+/// the caller offers the same bytes again.
+impl AsyncWrite for TlsStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.encrypted == 0 && !bytes.is_empty() {
+            this.encrypt(&bytes[..bytes.len().min(WRITE_LIMIT)])?;
+        }
+        this.poll_encrypted(cx)
+            .map_ok(|count| count.min(bytes.len()))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let filled: Vec<_> = slices.iter().filter(|slice| !slice.is_empty()).collect();
+        match filled[..] {
+            [] => return Poll::Ready(Ok(0)),
+            [only] => return self.poll_write(cx, only),
+            [first, ..] if first.len() >= WRITE_LIMIT => return self.poll_write(cx, first),
+            _ => {}
+        }
+        let this = self.get_mut();
+        if this.encrypted == 0 {
+            // The headers and a small body: one record.
+            let mut gathered = Vec::new();
+            for slice in filled {
+                let room = WRITE_LIMIT - gathered.len();
+                gathered.extend_from_slice(&slice[..slice.len().min(room)]);
+            }
+            this.encrypt(&gathered)?;
+        }
+        this.poll_encrypted(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().poll_send(cx)
+    }
+
+    /// A client that reads nothing is not waited for.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.session.close().is_ok() {
+            let _ = this.poll_send(cx)?;
+        }
+        Pin::new(&mut this.tcp).poll_shutdown(cx)
+    }
+}

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use tokio::task::spawn_local;
 use tokio::time::sleep;
 
-use super::connection::serve_connection;
-use super::listener::Listener;
 use super::seats::Seat;
 use super::server::Server;
-use super::stream::ClientStream;
 use crate::accept_failures::AcceptFailures;
+use crate::http::connection::serve_connection;
+use crate::http::sockets::ClientStream;
+use crate::http::sockets::Listener;
 use carat_exchange::clock;
 
 /// Accepts clients once the server is open, until it closes, including those that connected before. While all seats are

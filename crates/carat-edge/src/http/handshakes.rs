@@ -4,9 +4,9 @@ use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use super::deadlines::Deadline;
 use super::failures::Failures;
 use super::handshake_thread::HandshakeThread;
+use crate::http::time_limits::Deadline;
 use carat_exchange::{Peer, Refusal};
 use carat_log::Log;
 use carat_tls::{HandshakeError, TlsStream};
@@ -185,7 +185,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::http::deadlines::Deadlines;
+    use crate::http::time_limits::Deadlines;
 
     struct Client<'a> {
         handshake: RunningHandshake<'a>,

@@ -8,14 +8,14 @@ use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
 use tokio::sync::{Notify, watch};
 
-use super::active_connections::ActiveConnections;
-use super::deadlines::Deadlines;
 use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::http2::Http2;
 use super::seats::Seats;
-use super::site_files::SiteFiles;
 use super::steps::Steps;
+use crate::http::site::SiteFiles;
+use crate::http::time_limits::ActiveConnections;
+use crate::http::time_limits::Deadlines;
 use carat_dispatch::Dispatcher;
 use carat_exchange::ClientMemory;
 use carat_exchange::clock;

@@ -4,10 +4,10 @@ use std::rc::Rc;
 use h2::{Error, Reason};
 
 use super::super::server::Server;
-use super::super::stream::ClientStream;
 use super::end::Http2End;
 use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
+use crate::http::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, Peer};
 
 /// What a connection takes: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.

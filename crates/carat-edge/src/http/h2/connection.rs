@@ -14,18 +14,18 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::super::deadlines::Deadline;
-use super::super::phase_timeouts::ActiveEnd;
 use super::super::server::Server;
-use super::super::stream::ClientStream;
 use super::admission::admit;
 use super::client::{CONNECTION_COST, Http2Client};
 use super::end::{Http2End, Http2StreamEnd};
-use super::framed::FramedStream;
-use super::resets::ResetBudget;
 use super::stream::serve_stream;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
+use crate::http::h2::frames::FramedStream;
+use crate::http::h2::frames::ResetBudget;
+use crate::http::sockets::ClientStream;
+use crate::http::time_limits::ActiveEnd;
+use crate::http::time_limits::Deadline;
 use carat_exchange::{MemoryReservation, Peer, Refusal};
 
 /// What h2 keeps for each stream of the time when most were open, as long as the connection lasts.

@@ -6,15 +6,12 @@ mod checked_request;
 mod client;
 mod connection;
 mod end;
-mod framed;
-mod raw_head;
-mod resets;
+mod frames;
 mod respond;
 mod response_files;
 mod stream;
 mod timer;
-mod tunnel;
-mod tunnel_stream;
+mod tunnels;
 mod unsent_bytes;
 
 pub(super) use connection::serve_http2;

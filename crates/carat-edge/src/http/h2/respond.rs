@@ -10,10 +10,10 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Body;
 
-use super::super::tracked_body::TrackedBody;
 use super::client::Http2Client;
 use super::end::Http2StreamEnd;
 use super::unsent_bytes::SentPiece;
+use crate::http::request::TrackedBody;
 use carat_exchange::{ConnectionState, MemoryReservation};
 
 /// Header fields that belong to a connection of HTTP/1.1 (RFC 9113, section 8.2.2).

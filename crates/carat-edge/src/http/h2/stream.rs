@@ -9,16 +9,16 @@ use h2::server::SendResponse;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::super::phase_timeouts::ActiveEnd;
-use super::super::tracked_body::TrackedBody;
 use super::admission::AdmittedStream;
 use super::checked_request::{CheckedRequest, check_request};
 use super::client::Http2Client;
 use super::end::Http2StreamEnd;
 use super::respond::respond;
 use super::timer::PhaseTimer;
-use super::tunnel::{TakenStream, serve_taken};
 use super::unsent_bytes::SentPiece;
+use crate::http::h2::tunnels::{TakenStream, serve_taken};
+use crate::http::request::TrackedBody;
+use crate::http::time_limits::ActiveEnd;
 use carat_exchange::{ConnectionState, Refusal, Takeover};
 
 /// How long a response may be expected to have a file. A request that takes longer lets another one have the permit.

@@ -1,9 +1,9 @@
 use std::rc::Rc;
 use std::task::Context;
 
-use super::super::deadlines::Deadline;
-use super::super::phase_timeouts::{ActiveEnd, PhaseTimeouts};
 use super::super::server::Server;
+use crate::http::time_limits::Deadline;
+use crate::http::time_limits::{ActiveEnd, PhaseTimeouts};
 use carat_exchange::ConnectionState;
 
 /// The timeouts of a connection, or of one of its streams.

@@ -1,0 +1,9 @@
+//! One connection, from accept to close.
+
+mod connection;
+mod file_write;
+mod guarded;
+mod handshake;
+mod proxy_header;
+
+pub(crate) use connection::serve_connection;

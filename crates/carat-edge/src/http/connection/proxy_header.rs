@@ -1,0 +1,125 @@
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use carat_fields::proxy_protocol::{self, BadProxyHeader, Client};
+use carat_wire::Scheme;
+
+use crate::http::server::Server;
+use crate::http::sockets::ClientStream;
+use crate::http::time_limits::Deadline;
+use carat_exchange::{MemoryReservation, Peer};
+
+/// Bytes that are looked at in one step: most headers have fewer.
+const ROOM: usize = 512;
+
+const RESET: &str = "the connection was reset";
+
+/// Reads the PROXY header that a connection must begin with, and makes `peer` the client that it names. Returns `false`
+/// when the connection is over: without a word for one that sends nothing, as health checks do, and else with a line of
+/// the log.
+pub(crate) async fn receive_proxy_header(
+    stream: &ClientStream,
+    peer: &mut Peer,
+    deadline: &Deadline,
+    server: &Server,
+) -> bool {
+    let address = stream.remote_address();
+    let received = if server.steps.proxies.may_proxy(address) {
+        deadline.set(server.settings.header_timeout);
+        read(stream, deadline, server).await
+    } else {
+        Err("the peer is not in trusted_proxies")
+    };
+    match received {
+        Ok(None) => false,
+        Ok(Some(client)) => {
+            name(peer, client, server);
+            true
+        }
+        Err(reason) => {
+            server.log.warn(
+                "PROXY header refused",
+                &[("peer", &peer.logged()), ("reason", &reason)],
+            );
+            false
+        }
+    }
+}
+
+/// Whoever the client is decides whether its own fields about clients are believed.
+fn name(peer: &mut Peer, client: Client, server: &Server) {
+    let Client::Tcp {
+        source,
+        destination,
+        is_tls,
+    } = client
+    else {
+        return;
+    };
+    let address = source.ip().to_canonical();
+    peer.remote = address.to_string();
+    peer.is_unix = false;
+    peer.local_port = destination.port();
+    peer.scheme = if is_tls { Scheme::Https } else { Scheme::Http };
+    peer.proxy_fields = server.steps.proxies.fields_of(Some(address));
+}
+
+/// Reads exactly the header. `None` when the peer leaves before it sends anything, and when the server drains and
+/// waits for it no longer.
+async fn read(
+    stream: &ClientStream,
+    deadline: &Deadline,
+    server: &Server,
+) -> Result<Option<Client>, &'static str> {
+    let mut header = Vec::new();
+    let mut held = MemoryReservation::of(&server.client_memory().account());
+    poll_fn(|cx| {
+        while let Poll::Ready(step) = poll_step(stream, cx, &mut header) {
+            match step? {
+                HeaderStep::More(count) if held.try_grow(count) => {}
+                HeaderStep::More(_) => return Poll::Ready(Err("client_memory is used up")),
+                HeaderStep::Complete(client) => return Poll::Ready(Ok(Some(client))),
+                HeaderStep::Ended if header.is_empty() => return Poll::Ready(Ok(None)),
+                HeaderStep::Ended => return Poll::Ready(Err("the connection ended within it")),
+            }
+        }
+        if server.first_requests_over.is_set() {
+            return Poll::Ready(Ok(None));
+        }
+        if deadline.passed(cx.waker()) {
+            return Poll::Ready(Err("it did not arrive in time"));
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+enum HeaderStep {
+    /// Bytes that were read; the header has more.
+    More(usize),
+    Complete(Client),
+    Ended,
+}
+
+/// Moves what has arrived of the header into `header`. What follows it stays in the socket, for whoever reads next.
+fn poll_step(
+    stream: &ClientStream,
+    cx: &mut Context<'_>,
+    header: &mut Vec<u8>,
+) -> Poll<Result<HeaderStep, &'static str>> {
+    let mut room = [0; ROOM];
+    let peeked = match ready!(stream.poll_peek(cx, &mut room)) {
+        Ok(0) => return Poll::Ready(Ok(HeaderStep::Ended)),
+        Ok(count) => &room[..count],
+        Err(_) => return Poll::Ready(Err(RESET)),
+    };
+    let begun = header.len();
+    header.extend_from_slice(peeked);
+    let parsed = proxy_protocol::parse(header).map_err(BadProxyHeader::reason)?;
+    header.truncate(parsed.map_or(header.len(), |parsed| parsed.length));
+    let taken = header.len() - begun;
+    stream.take(&mut room[..taken]).map_err(|_| RESET)?;
+    Poll::Ready(Ok(parsed.map_or(HeaderStep::More(taken), |parsed| {
+        HeaderStep::Complete(parsed.client)
+    })))
+}

@@ -1,0 +1,7 @@
+//! Frames on their way from the client to the h2 crate.
+
+mod framed;
+mod resets;
+
+pub(crate) use framed::FramedStream;
+pub(crate) use resets::ResetBudget;

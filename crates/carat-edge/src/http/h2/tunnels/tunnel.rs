@@ -1,0 +1,121 @@
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::task::Poll;
+
+use h2::RecvStream;
+use h2::server::SendResponse;
+use http::header::{CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT};
+use http::response::Parts;
+use http::{Response, StatusCode};
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+
+use crate::http::h2::client::Http2Client;
+use crate::http::h2::end::Http2StreamEnd;
+use crate::http::h2::respond::{complete, without_connection_fields};
+use crate::http::h2::tunnels::raw_head::RawHead;
+use crate::http::h2::tunnels::tunnel_stream::TunnelStream;
+use crate::http::h2::unsent_bytes::SentPiece;
+use crate::http::time_limits::Deadline;
+use crate::http::tunnels::{TunnelEnd, TunnelEnds, application_of, serve_tunnel};
+use carat_exchange::{ConnectionState, Takeover, TunnelPlace};
+
+/// A stream that an application has taken over (RFC 8441).
+pub(crate) struct TakenStream<'a> {
+    pub(crate) takeover: Takeover,
+    pub(crate) from_client: RecvStream,
+    pub(crate) sender: &'a mut SendResponse<SentPiece>,
+    pub(crate) client: &'a Http2Client,
+    pub(crate) state: &'a Rc<ConnectionState>,
+    pub(crate) deadline: &'a Rc<Deadline>,
+}
+
+/// Sends the response of the application, and carries bytes both ways if that opens a tunnel.
+pub(crate) async fn serve_taken(stream: TakenStream<'_>) -> Http2StreamEnd {
+    let log = &stream.client.server.log;
+    open(stream).await.unwrap_or_else(|error| {
+        log.error("tunnel not opened", &[("cause", &error)]);
+        Http2StreamEnd::CutOff
+    })
+}
+
+async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
+    let TakenStream {
+        takeover,
+        from_client,
+        sender,
+        client,
+        state,
+        deadline,
+    } = stream;
+    let server = &client.server;
+    let Takeover {
+        tunnel,
+        head,
+        mut log,
+    } = takeover;
+    let mut application = application_of(tunnel.socket)?;
+    let (head, first) = if let Some(head) = head {
+        (head, Vec::new())
+    } else {
+        let read = raw_head(&mut application, &tunnel.place, sender, state).await;
+        let Some(read) = read else {
+            return Ok(Http2StreamEnd::CutOff);
+        };
+        read?
+    };
+    let (head, is_tunnel) = translated(head, client);
+    log.responded(head.status);
+    let to_client = sender.send_response(Response::from_parts(head, ()), !is_tunnel);
+    let to_client = to_client.map_err(io::Error::other)?;
+    if !is_tunnel {
+        return Ok(Http2StreamEnd::Complete);
+    }
+    log.sent(first.len());
+    client.stream.borrow().keep_alive();
+    let mut stream = TunnelStream::new(from_client, to_client, client);
+    let ends = (application, tunnel.place);
+    let ends = TunnelEnds::of_stream(ends, log, first, Rc::clone(state));
+    let end = serve_tunnel(&mut stream, ends, deadline, server).await;
+    if end == TunnelEnd::Complete {
+        // A client that is gone needs not be told.
+        let _ = stream.shutdown().await;
+        return Ok(Http2StreamEnd::Complete);
+    }
+    // The handles are dropped, which resets the stream.
+    Ok(Http2StreamEnd::CutOff)
+}
+
+/// What the application writes itself, and what follows it; `None` when the client or the worker is gone before.
+async fn raw_head(
+    application: &mut UnixStream,
+    place: &TunnelPlace,
+    sender: &mut SendResponse<SentPiece>,
+    state: &Rc<ConnectionState>,
+) -> Option<io::Result<(Parts, Vec<u8>)>> {
+    let mut raw = RawHead::new(state.memory());
+    poll_fn(|cx| {
+        if sender.poll_reset(cx).is_ready() || place.poll_closing(cx) {
+            return Poll::Ready(None);
+        }
+        raw.poll(application, cx).map(Some)
+    })
+    .await
+}
+
+/// The response to an upgrade as one to CONNECT, and whether it opens the tunnel. What else the application writes itself
+/// loses its body: only it knows how that is framed.
+fn translated(mut head: Parts, client: &Http2Client) -> (Parts, bool) {
+    let is_tunnel = head.status == StatusCode::SWITCHING_PROTOCOLS;
+    if is_tunnel {
+        head.status = StatusCode::OK;
+        head.headers.remove(SEC_WEBSOCKET_ACCEPT);
+    } else if !(head.status.is_client_error() || head.status.is_server_error()) {
+        head.status = StatusCode::INTERNAL_SERVER_ERROR;
+    }
+    without_connection_fields(&mut head.headers);
+    head.headers.remove(CONTENT_LENGTH);
+    complete(&mut head.headers, client);
+    (head, is_tunnel)
+}

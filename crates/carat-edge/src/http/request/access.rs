@@ -1,0 +1,239 @@
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+
+use http::header::{REFERER, USER_AGENT};
+use http::{HeaderValue, Request, StatusCode, Version};
+use serde_json::json;
+
+use carat_exchange::{Peer, Refusal};
+use carat_log::Log;
+use carat_log::Timestamp;
+use carat_log::json_printable;
+use carat_settings::LogFormat;
+
+/// The status of a request whose client closed the connection before the response, as in nginx.
+const CLIENT_GONE: u16 = 499;
+
+/// Writes a line for each request when the `access_log` option is on.
+#[derive(Debug)]
+pub(crate) struct AccessLog {
+    log: Option<Rc<Log>>,
+}
+
+/// The line of one request, written when it is dropped. `None` when the access log is off.
+#[derive(Debug, Default)]
+pub(crate) struct AccessEntry(Option<Box<AccessLine>>);
+
+#[derive(Debug)]
+struct AccessLine {
+    log: Rc<Log>,
+    start: Instant,
+    remote: String,
+    /// `None` when the request was not understood.
+    request: Option<LoggedTarget>,
+    status: u16,
+    /// Why the edge refused the request.
+    reason: Option<&'static str>,
+    bytes: usize,
+    queue_time: Duration,
+    app_time: Duration,
+}
+
+#[derive(Debug)]
+struct LoggedTarget {
+    method: String,
+    target: String,
+    version: Version,
+    referer: Option<HeaderValue>,
+    user_agent: Option<HeaderValue>,
+}
+
+impl AccessLog {
+    pub(crate) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
+        AccessLog {
+            log: enabled.then(|| Rc::clone(log)),
+        }
+    }
+
+    /// Starts the line of a request. `client` is as `Peer::logged` says, or as the peer said.
+    pub(crate) fn start<B>(&self, request: &Request<B>, client: &str) -> AccessEntry {
+        self.entry(client, || {
+            Some(LoggedTarget {
+                method: request.method().to_string(),
+                target: request.uri().to_string(),
+                version: request.version(),
+                referer: request.headers().get(REFERER).cloned(),
+                user_agent: request.headers().get(USER_AGENT).cloned(),
+            })
+        })
+    }
+
+    /// Writes the line of a request that was refused before hyper saw it.
+    pub(crate) fn refused(&self, peer: &Peer, refusal: Refusal) {
+        drop(self.start_refused(peer, refusal));
+    }
+
+    /// Starts the line of a request that was not understood.
+    pub(crate) fn start_refused(&self, peer: &Peer, refusal: Refusal) -> AccessEntry {
+        let mut entry = self.entry(peer.logged(), || None);
+        entry.responded(refusal.status());
+        entry.refused(refusal);
+        entry
+    }
+
+    fn entry(&self, client: &str, request: impl FnOnce() -> Option<LoggedTarget>) -> AccessEntry {
+        AccessEntry(self.log.as_ref().map(|log| {
+            Box::new(AccessLine {
+                log: Rc::clone(log),
+                start: Instant::now(),
+                remote: client.to_owned(),
+                request: request(),
+                status: CLIENT_GONE,
+                reason: None,
+                bytes: 0,
+                queue_time: Duration::ZERO,
+                app_time: Duration::ZERO,
+            })
+        }))
+    }
+}
+
+impl AccessEntry {
+    /// Records that the edge refused the request.
+    pub(crate) fn refused(&mut self, refusal: Refusal) {
+        if let Some(line) = &mut self.0 {
+            line.reason = Some(refusal.reason());
+        }
+    }
+
+    /// Records how long the request waited for a worker, and how long the application took.
+    pub(crate) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
+        if let Some(line) = &mut self.0 {
+            line.queue_time = queue_time;
+            line.app_time = app_time;
+        }
+    }
+
+    /// Records the status of the response.
+    pub(crate) fn responded(&mut self, status: StatusCode) {
+        if let Some(line) = &mut self.0 {
+            line.status = status.as_u16();
+        }
+    }
+
+    /// Counts bytes of the response body.
+    pub(crate) fn count(&mut self, bytes: usize) {
+        if let Some(line) = &mut self.0 {
+            line.bytes += bytes;
+        }
+    }
+}
+
+impl Drop for AccessEntry {
+    fn drop(&mut self) {
+        if let Some(line) = &self.0 {
+            let now = Timestamp::from(SystemTime::now());
+            let text = match line.log.format() {
+                LogFormat::Text => line.combined(now),
+                LogFormat::Json => line.json(now),
+            };
+            line.log.gather(text.as_bytes());
+        }
+    }
+}
+
+impl AccessLine {
+    /// The combined log format, followed by times in milliseconds and the reason of a refusal.
+    fn combined(&self, now: Timestamp) -> String {
+        let request_line = self.request.as_ref().map_or_else(
+            || "-".to_owned(),
+            |line| {
+                format!(
+                    "{} {} {:?}",
+                    line.method,
+                    escaped(&line.target),
+                    line.version
+                )
+            },
+        );
+        let field = |value: Option<&HeaderValue>| {
+            value.map_or_else(|| "-".to_owned(), |value| printable(value.as_bytes()))
+        };
+        let request = self.request.as_ref();
+        let referer = field(request.and_then(|line| line.referer.as_ref()));
+        let user_agent = field(request.and_then(|line| line.user_agent.as_ref()));
+        let reason = self
+            .reason
+            .map_or_else(String::new, |reason| format!(" reason=\"{reason}\""));
+        format!(
+            "{} - - [{}] \"{request_line}\" {} {} \"{referer}\" \"{user_agent}\" queue={:.3} app={:.3} total={:.3}{reason}\n",
+            self.remote,
+            now.common(),
+            self.status,
+            self.bytes,
+            milliseconds(self.queue_time),
+            milliseconds(self.app_time),
+            milliseconds(self.start.elapsed()),
+        )
+    }
+
+    fn json(&self, now: Timestamp) -> String {
+        let mut line = json!({
+            "time": now.to_string(),
+            "remote": self.remote,
+            "status": self.status,
+            "bytes": self.bytes,
+            "queue_ms": milliseconds(self.queue_time),
+            "app_ms": milliseconds(self.app_time),
+            "total_ms": milliseconds(self.start.elapsed()),
+        });
+        if let Some(request) = &self.request {
+            line["method"] = json!(request.method);
+            line["target"] = json!(request.target);
+            line["protocol"] = json!(format!("{:?}", request.version));
+            let field = |value: &Option<HeaderValue>| {
+                let value = value.as_ref()?;
+                Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+            };
+            line["referer"] = json!(field(&request.referer));
+            line["user_agent"] = json!(field(&request.user_agent));
+        }
+        if let Some(reason) = self.reason {
+            line["reason"] = json!(reason);
+        }
+        format!("{}\n", json_printable(line.to_string()))
+    }
+}
+
+/// Escapes a text for use in quotes.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if text.contains(['"', '\\']) {
+        Cow::Owned(text.replace('\\', r"\\").replace('"', r#"\""#))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// A field value for use in quotes: bytes beyond printable ASCII as `\xHH`.
+fn printable(value: &[u8]) -> String {
+    value
+        .iter()
+        .fold(String::with_capacity(value.len()), |mut text, &byte| {
+            match byte {
+                b'"' | b'\\' => text.extend(['\\', char::from(byte)]),
+                b' '..=b'~' => text.push(char::from(byte)),
+                _ => text.extend(['\\', 'x', hex_digit(byte >> 4), hex_digit(byte & 0xF)]),
+            }
+            text
+        })
+}
+
+fn hex_digit(nibble: u8) -> char {
+    char::from_digit(u32::from(nibble), 16).map_or('?', |digit| digit.to_ascii_uppercase())
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    // Measured in microseconds: further digits are noise.
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,172 @@
+use std::mem::{replace, take};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use carat_guard::GuardError;
+use http::StatusCode;
+use http::header::{CONNECTION, DATE};
+use http::response::Parts;
+use tokio::sync::Semaphore;
+
+use crate::http::request::access::AccessEntry;
+use crate::http::request::request_context::RequestContext;
+use carat_exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
+use carat_settings::Settings;
+
+/// The replies by which an application takes over its connection.
+#[derive(Debug)]
+pub(crate) struct Takeovers {
+    /// Those of tunnels; `None` without `max_tunnels`.
+    seats: Option<Arc<Semaphore>>,
+}
+
+impl Takeovers {
+    pub(crate) fn new(settings: &Settings) -> Takeovers {
+        Takeovers {
+            seats: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
+        }
+    }
+
+    /// Leaves the connection to the application if the reply takes it over. Returns whether it does: then HTTP is over, and
+    /// there is no response.
+    pub(crate) fn leave(
+        &self,
+        reply: &mut Result<Reply, Refusal>,
+        context: &mut RequestContext,
+    ) -> bool {
+        if let Some(tunnel) = self.take_tunnel(reply, &context.state) {
+            hand_over(tunnel, take(&mut context.entry), &context.state);
+            return true;
+        }
+        let is_success = |reply: &Reply| reply.response.status().is_success();
+        if context.state.awaits_tunnel() && reply.as_ref().is_ok_and(is_success) {
+            // It would be the beginning of a tunnel to the client (RFC 8441, section 5).
+            *reply = Err(Refusal::Malformed(GuardError::Connect));
+        }
+        false
+    }
+
+    /// Takes a reply that takes over its connection. Where others use the connection, too, or when there are tunnels
+    /// enough, it is refused instead.
+    fn take_tunnel(
+        &self,
+        reply: &mut Result<Reply, Refusal>,
+        state: &ConnectionState,
+    ) -> Option<TunnelReply> {
+        let response = &mut reply.as_mut().ok()?.response;
+        if !matches!(response.body().content, ReplyContent::Tunnel(_)) {
+            return None;
+        }
+        let taken = replace(reply, Err(Refusal::InvalidResponse)).ok()?;
+        let (head, body) = taken.response.into_parts();
+        let ReplyContent::Tunnel(mut tunnel) = body.content else {
+            return None;
+        };
+        if !state.allows_takeover() {
+            return None;
+        }
+        if let Some(seats) = &self.seats {
+            let Ok(seat) = Arc::clone(seats).try_acquire_owned() else {
+                *reply = Err(Refusal::TooManyTunnels);
+                return None;
+            };
+            tunnel.place.keep(seat);
+        }
+        Some(TunnelReply {
+            tunnel: *tunnel,
+            head,
+            queue_time: taken.queue_time,
+            app_time: taken.app_time,
+        })
+    }
+}
+
+/// A reply after which the connection is a tunnel.
+struct TunnelReply {
+    tunnel: Tunnel,
+    head: Parts,
+    queue_time: Duration,
+    app_time: Duration,
+}
+
+/// Leaves the connection of a request to a tunnel of the application: HTTP on it ends with this reply.
+fn hand_over(reply: TunnelReply, mut entry: AccessEntry, state: &ConnectionState) {
+    entry.timed(reply.queue_time, reply.app_time);
+    entry.responded(reply.head.status);
+    state.take_over(Takeover {
+        head: (!reply.tunnel.is_raw).then_some(reply.head),
+        tunnel: reply.tunnel,
+        log: Box::new(entry),
+    });
+}
+
+/// The status and the headers as HTTP/1.1 sends them. `dispatch` has checked that they contain no line end.
+pub(crate) fn head_of_http1(parts: &Parts) -> Vec<u8> {
+    let (status, headers) = (parts.status, &parts.headers);
+    let phrase = status.canonical_reason().unwrap_or_default();
+    let mut head = format!("HTTP/1.1 {} {phrase}\r\n", status.as_u16()).into_bytes();
+    let mut add = |name: &[u8], value: &[u8]| {
+        for part in [name, b": ", value, b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    };
+    for (name, value) in headers {
+        add(name.as_ref(), value.as_bytes());
+    }
+    if !headers.contains_key(CONNECTION) {
+        // The connection ends with the tunnel.
+        let switches = status == StatusCode::SWITCHING_PROTOCOLS;
+        add(b"connection", if switches { b"upgrade" } else { b"close" });
+    }
+    if !headers.contains_key(DATE) {
+        let now = httpdate::fmt_http_date(SystemTime::now());
+        add(b"date", now.as_bytes());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}
+
+impl TunnelLog for AccessEntry {
+    fn responded(&mut self, status: StatusCode) {
+        AccessEntry::responded(self, status);
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.count(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderValue, Response};
+
+    use super::*;
+
+    fn sent(status: u16, headers: &[(&'static str, &'static str)]) -> String {
+        let mut response = Response::new(());
+        *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+        for (name, value) in headers {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().append(*name, value);
+        }
+        String::from_utf8(head_of_http1(&response.into_parts().0)).expect("text")
+    }
+
+    #[test]
+    fn another_protocol_follows_a_head_that_says_so() {
+        let headers = [("upgrade", "echo"), ("x", "1"), ("x", "2"), ("date", "now")];
+        assert_eq!(
+            sent(101, &headers),
+            "HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nx: 1\r\nx: 2\r\ndate: now\r\n\
+             connection: upgrade\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn the_end_of_the_connection_ends_what_follows_another_head() {
+        let headers = [("date", "now")];
+        assert!(sent(200, &headers).ends_with("date: now\r\nconnection: close\r\n\r\n"));
+        let own = [("connection", "Upgrade"), ("date", "now")];
+        assert_eq!(sent(200, &own).matches("onnection").count(), 1);
+    }
+}

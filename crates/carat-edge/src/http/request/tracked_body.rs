@@ -1,0 +1,142 @@
+use std::io;
+use std::mem::take;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use http::Response;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::http::request::access::AccessEntry;
+use crate::http::request::body_piece::BodyPiece;
+use crate::http::request::request_context::RequestContext;
+use carat_body::response::ClientBody;
+use carat_exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
+
+/// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
+/// over.
+pub(crate) struct TrackedBody {
+    body: ClientBody,
+    entry: AccessEntry,
+    state: Rc<ConnectionState>,
+    _spooled: Option<SpoolReservation>,
+    /// The permit for its file, of a connection that may have several at once.
+    file_permit: Option<OwnedSemaphorePermit>,
+}
+
+impl TrackedBody {
+    pub(crate) fn new(
+        body: ClientBody,
+        entry: AccessEntry,
+        state: Rc<ConnectionState>,
+        spooled: Option<SpoolReservation>,
+    ) -> TrackedBody {
+        TrackedBody {
+            body,
+            entry,
+            state,
+            _spooled: spooled,
+            file_permit: None,
+        }
+    }
+
+    /// Follows the body of a response to the client.
+    pub(crate) fn track(
+        response: Response<ClientBody>,
+        context: &mut RequestContext,
+    ) -> Response<TrackedBody> {
+        context.entry.responded(response.status());
+        let (entry, spooled) = (take(&mut context.entry), context.spooled.take());
+        let state = Rc::clone(&context.state);
+        response.map(|body| TrackedBody::new(body, entry, state, spooled))
+    }
+
+    /// Whether a file is open for it.
+    pub(crate) fn holds_file(&self) -> bool {
+        self.body.holds_file()
+    }
+
+    /// Keeps the permit for the file as long as the file is open.
+    pub(crate) fn keep_permit(&mut self, permit: OwnedSemaphorePermit) {
+        self.file_permit = Some(permit);
+    }
+
+    /// Bytes of it that are in memory, beside those of a stream.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.body.held_bytes()
+    }
+
+    /// The next piece, or the end of the body.
+    pub(crate) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        // hyper would take one more piece while the one before is not written.
+        if self.state.must_wait_to_write(cx.waker()) {
+            return Poll::Pending;
+        }
+        let piece = ready!(self.body.poll_piece(cx));
+        match &piece {
+            Some(Ok(piece)) => {
+                self.entry.count(piece.len());
+                self.state.note_piece(piece.len());
+            }
+            Some(Err(_)) => self.state.break_off(),
+            None => {}
+        }
+        Poll::Ready(piece)
+    }
+
+    /// The next part of a file that is sent without reading it; `None` for any other body.
+    fn poll_file(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<FilePlaceholder>>> {
+        if self.state.must_wait_to_write(cx.waker()) {
+            return Poll::Pending;
+        }
+        let Some(part) = ready!(self.body.poll_range(cx)) else {
+            return Poll::Ready(None);
+        };
+        let part = part.inspect_err(|_| self.state.break_off())?;
+        let placeholder = self.state.outgoing().set(part);
+        self.entry.count(placeholder.remaining());
+        // It takes no memory.
+        self.state.note_piece(0);
+        Poll::Ready(Some(Ok(placeholder)))
+    }
+}
+
+impl Body for TrackedBody {
+    type Data = BodyPiece;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<BodyPiece>>>> {
+        if self.state.outgoing().is_allowed() {
+            if let Some(file) = ready!(self.poll_file(cx)) {
+                return Poll::Ready(Some(file.map(|file| Frame::data(BodyPiece::File(file)))));
+            }
+        }
+        let piece = ready!(self.poll_bytes(cx));
+        Poll::Ready(piece.map(|piece| piece.map(|bytes| Frame::data(BodyPiece::Bytes(bytes)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.length() == Some(0)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body
+            .length()
+            .map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl Drop for TrackedBody {
+    fn drop(&mut self) {
+        // The body of the request broke off after the response had begun: only the log can say why.
+        if let (Some(refusal), false) = (self.state.refusal(), self.state.body_has_arrived()) {
+            self.entry.refused(refusal);
+        }
+        self.state.end_message();
+    }
+}

@@ -1,0 +1,67 @@
+use std::mem::replace;
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::rc::Rc;
+
+use crate::http::request::request_dispatch::RequestDispatch;
+use crate::http::request::request_step::{ArrivedRequest, RequestAnswer, RequestStep, refuse};
+use carat_body::request::{ReceivedBody, RequestBodies, UploadProgress, receive, receive_empty};
+use carat_dispatch::PendingReply;
+use carat_exchange::{Call, ConnectionState, Refusal, Reply};
+
+/// Receives the body of a request. One that has a body is dispatched from here, and no file of the server's is looked for.
+pub(crate) fn take_body(request: &mut ArrivedRequest, bodies: &Rc<RequestBodies>) -> RequestStep {
+    if request.body.is_end_stream() {
+        receive_empty(request.call(), bodies);
+        return ControlFlow::Continue(());
+    }
+    let call = request.take_call();
+    let body = replace(&mut request.body, ReceivedBody::None);
+    let context = &request.context;
+    let (state, dispatch) = (Rc::clone(&context.state), Rc::clone(&context.dispatch));
+    let upload = receive_and_dispatch((call, body), state, dispatch, Rc::clone(bodies));
+    ControlFlow::Break(RequestAnswer::Later(Box::pin(upload)))
+}
+
+#[expect(clippy::manual_async_fn, reason = "that holds each argument twice")]
+fn receive_and_dispatch(
+    (mut call, body): (Call, ReceivedBody),
+    state: Rc<ConnectionState>,
+    dispatch: Rc<RequestDispatch>,
+    bodies: Rc<RequestBodies>,
+) -> impl Future<Output = Result<Reply, Refusal>> {
+    async move {
+        let received = receive(&mut call, body, &state, &bodies).await;
+        let progress = received.map_err(|refusal| refuse(refusal, &state))?;
+        match (dispatch.dispatch(call), progress) {
+            (Ok(pending), None) => pending.await,
+            (Ok(pending), Some(progress)) => reply_unless_broken(pending, progress, &state).await,
+            (Err(refusal), progress) => {
+                if let Some(mut progress) = progress {
+                    progress.settled().await;
+                }
+                Err(refusal)
+            }
+        }
+    }
+}
+
+/// The reply to a request whose body is still arriving, or why the body broke off.
+async fn reply_unless_broken(
+    pending: PendingReply,
+    mut progress: UploadProgress,
+    state: &ConnectionState,
+) -> Result<Reply, Refusal> {
+    let mut pending = pin!(pending);
+    tokio::select! {
+        biased;
+        reply = &mut pending => {
+            progress.settled().await;
+            reply
+        }
+        finished = progress.finished() => match finished {
+            Ok(()) => pending.await,
+            Err(refusal) => Err(refuse(refusal, state)),
+        },
+    }
+}

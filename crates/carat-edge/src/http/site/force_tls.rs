@@ -1,0 +1,138 @@
+use carat_wire::Scheme;
+use http::header::{LOCATION, STRICT_TRANSPORT_SECURITY};
+use http::{HeaderMap, HeaderValue, Response};
+
+use crate::http::request::RequestContext;
+use crate::http::request::{ArrivedRequest, RequestStep};
+use crate::http::site::readiness::ReadinessPaths;
+use carat_exchange::{Call, Refusal, RequestTarget};
+use carat_settings::Settings;
+
+/// Sends clients of plain HTTP to HTTPS, and has browsers stay there: the option `force_tls`.
+#[derive(Debug)]
+pub(crate) struct ForceTls {
+    /// The paths that load balancers ask for in clear.
+    exempt: ReadinessPaths,
+    /// `Strict-Transport-Security` (RFC 6797). `None` when the option is off.
+    hsts: Option<HeaderValue>,
+}
+
+impl ForceTls {
+    pub(crate) fn new(settings: &Settings) -> ForceTls {
+        let hsts = settings.force_tls.then(|| {
+            let value = format!("max-age={}", settings.hsts_max_age);
+            HeaderValue::from_str(&value).expect("digits are a valid value")
+        });
+        ForceTls {
+            exempt: ReadinessPaths::of(settings),
+            hsts,
+        }
+    }
+
+    /// Refuses a request in clear. The response says where to go.
+    pub(crate) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
+        request.context.location = self.location(request.call());
+        request.refuse_if(request.context.location.is_some(), Refusal::TlsRequired)
+    }
+
+    /// Where the client of a request in clear is sent: to the same target at the default port of HTTPS.
+    fn location(&self, call: &Call) -> Option<Box<HeaderValue>> {
+        if self.hsts.is_none() || call.scheme() == Scheme::Https {
+            return None;
+        }
+        let target = RequestTarget::of(call);
+        if self.exempt.contains(target.path) {
+            return None;
+        }
+        let mut location = [b"https://", target.server_name].concat();
+        // `OPTIONS *` has no path.
+        let path = Some(target.path).filter(|path| path.starts_with('/'));
+        location.extend_from_slice(path.unwrap_or("/").as_bytes());
+        if !target.query.is_empty() {
+            location.push(b'?');
+            location.extend_from_slice(target.query.as_bytes());
+        }
+        let value = HeaderValue::from_bytes(&location);
+        Some(Box::new(value.expect("the guard passes no control bytes")))
+    }
+
+    /// Completes a response: to a request over HTTPS, and to one that is sent there.
+    pub(crate) fn complete<B>(&self, response: &mut Response<B>, context: &mut RequestContext) {
+        if let Some(location) = context.location.take() {
+            response.headers_mut().insert(LOCATION, *location);
+        } else if context.scheme == Scheme::Https {
+            self.keep_browsers(response.headers_mut());
+        }
+    }
+
+    fn keep_browsers(&self, headers: &mut HeaderMap) {
+        if let Some(hsts) = &self.hsts {
+            // The application may know better.
+            let field = headers.entry(STRICT_TRANSPORT_SECURITY);
+            field.or_insert_with(|| hsts.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use http::header::HOST;
+
+    use super::*;
+    use carat_exchange::Peer;
+
+    fn forced() -> ForceTls {
+        let mut settings = Settings::plain();
+        settings.force_tls = true;
+        settings.hsts_max_age = 60;
+        settings.readiness_path = vec!["/up?full=1".to_owned()];
+        ForceTls::new(&settings)
+    }
+
+    fn call(target: &str, scheme: Scheme) -> Call {
+        let mut call = Call::plain("OPTIONS", target);
+        let host = HeaderValue::from_static("example.org:9292");
+        call.parts.headers.insert(HOST, host);
+        let mut peer = Peer::new(String::new(), false, 9292, None);
+        peer.scheme = scheme;
+        call.peer = Rc::new(peer);
+        call
+    }
+
+    fn location(target: &str, scheme: Scheme) -> Option<String> {
+        let location = forced().location(&call(target, scheme))?;
+        Some(location.to_str().expect("text").to_owned())
+    }
+
+    #[test]
+    fn a_request_in_clear_is_sent_to_the_same_target_over_https() {
+        for (target, expected) in [
+            ("/a%20b?c=d", "https://example.org/a%20b?c=d"),
+            ("http://other.example:80/x", "https://other.example/x"),
+            ("*", "https://example.org/"),
+        ] {
+            assert_eq!(location(target, Scheme::Http).as_deref(), Some(expected));
+            assert_eq!(location(target, Scheme::Https), None);
+        }
+    }
+
+    #[test]
+    fn the_check_of_a_load_balancer_stays_in_clear() {
+        assert_eq!(location("/up", Scheme::Http), None);
+        assert!(location("/up/x", Scheme::Http).is_some());
+    }
+
+    #[test]
+    fn the_application_may_set_the_header_of_browsers_itself() {
+        let mut headers = HeaderMap::new();
+        forced().keep_browsers(&mut headers);
+        assert_eq!(headers[STRICT_TRANSPORT_SECURITY], "max-age=60");
+
+        let own = HeaderValue::from_static("max-age=1");
+        headers.insert(STRICT_TRANSPORT_SECURITY, own);
+        forced().keep_browsers(&mut headers);
+        assert_eq!(headers[STRICT_TRANSPORT_SECURITY], "max-age=1");
+    }
+}

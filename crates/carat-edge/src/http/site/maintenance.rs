@@ -1,0 +1,122 @@
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tokio::task::spawn_local;
+
+use crate::http::request::{ArrivedRequest, RequestStep};
+use crate::http::site::page_file::read_page;
+use crate::http::site::readiness::ReadinessPaths;
+use carat_exchange::Refusal;
+use carat_files::CONFIGURATION_THREADS;
+use carat_files::in_time;
+use carat_log::{Field, Log};
+use carat_settings::Settings;
+
+/// The page that all clients get as long as a file is there: the option `maintenance`.
+#[derive(Debug)]
+pub(crate) struct Maintenance {
+    path: RefCell<Option<PathBuf>>,
+    /// The checks of load balancers: without a server, clients would not see the page.
+    exempt: ReadinessPaths,
+    /// `None` while the application serves; without content when the page cannot be read.
+    page: RefCell<Option<Bytes>>,
+    is_looking: Cell<bool>,
+    log: Rc<Log>,
+}
+
+impl Maintenance {
+    /// Looks for the file at once: the application must not see even the first request.
+    pub(crate) fn new(settings: &Settings, log: &Rc<Log>) -> Rc<Maintenance> {
+        let path = path_of(settings);
+        let looked = path.clone();
+        let read = in_time(move || {
+            let read = looked.as_deref().map_or(Ok(None), read_page);
+            read.map_err(|error| error.to_string())
+        });
+        let maintenance = Rc::new(Maintenance {
+            path: RefCell::new(path),
+            exempt: ReadinessPaths::of(settings),
+            page: RefCell::default(),
+            is_looking: Cell::default(),
+            log: Rc::clone(log),
+        });
+        maintenance.found(read.map_err(io::Error::other));
+        maintenance
+    }
+
+    /// Looks for another file from now on.
+    pub(crate) fn adopt(&self, settings: &Settings) {
+        let path = path_of(settings);
+        if path.is_none() {
+            self.found(Ok(None));
+        }
+        self.path.replace(path);
+    }
+
+    /// Keeps requests from the application.
+    pub(crate) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
+        let keeps_out = self.is_on() && !self.exempt.contains(request.path());
+        request.refuse_if(keeps_out, Refusal::Maintenance)
+    }
+
+    /// Whether no request reaches the application.
+    pub(crate) fn is_on(&self) -> bool {
+        self.page.borrow().is_some()
+    }
+
+    /// The page, unless it is empty.
+    pub(crate) fn page(&self) -> Option<Bytes> {
+        let page = self.page.borrow();
+        page.clone().filter(|page| !page.is_empty())
+    }
+
+    /// Notices that the file has appeared, changed, or gone. Called once a tick. A disk that does not respond holds one
+    /// thread, and changes nothing.
+    pub(crate) fn tick(self: &Rc<Self>) {
+        let Some(path) = self.path.borrow().clone() else {
+            return;
+        };
+        if self.is_looking.replace(true) {
+            return;
+        }
+        let maintenance = Rc::clone(self);
+        spawn_local(async move {
+            let looking = {
+                let path = path.clone();
+                CONFIGURATION_THREADS.run(move || read_page(&path)).await
+            };
+            maintenance.is_looking.set(false);
+            if maintenance.path.borrow().as_ref() == Some(&path) {
+                maintenance.found(looking.unwrap_or_else(|panic| Err(io::Error::other(panic))));
+            }
+        });
+    }
+
+    fn found(&self, read: io::Result<Option<Bytes>>) {
+        let was_on = self.is_on();
+        let page = read.unwrap_or_else(|error| {
+            if !was_on {
+                let cause: [Field<'_>; 1] = [("cause", &error)];
+                self.log
+                    .error("the maintenance page cannot be read", &cause);
+            }
+            Some(Bytes::new())
+        });
+        let is_on = page.is_some();
+        self.page.replace(page);
+        match (was_on, is_on) {
+            (false, true) => self.log.info("maintenance begins", &[]),
+            (true, false) => self.log.info("maintenance ends", &[]),
+            _ => {}
+        }
+    }
+}
+
+/// A relative path begins in the directory of the start, whose links are followed anew at each look.
+fn path_of(settings: &Settings) -> Option<PathBuf> {
+    let path = settings.maintenance.as_ref()?;
+    Some(settings.directory.join(path))
+}

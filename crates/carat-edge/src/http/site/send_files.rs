@@ -1,0 +1,137 @@
+use std::cell::RefCell;
+use std::fs::File;
+use std::mem::replace;
+use std::rc::Rc;
+
+use carat_static::{Access, LookupError, Mounts, NamedFile};
+use http::header::CONTENT_LENGTH;
+use http::{HeaderName, HeaderValue, StatusCode};
+use tokio::task::spawn_local;
+
+use crate::http::request::Later;
+use crate::http::site::disk_lookups::DiskLookups;
+use crate::http::site::static_files::{open_all, whole};
+use carat_exchange::{Refusal, Reply, ReplyBody};
+use carat_files::LOOKUP_THREADS;
+use carat_files::in_time;
+use carat_log::Log;
+use carat_settings::Settings;
+
+/// Names a file by its absolute path, as with Apache and lighttpd.
+const X_SENDFILE: HeaderName = HeaderName::from_static("x-sendfile");
+
+/// Names a file by a URL, as with nginx.
+const X_ACCEL_REDIRECT: HeaderName = HeaderName::from_static("x-accel-redirect");
+
+/// The directories of the `sendfile` option, from which the application may name files.
+#[derive(Debug)]
+pub(crate) struct SendFiles {
+    mounts: RefCell<Mounts>,
+    disk: Rc<DiskLookups>,
+    log: Rc<Log>,
+}
+
+/// A file that a response names.
+struct Named {
+    /// What the header field says.
+    value: HeaderValue,
+    /// `None` when it lies elsewhere.
+    file: Option<NamedFile>,
+    disk: Rc<DiskLookups>,
+    log: Rc<Log>,
+}
+
+impl SendFiles {
+    /// Opens the directories. An error names the one that cannot be read.
+    pub(crate) fn open(
+        settings: &Settings,
+        disk: &Rc<DiskLookups>,
+        log: &Rc<Log>,
+    ) -> Result<Rc<SendFiles>, String> {
+        let directories = settings.sendfile.clone();
+        Ok(Rc::new(SendFiles {
+            mounts: RefCell::new(in_time(move || open_all("sendfile", "", &directories))?),
+            disk: Rc::clone(disk),
+            log: Rc::clone(log),
+        }))
+    }
+
+    /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
+    pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
+        let (files, directories) = (Rc::clone(self), settings.sendfile.clone());
+        spawn_local(async move {
+            let opening = LOOKUP_THREADS.run(move || open_all("sendfile", "", &directories));
+            match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
+                Ok(mounts) => drop(files.mounts.replace(mounts)),
+                Err(cause) => files.log.error(
+                    "named files come from the old directories",
+                    &[("cause", &cause)],
+                ),
+            }
+        });
+    }
+
+    /// Replaces the body of a reply that names a file.
+    pub(crate) fn replace(
+        &self,
+        reply: &mut Result<Reply, Refusal>,
+    ) -> Option<Later<Result<Reply, Refusal>>> {
+        let named = self.take(reply)?;
+        let reply = replace(reply, Err(Refusal::FileNotOpened));
+        Some(Box::pin(named.send(reply)))
+    }
+
+    /// Takes the header field that names a file out of a response; `None` without one.
+    fn take(&self, reply: &mut Result<Reply, Refusal>) -> Option<Named> {
+        let mounts = self.mounts.borrow();
+        if mounts.is_empty() {
+            return None;
+        }
+        let headers = reply.as_mut().ok()?.response.headers_mut();
+        let (path, url) = (headers.remove(X_SENDFILE), headers.remove(X_ACCEL_REDIRECT));
+        let file = match (&path, &url) {
+            (Some(path), _) => mounts.at_path(path.as_bytes()),
+            (None, Some(url)) => url.to_str().ok().and_then(|url| mounts.at_url(url)),
+            (None, None) => None,
+        };
+        path.or(url).map(|value| Named {
+            value,
+            file,
+            disk: Rc::clone(&self.disk),
+            log: Rc::clone(&self.log),
+        })
+    }
+}
+
+impl Named {
+    /// Sends the file in place of the application's body.
+    async fn send(self, reply: Result<Reply, Refusal>) -> Result<Reply, Refusal> {
+        let mut reply = reply?;
+        let found = match self.file {
+            Some(file) => open(file, &self.disk).await?,
+            None => None,
+        };
+        if let Some((file, length)) = found {
+            *reply.response.body_mut() = whole(file, length);
+            let headers = reply.response.headers_mut();
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        } else {
+            let name = String::from_utf8_lossy(self.value.as_bytes()).into_owned();
+            self.log.warn(
+                "no such file in the directories of sendfile",
+                &[("file", &name)],
+            );
+            *reply.response.body_mut() = ReplyBody::empty();
+            *reply.response.status_mut() = StatusCode::NOT_FOUND;
+            reply.response.headers_mut().clear();
+        }
+        Ok(reply)
+    }
+}
+
+async fn open(file: NamedFile, disk: &DiskLookups) -> Result<Option<(File, u64)>, Refusal> {
+    match file.open(Access::Cached) {
+        Err(LookupError::WouldBlock) => disk.ask(move || file.open(Access::Any)).await,
+        found => found.map_err(|_| Refusal::FileNotOpened),
+    }
+}

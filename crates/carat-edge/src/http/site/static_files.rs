@@ -1,0 +1,152 @@
+use std::cell::RefCell;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use carat_static::{Access, FileContent, LookupError, Mounts, UrlMount};
+use http::HeaderValue;
+use tokio::task::{JoinHandle, spawn, spawn_local};
+
+use crate::http::request::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::http::site::disk_lookups::DiskLookups;
+use carat_exchange::clock;
+use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
+use carat_files::LOOKUP_THREADS;
+use carat_files::in_time;
+use carat_log::Log;
+use carat_settings::UrlPrefix;
+use carat_settings::{Settings, StaticDirectory};
+
+/// The directories of the `static` option.
+#[derive(Debug)]
+pub(crate) struct StaticFiles {
+    mounts: RefCell<Mounts>,
+    disk: Rc<DiskLookups>,
+    /// Reads the names in the directories again.
+    refresh: RefCell<Option<JoinHandle<()>>>,
+    log: Rc<Log>,
+}
+
+impl StaticFiles {
+    /// Opens the directories. An error names the one that cannot be read.
+    pub(crate) fn open(
+        settings: &Settings,
+        disk: &Rc<DiskLookups>,
+        log: &Rc<Log>,
+    ) -> Result<Rc<StaticFiles>, String> {
+        let (prefix, directories) = (
+            prefix_of(settings).to_owned(),
+            settings.static_files.clone(),
+        );
+        Ok(Rc::new(StaticFiles {
+            mounts: RefCell::new(in_time(move || open_all("static", &prefix, &directories))?),
+            disk: Rc::clone(disk),
+            refresh: RefCell::default(),
+            log: Rc::clone(log),
+        }))
+    }
+
+    /// Looks for the file that a request asks for: first where nothing waits for a disk.
+    pub(crate) fn look(&self, request: &mut ArrivedRequest) -> RequestStep {
+        let Some(query) = self.mounts.borrow().query(&request.call().parts) else {
+            return ControlFlow::Continue(());
+        };
+        let dispatch = &request.context.dispatch;
+        ControlFlow::Break(match query.run(Access::Cached) {
+            Ok(Some(found)) => RequestAnswer::Found(Box::new(dispatch.file_reply(found.map(body)))),
+            Ok(None) => return ControlFlow::Continue(()),
+            Err(LookupError::WouldBlock) => {
+                let (disk, dispatch) = (Rc::clone(&self.disk), Rc::clone(dispatch));
+                let call = request.take_call();
+                RequestAnswer::Later(Box::pin(async move {
+                    match disk.ask(move || query.run(Access::Any)).await? {
+                        Some(found) => Ok(dispatch.file_reply(found.map(body))),
+                        None => dispatch.dispatch(call)?.await,
+                    }
+                }))
+            }
+            Err(LookupError::Io(_)) => RequestAnswer::Now(Err(Refusal::FileNotOpened)),
+        })
+    }
+
+    /// Notices new and removed files, and forgets those that nobody asks for. Called once a tick.
+    pub(crate) fn tick(&self) {
+        let mounts = self.mounts.borrow();
+        mounts.tick(clock::now());
+        let mut refresh = self.refresh.borrow_mut();
+        // A disk that does not respond holds one thread, and not one more each second.
+        if refresh.as_ref().is_none_or(JoinHandle::is_finished) && mounts.is_stale() {
+            let mounts = mounts.clone();
+            let reading = LOOKUP_THREADS.run(move || mounts.refresh());
+            // A panic is logged, and the next look is another one.
+            *refresh = Some(spawn(async { drop(reading.await) }));
+        }
+    }
+
+    /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
+    pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
+        let (files, directories) = (Rc::clone(self), settings.static_files.clone());
+        let prefix = prefix_of(settings).to_owned();
+        if directories.is_empty() {
+            drop(files.mounts.take());
+            return;
+        }
+        spawn_local(async move {
+            let opening = LOOKUP_THREADS.run(move || open_all("static", &prefix, &directories));
+            match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
+                Ok(mounts) => drop(files.mounts.replace(mounts)),
+                Err(cause) => files.log.error(
+                    "static files come from the old directories",
+                    &[("cause", &cause)],
+                ),
+            }
+        });
+    }
+}
+
+/// Static files are below the prefix of the application, which names them so.
+fn prefix_of(settings: &Settings) -> &str {
+    settings.prefix.as_ref().map_or("", UrlPrefix::as_str)
+}
+
+/// Opens the directories of the option called `option` for URLs below `prefix`. An error names the one that cannot be read.
+pub(crate) fn open_all(
+    option: &str,
+    prefix: &str,
+    directories: &[StaticDirectory],
+) -> Result<Mounts, String> {
+    let mounts = directories.iter().map(|it| open(option, prefix, it));
+    let mounts: Result<Vec<UrlMount>, String> = mounts.collect();
+    mounts.map(Mounts::new)
+}
+
+fn open(option: &str, prefix: &str, declared: &StaticDirectory) -> Result<UrlMount, String> {
+    let explain = |error| format!("{option}: {}: {error}", declared.directory.display());
+    let prefix = format!("{prefix}{}", declared.prefix);
+    let mut mount = UrlMount::open(&prefix, &declared.directory).map_err(explain)?;
+    if let Some(value) = &declared.cache_control {
+        let value = HeaderValue::try_from(value);
+        let value =
+            value.map_err(|_| format!("{option}: cache_control: {:?}", declared.cache_control))?;
+        mount = mount.with_cache_control(value);
+    }
+    if let Some(page) = &declared.not_found {
+        mount = mount.with_not_found(page.clone());
+    }
+    Ok(mount)
+}
+
+fn body(content: FileContent) -> ReplyBody {
+    match content {
+        FileContent::Empty => ReplyBody::empty(),
+        FileContent::Bytes(bytes) => ReplyBody::full(bytes),
+        FileContent::File(file, length) => whole(file, length),
+    }
+}
+
+/// All of a file, of which a client may request ranges.
+pub(crate) fn whole(file: File, length: u64) -> ReplyBody {
+    let mut range = FileRange::new(file, 0, length);
+    range.allows_ranges = true;
+    ReplyContent::File(range).into()
+}

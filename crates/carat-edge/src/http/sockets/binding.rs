@@ -1,0 +1,205 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use listenfd::ListenFd;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::socket_file::SocketFile;
+use carat_files::in_time;
+use carat_settings::Settings;
+use carat_tls::{TicketKeys, TlsConfig};
+
+use crate::http::sockets::address::{Address, Place};
+use crate::http::sockets::listener::{BindValue, Listener, Preamble};
+use crate::http::sockets::listeners::HandedListener;
+
+/// Binds every address of the `bind` option, in its order, unless another server hands over its socket. Ports are bound
+/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. The error names the
+/// address and says what to do.
+pub(crate) fn bind_all(
+    settings: &Settings,
+    handed: Option<Vec<HandedListener>>,
+    become_user: impl FnOnce() -> Result<(), String>,
+) -> Result<Vec<Listener>, String> {
+    let backlog = settings.backlog;
+    let mut sockets = InheritedSockets::new(handed, backlog);
+    let mut listeners = BTreeMap::new();
+    let mut paths = Vec::new();
+    for (index, text) in settings.bind.iter().enumerate() {
+        let address = Address::parse(text)?;
+        let bind = bind_value(text, &address, settings.http2, &sockets)?;
+        let taken = sockets.take(&bind, &address);
+        let taken = taken.map_err(|error| advise(text, &error))?;
+        if !taken.is_empty() {
+            listeners.insert(index, taken);
+            continue;
+        }
+        let bound = match address.place {
+            Place::Tcp { host, port } => bind_tcp(&bind, &host, port, backlog),
+            Place::Unix { path, mode } => {
+                paths.push((index, bind, path, mode));
+                continue;
+            }
+            Place::Inherited => sockets.inherit(&bind).map(|bound| vec![bound]),
+        };
+        listeners.insert(index, bound.map_err(|error| advise(text, &error))?);
+    }
+    become_user()?;
+    for (index, bind, path, mode) in paths {
+        let bound =
+            bind_unix(&bind, &path, mode, backlog).map_err(|error| advise(&bind.text, &error))?;
+        listeners.insert(index, vec![bound]);
+    }
+    Ok(listeners.into_values().flatten().collect())
+}
+
+fn bind_value(
+    text: &str,
+    address: &Address,
+    http2: bool,
+    sockets: &InheritedSockets,
+) -> Result<BindValue, String> {
+    let tls = address.certificates.clone().map(|source| {
+        let clients = address.clients.clone();
+        let tickets = sockets.ticket_keys(text);
+        in_time(move || TlsConfig::new(source, clients.as_ref(), http2, tickets))
+    });
+    let preamble = Preamble {
+        is_proxied: address.is_proxied,
+        tls: tls
+            .transpose()
+            .map_err(|error| format!("{text}: {error}"))?,
+    };
+    Ok(BindValue {
+        text: text.to_owned(),
+        preamble: Rc::new(preamble),
+    })
+}
+
+/// The sockets that this process was started with.
+struct InheritedSockets {
+    /// From a service manager; `None` when another server hands over its own.
+    passed: Option<ListenFd>,
+    passed_count: usize,
+    handed: Vec<HandedListener>,
+    backlog: i32,
+}
+
+impl InheritedSockets {
+    fn new(handed: Option<Vec<HandedListener>>, backlog: i32) -> InheritedSockets {
+        InheritedSockets {
+            passed: handed.is_none().then(ListenFd::from_env),
+            passed_count: 0,
+            handed: handed.unwrap_or_default(),
+            backlog,
+        }
+    }
+
+    /// The keys of session tickets of the same value of the `bind` option: another one may ask more of clients.
+    fn ticket_keys(&self, bind: &str) -> Option<TicketKeys> {
+        let same = self.handed.iter().find(|it| it.bind == bind);
+        same?.tickets.clone()
+    }
+
+    /// Takes the handed sockets of this address.
+    fn take(&mut self, bind: &BindValue, address: &Address) -> io::Result<Vec<Listener>> {
+        let handed = std::mem::take(&mut self.handed);
+        let (same, others): (Vec<_>, Vec<_>) = handed
+            .into_iter()
+            .partition(|other| address.is_place_of(&bind.text, &other.bind));
+        self.handed = others;
+        let sockets = same.into_iter();
+        let listen = |it: HandedListener| Listener::taken_over(bind, it.socket, self.backlog);
+        sockets.map(listen).collect()
+    }
+
+    /// Takes the next socket that a service manager passed.
+    fn inherit(&mut self, bind: &BindValue) -> io::Result<Listener> {
+        let index = self.passed_count;
+        self.passed_count += 1;
+        let missing =
+            || io::Error::new(io::ErrorKind::NotFound, "no listening socket was passed in");
+        let passed = self.passed.as_mut().ok_or_else(missing)?;
+        if let Ok(Some(listener)) = passed.take_tcp_listener(index) {
+            return Listener::tcp(bind, listener);
+        }
+        let listener = passed.take_unix_listener(index)?.ok_or_else(missing)?;
+        Listener::unix(bind, listener, None)
+    }
+}
+
+fn advise(address: &str, error: &io::Error) -> String {
+    format!("{address}: {}", advice(error))
+}
+
+fn advice(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "the address is in use: stop the other server or choose another with --bind".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "permission denied: choose a port of 1024 or more, or a directory you may write"
+                .to_owned()
+        }
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Binds every address of the host: `localhost` has two.
+fn bind_tcp(bind: &BindValue, host: &str, port: u16, backlog: i32) -> io::Result<Vec<Listener>> {
+    let mut addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
+    addresses.dedup();
+    let mut listeners = Vec::new();
+    let mut port = port;
+    for mut address in addresses {
+        address.set_port(port);
+        match bind_socket(address, backlog) {
+            Ok(listener) => {
+                // Port 0: all addresses of the host share the port that the first one got.
+                port = listener.local_addr()?.port();
+                listeners.push(Listener::tcp(bind, listener)?);
+            }
+            // A machine without IPv6 still resolves `localhost` to ::1.
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrNotAvailable && !listeners.is_empty() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(listeners)
+}
+
+fn bind_socket(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(address.ip().to_string() != "::")?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(backlog)?;
+    Ok(socket.into())
+}
+
+fn bind_unix(
+    bind: &BindValue,
+    path: &Path,
+    mode: Option<u32>,
+    backlog: i32,
+) -> io::Result<Listener> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    let file = SocketFile::bind(&socket, path)?;
+    if let Some(mode) = mode {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    }
+    socket.listen(backlog)?;
+    Listener::unix(bind, socket.into(), Some(file))
+}

@@ -1,0 +1,212 @@
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::TcpListener as StdTcpListener;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixListener as StdUnixListener;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustix::net::{SocketFlags, accept_with};
+use socket2::{Domain, SockRef};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+
+use crate::socket_file::SocketFile;
+use carat_tls::{CertificateStore, TicketKeys, TlsConfig};
+
+use crate::http::sockets::stream::ClientStream;
+
+/// Unsent bytes that the kernel buffers for each client. A slow client then takes little kernel memory,
+/// and its progress shows in steps of this size rather than of a send buffer of megabytes.
+const UNSENT_LIMIT: u32 = 64 * 1024;
+
+/// A socket that clients connect to. A Unix socket's file is removed with its listener.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    /// The value of the `bind` option that it belongs to.
+    bind: String,
+    socket: ListeningSocket,
+    /// `None` for TCP, for a socket that was passed in, and for one that another server has taken over.
+    file: RefCell<Option<SocketFile>>,
+    /// Whether another server listens here, too.
+    is_shared: Cell<bool>,
+    pub(crate) preamble: Rc<Preamble>,
+}
+
+/// What precedes the first request of each connection, in this order.
+#[derive(Debug, Default)]
+pub(crate) struct Preamble {
+    /// Whether there is a PROXY header.
+    pub(crate) is_proxied: bool,
+    /// `None` without TLS.
+    pub(crate) tls: Option<TlsConfig>,
+}
+
+/// A value of the `bind` option, and what it says about connections.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct BindValue {
+    pub(crate) text: String,
+    pub(crate) preamble: Rc<Preamble>,
+}
+
+#[derive(Debug)]
+enum ListeningSocket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// Listens on a TCP socket. Connections inherit what is set here.
+    pub(crate) fn tcp(bind: &BindValue, listener: StdTcpListener) -> io::Result<Listener> {
+        listener.set_nonblocking(true)?;
+        SockRef::from(&listener).set_tcp_notsent_lowat(UNSENT_LIMIT)?;
+        let socket = ListeningSocket::Tcp(TcpListener::from_std(listener)?);
+        Ok(Listener::new(bind, socket, None))
+    }
+
+    /// Listens on a Unix socket, which may have a file to remove.
+    pub(crate) fn unix(
+        bind: &BindValue,
+        listener: StdUnixListener,
+        file: Option<SocketFile>,
+    ) -> io::Result<Listener> {
+        listener.set_nonblocking(true)?;
+        let socket = ListeningSocket::Unix(UnixListener::from_std(listener)?);
+        Ok(Listener::new(bind, socket, file))
+    }
+
+    /// Listens on a socket of another server.
+    pub(crate) fn taken_over(
+        bind: &BindValue,
+        socket: OwnedFd,
+        backlog: i32,
+    ) -> io::Result<Listener> {
+        let domain = {
+            let socket = SockRef::from(&socket);
+            socket.listen(backlog)?;
+            socket.domain()?
+        };
+        if domain == Domain::UNIX {
+            Listener::unix(bind, socket.into(), None)
+        } else {
+            Listener::tcp(bind, socket.into())
+        }
+    }
+
+    fn new(bind: &BindValue, socket: ListeningSocket, file: Option<SocketFile>) -> Listener {
+        Listener {
+            bind: bind.text.clone(),
+            socket,
+            file: RefCell::new(file),
+            is_shared: Cell::new(false),
+            preamble: Rc::clone(&bind.preamble),
+        }
+    }
+
+    /// The certificates of a listener that speaks TLS.
+    pub(crate) fn certificates(&self) -> Option<Arc<CertificateStore>> {
+        let tls = self.preamble.tls.as_ref()?;
+        Some(Arc::clone(&tls.certificates))
+    }
+
+    /// The keys of its session tickets, for another server.
+    pub(crate) fn ticket_keys(&self) -> Option<TicketKeys> {
+        self.preamble.tls.as_ref()?.ticket_keys()
+    }
+
+    /// Waits for the next client.
+    pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<ClientStream>> {
+        match &self.socket {
+            ListeningSocket::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, _)| tcp_client(stream)),
+            ListeningSocket::Unix(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, _)| ClientStream::Unix(stream)),
+        }
+    }
+
+    /// Accepts a client that has connected already. Asks the kernel, which knows more than the runtime.
+    pub(crate) fn accept_now(&self) -> io::Result<ClientStream> {
+        let client = accept_with(self, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        Ok(match &self.socket {
+            ListeningSocket::Tcp(_) => tcp_client(TcpStream::from_std(client.into())?),
+            ListeningSocket::Unix(_) => ClientStream::Unix(UnixStream::from_std(client.into())?),
+        })
+    }
+
+    /// The value of the `bind` option that it belongs to.
+    pub(crate) fn bind(&self) -> &str {
+        &self.bind
+    }
+
+    /// Whether another server listens here, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared.get()
+    }
+
+    /// The file of a Unix socket that was taken over belongs to this server from now on.
+    pub(crate) fn own_file(&self) {
+        if self.file.borrow().is_some() || !self.bind.starts_with("unix://") {
+            return;
+        }
+        *self.file.borrow_mut() = self.path().map(SocketFile::of);
+    }
+
+    /// Another server listens here, too, and the file of a Unix socket belongs to that one.
+    pub(crate) fn disown_file(&self) {
+        self.is_shared.set(true);
+        if let Some(file) = self.file.borrow_mut().take() {
+            file.keep();
+        }
+    }
+
+    /// The address for the log and for `--ready-fd`: `http://127.0.0.1:9292`, `https://...` or `unix:///path`.
+    pub(crate) fn url(&self) -> String {
+        let scheme = self.preamble.tls.as_ref().map_or("http", |_| "https");
+        match &self.socket {
+            ListeningSocket::Tcp(listener) => listener.local_addr().map_or_else(
+                |_| format!("{scheme}://?"),
+                |address| format!("{scheme}://{address}"),
+            ),
+            ListeningSocket::Unix(_) => {
+                let path = self.path();
+                format!("unix://{}", path.unwrap_or(PathBuf::from("?")).display())
+            }
+        }
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        match &self.socket {
+            ListeningSocket::Tcp(_) => None,
+            ListeningSocket::Unix(listener) => {
+                let address = listener.local_addr().ok()?;
+                address.as_pathname().map(Path::to_owned)
+            }
+        }
+    }
+}
+
+fn tcp_client(stream: TcpStream) -> ClientStream {
+    // Otherwise a response of two writes waits for the client's acknowledgement.
+    let _ = stream.set_nodelay(true);
+    ClientStream::Tcp(stream)
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            ListeningSocket::Tcp(listener) => listener.as_fd(),
+            ListeningSocket::Unix(listener) => listener.as_fd(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Listener {
+    /// A listener whose connections begin with a request.
+    pub(crate) fn plain(listener: TcpListener) -> Listener {
+        Listener::new(&BindValue::default(), ListeningSocket::Tcp(listener), None)
+    }
+}

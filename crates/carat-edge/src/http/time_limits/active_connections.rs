@@ -1,0 +1,396 @@
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use carat_policy::{HolderStage, MemoryHolder, relief};
+
+use crate::http::time_limits::deadlines::Deadline;
+use carat_exchange::clock;
+use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal};
+
+/// How often the progress of all connections is measured.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The connections that hyper serves. When clients make the edge hold too much, those with the least progress go.
+#[derive(Debug)]
+pub(crate) struct ActiveConnections {
+    memory: Rc<ClientMemory>,
+    entries: RefCell<Vec<Option<ActiveConnection>>>,
+    free: RefCell<Vec<usize>>,
+    looked: Cell<Option<Instant>>,
+}
+
+#[derive(Debug)]
+struct ActiveConnection {
+    state: Rc<ConnectionState>,
+    deadline: Rc<Deadline>,
+    /// Bytes moved by the last look.
+    seen: u64,
+    /// Bytes moved between the last look and the one before; `None` for one that is new.
+    moved: Option<u64>,
+}
+
+/// The streams of a connection of HTTP/2.
+#[derive(Debug, Default)]
+struct StreamTotals {
+    held: u64,
+    /// Whether the application works for one of them.
+    is_at_work: bool,
+}
+
+type StreamsByConnection = HashMap<*const ConnectionState, StreamTotals>;
+
+/// A connection in the list. Dropping it removes the connection.
+#[derive(Debug)]
+pub(crate) struct ActiveGuard<'a> {
+    connections: &'a ActiveConnections,
+    index: usize,
+}
+
+impl ActiveConnections {
+    pub(crate) fn new(memory: &Rc<ClientMemory>) -> ActiveConnections {
+        ActiveConnections {
+            memory: Rc::clone(memory),
+            entries: RefCell::default(),
+            free: RefCell::default(),
+            looked: Cell::default(),
+        }
+    }
+
+    /// Adds a connection.
+    pub(crate) fn add(
+        &self,
+        state: &Rc<ConnectionState>,
+        deadline: &Rc<Deadline>,
+    ) -> ActiveGuard<'_> {
+        let connection = Some(ActiveConnection {
+            state: Rc::clone(state),
+            deadline: Rc::clone(deadline),
+            seen: 0,
+            moved: None,
+        });
+        let mut entries = self.entries.borrow_mut();
+        let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
+            entries.push(None);
+            entries.len() - 1
+        });
+        entries[index] = connection;
+        ActiveGuard {
+            connections: self,
+            index,
+        }
+    }
+
+    /// Resumes connections that wait for memory, and ends others when memory is used up. Called once a tick.
+    pub(crate) fn tick(&self, now: Instant) {
+        let looked = self.looked.get();
+        if looked.is_none_or(|looked| now.saturating_duration_since(looked) >= LOOK) {
+            self.looked.set(Some(now));
+            self.look();
+        }
+        self.memory.resume();
+        let demand = self.memory.demand(now);
+        let is_used_up = demand.used > demand.limit || self.memory.has_refused();
+        if demand.wanted > 0 || is_used_up {
+            self.relieve(now);
+        }
+    }
+
+    /// Ends connections between two ticks when clients come, or responses arrive, faster than that. Never returns.
+    pub(crate) async fn watch(&self) {
+        loop {
+            self.memory.alarm().await;
+            self.relieve(clock::now());
+        }
+    }
+
+    fn look(&self) {
+        for connection in self.entries.borrow_mut().iter_mut().flatten() {
+            let bytes = connection.state.moved_bytes();
+            connection.moved = Some(bytes - connection.seen);
+            connection.seen = bytes;
+        }
+    }
+
+    /// Parks idle connections and refuses others, as many as have to give way.
+    fn relieve(&self, now: Instant) {
+        let mut demand = self.memory.demand(now);
+        let entries = self.entries.borrow();
+        let streams = StreamTotals::by_connection(entries.iter().flatten());
+        let mut candidates = Vec::new();
+        let mut holders = Vec::new();
+        for connection in entries.iter().flatten() {
+            if connection.is_leaving() {
+                let held = connection.held_with(&streams);
+                demand.used = demand.used.saturating_sub(held);
+            } else if let Some(holder) = connection.holder_with(&streams) {
+                candidates.push(connection);
+                holders.push(holder);
+            }
+        }
+        let mut refused = 0;
+        for index in relief(&holders, &demand) {
+            refused += u64::from(holders[index].stage != HolderStage::Idle);
+            candidates[index].relieve();
+        }
+        self.memory.note_refused(refused);
+        self.memory.snooze();
+    }
+}
+
+impl StreamTotals {
+    fn by_connection<'a>(
+        entries: impl Iterator<Item = &'a ActiveConnection>,
+    ) -> StreamsByConnection {
+        let mut totals = StreamsByConnection::new();
+        for stream in entries {
+            if let Some(connection) = stream.state.connection() {
+                let total = totals.entry(Rc::as_ptr(connection)).or_default();
+                total.held += stream.state.memory().held();
+                total.is_at_work |= stream.holder().is_none() && !stream.is_leaving();
+            }
+        }
+        totals
+    }
+}
+
+impl ActiveConnection {
+    /// Whether it was told to go before.
+    fn is_leaving(&self) -> bool {
+        self.state.refusal() == Some(Refusal::ClientMemory)
+    }
+
+    /// What it holds with its streams. A connection none of whose streams the application works for goes as a whole,
+    /// because its streams would leave the tables behind; otherwise each stream goes by itself.
+    fn holder_with(&self, streams: &StreamsByConnection) -> Option<MemoryHolder> {
+        let of = |state: &Rc<ConnectionState>| streams.get(&Rc::as_ptr(state));
+        if let Some(siblings) = self.state.connection().and_then(of) {
+            return self.holder().filter(|_| siblings.is_at_work);
+        }
+        match of(&self.state) {
+            None => self.holder(),
+            // While the socket takes nothing, responses that the application has made wait for it, too.
+            Some(own) if own.is_at_work && self.state.phase() != ConnectionPhase::Writing => None,
+            Some(_) => Some(self.holder_of(HolderStage::Client, self.held_with(streams))),
+        }
+    }
+
+    fn held_with(&self, streams: &StreamsByConnection) -> u64 {
+        let own = streams.get(&Rc::as_ptr(&self.state));
+        self.state.memory().held() + own.map_or(0, |own| own.held)
+    }
+
+    /// What it holds; `None` while the application is at work for it: a request that has begun is not refused.
+    fn holder(&self) -> Option<MemoryHolder> {
+        let memory = self.state.memory();
+        let stage = match self.state.phase() {
+            ConnectionPhase::Application => return None,
+            ConnectionPhase::Body if self.state.is_body_streamed() => return None,
+            ConnectionPhase::Idle => HolderStage::Idle,
+            ConnectionPhase::Headers | ConnectionPhase::Body | ConnectionPhase::Writing
+                if memory.is_paused() =>
+            {
+                HolderStage::Paused
+            }
+            ConnectionPhase::Headers | ConnectionPhase::Body | ConnectionPhase::Writing => {
+                HolderStage::Client
+            }
+        };
+        Some(self.holder_of(stage, memory.held()))
+    }
+
+    fn holder_of(&self, stage: HolderStage, held: u64) -> MemoryHolder {
+        let latest = self.state.moved_bytes() - self.seen;
+        MemoryHolder {
+            stage,
+            held,
+            moved: self.moved.map_or(u64::MAX, |moved| moved.max(latest)),
+        }
+    }
+
+    fn relieve(&self) {
+        match self.state.phase() {
+            ConnectionPhase::Idle => self.deadline.expire(),
+            ConnectionPhase::Writing => {
+                self.state.refuse(Refusal::ClientMemory);
+                self.deadline.expire();
+            }
+            ConnectionPhase::Headers | ConnectionPhase::Body | ConnectionPhase::Application => {
+                self.state.refuse(Refusal::ClientMemory);
+                self.deadline.wake();
+            }
+        }
+    }
+}
+
+impl Drop for ActiveGuard<'_> {
+    fn drop(&mut self) {
+        self.connections.entries.borrow_mut()[self.index] = None;
+        self.connections.free.borrow_mut().push(self.index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carat_guard::MessagePosition;
+
+    use super::*;
+    use crate::http::time_limits::deadlines::Deadlines;
+
+    const LIMIT: u64 = 8000;
+
+    /// The connections of some clients, each of which holds 1000 bytes.
+    struct Scene {
+        memory: Rc<ClientMemory>,
+        connections: ActiveConnections,
+        deadline: Rc<Deadline>,
+        start: Instant,
+    }
+
+    impl Scene {
+        fn new() -> Scene {
+            let memory = ClientMemory::new(LIMIT);
+            Scene {
+                connections: ActiveConnections::new(&memory),
+                deadline: Rc::new(Deadlines::new().deadline()),
+                memory,
+                start: Instant::now(),
+            }
+        }
+
+        fn client(&self, position: MessagePosition) -> (Rc<ConnectionState>, ActiveGuard<'_>) {
+            let state = Rc::new(ConnectionState::new(self.memory.account()));
+            state.set_position(position);
+            state.count_received(2000);
+            state.memory().take(1000);
+            let guard = self.connections.add(&state, &self.deadline);
+            (state, guard)
+        }
+
+        fn clients(&self, count: usize) -> Vec<(Rc<ConnectionState>, ActiveGuard<'_>)> {
+            std::iter::repeat_with(|| self.client(MessagePosition::InHeaders))
+                .take(count)
+                .collect()
+        }
+    }
+
+    fn refused(clients: &[(Rc<ConnectionState>, ActiveGuard<'_>)]) -> Vec<bool> {
+        let refusals = clients.iter().map(|(state, _)| state.refusal());
+        refusals
+            .map(|refusal| refusal == Some(Refusal::ClientMemory))
+            .collect()
+    }
+
+    #[test]
+    fn above_the_limit_those_go_that_moved_nothing_within_the_last_second() {
+        let scene = Scene::new();
+        let clients = scene.clients(8);
+        scene.connections.tick(scene.start);
+        scene.connections.tick(scene.start + LOOK);
+        clients[3].0.count_received(5000);
+        assert!(!refused(&clients).contains(&true));
+
+        let late = scene.client(MessagePosition::InHeaders);
+        scene.connections.tick(scene.start + LOOK);
+        let gone = refused(&clients);
+        assert_eq!(gone.iter().filter(|gone| **gone).count(), 3);
+        assert!(!gone[3] && late.0.refusal().is_none());
+        assert_eq!(scene.memory.take_refused(), 3);
+
+        scene.connections.tick(scene.start + LOOK);
+        assert_eq!(scene.memory.take_refused(), 0, "they are leaving already");
+    }
+
+    #[test]
+    fn a_request_that_the_application_has_is_left_alone() {
+        let scene = Scene::new();
+        let clients: Vec<_> = std::iter::repeat_with(|| {
+            let client = scene.client(MessagePosition::BetweenMessages);
+            client.0.begin_message();
+            client
+        })
+        .take(9)
+        .collect();
+        scene.connections.tick(scene.start);
+        scene.connections.tick(scene.start + LOOK);
+        assert!(scene.memory.used() > LIMIT && !refused(&clients).contains(&true));
+        clients[0].0.set_position(MessagePosition::InBody);
+        clients[0].0.pause_body(false);
+        scene.connections.tick(scene.start + LOOK);
+        assert!(!refused(&clients).contains(&true), "its body is streamed");
+    }
+
+    #[test]
+    fn a_connection_whose_streams_all_wait_for_its_client_goes_as_a_whole() {
+        let scene = Scene::new();
+        let busy = scene.client(MessagePosition::BetweenMessages);
+        let stuck = scene.client(MessagePosition::BetweenMessages);
+        let stream_of = |connection: &Rc<ConnectionState>, is_stuck| {
+            connection.begin_message();
+            let state = ConnectionState::of_stream(scene.memory.account(), connection);
+            state.begin_message();
+            state.set_write_blocked(is_stuck);
+            state.memory().take(1500);
+            let state = Rc::new(state);
+            let guard = scene.connections.add(&state, &scene.deadline);
+            (state, guard)
+        };
+        let at_work = stream_of(&busy.0, false);
+        let waiting: Vec<_> = [&busy.0, &stuck.0, &stuck.0]
+            .map(|connection| stream_of(connection, true))
+            .into();
+        scene.connections.tick(scene.start);
+        scene.connections.tick(scene.start + LOOK);
+        scene.memory.refuse();
+        scene.connections.relieve(scene.start + LOOK);
+        let connections = [stuck, busy];
+        assert_eq!(refused(&connections), [true, false]);
+        assert_eq!(refused(&waiting), [false, false, false]);
+
+        at_work.0.memory().take(3000);
+        scene.connections.relieve(scene.start + LOOK);
+        assert_eq!(refused(&waiting), [true, false, false]);
+        assert_eq!(at_work.0.refusal(), None);
+
+        let [_, (busy, _)] = connections;
+        busy.set_write_blocked(true);
+        at_work.0.memory().take(9000);
+        scene.connections.relieve(scene.start + LOOK);
+        assert_eq!(busy.refusal(), Some(Refusal::ClientMemory));
+    }
+
+    #[test]
+    fn a_client_that_has_just_come_goes_after_those_that_move_nothing() {
+        let scene = Scene::new();
+        let clients = scene.clients(8);
+        scene.connections.tick(scene.start);
+        scene.connections.tick(scene.start + LOOK);
+        let new = scene.client(MessagePosition::InHeaders);
+        scene.connections.relieve(scene.start + LOOK);
+        assert!(refused(&clients).contains(&true) && new.0.refusal().is_none());
+    }
+
+    #[test]
+    fn idle_connections_are_parked_and_not_refused() {
+        let scene = Scene::new();
+        let idle = scene.client(MessagePosition::BetweenMessages);
+        scene.deadline.set(Duration::from_secs(3600));
+        let clients = scene.clients(8);
+        scene.connections.tick(scene.start);
+        assert!(scene.deadline.passed(std::task::Waker::noop()));
+        assert_eq!(idle.0.refusal(), None);
+        assert_eq!(scene.memory.take_refused(), 0);
+        drop(clients);
+    }
+
+    #[test]
+    fn places_of_connections_that_ended_are_used_again() {
+        let scene = Scene::new();
+        drop(scene.clients(5));
+        let clients = scene.clients(5);
+        assert_eq!(scene.connections.entries.borrow().len(), 5);
+        drop(clients);
+        assert_eq!(scene.memory.used(), 0);
+    }
+}

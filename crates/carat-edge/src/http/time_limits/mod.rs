@@ -1,0 +1,11 @@
+//! What a client must do in time, and the connections that are watched for it.
+
+mod active_connections;
+mod deadlines;
+mod phase_timeouts;
+mod slow_reader;
+
+pub(crate) use active_connections::{ActiveConnections, ActiveGuard};
+pub(crate) use deadlines::{Deadline, Deadlines, TICK};
+pub(crate) use phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
+pub(crate) use slow_reader::SlowReader;

@@ -1,0 +1,174 @@
+use std::task::Context;
+use std::time::{Duration, Instant};
+
+use crate::http::time_limits::deadlines::Deadline;
+use crate::http::time_limits::slow_reader::SlowReader;
+use carat_exchange::{ConnectionPhase, ConnectionState, Refusal, Takeover};
+use carat_settings::Settings;
+
+/// A connection that has been idle for this long is parked as a bare socket: hyper's buffers take 7 to
+/// 11 KB a connection.
+pub(crate) const PARK_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a body may be slow before its average rate counts.
+const BODY_GRACE: Duration = Duration::from_secs(10);
+/// How often the rate of a body is checked after that.
+const BODY_CHECK: Duration = Duration::from_secs(1);
+
+/// How often a connection whose reader is held back looks whether its client is still there.
+const CLIENT_CHECK: Duration = Duration::from_secs(1);
+
+/// How the active phase of a connection ends.
+pub(crate) enum ActiveEnd {
+    /// There was nothing to read: readiness has false positives, and tokio assumes that a new
+    /// connection is ready.
+    FalseAlarm,
+    /// Nothing happens, so the connection can be parked.
+    Idle,
+    /// The client speaks HTTP/2.
+    Http2,
+    /// The connection is over; the refusal has not been sent.
+    Over(Option<Refusal>),
+    /// The client does not read its response.
+    Stuck,
+    /// The response is incomplete, which only a reset tells the client.
+    BrokenOff,
+    /// The application has taken over the connection.
+    TakenOver(Box<Takeover>),
+}
+
+/// The timeout of each phase of a connection.
+pub(crate) struct PhaseTimeouts<'a> {
+    phase: Option<ConnectionPhase>,
+    /// `ConnectionState::body_pauses` when the deadline was set.
+    pauses: u32,
+    since: Instant,
+    /// Bytes of the body that had arrived by then.
+    received: u64,
+    /// How long the connection may be idle; `None` when it is parked.
+    idle: Option<Duration>,
+    reader: SlowReader,
+    deadline: &'a Deadline,
+    settings: &'a Settings,
+}
+
+impl<'a> PhaseTimeouts<'a> {
+    pub(crate) fn new(deadline: &'a Deadline, settings: &'a Settings) -> Self {
+        let now = deadline.time();
+        let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
+        PhaseTimeouts {
+            phase: None,
+            pauses: 0,
+            since: now,
+            received: 0,
+            idle: None,
+            reader: SlowReader::new(timeout, min_rate, now),
+            deadline,
+            settings,
+        }
+    }
+
+    /// The connection is not parked, and may be idle for this long from now on.
+    pub(crate) fn allow_idle(&mut self, timeout: Duration) {
+        self.idle = Some(timeout);
+        if self.phase == Some(ConnectionPhase::Idle) {
+            self.phase = None;
+        }
+    }
+
+    /// How the connection must end, if it must. Otherwise the task is woken when to look again.
+    pub(crate) fn end(&mut self, state: &ConnectionState, cx: &Context<'_>) -> Option<ActiveEnd> {
+        if let Some(end) = self.follow(state) {
+            return Some(end);
+        }
+        while self.deadline.passed(cx.waker()) {
+            if let Some(end) = self.expired(state) {
+                return Some(end);
+            }
+        }
+        None
+    }
+
+    /// Resets the deadline when the phase has changed. Returns how the connection ends, if it must.
+    fn follow(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
+        let phase = state.phase();
+        // A body that was paused gets its full time again.
+        let resumed = phase == ConnectionPhase::Body && self.pauses != state.body_pauses();
+        if self.phase == Some(phase) && !resumed {
+            return None;
+        }
+        if self.phase == Some(ConnectionPhase::Writing) {
+            self.reader.end(self.deadline.time(), state.read_progress());
+        }
+        self.phase = Some(phase);
+        match phase {
+            ConnectionPhase::Idle => {
+                let park_after = match self.idle {
+                    Some(idle) => idle,
+                    None if state.memory().memory().is_short() => Duration::ZERO,
+                    None => PARK_AFTER,
+                };
+                self.deadline
+                    .set(park_after.min(self.settings.idle_timeout));
+            }
+            ConnectionPhase::Headers => self.deadline.set(self.settings.header_timeout),
+            ConnectionPhase::Body => {
+                self.since = self.deadline.time();
+                self.received = state.body_bytes();
+                self.pauses = state.body_pauses();
+                self.deadline.set(BODY_GRACE);
+            }
+            ConnectionPhase::Application => self.deadline.set(CLIENT_CHECK),
+            ConnectionPhase::Writing => {
+                let verdict = self
+                    .reader
+                    .begin(self.deadline.time(), state.read_progress());
+                return self.await_reader(verdict);
+            }
+        }
+        None
+    }
+
+    /// Continues to wait for the client to read its response, or gives up.
+    fn await_reader(&mut self, pause: Option<Duration>) -> Option<ActiveEnd> {
+        let Some(pause) = pause else {
+            return Some(ActiveEnd::Stuck);
+        };
+        self.deadline.set(pause);
+        None
+    }
+
+    /// The deadline has passed. Returns how the connection ends, or `None` after a new deadline is set.
+    fn expired(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
+        match self.phase? {
+            ConnectionPhase::Idle => Some(ActiveEnd::Idle),
+            ConnectionPhase::Headers => Some(ActiveEnd::Over(Some(Refusal::TooSlow))),
+            ConnectionPhase::Application => {
+                state.wake_reader();
+                self.deadline.set(CLIENT_CHECK);
+                None
+            }
+            // Its response has begun, so it cannot be refused otherwise.
+            ConnectionPhase::Writing if state.refusal() == Some(Refusal::ClientMemory) => {
+                Some(ActiveEnd::Stuck)
+            }
+            ConnectionPhase::Writing => {
+                let verdict = self
+                    .reader
+                    .look(self.deadline.time(), state.read_progress());
+                self.await_reader(verdict)
+            }
+            ConnectionPhase::Body => {
+                let waited = self.deadline.time().saturating_duration_since(self.since);
+                let floor = waited.as_secs().saturating_mul(self.settings.body_min_rate);
+                if state.body_bytes() - self.received < floor {
+                    return Some(ActiveEnd::Over(
+                        state.may_refuse().then_some(Refusal::TooSlow),
+                    ));
+                }
+                self.deadline.set(BODY_CHECK);
+                None
+            }
+        }
+    }
+}

@@ -1,3 +1,19 @@
+mod failover;
+mod holding;
+#[cfg(any(test, feature = "fixture"))]
+mod inspection;
+mod rebalance;
+mod reloading;
+mod splitting;
+mod timeouts;
+mod traffic;
+mod trial;
+mod tunnels;
+
+#[cfg(any(test, feature = "fixture"))]
+pub use inspection::{DispatcherView, LaneView};
+pub use traffic::carry;
+
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -8,19 +24,15 @@ use carat_policy::DescriptorBudget;
 
 use super::canary::{Canary, Code};
 use super::draining_tunnels::DrainingTunnels;
-use super::exchange::{Exchange, LoggedRequest, PendingReply};
 use super::hold::Hold;
-use super::idle_lanes::IdleLanes;
-use super::lane::Lane;
-use super::lane_event::{LaneEvent, LaneEvents};
-use super::lane_state::LaneState;
 use super::pauses::Pauses;
 use super::queue_time::QueueTime;
 use super::reload::Reload;
-use carat_exchange::clock;
-use carat_exchange::{Call, ClientMemory, Refusal, SpoolQuota};
-use carat_log::Log;
-use carat_log::WorkerId;
+use crate::lanes::{
+    Exchange, IdleLanes, Lane, LaneEvent, LaneEvents, LaneState, LoggedRequest, PendingReply,
+};
+use carat_exchange::{Call, ClientMemory, Refusal, SpoolQuota, clock};
+use carat_log::{Log, WorkerId};
 use carat_settings::Settings;
 
 /// The queue of all workers: sends each request to a lane.

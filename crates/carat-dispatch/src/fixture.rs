@@ -7,10 +7,7 @@ use carat_policy::DescriptorBudget;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::dispatcher::Dispatcher;
-use super::exchange::{Exchange, PendingReply};
-use super::lane::Lane;
-use super::lane_event::{LaneEvent, LaneEvents};
-use super::worker_requests::WorkerRequests;
+use crate::lanes::{Exchange, Lane, LaneEvent, LaneEvents, PendingReply, WorkerRequests};
 use carat_exchange::{
     Call, ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, StreamCredit,
     reply_stream,

@@ -3,8 +3,8 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::failure_page::FailurePage;
 use super::hold::Hold;
+use crate::frames::FailurePage;
 use carat_log::Log;
 use carat_watch::{SourceWatch, WatchRemark};
 

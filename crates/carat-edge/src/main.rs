@@ -38,12 +38,9 @@ use crate::supervise::{
 use crate::tasks::ServerTasks;
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
-use carat_files::in_time;
-use carat_files::{CONFIGURATION_THREADS, blocking_threads};
-use carat_log::LogWriter;
-use carat_log::{Log, complaint};
-use carat_settings::Identity;
-use carat_settings::{LogFormat, Settings};
+use carat_files::{CONFIGURATION_THREADS, blocking_threads, in_time};
+use carat_log::{Log, LogWriter, complaint};
+use carat_settings::{Identity, LogFormat, Settings};
 use carat_supervisor::Outcome;
 use carat_tls::watch_certificates;
 

@@ -4,13 +4,10 @@ use carat_wire::Scheme;
 use http::Method;
 use http::request::Parts;
 
-use super::body_stream::BodyStream;
-use super::client_memory::MemoryAccount;
-use super::forwarded_client::ForwardedClient;
-use super::hint_sink::HintSink;
-use super::inline_bytes::InlineBytes;
-use super::peer::Peer;
-use super::spool::Spool;
+use crate::body::{BodyStream, InlineBytes, Spool};
+use crate::client::{ForwardedClient, Peer};
+use crate::memory::MemoryAccount;
+use crate::response::HintSink;
 
 /// A request as the application sees it, kept until the response: it may have to be sent twice.
 #[derive(Debug)]

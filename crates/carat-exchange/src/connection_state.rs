@@ -5,12 +5,9 @@ use std::task::Waker;
 use carat_guard::MessagePosition;
 use http::HeaderMap;
 
-use super::client_memory::MemoryAccount;
-use super::hint_sink::HintSink;
-use super::interim_responses::InterimResponses;
-use super::outgoing_file::OutgoingFile;
-use super::refusal::Refusal;
 use super::tunnel::Takeover;
+use crate::memory::MemoryAccount;
+use crate::response::{HintSink, InterimResponses, OutgoingFile, Refusal};
 
 /// What one connection is doing, shared by the parts that read, serve and write it. With HTTP/2, each stream has a state of
 /// its own, too.

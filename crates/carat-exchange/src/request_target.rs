@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
     use crate::Peer;
-    use crate::forwarded_client::ForwardedClient;
+    use crate::client::ForwardedClient;
 
     fn call(uri: &str, host: Option<&'static str>) -> Call {
         let mut call = Call::plain("GET", uri);

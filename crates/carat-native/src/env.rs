@@ -12,12 +12,11 @@ use rustix::fs::{SeekFrom, seek};
 
 use crate::env_base::{self, EnvBase};
 use crate::env_builder::EnvBuilder;
-use crate::error;
 use crate::input::Input;
 use crate::known_headers::KnownHeaders;
 use crate::roots::roots;
 use crate::slot::Slot;
-use crate::text;
+use crate::{error, text};
 
 /// What all environments of a lane have in common.
 pub(crate) struct EnvTemplate {

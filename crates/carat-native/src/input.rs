@@ -8,10 +8,9 @@ use magnus::{
     Class, DataTypeFunctions, Error, Module, RModule, RString, Ruby, TypedData, gc, method,
 };
 
-use crate::error;
 use crate::io::borrow;
 use crate::lane::Lane;
-use crate::text;
+use crate::{error, text};
 
 /// What `rack.input` wraps when it is read while it arrives.
 #[derive(TypedData)]

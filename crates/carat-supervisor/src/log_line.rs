@@ -3,8 +3,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use carat_log::FieldValue;
-use carat_log::{Field, Level, Log};
+use carat_log::{Field, FieldValue, Level, Log};
 
 /// A line for the log, as plain data.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,9 +8,8 @@ use tokio::time::sleep;
 use super::seats::Seat;
 use super::server::Server;
 use crate::accept_failures::AcceptFailures;
-use crate::http::connection::serve_connection;
-use crate::http::sockets::ClientStream;
-use crate::http::sockets::Listener;
+use crate::http::connections::serve_connection;
+use crate::http::sockets::{ClientStream, Listener};
 use carat_exchange::clock;
 
 /// Accepts clients once the server is open, until it closes, including those that connected before. While all seats are

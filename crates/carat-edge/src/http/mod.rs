@@ -1,7 +1,7 @@
 //! Client connections: listeners, TLS handshakes, the guard in front of hyper, HTTP/2, timeouts, access log.
 
 mod accept;
-mod connection;
+mod connections;
 mod date_field;
 mod failures;
 mod h2;
@@ -21,7 +21,5 @@ mod tunnels;
 pub(crate) use accept::accept;
 pub(crate) use server::Server;
 pub(crate) use site::SiteFiles;
-pub(crate) use sockets::Listener;
-pub(crate) use sockets::bind_all;
-pub(crate) use sockets::{HandedListener, Listeners};
+pub(crate) use sockets::{HandedListener, Listener, Listeners, bind_all};
 pub(crate) use time_limits::TICK;

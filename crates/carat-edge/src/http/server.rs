@@ -14,11 +14,9 @@ use super::http2::Http2;
 use super::seats::Seats;
 use super::steps::Steps;
 use crate::http::site::SiteFiles;
-use crate::http::time_limits::ActiveConnections;
-use crate::http::time_limits::Deadlines;
+use crate::http::time_limits::{ActiveConnections, Deadlines};
 use carat_dispatch::Dispatcher;
-use carat_exchange::ClientMemory;
-use carat_exchange::clock;
+use carat_exchange::{ClientMemory, clock};
 use carat_log::Log;
 use carat_settings::Settings;
 

@@ -5,26 +5,17 @@ use std::rc::Rc;
 
 use http::{Request, Response, Version};
 
-use crate::http::request::AccessLog;
-use crate::http::request::RequestContext;
-use crate::http::request::RequestDispatch;
-use crate::http::request::Takeovers;
-use crate::http::request::TrackedBody;
-use crate::http::request::check_prefix;
-use crate::http::request::take_body;
-use crate::http::request::{ArrivedRequest, RequestAnswer};
-use crate::http::request::{ConnectionEnd, asks_to_close, delimit};
-use crate::http::request::{cut, encode};
-use crate::http::site::ForceTls;
-use crate::http::site::ReadinessChecks;
-use crate::http::site::SiteFiles;
+use crate::http::request::{
+    AccessLog, ArrivedRequest, ConnectionEnd, RequestAnswer, RequestContext, RequestDispatch,
+    Takeovers, TrackedBody, asks_to_close, check_prefix, cut, delimit, encode, take_body,
+};
+use crate::http::site::{ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
 use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
 use carat_dispatch::Dispatcher;
 use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy};
 use carat_log::Log;
-use carat_settings::Settings;
-use carat_settings::UrlPrefix;
+use carat_settings::{Settings, UrlPrefix};
 
 /// The way of a request to the application, and of its response to the client.
 #[derive(Debug)]

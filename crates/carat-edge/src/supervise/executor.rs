@@ -12,24 +12,17 @@ use carat_wire::control::{
 use rustix::process::Signal;
 use tokio::task::spawn_local;
 
-use super::channel::Channel;
-use super::generations::Generations;
-use super::host::Host;
-use super::mailbox::Mailbox;
 use super::memory::Container;
 use super::open_files::descriptors_for;
-use super::ready::Ready;
-use super::trial_request::check_worker;
 use super::upgrade::Successor;
-use super::worker_sockets::WorkerSockets;
 use crate::http::Server;
+use crate::supervise::messages::Mailbox;
+use crate::supervise::processes::{Channel, Generations, Host, Ready, WorkerSockets, check_worker};
 use carat_dispatch::{Lane, carry};
 use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
 use carat_settings::Settings;
-use carat_supervisor::RubyProcess;
-use carat_supervisor::{BootSettings, Command, MemorySubjects};
-use carat_supervisor::{Event, WorkerTraffic};
+use carat_supervisor::{BootSettings, Command, Event, MemorySubjects, RubyProcess, WorkerTraffic};
 
 /// Carries out the supervisor's commands. It owns the sockets and decides nothing.
 pub(super) struct Executor<H> {

@@ -8,21 +8,13 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
-use super::host::Host;
-use super::mailbox::{Mailbox, Message};
 use super::memory::Machine;
-use super::profiles::Profiles;
-use super::ready::Ready;
-use super::service_manager::ServiceManager;
-use super::settings_reader::FreshSettings;
-use super::signals::{SignalRequest, Signals};
-use super::stats_collector::StatsCollector;
 use super::upgrade::{Predecessor, PredecessorLink};
-use carat_supervisor::GenerationSettings;
-use carat_supervisor::RubyProcess;
-use carat_supervisor::State;
-use carat_supervisor::{Command, Outcome};
-use carat_supervisor::{Event, Tick};
+use crate::supervise::messages::{FreshSettings, Mailbox, Message};
+use crate::supervise::processes::{Host, Ready};
+use crate::supervise::reports::{Profiles, StatsCollector};
+use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
+use carat_supervisor::{Command, Event, GenerationSettings, Outcome, RubyProcess, State, Tick};
 
 use crate::http::{Server, TICK};
 use carat_dispatch::LaneEvent;

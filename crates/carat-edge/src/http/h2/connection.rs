@@ -21,11 +21,9 @@ use super::end::{Http2End, Http2StreamEnd};
 use super::stream::serve_stream;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
-use crate::http::h2::frames::FramedStream;
-use crate::http::h2::frames::ResetBudget;
+use crate::http::h2::frames::{FramedStream, ResetBudget};
 use crate::http::sockets::ClientStream;
-use crate::http::time_limits::ActiveEnd;
-use crate::http::time_limits::Deadline;
+use crate::http::time_limits::{ActiveEnd, Deadline};
 use carat_exchange::{MemoryReservation, Peer, Refusal};
 
 /// What h2 keeps for each stream of the time when most were open, as long as the connection lasts.

@@ -7,9 +7,7 @@ use http::{HeaderValue, Request, StatusCode, Version};
 use serde_json::json;
 
 use carat_exchange::{Peer, Refusal};
-use carat_log::Log;
-use carat_log::Timestamp;
-use carat_log::json_printable;
+use carat_log::{Log, Timestamp, json_printable};
 use carat_settings::LogFormat;
 
 /// The status of a request whose client closed the connection before the response, as in nginx.

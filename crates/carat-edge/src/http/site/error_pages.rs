@@ -13,8 +13,7 @@ use crate::http::site::maintenance::Maintenance;
 use crate::http::site::page_file::read_page;
 use carat_body::response::ClientBody;
 use carat_exchange::{Refusal, Reply, ReplyBody, accepts_html};
-use carat_files::CONFIGURATION_THREADS;
-use carat_files::in_time;
+use carat_files::{CONFIGURATION_THREADS, in_time};
 use carat_log::{Field, Log};
 use carat_settings::Settings;
 

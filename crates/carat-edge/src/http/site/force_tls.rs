@@ -2,8 +2,7 @@ use carat_wire::Scheme;
 use http::header::{LOCATION, STRICT_TRANSPORT_SECURITY};
 use http::{HeaderMap, HeaderValue, Response};
 
-use crate::http::request::RequestContext;
-use crate::http::request::{ArrivedRequest, RequestStep};
+use crate::http::request::{ArrivedRequest, RequestContext, RequestStep};
 use crate::http::site::readiness::ReadinessPaths;
 use carat_exchange::{Call, Refusal, RequestTarget};
 use carat_settings::Settings;

@@ -10,8 +10,7 @@ use crate::http::request::{ArrivedRequest, RequestStep};
 use crate::http::site::page_file::read_page;
 use crate::http::site::readiness::ReadinessPaths;
 use carat_exchange::Refusal;
-use carat_files::CONFIGURATION_THREADS;
-use carat_files::in_time;
+use carat_files::{CONFIGURATION_THREADS, in_time};
 use carat_log::{Field, Log};
 use carat_settings::Settings;
 

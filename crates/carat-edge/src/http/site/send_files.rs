@@ -12,8 +12,7 @@ use crate::http::request::Later;
 use crate::http::site::disk_lookups::DiskLookups;
 use crate::http::site::static_files::{open_all, whole};
 use carat_exchange::{Refusal, Reply, ReplyBody};
-use carat_files::LOOKUP_THREADS;
-use carat_files::in_time;
+use carat_files::{LOOKUP_THREADS, in_time};
 use carat_log::Log;
 use carat_settings::Settings;
 

@@ -9,13 +9,10 @@ use tokio::task::{JoinHandle, spawn, spawn_local};
 
 use crate::http::request::{ArrivedRequest, RequestAnswer, RequestStep};
 use crate::http::site::disk_lookups::DiskLookups;
-use carat_exchange::clock;
-use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent};
-use carat_files::LOOKUP_THREADS;
-use carat_files::in_time;
+use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent, clock};
+use carat_files::{LOOKUP_THREADS, in_time};
 use carat_log::Log;
-use carat_settings::UrlPrefix;
-use carat_settings::{Settings, StaticDirectory};
+use carat_settings::{Settings, StaticDirectory, UrlPrefix};
 
 /// The directories of the `static` option.
 #[derive(Debug)]

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use carat_policy::{HolderStage, MemoryHolder, relief};
 
 use crate::http::time_limits::deadlines::Deadline;
-use carat_exchange::clock;
-use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal};
+use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, clock};
 
 /// How often the progress of all connections is measured.
 const LOOK: Duration = Duration::from_millis(250);

@@ -11,14 +11,12 @@ use tokio::net::UnixStream;
 
 use crate::http::request::head_of_http1;
 use crate::http::server::Server;
-use crate::http::time_limits::ActiveGuard;
-use crate::http::time_limits::Deadline;
-use crate::http::time_limits::SlowReader;
+use crate::http::time_limits::{ActiveGuard, Deadline, SlowReader};
 use crate::http::tunnels::tunnel_client::TunnelClient;
 use crate::tunnel::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
-use carat_exchange::clock;
 use carat_exchange::{
     ConnectionState, MemoryReservation, MemoryTicket, Refusal, Takeover, TunnelLog, TunnelPlace,
+    clock,
 };
 
 /// How long a client may take to read the last bytes of a tunnel that the server closes.

@@ -4,8 +4,7 @@ use carat_policy::EdgeMemory;
 
 use super::container::Container;
 use super::rollup::Rollup;
-use carat_supervisor::MemoryReading;
-use carat_supervisor::MemorySubjects;
+use carat_supervisor::{MemoryReading, MemorySubjects};
 
 /// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks each process for milliseconds: never on the
 /// thread that serves the connections.

@@ -15,8 +15,7 @@ use tokio::task::spawn_local;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::receive;
 use crate::http::{HandedListener, Server};
-use crate::supervise::mailbox::{Mailbox, Message};
-use crate::supervise::predecessor_message::PredecessorMessage;
+use crate::supervise::messages::{Mailbox, Message, PredecessorMessage};
 use carat_settings::UPGRADE_VARIABLE;
 
 /// How long the old edge may take to reply. It only waits for this message.

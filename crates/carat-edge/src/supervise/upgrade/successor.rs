@@ -13,7 +13,7 @@ use super::SOCKETS_VARIABLE;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::send;
 use crate::http::HandedListener;
-use crate::supervise::mailbox::{Mailbox, Message};
+use crate::supervise::messages::{Mailbox, Message};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::Event;
 

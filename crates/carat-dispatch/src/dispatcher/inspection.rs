@@ -1,0 +1,91 @@
+//! What a simulation sees of the dispatcher. The path of each request is its number.
+
+use crate::dispatcher::Dispatcher;
+use crate::lanes::{Exchange, Lane, LaneState, RequestStage};
+use carat_exchange::Call;
+
+/// Where the requests are.
+#[derive(Debug)]
+pub struct DispatcherView {
+    /// The requests in the queue whose clients wait.
+    pub queued: Vec<usize>,
+    /// How many requests may wait.
+    pub queue_limit: usize,
+    /// All lanes, in the order in which they opened.
+    pub lanes: Vec<LaneView>,
+    /// Whether a request waits that an idle lane would take.
+    pub waits_beside_idle_lane: bool,
+    /// Lanes that are idle as the dispatcher knows, and hold a request or take none.
+    pub wrongly_idle: usize,
+}
+
+/// What a lane holds.
+#[derive(Debug)]
+pub struct LaneView {
+    /// Whether it takes requests.
+    pub is_open: bool,
+    /// Requests that its thread runs at once.
+    pub capacity: usize,
+    /// The requests without a response whose clients wait.
+    pub waiting: Vec<usize>,
+    /// All requests.
+    pub held: usize,
+    /// Bytes of the requests that the worker has not begun.
+    pub bytes_ahead: usize,
+    /// Requests that it could take now.
+    pub vacancies: usize,
+}
+
+impl DispatcherView {
+    /// Whether another request is accepted for sure.
+    pub fn room(&self) -> bool {
+        let vacancies: usize = self.lanes.iter().map(|lane| lane.vacancies).sum();
+        self.queued.len() < self.queue_limit + vacancies
+    }
+}
+
+impl Dispatcher {
+    /// What the dispatcher and its lanes hold.
+    pub fn inspect(&self) -> DispatcherView {
+        let queue = self.queue.borrow();
+        let waiting = queue.iter().filter(|exchange| !exchange.is_cancelled());
+        let lanes = self.lanes.borrow();
+        DispatcherView {
+            queued: waiting.map(|exchange| number_of(&exchange.call)).collect(),
+            queue_limit: self.settings().queue_limit,
+            lanes: lanes.iter().map(|lane| lane.inspect()).collect(),
+            waits_beside_idle_lane: queue.iter().any(|exchange| {
+                !exchange.is_cancelled() && self.has_idle_lane(self.code_for(exchange))
+            }),
+            wrongly_idle: self.count_wrongly_idle(),
+        }
+    }
+}
+
+impl Lane {
+    pub(crate) fn is_free(&self) -> bool {
+        self.state() == LaneState::Open && self.is_empty()
+    }
+
+    fn inspect(&self) -> LaneView {
+        let in_flight = self.in_flight();
+        let waits = |exchange: &Exchange| !exchange.is_cancelled() && !exchange.is_settled();
+        let waiting = in_flight.iter().filter_map(|request| match &request.stage {
+            RequestStage::Waiting(exchange) => waits(exchange).then(|| number_of(&exchange.call)),
+            RequestStage::Streaming(..) | RequestStage::TakenOver => None,
+        });
+        LaneView {
+            is_open: self.state() == LaneState::Open,
+            capacity: usize::from(self.capacity.get()),
+            waiting: waiting.collect(),
+            held: in_flight.len(),
+            bytes_ahead: in_flight.bytes_behind(self.begun()),
+            vacancies: self.vacancies(),
+        }
+    }
+}
+
+fn number_of(call: &Call) -> usize {
+    let number = call.parts.uri.path()[1..].parse();
+    number.expect("a simulated request has a number")
+}

@@ -1,0 +1,441 @@
+use std::fs::File;
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use carat_link::{Inbox, MissingDescriptors};
+use carat_wire::hints::Hints;
+use carat_wire::stream::{self, Chunk, Window};
+use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
+
+use crate::dispatcher::Dispatcher;
+use crate::frames::{FrameTransport, InvalidReply, hint_fields, reply_response};
+use crate::lanes::{Exchange, InFlightRequest, Lane, LaneEvent, LoggedRequest, RequestStage};
+use carat_exchange::{
+    MemoryReservation, Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource,
+    SpoolReservation, StreamCredit, clock, reply_stream,
+};
+use carat_files::{SlowFile, drop_elsewhere};
+
+/// Carries frames between the dispatcher and a worker until the worker closes the lane.
+pub async fn carry(lane: Rc<Lane>, socket: impl FrameTransport, dispatcher: Rc<Dispatcher>) {
+    let mut inbox = Inbox::default();
+    let mut outbox_memory = MemoryReservation::of(&dispatcher.client_memory.account());
+    let over = poll_fn(|cx| {
+        let traffic = poll_traffic(cx, &lane, &socket, &mut inbox, &dispatcher);
+        lane.count_outbox(&mut outbox_memory);
+        traffic
+    });
+    let over = over.await;
+    // A worker that died may have sent descriptors whose frames are incomplete.
+    drop_elsewhere(inbox);
+    dispatcher.lane_lost(&lane, over.err());
+}
+
+/// Reads and sends until both would block, or once while memory is short. Ready when the lane is over.
+fn poll_traffic(
+    cx: &mut Context<'_>,
+    lane: &Rc<Lane>,
+    socket: &impl FrameTransport,
+    inbox: &mut Inbox,
+    dispatcher: &Rc<Dispatcher>,
+) -> Poll<io::Result<()>> {
+    while let Poll::Ready(open) = socket.poll_fill(cx, inbox) {
+        if !open? {
+            return Poll::Ready(Ok(()));
+        }
+        take_frames(lane, inbox, dispatcher).map_err(io::Error::other)?;
+        if dispatcher.client_memory.is_short() {
+            // What has arrived is counted, and others give way to it, before more does.
+            cx.waker().wake_by_ref();
+            break;
+        }
+    }
+    if lane.is_over() {
+        return Poll::Ready(Ok(()));
+    }
+    let mut flushed = lane.poll_flush(cx, socket);
+    while lane.has_recovered() {
+        dispatcher.refill(lane, clock::now());
+        flushed = lane.poll_flush(cx, socket);
+    }
+    lane.set_waker(cx.waker());
+    match flushed {
+        // A worker that does not read any more may still have sent something, which ends the lane.
+        Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Poll::Ready(Err(error))
+        }
+        _ => Poll::Pending,
+    }
+}
+
+/// Processes the frames of one read.
+fn take_frames(
+    lane: &Rc<Lane>,
+    inbox: &mut Inbox,
+    dispatcher: &Rc<Dispatcher>,
+) -> Result<(), Malformed> {
+    let now = clock::now();
+    let batch = FrameBatch {
+        lane,
+        dispatcher,
+        now,
+    };
+    let Inbox {
+        frames,
+        descriptors,
+        ..
+    } = inbox;
+    while let Some(frame) = frames.next()? {
+        batch.take(frame, || {
+            let mut own = descriptors.take(1, frame.has_first_descriptor)?;
+            own.next()
+                .map(|descriptor| SlowFile::from(File::from(descriptor)))
+                .ok_or(MissingDescriptors::NotSent)
+        })?;
+    }
+    lane.note_received();
+    dispatcher.refill(lane, now);
+    dispatcher.rebalance_soon();
+    Ok(())
+}
+
+/// The frames of one read, which share a time.
+pub(crate) struct FrameBatch<'a> {
+    pub(crate) lane: &'a Rc<Lane>,
+    pub(crate) dispatcher: &'a Rc<Dispatcher>,
+    pub(crate) now: Instant,
+}
+
+impl FrameBatch<'_> {
+    fn take(
+        &self,
+        frame: Frame<'_>,
+        descriptor: impl FnOnce() -> Result<SlowFile, MissingDescriptors>,
+    ) -> Result<(), Malformed> {
+        match frame.kind {
+            Kind::Response => self.replied(&Bytes::copy_from_slice(frame.payload), descriptor)?,
+            Kind::Chunk => {
+                let chunk = Chunk::decode(frame.payload)?;
+                self.with_stream(chunk.id, |sender| {
+                    sender.send(Bytes::copy_from_slice(chunk.data));
+                });
+            }
+            Kind::Tunnel => self.hijacked(Hijack::decode(frame.payload)?, descriptor()),
+            Kind::Window => {
+                let window = Window::decode(frame.payload)?;
+                self.lane.grant(window.id, window.bytes);
+            }
+            Kind::End => self.streamed(stream::decode_id(frame.payload)?, ReplySender::finish),
+            Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, ReplySender::abort),
+            Kind::DescriptorsLost => self.not_received(stream::decode_id(frame.payload)?),
+            Kind::Hints => self.hinted(&Hints::decode(frame.payload)?),
+            Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
+            Kind::Lingers => self.lane.note_lingering(),
+            // The worker closes the lane next.
+            Kind::Bye => {}
+            _ => return Err(Malformed::BadValue("kind of frame on a lane")),
+        }
+        Ok(())
+    }
+
+    fn greeted(&self, hello: Hello) -> Result<(), Malformed> {
+        if hello.version != carat_wire::VERSION {
+            return Err(Malformed::BadValue("version"));
+        }
+        self.lane.open(hello.capacity);
+        self.dispatcher.lane_opened(self.lane);
+        Ok(())
+    }
+
+    /// The application sent early hints.
+    fn hinted(&self, hints: &Hints<'_>) {
+        if let Some(exchange) = self.lane.waiting(hints.id) {
+            exchange.hint(&hint_fields(hints.headers));
+        }
+    }
+
+    /// The application replied.
+    fn replied(
+        &self,
+        payload: &Bytes,
+        descriptor: impl FnOnce() -> Result<SlowFile, MissingDescriptors>,
+    ) -> Result<(), Malformed> {
+        let reply = Response::decode(payload)?;
+        let file = reply.body.has_descriptor().then(descriptor).transpose();
+        let Some(exchange) = self.lane.waiting(reply.id) else {
+            // The request is unknown, or already has a reply.
+            self.decline(&reply);
+            return Ok(());
+        };
+        let app_time = Duration::from_micros(u64::from(reply.app_micros));
+        self.lane.note_pace(app_time);
+        if matches!(file, Err(MissingDescriptors::Lost)) {
+            self.lose_reply(reply.id, &exchange);
+            return Ok(());
+        }
+        let file = file.ok().flatten();
+        let parts = &exchange.call.parts;
+        let made = reply_response(&reply, payload, parts, file, |socket| {
+            self.live(reply.id, &exchange, socket)
+        });
+        let made = made.map(|response| self.prepared(response, &exchange));
+        self.note_outcome(&made, app_time);
+        self.release_unless_live(&reply, made.is_ok(), &exchange);
+        let begun = exchange.arrived + app_time;
+        let queue_time = self.now.saturating_duration_since(begun);
+        exchange.settle(match made {
+            Ok((Some(spooled), response)) => Ok(Reply {
+                response,
+                spooled,
+                queue_time,
+                app_time,
+            }),
+            Ok((None, _)) => Err(Refusal::ResponseNotStored),
+            Err(invalid) => {
+                self.decline(&reply);
+                self.dispatcher.log.error(
+                    "invalid response refused",
+                    &[("request", &LoggedRequest(&exchange)), ("cause", &invalid)],
+                );
+                Err(Refusal::InvalidResponse)
+            }
+        });
+        Ok(())
+    }
+
+    /// The request is over, unless the application goes on sending, or has taken over the connection.
+    fn release_unless_live(&self, reply: &Response<'_>, is_valid: bool, exchange: &Exchange) {
+        match reply.body {
+            ResponseBody::Tunnel => self.lane.keep_taken_over(reply.id, self.now),
+            ResponseBody::Stream if is_valid => {}
+            _ => {
+                self.lane.release(reply.id, self.now);
+                exchange.call.discard_body();
+            }
+        }
+    }
+
+    /// Reserves what the response takes on disk, and adds a cookie if one is due.
+    fn prepared(
+        &self,
+        mut response: http::Response<ReplyBody>,
+        exchange: &Exchange,
+    ) -> (Option<SpoolReservation>, http::Response<ReplyBody>) {
+        self.dispatcher.mark(exchange, response.headers_mut());
+        (self.reserve(&response), response)
+    }
+
+    fn note_outcome<T>(
+        &self,
+        made: &Result<(T, http::Response<ReplyBody>), InvalidReply>,
+        app_time: Duration,
+    ) {
+        let is_error = match made {
+            Ok((_, response)) => response.status().is_server_error(),
+            Err(_) => true,
+        };
+        self.dispatcher.note_outcome(self.lane, app_time, is_error);
+    }
+
+    /// The application replied with a file, and this process could not open its descriptor.
+    fn lose_reply(&self, id: u32, exchange: &Exchange) {
+        self.lane.release(id, self.now);
+        exchange.call.discard_body();
+        self.dispatcher.log.error(
+            "response lost: too many files are open",
+            &[("request", &LoggedRequest(exchange))],
+        );
+        exchange.settle(Err(Refusal::ReplyLost));
+    }
+
+    /// The worker could not open the descriptors of a request. It has collected its garbage since, so the request is
+    /// sent again, once: to whichever lane is free.
+    fn not_received(&self, id: u32) {
+        let Some(InFlightRequest { stage, .. }) = self.lane.release(id, self.now) else {
+            return;
+        };
+        self.lane.note_not_begun();
+        if let RequestStage::Waiting(exchange) = stage {
+            if exchange.resent.replace(true) {
+                let message = "request not received: its worker has too many files open";
+                self.dispatcher.report(message, self.lane, &exchange);
+                exchange.settle(Err(Refusal::NoDescriptors));
+            } else {
+                self.dispatcher.requeue(vec![exchange]);
+            }
+        }
+        let exhausted = LaneEvent::DescriptorsLost(self.lane.tag);
+        self.dispatcher.events.send(exhausted);
+    }
+
+    /// Counts a file that a worker has spooled against `spool_limit`; `None` when that would be exceeded. Files that the
+    /// application named are its own.
+    fn reserve(&self, response: &http::Response<ReplyBody>) -> Option<SpoolReservation> {
+        let reservation = SpoolReservation::of(&self.dispatcher.spool_quota);
+        let fits = match &response.body().content {
+            ReplyContent::File(range) if !range.allows_ranges => reservation.grow(range.length),
+            _ => true,
+        };
+        fits.then_some(reservation)
+    }
+
+    /// Aborts a stream that is not read, so that the worker does not wait for it.
+    fn decline(&self, reply: &Response<'_>) {
+        if reply.body == ResponseBody::Stream {
+            self.lane.push(|out| stream::encode_abort(out, reply.id));
+        }
+    }
+
+    /// A tunnel that ends in this socket, or a streamed body.
+    fn live(&self, id: u32, exchange: &Exchange, socket: Option<SlowFile>) -> ReplyBody {
+        match socket {
+            Some(socket) => self.tunnel(socket, false),
+            None => self.stream(id, exchange),
+        }
+    }
+
+    /// A body whose chunks follow on the lane.
+    fn stream(&self, id: u32, exchange: &Exchange) -> ReplyBody {
+        let lane = Rc::clone(self.lane);
+        let source = LaneReplySource { lane, id };
+        let memory = &exchange.call.memory;
+        let credit = self.lane.take_credit(id);
+        let credit = credit.unwrap_or_else(|| StreamCredit::of(memory.memory()));
+        let held = MemoryReservation::of(memory);
+        let (sender, stream) = reply_stream(Box::new(source), held, credit);
+        self.lane.keep_streaming(id, sender, self.now);
+        ReplyContent::Stream(stream).into()
+    }
+
+    fn with_stream(&self, id: u32, act: impl FnOnce(&ReplySender)) {
+        let in_flight = self.lane.in_flight();
+        if let Some(RequestStage::Streaming(sender, _)) =
+            in_flight.get(id).map(|found| &found.stage)
+        {
+            act(sender);
+        }
+    }
+
+    /// A streamed reply ended.
+    fn streamed(&self, id: u32, end: impl FnOnce(&ReplySender)) {
+        let Some(request) = self.lane.release(id, self.now) else {
+            return;
+        };
+        match request.stage {
+            RequestStage::Streaming(sender, _) => {
+                let lasted = self.now.saturating_duration_since(request.since);
+                self.lane.note_pace(lasted);
+                end(&sender);
+            }
+            RequestStage::TakenOver => {
+                let lasted = self.now.saturating_duration_since(request.since);
+                self.lane.note_pace(lasted);
+            }
+            // The request was recalled while the worker took it, and the worker skipped it.
+            RequestStage::Waiting(exchange) => {
+                self.lane.note_not_begun();
+                self.dispatcher.requeue(vec![exchange]);
+            }
+        }
+    }
+}
+
+/// Reports to a worker how its streamed reply is read.
+struct LaneReplySource {
+    lane: Rc<Lane>,
+    id: u32,
+}
+
+impl ReplySource for LaneReplySource {
+    fn grant(&self, bytes: u32) {
+        self.lane
+            .push(|out| stream::encode_window(out, self.id, bytes));
+    }
+
+    fn abandoned(&self) {
+        self.lane.push(|out| stream::encode_abort(out, self.id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use carat_wire::request::encode_descriptors_lost;
+    use carat_wire::response::{ResponseHead, body, encode};
+
+    use super::*;
+    use crate::PendingReply;
+    use crate::fixture::{Fixture, locally};
+
+    fn outcome(pending: PendingReply) -> Poll<Result<Reply, Refusal>> {
+        pin!(pending).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// The worker of this lane sends a frame whose descriptor is lost.
+    fn receive(fixture: &Fixture, lane: usize, send: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        send(&mut bytes);
+        let frame = Frame::first(&bytes).expect("well formed");
+        let batch = FrameBatch {
+            lane: &fixture.lanes[lane],
+            dispatcher: &fixture.dispatcher,
+            now: Instant::now(),
+        };
+        let taken = batch.take(frame.expect("complete"), || Err(MissingDescriptors::Lost));
+        taken.expect("well formed");
+    }
+
+    #[test]
+    fn a_request_whose_descriptors_were_lost_is_sent_again_once() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[1, 1]);
+            let pending = fixture.dispatch("POST", "/");
+            let first = usize::from(fixture.lanes[0].is_empty());
+            receive(&fixture, first, |out| encode_descriptors_lost(out, 1));
+            assert_eq!(fixture.lanes[first].begun_count(), 0);
+            let second = usize::from(fixture.lanes[0].is_empty());
+            let lost = fixture.lanes[second].ids()[0];
+            receive(&fixture, second, |out| encode_descriptors_lost(out, lost));
+            assert!(matches!(
+                outcome(pending),
+                Poll::Ready(Err(Refusal::NoDescriptors))
+            ));
+            assert_eq!(fixture.load(), [0, 0]);
+            for lane in [first, second] {
+                let expected = LaneEvent::DescriptorsLost(fixture.lanes[lane].tag);
+                assert_eq!(fixture.events.try_recv(), Ok(expected));
+            }
+        });
+    }
+
+    #[test]
+    fn a_file_that_was_lost_costs_its_response_alone() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[256]);
+            let (lost, other) = (fixture.dispatch("POST", "/"), fixture.dispatch("GET", "/"));
+            let head = |id| ResponseHead {
+                id,
+                status: 200,
+                app_micros: 0,
+            };
+            receive(&fixture, 0, |out| {
+                encode(out, head(1), (0, &[]), |out| body::file(out, 0, 9, false));
+            });
+            receive(&fixture, 0, |out| {
+                encode(out, head(2), (0, &[]), body::none);
+            });
+            assert!(matches!(
+                outcome(lost),
+                Poll::Ready(Err(Refusal::ReplyLost))
+            ));
+            assert!(matches!(outcome(other), Poll::Ready(Ok(_))));
+            assert!(fixture.lanes[0].is_empty() && fixture.events.try_recv().is_err());
+        });
+    }
+}

@@ -1,0 +1,189 @@
+use carat_link::Outbox;
+use carat_wire::request::{self, RequestBody, RequestHead};
+use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
+use http::{HeaderName, Version};
+
+use carat_exchange::{Call, CallBody, RequestTarget, Spool};
+
+/// Appends a request to a lane's outbox.
+pub(crate) fn encode(outbox: &mut Outbox, id: u32, call: &Call, has_short_window: bool) {
+    let body = match &call.body {
+        CallBody::None => RequestBody::None,
+        CallBody::Inline(body) => RequestBody::Inline(body.bytes()),
+        CallBody::Spooled(spool) => RequestBody::File {
+            length: spool.length(),
+        },
+        CallBody::Stream(stream) => RequestBody::Stream {
+            length: stream.length(),
+        },
+    };
+    for spool in spools(call) {
+        outbox.attach_shared(spool.share_file());
+    }
+    let target = RequestTarget::of(call);
+    let head = RequestHead {
+        id,
+        method: call.parts.method.as_str().as_bytes(),
+        path: target.path.as_bytes(),
+        query: target.query.as_bytes(),
+        scheme: call.scheme(),
+        has_short_window,
+        server_name: target.server_name,
+        server_port: target.server_port,
+        remote_addr: call.remote().as_bytes(),
+        version: match call.parts.version {
+            Version::HTTP_10 => 10,
+            Version::HTTP_2 => 20,
+            _ => 11,
+        },
+    };
+    let files = call.files.iter().map(Option::is_some);
+    request::encode(outbox.buffer(), &head, body, files, |out| {
+        push_headers(out, call)
+    });
+}
+
+/// The files that travel beside a request: its body, and what was taken out of that.
+fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
+    let body = match &call.body {
+        CallBody::Spooled(spool) => Some(spool),
+        CallBody::None | CallBody::Inline(_) | CallBody::Stream(_) => None,
+    };
+    body.into_iter().chain(call.files.iter().flatten())
+}
+
+/// Appends the headers that the application sees, each name once, and returns their number.
+///
+/// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
+/// a proxy may have set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number of bytes received and decoded. A body of unknown
+/// length is declared as chunked.
+fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
+    let mut count = 0;
+    let mut has_body = false;
+    let mut joined = JoinedHeaders::default();
+    // HeaderMap yields the values of a repeated name one after the other.
+    for (name, value) in &call.parts.headers {
+        if *name == CONTENT_LENGTH || *name == TRANSFER_ENCODING {
+            has_body = true;
+            continue;
+        }
+        if name.as_str().contains('_') {
+            continue;
+        }
+        let value = match call.parts.uri.authority() {
+            Some(authority) if *name == HOST => authority.as_str().as_bytes(),
+            _ => value.as_bytes(),
+        };
+        count += joined.push(out, name, value);
+    }
+    for (name, value) in &call.peer.variables {
+        count += 1;
+        carat_wire::push_variable(out, name, value);
+    }
+    if has_body {
+        count += match call.body_length() {
+            Some(length) => joined.push(out, &CONTENT_LENGTH, length.to_string().as_bytes()),
+            // Without either header, an application assumes that there is no body.
+            None => joined.push(out, &TRANSFER_ENCODING, b"chunked"),
+        };
+    }
+    count
+}
+
+/// Appends headers and joins the values of a repeated name (RFC 9110 5.3; cookies by RFC 6265 5.4).
+#[derive(Default)]
+struct JoinedHeaders<'a> {
+    last: Option<(&'a HeaderName, usize)>,
+}
+
+impl<'a> JoinedHeaders<'a> {
+    /// Appends a value. Returns 1 for a new header, 0 for a further value of the last one.
+    fn push(&mut self, out: &mut Vec<u8>, name: &'a HeaderName, value: &[u8]) -> u16 {
+        if let Some((_, offset)) = self.last.filter(|(last, _)| *last == name) {
+            let separator: &[u8] = if *name == COOKIE { b"; " } else { b", " };
+            carat_wire::extend_header(out, offset, &[separator, value]);
+            return 0;
+        }
+        self.last = Some((name, carat_wire::push_header(out, name.as_str(), value)));
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use carat_wire::Name;
+    use http::Request;
+
+    use super::*;
+    use carat_exchange::{ClientMemory, InlineBytes, Peer};
+
+    fn headers_seen(request: http::request::Builder, body: CallBody) -> Vec<(String, String)> {
+        let (parts, ()) = request.body(()).expect("a valid request").into_parts();
+        let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None));
+        let mut outbox = Outbox::default();
+        let mut call = Call::new(parts, peer, ClientMemory::new(u64::MAX).account());
+        call.body = body;
+        encode(&mut outbox, 1, &call, false);
+        let frame = carat_wire::Frame::first(outbox.buffer())
+            .expect("well formed")
+            .expect("complete");
+        let request = carat_wire::Request::decode(frame.payload).expect("well formed");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let name = |name: Name<'_>| match name {
+            Name::Known(code) => carat_wire::name_of(code).expect("known").to_owned(),
+            Name::Literal(bytes) => text(bytes),
+        };
+        request
+            .headers
+            .map(|(header, value)| (name(header), text(value)))
+            .collect()
+    }
+
+    #[test]
+    fn repeated_headers_are_joined_and_cookies_with_semicolons() {
+        let request = Request::builder()
+            .header("x-odd", "1")
+            .header("cookie", "a=1")
+            .header("x-odd", "2")
+            .header("cookie", "b=2");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(
+            seen,
+            [
+                ("x-odd".to_owned(), "1, 2".to_owned()),
+                ("cookie".to_owned(), "a=1; b=2".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_authority_of_an_absolute_target_replaces_host() {
+        let request = Request::builder()
+            .uri("http://real:81/x")
+            .header("host", "other");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(seen, [("host".to_owned(), "real:81".to_owned())]);
+    }
+
+    #[test]
+    fn a_name_with_an_underscore_is_dropped() {
+        let request = Request::builder().header("x_forwarded_for", "evil");
+        assert_eq!(headers_seen(request, CallBody::None), []);
+    }
+
+    #[test]
+    fn an_empty_body_has_a_length_too() {
+        let request = Request::builder().header("content-length", "0");
+        let seen = headers_seen(request, CallBody::None);
+        assert_eq!(seen, [("content-length".to_owned(), "0".to_owned())]);
+    }
+
+    #[test]
+    fn a_chunked_body_has_the_length_that_was_received() {
+        let request = Request::builder().header("transfer-encoding", "chunked");
+        let seen = headers_seen(request, CallBody::Inline(InlineBytes::plain(b"hello")));
+        assert_eq!(seen, [("content-length".to_owned(), "5".to_owned())]);
+    }
+}

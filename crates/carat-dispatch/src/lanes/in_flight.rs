@@ -1,0 +1,436 @@
+use std::collections::VecDeque;
+use std::iter;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use carat_wire::is_behind;
+
+use crate::lanes::exchange::Exchange;
+use crate::lanes::worker_requests::WorkerRequests;
+use carat_exchange::{BodyStream, ReplySender, StreamCredit};
+
+/// Compact once there are more gaps than live requests, and more than this.
+const GAPS_LIMIT: usize = 32;
+
+/// A request that the worker has.
+#[derive(Debug)]
+pub(crate) struct InFlightRequest {
+    pub(crate) id: u32,
+    /// Bytes that were sent to the worker.
+    bytes: usize,
+    /// When the worker could begin it, or when it began to stream its reply.
+    pub(crate) since: Instant,
+    /// What the worker may send of the response; `None` once it is streamed.
+    pub(crate) credit: Option<StreamCredit>,
+    pub(crate) stage: RequestStage,
+}
+
+/// Identifies the next request on a lane.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestTicket {
+    /// The number of the request on this lane. Unlike the id, its lower half, it never wraps around.
+    number: u64,
+    pub(crate) id: u32,
+}
+
+#[derive(Debug)]
+pub(crate) enum RequestStage {
+    /// The application has not replied.
+    Waiting(Rc<Exchange>),
+    /// The reply is being streamed, while the application may still read the request body.
+    Streaming(ReplySender, Option<Rc<BodyStream>>),
+    /// The application has taken over the connection, while it still works on the request.
+    TakenOver,
+}
+
+impl InFlightRequest {
+    /// The body of the request, when it is forwarded while it arrives.
+    pub(crate) fn body_stream(&self) -> Option<&Rc<BodyStream>> {
+        match &self.stage {
+            RequestStage::Waiting(exchange) => exchange.call.body_stream(),
+            RequestStage::Streaming(_, body) => body.as_ref(),
+            RequestStage::TakenOver => None,
+        }
+    }
+
+    /// The application replied, and streams the body.
+    pub(crate) fn stream(&mut self, sender: ReplySender, now: Instant) {
+        self.since = now;
+        self.stage = RequestStage::Streaming(sender, self.body_stream().cloned());
+    }
+
+    /// The application has taken over the connection.
+    pub(crate) fn take_over(&mut self, now: Instant) {
+        self.since = now;
+        self.credit = None;
+        self.stage = RequestStage::TakenOver;
+    }
+
+    /// Whether the application has been serving the request for longer than `limit` without a reply.
+    /// Time in which it waits for the client's body does not count.
+    pub(crate) fn is_overdue(&self, now: Instant, limit: Duration) -> bool {
+        let RequestStage::Waiting(exchange) = &self.stage else {
+            return false;
+        };
+        let is_idle = |body: &Rc<BodyStream>| body.idle_time(now) > limit;
+        now.saturating_duration_since(self.since) > limit
+            && exchange.call.body_stream().is_none_or(is_idle)
+    }
+}
+
+/// The requests of a lane, oldest first. A request that leaves the middle becomes a gap, so that finding
+/// and removing one among ten thousand takes a binary search.
+#[derive(Debug, Default)]
+pub(crate) struct InFlightRequests {
+    /// Neither the first nor the last is a gap.
+    slots: VecDeque<InFlightSlot>,
+    gaps: usize,
+    /// The number of the last request.
+    last: u64,
+    /// Bytes of all requests together.
+    bytes: usize,
+    worker_requests: WorkerRequests,
+}
+
+#[derive(Debug)]
+struct InFlightSlot {
+    number: u64,
+    request: Option<InFlightRequest>,
+}
+
+#[cfg(test)]
+impl InFlightRequests {
+    /// The next request gets the number after this one.
+    pub(crate) fn skip_to(&mut self, last: u64) {
+        self.last = last;
+    }
+}
+
+impl InFlightRequests {
+    /// None yet; they will count for this worker.
+    pub(crate) fn of(worker_requests: WorkerRequests) -> InFlightRequests {
+        InFlightRequests {
+            worker_requests,
+            ..InFlightRequests::default()
+        }
+    }
+
+    /// How many requests the worker holds on all of its lanes.
+    pub(crate) fn worker_requests(&self) -> usize {
+        self.worker_requests.count()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.gaps
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The id of the request that was added last.
+    pub(crate) fn last_id(&self) -> u32 {
+        id_of(self.last)
+    }
+
+    /// The ticket of the next request. It skips the id of a stream that has lasted since the ids last
+    /// wrapped around.
+    pub(crate) fn ticket(&self) -> RequestTicket {
+        let mut number = self.last + 1;
+        while self.find(id_of(number)).is_some() {
+            number += 1;
+        }
+        let id = id_of(number);
+        RequestTicket { number, id }
+    }
+
+    /// Adds a request of this many bytes, and the credit of its response, under the ticket that was issued last.
+    pub(crate) fn add(
+        &mut self,
+        ticket: RequestTicket,
+        exchange: Rc<Exchange>,
+        (bytes, credit): (usize, StreamCredit),
+        now: Instant,
+    ) {
+        let RequestTicket { number, id } = ticket;
+        self.last = number;
+        self.bytes += bytes;
+        self.worker_requests.add(1);
+        let request = Some(InFlightRequest {
+            id,
+            bytes,
+            since: now,
+            credit: Some(credit),
+            stage: RequestStage::Waiting(exchange),
+        });
+        self.slots.push_back(InFlightSlot { number, request });
+    }
+
+    /// Bytes of all requests together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes of the requests after `begun`.
+    pub(crate) fn bytes_behind(&self, begun: u32) -> usize {
+        let newest_first = self
+            .slots
+            .iter()
+            .rev()
+            .filter_map(|slot| slot.request.as_ref());
+        newest_first
+            .take_while(|request| is_behind(request.id, begun))
+            .map(|request| request.bytes)
+            .sum()
+    }
+
+    /// Every request, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &InFlightRequest> {
+        self.slots.iter().filter_map(|slot| slot.request.as_ref())
+    }
+
+    pub(crate) fn oldest(&self) -> Option<&InFlightRequest> {
+        self.slots.front()?.request.as_ref()
+    }
+
+    pub(crate) fn oldest_mut(&mut self) -> Option<&mut InFlightRequest> {
+        self.slots.front_mut()?.request.as_mut()
+    }
+
+    pub(crate) fn newest(&self) -> Option<&InFlightRequest> {
+        self.slots.back()?.request.as_ref()
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&InFlightRequest> {
+        self.slots[self.find(id)?].request.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut InFlightRequest> {
+        let slot = self.find(id)?;
+        self.slots[slot].request.as_mut()
+    }
+
+    pub(crate) fn remove(&mut self, id: u32) -> Option<InFlightRequest> {
+        let slot = self.find(id)?;
+        let request = self.slots[slot].request.take()?;
+        self.bytes -= request.bytes;
+        self.gaps += 1;
+        self.worker_requests.remove(1);
+        self.compact();
+        Some(request)
+    }
+
+    /// The oldest request after `begun`.
+    pub(crate) fn first_behind(&self, begun: u32) -> Option<&InFlightRequest> {
+        let behind = id_of(self.last).wrapping_sub(begun);
+        let begun = self.last.checked_sub(u64::from(behind))?;
+        let first = self.slots.partition_point(|slot| slot.number <= begun);
+        self.slots
+            .range(first..)
+            .find_map(|slot| slot.request.as_ref())
+    }
+
+    /// Removes the requests after `begun` that have no reply, oldest first.
+    pub(crate) fn take_behind(&mut self, begun: u32) -> Vec<Rc<Exchange>> {
+        let mut back = Vec::new();
+        self.slots.retain(|slot| match &slot.request {
+            Some(InFlightRequest {
+                id,
+                bytes,
+                stage: RequestStage::Waiting(exchange),
+                ..
+            }) if is_behind(*id, begun) => {
+                self.bytes -= bytes;
+                back.push(Rc::clone(exchange));
+                false
+            }
+            request => request.is_some(),
+        });
+        self.gaps = 0;
+        self.worker_requests.remove(back.len());
+        back
+    }
+
+    /// Removes every request, oldest first.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = InFlightRequest> + use<> {
+        self.worker_requests.remove(self.len());
+        (self.gaps, self.bytes) = (0, 0);
+        let slots = std::mem::take(&mut self.slots);
+        slots.into_iter().filter_map(|slot| slot.request)
+    }
+
+    /// The index of the request with this id: the last one with it, or a stream that got it before the
+    /// ids wrapped around.
+    fn find(&self, id: u32) -> Option<usize> {
+        let oldest = self.slots.front()?.number;
+        let behind = id_of(self.last).wrapping_sub(id);
+        let newest = self.last.checked_sub(u64::from(behind))?;
+        iter::successors(Some(newest), |number| number.checked_sub(1 << u32::BITS))
+            .take_while(|number| *number >= oldest)
+            .find_map(|number| self.index_of(number))
+    }
+
+    fn index_of(&self, number: u64) -> Option<usize> {
+        let oldest = self.slots.front()?.number;
+        // Where it is unless gaps were removed.
+        let guess = usize::try_from(number.checked_sub(oldest)?).ok()?;
+        let found = match self.slots.get(guess) {
+            Some(slot) if slot.number == number => Some(guess),
+            _ => {
+                let found = self.slots.binary_search_by_key(&number, |slot| slot.number);
+                found.ok()
+            }
+        };
+        found.filter(|slot| self.slots[*slot].request.is_some())
+    }
+
+    /// Removes gaps at both ends, and all of them once there are many.
+    fn compact(&mut self) {
+        let is_gap = |slot: Option<&InFlightSlot>| slot.is_some_and(|slot| slot.request.is_none());
+        while is_gap(self.slots.front()) {
+            self.slots.pop_front();
+            self.gaps -= 1;
+        }
+        while is_gap(self.slots.back()) {
+            self.slots.pop_back();
+            self.gaps -= 1;
+        }
+        if self.gaps > self.len() + GAPS_LIMIT {
+            self.slots.retain(|slot| slot.request.is_some());
+            self.gaps = 0;
+        }
+    }
+}
+
+/// The id of a number.
+fn id_of(number: u64) -> u32 {
+    u32::try_from(number & u64::from(u32::MAX)).expect("the lower half")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::ignored_stream;
+    use carat_exchange::Call;
+
+    fn add(requests: &mut InFlightRequests) -> u32 {
+        let ticket = requests.ticket();
+        let exchange = Rc::new(Exchange::new(Call::plain("GET", "/")));
+        let credit = StreamCredit::of(exchange.call.memory.memory());
+        requests.add(ticket, exchange, (100, credit), Instant::now());
+        ticket.id
+    }
+
+    fn add_stream(requests: &mut InFlightRequests) -> u32 {
+        let id = add(requests);
+        let (sender, _body) = ignored_stream();
+        let request = requests.get_mut(id).expect("in flight");
+        request.stream(sender, Instant::now());
+        id
+    }
+
+    fn requests_with(count: u32) -> InFlightRequests {
+        let mut requests = InFlightRequests::default();
+        for _ in 0..count {
+            add(&mut requests);
+        }
+        requests
+    }
+
+    fn ids(requests: &InFlightRequests) -> Vec<u32> {
+        requests.iter().map(|request| request.id).collect()
+    }
+
+    #[test]
+    fn requests_may_be_removed_in_any_order() {
+        let mut requests = requests_with(5);
+        for id in [4, 1, 5] {
+            assert_eq!(requests.remove(id).map(|request| request.id), Some(id));
+            assert!(requests.remove(id).is_none() && requests.get(id).is_none());
+        }
+        assert_eq!((ids(&requests), requests.len()), (vec![2, 3], 2));
+        assert_eq!(requests.oldest().map(|request| request.id), Some(2));
+        assert_eq!(requests.newest().map(|request| request.id), Some(3));
+        assert_eq!(add(&mut requests), 6);
+        assert_eq!(ids(&requests), [2, 3, 6]);
+        let taken: Vec<_> = requests.take_all().map(|request| request.id).collect();
+        assert_eq!((taken, requests.is_empty()), (vec![2, 3, 6], true));
+    }
+
+    #[test]
+    fn unknown_ids_are_not_found() {
+        let mut requests = requests_with(3);
+        for id in [0, 4, u32::MAX] {
+            assert!(requests.get(id).is_none() && requests.remove(id).is_none());
+        }
+        assert!(InFlightRequests::default().get(0).is_none());
+    }
+
+    #[test]
+    fn gaps_behind_a_long_request_do_not_pile_up() {
+        let mut requests = InFlightRequests::default();
+        add_stream(&mut requests);
+        for _ in 0..10_000 {
+            add(&mut requests);
+            let (first, second) = (add(&mut requests), add(&mut requests));
+            requests.remove(first);
+            requests.remove(first - 1);
+            assert!(requests.slots.len() <= 2 * requests.len() + GAPS_LIMIT + 1);
+            if requests.len() > 100 {
+                for id in ids(&requests).into_iter().skip(1).step_by(2) {
+                    requests.remove(id);
+                }
+            }
+            assert!(requests.get(second).is_some() || requests.len() <= 100);
+        }
+        assert!(requests.get(1).is_some());
+    }
+
+    #[test]
+    fn ids_wrap_around_and_keep_their_order() {
+        let mut requests = InFlightRequests {
+            last: u64::from(u32::MAX) - 2,
+            ..InFlightRequests::default()
+        };
+        for _ in 0..4 {
+            add(&mut requests);
+        }
+        assert_eq!(ids(&requests), [u32::MAX - 1, u32::MAX, 0, 1]);
+        assert_eq!(requests.last_id(), 1);
+        assert_eq!(
+            requests.first_behind(u32::MAX).map(|request| request.id),
+            Some(0)
+        );
+        assert_eq!(requests.take_behind(u32::MAX).len(), 2);
+        assert!(requests.remove(u32::MAX - 1).is_some());
+        assert_eq!(ids(&requests), [u32::MAX]);
+    }
+
+    #[test]
+    fn the_id_of_a_stream_is_not_reused_while_it_lasts() {
+        let mut requests = InFlightRequests::default();
+        let stream = add_stream(&mut requests);
+        requests.last = u64::from(stream) + u64::from(u32::MAX);
+        assert_eq!(add(&mut requests), stream + 1);
+        assert_eq!(ids(&requests), [stream, stream + 1]);
+        let request = requests.remove(stream).expect("in flight");
+        assert!(matches!(request.stage, RequestStage::Streaming(..)));
+        assert_eq!(
+            requests.remove(stream + 1).map(|request| request.id),
+            Some(2)
+        );
+    }
+
+    #[test]
+    fn only_later_requests_without_a_reply_are_taken() {
+        let mut requests = requests_with(2);
+        add_stream(&mut requests);
+        add(&mut requests);
+        requests.remove(2);
+        assert_eq!(requests.first_behind(1).map(|request| request.id), Some(3));
+        assert!(requests.first_behind(4).is_none());
+        assert_eq!(requests.take_behind(1).len(), 1);
+        assert_eq!(ids(&requests), [1, 3]);
+        assert_eq!(requests.len(), 2);
+    }
+}

@@ -1,0 +1,697 @@
+use std::cell::{Cell, Ref, RefCell};
+use std::fs::File;
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use carat_link::Outbox;
+use carat_wire::is_behind;
+use carat_wire::stream::{encode_abort, encode_chunk, encode_end};
+
+use crate::frames::{FrameTransport, encode};
+use crate::lanes::exchange::Exchange;
+use crate::lanes::in_flight::{InFlightRequest, InFlightRequests, RequestStage};
+use crate::lanes::lane_state::LaneState;
+use crate::lanes::pace::{PREFETCH_WAIT, Pace};
+use crate::lanes::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
+use crate::lanes::stall::Stall;
+use crate::lanes::usage::Usage;
+use crate::lanes::worker_requests::WorkerRequests;
+use carat_exchange::{BodySink, MemoryReservation, ReplySender, StreamCredit, WorkerTunnels};
+use carat_log::LaneTag;
+
+/// A lane takes no request while its outbox has this many bytes.
+const OUTBOX_LIMIT: usize = 1024 * 1024;
+
+/// No further request is sent to a lane whose unstarted requests have this many bytes. A worker buffers up to 16 MiB.
+const AHEAD_LIMIT: usize = 8 * 1024 * 1024;
+
+/// The edge's side of a lane: the requests that one Ruby thread has. With capacity 1 the thread serves
+/// the first of them, and others may wait behind it. With a larger capacity it serves all of them
+/// concurrently, and never gets more.
+#[derive(Debug)]
+pub struct Lane {
+    /// Its worker and its number.
+    pub tag: LaneTag,
+    /// That of its worker.
+    generation: Cell<u32>,
+    page: SharedPage,
+    state: Cell<LaneState>,
+    is_over: Cell<bool>,
+    /// It gets no request from the queue.
+    is_on_trial: Cell<bool>,
+    /// What it is asked on trial, until it opens.
+    first: RefCell<Option<Rc<Exchange>>>,
+    pub(crate) capacity: Cell<u16>,
+    outbox: RefCell<Outbox>,
+    /// Whether a request had to wait because the outbox was full.
+    was_full: Cell<bool>,
+    in_flight: RefCell<InFlightRequests>,
+    pace: Cell<Pace>,
+    usage: Usage,
+    stall: Stall,
+    /// Whether the thread went on with a request that has its response, as far as is known without reading the page.
+    lingers: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+    /// Those of the worker.
+    tunnels: WorkerTunnels,
+}
+
+impl Lane {
+    /// A lane whose worker has not said how many requests it takes.
+    pub fn new(
+        tag: LaneTag,
+        generation: u32,
+        page: File,
+        (worker_requests, tunnels): (WorkerRequests, WorkerTunnels),
+    ) -> Lane {
+        Lane {
+            tag,
+            generation: Cell::new(generation),
+            page: shared_page(page),
+            state: Cell::new(LaneState::Opening),
+            is_over: Cell::new(false),
+            is_on_trial: Cell::new(false),
+            first: RefCell::default(),
+            capacity: Cell::new(0),
+            outbox: RefCell::default(),
+            was_full: Cell::new(false),
+            in_flight: RefCell::new(InFlightRequests::of(worker_requests)),
+            pace: Cell::default(),
+            usage: Usage::default(),
+            stall: Stall::default(),
+            lingers: Cell::new(false),
+            waker: RefCell::default(),
+            tunnels,
+        }
+    }
+
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation.get()
+    }
+
+    /// Whether it takes requests, drains, or is closed.
+    pub fn state(&self) -> LaneState {
+        self.state.get()
+    }
+
+    /// Changes what it takes.
+    pub fn set_state(&self, state: LaneState) {
+        self.state.set(state);
+    }
+
+    /// From now on the lane gets no request from the queue.
+    pub fn begin_trial(&self) {
+        self.is_on_trial.set(true);
+    }
+
+    pub(crate) fn end_trial(&self) {
+        self.is_on_trial.set(false);
+    }
+
+    /// Keeps a request until the lane opens.
+    pub(crate) fn keep_first(&self, exchange: Rc<Exchange>) {
+        self.first.replace(Some(exchange));
+    }
+
+    pub(crate) fn take_first(&self) -> Option<Rc<Exchange>> {
+        self.first.take()
+    }
+
+    pub(crate) fn is_on_trial(&self) -> bool {
+        self.is_on_trial.get()
+    }
+
+    /// The worker sent HELLO.
+    pub(crate) fn open(&self, capacity: u16) {
+        self.capacity.set(capacity);
+        self.state.set(LaneState::Open);
+    }
+
+    /// The worker is dead: the lane is over once its last bytes are read. The socket does not report
+    /// the end when a process that the worker started still holds the other end open.
+    pub fn worker_died(&self) {
+        self.is_over.set(true);
+        self.tunnels.close();
+        self.wake();
+    }
+
+    /// Whether the worker is dead.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
+    /// Whether the worker holds no request.
+    pub fn is_empty(&self) -> bool {
+        self.in_flight.borrow().is_empty()
+    }
+
+    /// How many requests were sent to the worker, without those that it never began.
+    pub fn begun_count(&self) -> u64 {
+        self.usage.begun()
+    }
+
+    /// How long the worker has held no request.
+    pub fn idle(&self, now: Instant) -> Duration {
+        if self.is_empty() {
+            self.usage.quiet(now)
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// How many requests the worker holds on all of its lanes.
+    pub(crate) fn worker_requests(&self) -> usize {
+        self.in_flight.borrow().worker_requests()
+    }
+
+    /// The requests that the worker holds.
+    pub(crate) fn in_flight(&self) -> Ref<'_, InFlightRequests> {
+        self.in_flight.borrow()
+    }
+
+    /// Whether the worker serves several requests concurrently.
+    pub(crate) fn is_concurrent(&self) -> bool {
+        self.capacity.get() > 1
+    }
+
+    /// How many more requests the worker would begin at once.
+    pub(crate) fn vacancies(&self) -> usize {
+        let capacity = match self.state.get() {
+            LaneState::Open => usize::from(self.capacity.get()),
+            LaneState::Opening | LaneState::Draining | LaneState::Closed => 0,
+        };
+        capacity.saturating_sub(self.in_flight.borrow().len())
+    }
+
+    /// Whether the lane takes another request.
+    pub(crate) fn has_room(&self, now: Instant) -> bool {
+        self.takes_one(now, Pace::has_room)
+    }
+
+    /// Whether a busy lane takes another request although there are idle ones.
+    pub(crate) fn gathers(&self, now: Instant) -> bool {
+        !self.is_on_trial() && self.takes_one(now, Pace::gathers)
+    }
+
+    fn takes_one(
+        &self,
+        now: Instant,
+        may: impl FnOnce(&Pace, usize, usize, Duration) -> bool,
+    ) -> bool {
+        let in_flight = self.in_flight.borrow().len();
+        let running = self.running(now);
+        let capacity = usize::from(self.capacity.get());
+        let wants = self.state.get() == LaneState::Open
+            && !self.is_stalled()
+            && may(&self.pace.get(), capacity, in_flight, running);
+        let is_full = wants && self.outbox.borrow().len() >= OUTBOX_LIMIT;
+        if is_full {
+            self.was_full.set(true);
+        }
+        wants && !is_full && !self.is_far_ahead()
+    }
+
+    /// Whether the worker may have to keep more than `AHEAD_LIMIT` bytes of requests that it has not begun. The page is
+    /// read only when it might.
+    fn is_far_ahead(&self) -> bool {
+        let in_flight = self.in_flight.borrow();
+        in_flight.bytes() >= AHEAD_LIMIT && in_flight.bytes_behind(self.begun()) >= AHEAD_LIMIT
+    }
+
+    /// Whether a lane whose outbox was full takes requests again.
+    pub(crate) fn has_recovered(&self) -> bool {
+        self.was_full.get()
+            && self.outbox.borrow().len() < OUTBOX_LIMIT / 2
+            && self.was_full.replace(false)
+    }
+
+    /// How long the worker has had the oldest request.
+    fn running(&self, now: Instant) -> Duration {
+        let in_flight = self.in_flight.borrow();
+        let since = in_flight.oldest().map_or(now, |oldest| oldest.since);
+        now.saturating_duration_since(since)
+    }
+
+    /// The requests that the application has been serving for longer than `limit`, oldest first. What the worker has not
+    /// begun waits for another request, and is not overdue.
+    pub(crate) fn overdue(&self, now: Instant, limit: Duration) -> Vec<u32> {
+        let in_flight = self.in_flight.borrow();
+        let running = in_flight.iter().take(usize::from(self.capacity.get()));
+        let overdue = running.filter(|request| request.is_overdue(now, limit));
+        let mut ids: Vec<u32> = overdue.map(|request| request.id).collect();
+        if !ids.is_empty() {
+            let begun = self.begun();
+            ids.retain(|id| !is_behind(*id, begun));
+        }
+        ids
+    }
+
+    /// Whether the thread has begun nothing for longer than `limit`, although it has no request: what it was sent was
+    /// recalled.
+    pub(crate) fn is_stuck(&self, now: Instant, limit: Duration) -> bool {
+        self.is_empty() && self.stall.lasted(now) > limit
+    }
+
+    /// The thread goes on with a request that has its response.
+    pub(crate) fn note_lingering(&self) {
+        self.lingers.set(true);
+    }
+
+    /// Whether the thread goes on with a request that has its response.
+    pub(crate) fn is_lingering(&self) -> bool {
+        if self.lingers.get() {
+            // The page is unreadable only if it was never written.
+            self.lingers.set(self.page.lingers().unwrap_or(false));
+        }
+        self.lingers.get()
+    }
+
+    /// Sends a request to the worker.
+    pub(crate) fn begin(self: &Rc<Self>, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
+        let mut in_flight = self.in_flight.borrow_mut();
+        let ticket = in_flight.ticket();
+        // What may fail comes first: the worker must not get a request that was refused.
+        if ticket.id % RECALL_REFRESH == 0 {
+            self.page.refresh_recall()?;
+        }
+        let mut outbox = self.outbox.borrow_mut();
+        let before = outbox.len();
+        let credit = StreamCredit::of(exchange.call.memory.memory());
+        encode(&mut outbox, ticket.id, &exchange.call, credit.is_short());
+        let bytes = outbox.len() - before;
+        drop(outbox);
+        if let Some(body) = exchange.call.body_stream() {
+            let (lane, id) = (Rc::clone(self), ticket.id);
+            body.connect(Box::new(LaneBodySink { lane, id }));
+        }
+        in_flight.add(ticket, exchange, (bytes, credit), now);
+        self.usage.begin(now);
+        self.wake();
+        Ok(())
+    }
+
+    /// Removes a request from the lane.
+    pub(crate) fn release(&self, id: u32, now: Instant) -> Option<InFlightRequest> {
+        let mut in_flight = self.in_flight.borrow_mut();
+        let is_oldest = in_flight.oldest().is_some_and(|oldest| oldest.id == id);
+        let released = in_flight.remove(id)?;
+        self.usage.end(now);
+        if is_oldest && !self.is_concurrent() {
+            // The thread begins the next one only now.
+            if let Some(next) = in_flight.oldest_mut() {
+                next.since = now;
+            }
+        }
+        Some(released)
+    }
+
+    /// A request that was removed is sent again: the worker did not begin it.
+    pub(crate) fn note_not_begun(&self) {
+        self.usage.take_back(1);
+    }
+
+    /// The request with this id, if the application has not replied.
+    pub(crate) fn waiting(&self, id: u32) -> Option<Rc<Exchange>> {
+        match &self.in_flight.borrow().get(id)?.stage {
+            RequestStage::Waiting(exchange) => Some(Rc::clone(exchange)),
+            RequestStage::Streaming(..) | RequestStage::TakenOver => None,
+        }
+    }
+
+    /// What the worker may send of the response to request `id`.
+    pub(crate) fn take_credit(&self, id: u32) -> Option<StreamCredit> {
+        self.in_flight.borrow_mut().get_mut(id)?.credit.take()
+    }
+
+    /// The application replied, and streams the body from now on.
+    pub(crate) fn keep_streaming(&self, id: u32, sender: ReplySender, now: Instant) {
+        if let Some(request) = self.in_flight.borrow_mut().get_mut(id) {
+            request.stream(sender, now);
+        }
+    }
+
+    /// The application has taken over the connection of request `id`.
+    pub(crate) fn keep_taken_over(&self, id: u32, now: Instant) {
+        if let Some(request) = self.in_flight.borrow_mut().get_mut(id) {
+            request.take_over(now);
+        }
+    }
+
+    /// The tunnels of the worker.
+    pub fn tunnels(&self) -> &WorkerTunnels {
+        &self.tunnels
+    }
+
+    /// The worker accepts `bytes` more of the body of request `id`.
+    pub(crate) fn grant(&self, id: u32, bytes: u32) {
+        let in_flight = self.in_flight.borrow();
+        if let Some(body) = in_flight.get(id).and_then(InFlightRequest::body_stream) {
+            body.grant(bytes);
+        }
+    }
+
+    /// Removes every request, oldest first.
+    pub(crate) fn take_in_flight(&self) -> impl Iterator<Item = InFlightRequest> + use<> {
+        self.in_flight.borrow_mut().take_all()
+    }
+
+    /// The id of the last request that the worker began, from the shared page.
+    pub(crate) fn begun(&self) -> u32 {
+        // The page is unreadable only if it was never written.
+        self.page.begun().unwrap_or(0)
+    }
+
+    /// The worker sent something.
+    pub(crate) fn note_received(&self) {
+        self.stall.end();
+    }
+
+    /// Whether the worker has stalled, and not sent anything since.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.stall.is_on()
+    }
+
+    /// Whether the worker begins requests at once, as far as is known without reading the page.
+    pub(crate) fn is_prompt(&self) -> bool {
+        !self.is_stalled() && !self.is_ahead()
+    }
+
+    /// How long requests have waited in the lane; zero while none waits for longer than it should.
+    pub(crate) fn surplus(&self, now: Instant) -> Duration {
+        let mut waited = self.running(now);
+        if self.is_concurrent() || waited > PREFETCH_WAIT {
+            let stalled = self.stall.look(&self.in_flight.borrow(), self.begun(), now);
+            if self.is_concurrent() {
+                waited = stalled;
+            }
+        }
+        let is_surplus = self.is_ahead() && waited > PREFETCH_WAIT;
+        if is_surplus { waited } else { Duration::ZERO }
+    }
+
+    /// Whether the lane holds requests that the worker has not begun, as far as is known without
+    /// reading the page.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.stall.may_be_behind(&self.in_flight.borrow())
+    }
+
+    /// Recalls the requests that the worker has not begun, oldest first.
+    pub(crate) fn recall(&self) -> io::Result<Vec<Rc<Exchange>>> {
+        let mut in_flight = self.in_flight.borrow_mut();
+        let begun = self.page.recall(in_flight.last_id())?;
+        let back = in_flight.take_behind(begun);
+        self.usage.take_back(back.len());
+        Ok(back)
+    }
+
+    /// The worker does not begin what it has: it gets no more until it shows activity.
+    pub(crate) fn stall(&self, now: Instant) {
+        self.stall.begin(now);
+    }
+
+    /// Records how long the application took.
+    pub(crate) fn note_pace(&self, app_time: Duration) {
+        let mut pace = self.pace.get();
+        pace.note(app_time);
+        self.pace.set(pace);
+    }
+
+    /// Appends frames to the outbox.
+    pub(crate) fn push(&self, encode: impl FnOnce(&mut Vec<u8>)) {
+        encode(self.outbox.borrow_mut().buffer());
+        self.wake();
+    }
+
+    /// Sends the outbox.
+    pub(crate) fn poll_flush(
+        &self,
+        cx: &mut Context<'_>,
+        socket: &impl FrameTransport,
+    ) -> Poll<io::Result<()>> {
+        socket.poll_flush(cx, &mut self.outbox.borrow_mut())
+    }
+
+    /// Counts the bytes that wait for the worker.
+    pub(crate) fn count_outbox(&self, memory: &mut MemoryReservation) {
+        let bytes = self.outbox.borrow().len();
+        if bytes as u64 != memory.bytes() {
+            memory.set(bytes);
+        }
+    }
+
+    /// Sets the task to wake when there is something to send. Called after a flush only: frames that
+    /// are pushed while the task runs are flushed by it anyway.
+    pub(crate) fn set_waker(&self, waker: &Waker) {
+        self.waker.replace(Some(waker.clone()));
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Sends a request body to the worker as frames.
+struct LaneBodySink {
+    lane: Rc<Lane>,
+    id: u32,
+}
+
+impl BodySink for LaneBodySink {
+    fn send(&self, piece: &[u8]) {
+        self.lane.push(|out| encode_chunk(out, self.id, piece));
+    }
+
+    fn end(&self) {
+        self.lane.push(|out| encode_end(out, self.id));
+    }
+
+    fn abort(&self) {
+        self.lane.push(|out| encode_abort(out, self.id));
+    }
+}
+
+#[cfg(test)]
+mod fixture;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::ignored_stream;
+    use carat_exchange::{Call, CallBody, InlineBytes};
+
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    fn exchange() -> Rc<Exchange> {
+        Rc::new(Exchange::new(Call::plain("GET", "/")))
+    }
+
+    /// A lane that got this many requests at one time, and that time.
+    fn lane_with(requests: u32, capacity: u16) -> (Rc<Lane>, Instant) {
+        let (lane, now) = (Lane::unshared(1, capacity), Instant::now());
+        for _ in 0..requests {
+            lane.begin(exchange(), now).expect("encoded");
+        }
+        (lane, now)
+    }
+
+    fn stream(lane: &Lane, id: u32, now: Instant) {
+        let (sender, _body) = ignored_stream();
+        lane.keep_streaming(id, sender, now);
+    }
+
+    #[test]
+    fn a_request_that_cannot_begin_is_not_sent() {
+        let (other, now) = lane_with(0, 1);
+        let unwritten = File::open("/dev/null").expect("there on every machine");
+        let lane = Rc::new(Lane::new(other.tag, 1, unwritten, Default::default()));
+        let last = u64::from(RECALL_REFRESH) - 1;
+        lane.in_flight.borrow_mut().skip_to(last);
+        assert!(lane.begin(exchange(), now).is_err());
+        assert!(lane.outbox.borrow().is_empty() && lane.is_empty());
+    }
+
+    #[test]
+    fn only_what_the_worker_has_not_begun_is_recalled() {
+        for capacity in [1, 256] {
+            let (lane, _) = lane_with(3, capacity);
+            assert!(lane.worker_begins(1));
+            assert_eq!(lane.recall().expect("recalled").len(), 2);
+            assert_eq!(lane.ids(), [1]);
+            assert!(!lane.worker_begins(3));
+        }
+    }
+
+    #[test]
+    fn a_worker_need_not_keep_more_than_a_bound_of_what_it_has_not_begun() {
+        const BODY: usize = 64 * 1024;
+        let (lane, now) = (Lane::unshared(1, 1000), Instant::now());
+        for _ in 0..AHEAD_LIMIT / BODY {
+            assert!(lane.has_room(now));
+            let mut call = Call::plain("POST", "/");
+            call.body = CallBody::Inline(InlineBytes::plain(&vec![0; BODY]));
+            lane.begin(Rc::new(Exchange::new(call)), now)
+                .expect("encoded");
+            lane.outbox.borrow_mut().buffer().clear();
+        }
+        assert!(!lane.has_room(now));
+        lane.worker_begins(1);
+        assert!(lane.has_room(now));
+        assert_eq!(
+            lane.recall().expect("recalled").len(),
+            AHEAD_LIMIT / BODY - 1
+        );
+        assert!(lane.in_flight().bytes() < 2 * BODY);
+    }
+
+    #[test]
+    fn recalled_requests_do_not_count_as_those_of_the_worker() {
+        for capacity in [1, 256] {
+            let (lane, now) = lane_with(3, capacity);
+            assert!(lane.worker_begins(1));
+            lane.recall().expect("recalled");
+            assert_eq!(lane.begun_count(), 1);
+            lane.begin(exchange(), now).expect("encoded");
+            assert_eq!(lane.begun_count(), 2);
+        }
+    }
+
+    #[test]
+    fn a_lane_is_ahead_until_its_last_request_is_known_to_have_begun() {
+        for requests in [1, 2] {
+            let (lane, start) = lane_with(requests, 1);
+            lane.worker_begins(1);
+            assert!(lane.is_ahead());
+            let has_surplus = !lane.surplus(start + LIMIT).is_zero();
+            assert_eq!(
+                (lane.is_ahead(), has_surplus),
+                (requests == 2, requests == 2)
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_that_has_not_begun_is_not_overdue() {
+        for capacity in [1, 256] {
+            let (lane, start) = lane_with(2, capacity);
+            assert!(lane.overdue(start + LIMIT * 2, LIMIT).is_empty());
+            lane.worker_begins(1);
+            assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [1]);
+        }
+    }
+
+    #[test]
+    fn a_lane_that_begins_nothing_for_too_long_is_stuck() {
+        let (lane, start) = lane_with(1, 1);
+        lane.stall(start);
+        assert_eq!(lane.recall().expect("recalled").len(), 1);
+        assert!(!lane.has_room(start) && !lane.is_stuck(start + LIMIT, LIMIT));
+        assert!(lane.is_stuck(start + LIMIT * 2, LIMIT));
+        lane.note_received();
+        assert!(lane.has_room(start) && !lane.is_stuck(start + LIMIT * 2, LIMIT));
+    }
+
+    #[test]
+    fn a_request_behind_a_running_one_is_not_timed_yet() {
+        let (lane, start) = lane_with(2, 1);
+        lane.worker_begins(1);
+        assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [1]);
+        lane.release(1, start + LIMIT).expect("in_flight");
+        lane.worker_begins(2);
+        assert!(lane.overdue(start + LIMIT * 2, LIMIT).is_empty());
+        assert_eq!(lane.overdue(start + LIMIT * 3, LIMIT), [2]);
+    }
+
+    #[test]
+    fn each_request_of_a_concurrent_lane_has_its_own_time() {
+        let (lane, start) = lane_with(2, 256);
+        lane.begin(exchange(), start + LIMIT).expect("encoded");
+        lane.worker_begins(3);
+        lane.release(1, start + LIMIT).expect("in_flight");
+        assert!(lane.overdue(start + LIMIT, LIMIT).is_empty());
+        assert_eq!(lane.overdue(start + LIMIT * 2, LIMIT), [2]);
+        assert_eq!(lane.overdue(start + LIMIT * 3, LIMIT), [2, 3]);
+    }
+
+    #[test]
+    fn a_stream_is_never_overdue_and_does_not_hide_other_requests() {
+        let (concurrent, start) = lane_with(3, 256);
+        concurrent.worker_begins(3);
+        stream(&concurrent, 1, start);
+        stream(&concurrent, 3, start);
+        assert_eq!(concurrent.overdue(start + LIMIT * 2, LIMIT), [2]);
+
+        let (single, start) = lane_with(2, 1);
+        stream(&single, 1, start);
+        assert!(single.overdue(start + LIMIT * 2, LIMIT).is_empty());
+    }
+
+    #[test]
+    fn a_streamed_reply_does_not_change_the_order() {
+        let (lane, start) = lane_with(3, 256);
+        stream(&lane, 2, start + LIMIT);
+        assert_eq!(lane.ids(), [1, 2, 3]);
+        assert!(lane.waiting(2).is_none());
+        let request = lane.release(2, start).expect("in_flight");
+        assert!(matches!(request.stage, RequestStage::Streaming(..)));
+        assert_eq!(request.since, start + LIMIT);
+    }
+
+    #[test]
+    fn a_concurrent_lane_never_takes_more_than_its_capacity() {
+        let (lane, now) = lane_with(3, 4);
+        lane.note_pace(Duration::from_micros(1));
+        assert!(lane.has_room(now));
+        assert_eq!(lane.vacancies(), 1);
+        lane.begin(exchange(), now).expect("encoded");
+        assert!(!lane.has_room(now));
+        assert_eq!(lane.vacancies(), 0);
+    }
+
+    #[test]
+    fn a_draining_lane_has_no_vacancies() {
+        let (lane, now) = lane_with(1, 4);
+        lane.set_state(LaneState::Draining);
+        assert_eq!((lane.vacancies(), lane.has_room(now)), (0, false));
+    }
+
+    #[test]
+    fn a_full_lane_recovers_when_half_of_its_outbox_is_sent() {
+        let (lane, now) = lane_with(1, 4);
+        assert!(!lane.has_recovered());
+        lane.fill_outbox();
+        assert!(!lane.has_room(now));
+        assert!(!lane.has_recovered());
+        lane.push(|out| out.truncate(OUTBOX_LIMIT / 2 - 1));
+        assert!(lane.has_recovered());
+        assert!(lane.has_room(now) && !lane.has_recovered());
+    }
+
+    #[test]
+    fn requests_that_a_computing_thread_has_not_begun_are_surplus() {
+        let (lane, start) = lane_with(3, 256);
+        assert!(lane.is_ahead());
+        lane.worker_begins(2);
+        assert!(lane.surplus(start + PREFETCH_WAIT * 2).is_zero());
+        assert!(!lane.surplus(start + PREFETCH_WAIT * 4).is_zero());
+        lane.stall(start);
+        assert_eq!(lane.recall().expect("recalled").len(), 1);
+        assert!(lane.is_stalled() && !lane.is_ahead());
+        lane.note_received();
+        assert!(!lane.is_stalled());
+    }
+
+    #[test]
+    fn a_thread_that_keeps_beginning_requests_has_no_surplus() {
+        let (lane, start) = lane_with(100, 256);
+        for id in 1..100 {
+            lane.worker_begins(id);
+            assert!(lane.surplus(start + PREFETCH_WAIT * 2 * id).is_zero());
+        }
+        lane.worker_begins(100);
+        assert!(lane.surplus(start + LIMIT).is_zero() && !lane.is_ahead());
+    }
+}

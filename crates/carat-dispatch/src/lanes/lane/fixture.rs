@@ -1,0 +1,64 @@
+//! Lanes of workers that do what a test says.
+
+use std::fs::File;
+use std::rc::Rc;
+
+use crate::lanes::lane::{Lane, OUTBOX_LIMIT, WorkerRequests, WorkerTunnels};
+use carat_log::LaneTag;
+
+impl Lane {
+    /// A lane of a worker that begins what a test says.
+    pub(crate) fn unshared(worker: u32, capacity: u16) -> Rc<Lane> {
+        Lane::of_thread(worker, 0, capacity, &WorkerRequests::default())
+    }
+
+    /// One of several lanes of such a worker.
+    pub(crate) fn of_thread(
+        worker: u32,
+        lane: u16,
+        capacity: u16,
+        load: &WorkerRequests,
+    ) -> Rc<Lane> {
+        let worker = carat_log::WorkerId {
+            number: worker,
+            serial: u64::from(worker),
+        };
+        let page = File::open("/dev/null").expect("there on every machine");
+        let mut lane = Lane::new(
+            LaneTag { worker, lane },
+            1,
+            page,
+            (load.clone(), WorkerTunnels::default()),
+        );
+        lane.page = crate::lanes::shared_page::unshared_page();
+        lane.open(capacity);
+        Rc::new(lane)
+    }
+
+    /// It is a lane of a worker of this generation.
+    pub(crate) fn set_generation(&self, generation: u32) {
+        self.generation.set(generation);
+    }
+
+    /// The worker begins this request; returns whether it may.
+    pub(crate) fn worker_begins(&self, id: u32) -> bool {
+        self.page.begin(id).expect("written")
+    }
+
+    /// The worker's thread goes on after its response, or is ready again.
+    pub(crate) fn worker_lingers(&self, lingers: bool) {
+        self.page.linger(lingers).expect("written");
+        if lingers {
+            self.note_lingering();
+        }
+    }
+
+    /// Fills the outbox, as when the worker reads nothing.
+    pub(crate) fn fill_outbox(&self) {
+        self.push(|out| out.resize(OUTBOX_LIMIT, 0));
+    }
+
+    pub(crate) fn ids(&self) -> Vec<u32> {
+        self.in_flight().iter().map(|request| request.id).collect()
+    }
+}

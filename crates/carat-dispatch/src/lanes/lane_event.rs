@@ -1,0 +1,42 @@
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use carat_log::LaneTag;
+
+/// What happened to a lane, or to all of them, for the cratevisor of the workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaneEvent {
+    /// The lane was draining and is empty now.
+    Drained(LaneTag),
+    /// The lane is closed.
+    Lost(LaneTag),
+    /// The worker could not open the descriptors of a request.
+    DescriptorsLost(LaneTag),
+    /// This request of the lane exceeded `request_timeout`.
+    /// `request_timeout` expired for a request.
+    Stuck {
+        /// The lane that runs it.
+        tag: LaneTag,
+        /// Its number on that lane.
+        request: u32,
+    },
+    /// Source files have changed: no lane may get a request before new code is loaded.
+    CodeChanged,
+}
+
+/// Sends lane events. There are never more than a few for each lane and each of its requests.
+#[derive(Debug, Clone)]
+pub struct LaneEvents(UnboundedSender<LaneEvent>);
+
+impl LaneEvents {
+    /// The sender that all lanes share, and its receiver.
+    pub fn channel() -> (LaneEvents, UnboundedReceiver<LaneEvent>) {
+        let (sender, receiver) = unbounded_channel();
+        (LaneEvents(sender), receiver)
+    }
+
+    /// Sends an event; without a receiver it is lost.
+    pub fn send(&self, event: LaneEvent) {
+        // Without a cratevisor the edge is about to exit.
+        let _ = self.0.send(event);
+    }
+}

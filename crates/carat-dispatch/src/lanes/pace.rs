@@ -1,0 +1,155 @@
+//! How many requests a lane may hold: a function of numbers.
+
+use std::time::Duration;
+
+/// Longest expected wait of a request that is prefetched to a lane of capacity 1.
+pub(crate) const PREFETCH_WAIT: Duration = Duration::from_millis(1);
+/// Longest expected wait of a request that is sent to a busy lane although another one is idle: waking the worker of
+/// the other would cost about as much CPU time, and the request hardly less.
+const WAKE_TIME: Duration = Duration::from_micros(100);
+/// Most requests in a lane, however fast the application is.
+const PREFETCH_LIMIT: usize = 128;
+/// The weight of the newest time in the moving average: a slow request has an effect for a while.
+const WEIGHT: f64 = 1.0 / 16.0;
+
+/// How much longer than `WAKE_TIME` requests may take on average where a lane gathers: about the CPU time that waking
+/// another worker takes.
+const EXCESS_LIMIT: Duration = Duration::from_micros(10);
+/// The weight of the newest time in that average: 5 ms count for 170 quick replies, a collection of 1 ms for none.
+const EXCESS_WEIGHT: f64 = 1.0 / 128.0;
+
+/// The time that the application takes on one lane.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pace {
+    /// The moving average, in seconds.
+    average: Option<f64>,
+    /// The moving average of what is beyond `WAKE_TIME`, in seconds.
+    excess: f64,
+}
+
+impl Pace {
+    /// Records the time of one reply.
+    pub(crate) fn note(&mut self, app_time: Duration) {
+        let seconds = app_time.as_secs_f64();
+        self.average = Some(match self.average {
+            None => seconds,
+            Some(average) => average + (seconds - average) * WEIGHT,
+        });
+        let beyond = app_time.saturating_sub(WAKE_TIME).as_secs_f64();
+        self.excess += (beyond - self.excess) * EXCESS_WEIGHT;
+    }
+
+    /// Whether a lane that holds `held` requests takes another one. `running` is how long it has had
+    /// the oldest.
+    pub(crate) fn has_room(&self, capacity: usize, held: usize, running: Duration) -> bool {
+        held < capacity || (capacity == 1 && self.begins_within(PREFETCH_WAIT, held, running))
+    }
+
+    /// Whether such a lane takes another one although an idle lane would begin it at once. Not if many of the requests
+    /// are slow: those behind them would wait until they are recalled.
+    pub(crate) fn gathers(&self, capacity: usize, held: usize, running: Duration) -> bool {
+        capacity == 1
+            && held > 0
+            && self.excess < EXCESS_LIMIT.as_secs_f64()
+            && self.begins_within(WAKE_TIME, held, running)
+    }
+
+    /// Whether a request behind `held` others is expected to wait for less than `limit`.
+    fn begins_within(&self, limit: Duration, held: usize, running: Duration) -> bool {
+        let Some(average) = self.average.filter(|_| held < PREFETCH_LIMIT) else {
+            return false;
+        };
+        let expected = average * f64::from(u32::try_from(held).expect("held is small"));
+        expected < limit.as_secs_f64() && running < limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace_of(micros: u64) -> Pace {
+        let mut pace = Pace::default();
+        pace.note(Duration::from_micros(micros));
+        pace
+    }
+
+    #[test]
+    fn a_lane_that_has_answered_nothing_yet_is_kept_one_request() {
+        assert!(Pace::default().has_room(1, 0, Duration::ZERO));
+        assert!(!Pace::default().has_room(1, 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_quick_application_is_kept_ahead_within_a_millisecond() {
+        assert!(pace_of(10).has_room(1, 99, Duration::ZERO));
+        assert!(!pace_of(10).has_room(1, 101, Duration::ZERO));
+        assert!(!pace_of(1).has_room(1, PREFETCH_LIMIT, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_slow_application_sees_no_prefetch() {
+        assert!(!pace_of(1_000).has_room(1, 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_lane_whose_front_request_is_slow_gets_no_more() {
+        assert!(!pace_of(10).has_room(1, 1, Duration::from_millis(2)));
+    }
+
+    #[test]
+    fn one_slow_request_ends_the_prefetch_for_a_while() {
+        let mut pace = pace_of(10);
+        pace.note(Duration::from_millis(100));
+        assert!(!pace.has_room(1, 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_lane_gathers_only_what_it_begins_sooner_than_another_wakes() {
+        let (quick, pause) = (pace_of(10), WAKE_TIME);
+        assert!(quick.gathers(1, 9, Duration::ZERO) && !quick.gathers(1, 10, Duration::ZERO));
+        assert!(!quick.gathers(1, 0, Duration::ZERO), "it is idle itself");
+        assert!(!quick.gathers(1, 1, pause), "its worker does not run");
+        assert!(!quick.gathers(256, 1, Duration::ZERO));
+        assert!(!pace_of(100).gathers(1, 1, Duration::ZERO));
+        assert!(!Pace::default().gathers(1, 1, Duration::ZERO));
+    }
+
+    /// Whether a lane gathers after each of 2000 quick replies, every so many of which is a slow one.
+    fn gathers_with(slow: Duration, every: usize) -> (Pace, Vec<bool>) {
+        let mut pace = pace_of(10);
+        let gathers = (1..=2000).map(|number| {
+            let is_slow = number % every == 0;
+            pace.note(if is_slow {
+                slow
+            } else {
+                Duration::from_micros(10)
+            });
+            pace.gathers(1, 1, Duration::ZERO)
+        });
+        let gathers = gathers.collect();
+        (pace, gathers)
+    }
+
+    #[test]
+    fn a_lane_gathers_nothing_while_one_of_a_hundred_requests_is_slow() {
+        let (mut pace, gathers) = gathers_with(Duration::from_millis(5), 100);
+        assert_eq!(gathers.iter().filter(|&&gathers| gathers).count(), 99);
+        for _ in 0..300 {
+            pace.note(Duration::from_micros(10));
+        }
+        assert!(pace.gathers(1, 1, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_lane_gathers_in_spite_of_garbage_collections() {
+        let (_, gathers) = gathers_with(Duration::from_millis(1), 600);
+        assert!(gathers.iter().all(|&gathers| gathers));
+    }
+
+    #[test]
+    fn a_lane_of_many_never_holds_more_than_its_capacity() {
+        assert!(pace_of(1).has_room(256, 255, Duration::ZERO));
+        assert!(!pace_of(1).has_room(256, 256, Duration::ZERO));
+    }
+}

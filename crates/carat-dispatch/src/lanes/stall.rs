@@ -1,0 +1,60 @@
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use carat_wire::is_behind;
+
+use crate::lanes::in_flight::InFlightRequests;
+
+/// Whether a thread has stopped beginning requests, because one of its fibers computes, or because code of the application
+/// runs on after a response. A thread that is merely busy begins some from one look to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Stall {
+    /// The last request that had begun at the last look, and since when it is known.
+    seen: Cell<Option<(u32, Instant)>>,
+    since: Cell<Option<Instant>>,
+}
+
+impl Stall {
+    /// Requests were recalled because the thread did not begin them.
+    pub(crate) fn begin(&self, now: Instant) {
+        self.since.set(self.since.get().or(Some(now)));
+    }
+
+    /// The thread shows activity.
+    pub(crate) fn end(&self) {
+        self.since.set(None);
+    }
+
+    /// Whether the thread is known to be stalled.
+    pub(crate) fn is_on(&self) -> bool {
+        self.since.get().is_some()
+    }
+
+    /// How long requests have been recalled because the thread did not begin them.
+    pub(crate) fn lasted(&self, now: Instant) -> Duration {
+        let since = self.since.get();
+        since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    /// Whether the last request had not begun at the last look.
+    pub(crate) fn may_be_behind(&self, in_flight: &InFlightRequests) -> bool {
+        let begun = self.seen.get().map_or(0, |(begun, _)| begun);
+        in_flight
+            .newest()
+            .is_some_and(|newest| is_behind(newest.id, begun))
+    }
+
+    /// Records what has `begun`. Returns how long nothing more has, although a request was waiting.
+    pub(crate) fn look(&self, in_flight: &InFlightRequests, begun: u32, now: Instant) -> Duration {
+        let same = self.seen.get().filter(|(before, _)| *before == begun);
+        let (_, since) = same.unwrap_or((begun, now));
+        self.seen.set(Some((begun, since)));
+        if same.is_none() {
+            self.end();
+        }
+        let waiting = in_flight.first_behind(begun);
+        waiting.map_or(Duration::ZERO, |first| {
+            now.saturating_duration_since(since.max(first.since))
+        })
+    }
+}

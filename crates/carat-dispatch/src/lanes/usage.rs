@@ -1,0 +1,48 @@
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use carat_exchange::clock;
+
+/// Counts the requests of a lane.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    begun: Cell<u64>,
+    last: Cell<Instant>,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Usage {
+            begun: Cell::new(0),
+            last: Cell::new(clock::now()),
+        }
+    }
+}
+
+impl Usage {
+    /// A request was sent.
+    pub(crate) fn begin(&self, now: Instant) {
+        self.begun.set(self.begun.get() + 1);
+        self.last.set(now);
+    }
+
+    /// Requests that were sent, and that the worker did not begin, were taken back.
+    pub(crate) fn take_back(&self, count: usize) {
+        self.begun.set(self.begun.get() - count as u64);
+    }
+
+    /// A request is over.
+    pub(crate) fn end(&self, now: Instant) {
+        self.last.set(now);
+    }
+
+    /// How many requests were sent and not taken back.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.get()
+    }
+
+    /// How long ago a request last began or ended.
+    pub(crate) fn quiet(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.last.get())
+    }
+}

@@ -1,0 +1,343 @@
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Poll, ready};
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::task::yield_now;
+use tokio::time::timeout;
+
+use crate::http::connections::guarded::GuardedStream;
+use crate::http::connections::handshake::{HandshakeEnd, begin_tls};
+use crate::http::connections::proxy_header::receive_proxy_header;
+use crate::http::h2::{Http2End, serve_http2};
+use crate::http::seats::Seat;
+use crate::http::server::{Flag, Server};
+use crate::http::sockets::{ClientStream, Preamble};
+use crate::http::time_limits::{ActiveEnd, Deadline, PARK_AFTER, PhaseTimeouts};
+use crate::http::tunnels::{TunnelEnd, TunnelEnds, serve_tunnel};
+use carat_body::request::ReceivedBody;
+use carat_exchange::{ConnectionPhase, ConnectionState, Peer, Refusal};
+
+/// How long the bytes of a client are drained after its last response, and how long it may pause. They
+/// are discarded, so there is no limit in bytes: a client that sends a complete body before it reads
+/// would be cut off, and might see only the reset.
+const LINGER: Duration = Duration::from_secs(5);
+const LINGER_PAUSE: Duration = Duration::from_secs(1);
+const LINGER_READ: usize = 8 * 1024;
+
+/// How long a client may take to read a refusal, if `write_timeout` does not cut it off before.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Serves one client until it or the server ends the connection.
+pub(crate) async fn serve_connection(
+    mut stream: ClientStream,
+    preamble: Rc<Preamble>,
+    seat: Seat,
+    server: Rc<Server>,
+) {
+    let _connected = seat.connection;
+    let address = stream.remote_address();
+    let mut peer = stream.peer(address, seat.reply);
+    peer.proxy_fields = server.steps.proxies.fields_of(address);
+    let deadline = Rc::new(server.deadlines.deadline());
+    let mut wait = server.settings.header_timeout;
+    if preamble.is_proxied || preamble.tls.is_some() {
+        // Boxed: its room would stay with the connection.
+        let begun = Box::pin(begin(stream, &preamble, &mut peer, &deadline, &server)).await;
+        let Some(begun) = begun else { return };
+        stream = begun;
+    }
+    let peer = Rc::new(peer);
+    if stream.has_chosen_http2() {
+        let read = Vec::new();
+        return Box::pin(speak_http2(stream, read, &peer, &deadline, &server)).await;
+    }
+    let mut http2 = server.settings.http2 && !stream.is_tls();
+    let mut until = &server.first_requests_over;
+    let active = loop {
+        if !wait_readable(&stream, &deadline, wait, until).await {
+            return close(stream, false).await;
+        }
+        let active = Box::pin(serve_active(stream, &peer, &deadline, &server, http2)).await;
+        match active.end {
+            ActiveEnd::FalseAlarm => {}
+            ActiveEnd::Idle => {
+                http2 = false;
+                until = &server.draining;
+                wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER);
+            }
+            _ => break active,
+        }
+        stream = active.stream;
+    };
+    if let ActiveEnd::Http2 = active.end {
+        // Not within `finish`: a tunnel, which may last as long, would have its room.
+        let (stream, read) = (active.stream, active.received);
+        return Box::pin(speak_http2(stream, read, &peer, &deadline, &server)).await;
+    }
+    Box::pin(finish(active, &peer, &deadline, &server)).await;
+}
+
+/// Does what remains to be done with a connection that hyper does not serve any more. Boxed, or its room would stay with
+/// the connection.
+async fn finish(
+    active: ServedConnection,
+    peer: &Rc<Peer>,
+    deadline: &Rc<Deadline>,
+    server: &Rc<Server>,
+) {
+    let ServedConnection {
+        stream, received, ..
+    } = active;
+    match active.end {
+        ActiveEnd::TakenOver(takeover) => {
+            match TunnelEnds::of_http1(*takeover, received, active.state) {
+                Ok(ends) => tunnel(stream, ends, deadline, server).await,
+                Err(error) => server.log.error("tunnel not opened", &[("cause", &error)]),
+            }
+        }
+        ActiveEnd::Over(refusal) => end(stream, refusal, active.linger, peer, server).await,
+        ActiveEnd::Stuck | ActiveEnd::BrokenOff => stream.reset(),
+        ActiveEnd::FalseAlarm | ActiveEnd::Idle | ActiveEnd::Http2 => close(stream, false).await,
+    }
+}
+
+/// Serves the application that has taken the connection over.
+async fn tunnel(
+    mut stream: ClientStream,
+    ends: TunnelEnds,
+    deadline: &Rc<Deadline>,
+    server: &Server,
+) {
+    stream.keep_alive();
+    match serve_tunnel(&mut stream, ends, deadline, server).await {
+        TunnelEnd::Complete => close(stream, true).await,
+        TunnelEnd::ClientGone => {}
+        TunnelEnd::Stuck => stream.reset(),
+    }
+}
+
+/// Serves a client that speaks HTTP/2. Boxed for the same reason.
+async fn speak_http2(
+    stream: ClientStream,
+    leading: Vec<u8>,
+    peer: &Rc<Peer>,
+    deadline: &Rc<Deadline>,
+    server: &Rc<Server>,
+) {
+    match serve_http2(stream, leading.into(), peer, deadline, server).await {
+        (Some(stream), Http2End::Closed) => close(stream, false).await,
+        (Some(stream), Http2End::GoneAway) => close(stream, true).await,
+        (Some(stream), Http2End::Stuck) => stream.reset(),
+        (None, _) => {}
+    }
+}
+
+/// Passes what precedes the requests. `None` when the connection is over.
+async fn begin(
+    stream: ClientStream,
+    preamble: &Preamble,
+    peer: &mut Peer,
+    deadline: &Rc<Deadline>,
+    server: &Server,
+) -> Option<ClientStream> {
+    if preamble.is_proxied && !receive_proxy_header(&stream, peer, deadline, server).await {
+        return None;
+    }
+    let Some(config) = &preamble.tls else {
+        return Some(stream);
+    };
+    match begin_tls(stream, config, peer, deadline, server).await {
+        HandshakeEnd::Established(stream) => Some(stream),
+        HandshakeEnd::PlainHttp(stream) => {
+            end(stream, Some(Refusal::PlainHttp), true, peer, server).await;
+            None
+        }
+        HandshakeEnd::Failed => None,
+    }
+}
+
+/// Ends a connection that hyper does not serve any more: with a refusal that has not been sent, if there is one.
+async fn end(
+    mut stream: ClientStream,
+    refusal: Option<Refusal>,
+    linger: bool,
+    peer: &Peer,
+    server: &Server,
+) {
+    if let Some(refusal) = refusal {
+        server.handshakes.note_refusal(peer, refusal);
+        server.steps.access_log.refused(peer, refusal);
+        let write_timeout = server.settings.write_timeout.min(REFUSAL_TIMEOUT);
+        let written = timeout(write_timeout, stream.write_all(&refusal.into_bytes())).await;
+        if !matches!(written, Ok(Ok(()))) {
+            return stream.reset();
+        }
+    }
+    close(stream, linger).await;
+}
+
+/// Waits, parked, until the client sends something, or until the flag is set. Returns `false` when the connection is
+/// over.
+async fn wait_readable(
+    stream: &ClientStream,
+    deadline: &Deadline,
+    wait: Duration,
+    until: &Flag,
+) -> bool {
+    deadline.set(wait);
+    let readable = poll_fn(|cx| {
+        if let Poll::Ready(readable) = stream.poll_readable(cx) {
+            return Poll::Ready(Some(readable.is_ok()));
+        }
+        if deadline.passed(cx.waker()) {
+            return Poll::Ready(Some(false));
+        }
+        if until.is_set() {
+            return Poll::Ready(None);
+        }
+        Poll::Pending
+    });
+    if let Some(is_readable) = readable.await {
+        return is_readable;
+    }
+    // A request may have arrived without the runtime's notice.
+    yield_now().await;
+    poll_fn(|cx| Poll::Ready(matches!(stream.poll_readable(cx), Poll::Ready(Ok(()))))).await
+}
+
+/// A connection after hyper has served it.
+struct ServedConnection {
+    stream: ClientStream,
+    /// What the client has sent beyond the last request, when the application has taken the connection over, or when the
+    /// client speaks HTTP/2.
+    received: Vec<u8>,
+    end: ActiveEnd,
+    linger: bool,
+    state: Rc<ConnectionState>,
+}
+
+/// Serves requests until the connection is idle or over. `http2` says whether it may begin with the preface of
+/// HTTP/2.
+async fn serve_active(
+    stream: ClientStream,
+    peer: &Rc<Peer>,
+    deadline: &Rc<Deadline>,
+    server: &Rc<Server>,
+    http2: bool,
+) -> ServedConnection {
+    let state = Rc::new(ConnectionState::new(server.client_memory().account()));
+    state.allow_takeover();
+    let guarded = GuardedStream::new(stream, server, Rc::clone(&state), http2);
+    let _active = server.active.add(&state, deadline);
+    let service = service_fn(|request: Request<Incoming>| {
+        let request = request.map(ReceivedBody::from);
+        server.steps.serve(request, peer, &state)
+    });
+    let mut connection = server
+        .http1
+        .serve_connection(TokioIo::new(guarded), service);
+    let mut timeouts = PhaseTimeouts::new(deadline, &server.settings);
+    let mut draining = false;
+    let mut noticed = pin!(yield_now());
+    let end = poll_fn(|cx| {
+        let mut is_over = Pin::new(&mut connection).poll(cx).is_ready();
+        let must_drain = !draining && !is_over && must_drain(&state, server);
+        // Not before hyper has read what is there, which the runtime has to notice: it would close at once.
+        if must_drain && noticed.as_mut().poll(cx).is_ready() {
+            draining = true;
+            Pin::new(&mut connection).graceful_shutdown();
+            is_over = Pin::new(&mut connection).poll(cx).is_ready();
+        }
+        if is_over {
+            return Poll::Ready(end_of(&state));
+        }
+        if let Some(takeover) = state.takeover() {
+            return Poll::Ready(ActiveEnd::TakenOver(takeover));
+        }
+        if !state.has_received() {
+            return Poll::Ready(ActiveEnd::FalseAlarm);
+        }
+        timeouts.end(&state, cx).map_or(Poll::Pending, Poll::Ready)
+    })
+    .await;
+    let parts = connection.into_parts();
+    ServedConnection::new(parts.io.into_inner(), &parts.read_buf, end, state)
+}
+
+/// Whether the connection is to be closed after the current request. If the headers of that request have not arrived
+/// completely, hyper would close the connection at once.
+fn must_drain(state: &ConnectionState, server: &Server) -> bool {
+    let has_begun = state.has_received() && state.phase() != ConnectionPhase::Headers;
+    server.draining.is_set() && (has_begun || server.first_requests_over.is_set())
+}
+
+impl ServedConnection {
+    /// hyper has left `read`, which it did not need.
+    fn new(
+        guarded: GuardedStream,
+        read: &[u8],
+        end: ActiveEnd,
+        state: Rc<ConnectionState>,
+    ) -> ServedConnection {
+        let end = if guarded.is_http2() {
+            ActiveEnd::Http2
+        } else {
+            end
+        };
+        let (stream, ahead) = guarded.into_parts();
+        let received = match end {
+            ActiveEnd::TakenOver(_) | ActiveEnd::Http2 => [read, &ahead].concat(),
+            _ => Vec::new(),
+        };
+        ServedConnection {
+            stream,
+            received,
+            linger: state.must_linger() || matches!(end, ActiveEnd::Over(Some(_))),
+            end,
+            state,
+        }
+    }
+}
+
+/// How a connection ends that hyper has finished.
+fn end_of(state: &ConnectionState) -> ActiveEnd {
+    if state.must_reset() {
+        ActiveEnd::BrokenOff
+    } else {
+        ActiveEnd::Over(state.refusal().filter(|_| state.may_refuse()))
+    }
+}
+
+/// Closes the connection without a reset, which would take the response from the client. Boxed: its room would stay with
+/// the connection.
+fn close(stream: ClientStream, linger: bool) -> Pin<Box<dyn Future<Output = ()>>> {
+    Box::pin(shut_down(stream, linger))
+}
+
+async fn shut_down(mut stream: ClientStream, linger: bool) {
+    if stream.shutdown().await.is_err() || !linger {
+        return;
+    }
+    let drain = async { while let Ok(true) = timeout(LINGER_PAUSE, discard(&mut stream)).await {} };
+    // A client that still sends after LINGER is cut off.
+    let _ = timeout(LINGER, drain).await;
+}
+
+/// Reads once and drops what was read. Returns `false` at the end. There may be many connections that linger, so the
+/// buffer exists only while one is read.
+async fn discard(stream: &mut ClientStream) -> bool {
+    poll_fn(|cx| {
+        let mut discarded = [0; LINGER_READ];
+        let mut discarded = ReadBuf::new(&mut discarded);
+        let read = ready!(Pin::new(&mut *stream).poll_read(cx, &mut discarded));
+        Poll::Ready(read.is_ok() && !discarded.filled().is_empty())
+    })
+    .await
+}

@@ -1,0 +1,419 @@
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, BytesMut};
+use carat_guard::{Guard, MessagePosition, PREFACE};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
+
+use crate::http::connections::file_write::write_with_file;
+use crate::http::server::Server;
+use crate::http::sockets::ClientStream;
+use carat_exchange::{ConnectionState, MemoryReservation, MemoryTicket, Refusal, clock};
+use carat_tls::HELLO;
+
+/// Bytes of further messages that are read while a request is served.
+const AHEAD_LIMIT: usize = 16 * 1024;
+
+/// What an active connection takes: hyper's first buffers, the tasks, and the smallest request and response.
+const ACTIVE_COST: usize = 16 * 1024;
+
+/// The size of hyper's first buffer. While memory is short, a read does not fill it, so that it does not grow.
+const FIRST_BUFFER: usize = 8 * 1024;
+
+/// The first room for headers that one read did not complete; it doubles.
+const CARRY_START: usize = 8 * 1024;
+
+/// A client's connection as hyper sees it: messages that the guard has checked, one at a time.
+pub(crate) struct GuardedStream {
+    stream: Take<ClientStream>,
+    /// Bytes that are read at once; hyper grows its buffer only while reads fill it.
+    read_limit: u64,
+    guard: Guard,
+    state: Rc<ConnectionState>,
+    /// Whether the connection may turn out to be one of HTTP/2.
+    may_be_http2: bool,
+    /// Whether it has.
+    is_http2: bool,
+    /// Bytes that were read and not passed on: at most the headers of a message and `AHEAD_LIMIT`.
+    carry: BytesMut,
+    /// How many bytes of `carry` the guard has passed.
+    passed: usize,
+    /// What hyper's buffers take.
+    buffers: MemoryReservation,
+    /// What `carry` takes and, once hyper has them, the headers that it held.
+    headers: MemoryReservation,
+    /// Set while `carry` has to wait for memory.
+    ticket: Option<MemoryTicket>,
+}
+
+impl GuardedStream {
+    pub(crate) fn new(
+        stream: ClientStream,
+        server: &Server,
+        state: Rc<ConnectionState>,
+        may_be_http2: bool,
+    ) -> GuardedStream {
+        let mut buffers = MemoryReservation::of(state.memory());
+        buffers.grow(ACTIVE_COST);
+        if !stream.is_tls() {
+            state.outgoing().allow();
+        }
+        GuardedStream {
+            buffers,
+            headers: MemoryReservation::of(state.memory()),
+            ticket: None,
+            stream: stream.take(0),
+            read_limit: server.settings.body_buffer as u64,
+            guard: Guard::new(server.header_limits()),
+            state,
+            may_be_http2,
+            is_http2: false,
+            carry: BytesMut::new(),
+            passed: 0,
+        }
+    }
+
+    /// Whether the connection began with the preface of HTTP/2.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2
+    }
+
+    /// The bare connection, and the bytes beyond the last message.
+    pub(crate) fn into_parts(self) -> (ClientStream, BytesMut) {
+        (self.stream.into_inner(), self.carry)
+    }
+
+    /// Whether the next bytes begin a message that must wait for the response to the one before.
+    fn must_hold(&self) -> bool {
+        self.state.is_responding() && self.guard.position() != MessagePosition::InBody
+    }
+
+    /// Checks `bytes` with the guard and updates the state of the connection.
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let was_in_body = self.guard.position() == MessagePosition::InBody;
+        let passed = self.guard.pass(bytes);
+        self.state.set_position(self.guard.position());
+        match passed {
+            Ok(0) => Ok(0),
+            Ok(count) if was_in_body => {
+                self.state.count_body(count);
+                Ok(count)
+            }
+            Ok(count) => {
+                self.may_be_http2 = false;
+                self.state.begin_message();
+                Ok(count)
+            }
+            Err(_) if self.may_be_http2 && is_preface(bytes) => {
+                self.is_http2 = true;
+                Ok(0)
+            }
+            Err(error) => {
+                let is_tls = !was_in_body && bytes.starts_with(&HELLO);
+                self.state.refuse(if is_tls {
+                    Refusal::UnexpectedTls
+                } else {
+                    Refusal::Malformed(error)
+                });
+                if was_in_body {
+                    Err(io::Error::from(io::ErrorKind::InvalidData))
+                } else {
+                    Ok(0)
+                }
+            }
+        }
+    }
+
+    /// Like `pass`, but passes the part of the body at hand together with the headers. That saves
+    /// hyper a second read for a small body.
+    fn pass_message(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let was_in_body = self.guard.position() == MessagePosition::InBody;
+        let passed = self.pass(bytes)?;
+        if let Some(minor) = self.guard.take_higher_minor() {
+            // The version that this server speaks; hyper knows no higher one.
+            bytes[minor] = b'1';
+        }
+        if was_in_body || self.guard.position() != MessagePosition::InBody {
+            return Ok(passed);
+        }
+        // The same error is returned again when the rest is offered again.
+        let body = self.guard.pass(&bytes[passed..]).unwrap_or(0);
+        self.state.count_body(body);
+        self.state.set_position(self.guard.position());
+        Ok(passed + body)
+    }
+
+    /// Passes on bytes that were read before and are allowed now. Returns whether there were any.
+    fn pass_on(&mut self, buf: &mut ReadBuf<'_>) -> io::Result<bool> {
+        if self.passed == 0
+            && !self.carry.is_empty()
+            && !self.must_hold()
+            && self.state.refusal().is_none()
+        {
+            let mut carry = std::mem::take(&mut self.carry);
+            let passed = self.pass_message(&mut carry);
+            self.carry = carry;
+            self.passed = passed?;
+            if self.passed == 0 {
+                // A stray blank line after a message is dropped, so the connection can be parked. Half
+                // of one is kept.
+                self.carry.advance(self.guard.take_blank_lines());
+                if !self.carry.is_empty() {
+                    self.state.set_position(MessagePosition::InHeaders);
+                }
+            }
+        }
+        let count = self.passed.min(buf.remaining());
+        buf.put_slice(&self.carry[..count]);
+        self.carry.advance(count);
+        self.passed -= count;
+        if self.carry.is_empty() && self.carry.capacity() > 0 {
+            self.carry = BytesMut::new();
+        }
+        Ok(count > 0)
+    }
+
+    /// A part of a TLS record is the beginning of a message, with the same timeout and limits.
+    fn note_record(&mut self) {
+        if self.guard.position() != MessagePosition::BetweenMessages || !self.carry.is_empty() {
+            return;
+        }
+        if self.stream.get_ref().is_in_record() {
+            self.state.count_received(1);
+            self.state.set_position(MessagePosition::InHeaders);
+        } else {
+            self.state.set_position(MessagePosition::BetweenMessages);
+        }
+    }
+
+    /// Counts the buffer of hyper that has this much room.
+    fn account_for(&mut self, room: usize) {
+        let buffers =
+            ACTIVE_COST + room.saturating_sub(FIRST_BUFFER) + self.stream.get_ref().held_bytes();
+        if buffers as u64 > self.buffers.bytes() {
+            self.buffers.set(buffers);
+        }
+    }
+
+    /// Stops counting the headers of a request that is over.
+    fn forget_headers(&mut self) {
+        if self.headers.bytes() > 0 && self.carry.is_empty() && !self.state.is_responding() {
+            self.headers.set(0);
+        }
+    }
+
+    /// How many bytes the next read into this much room may return: hyper's buffer grows when reads fill it, and
+    /// `carry` has only so much room.
+    fn read_limit(&self, room: usize) -> u64 {
+        let limit = if self.state.memory().memory().has_room(room as u64) {
+            self.read_limit
+        } else {
+            self.read_limit.min(FIRST_BUFFER as u64 - 1)
+        };
+        if self.carry.is_empty() {
+            limit
+        } else {
+            limit.min((self.carry.capacity() - self.carry.len()) as u64)
+        }
+    }
+
+    /// Makes room for more bytes in `carry`, if it has begun. Returns `false` while there is no memory for them.
+    fn make_room(&mut self, cx: &Context<'_>) -> bool {
+        let room = self.carry.capacity() - self.carry.len();
+        if self.carry.is_empty() || room > 0 {
+            return true;
+        }
+        let wanted = self.carry.capacity().max(CARRY_START);
+        let is_resumed = match &self.ticket {
+            Some(ticket) => ticket.is_over(cx.waker()),
+            None => self.state.memory().admits(wanted as u64),
+        };
+        if is_resumed {
+            self.ticket = None;
+            self.carry.reserve(wanted);
+            self.headers.set(self.carry.capacity());
+        }
+        is_resumed
+    }
+
+    /// Waits for memory or, with a request that is not the next one, for the response to the one before.
+    fn await_room(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        if self.must_hold() {
+            // Reading would tell that the client is gone, but there is no room for what it sent.
+            if self.stream.get_ref().is_closed_by_client() {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+            }
+            self.state.hold(cx.waker());
+        } else if self.ticket.is_none() {
+            let wanted = self.carry.capacity().max(CARRY_START) as u64;
+            let ticket = self.state.memory().pause(wanted, clock::now());
+            ticket.is_over(cx.waker());
+            self.ticket = Some(ticket);
+        }
+        Poll::Pending
+    }
+
+    /// Reads once into `buf` and keeps there what is passed on. Returns `true` at the end of the
+    /// stream.
+    fn read_once(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
+        let before = buf.filled().len();
+        self.stream.set_limit(self.read_limit(buf.remaining()));
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if buf.filled().len() == before {
+            return Poll::Ready(Ok(true));
+        }
+        let received = buf.filled().len() - before;
+        self.state.count_received(received);
+        if received >= FIRST_BUFFER {
+            // hyper's next buffer is about twice as large.
+            self.account_for(2 * received);
+        }
+        let may_pass = self.carry.is_empty() && !self.must_hold();
+        let passed = if may_pass {
+            self.pass_message(&mut buf.filled_mut()[before..])?
+        } else {
+            0
+        };
+        let kept = &buf.filled()[before + passed..];
+        if !kept.is_empty() {
+            self.carry.extend_from_slice(kept);
+            self.headers.set(self.carry.capacity());
+        }
+        buf.set_filled(before + passed);
+        Poll::Ready(Ok(false))
+    }
+}
+
+/// Whether these are the first bytes of an HTTP/2 connection, as far as they have arrived.
+fn is_preface(bytes: &[u8]) -> bool {
+    bytes.iter().zip(PREFACE).all(|(byte, known)| byte == known)
+}
+
+impl AsyncRead for GuardedStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        this.account_for(buf.remaining());
+        this.forget_headers();
+        loop {
+            if this.pass_on(buf)? || this.is_http2 {
+                // To hyper, HTTP/2 is the end of the stream.
+                return Poll::Ready(Ok(()));
+            }
+            if this.state.refusal().is_some() {
+                if this.must_hold() {
+                    this.state.hold(cx.waker());
+                    return Poll::Pending;
+                }
+                // To hyper this is the end of the stream: it finishes writing.
+                return Poll::Ready(Ok(()));
+            }
+            let is_ahead = this.must_hold() && this.carry.len() >= AHEAD_LIMIT;
+            if is_ahead || !this.make_room(cx) {
+                return this.await_room(cx);
+            }
+            match this.read_once(cx, buf) {
+                Poll::Pending => {
+                    if this.must_hold() && !this.carry.is_empty() {
+                        this.state.hold(cx.waker());
+                    }
+                    this.note_record();
+                    return Poll::Pending;
+                }
+                Poll::Ready(at_end) => {
+                    if at_end? || buf.filled().len() > before {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl GuardedStream {
+    /// Writes the 103 responses that wait.
+    fn write_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (stream, state) = (self.stream.get_mut(), &self.state);
+        state.interim().poll_write(cx, |cx, bytes| {
+            note_written(state, Pin::new(&mut *stream).poll_write(cx, bytes))
+        })
+    }
+
+    /// Completes 103 responses of which a part may be written.
+    fn complete_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.state.interim().is_begun() {
+            return self.write_interim(cx);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Tells the state of the connection what became of a write.
+fn note_written(
+    state: &ConnectionState,
+    written: Poll<io::Result<usize>>,
+) -> Poll<io::Result<usize>> {
+    state.set_write_blocked(written.is_pending());
+    if let Poll::Ready(Ok(bytes)) = written {
+        state.count_written(bytes);
+    }
+    written
+}
+
+impl AsyncWrite for GuardedStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.complete_interim(cx))?;
+        if this.state.outgoing().is_set() {
+            // hyper has copied the placeholder of the file: the client would get zeros.
+            return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
+        }
+        let written = Pin::new(this.stream.get_mut()).poll_write(cx, bytes);
+        note_written(&this.state, written)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.complete_interim(cx))?;
+        let stream = this.stream.get_mut();
+        let outgoing = this.state.outgoing();
+        if outgoing.is_set() {
+            if outgoing.gives_way(cx) {
+                return Poll::Pending;
+            }
+            let written = write_with_file(stream, outgoing, slices, cx);
+            return note_written(&this.state, written);
+        }
+        let written = Pin::new(stream).poll_write_vectored(cx, slices);
+        note_written(&this.state, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// hyper calls this when it has written everything that it has: no other moment is right for a 103 response.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().write_interim(cx)
+    }
+
+    /// hyper ends a connection with this. `serve_connection` closes it, and may have a refusal to
+    /// write before.
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

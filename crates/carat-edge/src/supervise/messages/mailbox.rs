@@ -1,0 +1,77 @@
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+use crate::supervise::messages::control_request::{ControlReply, ControlRequest};
+use crate::supervise::messages::predecessor_message::PredecessorMessage;
+use crate::supervise::messages::profile_order::{ProfileOrder, ProfileReply};
+use crate::supervise::messages::settings_reader::FreshSettings;
+use crate::supervise::messages::stats_report::StatsReport;
+use carat_supervisor::{Event, RubyProcess};
+
+/// A message to the supervisor.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Event(Event),
+    Stats(StatsMessage),
+    /// The configuration was read anew, or cannot be.
+    Settings(Result<FreshSettings, String>),
+    /// A mold says which files the code is in, as JSON.
+    Sources(String),
+    /// The new edge is ready, and listens on these addresses.
+    SuccessorReady {
+        upgrade: u32,
+        addresses: Vec<String>,
+    },
+    /// What the old edge says.
+    Predecessor(PredecessorMessage),
+    /// Somebody asks something of the server.
+    Control(ControlRequest, oneshot::Sender<ControlReply>),
+    Profile(ProfileMessage),
+    LogReopened,
+}
+
+/// A message about profiles of workers.
+#[derive(Debug)]
+pub(crate) enum ProfileMessage {
+    /// Somebody wants a profile.
+    Begin(ProfileOrder, oneshot::Sender<ProfileReply>),
+    /// The time of the profile with this number is over.
+    TimeIsOver(u64),
+    /// The worker has had long enough to reply with the profile with this number.
+    ReplyIsLate(u64),
+    /// Somebody who wanted a profile is gone.
+    Abandoned,
+    /// A worker sent its profile, a JSON object.
+    Reply { process: RubyProcess, json: String },
+}
+
+/// A message about the stats of the processes.
+#[derive(Debug)]
+pub(crate) enum StatsMessage {
+    /// Somebody asks for the stats of all processes.
+    Ask(oneshot::Sender<StatsReport>),
+    /// A process replied with its stats, a JSON object.
+    Reply { process: RubyProcess, json: String },
+    /// Replies to the query with this number are late from now on.
+    Timeout(u64),
+}
+
+/// Sends messages to the supervisor. There are never more than a few for each process.
+#[derive(Debug, Clone)]
+pub(crate) struct Mailbox(UnboundedSender<Message>);
+
+impl Mailbox {
+    pub(crate) fn channel() -> (Mailbox, UnboundedReceiver<Message>) {
+        let (sender, receiver) = unbounded_channel();
+        (Mailbox(sender), receiver)
+    }
+
+    pub(crate) fn send(&self, message: Message) {
+        // Without a supervisor the edge is about to exit.
+        let _ = self.0.send(message);
+    }
+
+    pub(crate) fn event(&self, event: Event) {
+        self.send(Message::Event(event));
+    }
+}

@@ -1,0 +1,23 @@
+use std::time::Duration;
+
+/// How long a worker has to reply with its profile. It waits for Ruby's lock, and collects its garbage.
+pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Which profile somebody wants.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ProfileOrder {
+    /// The number of the worker.
+    pub(crate) worker: u32,
+    pub(crate) duration: Duration,
+    /// One in so many bytes is a sample. Otherwise, the worker decides.
+    pub(crate) sampling_bytes: Option<u64>,
+}
+
+impl ProfileOrder {
+    pub(crate) fn takes_at_most(&self) -> Duration {
+        self.duration + REPLY_TIMEOUT
+    }
+}
+
+/// A profile, as a JSON object, or one sentence about why there is none.
+pub(crate) type ProfileReply = Result<String, String>;

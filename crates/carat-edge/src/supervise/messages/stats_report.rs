@@ -1,0 +1,36 @@
+use carat_supervisor::Role;
+
+use crate::supervise::memory::Container;
+
+/// A process and its stats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProcessStats {
+    pub(crate) role: Role,
+    /// A worker's number.
+    pub(crate) number: Option<u32>,
+    /// `None` for the edge.
+    pub(crate) generation: Option<u32>,
+    pub(crate) pid: u32,
+    /// How many requests a worker was given.
+    pub(crate) requests: Option<u64>,
+    /// A JSON object; `None` if the process did not reply in time.
+    pub(crate) json: Option<String>,
+}
+
+/// The memory that all processes together may use, when it was last read.
+#[derive(Debug, Clone)]
+pub(crate) struct MemoryAllowance {
+    pub(crate) limit: u64,
+    pub(crate) used: u64,
+    pub(crate) container: Container,
+    /// The machine's memory.
+    pub(crate) machine: Option<u64>,
+}
+
+/// The reply to a stats query.
+#[derive(Debug, Clone)]
+pub(crate) struct StatsReport {
+    pub(crate) processes: Vec<ProcessStats>,
+    /// `None` before the first memory reading.
+    pub(crate) allowance: Option<MemoryAllowance>,
+}

@@ -1,0 +1,208 @@
+//! What the supervisor does at the request of a client of the control socket.
+
+use std::time::Duration;
+
+use carat_policy::{Elastic, WorkerCount};
+use serde_json::{Value, json};
+
+use crate::supervise::memory::Machine;
+use crate::supervise::messages::{ControlReply, ControlRequest};
+use crate::supervise::orders::canary_hold::canary_hold;
+use crate::supervise::processes::Host;
+use crate::supervise::reports::{ServerStatus, numbers};
+use crate::supervise::supervisor::Supervisor;
+use crate::supervise::upgrade::{PredecessorLink, container_obstacle};
+use carat_exchange::clock;
+use carat_supervisor::{Event, Outcome, RestartReport, UpgradeReport};
+
+impl<H: Host> Supervisor<H> {
+    /// Carries out a request, and replies when that is done. The outcome is that of the server if it ends.
+    pub(crate) fn control(&mut self, request: ControlRequest) -> (ControlReply, Option<Outcome>) {
+        let is_stopping = self.state.is_stopping();
+        let is_draining = self.state.draining_for(clock::now()).is_some();
+        match request {
+            ControlRequest::Status => (Ok(self.status()), None),
+            ControlRequest::RestartReport(number) => (self.restart_report(number), None),
+            ControlRequest::UpgradeReport(number) => (self.upgrade_report(number), None),
+            ControlRequest::Upgrade => self.upgrade(),
+            // A second one cuts the delay short.
+            ControlRequest::Stop if is_draining => self.stop_server(),
+            _ if is_stopping => (Err("the server is stopping".to_owned()), None),
+            ControlRequest::Stop => self.stop_server(),
+            ControlRequest::Restart => self.restart(Event::RestartRequested),
+            ControlRequest::Canary(_) if self.state.restarts().stage().is_some() => {
+                let cause = "another restart is under way";
+                (Err(cause.to_owned()), None)
+            }
+            ControlRequest::Canary(_) if self.state.phase_name() != "serving" => {
+                (Err("the server is still starting".to_owned()), None)
+            }
+            ControlRequest::Canary(percent) => self.restart(Event::CanaryRequested { percent }),
+            ControlRequest::Go => self.go(),
+            ControlRequest::Rollback => self.roll_back(),
+            ControlRequest::Scale(count) => self.scale(count),
+            ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
+            ControlRequest::Resume => (self.resume(), None),
+            ControlRequest::EndProfile(number) => (self.profiles.end(number, &self.executor), None),
+            ControlRequest::KillWorker(number) => self.kill_worker(number),
+        }
+    }
+
+    fn status(&self) -> serde_json::Value {
+        let remainder = self.predecessor.as_ref();
+        let remainder = remainder.and_then(PredecessorLink::remainder);
+        let status = ServerStatus::new(
+            &self.server,
+            &self.state,
+            &self.executor,
+            (remainder, self.canary()),
+        );
+        serde_json::to_value(status).expect("a status has only string keys")
+    }
+
+    fn stop_server(&mut self) -> (ControlReply, Option<Outcome>) {
+        let seconds = self.state.stops_within().as_secs_f64();
+        let outcome = self.handle([Event::StopRequested]);
+        (Ok(json!({ "stops_within": seconds })), outcome)
+    }
+
+    fn restart(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
+        if self.state.upgrades().stage().is_some() {
+            return (Err("an upgrade is under way".to_owned()), None);
+        }
+        if self.state.restarts().is_canary() {
+            let cause = "a canary waits: decide with carat restart --go or --rollback first";
+            return (Err(cause.to_owned()), None);
+        }
+        let outcome = self.handle([event]);
+        (
+            Ok(json!({ "number": self.state.restarts().latest() })),
+            outcome,
+        )
+    }
+
+    fn go(&mut self) -> (ControlReply, Option<Outcome>) {
+        if !self.state.restarts().is_canary() {
+            return (Err("no canary waits".to_owned()), None);
+        }
+        self.decide(Event::GoRequested)
+    }
+
+    /// Carries out a decision, and replies with what led to it.
+    fn decide(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
+        let canary = self.canary();
+        let outcome = self.handle([event]);
+        let number = self.state.restarts().latest();
+        (Ok(json!({ "number": number, "canary": canary })), outcome)
+    }
+
+    /// What old code and new came to, if a restart waits.
+    fn canary(&self) -> Option<Value> {
+        let codes = self.state.restarts().held_codes(self.state.processes())?;
+        let report = self.server.dispatcher.canary_report()?;
+        Some(canary_hold(codes, report))
+    }
+
+    fn roll_back(&mut self) -> (ControlReply, Option<Outcome>) {
+        if !self.state.may_roll_back() {
+            let cause = "there is nothing to go back to: no previous mold is kept (keep_previous)";
+            return (Err(cause.to_owned()), None);
+        }
+        self.decide(Event::RollbackRequested)
+    }
+
+    fn restart_report(&self, number: u32) -> ControlReply {
+        let report = self.state.restarts().report(number);
+        let report = report.ok_or_else(|| format!("restart {number} is not known"))?;
+        let (state, cause) = match report {
+            RestartReport::Queued => ("queued", None),
+            RestartReport::UnderWay(stage) => (stage, None),
+            RestartReport::Done => ("done", None),
+            RestartReport::Failed(cause) => ("failed", Some(cause)),
+        };
+        Ok(json!({
+            "state": state,
+            "cause": cause,
+            "generation": self.state.processes().generation(),
+            "old_workers": self.state.processes().old_workers(),
+            "workers": self.state.processes().workers.wanted,
+            "canary": self.canary(),
+        }))
+    }
+
+    fn upgrade(&mut self) -> (ControlReply, Option<Outcome>) {
+        if let Some(obstacle) = self.state.upgrade_obstacle().or_else(container_obstacle) {
+            return (Err(obstacle.to_owned()), None);
+        }
+        self.is_upgrade_asked_for = true;
+        let outcome = self.handle([Event::UpgradeRequested]);
+        let number = self.state.upgrades().latest();
+        (Ok(json!({ "number": number })), outcome)
+    }
+
+    fn upgrade_report(&mut self, number: u32) -> ControlReply {
+        let report = self.state.upgrades().report(number);
+        let report = report.ok_or_else(|| format!("upgrade {number} is not known"))?;
+        let (state, cause, pid) = match report {
+            UpgradeReport::UnderWay(stage) => (stage, None, None),
+            UpgradeReport::Done(pid) => ("done", None, Some(pid)),
+            UpgradeReport::Failed(cause) => ("failed", Some(cause), None),
+        };
+        if self.state.is_finishing() {
+            // Whoever asked knows now, and looks for the new edge next.
+            self.server.leave();
+        }
+        Ok(json!({ "state": state, "cause": cause, "pid": pid }))
+    }
+
+    fn scale(&mut self, count: WorkerCount) -> (ControlReply, Option<Outcome>) {
+        let target = self.state.limits().elastic.queue_time_target;
+        let processors = Machine::read(std::path::Path::new("/")).processors;
+        let elastic = Elastic::new(count, target, processors);
+        let before = self.state.limits().elastic;
+        let outcome = self.handle([Event::Scaled(elastic)]);
+        let now = self.state.limits().elastic;
+        let reply = json!({ "before": [before.min, before.max], "workers": [now.min, now.max] });
+        (Ok(reply), outcome)
+    }
+
+    fn pause(&mut self, duration: Duration) -> serde_json::Value {
+        let dispatcher = &self.server.dispatcher;
+        dispatcher.hold(clock::now(), duration);
+        let seconds = duration.as_secs_f64();
+        let message = "paused: requests wait in the queue";
+        self.server
+            .log
+            .info(message, &[("seconds", &format!("{seconds}"))]);
+        json!({
+            "seconds": seconds,
+            "running": dispatcher.running(),
+            "queue_limit": self.server.settings.queue_limit,
+        })
+    }
+
+    fn resume(&mut self) -> ControlReply {
+        let waiting = self.server.dispatcher.waiting();
+        if !self.server.dispatcher.release_hold(clock::now()) {
+            return Err("the server is not paused".to_owned());
+        }
+        self.server.log.info("resumed", &[]);
+        Ok(json!({ "waiting": waiting }))
+    }
+
+    fn kill_worker(&mut self, number: u32) -> (ControlReply, Option<Outcome>) {
+        let workers = self.state.processes().workers_by_number();
+        let Some((worker, pid)) = workers.iter().find(|(id, _)| id.number == number) else {
+            let known = numbers(&workers);
+            return (
+                Err(format!("there is no worker {number}, only: {known}")),
+                None,
+            );
+        };
+        let (worker, pid) = (*worker, *pid);
+        let running = self.server.dispatcher.running_on(worker);
+        let outcome = self.handle([Event::KillRequested(worker)]);
+        let reply = json!({ "worker": number, "pid": pid, "running": running });
+        (Ok(reply), outcome)
+    }
+}

@@ -1,0 +1,168 @@
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::os::fd::OwnedFd;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+
+use carat_link::{Inbox, Outbox};
+use carat_wire::control::Stack;
+use carat_wire::{Frame, Hello, Kind, Malformed};
+use tokio::task::spawn_local;
+
+use crate::supervise::messages::{Mailbox, Message, ProfileMessage, StatsMessage};
+use carat_dispatch::FrameTransport;
+use carat_supervisor::{Event, RubyProcess};
+
+/// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    outgoing: Rc<RefCell<Outgoing>>,
+    process: Rc<Cell<RubyProcess>>,
+}
+
+#[derive(Debug, Default)]
+struct Outgoing {
+    outbox: Outbox,
+    waker: Option<Waker>,
+}
+
+impl Channel {
+    /// Serves the socket until either side closes it. Messages go to the supervisor.
+    pub(crate) fn open(
+        socket: impl FrameTransport + 'static,
+        process: RubyProcess,
+        mailbox: Mailbox,
+    ) -> Channel {
+        let outgoing = Rc::new(RefCell::new(Outgoing::default()));
+        let weak = Rc::downgrade(&outgoing);
+        let process = Rc::new(Cell::new(process));
+        let current = Rc::clone(&process);
+        spawn_local(async move {
+            let mut inbox = Inbox::default();
+            let deliver = |frame: Frame<'_>| {
+                message_of(current.get(), frame).map(|message| mailbox.send(message))
+            };
+            poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, deliver)).await;
+            mailbox.event(Event::Closed(current.get()));
+        });
+        Channel { outgoing, process }
+    }
+
+    /// The process plays this part from now on, and its messages carry that name.
+    pub(crate) fn rename(&self, process: RubyProcess) {
+        self.process.set(process);
+    }
+
+    /// Sends what `encode` appends, with descriptors beside it.
+    pub(crate) fn send(&self, descriptors: Vec<OwnedFd>, encode: impl FnOnce(&mut Vec<u8>)) {
+        let mut outgoing = self.outgoing.borrow_mut();
+        for descriptor in descriptors {
+            outgoing.outbox.attach(descriptor);
+        }
+        encode(outgoing.outbox.buffer());
+        if let Some(waker) = outgoing.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // The task sees that the channel is gone, and ends.
+        if let Some(waker) = self.outgoing.borrow_mut().waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Reads and sends. Ready when the socket is closed or broken: either way the process is replaced.
+fn poll(
+    cx: &mut Context<'_>,
+    outgoing: &Weak<RefCell<Outgoing>>,
+    socket: &impl FrameTransport,
+    inbox: &mut Inbox,
+    deliver: impl Fn(Frame<'_>) -> Result<(), Malformed>,
+) -> Poll<()> {
+    let Some(outgoing) = outgoing.upgrade() else {
+        return Poll::Ready(());
+    };
+    while let Poll::Ready(open) = socket.poll_fill(cx, inbox) {
+        let is_open = open.is_ok_and(|open| open) && deliver_all(inbox, &deliver).is_ok();
+        if !is_open {
+            return Poll::Ready(());
+        }
+    }
+    let mut outgoing = outgoing.borrow_mut();
+    let flushed = socket.poll_flush(cx, &mut outgoing.outbox);
+    outgoing.waker = Some(cx.waker().clone());
+    match flushed {
+        Poll::Ready(Err(_)) => Poll::Ready(()),
+        _ => Poll::Pending,
+    }
+}
+
+fn deliver_all(
+    inbox: &mut Inbox,
+    deliver: impl Fn(Frame<'_>) -> Result<(), Malformed>,
+) -> Result<(), Malformed> {
+    while let Some(frame) = inbox.frames.next()? {
+        deliver(frame)?;
+    }
+    Ok(())
+}
+
+fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malformed> {
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let event = match (frame.kind, process) {
+        (Kind::Hello, _) => {
+            let hello = Hello::decode(frame.payload)?;
+            if hello.version != carat_wire::VERSION {
+                return Err(Malformed::BadValue("version"));
+            }
+            let pid = hello.pid;
+            Event::Hello { process, pid }
+        }
+        (Kind::Ready, _) => Event::Ready(process),
+        (Kind::BootFailed, _) => Event::BootFailed {
+            process,
+            cause: text(frame.payload),
+        },
+        (Kind::Stats | Kind::Profile, _) | (Kind::Sources, RubyProcess::Mold(_)) => {
+            return Ok(report_of(process, frame.kind, text(frame.payload)));
+        }
+        (Kind::NotForkSafe, RubyProcess::Mold(generation)) => Event::NotForkSafe {
+            generation,
+            cause: text(frame.payload),
+        },
+        (Kind::NotForkSafe, RubyProcess::Worker(worker)) => Event::ForkSafety {
+            worker,
+            result: Err(text(frame.payload)),
+        },
+        (Kind::ForkSafe, RubyProcess::Worker(worker)) => Event::ForkSafety {
+            worker,
+            result: Ok(()),
+        },
+        (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Leaving(worker),
+        // A worker that is becoming the mold got a signal to end.
+        (Kind::Leaving, RubyProcess::Mold(_)) => Event::Closed(process),
+        (Kind::Stack, RubyProcess::Worker(worker)) => {
+            let stack = Stack::decode(frame.payload)?;
+            Event::Stack {
+                worker,
+                lane: stack.lane,
+                text: text(stack.text),
+            }
+        }
+        _ => return Err(Malformed::BadValue("kind of frame on a control socket")),
+    };
+    Ok(Message::Event(event))
+}
+
+/// A message whose content is JSON.
+fn report_of(process: RubyProcess, kind: Kind, json: String) -> Message {
+    match kind {
+        Kind::Stats => Message::Stats(StatsMessage::Reply { process, json }),
+        Kind::Profile => Message::Profile(ProfileMessage::Reply { process, json }),
+        _ => Message::Sources(json),
+    }
+}

@@ -1,0 +1,52 @@
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::rc::Rc;
+
+use rustix::process::Signal;
+
+use crate::supervise::messages::Mailbox;
+use crate::supervise::upgrade::Successor;
+use carat_dispatch::FrameTransport;
+use carat_settings::Settings;
+use carat_supervisor::MemorySubjects;
+
+/// The machine that the Ruby processes run on, as far as the executor acts on it.
+pub(crate) trait Host {
+    /// The edge's end of a socket.
+    type Socket: FrameTransport + 'static;
+
+    /// Where the files of the kernel are: `/`.
+    fn root(&self) -> &Path;
+
+    /// A socket pair: the edge's end, and the end of a process.
+    fn socket_pair(&self) -> io::Result<(Self::Socket, UnixStream)>;
+
+    /// Runs the command that loads the application, with this control socket, and returns its process id.
+    fn start_mold(
+        &self,
+        generation: u32,
+        settings: &Settings,
+        control: UnixStream,
+    ) -> io::Result<u32>;
+
+    /// Reads the configuration as it is now. What comes of it goes to the mailbox.
+    fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox);
+
+    /// Starts the new edge of the upgrade with this number. What it says goes to the mailbox.
+    fn start_successor(
+        &self,
+        settings: &Settings,
+        number: u32,
+        mailbox: Mailbox,
+    ) -> io::Result<Successor>;
+
+    /// The new edge listens on these addresses, values of the `bind` option, too.
+    fn hand_over(&self, addresses: &[String]);
+
+    /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
+    fn signal(&self, pid: u32, signal: Signal);
+
+    /// Reads the memory of these processes, and of the edge, whose clients make it hold `clients` bytes. The reading goes to the mailbox.
+    fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox);
+}

@@ -1,0 +1,121 @@
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::rc::Rc;
+
+use rustix::io::FdFlags;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::task::spawn_local;
+
+use crate::http::Listeners;
+use crate::supervise::memory::{Container, read_memory};
+use crate::supervise::messages::{Mailbox, Message, read_settings};
+use crate::supervise::processes::host::Host;
+use crate::supervise::upgrade::{Successor, container_obstacle};
+use carat_dispatch::FrameSocket;
+use carat_files::MEMORY_THREAD;
+use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
+use carat_supervisor::{Event, MemorySubjects};
+
+/// Tells the mold which descriptor is its control socket.
+const CONTROL_VARIABLE: &str = "CARAT_CONTROL_FD";
+/// Tells the mold its generation, which is in its title.
+const GENERATION_VARIABLE: &str = "CARAT_GENERATION";
+
+/// The machine that the edge runs on.
+#[derive(Debug)]
+pub(crate) struct LocalHost {
+    container: Container,
+    listeners: Listeners,
+}
+
+impl LocalHost {
+    /// Finds the control group that the server runs in. These are its listeners.
+    pub(crate) fn find(listeners: Listeners) -> LocalHost {
+        LocalHost {
+            container: Container::find(Path::new("/")),
+            listeners,
+        }
+    }
+}
+
+impl Host for LocalHost {
+    type Socket = FrameSocket;
+
+    fn root(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn socket_pair(&self) -> io::Result<(FrameSocket, UnixStream)> {
+        let (near, far) = UnixStream::pair()?;
+        Ok((FrameSocket::new(near)?, far))
+    }
+
+    fn start_mold(
+        &self,
+        generation: u32,
+        settings: &Settings,
+        control: UnixStream,
+    ) -> io::Result<u32> {
+        let (program, arguments) = settings
+            .mold_command
+            .split_first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "mold_command is empty"))?;
+        // The one descriptor that the mold inherits; the edge's copy is closed when `control` is dropped.
+        rustix::io::fcntl_setfd(&control, FdFlags::empty())?;
+        let child = Command::new(program)
+            .args(arguments)
+            .current_dir(&settings.directory)
+            .env("PWD", &settings.directory)
+            .envs(&settings.mold_environment)
+            .env(CONTROL_VARIABLE, control.as_raw_fd().to_string())
+            .env(GENERATION_VARIABLE, generation.to_string())
+            .env_remove(SETTINGS_VARIABLE)
+            .env_remove(UPGRADE_VARIABLE)
+            .spawn()?;
+        Ok(child.id())
+    }
+
+    fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox) {
+        spawn_local(async move {
+            mailbox.send(Message::Settings(read_settings(current).await));
+        });
+    }
+
+    fn start_successor(
+        &self,
+        settings: &Settings,
+        number: u32,
+        mailbox: Mailbox,
+    ) -> io::Result<Successor> {
+        if let Some(obstacle) = container_obstacle() {
+            return Err(io::Error::other(obstacle));
+        }
+        Successor::start(settings, number, self.listeners.copies()?, mailbox)
+    }
+
+    fn hand_over(&self, addresses: &[String]) {
+        self.listeners.hand_over(addresses);
+    }
+
+    fn signal(&self, pid: u32, signal: Signal) {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // It may be dead already; then its exit follows.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox) {
+        let container = self.container.clone();
+        spawn_local(async move {
+            let reading = MEMORY_THREAD.run(move || read_memory(subjects, clients, &container));
+            // A panic is logged.
+            if let Ok(reading) = reading.await {
+                mailbox.event(Event::MemoryRead(reading));
+            }
+        });
+    }
+}

@@ -1,0 +1,51 @@
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use carat_wire::Page;
+use rustix::fs::MemfdFlags;
+
+use crate::supervise::processes::host::Host;
+use carat_dispatch::{Lane, WorkerRequests};
+use carat_exchange::WorkerTunnels;
+use carat_log::{LaneTag, WorkerId};
+
+/// The sockets of a new worker: the edge's ends, and the descriptors that go to the mold.
+#[derive(Debug)]
+pub(crate) struct WorkerSockets<S> {
+    pub(crate) control: S,
+    pub(crate) lanes: Vec<(Rc<Lane>, S)>,
+    /// The worker's control socket, then a socket and a page for each lane.
+    pub(crate) descriptors: Vec<OwnedFd>,
+}
+
+impl<S> WorkerSockets<S> {
+    /// Creates the sockets of a worker with this many lanes.
+    pub(crate) fn new(
+        host: &impl Host<Socket = S>,
+        worker: WorkerId,
+        generation: u32,
+        lanes: u16,
+    ) -> io::Result<WorkerSockets<S>> {
+        let (control, far) = host.socket_pair()?;
+        let mut descriptors = vec![far.into()];
+        let mut near = Vec::new();
+        let shared = (WorkerRequests::default(), WorkerTunnels::default());
+        for lane in 0..lanes {
+            let (socket, far) = host.socket_pair()?;
+            let page = rustix::fs::memfd_create("carat-lane", MemfdFlags::CLOEXEC)?;
+            rustix::fs::ftruncate(&page, Page::BYTES as u64)?;
+            let page = File::from(page);
+            descriptors.push(far.into());
+            descriptors.push(page.try_clone()?.into());
+            let lane = Lane::new(LaneTag { worker, lane }, generation, page, shared.clone());
+            near.push((Rc::new(lane), socket));
+        }
+        Ok(WorkerSockets {
+            control,
+            lanes: near,
+            descriptors,
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! What the server and its processes report.
+
+mod profiles;
+mod server_status;
+mod stats_collector;
+mod stats_query;
+
+pub(crate) use profiles::{Profiles, numbers};
+pub(crate) use server_status::ServerStatus;
+pub(crate) use stats_collector::StatsCollector;

@@ -1,0 +1,120 @@
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::http::Server;
+use crate::supervise::executor::Executor;
+use crate::supervise::processes::Host;
+use carat_exchange::clock;
+use carat_supervisor::{State, WorkerStatus};
+
+/// What the server does: the response to `GET /status`. Times are seconds.
+#[derive(Debug, Serialize)]
+pub(crate) struct ServerStatus {
+    version: String,
+    pid: u32,
+    state: &'static str,
+    listeners: Vec<String>,
+    uptime: f64,
+    /// Of the mold that forks; `None` while there is none.
+    generation: Option<u32>,
+    connections: usize,
+    /// Requests that the workers have.
+    running: usize,
+    /// Requests that wait for a worker.
+    waiting: usize,
+    queue_limit: usize,
+    /// How much longer a pause lasts.
+    paused_for: Option<f64>,
+    /// How much longer it serves before it stops.
+    draining_for: Option<f64>,
+    /// What the restart under way does.
+    restart: Option<&'static str>,
+    /// What the upgrade under way does.
+    upgrade: Option<&'static str>,
+    /// The old edge, until it has ended.
+    predecessor: Option<PredecessorRow>,
+    /// What old code and new came to while a restart waits.
+    canary: Option<Value>,
+    workers: WorkerBounds,
+    processes: Vec<WorkerRow>,
+}
+
+/// How many workers may run, and are wanted now.
+#[derive(Debug, Serialize)]
+struct WorkerBounds {
+    min: u32,
+    max: u32,
+    wanted: u32,
+}
+
+/// An edge that has handed over to this one.
+#[derive(Debug, Serialize)]
+struct PredecessorRow {
+    pid: u32,
+    connections: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct WorkerRow {
+    number: u32,
+    generation: u32,
+    pid: Option<u32>,
+    state: &'static str,
+    /// How long it has been ready; 0 before.
+    age: f64,
+    requests: u64,
+    running: usize,
+    /// Connections that the application has taken over.
+    tunnels: usize,
+}
+
+impl ServerStatus {
+    pub(crate) fn new(
+        server: &Server,
+        state: &State,
+        executor: &Executor<impl Host>,
+        (predecessor, canary): (Option<(u32, usize)>, Option<Value>),
+    ) -> ServerStatus {
+        let now = clock::now();
+        let dispatcher = &server.dispatcher;
+        let paused_for = dispatcher.held_for(now).map(|left| left.as_secs_f64());
+        let bounds = state.limits().elastic;
+        let row = |status: WorkerStatus| WorkerRow {
+            number: status.id.number,
+            generation: status.generation,
+            pid: status.pid,
+            state: status.stage,
+            age: status.age.as_secs_f64(),
+            requests: executor.requests(status.id),
+            running: dispatcher.running_on(status.id),
+            tunnels: dispatcher.tunnels_on(status.id),
+        };
+        ServerStatus {
+            version: server.settings.version.clone(),
+            pid: std::process::id(),
+            state: match state.phase_name() {
+                "serving" if paused_for.is_some() => "paused",
+                name => name,
+            },
+            listeners: executor.urls().to_vec(),
+            uptime: now.saturating_duration_since(server.started).as_secs_f64(),
+            generation: state.processes().generation(),
+            connections: server.connections(),
+            running: dispatcher.running(),
+            waiting: dispatcher.waiting(),
+            queue_limit: server.settings.queue_limit,
+            paused_for,
+            draining_for: state.draining_for(now).map(|left| left.as_secs_f64()),
+            restart: state.restarts().stage(),
+            upgrade: state.upgrades().stage(),
+            predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
+            canary,
+            workers: WorkerBounds {
+                min: bounds.min,
+                max: bounds.max,
+                wanted: state.processes().workers.wanted,
+            },
+            processes: state.processes().worker_statuses(now).map(row).collect(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use std::fs::metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::supervise::messages::Mailbox;
+use carat_files::CONFIGURATION_THREADS;
+use carat_settings::Settings;
+use carat_supervisor::Event;
+
+/// How often the file is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Which file it is, and when it was last touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Touch {
+    device: u64,
+    inode: u64,
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl Touch {
+    fn read(path: &Path) -> Option<Touch> {
+        let found = metadata(path).ok()?;
+        Some(Touch {
+            device: found.dev(),
+            inode: found.ino(),
+            seconds: found.mtime(),
+            nanoseconds: found.mtime_nsec(),
+        })
+    }
+}
+
+/// The path of `restart_file`. A relative one begins in the directory of the start, whose links are followed anew at each
+/// look.
+pub(crate) fn restart_path(settings: &Settings) -> Option<PathBuf> {
+    let path = settings.restart_file.as_ref()?;
+    Some(Path::new(&settings.directory).join(path))
+}
+
+/// Requests a restart whenever the file has been made or touched. A file that is there at the start has no effect. A disk
+/// that does not respond holds one thread. Never returns if there is a path, except with an error.
+pub(crate) async fn watch_restart_file(path: Option<PathBuf>, mailbox: Mailbox) -> io::Result<()> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    let mut last = look(&path).await?;
+    loop {
+        sleep(LOOK).await;
+        let touch = look(&path).await?;
+        if touch.is_some() && touch != last {
+            mailbox.event(Event::RestartRequested);
+        }
+        last = touch;
+    }
+}
+
+async fn look(path: &Path) -> io::Result<Option<Touch>> {
+    let path = path.to_owned();
+    Ok(CONFIGURATION_THREADS
+        .run(move || Touch::read(&path))
+        .await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_made_touched_or_replaced_is_another_touch() {
+        let directory = std::env::temp_dir().join(format!("restart-file-{}", std::process::id()));
+        fs::create_dir_all(&directory).expect("a directory");
+        let path = directory.join("restart.txt");
+        assert_eq!(Touch::read(&path), None);
+        fs::write(&path, "").expect("written");
+        let made = Touch::read(&path);
+        assert!(made.is_some());
+        assert_eq!(Touch::read(&path), made);
+        let file = fs::File::open(&path).expect("there");
+        let later = std::time::SystemTime::now() + Duration::from_secs(5);
+        file.set_modified(later).expect("touched");
+        let touched = Touch::read(&path);
+        assert_ne!(touched, made);
+        fs::write(directory.join("other"), "").expect("written");
+        fs::rename(directory.join("other"), &path).expect("replaced");
+        assert_ne!(Touch::read(&path), touched);
+        fs::remove_dir_all(&directory).expect("removed");
+    }
+}

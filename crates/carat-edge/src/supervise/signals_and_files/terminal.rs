@@ -1,0 +1,88 @@
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, open};
+
+/// The controlling terminal of this process, whatever it is called.
+const TERMINAL: &str = "/dev/tty";
+
+/// How long after the end of a terminal its shell may tell its jobs.
+const SHELL_TIME: Duration = Duration::from_secs(5);
+
+/// The bit of SIGHUP in the masks of `/proc/self/status`.
+const HANGUP: u64 = 1;
+
+/// The terminal that the server was started from. A SIGHUP that comes with its end asks the server to end, too; any other
+/// one is about log files. Who sends it does not tell them apart: when a terminal is closed, the kernel tells the shell,
+/// and the shell its jobs.
+#[derive(Debug)]
+pub(crate) struct Terminal(TerminalState);
+
+#[derive(Debug, Clone, Copy)]
+enum TerminalState {
+    /// There was none at the start, or `nohup` says that its end does not matter.
+    None,
+    There,
+    Gone(Instant),
+}
+
+impl Terminal {
+    /// Called before SIGHUP is handled.
+    pub(crate) fn find() -> Terminal {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let matters = is_there() && !ignores_hangup(&status);
+        Terminal(if matters {
+            TerminalState::There
+        } else {
+            TerminalState::None
+        })
+    }
+
+    /// Notes whether it is still there.
+    pub(crate) fn look(&mut self, now: Instant) {
+        if matches!(self.0, TerminalState::There) && !is_there() {
+            self.0 = TerminalState::Gone(now);
+        }
+    }
+
+    /// Whether it has just gone. If it went long ago, the server was told to outlive it, such as by `disown`.
+    pub(crate) fn has_just_gone(&mut self, now: Instant) -> bool {
+        self.look(now);
+        let is_recent = |at| now.saturating_duration_since(at) < SHELL_TIME;
+        matches!(self.0, TerminalState::Gone(at) if is_recent(at))
+    }
+}
+
+/// Whether this process has a controlling terminal. The kernel takes it away when it ends.
+fn is_there() -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    open(TERMINAL, flags, Mode::empty()).is_ok()
+}
+
+/// Whether the process with this `/proc/PID/status` ignores SIGHUP.
+fn ignores_hangup(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & HANGUP != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nohup_is_seen_in_the_status_of_the_process() {
+        assert!(ignores_hangup("Name:\tcarat\nSigIgn:\t0000000001001001\n"));
+        assert!(!ignores_hangup("Name:\tcarat\nSigIgn:\t0000000001001000\n"));
+        assert!(!ignores_hangup(""));
+    }
+
+    #[test]
+    fn a_terminal_that_went_long_ago_explains_no_hangup() {
+        let now = Instant::now();
+        let mut gone = Terminal(TerminalState::Gone(now));
+        assert!(gone.has_just_gone(now + SHELL_TIME / 2));
+        assert!(!gone.has_just_gone(now + SHELL_TIME * 2));
+        assert!(!Terminal(TerminalState::None).has_just_gone(now));
+    }
+}

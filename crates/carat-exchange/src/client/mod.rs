@@ -1,0 +1,9 @@
+//! Who the client is, and what proxies say of it.
+
+mod forwarded_client;
+mod peer;
+mod proxy_policy;
+
+pub(crate) use forwarded_client::ForwardedClient;
+pub use peer::Peer;
+pub use proxy_policy::{ProxyFields, ProxyPolicy};

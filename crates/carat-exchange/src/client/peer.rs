@@ -1,0 +1,48 @@
+use carat_wire::Scheme;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::client::proxy_policy::ProxyFields;
+use carat_tls::ClientVariable;
+
+/// The two ends of a client connection, as the application sees them.
+#[derive(Debug)]
+pub struct Peer {
+    /// The client's address as text. A client on a Unix socket has that of this machine.
+    pub remote: String,
+    /// Whether the connection came over a Unix socket.
+    pub is_unix: bool,
+    /// The server's port, for requests that name none.
+    pub local_port: u16,
+    /// What the client speaks with the first proxy.
+    pub scheme: Scheme,
+    /// What is known about the client beside its address.
+    pub variables: Vec<ClientVariable>,
+    /// What is done with what it says about its clients.
+    pub proxy_fields: ProxyFields,
+    _reply: Option<OwnedSemaphorePermit>,
+}
+
+impl Peer {
+    /// Keeps `reply`, the permit to open the file of a response, as long as a request of this client is in progress.
+    pub fn new(
+        remote: String,
+        is_unix: bool,
+        local_port: u16,
+        reply: Option<OwnedSemaphorePermit>,
+    ) -> Peer {
+        Peer {
+            remote,
+            is_unix,
+            local_port,
+            scheme: Scheme::Http,
+            variables: Vec::new(),
+            proxy_fields: ProxyFields::default(),
+            _reply: reply,
+        }
+    }
+
+    /// The client for the access log. Nobody knows the address of a client on a Unix socket, usually a proxy.
+    pub fn logged(&self) -> &str {
+        if self.is_unix { "unix:" } else { &self.remote }
+    }
+}

@@ -1,0 +1,9 @@
+//! What clients hold in memory, and its bound.
+
+mod client_memory;
+mod memory_reservation;
+mod stream_credit;
+
+pub use client_memory::{ClientMemory, MemoryAccount, MemoryTicket};
+pub use memory_reservation::MemoryReservation;
+pub use stream_credit::StreamCredit;

@@ -1,0 +1,113 @@
+use std::rc::Rc;
+
+use carat_wire::stream::{SHORT_STREAM_WINDOW, STREAM_WINDOW};
+
+use crate::memory::client_memory::ClientMemory;
+
+/// Bytes that a worker may send of a streamed response before it hears from the edge, whether it needs them or not.
+///
+/// Each request that is dispatched has one. As long as all of them together have a part of `client_memory`, and memory is
+/// not short, it is a whole window.
+#[derive(Debug)]
+pub struct StreamCredit {
+    memory: Rc<ClientMemory>,
+    bytes: u64,
+}
+
+impl StreamCredit {
+    /// The credit of a request that is about to be dispatched.
+    pub fn of(memory: &Rc<ClientMemory>) -> StreamCredit {
+        let mut credit = StreamCredit {
+            memory: Rc::clone(memory),
+            bytes: 0,
+        };
+        credit.grow(credit.window());
+        credit
+    }
+
+    /// Whether it is less than a window.
+    pub fn is_short(&self) -> bool {
+        self.bytes < STREAM_WINDOW.into()
+    }
+
+    /// The worker has sent this many bytes.
+    pub fn spend(&mut self, bytes: usize) {
+        // A worker that sends more than it may does not make this one grow.
+        let spent = self.bytes.min(bytes as u64);
+        self.bytes -= spent;
+        self.memory.take_back(spent);
+    }
+
+    /// Grows to a window again, when half of one is free. Returns the bytes that the worker may send in addition; `held` is
+    /// what the client has yet to take.
+    pub fn renew(&mut self, held: u64) -> Option<u32> {
+        let window = self.window();
+        let granted = window.saturating_sub(held + self.bytes);
+        if granted < window / 2 {
+            return None;
+        }
+        self.grow(granted);
+        u32::try_from(granted).ok()
+    }
+
+    fn window(&self) -> u64 {
+        let window = STREAM_WINDOW.into();
+        if self.memory.may_promise(window) {
+            window
+        } else {
+            SHORT_STREAM_WINDOW.into()
+        }
+    }
+
+    fn grow(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.memory.promise(bytes);
+    }
+}
+
+impl Drop for StreamCredit {
+    fn drop(&mut self) {
+        self.memory.take_back(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: u64 = STREAM_WINDOW as u64;
+    const SHORT: u64 = SHORT_STREAM_WINDOW as u64;
+
+    #[test]
+    fn windows_are_whole_while_they_have_a_quarter_of_the_memory() {
+        let memory = ClientMemory::new(16 * WINDOW);
+        let mut credits: Vec<_> = (0..6).map(|_| StreamCredit::of(&memory)).collect();
+        let short: Vec<_> = credits.iter().map(StreamCredit::is_short).collect();
+        assert_eq!(short, [false, false, false, false, true, true]);
+        assert_eq!(memory.promised(), 4 * WINDOW + 2 * SHORT);
+        credits.clear();
+        assert_eq!(memory.promised(), 0);
+        let holder = memory.account();
+        holder.take(12 * WINDOW);
+        assert!(StreamCredit::of(&memory).is_short());
+    }
+
+    #[test]
+    fn a_window_grows_as_the_client_reads_and_as_memory_allows() {
+        let memory = ClientMemory::new(16 * WINDOW);
+        let others: Vec<_> = (0..4).map(|_| StreamCredit::of(&memory)).collect();
+        let mut credit = StreamCredit::of(&memory);
+        credit.spend(SHORT_STREAM_WINDOW as usize);
+        assert_eq!(credit.renew(SHORT), None, "the client has read nothing");
+        assert_eq!(credit.renew(SHORT / 2 + 1), None);
+        assert_eq!(credit.renew(SHORT / 2), Some(SHORT_STREAM_WINDOW / 2));
+        drop(others);
+        assert_eq!(
+            credit.renew(0),
+            Some(STREAM_WINDOW - SHORT_STREAM_WINDOW / 2)
+        );
+        assert_eq!(credit.renew(0), None);
+        credit.spend(usize::MAX);
+        assert_eq!(memory.promised(), 0);
+    }
+}

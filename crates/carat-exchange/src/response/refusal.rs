@@ -1,0 +1,260 @@
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use carat_coding::DecodeError;
+use carat_guard::GuardError;
+use carat_multipart::Exceeded;
+use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+
+use crate::response::reply_body::ReplyBody;
+
+/// The codings of a 415 response: those that a request body may have (RFC 9110 15.5.16).
+const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
+
+/// Whose fault it is that the edge refuses a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    Client,
+    App,
+    Server,
+}
+
+/// Why the edge responds to a request itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The bytes violate HTTP/1.1 or a limit of the guard.
+    Malformed(GuardError),
+    /// A client that does not speak TLS, at a port for it.
+    PlainHttp,
+    /// A client that speaks TLS, at a port without it.
+    UnexpectedTls,
+    /// A request in clear, with `force_tls`: the response says where to go.
+    TlsRequired,
+    /// The path does not begin with `prefix`.
+    OutsidePrefix,
+    /// The file of the option `maintenance` is there.
+    Maintenance,
+    /// The body is larger than `max_body`.
+    BodyTooLarge,
+    /// The body has an unsupported content coding, or too many codings.
+    UnknownCoding,
+    /// The body does not match its content coding, or decodes to more than the limits allow.
+    Undecodable(DecodeError),
+    /// The form exceeds one of its limits.
+    Form(Exceeded),
+    /// The headers or the body arrived too slowly.
+    TooSlow,
+    /// Clients make the edge hold more than `client_memory`, and this one makes the least progress.
+    ClientMemory,
+    /// The same, for the streamed body of a request that the application has begun.
+    BodyCutOff,
+    /// More than `queue_limit` requests wait.
+    QueueFull,
+    /// The request waited longer than `queue_timeout`.
+    QueueTimeout,
+    /// The server stopped before the application began the request, or was asked whether it is ready while it stops.
+    Stopping,
+    /// The server stopped before the application responded to the request, which it had begun.
+    CutOff,
+    /// The worker died after it began the request.
+    WorkerLost,
+    /// The application did not begin its response within `request_timeout`.
+    AppTimeout,
+    /// The application's response is not valid HTTP.
+    InvalidResponse,
+    /// The application's response is a file, whose descriptor was lost: too many are open.
+    ReplyLost,
+    /// There are `max_tunnels` tunnels.
+    TooManyTunnels,
+    /// Too many files are open to store the body, or to hand it to a worker.
+    NoDescriptors,
+    /// A static file cannot be opened: too many files are open, or the disk does not respond.
+    FileNotOpened,
+    /// Writing the body to `spool_dir` failed.
+    SpoolFailed,
+    /// The file system of `spool_dir` is full, or does not allow a file of this size.
+    SpoolFull,
+    /// All spooled bodies together would exceed `spool_limit`.
+    SpoolLimit,
+    /// The body of the application's response would exceed `spool_limit`.
+    ResponseNotStored,
+}
+
+impl Refusal {
+    /// The status of the response.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Refusal::Malformed(refusal) => {
+                StatusCode::from_u16(refusal.status()).expect("every GuardError has a valid status")
+            }
+            Refusal::BodyTooLarge
+            | Refusal::Form(_)
+            | Refusal::Undecodable(DecodeError::TooLarge | DecodeError::TooDense) => {
+                StatusCode::PAYLOAD_TOO_LARGE
+            }
+            Refusal::UnknownCoding | Refusal::Undecodable(DecodeError::WindowTooLarge) => {
+                StatusCode::UNSUPPORTED_MEDIA_TYPE
+            }
+            Refusal::PlainHttp
+            | Refusal::UnexpectedTls
+            | Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
+                StatusCode::BAD_REQUEST
+            }
+            Refusal::TlsRequired => StatusCode::PERMANENT_REDIRECT,
+            Refusal::OutsidePrefix => StatusCode::NOT_FOUND,
+            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Refusal::ClientMemory
+            | Refusal::Maintenance
+            | Refusal::QueueFull
+            | Refusal::QueueTimeout
+            | Refusal::Stopping
+            | Refusal::TooManyTunnels
+            | Refusal::NoDescriptors
+            | Refusal::FileNotOpened
+            | Refusal::SpoolLimit => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::WorkerLost | Refusal::BodyCutOff => StatusCode::BAD_GATEWAY,
+            Refusal::AppTimeout | Refusal::CutOff => StatusCode::GATEWAY_TIMEOUT,
+            Refusal::InvalidResponse
+            | Refusal::ReplyLost
+            | Refusal::SpoolFailed
+            | Refusal::ResponseNotStored => StatusCode::INTERNAL_SERVER_ERROR,
+            Refusal::SpoolFull => StatusCode::INSUFFICIENT_STORAGE,
+        }
+    }
+
+    /// The same once the application has begun the request, which must not be repeated then.
+    #[must_use]
+    pub fn once_begun(self) -> Refusal {
+        match self {
+            Refusal::ClientMemory => Refusal::BodyCutOff,
+            other => other,
+        }
+    }
+
+    /// One sentence for the client.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Refusal::Malformed(refusal) => refusal.reason(),
+            Refusal::PlainHttp => "this port speaks HTTPS, and the request is plain HTTP",
+            Refusal::UnexpectedTls => "this port speaks plain HTTP, and the client speaks TLS",
+            Refusal::TlsRequired => "this server is reached over HTTPS",
+            Refusal::OutsidePrefix => "the path does not lead to the application",
+            Refusal::Maintenance => "the application is under maintenance",
+            Refusal::BodyTooLarge => "the request body is too large",
+            Refusal::UnknownCoding => "the content coding of the request body is not supported",
+            Refusal::Undecodable(error) => error.reason(),
+            Refusal::Form(exceeded) => exceeded.reason(),
+            Refusal::TooSlow => "the request arrived too slowly",
+            Refusal::ClientMemory | Refusal::BodyCutOff => {
+                "the server's memory for clients is used up"
+            }
+            Refusal::QueueFull => "too many requests are waiting",
+            Refusal::Stopping => "the server is stopping",
+            Refusal::CutOff => "the server stopped before the application responded",
+            Refusal::QueueTimeout => "no worker became free in time",
+            Refusal::WorkerLost => "the application process died while it served this request",
+            Refusal::AppTimeout => "the application did not respond in time",
+            Refusal::InvalidResponse => "the application's response is not valid HTTP",
+            Refusal::ReplyLost | Refusal::NoDescriptors => "too many files are open",
+            Refusal::TooManyTunnels => "too many tunnels are open",
+            Refusal::FileNotOpened => "the file cannot be opened",
+            Refusal::SpoolFailed | Refusal::SpoolFull => "the request body could not be stored",
+            Refusal::SpoolLimit => "too many request bodies are stored at once",
+            Refusal::ResponseNotStored => "the response could not be stored",
+        }
+    }
+
+    /// Whose fault it is.
+    pub fn fault(self) -> Fault {
+        match self {
+            Refusal::Malformed(_)
+            | Refusal::PlainHttp
+            | Refusal::UnexpectedTls
+            | Refusal::TlsRequired
+            | Refusal::OutsidePrefix
+            | Refusal::BodyTooLarge
+            | Refusal::UnknownCoding
+            | Refusal::Undecodable(_)
+            | Refusal::Form(_)
+            | Refusal::TooSlow => Fault::Client,
+            Refusal::WorkerLost | Refusal::AppTimeout | Refusal::InvalidResponse => Fault::App,
+            Refusal::ClientMemory
+            | Refusal::Maintenance
+            | Refusal::BodyCutOff
+            | Refusal::QueueFull
+            | Refusal::QueueTimeout
+            | Refusal::Stopping
+            | Refusal::CutOff
+            | Refusal::ReplyLost
+            | Refusal::TooManyTunnels
+            | Refusal::NoDescriptors
+            | Refusal::FileNotOpened
+            | Refusal::SpoolFailed
+            | Refusal::SpoolFull
+            | Refusal::SpoolLimit
+            | Refusal::ResponseNotStored => Fault::Server,
+        }
+    }
+
+    /// Whether the connection is closed after the response: the start of the next message is
+    /// unknown, or too expensive to reach.
+    pub fn ends_connection(self) -> bool {
+        matches!(self.fault(), Fault::Client)
+            || matches!(
+                self,
+                Refusal::ClientMemory
+                    | Refusal::Maintenance
+                    | Refusal::BodyCutOff
+                    | Refusal::NoDescriptors
+                    | Refusal::SpoolFailed
+                    | Refusal::SpoolFull
+                    | Refusal::SpoolLimit
+            )
+    }
+
+    /// In how many seconds the client should ask again, as the value of Retry-After.
+    fn retry_after(self) -> Option<&'static str> {
+        match self {
+            Refusal::Maintenance => Some("60"),
+            _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some("1"),
+            _ => None,
+        }
+    }
+
+    /// The refusal as a response.
+    pub fn into_response(self) -> Response<ReplyBody> {
+        let body = Bytes::from(format!("{}\n", self.reason()));
+        let mut response = Response::new(ReplyBody::full(body));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        if self.ends_connection() {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+        }
+        if self.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(DECODED_CODINGS));
+        }
+        response
+    }
+
+    /// The refusal as bytes, for a connection that hyper does not serve any more.
+    pub fn into_bytes(self) -> Vec<u8> {
+        let (status, reason) = (self.status(), self.reason());
+        let phrase = status.canonical_reason().unwrap_or("Refused");
+        let retry_after = self.retry_after();
+        let retry_after =
+            retry_after.map_or_else(String::new, |seconds| format!("retry-after: {seconds}\r\n"));
+        format!(
+            "HTTP/1.1 {} {phrase}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
+             connection: close\r\n{retry_after}date: {}\r\n\r\n{reason}\n",
+            status.as_u16(),
+            reason.len() + 1,
+            httpdate::fmt_http_date(SystemTime::now()),
+        )
+        .into_bytes()
+    }
+}

@@ -1,0 +1,107 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::response::reply_stream::ReplyStream;
+use crate::tunnel::Tunnel;
+use carat_files::SlowFile;
+
+/// The body of a response as the application sent it.
+#[derive(Debug)]
+pub struct ReplyBody {
+    /// Where the bytes are.
+    pub content: ReplyContent,
+    /// Whether the application applied the chunked coding itself.
+    pub is_chunked: bool,
+    /// Whether the application failed, and this is the server's sentence.
+    pub is_failure: bool,
+}
+
+/// Where the bytes of a body come from.
+#[derive(Debug)]
+pub enum ReplyContent {
+    /// In memory.
+    Full(Bytes),
+    /// In an open file.
+    File(FileRange),
+    /// They arrive from the worker.
+    Stream(ReplyStream),
+    /// No body: the application takes over the connection.
+    Tunnel(Box<Tunnel>),
+}
+
+/// A part of a file.
+#[derive(Debug, Clone)]
+pub struct FileRange {
+    /// The open file.
+    pub file: Arc<SlowFile>,
+    /// The first byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+    /// Whether a client may request ranges of it.
+    pub allows_ranges: bool,
+}
+
+impl ReplyBody {
+    /// No body.
+    pub fn empty() -> ReplyBody {
+        ReplyBody::full(Bytes::new())
+    }
+
+    /// A body in memory.
+    pub fn full(bytes: Bytes) -> ReplyBody {
+        ReplyContent::Full(bytes).into()
+    }
+
+    /// Marks the body as one that the application has chunked.
+    #[must_use]
+    pub fn chunked(mut self) -> ReplyBody {
+        self.is_chunked = true;
+        self
+    }
+
+    /// Length in bytes, if it is known.
+    pub fn length(&self) -> Option<u64> {
+        match &self.content {
+            _ if self.is_chunked => None,
+            ReplyContent::Full(bytes) => Some(bytes.len() as u64),
+            ReplyContent::File(range) => Some(range.length),
+            ReplyContent::Stream(_) | ReplyContent::Tunnel(_) => None,
+        }
+    }
+}
+
+impl From<ReplyContent> for ReplyBody {
+    fn from(content: ReplyContent) -> ReplyBody {
+        ReplyBody {
+            content,
+            is_chunked: false,
+            is_failure: false,
+        }
+    }
+}
+
+impl FileRange {
+    /// `length` bytes from `offset`.
+    pub fn new(file: impl Into<SlowFile>, offset: u64, length: u64) -> FileRange {
+        FileRange {
+            file: Arc::new(file.into()),
+            offset,
+            length,
+            allows_ranges: false,
+        }
+    }
+
+    /// The bytes of `range`, which counts from the first byte and must not exceed the length.
+    #[must_use]
+    pub fn part(&self, range: &Range<u64>) -> FileRange {
+        FileRange {
+            file: Arc::clone(&self.file),
+            offset: self.offset + range.start,
+            length: range.end - range.start,
+            allows_ranges: false,
+        }
+    }
+}

@@ -6,7 +6,7 @@ require "support/encoded_bodies"
 
 # Answers in content codings while they are being made, and what they cost others.
 class HttpEncodeStreamTest < Support::IntegrationTest
-  # crates/carat-edge/src/body/response/encoders.rs
+  # crates/carat-body/src/response/encoders.rs
   STREAMS_LIMIT = 64
   LINES = Support::EncodedBodies::LINES
 

@@ -1,18 +1,14 @@
 mod failover;
 mod holding;
 #[cfg(any(test, feature = "fixture"))]
-mod inspection;
+pub(crate) mod inspection;
 mod rebalance;
 mod reloading;
 mod splitting;
 mod timeouts;
-mod traffic;
+pub(crate) mod traffic;
 mod trial;
 mod tunnels;
-
-#[cfg(any(test, feature = "fixture"))]
-pub use inspection::{DispatcherView, LaneView};
-pub use traffic::carry;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;

@@ -13,8 +13,9 @@ mod queue_time;
 mod reload;
 
 pub use canary::{CanaryReport, CodeReport};
-pub use dispatcher::{Dispatcher, carry};
+pub use dispatcher::Dispatcher;
 #[cfg(any(test, feature = "fixture"))]
-pub use dispatcher::{DispatcherView, LaneView};
+pub use dispatcher::inspection::{DispatcherView, LaneView};
+pub use dispatcher::traffic::carry;
 pub use frames::{FrameSocket, FrameTransport};
 pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, WorkerRequests};

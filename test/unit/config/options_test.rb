@@ -8,7 +8,7 @@ module Carat
     ROOT = File.expand_path("../../..", __dir__)
 
     def test_settings_of_the_edge_match_the_table
-      settings = File.read(File.join(ROOT, "crates/carat-edge/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
+      settings = File.read(File.join(ROOT, "crates/carat-settings/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
       fields = settings.scan(/(?:rename = "(\w+)".*\n)?^ +pub\S* (\w+):/).map { |names| names.compact.first.to_sym }
 
       beside = %i[chosen_connections control_directories control_socket_name identity version directory mold_command

@@ -42,41 +42,6 @@ class RackAfterTest < Support::IntegrationTest
     await_log(server, /^last nil nil #<RuntimeError: broken>\nfirst nil nil #<RuntimeError: broken>$/)
   end
 
-  # Goes on after the response until the file `go` exists.
-  LINGERING = <<~'RUBY'
-    GO_ON = -> { sleep 0.005 until File.exist?("go") }
-    Body = Struct.new(:pieces) do
-      def each(&block) = pieces.each(&block)
-      def close = GO_ON.call
-    end
-    run lambda { |env|
-      case env["PATH_INFO"]
-      when "/reply" then env["rack.after_reply"] << GO_ON
-      when "/finished" then env["rack.response_finished"] << ->(*) { GO_ON.call }
-      when "/close" then next [200, {}, Body.new(["ok"])]
-      end
-      [200, {}, [Process.pid.to_s]]
-    }
-  RUBY
-
-  def test_a_request_does_not_wait_for_what_follows_another_response
-    server = serve(LINGERING, workers: 1, threads: 4)
-    %w[/reply /finished /close].each { |path| assert_equal 200, server.get(path).status }
-    assert_equal([200] * 5, Array.new(5) { server.get.status })
-    server.directory.write("go", "")
-  end
-
-  def test_a_request_that_was_not_begun_gets_no_504_for_what_another_does
-    server = serve(LINGERING, workers: 1, threads: 2, args: %w[--request-timeout 0.5])
-    before = server.get.body
-    %w[/reply /finished].each { |path| assert_equal 200, server.get(path).status }
-    response = server.request("POST", body: "x")
-
-    assert_equal 200, response.status
-    refute_equal before, response.body
-    await_log(server, / error lane begins no request /)
-  end
-
   def test_a_worker_whose_application_exits_is_replaced_and_nobody_notices
     server = serve(<<~'RUBY', workers: 1, threads: 2)
       run ->(env) { env["PATH_INFO"] == "/exit" ? exit(3) : [200, {}, [Process.pid.to_s]] }

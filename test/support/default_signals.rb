@@ -2,9 +2,10 @@
 
 module Support
   # A shell that starts a command in the background of a script (`script/test &`) ignores two signals for it, and every
-  # process that the command starts inherits that. Tests interrupt their children, so they need the defaults.
+  # process that the command starts inherits that; nohup ignores a third. Tests send these to their children, so they need
+  # the defaults.
   module DefaultSignals
-    IGNORED_IN_BACKGROUND = %w[INT QUIT].freeze
+    IGNORED_IN_BACKGROUND = %w[INT QUIT HUP].freeze
 
     # Restores the handlers of this process and of those that it starts from now on.
     def self.restore

@@ -26,9 +26,9 @@ module Carat
       end
 
       # The hook of Ruby 3.4 for operations that may run in another thread, such as opening, closing, and compressing.
-      # A fiber that is being ended cannot wait for one.
+      # A fiber that is being ended cannot wait for one; as long as it may wait, the operation would call this hook again.
       def blocking_operation_wait(operation)
-        return operation.call if @cancelled
+        return Fiber.blocking { operation.call } if @cancelled
 
         (@threads ||= ThreadPool.new).run(operation)
       end

@@ -2,7 +2,7 @@
 
 require_relative "log/process_log"
 require_relative "warmup/compilation"
-require_relative "warmup/connections"
+require_relative "warmup/pools/connections"
 require_relative "warmup/eager_loading"
 require_relative "warmup/heap_warmup"
 require_relative "processes/output"

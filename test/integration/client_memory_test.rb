@@ -4,7 +4,7 @@ require "digest"
 require "json"
 require "random/formatter"
 require "test_helper"
-require "carat/cli/control_client"
+require "carat/cli/control/control_client"
 require "support/content_codings"
 
 module Carat

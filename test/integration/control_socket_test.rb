@@ -3,7 +3,7 @@
 require "json"
 require "socket"
 require "test_helper"
-require "carat/cli/control_client"
+require "carat/cli/control/control_client"
 
 module Carat
   class ControlSocketTest < Support::IntegrationTest

@@ -2,7 +2,7 @@
 
 require "json"
 require "test_helper"
-require "carat/cli/control_client"
+require "carat/cli/control/control_client"
 require "support/http2_client"
 
 module Carat

@@ -81,8 +81,9 @@ class IdentityTest < Support::IntegrationTest
     eventually(message: "the control socket") { File.socket?(path) }
 
     assert_equal [entry.uid] * 2, [File.dirname(path), path].map { |name| File.stat(name).uid }
-    ask = [RbConfig.ruby, "-I", File.join(Support::ServerOptions::ROOT, "lib"), "-r", "carat/cli/control_client",
-           "-e", "print Carat::CLI::ControlClient.new(ARGV.first).get('/memory')", path]
+    library = File.join(Support::ServerOptions::ROOT, "lib")
+    ask = [RbConfig.ruby, "-I", library, "-r", "carat/cli/control/control_client", "-e",
+           "print Carat::CLI::ControlClient.new(ARGV.first).get('/memory')", path]
     [ask, [*as_user, *ask]].each do |command|
       processes = JSON.parse(IO.popen(command, &:read))["processes"]
 

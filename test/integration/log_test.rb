@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require "carat/processes/jit"
+require "carat/processes/measures/jit"
 require "test_helper"
 
 class LogTest < Support::IntegrationTest

@@ -2,8 +2,8 @@
 
 module Support
   # A shell that starts a command in the background of a script (`script/test &`) ignores two signals for it, and every
-  # process that the command starts inherits that; nohup ignores a third. Tests send these to their children, so they need
-  # the defaults.
+  # process that the command starts inherits that; nohup ignores a third. Tests send these to their children, so they
+  # need the defaults.
   module DefaultSignals
     IGNORED_IN_BACKGROUND = %w[INT QUIT HUP].freeze
 

@@ -4,7 +4,8 @@ require "ripper"
 
 module Support
   # The constants that a Ruby file names, and the files of the libraries that define them: `carat/config/option` is
-  # Carat::Config::Option.
+  # Carat::Config::Option. A folder that no file names as a module is a room: `carat/config/sources/flags` is
+  # Carat::Config::Flags.
   class NamedConstants
     CAPITALS = { "cli" => "CLI", "dsl" => "DSL", "io" => "IO", "json" => "JSON" }.freeze
     ELSEWHERE = { "SchedulerError" => "scheduler", "IncompleteBody" => "native" }.freeze
@@ -46,7 +47,22 @@ module Support
     end
 
     def constant(stem)
-      stem.split("/").map { |part| part.split("_").map { |word| CAPITALS.fetch(word) { word.capitalize } }.join }
+      *folders, file = stem.split("/")
+      modules = folders.each_index.reject { |depth| room?(folders.first(depth + 1).join("/")) }
+      [*folders.values_at(*modules), file].map { |part| camel(part) }
+    end
+
+    def camel(part)
+      part.split("_").map { |word| CAPITALS.fetch(word) { word.capitalize } }.join
+    end
+
+    def room?(folder)
+      @rooms ||= Hash.new do |found, name|
+        inside = @full.filter_map { |path, full| full if path.start_with?("#{name}/") || path == "#{name}.rb" }
+        opening = /^ *(module|class) #{camel(File.basename(name))}\b/
+        found[name] = inside.none? { |full| File.read(full).match?(opening) }
+      end
+      @rooms[folder]
     end
 
     def required(text, path)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config/config_error"
-require_relative "../config/spelling"
+require_relative "../config/sources/spelling"
 require_relative "../launch/lab_gem"
 require_relative "subcommand"
 require_relative "subcommands"

@@ -1,20 +1,25 @@
 # frozen_string_literal: true
 
 require_relative "../config/config_error"
-require_relative "../config/flags"
-require_relative "../config/spelling"
+require_relative "../config/sources/flags"
+require_relative "../config/sources/spelling"
 require_relative "../launch/lab_gem"
 
 module Carat
   module CLI
     # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name (KillWorker in
-    # kill_worker.rb for `kill-worker`), and add the name to OWN. Those that are not here are in the gem carat-lab.
+    # server/kill_worker.rb for `kill-worker`), and add the name to ROOMS. Those that are not here are in the gem
+    # carat-lab.
     module Subcommands
-      # The server's subcommands, in the order of the help.
-      OWN = %w[
-        serve init check doctor import dev-cert status memory restart upgrade stop scale pause resume kill-worker help
-        version
-      ].freeze
+      # The server's subcommands by the folder of their files, in the order of the help.
+      ROOMS = {
+        "application" => %w[serve init check doctor import dev-cert],
+        "server" => %w[status memory restart upgrade stop scale pause resume kill-worker],
+        "." => %w[help version]
+      }.freeze
+
+      # The names of those.
+      OWN = ROOMS.values.flatten.freeze
 
       # Every subcommand.
       NAMES = [*OWN, *Launch::LabGem::SUBCOMMANDS].freeze
@@ -24,7 +29,7 @@ module Carat
 
       # What a subcommand looks like; a path has a dot or a slash.
       WORD = /\A[a-z][a-z_-]*\z/i
-      private_constant :WORD
+      private_constant :ROOMS, :WORD
 
       module_function
 
@@ -32,7 +37,8 @@ module Carat
       # not installed.
       def fetch(name)
         file = name.tr("-", "_")
-        OWN.include?(name) ? require_relative(file) : require_from_lab(name, file)
+        room, = ROOMS.find { |_room, names| names.include?(name) }
+        room ? require_relative("#{room}/#{file}") : require_from_lab(name, file)
         CLI.const_get(name.split("-").map(&:capitalize).join)
       end
 

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "config_file"
-require_relative "hooks"
+require_relative "sources/config_file"
+require_relative "sources/hooks"
 require_relative "options"
 require_relative "settings"
-require_relative "variables"
+require_relative "sources/variables"
 
 module Carat
   module Config

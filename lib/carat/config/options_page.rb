@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "hooks"
+require_relative "sources/hooks"
 require_relative "options"
 
 module Carat

@@ -1,23 +1,23 @@
 # frozen_string_literal: true
 
-require_relative "control_directories"
-require_relative "identity"
-require_relative "inherited_descriptors"
+require_relative "surroundings/control_directories"
+require_relative "surroundings/identity"
+require_relative "descriptors/inherited_descriptors"
 require_relative "launch_error"
-require_relative "mold_environment"
+require_relative "surroundings/mold_environment"
 require_relative "../config/options"
 require_relative "../log/plain_json"
 require_relative "../log/process_log"
 require_relative "../native_path"
-require_relative "open_file_limit"
-require_relative "preload"
-require_relative "ruby_program"
-require_relative "socket_activation"
+require_relative "descriptors/open_file_limit"
+require_relative "surroundings/preload"
+require_relative "surroundings/ruby_program"
+require_relative "descriptors/socket_activation"
 require_relative "upgrade"
 require_relative "upgrade_command"
-require_relative "upgrade_descriptors"
+require_relative "descriptors/upgrade_descriptors"
 require_relative "../version"
-require_relative "working_directory"
+require_relative "surroundings/working_directory"
 
 module Carat
   module Launch

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "../config/options"
-require_relative "ruby_program"
-require_relative "working_directory"
+require_relative "surroundings/ruby_program"
+require_relative "surroundings/working_directory"
 
 module Carat
   module Launch

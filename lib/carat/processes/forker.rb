@@ -3,9 +3,9 @@
 require_relative "../native"
 require_relative "boot_failure"
 require_relative "double_fork"
-require_relative "oom_score"
+require_relative "measures/oom_score"
 require_relative "output"
-require_relative "stats_report"
+require_relative "measures/stats_report"
 require_relative "worker_exit"
 require_relative "worker_order"
 

@@ -2,10 +2,10 @@
 
 require_relative "../warmup"
 require_relative "../warmup/fork_safety"
-require_relative "../warmup/idle_pools"
+require_relative "../warmup/pools/idle_pools"
 require_relative "boot_failure"
 require_relative "forker"
-require_relative "oom_score"
+require_relative "measures/oom_score"
 require_relative "signals"
 
 module Carat

@@ -2,12 +2,12 @@
 
 require_relative "../stream_input"
 require_relative "../version"
-require_relative "empty_input"
-require_relative "file_input"
-require_relative "form_files"
+require_relative "inputs/empty_input"
+require_relative "inputs/file_input"
+require_relative "inputs/form_files"
 require_relative "hijack"
-require_relative "memory_input"
-require_relative "rack2_stream_input"
+require_relative "inputs/memory_input"
+require_relative "inputs/rack2_stream_input"
 
 module Carat
   module Request

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../processes/jit"
+require_relative "../processes/measures/jit"
 
 module Carat
   module Warmup

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "idle_pools"
+require_relative "pools/idle_pools"
 require_relative "thread_origin"
 
 module Carat

@@ -2,8 +2,8 @@
 
 require "rackup/handler"
 require_relative "../../carat"
-require_relative "../../carat/launch/rackup_handler"
-require_relative "../../carat/launch/rails_server"
+require_relative "../../carat/launch/rackup/rackup_handler"
+require_relative "../../carat/launch/rackup/rails_server"
 
 module Carat
   # `rackup -s carat` and `rails server -u carat` with Rack 3.

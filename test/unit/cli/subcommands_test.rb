@@ -50,7 +50,7 @@ module Carat
 
     # Those in the files of a library.
     def subcommands(library)
-      files = Dir[File.expand_path("../../../#{library}/carat/cli/*.rb", __dir__)].select do |file|
+      files = Dir[File.expand_path("../../../#{library}/carat/cli/**/*.rb", __dir__)].select do |file|
         File.foreach(file).grep(/\A {6}include (Control)?(Subcommand|Command)$/).any? &&
           File.basename(file) != "control_command.rb"
       end

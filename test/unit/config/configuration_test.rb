@@ -3,7 +3,7 @@
 require "json"
 require "minitest/autorun"
 require "carat/config/configuration"
-require "carat/config/flags"
+require "carat/config/sources/flags"
 require_relative "../../support/workplace"
 
 module Carat

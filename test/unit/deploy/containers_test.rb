@@ -4,7 +4,7 @@ require "minitest/autorun"
 require "yaml"
 require "carat/config/options"
 require "carat/config/settings"
-require "carat/config/variables"
+require "carat/config/sources/variables"
 require_relative "../../support/deploy_files"
 
 module Carat

@@ -2,7 +2,7 @@
 
 require "minitest/autorun"
 require "carat/launch/upgrade"
-require "carat/launch/upgrade_descriptors"
+require "carat/launch/descriptors/upgrade_descriptors"
 require "json"
 require "socket"
 

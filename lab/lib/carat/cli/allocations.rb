@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require "carat/config/flags"
+require "carat/config/sources/flags"
 require_relative "../lab/application_process"
 require_relative "../lab/in_process/allocation_report"
 require_relative "../lab/progress"

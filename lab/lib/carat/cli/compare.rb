@@ -2,7 +2,7 @@
 
 require "json"
 require "carat/config/config_error"
-require "carat/config/flags"
+require "carat/config/sources/flags"
 require "carat/config/options"
 require_relative "../lab/compare/comparison"
 require_relative "../lab/compare/limit"

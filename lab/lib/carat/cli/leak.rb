@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require "carat/config/flags"
+require "carat/config/sources/flags"
 require_relative "../lab/leak/plan"
 require_relative "../lab/leak/study"
 require_relative "../lab/progress"

@@ -3,7 +3,7 @@
 require "json"
 require "uri"
 require "carat/config/config_error"
-require "carat/config/flags"
+require "carat/config/sources/flags"
 require "carat/config/options"
 require_relative "../lab/load/carat_program"
 require_relative "../lab/load/generator"

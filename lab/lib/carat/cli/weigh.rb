@@ -3,7 +3,7 @@
 require "json"
 require "carat/config/config_error"
 require "carat/config/configuration"
-require "carat/config/flags"
+require "carat/config/sources/flags"
 require "carat/config/options"
 require_relative "../lab/progress"
 require_relative "../lab/weigh/measurement"

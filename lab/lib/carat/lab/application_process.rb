@@ -2,9 +2,9 @@
 
 require "io/wait"
 require "json"
-require "carat/launch/mold_environment"
-require "carat/launch/preload"
-require "carat/launch/ruby_program"
+require "carat/launch/surroundings/mold_environment"
+require "carat/launch/surroundings/preload"
+require "carat/launch/surroundings/ruby_program"
 require "carat/native_path"
 require_relative "interrupts"
 require_relative "lab_error"

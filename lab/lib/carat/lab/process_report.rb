@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/launch/mold_environment"
+require "carat/launch/surroundings/mold_environment"
 require "carat/native"
 
 module Carat

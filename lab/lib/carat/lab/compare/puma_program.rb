@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/launch/ruby_program"
+require "carat/launch/surroundings/ruby_program"
 require_relative "../lab_error"
 
 module Carat

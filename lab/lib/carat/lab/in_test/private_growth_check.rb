@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/config/type/byte_count"
+require "carat/config/type/number/byte_count"
 require_relative "../leak/line"
 require_relative "../leak/verdict"
 require_relative "rounds"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/config/options"
-require "carat/launch/ruby_program"
+require "carat/launch/surroundings/ruby_program"
 require "carat/native_path"
 
 module Carat

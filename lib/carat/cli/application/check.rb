@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require_relative "../subcommand"
+
+module Carat
+  module CLI
+    # `carat check`.
+    class Check
+      include Subcommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "check [options] [config.ru]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Validates the configuration and exits."
+
+      # Prints one line when the configuration is valid. Raises ConfigError.
+      def run
+        say("carat: the configuration is valid: #{configuration_summary}")
+      end
+    end
+  end
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require_relative "../../config/config_error"
+require_relative "../../config/sources/flags"
+require_relative "import/puma_file"
+require_relative "../subcommand"
+
+module Carat
+  module CLI
+    # `carat import`.
+    class Import
+      include Subcommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "import [config/puma.rb]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Prints the carat.rb for a configuration of Puma."
+
+      # Where Puma looks for its configuration.
+      PLACES = %w[config/puma.rb puma.rb].freeze
+      FOOT = <<~TEXT
+        Options and hooks become those of Carat, and the Ruby code around them stays
+        as it is, such as ENV.fetch("PORT", 3000). Where Carat has no counterpart, the
+        line becomes a comment that says what to do:
+
+          carat import config/puma.rb > carat.rb
+          carat check
+      TEXT
+      private_constant :FOOT
+
+      # Prints the text. Raises ConfigError when there is no such file, or when it is not Ruby.
+      def run
+        path = single_argument("file") || PLACES.find { |place| File.file?(place) }
+        raise Config::ConfigError, "there is no #{PLACES.join(" or ")}; name the file: carat import FILE" unless path
+
+        say(PumaFile.new(path, read(path)).to_carat)
+      end
+
+      # Returns the text of `carat import --help`.
+      def help
+        "Usage: carat #{USAGE}\n\n#{SUMMARY}\n\n#{FOOT}"
+      end
+
+      private
+
+      # The subcommand takes no option of the server.
+      def flags
+        Config::Flags.new(options: [], help: "carat import --help")
+      end
+
+      def read(path)
+        File.read(path, encoding: Encoding::UTF_8)
+      rescue SystemCallError => e
+        raise Config::ConfigError, "#{path}: #{e.message.sub(/ @.*/, "")}; name the file: carat import FILE"
+      end
+    end
+  end
+end

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "../../config/config_error"
+require_relative "../../config/sources/variables"
+require_relative "../../launch/launch_error"
+require_relative "../../launch/launcher"
+require_relative "../../log/process_log"
+require_relative "../help"
+require_relative "import"
+require_relative "../subcommand"
+
+module Carat
+  module CLI
+    # `carat serve`, and `carat` alone: starts the server in place of this process.
+    class Serve
+      include Subcommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "[serve] [options] [config.ru]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Serves the application; the default."
+
+      # `launcher` is a class like Launch::Launcher; `pid_file` is the path of a pid file that was written for this
+      # process, and that the server is to remove.
+      def initialize(words, launcher: Launch::Launcher, pid_file: nil, **options)
+        super(words, **options)
+        @launcher = launcher
+        @pid_file = pid_file
+      end
+
+      # Does not return when the server starts. Raises ConfigError and LaunchError.
+      def run
+        log = Log::ProcessLog.new(format: configuration[:log_format])
+        Config::Variables.warnings(@env).each { |line| log.warn(line) }
+        warn_of_puma(log)
+        @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch(log:)
+        SUCCESS
+      rescue Config::ConfigError, Launch::LaunchError => e
+        raise unless log
+
+        raise e.class, log.line(e.message)
+      end
+
+      # Returns the text of `carat --help`.
+      def help
+        Help.overview(@flags)
+      end
+
+      private
+
+      # Teams that come from Puma expect their configuration to be in effect.
+      def warn_of_puma(log)
+        path = Import::PLACES.find { |place| File.file?(place) }
+        return if configuration.config_path || path.nil?
+
+        log.warn("#{path} is not read, and there is no carat.rb: carat import > carat.rb")
+      end
+    end
+  end
+end

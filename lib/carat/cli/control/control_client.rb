@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require "io/wait"
+require "json"
+require "socket"
+require_relative "control_error"
+require_relative "../printable"
+
+module Carat
+  module CLI
+    # Sends requests to the control socket of a running server.
+    class ControlClient
+      # The server gives its processes a second to respond.
+      DEADLINE_SECONDS = 10
+      CHUNK = 65_536
+      # Maximum size of a response, far above what a server with a thousand workers sends.
+      RESPONSE_LIMIT = 16 * 1024 * 1024
+      REFUSAL = %r{\AHTTP/1\.1 (409|503) .*^content-type: application/json\r?$}im
+      private_constant :CHUNK, :REFUSAL, :RESPONSE_LIMIT
+
+      # `path` is the path of the socket, `deadline` a number of seconds.
+      def initialize(path, deadline: DEADLINE_SECONDS)
+        @path = path
+        @deadline = deadline
+      end
+
+      # Returns the body of the response to a GET. Raises ControlError when there is none.
+      def get(target)
+        request("GET", target)
+      end
+
+      # Returns the body of the response to a POST without a body. Raises ControlError when there is none, with the
+      # server's reason when it refuses.
+      def post(target)
+        request("POST", target)
+      end
+
+      private
+
+      def request(verb, target)
+        head, body = ask("#{verb} #{target} HTTP/1.1\r\nHost: carat\r\nConnection: close\r\n" \
+                         "#{"Content-Length: 0\r\n" if verb == "POST"}\r\n").split("\r\n\r\n", 2)
+        return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
+
+        refuse(body) if head&.match?(REFUSAL)
+        fail_with(head ? "it responds with #{head[0, 100].lines.first.to_s.strip.dump}" : "it does not respond")
+      end
+
+      # The server says in JSON why it did not do what was asked.
+      def refuse(body)
+        reason = JSON.parse(body)["error"]
+        raise ControlError, "carat: #{Printable.text(reason)}" if reason.is_a?(String)
+      rescue JSON::ParserError, TypeError
+        fail_with("it refuses without a reason")
+      end
+
+      def ask(request)
+        UNIXSocket.open(@path) do |socket|
+          check_peer(socket)
+          socket.write(request)
+          read(socket, now + @deadline)
+        end
+      rescue Errno::ENOENT, Errno::ECONNREFUSED
+        fail_with("no server listens there")
+      rescue Errno::EACCES, Errno::EPERM
+        fail_with("permission denied: only the server's user and root may ask")
+      rescue SystemCallError, ArgumentError => e # ArgumentError: the path is too long
+        fail_with(e.message)
+      end
+
+      # Any user can create a socket and send anything on it: only servers of the same user and of root are trusted.
+      # Root may ask every server.
+      def check_peer(socket)
+        uid, = socket.getpeereid
+        return if [uid, Process.euid].include?(0) || uid == Process.euid
+
+        fail_with("a process of another user (uid #{uid}) listens there")
+      end
+
+      def read(socket, deadline)
+        response = String.new
+        while socket.wait_readable([deadline - now, 0].max)
+          chunk = socket.read_nonblock(CHUNK, exception: false) or return response
+          response << chunk unless chunk == :wait_readable
+          fail_with("it sends more than #{RESPONSE_LIMIT} bytes") if response.bytesize > RESPONSE_LIMIT
+        end
+        fail_with("no response within #{@deadline} s")
+      end
+
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+
+      def fail_with(reason)
+        raise ControlError, "carat: #{@path}: #{reason}"
+      end
+    end
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../../config/config_error"
+require_relative "../../config/invalid_value"
+require_relative "../../config/type"
+require_relative "control_error"
+require_relative "running_server"
+require_relative "../subcommand"
+
+module Carat
+  module CLI
+    # What the subcommands that ask a running server have in common. Each prints what the server did, or fails with one
+    # sentence.
+    module ControlCommand
+      include Subcommand
+
+      private
+
+      def flags
+        @server = RunningServer.new(self.class::USAGE[/\S+/], @env) { |parser| more_flags(parser) }
+        @server.flags
+      end
+
+      # Defines the flags of one subcommand; there are none unless it says otherwise.
+      def more_flags(_parser)
+      end
+
+      # Returns the server's JSON object about `path` (GET), or about what it did (POST).
+      def ask(verb, path)
+        reply = JSON.parse(verb == :get ? @server.get(path) : @server.post(path))
+        return reply if reply.is_a?(Hash)
+
+        raise ControlError, "carat: #{@server.path}: it does not send an object"
+      rescue JSON::ParserError
+        raise ControlError, "carat: #{@server.path}: it does not send JSON"
+      end
+
+      # Returns the argument, parsed as a value of the type; `default` stands in for one that is missing. Raises
+      # ConfigError.
+      def argument(name, type, default: nil)
+        text = single_argument(name) || default
+        raise Config::ConfigError, "#{self.class::USAGE[/\S+/]}: needs #{name}" unless text
+
+        type.parse(text)
+      rescue Config::InvalidValue => e
+        raise Config::ConfigError, "#{self.class::USAGE[/\S+/]}: #{e.message}"
+      end
+    end
+  end
+end

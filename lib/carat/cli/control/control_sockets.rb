@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "json"
+require "socket"
+require_relative "../../config/options"
+require_relative "control_client"
+require_relative "control_error"
+require_relative "../printable"
+
+module Carat
+  module CLI
+    # The control sockets of running servers. Each server has one in a directory of Launch::ControlDirectories unless
+    # `control_socket` names another path.
+    class ControlSockets
+      NAME = /\A#{Regexp.escape(Config::Options::CONTROL_SOCKET).sub("PID", "(\\\\d+)")}\z/
+      REMEDY = "start one, or name the socket with --control-socket"
+      # How long each server may take to say where it listens.
+      LIST_SECONDS = 1
+      private_constant :LIST_SECONDS, :NAME, :REMEDY
+
+      # Only servers of the user `uid` count; for root, all do.
+      def initialize(directories, uid: Process.euid)
+        @directories = directories
+        @uid = uid
+      end
+
+      # Returns the path of the control socket of the server with the process id `pid`. Raises ControlError.
+      def of(pid)
+        running.fetch(pid) do
+          raise ControlError, "carat: no server of yours has the process id #{pid}; #{REMEDY}#{list}"
+        end
+      end
+
+      # Returns the path of the only control socket. Raises ControlError when there is none, or more than one.
+      def only
+        case running.size
+        when 1 then running.values.first
+        when 0 then raise ControlError, "carat: no server of yours is running; #{REMEDY}"
+        else raise ControlError, "carat: several servers are running; choose one with --pid#{list}"
+        end
+      end
+
+      # Returns a Hash of paths by process id: the sockets on which a server listens.
+      def running
+        @running ||= @directories.flat_map { |directory| running_in(directory) }.sort.to_h
+      end
+
+      private
+
+      def list
+        running.map { |pid, path| ["\n  #{pid}", *addresses(path), *directory(pid)].join("  ") }.join
+      end
+
+      # Returns where the server listens, or nothing if it does not say so soon.
+      def addresses(path)
+        listeners = JSON.parse(ControlClient.new(path, deadline: LIST_SECONDS).get("/status"))["listeners"]
+        Array(listeners).map { |url| Printable.text(url.to_s) }
+      rescue ControlError, JSON::ParserError
+        nil
+      end
+
+      def directory(pid)
+        Printable.text(File.readlink("/proc/#{pid}/cwd"))
+      rescue SystemCallError
+        nil # it has gone
+      end
+
+      def running_in(directory)
+        Dir.children(directory).filter_map do |name|
+          path = File.join(directory, name)
+          [Integer(Regexp.last_match(1), 10), path] if NAME.match(name) && own?(path) && listening?(path)
+        end
+      rescue SystemCallError
+        [] # it has gone
+      end
+
+      # Other users may have created files in a shared directory.
+      def own?(path)
+        stat = File.lstat(path)
+        stat.socket? && (@uid.zero? || stat.uid == @uid)
+      rescue SystemCallError
+        false
+      end
+
+      def listening?(path)
+        UNIXSocket.open(path, &:itself)
+        true
+      rescue SystemCallError
+        false # a killed server has left its socket behind
+      end
+    end
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "../../config/config_error"
+require_relative "../../config/configuration"
+require_relative "../../config/sources/flags"
+require_relative "../../config/invalid_value"
+require_relative "../../config/options"
+require_relative "../../config/type/number/whole_number"
+require_relative "../../launch/surroundings/control_directories"
+require_relative "control_client"
+require_relative "control_sockets"
+
+module Carat
+  module CLI
+    # A server that runs already, for the subcommands that ask one. A flag names its control socket or its process id;
+    # otherwise the configuration names the socket, or only one server is running.
+    class RunningServer
+      # The options that say where the control socket is.
+      OPTIONS = %i[config environment control_socket].freeze
+      PID = Config::Type::WholeNumber.new(1..)
+      private_constant :OPTIONS, :PID
+
+      # The Flags of the subcommand.
+      attr_reader :flags
+
+      # `name` is the subcommand; `env` is ENV or a Hash. The block, if there is one, defines flags of the subcommand on
+      # the OptionParser.
+      def initialize(name, env)
+        @env = env
+        @flags = Config::Flags.new(options: OPTIONS.map { |option| Config::Options.fetch(option) },
+                                   help: "carat #{name} --help") do |parser|
+          parser.separator("Server:")
+          parser.on("--pid PID", "The server with this process id") { |text| @pid = parse_pid(text) }
+          yield parser if block_given?
+          parser.separator("")
+        end
+      end
+
+      # Returns the body of the response to a GET of `target`, a String. Raises ControlError when no server can be
+      # asked, and ConfigError.
+      def get(target)
+        ControlClient.new(path).get(target)
+      end
+
+      # Returns the body of the response to a POST of `target`, a String. Raises ControlError when no server can be
+      # asked or it refuses, and ConfigError.
+      def post(target)
+        ControlClient.new(path).post(target)
+      end
+
+      # Returns the path of the control socket. Raises ControlError and ConfigError.
+      def path
+        return @flags.settings.fetch(:control_socket) if @flags.settings.key?(:control_socket)
+        return sockets.of(@pid) if @pid
+
+        configuration[:control_socket] || sockets.only
+      end
+
+      private
+
+      def parse_pid(text)
+        PID.parse(text)
+      rescue Config::InvalidValue => e
+        raise Config::ConfigError, "--pid: #{e.message}"
+      end
+
+      def sockets
+        @sockets ||= ControlSockets.new(Launch::ControlDirectories.new(environment: @env).searched)
+      end
+
+      # Without the rackup file: there may be no application in this directory.
+      def configuration
+        @configuration ||= Config::Configuration.new(@flags.settings, @env, only: %i[control_socket])
+      end
+    end
+  end
+end

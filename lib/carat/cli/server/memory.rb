@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../control/control_error"
+require_relative "memory/table"
+require_relative "../control/running_server"
+require_relative "../subcommand"
+
+module Carat
+  module CLI
+    # `carat memory`.
+    class Memory
+      include Subcommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "memory [--pid PID | --control-socket PATH] [--json]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Shows the memory of a running server's processes."
+      LEGEND = <<~TEXT
+        Without a flag, the server is the one on the control_socket of the
+        configuration, or else the only one that you run.
+
+        process    The edge, the mold, and the workers by number.
+        pid        The process id.
+        gen        The generation: how many molds there have been, this one included.
+        PSS        Resident memory, with each shared page divided by its sharers.
+        private    Resident memory that no other process maps.
+        shared     The rest of the resident memory; in the total, each page once.
+        swap       Swapped-out memory, divided like PSS.
+        sharing    shared / (private + shared): with the mold, the other workers, and
+                   all processes with the same libraries; Linux does not separate them.
+        heap       The pages of Ruby's heap.
+        live       Heap slots that hold an object, dead ones included until the next GC.
+        free       Heap slots that hold none.
+        malloc     Memory allocated outside of Ruby's heap and not freed.
+        allocator  The allocator of that memory.
+        JIT        Machine code of YJIT or ZJIT, and what describes it (part of malloc).
+        GC         Share of the worker's CPU time that garbage collection takes.
+        requests   Requests dispatched to the worker.
+
+        n workers take a + b n: b is the mean private memory of a worker, and a is the
+        rest of the PSS, that is the edge, the mold, and all that is shared.
+        Without sharing they would take the edge's PSS and, for each worker, its
+        anonymous memory in full plus its PSS of mapped files, such as libraries,
+        which processes share in any case.
+        The used part of the budget is the processes, what is kept for clients
+        (client_memory), and, where the container sets the limit, others in it.
+      TEXT
+      private_constant :LEGEND
+
+      # Prints a table, or with `--json` the server's report in ASCII. Raises ConfigError and ControlError.
+      def run
+        refuse_arguments
+        report = JSON.parse(@server.get("/memory"))
+        say(@json ? JSON.generate(report, ascii_only: true) : Table.new(report).to_s)
+      rescue JSON::ParserError, KeyError, NoMethodError, TypeError
+        raise ControlError, "carat: #{@server.path}: it does not send a memory report"
+      end
+
+      # Returns the text of `carat memory --help`.
+      def help
+        "#{super}\n#{LEGEND}"
+      end
+
+      private
+
+      def flags
+        @server = RunningServer.new("memory", @env) do |parser|
+          parser.on("--json", "Print the server's JSON, sizes in bytes") { @json = true }
+        end
+        @server.flags
+      end
+    end
+  end
+end

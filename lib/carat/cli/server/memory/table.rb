@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require_relative "../../printable"
+
+module Carat
+  module CLI
+    class Memory
+      # Formats the server's memory report as a table.
+      class Table
+        MIB = 1024.0 * 1024
+        NOTHING = "-"
+        # The heading of each column, and how its cell is read from a process in the report.
+        COLUMNS = {
+          "process" => ->(row) { [row["role"].tr("_", " "), row["number"]].compact.join(" ") },
+          "gen" => ->(row) { row["generation"] },
+          "pid" => ->(row) { row["pid"] },
+          "PSS" => ->(row) { mib(row.dig("memory", "pss")) },
+          "private" => ->(row) { mib(row.dig("memory", "private")) },
+          "shared" => ->(row) { mib(row.dig("memory", "shared")) },
+          "swap" => ->(row) { mib(row.dig("memory", "swap")) },
+          "sharing" => ->(row) { percent(row.dig("memory", "sharing_percent")) },
+          "heap" => ->(row) { mib(row.dig("figures", "heap", "bytes")) },
+          "live" => ->(row) { row.dig("figures", "heap", "live_slots") },
+          "free" => ->(row) { row.dig("figures", "heap", "free_slots") },
+          "malloc" => ->(row) { mib(row.dig("figures", "allocator", "allocated")) },
+          "allocator" => ->(row) { row.dig("figures", "allocator", "name") },
+          "JIT" => ->(row) { mib(row.dig("figures", "jit")&.values_at("code", "metadata")&.sum(&:to_i)) },
+          "GC" => ->(row) { percent(share(row.dig("figures", "gc", "time_share"))) },
+          "requests" => ->(row) { row["requests"] }
+        }.freeze
+        # The edge measures every few seconds, so that smaller differences say nothing.
+        NOTABLE = 0.05
+        private_constant :MIB, :NOTABLE, :NOTHING
+
+        class << self
+          # Returns a number of bytes in MiB, as text; nil for nil.
+          def mib(bytes)
+            format("%.1f", bytes / MIB) if bytes
+          end
+
+          # Returns a percentage as text; nil for nil.
+          def percent(number)
+            format("%.1f%%", number) if number
+          end
+
+          # Returns a fraction of 1 as a percentage; nil for nil.
+          def share(fraction)
+            fraction * 100 if fraction
+          end
+        end
+
+        # `report` is the parsed response to GET /memory.
+        def initialize(report)
+          @report = report
+          @processes = report.fetch("processes")
+        end
+
+        # Returns the table; terminal control characters are escaped.
+        def to_s
+          Printable.escaped([heading, *lines, "", *summary].join("\n"))
+        end
+
+        private
+
+        def heading
+          "carat #{@report["version"]}, pid #{@report["pid"]}; sizes in MiB, slots in numbers"
+        end
+
+        def lines
+          rows = [COLUMNS.keys, *@processes.map { |process| COLUMNS.values.map { |cell| cell.call(process) } }, total]
+          rows = rows.map { |row| row.map { |cell| (cell || NOTHING).to_s } }
+          widths = rows.transpose.map { |column| column.map(&:length).max }
+          rows.map { |row| aligned(row, widths) }
+        end
+
+        # The first column is aligned left, the others right.
+        def aligned((first, *others), (width, *widths))
+          [first.ljust(width), *others.zip(widths).map { |cell, size| cell.rjust(size) }].join("  ").rstrip
+        end
+
+        def total
+          cells = { "process" => "total", "requests" => @processes.sum { |process| process["requests"].to_i } }
+          { "PSS" => "pss", "private" => "private", "shared" => "shared", "swap" => "swap" }.each do |column, name|
+            cells[column] = mib(@report.dig("totals", name))
+          end
+          COLUMNS.keys.map { |column| cells.fetch(column, "") }
+        end
+
+        def summary
+          [fit, without_sharing, *passing_molds, budget, parts, clients, *silence].compact
+        end
+
+        def fit
+          workers, base, each = @report["fit"]&.values_at("workers", "base", "per_worker")
+          "n workers weigh #{mib(base)} + #{mib(each)} n; n is #{workers}" if workers
+        end
+
+        def without_sharing
+          alone = @report["without_sharing"] or return
+          saved = alone - @report.dig("totals", "pss") + @report.fetch("passing_molds")
+          "without sharing they would weigh #{mib(alone)}: #{mib(saved.abs)} #{saved.negative? ? "less" : "more"}"
+        end
+
+        # Molds that do not count in the lines above.
+        def passing_molds
+          molds = @processes.map(&COLUMNS.fetch("process")).grep(/ mold\z/)
+          "#{molds.join(", ")}: #{mib(@report["passing_molds"])} more for a while" unless molds.empty?
+        end
+
+        def budget
+          limit, used, whole, source = @report["budget"]&.values_at("limit", "used", "whole", "source")
+          "#{mib(used)} of a budget of #{mib(limit)} used; the #{source} has #{mib(whole)}" if limit && whole
+        end
+
+        # Of what the used part of the budget consists: readers add up the table, and miss the rest.
+        def parts
+          limit, used = @report["budget"]&.values_at("limit", "used")
+          kept, held = @report["clients"]&.values_at("limit", "used")
+          return unless limit && kept
+
+          ours = @report["totals"].values_at("pss", "swap").sum - held
+          rest = used - kept - ours
+          others = ", #{mib(rest)} by others in the container, or earlier" if rest > limit * NOTABLE
+          "  of that, #{mib(ours)} by the processes above, #{mib(kept)} kept for clients#{others}"
+        end
+
+        def clients
+          limit, used = @report["clients"]&.values_at("limit", "used")
+          "clients make the edge hold #{mib(used)} of at most #{mib(limit)} (client_memory)" if limit
+        end
+
+        # The processes that did not report their stats.
+        def silence
+          silent = @processes.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))
+          return if silent.empty?
+
+          "no stats from: #{silent.join(", ")} (booting, stopping, or a thread holds the GVL)"
+        end
+
+        def mib(bytes)
+          self.class.mib(bytes)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require_relative "../../log/counted"
+require_relative "canary_report"
+require_relative "../control/control_command"
+require_relative "../control/control_error"
+require_relative "../printable"
+
+module Carat
+  module CLI
+    # `carat status`.
+    class Status
+      include ControlCommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "status [--pid PID | --control-socket PATH] [--json]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Shows what a running server and its workers do."
+
+      # The columns of a worker, by the name in the server's report.
+      COLUMNS = { "worker" => "number", "gen" => "generation", "pid" => "pid", "state" => "state", "age" => "age",
+                  "running" => "running", "tunnels" => "tunnels", "requests" => "requests" }.freeze
+      private_constant :COLUMNS
+
+      # Prints a summary and a table of the workers, or with `--json` the server's report. Raises ConfigError and
+      # ControlError.
+      def run
+        refuse_arguments
+        status = ask(:get, "/status")
+        return say(JSON.generate(status, ascii_only: true)) if @json
+
+        say(*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
+            *table(status.fetch("processes")))
+      rescue KeyError, NoMethodError, TypeError
+        raise ControlError, "carat: #{@server.path}: it does not send a status"
+      end
+
+      private
+
+      def more_flags(parser)
+        parser.on("--json", "Print the server's JSON, times in seconds") { @json = true }
+      end
+
+      def summary(status)
+        workers = status.fetch("workers")
+        ["carat #{status.fetch("version")}, pid #{status.fetch("pid")}, #{status.fetch("state")}" \
+         "#{time_left(status)}, up #{time(status.fetch("uptime"))}",
+         "listening on #{status.fetch("listeners").join(", ")}",
+         "workers: #{workers.fetch("wanted")} wanted of #{workers.fetch("min")} to #{workers.fetch("max")}; " \
+         "generation #{status.fetch("generation") || "none"}",
+         *restart(status), *upgrade(status),
+         "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
+         "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}"]
+      end
+
+      def time_left(status)
+        seconds = status["draining_for"] || status["paused_for"]
+        " for another #{time(seconds)}" if seconds
+      end
+
+      def restart(status)
+        "restart: #{status["restart"]}" if status["restart"]
+      end
+
+      def upgrade(status)
+        old = status["predecessor"]
+        return "upgrade: process #{old["pid"]} finishes #{old["connections"]} connections" if old
+
+        "upgrade: #{status["upgrade"]}" if status["upgrade"]
+      end
+
+      def canary(status)
+        return [] unless status["canary"]
+
+        report = CanaryReport.new(status["canary"])
+        ["canary: #{report.share}", *report.lines, ""]
+      end
+
+      def table(workers)
+        rows = workers.map { |worker| COLUMNS.values.map { |name| cell(name, worker.fetch(name)) } }
+        rows.unshift(COLUMNS.keys)
+        widths = rows.transpose.map { |column| column.map(&:length).max }
+        rows.map { |row| row.zip(widths).map { |text, width| text.rjust(width) }.join("  ") }
+      end
+
+      def cell(name, value)
+        name == "age" ? time(value) : Printable.text(value.to_s)
+      end
+
+      # Returns seconds in the unit that suits them.
+      def time(seconds)
+        case seconds
+        when 0...120 then "#{seconds.round} s"
+        when 120...7200 then "#{(seconds / 60).round} min"
+        when 7200...172_800 then "#{(seconds / 3600).round} h"
+        else "#{(seconds / 86_400).round} d"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require_relative "../../log/relative_path"
+require_relative "../config_error"
+require_relative "hooks"
+require_relative "../options"
+require_relative "puma_hints"
+require_relative "spelling"
+
+module Carat
+  module Config
+    # The `self` of the config file: one method for each option and each hook.
+    class DSL
+      # `settings` and `hooks` receive what the file declares; error messages name the file relative to `root`.
+      def initialize(settings, hooks, root)
+        @settings = settings
+        @hooks = hooks
+        @root = root
+      end
+
+      Options.from(:file).each do |option|
+        define_method(option.name) do |*values|
+          place = "#{caller_place}: #{option.name}"
+          values = [values.flatten] if option.list?
+          hint = PumaHints.threads(values) if option.name == :threads
+          raise ConfigError, "#{place}: takes one value (#{values.size} given)#{hint}" if values.size != 1
+
+          @settings.set(option, values.first, place)
+        end
+      end
+
+      Hooks::TABLE.each_key do |name|
+        define_method(name) do |&block|
+          raise ConfigError, "#{caller_place}: #{name}: takes a block" unless block
+
+          @hooks.add(name, &block)
+        end
+      end
+
+      private
+
+      def method_missing(name, *)
+        known = [*Options.from(:file).map(&:name), *Hooks::TABLE.keys]
+        hint = PumaHints.method(name, caller_place[/\A[^:]+/])
+        hint = Spelling.hint(name, known) if hint.empty?
+        raise ConfigError, "#{caller_place}: #{name}: no such option#{hint}"
+      end
+
+      def respond_to_missing?(_name, _include_private = false)
+        false
+      end
+
+      def caller_place
+        location = caller_locations.find { |frame| frame.path != __FILE__ }
+        "#{Log::RelativePath.of(location.path, @root)}:#{location.lineno}"
+      end
+    end
+  end
+end

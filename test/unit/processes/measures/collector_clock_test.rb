@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+require "carat/processes/measures/collector_clock"
+require "test_helper"
+
+module Carat
+  class CollectorClockTest < Minitest::Test
+    def test_only_collections_after_the_fork_count
+      3.times { GC.start }
+      clock = Processes::CollectorClock.new
+      2.times { GC.start }
+      stats = clock.stats
+      assert_includes 2..4, stats[:gc_count]
+      assert_operator stats[:gc_seconds], :<=, GC.stat(:time) / 1000.0
+      assert_operator stats[:cpu_seconds], :>, 0
+      assert_in_delta stats[:gc_seconds] / stats[:cpu_seconds], stats[:gc_share]
+    end
+  end
+end

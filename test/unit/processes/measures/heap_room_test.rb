@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require "carat/processes/measures/heap_room"
+require "test_helper"
+
+module Carat
+  class HeapRoomTest < Minitest::Test
+    # A collector whose figures the test chooses.
+    class Collector
+      attr_accessor :count, :milliseconds, :cpu_milliseconds, :demand
+      attr_writer :short_of_slots
+      attr_reader :extensions
+
+      def initialize
+        @count = @milliseconds = @cpu_milliseconds = 0
+        @short_of_slots = true
+        @demand = { 40 => 1_000_000, 160 => 0, 640 => 0 }
+        @extensions = []
+      end
+
+      def short_of_slots?
+        @short_of_slots
+      end
+
+      def extend(*extension)
+        @extensions << extension
+      end
+    end
+
+    def setup
+      @steps = Processes::HeapRoom.steps
+      Processes::HeapRoom.steps = 0
+      @collector = Collector.new
+      @room = Processes::HeapRoom.new(@collector)
+    end
+
+    def teardown
+      Processes::HeapRoom.steps = @steps
+    end
+
+    def test_collections_above_three_tenths_of_the_time_extend_the_heap
+      7.times { collect(took: 31, cpu: 100) }
+      assert_equal 0, steps, "fewer say little about how often they come"
+      collect(took: 31, cpu: 100)
+      assert_equal 1, steps
+    end
+
+    def test_each_pool_gets_its_part_of_what_was_asked_for_lately
+      @collector.demand = { 40 => 1_012_000, 160 => 1000, 640 => 1 }
+      8.times { collect(took: 31, cpu: 100) }
+      assert_equal [[44_955, 40], [3746, 160]], @collector.extensions
+    end
+
+    def test_where_ruby_does_not_tell_what_was_asked_for_all_counts
+      8.times { collect(took: 31, cpu: 100) }
+      assert_equal [[60_000, 40]], @collector.extensions
+    end
+
+    def test_what_is_less_than_three_tenths_extends_nothing
+      80.times { collect(took: 30, cpu: 100) }
+      assert_equal [0, []], [steps, @collector.extensions]
+    end
+
+    def test_old_times_do_not_count
+      8.times { collect(took: 30, cpu: 1000) }
+      8.times { collect(took: 31, cpu: 100) }
+      assert_equal 1, steps
+    end
+
+    def test_collections_that_the_application_asks_for_do_not_count
+      7.times { collect(took: 31, cpu: 100) }
+      @collector.short_of_slots = false
+      20.times { collect(took: 50, cpu: 51) }
+      @collector.short_of_slots = true
+      collect(took: 31, cpu: 100)
+      assert_equal 0, steps
+    end
+
+    def test_several_lanes_that_tell_of_a_collection_count_it_once
+      4.times do
+        collect(took: 31, cpu: 100)
+        @room.review
+      end
+      assert_equal 0, steps
+      4.times { collect(took: 31, cpu: 100) }
+      assert_equal 1, steps
+    end
+
+    def test_a_worker_and_those_before_it_extend_the_heap_ten_times_at_most
+      80.times { collect(took: 31, cpu: 32) }
+      @room = Processes::HeapRoom.new(@collector)
+      80.times { collect(took: 31, cpu: 32) }
+      assert_equal [10, 10], [steps, @collector.extensions.size]
+    end
+
+    private
+
+    def steps
+      Processes::HeapRoom.steps
+    end
+
+    # A collection that took so many milliseconds, so many of the process after the one before.
+    def collect(took:, cpu:)
+      @collector.count += 1
+      @collector.milliseconds += took
+      @collector.cpu_milliseconds += cpu
+      @room.review
+    end
+  end
+
+  # The figures of a Ruby that really collects.
+  class CollectionsTest < Minitest::Test
+    def setup
+      @collections = Processes::HeapRoom::Collections.new
+    end
+
+    def test_collections_for_lack_of_slots_are_told_from_those_asked_for
+      GC.start
+      refute_predicate @collections, :short_of_slots?
+      count = GC.count
+      kept = []
+      kept << +"" until GC.count > count
+      assert_predicate @collections, :short_of_slots?
+    end
+
+    def test_collections_take_a_part_of_the_process_s_time
+      before = [@collections.milliseconds, @collections.cpu_milliseconds]
+      20.times { GC.start }
+      after = [@collections.milliseconds, @collections.cpu_milliseconds]
+      took, cpu = after.zip(before).map { |now, was| now - was }
+      assert_operator took, :>, 0
+      assert_operator took, :<=, cpu + 1
+    end
+
+    def test_each_object_is_asked_for_in_the_pool_of_its_size
+      skip "Ruby 3.2 does not tell" if RUBY_VERSION.start_with?("3.2")
+      slot_bytes = GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE, 40)
+      before = @collections.demand.fetch(slot_bytes)
+      kept = Array.new(100_000) { +"" }
+      assert_operator @collections.demand.fetch(slot_bytes) - before, :>=, kept.size
+    end
+  end
+end

@@ -1,5 +1,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -51,6 +52,9 @@ impl PidFile {
     /// Readers see the old content or the new one. A link is replaced, not followed. On a full disk the old file is
     /// written over: it has its room.
     fn replace(&self) -> io::Result<()> {
+        if is_device(&self.path) {
+            return Err(io::Error::other("it is a device"));
+        }
         let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
         self.rename_new().or_else(|error| {
             let overwritten = full.contains(&error.kind()) && self.overwrite().is_ok();
@@ -89,6 +93,14 @@ impl Drop for PidFile {
     }
 }
 
+/// Renaming a file over `/dev/null` would take the device from the whole machine.
+fn is_device(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| {
+        let kind = found.file_type();
+        kind.is_char_device() || kind.is_block_device()
+    })
+}
+
 fn named(path: &Path) -> Option<u32> {
     let text = read_configured(path, PID_LIMIT).ok()?;
     std::str::from_utf8(&text).ok()?.trim().parse().ok()
@@ -101,6 +113,8 @@ fn is_server(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{CWD, FileType, mknodat};
+
     use super::*;
 
     /// No process has an id this high.
@@ -141,6 +155,17 @@ mod tests {
                 file.write().expect("stale");
                 assert_eq!(named(&path), Some(std::process::id()), "{text}");
             }
+        });
+    }
+
+    #[test]
+    fn a_device_is_refused_and_stays() {
+        in_directory(|path| {
+            // The kernel lets anybody make the device 0:0.
+            mknodat(CWD, &path, FileType::CharacterDevice, Mode::RUSR, 0).expect("a device");
+            let refusal = PidFile::new(path.clone()).write().expect_err("a device");
+            assert!(refusal.contains("it is a device; choose another"));
+            assert!(is_device(&path));
         });
     }
 

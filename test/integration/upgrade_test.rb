@@ -157,6 +157,9 @@ class UpgradeTest < Support::IntegrationTest
     before = descriptors(server, server.pid)
     pid = 2.times.map { upgrade_under_uploads(server) }.last
     eventually(message: "the descriptors of #{before}") { descriptors(server, pid) == before }
+    open = open_files(pid)
+    pid = 2.times.map { upgrade_under_uploads(server) }.last
+    eventually(message: "an edge with #{open} descriptors") { open_files(pid) <= open }
   end
 
   def test_old_edge_that_is_killed_leaves_the_new_one
@@ -252,7 +255,11 @@ class UpgradeTest < Support::IntegrationTest
   def descriptors(server, pid)
     processes = Support::ProcessTree.descendants(pid) & server.processes
     titles = processes.to_h { |child| [Support::ProcessTree.title(child)[/mold|worker=1/], child] }
-    titles.slice("mold", "worker=1").transform_values { |child| Dir.children("/proc/#{child}/fd").size }
+    titles.slice("mold", "worker=1").transform_values { |child| open_files(child) }
+  end
+
+  def open_files(pid)
+    Dir.children("/proc/#{pid}/fd").size
   end
 
   def listeners(server)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "json"
+require "open3"
 require "test_helper"
 require "support/needs"
 require_relative "../../bench/lib/bench"
@@ -62,9 +64,25 @@ class MemoryCgroupTest < Support::IntegrationTest
     await_log(server, /the mold ended \(signal 9 of the OOM killer\)/)
   end
 
+  def test_what_clients_may_take_follows_a_container_that_is_resized
+    server = serve_inside(workers: 1, args: %w[--control-socket carat.sock])
+    before = client_memory(server)
+    [LIMIT * 2, LIMIT].each do |bytes|
+      @cgroup.limit(bytes)
+      expected = before * bytes / LIMIT
+      eventually(message: "#{expected} bytes") { (client_memory(server) - expected).abs < 2 }
+    end
+  end
+
   private
 
-  def serve_inside(workers:)
-    serve(APP, workers: workers, threads: 1, command: @cgroup.wrap(Support::ServerOptions::COMMAND))
+  def serve_inside(**options)
+    serve(APP, threads: 1, command: @cgroup.wrap(Support::ServerOptions::COMMAND), **options)
+  end
+
+  # Bytes that clients may make the edge hold.
+  def client_memory(server)
+    command = [*Support::ServerOptions::COMMAND, "memory", "--json", "--control-socket", "carat.sock"]
+    JSON.parse(Open3.capture2(*command, chdir: server.directory.path).first).dig("clients", "limit")
   end
 end

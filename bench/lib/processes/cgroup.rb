@@ -46,6 +46,13 @@ module Bench
       raise
     end
 
+    # Sets the limit, also of a cgroup whose processes run.
+    def limit(bytes)
+      File.write(File.join(@path, @version.limit), bytes.to_s)
+      swap = @version.swap_limit && File.join(@path, @version.swap_limit)
+      File.write(swap, "0") if swap && File.exist?(swap)
+    end
+
     # The words that start a command inside.
     def wrap(command)
       ["sh", "-c", 'echo $$ >"$0" && exec "$@"', File.join(@path, "cgroup.procs"), *command]
@@ -72,12 +79,6 @@ module Bench
     end
 
     private
-
-    def limit(bytes)
-      File.write(File.join(@path, @version.limit), bytes.to_s)
-      swap = @version.swap_limit && File.join(@path, @version.swap_limit)
-      File.write(swap, "0") if swap && File.exist?(swap)
-    end
 
     def read(name) = File.read(File.join(@path, name))
   end

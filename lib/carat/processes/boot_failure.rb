@@ -39,7 +39,8 @@ module Carat
       end
 
       def message
-        Log::Escape.utf8(@error.message.empty? ? @error.class.name.to_s : @error.message)
+        text = Log::Escape.utf8(@error.message).sub(/\A\s+/, "") # Bundler's begin with an empty line.
+        text.empty? ? @error.class.name.to_s : text
       end
 
       # An error of a method in C has the place of its caller: Ruby 3.4 and later show both.

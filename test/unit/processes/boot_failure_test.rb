@@ -23,6 +23,11 @@ module Carat
                    failure_of(NameError, "no x\nDid you mean?  y", ["config.ru:1:in `<main>'"])
     end
 
+    def test_message_that_begins_with_an_empty_line_loses_it
+      assert_equal "config.ru:1: [!] no Gemfile (IOError)",
+                   failure_of(IOError, "\n[!] no Gemfile", ["config.ru:1:in `x'"])
+    end
+
     def test_message_that_begins_with_its_place_keeps_it
       assert_equal "config.ru:2: syntax error, unexpected end (SyntaxError)",
                    failure_of(SyntaxError, "/srv/app/config.ru:2: syntax error, unexpected end", ["config.ru:1:in `x'"])

@@ -10,7 +10,7 @@ const COOKIE_NAME: &str = "carat_canary";
 
 /// While a restart waits, requests go to workers of the new code and of the old.
 #[derive(Debug)]
-pub(super) struct Canary {
+pub(crate) struct Canary {
     /// That of the new code. All others are older.
     generation: u32,
     rule: CanaryRule,
@@ -21,7 +21,7 @@ pub(super) struct Canary {
 
 /// Which code serves a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Code {
+pub(crate) enum Code {
     #[default]
     Old,
     New,
@@ -29,10 +29,10 @@ pub(super) enum Code {
 
 /// The code for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CodeChoice {
-    pub(super) code: Code,
+pub(crate) struct CodeChoice {
+    pub(crate) code: Code,
     /// Whether the client gets the cookie.
-    pub(super) is_first: bool,
+    pub(crate) is_first: bool,
 }
 
 /// What the requests to one code came to.
@@ -67,7 +67,7 @@ pub struct CanaryReport {
 }
 
 impl Canary {
-    pub(super) fn new(generation: u32, rule: CanaryRule) -> Canary {
+    pub(crate) fn new(generation: u32, rule: CanaryRule) -> Canary {
         Canary {
             generation,
             rule,
@@ -78,7 +78,7 @@ impl Canary {
     }
 
     /// The code that workers of this generation run.
-    pub(super) fn code_of(&self, generation: u32) -> Code {
+    pub(crate) fn code_of(&self, generation: u32) -> Code {
         if generation >= self.generation {
             Code::New
         } else {
@@ -87,7 +87,7 @@ impl Canary {
     }
 
     /// Chooses the code for a request with these headers. A client may choose by its cookie: both codes serve.
-    pub(super) fn choose(&self, headers: &HeaderMap) -> CodeChoice {
+    pub(crate) fn choose(&self, headers: &HeaderMap) -> CodeChoice {
         let is_by_client = self.rule.unit == CanaryUnit::Client;
         if let Some(code) = is_by_client.then(|| self.known(headers)).flatten() {
             let is_first = false;
@@ -120,7 +120,7 @@ impl Canary {
     }
 
     /// Adds the cookie of a client whose request this code served.
-    pub(super) fn mark(&self, headers: &mut HeaderMap, code: Code) {
+    pub(crate) fn mark(&self, headers: &mut HeaderMap, code: Code) {
         let code = match code {
             Code::Old => "old",
             Code::New => "new",
@@ -134,12 +134,12 @@ impl Canary {
     }
 
     /// How many requests for the new code may wait.
-    pub(super) fn queue_part(&self, queue_limit: usize) -> usize {
+    pub(crate) fn queue_part(&self, queue_limit: usize) -> usize {
         self.rule.queue_part(queue_limit)
     }
 
     /// A worker of this code took so long for a request.
-    pub(super) fn note(&self, code: Code, took: Duration, is_error: bool) {
+    pub(crate) fn note(&self, code: Code, took: Duration, is_error: bool) {
         let stats = match code {
             Code::Old => &self.old,
             Code::New => &self.new,
@@ -148,7 +148,7 @@ impl Canary {
         stats.errors.set(stats.errors.get() + u64::from(is_error));
     }
 
-    pub(super) fn report(&self) -> CanaryReport {
+    pub(crate) fn report(&self) -> CanaryReport {
         CanaryReport {
             rule: self.rule,
             old: self.old.report(),

@@ -1,65 +1,58 @@
-mod failover;
-mod holding;
+mod hijack;
 #[cfg(any(test, feature = "fixture"))]
 pub(crate) mod inspection;
-mod rebalance;
-mod reloading;
-mod splitting;
-mod timeouts;
+#[cfg(test)]
+mod tests;
 pub(crate) mod traffic;
-mod trial;
-mod tunnels;
 
-use std::cell::{Cell, Ref, RefCell};
-use std::collections::VecDeque;
+use std::cell::Cell;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use carat_policy::DescriptorBudget;
+use tokio::task::spawn_local;
 
-use super::canary::{Canary, Code};
-use super::draining_tunnels::DrainingTunnels;
-use super::hold::Hold;
-use super::pauses::Pauses;
-use super::queue_time::QueueTime;
-use super::reload::Reload;
+use crate::canary::Code;
+use crate::lane_choice::LaneChoice;
 use crate::lanes::{
-    Exchange, IdleLanes, Lane, LaneEvent, LaneEvents, LaneState, LoggedRequest, PendingReply,
+    Exchange, Lane, LaneEvent, LaneEvents, LaneState, PendingReply, RequestStage, cut_off,
+    cut_off_lane, fail_over, refuse_trial, report_request,
 };
+use crate::queue::{Hold, RequestTimeouts, WaitingQueue};
+use crate::rebalance::Rebalance;
+use crate::reload::Reload;
+use crate::tunnel_drain::TunnelDrain;
 use carat_exchange::{Call, ClientMemory, Refusal, SpoolQuota, clock};
 use carat_log::{Log, WorkerId};
 use carat_settings::Settings;
 
-/// The queue of all workers: sends each request to a lane.
+/// Sends each request to a lane. Composes what decides about it: each part has fields of its own, and this is where one
+/// part's decision becomes another's event.
 #[derive(Debug)]
 pub struct Dispatcher {
-    /// Those of the current generation.
-    settings: RefCell<Rc<Settings>>,
-    pub(super) log: Rc<Log>,
-    pub(super) events: LaneEvents,
-    pub(super) lanes: RefCell<Vec<Rc<Lane>>>,
-    idle: IdleLanes,
-    /// The lane that got a request last.
-    newest: RefCell<Option<Rc<Lane>>>,
-    pub(super) queue: RefCell<VecDeque<Rc<Exchange>>>,
-    queue_time: QueueTime,
-    pub(super) refused: Cell<u64>,
-    pub(super) pauses: Pauses,
-    pub(super) hold: Hold,
+    pub(crate) log: Rc<Log>,
+    pub(crate) events: LaneEvents,
+    /// What is settled for this generation, and how long requests may take.
+    pub timeouts: RequestTimeouts,
     /// `None` when changed code is not loaded.
-    pub(super) reload: Option<Reload>,
+    pub reload: Option<Rc<Reload>>,
+    /// Whether requests wait as `carat pause` asked.
+    pub hold: Hold,
+    /// The requests that wait.
+    pub queue: WaitingQueue,
+    /// The lanes, and which of them is next.
+    pub lanes: LaneChoice,
+    rebalance: Rebalance,
+    /// Connections that applications have taken over, and that have a deadline.
+    pub tunnels: TunnelDrain,
     /// What all spooled bodies may take together, those of requests included.
     pub spool_quota: Arc<SpoolQuota>,
-    /// The server stops, and takes no further request.
-    pub(super) is_over: Cell<bool>,
     /// What all clients make the edge hold.
     pub client_memory: Rc<ClientMemory>,
-    /// While a restart waits, the division between old code and new.
-    pub(super) canary: RefCell<Option<Rc<Canary>>>,
-    /// Whether a rebalance is scheduled.
-    pub(super) rebalancing: Cell<bool>,
-    pub(super) draining_tunnels: RefCell<Vec<DrainingTunnels>>,
+    /// The server stops, and takes no further request.
+    is_over: Cell<bool>,
 }
 
 impl Dispatcher {
@@ -71,71 +64,66 @@ impl Dispatcher {
         budget: &DescriptorBudget,
         client_memory: Rc<ClientMemory>,
     ) -> Rc<Dispatcher> {
+        let spool_quota = SpoolQuota::new(settings.spool_limit, budget.spools);
+        let reload = || Rc::new(Reload::new(settings, log, events.clone(), &spool_quota));
         Rc::new(Dispatcher {
-            settings: RefCell::new(Rc::clone(settings)),
             log: Rc::clone(log),
-            events,
-            lanes: RefCell::default(),
-            idle: IdleLanes::default(),
-            newest: RefCell::default(),
-            queue: RefCell::default(),
-            queue_time: QueueTime::default(),
-            refused: Cell::new(0),
-            pauses: Pauses::default(),
+            timeouts: RequestTimeouts::new(settings),
+            reload: settings.reload.then(reload),
             hold: Hold::default(),
-            reload: settings.reload.then(|| Reload::new(log)),
-            spool_quota: SpoolQuota::new(settings.spool_limit, budget.spools),
-            is_over: Cell::new(false),
+            queue: WaitingQueue::default(),
+            lanes: LaneChoice::default(),
+            rebalance: Rebalance::default(),
+            tunnels: TunnelDrain::default(),
+            events,
+            spool_quota,
             client_memory,
-            canary: RefCell::default(),
-            rebalancing: Cell::new(false),
-            draining_tunnels: RefCell::default(),
+            is_over: Cell::new(false),
         })
-    }
-
-    /// The settings of the current generation.
-    pub(super) fn settings(&self) -> Ref<'_, Settings> {
-        Ref::map(self.settings.borrow(), Rc::as_ref)
     }
 
     /// From now on these timeouts and limits of the queue hold.
     pub fn adopt(&self, settings: &Rc<Settings>) {
-        self.settings.replace(Rc::clone(settings));
+        self.timeouts.adopt(settings);
+        if let Some(reload) = &self.reload {
+            reload.adopt(settings);
+        }
     }
 
     /// Sends a request to the application. Dropping the pending reply removes the request from the
     /// queue, or discards its reply.
     pub fn dispatch(self: &Rc<Self>, call: Call) -> Result<PendingReply, Refusal> {
         let exchange = Rc::new(Exchange::new(call));
-        self.assign(&exchange);
+        self.lanes.split.assign(&exchange);
         self.admit(&exchange)?;
         Ok(PendingReply::new(exchange))
     }
 
+    /// The way of a new request: an error page of the code, a lane at once, or the queue.
     fn admit(self: &Rc<Self>, exchange: &Rc<Exchange>) -> Result<(), Refusal> {
         if self.is_over.get() {
             return Err(Refusal::Stopping);
         }
-        if self.responds_itself(exchange) {
-            return Ok(());
-        }
-        if self.begin_at_once(exchange)
+        let reload = self.reload.as_ref();
+        if reload.is_some_and(|reload| reload.responds_itself(exchange))
+            || self.begin_at_once(exchange)
             || (self.gives_way(exchange) && self.begin_at_once(exchange))
         {
             return Ok(());
         }
-        let waiting = self.queue.borrow().len();
-        if waiting >= self.settings().queue_limit && !self.makes_room() {
-            self.refused.set(self.refused.get() + 1);
-            return Err(Refusal::QueueFull);
-        }
-        self.queue.borrow_mut().push_back(Rc::clone(exchange));
-        Ok(())
+        let limit = self.timeouts.settings().queue_limit;
+        self.queue.add(exchange, limit, || {
+            if self.is_held() {
+                0
+            } else {
+                self.lanes.vacancies()
+            }
+        })
     }
 
     /// Sends a request to a lane, unless others wait for one. False if it has to wait, too.
     fn begin_at_once(self: &Rc<Self>, exchange: &Rc<Exchange>) -> bool {
-        let (now, code) = (exchange.arrived, self.code_for(exchange));
+        let (now, code) = (exchange.arrived, self.lanes.code_for(exchange));
         if self.is_anyone_waiting(code) {
             return false;
         }
@@ -149,56 +137,37 @@ impl Dispatcher {
         true
     }
 
-    /// Removes requests whose clients are gone, and returns whether the queue has room. A request
-    /// does not count when a worker has a vacancy for it and only the lane's outbox is full.
-    fn makes_room(&self) -> bool {
-        let mut queue = self.queue.borrow_mut();
-        queue.retain(|exchange| !exchange.is_cancelled());
-        if self.is_held() {
-            return queue.len() < self.settings().queue_limit;
-        }
-        let lanes = self.lanes.borrow();
-        let vacancies: usize = lanes.iter().map(|lane| lane.vacancies()).sum();
-        queue.len() < self.settings().queue_limit + vacancies
+    /// Whether requests wait for this code; `None` is for any.
+    fn is_anyone_waiting(&self, code: Option<Code>) -> bool {
+        let is_meant = |it: &Exchange| code.is_none_or(|code| it.code.get() == code);
+        !self.queue.is_empty() && (!self.lanes.split.is_on() || self.queue.has(is_meant))
     }
 
-    /// The lane that got a request last, if it begins the next one sooner than an idle one would. Otherwise an idle lane
-    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room. None while
-    /// requests are held. Its worker runs the code; `None` is for any.
-    pub(super) fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+    /// Whether a request would crowd others out if it waited for new code: then the old code serves it.
+    fn gives_way(&self, exchange: &Exchange) -> bool {
+        let limit = self.timeouts.settings().queue_limit;
+        let Some(part) = self.lanes.split.queue_part(limit) else {
+            return false;
+        };
+        let gives_way = exchange.code.get() == Code::New
+            && self.queue.count(|it| it.code.get() == Code::New) >= part;
+        if gives_way {
+            exchange.code.set(Code::Old);
+        }
+        gives_way
+    }
+
+    /// The lane for the next request. None while requests are held.
+    fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
         if self.is_held() {
             return None;
         }
-        self.gathering(code, now)
-            .or_else(|| self.take_idle(code))
-            .or_else(|| self.take_room(code, now))
+        self.lanes.choose(code, now)
     }
 
-    fn gathering(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
-        let newest = self.newest.borrow();
-        let gathers = |lane: &&Rc<Lane>| self.runs(lane, code) && lane.gathers(now);
-        newest.as_ref().filter(gathers).cloned()
-    }
-
-    fn take_room(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
-        let lanes = self.lanes.borrow();
-        let with_room = lanes
-            .iter()
-            .filter(|lane| self.runs(lane, code) && lane.has_room(now));
-        with_room.min_by_key(|lane| lane.in_flight().len()).cloned()
-    }
-
-    fn take_idle(&self, code: Option<Code>) -> Option<Rc<Lane>> {
-        match code {
-            None => self.idle.take(),
-            Some(_) => self.idle.take_of(|lane| self.runs(lane, code)),
-        }
-    }
-
-    pub(super) fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
-        self.newest.replace(Some(Rc::clone(lane)));
-        self.queue_time
-            .note(now.saturating_duration_since(exchange.arrived));
+    fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
+        self.lanes.note_used(lane);
+        self.queue.note_begun(exchange, now);
         if let Err(error) = lane.begin(Rc::clone(exchange), now) {
             self.log.error(
                 "cannot send a request to its worker",
@@ -210,8 +179,8 @@ impl Dispatcher {
     }
 
     /// Moves requests from the queue to a lane as long as it has room.
-    pub(super) fn refill(&self, lane: &Rc<Lane>, now: Instant) {
-        if lane.is_on_trial() {
+    pub(crate) fn refill(&self, lane: &Rc<Lane>, now: Instant) {
+        if lane.trial.is_on() {
             return;
         }
         while !self.is_held() && lane.has_room(now) {
@@ -224,9 +193,9 @@ impl Dispatcher {
     }
 
     /// Moves requests from the queue to every lane that has room.
-    pub(super) fn hand_out(&self, now: Instant) {
-        for code in self.codes() {
-            while !self.queue.borrow().is_empty() {
+    fn hand_out(&self, now: Instant) {
+        for code in self.lanes.split.codes() {
+            while !self.queue.is_empty() {
                 let Some(lane) = self.choose(*code, now) else {
                     break;
                 };
@@ -239,181 +208,291 @@ impl Dispatcher {
         }
     }
 
+    fn next_waiting(&self, lane: &Lane) -> Option<Rc<Exchange>> {
+        match self.lanes.meant_for(lane) {
+            Some(is_meant) => self.queue.take_meant(is_meant),
+            None => self.queue.take_next(),
+        }
+    }
+
     /// The mean time that requests waited for a lane since the last call, and how many wait now. Those that are held
     /// do not count: more workers would not help.
     pub fn take_queue_time(&self) -> (Duration, usize) {
-        if self.is_held() {
-            return (self.queue_time.take(None), 0);
-        }
-        let queue = self.queue.borrow();
-        let front = queue.front().map(|exchange| exchange.waited(clock::now()));
-        (self.queue_time.take(front), queue.len())
-    }
-
-    /// Whether a lane is idle, and would begin a request at once, whose worker runs this code; `None` is for any.
-    pub(super) fn has_idle_lane(&self, code: Option<Code>) -> bool {
-        self.idle
-            .has(|lane| self.runs(lane, code) && !lane.is_lingering())
-    }
-
-    fn next_waiting(&self, lane: &Lane) -> Option<Rc<Exchange>> {
-        if self.canary.borrow().is_some() {
-            let index = self.next_index(lane)?;
-            return self.queue.borrow_mut().remove(index);
-        }
-        let mut queue = self.queue.borrow_mut();
-        std::iter::from_fn(|| queue.pop_front()).find(|exchange| !exchange.is_cancelled())
+        self.queue.take_time(self.is_held())
     }
 
     /// Adds a lane to the idle ones if it holds no request, and is not known to begin none.
-    pub(super) fn note_idle(&self, lane: &Rc<Lane>) {
+    fn note_idle(&self, lane: &Rc<Lane>) {
         if !lane.is_empty() {
             return;
         }
         match lane.state() {
-            LaneState::Open if lane.is_stalled() => {}
-            LaneState::Open => self.idle.add(lane),
+            LaneState::Open if lane.stall.is_on() => {}
+            LaneState::Open => self.lanes.note_idle(lane),
             LaneState::Draining => self.events.send(LaneEvent::Drained(lane.tag)),
             LaneState::Opening | LaneState::Closed => {}
         }
     }
 
-    /// Removes a lane from the idle ones.
-    pub(super) fn forget_idle(&self, lane: &Rc<Lane>) {
-        self.idle.forget(lane);
-    }
-
     /// A worker's lane takes requests.
-    pub(super) fn lane_opened(&self, lane: &Rc<Lane>) {
-        if lane.is_on_trial() {
-            if let Some(exchange) = lane.take_first() {
+    pub(crate) fn lane_opened(&self, lane: &Rc<Lane>) {
+        if lane.trial.is_on() {
+            if let Some(exchange) = lane.trial.take_first() {
                 self.begin(lane, &exchange, clock::now());
             }
             return;
         }
-        self.lanes.borrow_mut().push(Rc::clone(lane));
+        self.lanes.add(lane);
         self.refill(lane, clock::now());
+    }
+
+    /// Sends a request to a lane on trial.
+    pub fn try_on(&self, lane: &Rc<Lane>, call: Call) -> PendingReply {
+        let exchange = Rc::new(Exchange::new(call));
+        match lane.state() {
+            LaneState::Open => self.begin(lane, &exchange, clock::now()),
+            // The worker said READY on another socket.
+            LaneState::Opening => lane.trial.keep_first(Rc::clone(&exchange)),
+            LaneState::Draining | LaneState::Closed => exchange.settle(Err(Refusal::WorkerLost)),
+        }
+        PendingReply::new(exchange)
+    }
+
+    /// The lane takes requests from the queue from now on.
+    pub fn admit_lane(&self, lane: &Rc<Lane>) {
+        lane.trial.end();
+        if lane.state() == LaneState::Open {
+            self.lane_opened(lane);
+        }
     }
 
     /// Sends no more requests to this worker. [`LaneEvent::Drained`] reports each lane that has
     /// finished.
     pub fn drain(&self, worker: WorkerId) {
-        self.idle.forget_worker(worker);
-        let lanes: Vec<_> = self.lanes_of(worker);
+        self.lanes.forget_idle_of(worker);
+        let lanes = self.lanes.of_worker(worker);
         for lane in lanes.iter().filter(|lane| lane.state() == LaneState::Open) {
             lane.set_state(LaneState::Draining);
-            self.drain_tunnels_of(lane);
+            self.tunnels.begin(lane);
             self.note_idle(lane);
         }
-        if self.canary.borrow().is_some() {
+        if self.lanes.split.is_on() {
             // Other code may have to serve what this one cannot any more.
             self.hand_out(clock::now());
         }
     }
 
-    /// Whether a worker holds no request and no tunnel.
-    pub fn is_drained(&self, worker: WorkerId) -> bool {
-        let lanes = self.lanes_of(worker);
-        let is_free = |lane: &Rc<Lane>| lane.is_empty() && lane.tunnels().count() == 0;
-        lanes.iter().all(is_free)
-    }
-
-    pub(super) fn lanes_of(&self, worker: WorkerId) -> Vec<Rc<Lane>> {
-        self.lanes
-            .borrow()
-            .iter()
-            .filter(|lane| lane.tag.worker == worker)
-            .cloned()
-            .collect()
-    }
-
-    pub(super) fn close(&self, lane: &Rc<Lane>) {
+    /// The worker closed the lane, or died: requests that it had not begun return to the queue.
+    pub(crate) fn lane_lost(&self, lane: &Rc<Lane>, broken: Option<io::Error>) {
         lane.set_state(LaneState::Closed);
-        self.lanes
-            .borrow_mut()
-            .retain(|known| !Rc::ptr_eq(known, lane));
-        let mut newest = self.newest.borrow_mut();
-        newest.take_if(|newest| Rc::ptr_eq(newest, lane));
-        drop(newest);
-        self.forget_idle(lane);
+        self.lanes.remove(lane);
+        if let Some(error) = broken {
+            self.log
+                .error("lane broken", &[("lane", &lane.tag), ("cause", &error)]);
+        }
+        if lane.trial.is_on() {
+            refuse_trial(lane);
+        } else {
+            let lost = |exchange: &Exchange| {
+                report_request("request lost with its worker", lane, exchange, &self.log);
+                let took = exchange.waited(clock::now());
+                self.lanes.split.note_outcome(lane, took, true);
+            };
+            self.requeue(fail_over(lane, lost));
+        }
+        self.events.send(LaneEvent::Lost(lane.tag));
     }
 
-    pub(super) fn report(&self, message: &str, lane: &Lane, exchange: &Exchange) {
-        self.log.error(
-            message,
-            &[
-                ("worker", &lane.tag.worker),
-                ("request", &LoggedRequest(exchange)),
-            ],
-        );
-    }
-}
-
-#[cfg(any(test, feature = "fixture"))]
-impl Dispatcher {
-    /// How many lanes are idle by mistake.
-    pub(super) fn count_wrongly_idle(&self) -> usize {
-        self.idle.count_wrong()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Instant;
-
-    use crate::fixture::{Fixture, locally};
-    use carat_exchange::Call;
-
-    #[test]
-    fn concurrent_lanes_are_filled_evenly_up_to_their_capacity() {
-        locally(|| {
-            let fixture = Fixture::new(&[3, 3]);
-            let pending: Vec<_> = (0..5).map(|_| fixture.dispatch("GET", "/")).collect();
-            assert_eq!(fixture.load().iter().sum::<usize>(), 5);
-            assert!(fixture.load().contains(&2));
-            let more: Vec<_> = (0..2).map(|_| fixture.dispatch("GET", "/late")).collect();
-            assert_eq!(
-                (fixture.load(), fixture.queue()),
-                (vec![3, 3], vec!["/late".to_owned()])
-            );
-            drop((pending, more));
-        });
+    /// Returns requests to the front of the queue in their order, and then to lanes with room.
+    pub(crate) fn requeue(&self, back: Vec<Rc<Exchange>>) {
+        self.queue.put_back(back);
+        self.hand_out(clock::now());
     }
 
-    #[test]
-    fn requests_on_lanes_are_not_counted_as_waiting() {
-        locally(|| {
-            let fixture = Fixture::new(&[3]);
-            let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("GET", "/")).collect();
-            assert_eq!((fixture.load(), pending.len()), (vec![3], 4));
-            assert!(
-                fixture
-                    .dispatcher
-                    .dispatch(Call::plain("GET", "/"))
-                    .is_err()
-            );
-        });
+    /// Returns the requests that a lane has not begun to the queue.
+    fn recall(&self, lane: &Lane) {
+        match lane.recall() {
+            Ok(back) => self.requeue(back),
+            Err(error) => {
+                self.log.error(
+                    "cannot recall requests",
+                    &[("lane", &lane.tag), ("cause", &error)],
+                );
+            }
+        }
     }
 
-    #[test]
-    fn a_burst_with_vacancies_is_not_refused_while_the_outbox_is_full() {
-        locally(|| {
-            let fixture = Fixture::new(&[3]);
-            fixture.lanes[0].fill_outbox();
-            fixture.dispatcher.choose(None, Instant::now());
-            let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("GET", "/")).collect();
-            assert_eq!((fixture.load(), pending.len()), (vec![0], 4));
-            assert!(
-                fixture
-                    .dispatcher
-                    .dispatch(Call::plain("GET", "/"))
-                    .is_err()
-            );
+    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them, or has had the time to.
+    pub(crate) fn rebalance(&self, now: Instant) {
+        for (lane, waited) in Rebalance::surplus(&self.lanes, now) {
+            if Rebalance::recalls(&self.lanes, &lane, waited, now) {
+                lane.stall.begin(now);
+                self.recall(&lane);
+            }
+        }
+    }
 
-            fixture.lanes[0].push(Vec::clear);
-            assert!(fixture.lanes[0].has_recovered());
-            fixture.dispatcher.refill(&fixture.lanes[0], Instant::now());
-            assert_eq!((fixture.load(), fixture.queue().len()), (vec![3], 1));
-        });
+    /// Schedules a rebalance, if one may have an effect.
+    pub(crate) fn rebalance_soon(self: &Rc<Self>) {
+        if self.rebalance.schedule(&self.lanes) {
+            let dispatcher = Rc::clone(self);
+            spawn_local(async move {
+                tokio::time::sleep(Rebalance::DELAY).await;
+                dispatcher.rebalance.begin();
+                dispatcher.rebalance(clock::now());
+                // Until the next look, a request that has just begun may turn out to be slow.
+                dispatcher.rebalance_soon();
+            });
+        }
+    }
+
+    /// Whether requests wait although workers may be free.
+    fn is_held(&self) -> bool {
+        let reload = self.reload.as_ref();
+        self.hold.is_on() || reload.is_some_and(|reload| reload.hold.is_on())
+    }
+
+    /// Sends no request to a worker for this long. A hold that is on ends then instead. Requests that no worker has
+    /// begun return to the queue.
+    pub fn hold(&self, now: Instant, duration: Duration) {
+        self.hold.begin(now, duration);
+        for lane in self.lanes.list() {
+            self.recall(&lane);
+        }
+    }
+
+    /// Sends requests to the workers again. False if none were held.
+    pub fn release_hold(&self, now: Instant) -> bool {
+        let was_held = self.hold.end(now);
+        if was_held {
+            self.resume(now);
+        }
+        was_held
+    }
+
+    /// The workers that take requests have the code of the files, or why they have not.
+    pub fn end_reload(&self, result: Result<(), String>) {
+        let reload = self.reload.as_ref();
+        if reload.is_some_and(|reload| reload.end(result, &self.queue)) {
+            self.resume(clock::now());
+        }
+    }
+
+    /// The server stops: requests that wait for new code get the old one.
+    pub fn stop_reloading(&self) {
+        if self.reload.as_ref().is_some_and(|reload| reload.stop()) {
+            self.resume(clock::now());
+        }
+    }
+
+    /// All workers get all requests again.
+    pub fn end_canary(&self, now: Instant) {
+        if self.lanes.split.end() {
+            self.hand_out(now);
+        }
+    }
+
+    /// A hold has ended.
+    fn resume(&self, now: Instant) {
+        for lane in self.lanes.list() {
+            self.note_idle(&lane);
+        }
+        self.hand_out(now);
+    }
+
+    /// Enforces the timeouts of requests. Called once a tick.
+    pub fn tick(&self) {
+        self.end_hold(clock::now());
+        self.expire_reload(clock::now());
+        self.expire_waiting(clock::now());
+        self.rebalance(clock::now());
+        // No event reports requests that have begun but have no response.
+        self.hand_out(clock::now());
+        self.expire_running(clock::now());
+        self.expire_tunnels(clock::now());
+        let limit = self.timeouts.settings().queue_limit;
+        self.queue.report_refused(limit, &self.log);
+    }
+
+    fn end_hold(&self, now: Instant) {
+        if self.hold.left(now).is_some_and(|left| left.is_zero()) {
+            self.release_hold(now);
+            self.log.info("resumed", &[("cause", &"the pause is over")]);
+        }
+    }
+
+    pub(crate) fn expire_reload(&self, now: Instant) {
+        let reload = self.reload.as_ref();
+        if reload.is_some_and(|reload| reload.expire(now, &self.queue)) {
+            self.resume(clock::now());
+        }
+    }
+
+    fn expire_waiting(&self, now: Instant) {
+        if !self.is_held() {
+            let limit = self.hold.extend(self.timeouts.queue_timeout(now), now);
+            let reload = self.reload.as_ref();
+            let limit = reload.map_or(limit, |reload| reload.hold.extend(limit, now));
+            self.queue.expire(limit, now, &self.log);
+        }
+    }
+
+    fn expire_tunnels(&self, now: Instant) {
+        let limit = self.timeouts.tunnel_timeout(now);
+        self.tunnels.expire((limit, now), &self.lanes, &self.events);
+    }
+
+    fn expire_running(&self, now: Instant) {
+        let Some(limit) = self.timeouts.request_timeout(now) else {
+            return;
+        };
+        for lane in self.lanes.list() {
+            let overdue = lane.overdue(now, limit);
+            let is_stuck = overdue.is_empty() && lane.is_stuck(now, limit);
+            if is_stuck {
+                self.log
+                    .error("lane begins no request", &[("lane", &lane.tag)]);
+            }
+            if is_stuck || !overdue.is_empty() {
+                self.give_up(&lane, &overdue, now);
+                // The stack of one request is enough.
+                let request = overdue.first().copied().unwrap_or_else(|| lane.begun());
+                self.events.send(LaneEvent::Stuck {
+                    tag: lane.tag,
+                    request,
+                });
+            }
+        }
+    }
+
+    /// Refuses requests that the application did not begin to reply to in time, and drains the lane,
+    /// whose worker is to be replaced. Requests that it has not begun are recalled; others may
+    /// finish.
+    fn give_up(&self, lane: &Rc<Lane>, overdue: &[u32], now: Instant) {
+        self.lanes.forget_idle(lane);
+        lane.set_state(LaneState::Draining);
+        for id in overdue {
+            let stage = lane.release(*id, now).map(|request| request.stage);
+            if let Some(RequestStage::Waiting(exchange)) = stage {
+                report_request("request timed out", lane, &exchange, &self.log);
+                let took = exchange.waited(now);
+                self.lanes.split.note_outcome(lane, took, true);
+                exchange.settle(Err(Refusal::AppTimeout));
+            }
+        }
+        self.recall(lane);
+    }
+
+    /// Refuses every pending request: the server stops. Only a client whose request was never begun is
+    /// invited to repeat it. Requests that arrive from now on are refused, too.
+    pub fn give_up_all(&self) {
+        self.is_over.set(true);
+        self.tunnels.close_all(&self.lanes);
+        for exchange in self.queue.take_all() {
+            cut_off(&exchange, Refusal::Stopping, &self.log);
+        }
+        for lane in self.lanes.take_all() {
+            cut_off_lane(&lane, &self.log);
+        }
     }
 }

@@ -31,34 +31,34 @@ impl ReplySource for IgnoringSource {
 }
 
 /// The two ends of a streamed response of such a worker.
-pub(super) fn ignored_stream() -> (ReplySender, ReplyStream) {
+pub(crate) fn ignored_stream() -> (ReplySender, ReplyStream) {
     let memory = ClientMemory::new(u64::MAX);
     let held = MemoryReservation::of(&memory.account());
     reply_stream(Box::new(IgnoringSource), held, StreamCredit::of(&memory))
 }
 
 /// A dispatcher of some workers, and the events of the lanes.
-pub(super) struct Fixture {
-    pub(super) dispatcher: Rc<Dispatcher>,
-    pub(super) lanes: Vec<Rc<Lane>>,
-    pub(super) events: UnboundedReceiver<LaneEvent>,
+pub(crate) struct Fixture {
+    pub(crate) dispatcher: Rc<Dispatcher>,
+    pub(crate) lanes: Vec<Rc<Lane>>,
+    pub(crate) events: UnboundedReceiver<LaneEvent>,
 }
 
 impl Fixture {
     /// Opens a lane of each of these capacities.
-    pub(super) fn new(capacities: &[u16]) -> Fixture {
+    pub(crate) fn new(capacities: &[u16]) -> Fixture {
         Fixture::with(Settings::plain(), unshared(capacities))
     }
 
     /// The same with the option `reload`.
-    pub(super) fn reloading(capacities: &[u16]) -> Fixture {
+    pub(crate) fn reloading(capacities: &[u16]) -> Fixture {
         let mut settings = Settings::plain();
         (settings.reload, settings.queue_limit) = (true, 10);
         Fixture::with(settings, unshared(capacities))
     }
 
     /// Opens a lane for each thread of some workers; the lanes of each worker.
-    pub(super) fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
+    pub(crate) fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
         let worker = |number| {
             let load = WorkerRequests::default();
             let lane = |thread| Lane::of_thread(number, thread, 1, &load);
@@ -84,13 +84,13 @@ impl Fixture {
         }
     }
 
-    pub(super) fn dispatch(&self, method: &str, path: &str) -> PendingReply {
+    pub(crate) fn dispatch(&self, method: &str, path: &str) -> PendingReply {
         let pending = self.dispatcher.dispatch(Call::plain(method, path));
         pending.expect("admitted")
     }
 
     /// The worker replies to what this lane holds.
-    pub(super) fn reply(&self, lane: &Rc<Lane>) {
+    pub(crate) fn reply(&self, lane: &Rc<Lane>) {
         let now = Instant::now();
         for id in lane.ids() {
             lane.release(id, now);
@@ -99,7 +99,7 @@ impl Fixture {
     }
 
     /// How many requests each lane holds.
-    pub(super) fn load(&self) -> Vec<usize> {
+    pub(crate) fn load(&self) -> Vec<usize> {
         self.lanes
             .iter()
             .map(|lane| lane.in_flight().len())
@@ -107,10 +107,9 @@ impl Fixture {
     }
 
     /// The paths of the requests in the queue, the next one first.
-    pub(super) fn queue(&self) -> Vec<String> {
-        let queue = self.dispatcher.queue.borrow();
-        let path = |exchange: &Rc<Exchange>| exchange.call.parts.uri.path().to_owned();
-        queue.iter().map(path).collect()
+    pub(crate) fn queue(&self) -> Vec<String> {
+        let path = |exchange: &Exchange| exchange.call.parts.uri.path().to_owned();
+        self.dispatcher.queue.list(path)
     }
 }
 
@@ -123,7 +122,7 @@ fn unshared(capacities: &[u16]) -> Vec<Rc<Lane>> {
 }
 
 /// Runs a test that may spawn tasks.
-pub(super) fn locally(test: impl FnOnce()) {
+pub(crate) fn locally(test: impl FnOnce()) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build();

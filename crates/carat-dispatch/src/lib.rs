@@ -1,21 +1,27 @@
 //! From a received request to the application's reply: one queue, and lanes to the workers.
 
 mod canary;
+mod code_split;
 mod dispatcher;
-mod draining_tunnels;
 #[cfg(test)]
 mod fixture;
 mod frames;
-mod hold;
+mod lane_choice;
 mod lanes;
-mod pauses;
-mod queue_time;
+mod queue;
+mod rebalance;
 mod reload;
+mod tunnel_drain;
 
 pub use canary::{CanaryReport, CodeReport};
+pub use code_split::CodeSplit;
 pub use dispatcher::Dispatcher;
 #[cfg(any(test, feature = "fixture"))]
 pub use dispatcher::inspection::{DispatcherView, LaneView};
 pub use dispatcher::traffic::carry;
 pub use frames::{FrameSocket, FrameTransport};
+pub use lane_choice::LaneChoice;
 pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, WorkerRequests};
+pub use queue::{Hold, RequestTimeouts, WaitingQueue};
+pub use reload::Reload;
+pub use tunnel_drain::TunnelDrain;

@@ -1,27 +1,49 @@
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::hold::Hold;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::time::timeout;
+
 use crate::frames::FailurePage;
+use crate::lanes::{Exchange, LaneEvent, LaneEvents};
+use crate::queue::{Hold, WaitingQueue};
+use carat_exchange::{Reply, SpoolQuota, SpoolReservation, clock};
 use carat_log::Log;
-use carat_watch::{SourceWatch, WatchRemark};
+use carat_settings::Settings;
+use carat_watch::{SourceFiles, SourceWatch, WatchRemark};
+
+/// Code is loaded once the files have been quiet for this long, unless a request waits for it.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// A checkout of a large repository takes less than this many times as long.
+const QUIET_LIMIT: u32 = 40;
 
 /// After this many changes during loads that failed, the error is shown although the files have changed since.
 const ATTEMPTS_LIMIT: u8 = 3;
 
 /// For this long, requests get the error of code that failed to load without another attempt: a browser that shows a page
 /// may send several, and nobody mends faster what is not in the files.
-pub(super) const FAILURE_HOLDS: Duration = Duration::from_secs(2);
+const FAILURE_HOLDS: Duration = Duration::from_secs(2);
 
-/// The option `reload`: which code the workers have, compared with the files.
+/// The option `reload`: which code the workers have, compared with the files. Requests get the code of the files as they
+/// are when the request arrives.
 #[derive(Debug)]
-pub(super) struct Reload {
-    pub(super) watch: RefCell<SourceWatch>,
-    pub(super) phase: RefCell<ReloadPhase>,
+pub struct Reload {
+    log: Rc<Log>,
+    events: LaneEvents,
+    /// What all spooled bodies may take together.
+    spool_quota: Arc<SpoolQuota>,
+    watch: RefCell<SourceWatch>,
+    phase: RefCell<ReloadPhase>,
     /// Requests wait while new code is loaded.
-    pub(super) hold: Hold,
+    pub(crate) hold: Hold,
+    /// How long they wait.
+    limit: Cell<Duration>,
     /// The supervisor has yet to take the last request for new code.
     is_requested: Cell<bool>,
     /// Code is loaded without waiting for a request once between two requests: an application that writes its own files
@@ -32,7 +54,7 @@ pub(super) struct Reload {
 
 /// What the workers have.
 #[derive(Debug)]
-pub(super) enum ReloadPhase {
+enum ReloadPhase {
     /// Nothing yet: the server does not serve. Or it stops.
     Idle,
     /// The code of the files, as far as is known.
@@ -44,40 +66,173 @@ pub(super) enum ReloadPhase {
 }
 
 impl Reload {
-    pub(super) fn new(log: &Log) -> Reload {
+    pub(crate) fn new(
+        settings: &Settings,
+        log: &Rc<Log>,
+        events: LaneEvents,
+        spool_quota: &Arc<SpoolQuota>,
+    ) -> Reload {
         let (watch, remark) = SourceWatch::new();
+        report(remark, log);
         let reload = Reload {
+            log: Rc::clone(log),
+            events,
+            spool_quota: Arc::clone(spool_quota),
             watch: RefCell::new(watch),
             phase: RefCell::new(ReloadPhase::Idle),
             hold: Hold::default(),
+            limit: Cell::default(),
             is_requested: Cell::new(false),
             may_begin_early: Cell::new(true),
             attempts: Cell::new(0),
         };
-        report(remark, log);
+        reload.adopt(settings);
         reload
     }
 
-    /// A descriptor that is readable when a file may have changed.
-    pub(super) fn descriptor(&self) -> Option<Rc<OwnedFd>> {
-        self.watch.borrow().descriptor()
+    /// Requests wait for new code long enough for an application that is loaded twice.
+    pub(crate) fn adopt(&self, settings: &Settings) {
+        self.limit.set(settings.boot_timeout * 2);
     }
 
-    /// Whether a file may have changed.
-    pub(super) fn is_suspect(&self) -> bool {
-        self.watch.borrow_mut().may_have_changed()
+    /// The server serves: from now on it watches its files.
+    pub fn begin(&self) {
+        self.phase.replace(ReloadPhase::Current);
     }
 
-    pub(super) fn is_idle(&self) -> bool {
+    /// The server stops: requests that wait for new code get the old one. False if none were held.
+    pub(crate) fn stop(&self) -> bool {
+        self.phase.replace(ReloadPhase::Idle);
+        self.hold.end(clock::now())
+    }
+
+    /// The mold that loads the application named its files, as JSON.
+    pub fn watch_sources(&self, json: &str) {
+        match serde_json::from_str::<SourceFiles>(json) {
+            Ok(sources) => report(self.watch.borrow_mut().retarget(sources), &self.log),
+            Err(error) => {
+                let message = "reload: the mold does not say what its files are";
+                self.log.warn(message, &[("cause", &error.to_string())]);
+            }
+        }
+    }
+
+    /// Responds to a request while the code cannot be loaded. Begins to load the code first if files have changed, and
+    /// then the request has to wait. False if the request is for the application.
+    pub(crate) fn responds_itself(&self, exchange: &Exchange) -> bool {
+        // A client is interested in the newest code.
+        self.may_begin_early.set(true);
+        self.attempts.set(0);
+        self.load_changes();
+        if self.may_be_mended(clock::now()) {
+            self.log.info("loading code that failed to load", &[]);
+            self.load();
+        }
+        let ReloadPhase::Failed(page, _) = &*self.phase.borrow() else {
+            return false;
+        };
+        self.show(page, exchange);
+        true
+    }
+
+    /// Asks for the code of the files if they have changed.
+    fn load_changes(&self) {
+        if self.is_idle() {
+            return;
+        }
+        let Some(change) = self.watch.borrow_mut().changes() else {
+            return;
+        };
+        let path = change.path.display().to_string();
+        let fields: [carat_log::Field<'_>; 2] = [("path", &path), ("files", &change.files)];
+        self.log.info("source files changed", &fields);
+        self.load();
+    }
+
+    /// Asks for the code of the files, unless the supervisor has been asked and has not begun. Requests wait until the
+    /// code serves.
+    fn load(&self) {
+        if !self.is_loading() {
+            self.hold.begin(clock::now(), self.limit.get());
+            self.phase.replace(ReloadPhase::Loading);
+        }
+        if !self.is_requested.replace(true) {
+            self.events.send(LaneEvent::CodeChanged);
+        }
+    }
+
+    /// The supervisor has received [`LaneEvent::CodeChanged`]: it begins, or has another load follow the one under way.
+    pub fn note_asked(&self) {
+        self.is_requested.set(false);
+    }
+
+    /// The workers that take requests have the code of the files, or why they have not. Responds to the requests that
+    /// `queue` holds if the code cannot be loaded. False if requests go on to wait, or did not wait.
+    pub(crate) fn end(&self, result: Result<(), String>, queue: &WaitingQueue) -> bool {
+        if self.is_requested.get() {
+            // Another load follows the one that has ended.
+            return false;
+        }
+        match result {
+            Ok(()) => {
+                self.phase.replace(ReloadPhase::Current);
+                self.hold.end(clock::now())
+            }
+            // `carat restart` failed without a change of the files.
+            Err(_) if matches!(*self.phase.borrow(), ReloadPhase::Current) => false,
+            Err(cause) => {
+                self.fail(&cause, clock::now());
+                // Perhaps not all files were there yet.
+                let attempts = self.attempts.get() + 1;
+                self.attempts.set(attempts);
+                if attempts < ATTEMPTS_LIMIT {
+                    self.load_changes();
+                }
+                self.respond_to_waiting(queue)
+            }
+        }
+    }
+
+    /// Does not let requests wait for new code for ever. Called once a tick. True if requests go on.
+    pub(crate) fn expire(&self, now: Instant, queue: &WaitingQueue) -> bool {
+        let is_over = self.hold.left(now).is_some_and(|left| left.is_zero());
+        if is_over {
+            let limit = self.limit.get();
+            self.fail(&format!("the code is not loaded within {limit:?}"), now);
+        }
+        is_over && self.respond_to_waiting(queue)
+    }
+
+    /// Responds to all waiting requests if the code cannot be loaded. True if requests go on.
+    fn respond_to_waiting(&self, queue: &WaitingQueue) -> bool {
+        if let ReloadPhase::Failed(page, _) = &*self.phase.borrow() {
+            for exchange in queue.take_all() {
+                self.show(page, &exchange);
+            }
+        }
+        !self.is_loading() && self.hold.end(clock::now())
+    }
+
+    fn show(&self, page: &FailurePage, exchange: &Exchange) {
+        exchange.call.discard_body();
+        exchange.settle(Ok(Reply {
+            response: page.response(&exchange.call.parts.headers),
+            spooled: SpoolReservation::of(&self.spool_quota),
+            queue_time: exchange.waited(clock::now()),
+            app_time: Duration::ZERO,
+        }));
+    }
+
+    fn is_idle(&self) -> bool {
         matches!(*self.phase.borrow(), ReloadPhase::Idle)
     }
 
-    pub(super) fn is_loading(&self) -> bool {
+    fn is_loading(&self) -> bool {
         matches!(*self.phase.borrow(), ReloadPhase::Loading)
     }
 
     /// Requests get the cause from now on, unless the server stops.
-    pub(super) fn fail(&self, cause: &str, now: Instant) {
+    fn fail(&self, cause: &str, now: Instant) {
         if !self.is_idle() {
             let page = FailurePage::unloadable(cause);
             self.phase.replace(ReloadPhase::Failed(page, now));
@@ -85,7 +240,7 @@ impl Reload {
     }
 
     /// Whether the code failed so long ago that what it needs may be there by now.
-    pub(super) fn may_be_mended(&self, now: Instant) -> bool {
+    fn may_be_mended(&self, now: Instant) -> bool {
         match *self.phase.borrow() {
             ReloadPhase::Failed(_, since) => {
                 !self.hold.is_on() && now.saturating_duration_since(since) >= FAILURE_HOLDS
@@ -94,42 +249,48 @@ impl Reload {
         }
     }
 
-    /// A client is interested in the newest code.
-    pub(super) fn note_request(&self) {
-        self.may_begin_early.set(true);
-        self.attempts.set(0);
+    /// Loads changed code before a request asks for it. Returns if the kernel does not notice changes.
+    pub async fn load_early(self: Rc<Self>) -> io::Result<()> {
+        let Some(descriptor) = self.descriptor() else {
+            return Ok(());
+        };
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe, and an OwnedFd is what that asks for"
+        )]
+        let descriptor = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
+        loop {
+            descriptor.readable().await?.clear_ready();
+            if !self.is_suspect() {
+                continue;
+            }
+            for _ in 0..QUIET_LIMIT {
+                let Ok(ready) = timeout(QUIET, descriptor.readable()).await else {
+                    break;
+                };
+                ready?.clear_ready();
+                self.is_suspect();
+            }
+            let may_load = !self.is_idle() && !self.is_loading();
+            if may_load && self.may_begin_early.take() {
+                self.load_changes();
+            }
+        }
     }
 
-    /// Whether to load code that no request waits for. Once until the next request.
-    pub(super) fn take_early_beginning(&self) -> bool {
-        !self.is_idle() && !self.is_loading() && self.may_begin_early.take()
+    /// A descriptor that is readable when a file may have changed.
+    fn descriptor(&self) -> Option<Rc<OwnedFd>> {
+        self.watch.borrow().descriptor()
     }
 
-    /// Whether to load once more after a load that failed.
-    pub(super) fn take_attempt(&self) -> bool {
-        let attempts = self.attempts.get() + 1;
-        self.attempts.set(attempts);
-        attempts < ATTEMPTS_LIMIT
-    }
-
-    /// Notes that the supervisor is asked for new code. False if it has been asked and has not begun.
-    pub(super) fn ask(&self) -> bool {
-        !self.is_requested.replace(true)
-    }
-
-    /// The supervisor begins, or has another load follow the one under way.
-    pub(super) fn asked(&self) {
-        self.is_requested.set(false);
-    }
-
-    /// Whether another load follows the one that has ended.
-    pub(super) fn is_asked(&self) -> bool {
-        self.is_requested.get()
+    /// Whether a file may have changed.
+    fn is_suspect(&self) -> bool {
+        self.watch.borrow_mut().may_have_changed()
     }
 }
 
 /// Logs what limits the watch.
-pub(super) fn report(remarks: impl IntoIterator<Item = WatchRemark>, log: &Log) {
+fn report(remarks: impl IntoIterator<Item = WatchRemark>, log: &Log) {
     for remark in remarks {
         match remark {
             WatchRemark::Cut => log.warn(
@@ -142,5 +303,202 @@ pub(super) fn report(remarks: impl IntoIterator<Item = WatchRemark>, log: &Log) 
                 log.warn(message, &[("cause", &cause)]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::PendingReply;
+    use crate::fixture::{Fixture, locally};
+
+    /// A server that watches a directory with the file `a.rb`.
+    struct Project {
+        fixture: Fixture,
+        directory: TempDir,
+    }
+
+    impl Project {
+        fn new(capacities: &[u16]) -> Project {
+            // A failure is repeated for a while.
+            tokio::time::pause();
+            let directory = tempfile::tempdir().expect("a directory");
+            let project = Project {
+                fixture: Fixture::reloading(capacities),
+                directory,
+            };
+            project.write("one");
+            let tree = project.directory.path().display();
+            let json = format!(r#"{{"trees":["{tree}"],"files":[],"except":[],"complete":true}}"#);
+            project.reload().watch_sources(&json);
+            project.reload().begin();
+            project
+        }
+
+        fn reload(&self) -> &Reload {
+            self.fixture.dispatcher.reload.as_ref().expect("reload")
+        }
+
+        fn write(&self, content: &str) {
+            fs::write(self.directory.path().join("a.rb"), content).expect("written");
+        }
+
+        /// How often the supervisor was asked for new code since the last call.
+        fn asked(&mut self) -> usize {
+            let mut count = 0;
+            while let Ok(event) = self.fixture.events.try_recv() {
+                assert_eq!(event, LaneEvent::CodeChanged);
+                self.reload().note_asked();
+                count += 1;
+            }
+            count
+        }
+    }
+
+    fn status(pending: PendingReply) -> Option<u16> {
+        match pin!(pending).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(reply)) => Some(reply.response.status().as_u16()),
+            Poll::Ready(Err(refusal)) => panic!("{refusal:?}"),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn requests_after_a_change_wait_for_the_new_code() {
+        locally(|| {
+            let mut project = Project::new(&[3]);
+            let before = project.fixture.dispatch("GET", "/before");
+            project.write("two");
+            let after: Vec<_> = (0..3)
+                .map(|_| project.fixture.dispatch("GET", "/after"))
+                .collect();
+            assert_eq!(project.asked(), 1);
+            let queue = || project.fixture.queue().len();
+            assert_eq!((project.fixture.load(), queue()), (vec![1], 3));
+            project.fixture.dispatcher.end_reload(Ok(()));
+            assert_eq!((project.fixture.load(), queue()), (vec![3], 1));
+            drop((before, after));
+        });
+    }
+
+    #[test]
+    fn the_end_of_an_earlier_reload_does_not_count() {
+        locally(|| {
+            let mut project = Project::new(&[3]);
+            project.write("two");
+            let pending = project.fixture.dispatch("GET", "/");
+            project.fixture.dispatcher.end_reload(Ok(()));
+            assert_eq!(project.fixture.load(), [0]);
+            assert_eq!(project.asked(), 1);
+            project.fixture.dispatcher.end_reload(Ok(()));
+            assert_eq!(project.fixture.load(), [1]);
+            drop(pending);
+        });
+    }
+
+    #[test]
+    fn code_that_cannot_be_loaded_is_answered_by_its_cause_until_it_changes() {
+        locally(|| {
+            let mut project = Project::new(&[3]);
+            project.write("wrong");
+            let waiting = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.asked(), 1);
+            let cause = Err("a.rb:1: wrong".to_owned());
+            project.fixture.dispatcher.end_reload(cause);
+            assert_eq!(status(waiting), Some(500));
+            assert_eq!(status(project.fixture.dispatch("GET", "/")), Some(500));
+            assert_eq!(project.asked(), 0);
+            project.write("right");
+            let waiting = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.asked(), 1);
+            project.fixture.dispatcher.end_reload(Ok(()));
+            assert_eq!((project.fixture.load(), status(waiting)), (vec![1], None));
+        });
+    }
+
+    #[test]
+    fn code_that_failed_is_loaded_again_after_a_while_for_a_request() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        tokio::task::LocalSet::new().block_on(&runtime.expect("a runtime"), async {
+            let mut project = Project::new(&[3]);
+            project.write("needs a database");
+            let waiting = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.asked(), 1);
+            let cause = Err("no database".to_owned());
+            project.fixture.dispatcher.end_reload(cause);
+            assert_eq!(status(waiting), Some(500));
+            tokio::time::advance(FAILURE_HOLDS).await;
+            let waiting = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.asked(), 1);
+            project.fixture.dispatcher.end_reload(Ok(()));
+            assert_eq!((project.fixture.load(), status(waiting)), (vec![1], None));
+        });
+    }
+
+    #[test]
+    fn code_that_changed_while_it_failed_to_load_is_loaded_again_but_not_for_ever() {
+        locally(|| {
+            let mut project = Project::new(&[3]);
+            project.write("half");
+            let waiting = project.fixture.dispatch("GET", "/");
+            for round in 1..ROUNDS {
+                assert_eq!(project.asked(), 1, "{round}");
+                project.write(&format!("half {round}"));
+                let cause = Err("half".to_owned());
+                project.fixture.dispatcher.end_reload(cause);
+            }
+            assert_eq!((project.asked(), status(waiting)), (0, Some(500)));
+        });
+    }
+
+    /// One more than loads that may fail in a row.
+    const ROUNDS: usize = 4;
+
+    #[test]
+    fn code_that_takes_too_long_is_not_waited_for() {
+        locally(|| {
+            let project = Project::new(&[3]);
+            project.write("two");
+            let waiting = project.fixture.dispatch("GET", "/");
+            let limit = project.reload().limit.get();
+            let dispatcher = &project.fixture.dispatcher;
+            dispatcher.expire_reload(clock::now());
+            assert_eq!(project.fixture.queue().len(), 1);
+            dispatcher.expire_reload(clock::now() + limit);
+            assert_eq!(status(waiting), Some(500));
+        });
+    }
+
+    #[test]
+    fn a_stop_gives_waiting_requests_to_the_old_code() {
+        locally(|| {
+            let project = Project::new(&[3]);
+            project.write("two");
+            let waiting = project.fixture.dispatch("GET", "/");
+            project.fixture.dispatcher.stop_reloading();
+            project.write("three");
+            let late = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.fixture.load(), [2]);
+            drop((waiting, late));
+        });
+    }
+
+    #[test]
+    fn what_the_mold_says_may_be_nonsense() {
+        locally(|| {
+            let project = Project::new(&[3]);
+            project.reload().watch_sources("{}");
+            let pending = project.fixture.dispatch("GET", "/");
+            assert_eq!(project.fixture.load(), [1]);
+            drop(pending);
+        });
     }
 }

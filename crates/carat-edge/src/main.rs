@@ -164,7 +164,9 @@ fn start_tasks(
     tasks.spawn("control socket", control);
     let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
     tasks.spawn("restart file", restart_file);
-    tasks.spawn("reload", Rc::clone(&server.dispatcher).load_early());
+    if let Some(reload) = &server.dispatcher.reload {
+        tasks.spawn("reload", Rc::clone(reload).load_early());
+    }
     tasks.spawn("client memory", Rc::clone(server).watch_memory());
     let certificates = listeners.iter().filter_map(|it| it.certificates());
     let renewal = Rc::clone(&server.renew_certificates);

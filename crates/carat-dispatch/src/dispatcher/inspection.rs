@@ -47,17 +47,18 @@ impl DispatcherView {
 impl Dispatcher {
     /// What the dispatcher and its lanes hold.
     pub fn inspect(&self) -> DispatcherView {
-        let queue = self.queue.borrow();
-        let waiting = queue.iter().filter(|exchange| !exchange.is_cancelled());
-        let lanes = self.lanes.borrow();
+        let idles = |exchange: &Exchange| self.lanes.has_idle(self.lanes.code_for(exchange));
         DispatcherView {
-            queued: waiting.map(|exchange| number_of(&exchange.call)).collect(),
-            queue_limit: self.settings().queue_limit,
-            lanes: lanes.iter().map(|lane| lane.inspect()).collect(),
-            waits_beside_idle_lane: queue.iter().any(|exchange| {
-                !exchange.is_cancelled() && self.has_idle_lane(self.code_for(exchange))
-            }),
-            wrongly_idle: self.count_wrongly_idle(),
+            queued: self.queue.list(|exchange| number_of(&exchange.call)),
+            queue_limit: self.timeouts.settings().queue_limit,
+            lanes: self
+                .lanes
+                .list()
+                .iter()
+                .map(|lane| lane.inspect())
+                .collect(),
+            waits_beside_idle_lane: self.queue.has(idles),
+            wrongly_idle: self.lanes.count_wrongly_idle(),
         }
     }
 }

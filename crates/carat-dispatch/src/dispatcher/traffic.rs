@@ -13,7 +13,9 @@ use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
 use crate::dispatcher::Dispatcher;
 use crate::frames::{FrameTransport, InvalidReply, hint_fields, reply_response};
-use crate::lanes::{Exchange, InFlightRequest, Lane, LaneEvent, LoggedRequest, RequestStage};
+use crate::lanes::{
+    Exchange, InFlightRequest, Lane, LaneEvent, LoggedRequest, RequestStage, report_request,
+};
 use carat_exchange::{
     MemoryReservation, Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource,
     SpoolReservation, StreamCredit, clock, reply_stream,
@@ -26,7 +28,7 @@ pub async fn carry(lane: Rc<Lane>, socket: impl FrameTransport, dispatcher: Rc<D
     let mut outbox_memory = MemoryReservation::of(&dispatcher.client_memory.account());
     let over = poll_fn(|cx| {
         let traffic = poll_traffic(cx, &lane, &socket, &mut inbox, &dispatcher);
-        lane.count_outbox(&mut outbox_memory);
+        lane.outbox.count(&mut outbox_memory);
         traffic
     });
     let over = over.await;
@@ -57,12 +59,12 @@ fn poll_traffic(
     if lane.is_over() {
         return Poll::Ready(Ok(()));
     }
-    let mut flushed = lane.poll_flush(cx, socket);
-    while lane.has_recovered() {
+    let mut flushed = lane.outbox.poll_flush(cx, socket);
+    while lane.outbox.has_recovered() {
         dispatcher.refill(lane, clock::now());
-        flushed = lane.poll_flush(cx, socket);
+        flushed = lane.outbox.poll_flush(cx, socket);
     }
-    lane.set_waker(cx.waker());
+    lane.outbox.set_waker(cx.waker());
     match flushed {
         // A worker that does not read any more may still have sent something, which ends the lane.
         Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -97,7 +99,7 @@ fn take_frames(
                 .ok_or(MissingDescriptors::NotSent)
         })?;
     }
-    lane.note_received();
+    lane.stall.end();
     dispatcher.refill(lane, now);
     dispatcher.rebalance_soon();
     Ok(())
@@ -127,7 +129,7 @@ impl FrameBatch<'_> {
             Kind::Tunnel => self.hijacked(Hijack::decode(frame.payload)?, descriptor()),
             Kind::Window => {
                 let window = Window::decode(frame.payload)?;
-                self.lane.grant(window.id, window.bytes);
+                self.lane.in_flight().grant(window.id, window.bytes);
             }
             Kind::End => self.streamed(stream::decode_id(frame.payload)?, ReplySender::finish),
             Kind::Abort => self.streamed(stream::decode_id(frame.payload)?, ReplySender::abort),
@@ -153,7 +155,8 @@ impl FrameBatch<'_> {
 
     /// The application sent early hints.
     fn hinted(&self, hints: &Hints<'_>) {
-        if let Some(exchange) = self.lane.waiting(hints.id) {
+        let waiting = self.lane.in_flight().waiting(hints.id);
+        if let Some(exchange) = waiting {
             exchange.hint(&hint_fields(hints.headers));
         }
     }
@@ -166,7 +169,7 @@ impl FrameBatch<'_> {
     ) -> Result<(), Malformed> {
         let reply = Response::decode(payload)?;
         let file = reply.body.has_descriptor().then(descriptor).transpose();
-        let Some(exchange) = self.lane.waiting(reply.id) else {
+        let Some(exchange) = self.lane.in_flight().waiting(reply.id) else {
             // The request is unknown, or already has a reply.
             self.decline(&reply);
             return Ok(());
@@ -210,7 +213,9 @@ impl FrameBatch<'_> {
     /// The request is over, unless the application goes on sending, or has taken over the connection.
     fn release_unless_live(&self, reply: &Response<'_>, is_valid: bool, exchange: &Exchange) {
         match reply.body {
-            ResponseBody::Tunnel => self.lane.keep_taken_over(reply.id, self.now),
+            ResponseBody::Tunnel => {
+                self.lane.in_flight_mut().take_over(reply.id, self.now);
+            }
             ResponseBody::Stream if is_valid => {}
             _ => {
                 self.lane.release(reply.id, self.now);
@@ -225,7 +230,10 @@ impl FrameBatch<'_> {
         mut response: http::Response<ReplyBody>,
         exchange: &Exchange,
     ) -> (Option<SpoolReservation>, http::Response<ReplyBody>) {
-        self.dispatcher.mark(exchange, response.headers_mut());
+        self.dispatcher
+            .lanes
+            .split
+            .mark(exchange, response.headers_mut());
         (self.reserve(&response), response)
     }
 
@@ -238,7 +246,8 @@ impl FrameBatch<'_> {
             Ok((_, response)) => response.status().is_server_error(),
             Err(_) => true,
         };
-        self.dispatcher.note_outcome(self.lane, app_time, is_error);
+        let split = &self.dispatcher.lanes.split;
+        split.note_outcome(self.lane, app_time, is_error);
     }
 
     /// The application replied with a file, and this process could not open its descriptor.
@@ -258,11 +267,11 @@ impl FrameBatch<'_> {
         let Some(InFlightRequest { stage, .. }) = self.lane.release(id, self.now) else {
             return;
         };
-        self.lane.note_not_begun();
+        self.lane.usage.take_back(1);
         if let RequestStage::Waiting(exchange) = stage {
             if exchange.resent.replace(true) {
                 let message = "request not received: its worker has too many files open";
-                self.dispatcher.report(message, self.lane, &exchange);
+                report_request(message, self.lane, &exchange, &self.dispatcher.log);
                 exchange.settle(Err(Refusal::NoDescriptors));
             } else {
                 self.dispatcher.requeue(vec![exchange]);
@@ -286,7 +295,9 @@ impl FrameBatch<'_> {
     /// Aborts a stream that is not read, so that the worker does not wait for it.
     fn decline(&self, reply: &Response<'_>) {
         if reply.body == ResponseBody::Stream {
-            self.lane.push(|out| stream::encode_abort(out, reply.id));
+            self.lane
+                .outbox
+                .push(|out| stream::encode_abort(out, reply.id));
         }
     }
 
@@ -303,11 +314,11 @@ impl FrameBatch<'_> {
         let lane = Rc::clone(self.lane);
         let source = LaneReplySource { lane, id };
         let memory = &exchange.call.memory;
-        let credit = self.lane.take_credit(id);
+        let credit = self.lane.in_flight_mut().take_credit(id);
         let credit = credit.unwrap_or_else(|| StreamCredit::of(memory.memory()));
         let held = MemoryReservation::of(memory);
         let (sender, stream) = reply_stream(Box::new(source), held, credit);
-        self.lane.keep_streaming(id, sender, self.now);
+        self.lane.in_flight_mut().stream(id, sender, self.now);
         ReplyContent::Stream(stream).into()
     }
 
@@ -337,7 +348,7 @@ impl FrameBatch<'_> {
             }
             // The request was recalled while the worker took it, and the worker skipped it.
             RequestStage::Waiting(exchange) => {
-                self.lane.note_not_begun();
+                self.lane.usage.take_back(1);
                 self.dispatcher.requeue(vec![exchange]);
             }
         }
@@ -353,11 +364,14 @@ struct LaneReplySource {
 impl ReplySource for LaneReplySource {
     fn grant(&self, bytes: u32) {
         self.lane
+            .outbox
             .push(|out| stream::encode_window(out, self.id, bytes));
     }
 
     fn abandoned(&self) {
-        self.lane.push(|out| stream::encode_abort(out, self.id));
+        self.lane
+            .outbox
+            .push(|out| stream::encode_abort(out, self.id));
     }
 }
 

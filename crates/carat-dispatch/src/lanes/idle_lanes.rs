@@ -14,7 +14,7 @@ impl IdleLanes {
     pub(crate) fn take(&self) -> Option<Rc<Lane>> {
         let mut lanes = self.0.borrow_mut();
         let last = lanes.last()?;
-        if last.worker_requests() == 0 && !last.is_lingering() {
+        if last.in_flight().worker_requests() == 0 && !last.is_lingering() {
             return lanes.pop();
         }
         drop(lanes);
@@ -26,8 +26,8 @@ impl IdleLanes {
         let mut lanes = self.0.borrow_mut();
         let newest_first = lanes.iter().enumerate().rev();
         let usable = newest_first.filter(|(_, lane)| may(lane));
-        let (index, _) =
-            usable.min_by_key(|(_, lane)| (lane.is_lingering(), lane.worker_requests()))?;
+        let (index, _) = usable
+            .min_by_key(|(_, lane)| (lane.is_lingering(), lane.in_flight().worker_requests()))?;
         Some(lanes.remove(index))
     }
 
@@ -68,14 +68,14 @@ mod tests {
 
     use super::*;
     use crate::fixture::{Fixture, locally};
-    use crate::lanes::pace::PREFETCH_WAIT;
+    use crate::lanes::PREFETCH_WAIT;
     use carat_exchange::clock;
 
     /// How many requests each worker holds.
     fn loads(workers: &[Vec<Rc<Lane>>]) -> Vec<usize> {
         workers
             .iter()
-            .map(|lanes| lanes[0].worker_requests())
+            .map(|lanes| lanes[0].in_flight().worker_requests())
             .collect()
     }
 
@@ -160,9 +160,9 @@ mod tests {
             third.worker_lingers(true);
             second.worker_lingers(true);
             let mut pending = vec![fixture.dispatch("GET", "/")];
-            assert!(!first.is_empty() && !fixture.dispatcher.has_idle_lane(None));
+            assert!(!first.is_empty() && !fixture.dispatcher.lanes.has_idle(None));
             second.worker_lingers(false);
-            assert!(fixture.dispatcher.has_idle_lane(None));
+            assert!(fixture.dispatcher.lanes.has_idle(None));
             pending.push(fixture.dispatch("GET", "/"));
             assert!(!second.is_empty() && third.is_empty());
             pending.push(fixture.dispatch("GET", "/"));

@@ -54,13 +54,13 @@ impl InFlightRequest {
     }
 
     /// The application replied, and streams the body.
-    pub(crate) fn stream(&mut self, sender: ReplySender, now: Instant) {
+    fn stream(&mut self, sender: ReplySender, now: Instant) {
         self.since = now;
         self.stage = RequestStage::Streaming(sender, self.body_stream().cloned());
     }
 
     /// The application has taken over the connection.
-    pub(crate) fn take_over(&mut self, now: Instant) {
+    fn take_over(&mut self, now: Instant) {
         self.since = now;
         self.credit = None;
         self.stage = RequestStage::TakenOver;
@@ -205,7 +205,41 @@ impl InFlightRequests {
         self.slots[self.find(id)?].request.as_ref()
     }
 
-    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut InFlightRequest> {
+    /// The request with this id, if the application has not replied.
+    pub(crate) fn waiting(&self, id: u32) -> Option<Rc<Exchange>> {
+        match &self.get(id)?.stage {
+            RequestStage::Waiting(exchange) => Some(Rc::clone(exchange)),
+            RequestStage::Streaming(..) | RequestStage::TakenOver => None,
+        }
+    }
+
+    /// What the worker may send of the response to request `id`.
+    pub(crate) fn take_credit(&mut self, id: u32) -> Option<StreamCredit> {
+        self.get_mut(id)?.credit.take()
+    }
+
+    /// The application replied, and streams the body from now on.
+    pub(crate) fn stream(&mut self, id: u32, sender: ReplySender, now: Instant) {
+        if let Some(request) = self.get_mut(id) {
+            request.stream(sender, now);
+        }
+    }
+
+    /// The application has taken over the connection of request `id`.
+    pub(crate) fn take_over(&mut self, id: u32, now: Instant) {
+        if let Some(request) = self.get_mut(id) {
+            request.take_over(now);
+        }
+    }
+
+    /// The worker accepts `bytes` more of the body of request `id`.
+    pub(crate) fn grant(&self, id: u32, bytes: u32) {
+        if let Some(body) = self.get(id).and_then(InFlightRequest::body_stream) {
+            body.grant(bytes);
+        }
+    }
+
+    fn get_mut(&mut self, id: u32) -> Option<&mut InFlightRequest> {
         let slot = self.find(id)?;
         self.slots[slot].request.as_mut()
     }

@@ -1,28 +1,33 @@
-use std::cell::{Cell, Ref, RefCell};
+mod lane_outbox;
+mod pace;
+mod shared_page;
+mod stall;
+mod trial;
+mod usage;
+
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::fs::File;
 use std::io;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use carat_link::Outbox;
 use carat_wire::is_behind;
 use carat_wire::stream::{encode_abort, encode_chunk, encode_end};
 
-use crate::frames::{FrameTransport, encode};
+use crate::frames::encode;
 use crate::lanes::exchange::Exchange;
-use crate::lanes::in_flight::{InFlightRequest, InFlightRequests, RequestStage};
+use crate::lanes::in_flight::{InFlightRequest, InFlightRequests};
+use crate::lanes::lane::lane_outbox::LaneOutbox;
+pub(crate) use crate::lanes::lane::pace::PREFETCH_WAIT;
+use crate::lanes::lane::pace::Pace;
+use crate::lanes::lane::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
+use crate::lanes::lane::stall::Stall;
+use crate::lanes::lane::trial::Trial;
+use crate::lanes::lane::usage::Usage;
 use crate::lanes::lane_state::LaneState;
-use crate::lanes::pace::{PREFETCH_WAIT, Pace};
-use crate::lanes::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
-use crate::lanes::stall::Stall;
-use crate::lanes::usage::Usage;
 use crate::lanes::worker_requests::WorkerRequests;
-use carat_exchange::{BodySink, MemoryReservation, ReplySender, StreamCredit, WorkerTunnels};
+use carat_exchange::{BodySink, StreamCredit, WorkerTunnels};
 use carat_log::LaneTag;
-
-/// A lane takes no request while its outbox has this many bytes.
-const OUTBOX_LIMIT: usize = 1024 * 1024;
 
 /// No further request is sent to a lane whose unstarted requests have this many bytes. A worker buffers up to 16 MiB.
 const AHEAD_LIMIT: usize = 8 * 1024 * 1024;
@@ -39,21 +44,15 @@ pub struct Lane {
     page: SharedPage,
     state: Cell<LaneState>,
     is_over: Cell<bool>,
-    /// It gets no request from the queue.
-    is_on_trial: Cell<bool>,
-    /// What it is asked on trial, until it opens.
-    first: RefCell<Option<Rc<Exchange>>>,
+    pub(crate) trial: Trial,
     pub(crate) capacity: Cell<u16>,
-    outbox: RefCell<Outbox>,
-    /// Whether a request had to wait because the outbox was full.
-    was_full: Cell<bool>,
+    pub(crate) outbox: LaneOutbox,
     in_flight: RefCell<InFlightRequests>,
     pace: Cell<Pace>,
-    usage: Usage,
-    stall: Stall,
+    pub(crate) usage: Usage,
+    pub(crate) stall: Stall,
     /// Whether the thread went on with a request that has its response, as far as is known without reading the page.
     lingers: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
     /// Those of the worker.
     tunnels: WorkerTunnels,
 }
@@ -72,17 +71,14 @@ impl Lane {
             page: shared_page(page),
             state: Cell::new(LaneState::Opening),
             is_over: Cell::new(false),
-            is_on_trial: Cell::new(false),
-            first: RefCell::default(),
+            trial: Trial::default(),
             capacity: Cell::new(0),
-            outbox: RefCell::default(),
-            was_full: Cell::new(false),
+            outbox: LaneOutbox::default(),
             in_flight: RefCell::new(InFlightRequests::of(worker_requests)),
             pace: Cell::default(),
             usage: Usage::default(),
             stall: Stall::default(),
             lingers: Cell::new(false),
-            waker: RefCell::default(),
             tunnels,
         }
     }
@@ -101,28 +97,6 @@ impl Lane {
         self.state.set(state);
     }
 
-    /// From now on the lane gets no request from the queue.
-    pub fn begin_trial(&self) {
-        self.is_on_trial.set(true);
-    }
-
-    pub(crate) fn end_trial(&self) {
-        self.is_on_trial.set(false);
-    }
-
-    /// Keeps a request until the lane opens.
-    pub(crate) fn keep_first(&self, exchange: Rc<Exchange>) {
-        self.first.replace(Some(exchange));
-    }
-
-    pub(crate) fn take_first(&self) -> Option<Rc<Exchange>> {
-        self.first.take()
-    }
-
-    pub(crate) fn is_on_trial(&self) -> bool {
-        self.is_on_trial.get()
-    }
-
     /// The worker sent HELLO.
     pub(crate) fn open(&self, capacity: u16) {
         self.capacity.set(capacity);
@@ -134,7 +108,7 @@ impl Lane {
     pub fn worker_died(&self) {
         self.is_over.set(true);
         self.tunnels.close();
-        self.wake();
+        self.outbox.wake();
     }
 
     /// Whether the worker is dead.
@@ -145,6 +119,11 @@ impl Lane {
     /// Whether the worker holds no request.
     pub fn is_empty(&self) -> bool {
         self.in_flight.borrow().is_empty()
+    }
+
+    /// From now on the lane gets no request from the queue.
+    pub fn begin_trial(&self) {
+        self.trial.begin();
     }
 
     /// How many requests were sent to the worker, without those that it never began.
@@ -161,14 +140,14 @@ impl Lane {
         }
     }
 
-    /// How many requests the worker holds on all of its lanes.
-    pub(crate) fn worker_requests(&self) -> usize {
-        self.in_flight.borrow().worker_requests()
-    }
-
     /// The requests that the worker holds.
     pub(crate) fn in_flight(&self) -> Ref<'_, InFlightRequests> {
         self.in_flight.borrow()
+    }
+
+    /// The requests that the worker holds, to change one of them.
+    pub(crate) fn in_flight_mut(&self) -> RefMut<'_, InFlightRequests> {
+        self.in_flight.borrow_mut()
     }
 
     /// Whether the worker serves several requests concurrently.
@@ -192,7 +171,7 @@ impl Lane {
 
     /// Whether a busy lane takes another request although there are idle ones.
     pub(crate) fn gathers(&self, now: Instant) -> bool {
-        !self.is_on_trial() && self.takes_one(now, Pace::gathers)
+        !self.trial.is_on() && self.takes_one(now, Pace::gathers)
     }
 
     fn takes_one(
@@ -204,13 +183,9 @@ impl Lane {
         let running = self.running(now);
         let capacity = usize::from(self.capacity.get());
         let wants = self.state.get() == LaneState::Open
-            && !self.is_stalled()
+            && !self.stall.is_on()
             && may(&self.pace.get(), capacity, in_flight, running);
-        let is_full = wants && self.outbox.borrow().len() >= OUTBOX_LIMIT;
-        if is_full {
-            self.was_full.set(true);
-        }
-        wants && !is_full && !self.is_far_ahead()
+        wants && !self.outbox.is_full() && !self.is_far_ahead()
     }
 
     /// Whether the worker may have to keep more than `AHEAD_LIMIT` bytes of requests that it has not begun. The page is
@@ -218,13 +193,6 @@ impl Lane {
     fn is_far_ahead(&self) -> bool {
         let in_flight = self.in_flight.borrow();
         in_flight.bytes() >= AHEAD_LIMIT && in_flight.bytes_behind(self.begun()) >= AHEAD_LIMIT
-    }
-
-    /// Whether a lane whose outbox was full takes requests again.
-    pub(crate) fn has_recovered(&self) -> bool {
-        self.was_full.get()
-            && self.outbox.borrow().len() < OUTBOX_LIMIT / 2
-            && self.was_full.replace(false)
     }
 
     /// How long the worker has had the oldest request.
@@ -276,19 +244,17 @@ impl Lane {
         if ticket.id % RECALL_REFRESH == 0 {
             self.page.refresh_recall()?;
         }
-        let mut outbox = self.outbox.borrow_mut();
-        let before = outbox.len();
         let credit = StreamCredit::of(exchange.call.memory.memory());
-        encode(&mut outbox, ticket.id, &exchange.call, credit.is_short());
-        let bytes = outbox.len() - before;
-        drop(outbox);
+        let bytes = self
+            .outbox
+            .append(|out| encode(out, ticket.id, &exchange.call, credit.is_short()));
         if let Some(body) = exchange.call.body_stream() {
             let (lane, id) = (Rc::clone(self), ticket.id);
             body.connect(Box::new(LaneBodySink { lane, id }));
         }
         in_flight.add(ticket, exchange, (bytes, credit), now);
         self.usage.begin(now);
-        self.wake();
+        self.outbox.wake();
         Ok(())
     }
 
@@ -307,49 +273,9 @@ impl Lane {
         Some(released)
     }
 
-    /// A request that was removed is sent again: the worker did not begin it.
-    pub(crate) fn note_not_begun(&self) {
-        self.usage.take_back(1);
-    }
-
-    /// The request with this id, if the application has not replied.
-    pub(crate) fn waiting(&self, id: u32) -> Option<Rc<Exchange>> {
-        match &self.in_flight.borrow().get(id)?.stage {
-            RequestStage::Waiting(exchange) => Some(Rc::clone(exchange)),
-            RequestStage::Streaming(..) | RequestStage::TakenOver => None,
-        }
-    }
-
-    /// What the worker may send of the response to request `id`.
-    pub(crate) fn take_credit(&self, id: u32) -> Option<StreamCredit> {
-        self.in_flight.borrow_mut().get_mut(id)?.credit.take()
-    }
-
-    /// The application replied, and streams the body from now on.
-    pub(crate) fn keep_streaming(&self, id: u32, sender: ReplySender, now: Instant) {
-        if let Some(request) = self.in_flight.borrow_mut().get_mut(id) {
-            request.stream(sender, now);
-        }
-    }
-
-    /// The application has taken over the connection of request `id`.
-    pub(crate) fn keep_taken_over(&self, id: u32, now: Instant) {
-        if let Some(request) = self.in_flight.borrow_mut().get_mut(id) {
-            request.take_over(now);
-        }
-    }
-
     /// The tunnels of the worker.
     pub fn tunnels(&self) -> &WorkerTunnels {
         &self.tunnels
-    }
-
-    /// The worker accepts `bytes` more of the body of request `id`.
-    pub(crate) fn grant(&self, id: u32, bytes: u32) {
-        let in_flight = self.in_flight.borrow();
-        if let Some(body) = in_flight.get(id).and_then(InFlightRequest::body_stream) {
-            body.grant(bytes);
-        }
     }
 
     /// Removes every request, oldest first.
@@ -363,19 +289,9 @@ impl Lane {
         self.page.begun().unwrap_or(0)
     }
 
-    /// The worker sent something.
-    pub(crate) fn note_received(&self) {
-        self.stall.end();
-    }
-
-    /// Whether the worker has stalled, and not sent anything since.
-    pub(crate) fn is_stalled(&self) -> bool {
-        self.stall.is_on()
-    }
-
     /// Whether the worker begins requests at once, as far as is known without reading the page.
     pub(crate) fn is_prompt(&self) -> bool {
-        !self.is_stalled() && !self.is_ahead()
+        !self.stall.is_on() && !self.is_ahead()
     }
 
     /// How long requests have waited in the lane; zero while none waits for longer than it should.
@@ -406,51 +322,11 @@ impl Lane {
         Ok(back)
     }
 
-    /// The worker does not begin what it has: it gets no more until it shows activity.
-    pub(crate) fn stall(&self, now: Instant) {
-        self.stall.begin(now);
-    }
-
     /// Records how long the application took.
     pub(crate) fn note_pace(&self, app_time: Duration) {
         let mut pace = self.pace.get();
         pace.note(app_time);
         self.pace.set(pace);
-    }
-
-    /// Appends frames to the outbox.
-    pub(crate) fn push(&self, encode: impl FnOnce(&mut Vec<u8>)) {
-        encode(self.outbox.borrow_mut().buffer());
-        self.wake();
-    }
-
-    /// Sends the outbox.
-    pub(crate) fn poll_flush(
-        &self,
-        cx: &mut Context<'_>,
-        socket: &impl FrameTransport,
-    ) -> Poll<io::Result<()>> {
-        socket.poll_flush(cx, &mut self.outbox.borrow_mut())
-    }
-
-    /// Counts the bytes that wait for the worker.
-    pub(crate) fn count_outbox(&self, memory: &mut MemoryReservation) {
-        let bytes = self.outbox.borrow().len();
-        if bytes as u64 != memory.bytes() {
-            memory.set(bytes);
-        }
-    }
-
-    /// Sets the task to wake when there is something to send. Called after a flush only: frames that
-    /// are pushed while the task runs are flushed by it anyway.
-    pub(crate) fn set_waker(&self, waker: &Waker) {
-        self.waker.replace(Some(waker.clone()));
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = self.waker.borrow_mut().take() {
-            waker.wake();
-        }
     }
 }
 
@@ -462,15 +338,17 @@ struct LaneBodySink {
 
 impl BodySink for LaneBodySink {
     fn send(&self, piece: &[u8]) {
-        self.lane.push(|out| encode_chunk(out, self.id, piece));
+        self.lane
+            .outbox
+            .push(|out| encode_chunk(out, self.id, piece));
     }
 
     fn end(&self) {
-        self.lane.push(|out| encode_end(out, self.id));
+        self.lane.outbox.push(|out| encode_end(out, self.id));
     }
 
     fn abort(&self) {
-        self.lane.push(|out| encode_abort(out, self.id));
+        self.lane.outbox.push(|out| encode_abort(out, self.id));
     }
 }
 
@@ -481,6 +359,7 @@ mod fixture;
 mod tests {
     use super::*;
     use crate::fixture::ignored_stream;
+    use crate::lanes::RequestStage;
     use carat_exchange::{Call, CallBody, InlineBytes};
 
     const LIMIT: Duration = Duration::from_secs(1);
@@ -500,7 +379,7 @@ mod tests {
 
     fn stream(lane: &Lane, id: u32, now: Instant) {
         let (sender, _body) = ignored_stream();
-        lane.keep_streaming(id, sender, now);
+        lane.in_flight_mut().stream(id, sender, now);
     }
 
     #[test]
@@ -511,7 +390,7 @@ mod tests {
         let last = u64::from(RECALL_REFRESH) - 1;
         lane.in_flight.borrow_mut().skip_to(last);
         assert!(lane.begin(exchange(), now).is_err());
-        assert!(lane.outbox.borrow().is_empty() && lane.is_empty());
+        assert!(lane.outbox.append(|out| assert!(out.is_empty())) == 0 && lane.is_empty());
     }
 
     #[test]
@@ -535,7 +414,7 @@ mod tests {
             call.body = CallBody::Inline(InlineBytes::plain(&vec![0; BODY]));
             lane.begin(Rc::new(Exchange::new(call)), now)
                 .expect("encoded");
-            lane.outbox.borrow_mut().buffer().clear();
+            lane.outbox.push(Vec::clear);
         }
         assert!(!lane.has_room(now));
         lane.worker_begins(1);
@@ -553,9 +432,9 @@ mod tests {
             let (lane, now) = lane_with(3, capacity);
             assert!(lane.worker_begins(1));
             lane.recall().expect("recalled");
-            assert_eq!(lane.begun_count(), 1);
+            assert_eq!(lane.usage.begun(), 1);
             lane.begin(exchange(), now).expect("encoded");
-            assert_eq!(lane.begun_count(), 2);
+            assert_eq!(lane.usage.begun(), 2);
         }
     }
 
@@ -586,11 +465,11 @@ mod tests {
     #[test]
     fn a_lane_that_begins_nothing_for_too_long_is_stuck() {
         let (lane, start) = lane_with(1, 1);
-        lane.stall(start);
+        lane.stall.begin(start);
         assert_eq!(lane.recall().expect("recalled").len(), 1);
         assert!(!lane.has_room(start) && !lane.is_stuck(start + LIMIT, LIMIT));
         assert!(lane.is_stuck(start + LIMIT * 2, LIMIT));
-        lane.note_received();
+        lane.stall.end();
         assert!(lane.has_room(start) && !lane.is_stuck(start + LIMIT * 2, LIMIT));
     }
 
@@ -634,7 +513,7 @@ mod tests {
         let (lane, start) = lane_with(3, 256);
         stream(&lane, 2, start + LIMIT);
         assert_eq!(lane.ids(), [1, 2, 3]);
-        assert!(lane.waiting(2).is_none());
+        assert!(lane.in_flight().waiting(2).is_none());
         let request = lane.release(2, start).expect("in_flight");
         assert!(matches!(request.stage, RequestStage::Streaming(..)));
         assert_eq!(request.since, start + LIMIT);
@@ -659,29 +538,17 @@ mod tests {
     }
 
     #[test]
-    fn a_full_lane_recovers_when_half_of_its_outbox_is_sent() {
-        let (lane, now) = lane_with(1, 4);
-        assert!(!lane.has_recovered());
-        lane.fill_outbox();
-        assert!(!lane.has_room(now));
-        assert!(!lane.has_recovered());
-        lane.push(|out| out.truncate(OUTBOX_LIMIT / 2 - 1));
-        assert!(lane.has_recovered());
-        assert!(lane.has_room(now) && !lane.has_recovered());
-    }
-
-    #[test]
     fn requests_that_a_computing_thread_has_not_begun_are_surplus() {
         let (lane, start) = lane_with(3, 256);
         assert!(lane.is_ahead());
         lane.worker_begins(2);
         assert!(lane.surplus(start + PREFETCH_WAIT * 2).is_zero());
         assert!(!lane.surplus(start + PREFETCH_WAIT * 4).is_zero());
-        lane.stall(start);
+        lane.stall.begin(start);
         assert_eq!(lane.recall().expect("recalled").len(), 1);
-        assert!(lane.is_stalled() && !lane.is_ahead());
-        lane.note_received();
-        assert!(!lane.is_stalled());
+        assert!(lane.stall.is_on() && !lane.is_ahead());
+        lane.stall.end();
+        assert!(!lane.stall.is_on());
     }
 
     #[test]

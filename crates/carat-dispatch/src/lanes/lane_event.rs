@@ -2,7 +2,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use carat_log::LaneTag;
 
-/// What happened to a lane, or to all of them, for the cratevisor of the workers.
+/// What happened to a lane, or to all of them, for the supervisor of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneEvent {
     /// The lane was draining and is empty now.
@@ -11,7 +11,6 @@ pub enum LaneEvent {
     Lost(LaneTag),
     /// The worker could not open the descriptors of a request.
     DescriptorsLost(LaneTag),
-    /// This request of the lane exceeded `request_timeout`.
     /// `request_timeout` expired for a request.
     Stuck {
         /// The lane that runs it.
@@ -36,7 +35,7 @@ impl LaneEvents {
 
     /// Sends an event; without a receiver it is lost.
     pub fn send(&self, event: LaneEvent) {
-        // Without a cratevisor the edge is about to exit.
+        // Without a supervisor the edge is about to exit.
         let _ = self.0.send(event);
     }
 }

@@ -4,12 +4,9 @@ mod exchange;
 mod idle_lanes;
 mod in_flight;
 mod lane;
+mod lane_end;
 mod lane_event;
 mod lane_state;
-mod pace;
-mod shared_page;
-mod stall;
-mod usage;
 mod worker_requests;
 
 pub use exchange::PendingReply;
@@ -17,7 +14,9 @@ pub(crate) use exchange::{Exchange, LoggedRequest};
 pub(crate) use idle_lanes::IdleLanes;
 pub(crate) use in_flight::{InFlightRequest, RequestStage};
 pub use lane::Lane;
+pub(crate) use lane::PREFETCH_WAIT;
+pub(crate) use lane_end::{cut_off, cut_off_lane, fail_over, refuse_trial, report_request};
 pub use lane_event::{LaneEvent, LaneEvents};
 pub(crate) use lane_state::LaneState;
-pub(crate) use pace::PREFETCH_WAIT;
+
 pub use worker_requests::WorkerRequests;

@@ -135,14 +135,14 @@ impl Server {
     /// that says so.
     pub(crate) fn hand_over(&self) {
         self.dispatcher.release_hold(clock::now());
-        self.dispatcher.drain_tunnels();
+        self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(true);
         self.closed.set();
     }
 
     /// The server that accepted the clients has died: accepts them again.
     pub(crate) fn take_back(&self) {
-        self.dispatcher.keep_tunnels();
+        self.dispatcher.tunnels.keep(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(false);
         self.left.clear();
         self.closed.clear();
@@ -196,7 +196,7 @@ impl Server {
     /// Accepts no more connections, and closes each one after its current response, all within this time.
     pub(crate) fn drain(&self, within: Duration) {
         self.dispatcher.release_hold(clock::now());
-        self.dispatcher.drain_tunnels();
+        self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.closed.set();
         self.draining.set();
         let first_requests = FIRST_REQUEST.min(within / 2);
@@ -219,7 +219,7 @@ impl Server {
         let until = self.first_requests_until.get();
         self.first_requests_until
             .set(until.map(|until| until + pause));
-        self.dispatcher.note_pause(now, pause);
+        self.dispatcher.timeouts.note_pause(now, pause);
         let seconds = format!("{:.1}", pause.as_secs_f64());
         self.log
             .warn("the server stood still", &[("seconds", &seconds)]);

@@ -150,12 +150,14 @@ impl<H: Host> Executor<H> {
     }
 
     fn begin_canary(&self, generation: u32, rule: CanaryRule) {
-        self.server.dispatcher.begin_canary(generation, rule);
+        self.server.dispatcher.lanes.split.begin(generation, rule);
     }
 
     pub(super) fn announce(&mut self) {
         let server = &self.server;
-        server.dispatcher.begin_reloading();
+        if let Some(reload) = &server.dispatcher.reload {
+            reload.begin();
+        }
         self.ready.announce(&server.settings.version, &server.log);
     }
 
@@ -350,9 +352,8 @@ impl<H: Host> Executor<H> {
     fn drain(&self, worker: WorkerId) -> Option<Event> {
         let dispatcher = &self.server.dispatcher;
         dispatcher.drain(worker);
-        dispatcher
-            .is_drained(worker)
-            .then_some(Event::Drained(worker))
+        let is_drained = dispatcher.lanes.is_drained(worker);
+        is_drained.then_some(Event::Drained(worker))
     }
 
     fn end_with_server(&self, generation: u32) {

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -9,8 +9,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
 use super::memory::Machine;
-use super::upgrade::{Predecessor, PredecessorLink};
-use crate::supervise::messages::{FreshSettings, Mailbox, Message};
+use super::upgrade::{HandOverState, Predecessor};
+use crate::supervise::messages::{FreshSettings, Mailbox, Message, PredecessorMessage};
 use crate::supervise::processes::{Host, Ready};
 use crate::supervise::reports::{Profiles, StatsCollector};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
@@ -31,15 +31,8 @@ pub(crate) struct Supervisor<H> {
     stats: StatsCollector,
     pub(super) profiles: Profiles,
     pub(super) service_manager: ServiceManager,
-    /// The old edge, if this one takes over from one.
-    pub(super) predecessor: Option<PredecessorLink>,
+    pub(super) hand_over: HandOverState,
     ticks: Interval,
-    /// The clients and the memory that the new edge knows of.
-    pub(super) reported_load: (usize, u64),
-    /// When the new edge began to accept clients.
-    pub(super) handed_over: Option<Instant>,
-    /// Whether somebody waits at the control socket for the end of the upgrade.
-    pub(super) is_upgrade_asked_for: bool,
     /// For how long the server stood still. That time counts against no timeout.
     lost: Duration,
 }
@@ -67,11 +60,8 @@ impl<H: Host> Supervisor<H> {
             profiles: Profiles::new(mailbox.clone()),
             stats: StatsCollector::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
-            predecessor: None,
+            hand_over: HandOverState::default(),
             ticks: ticks(TICK),
-            reported_load: (0, 0),
-            handed_over: None,
-            is_upgrade_asked_for: false,
             lost: Duration::ZERO,
         }
     }
@@ -85,7 +75,7 @@ impl<H: Host> Supervisor<H> {
         self.state.succeed_server(predecessor.number());
         self.service_manager.fall_silent();
         let mailbox = self.executor.mailbox().clone();
-        self.predecessor = Some(PredecessorLink::open(predecessor, mailbox)?);
+        self.hand_over.follow(predecessor, mailbox)?;
         Ok(self)
     }
 
@@ -119,30 +109,18 @@ impl<H: Host> Supervisor<H> {
             let now = clock::now().checked_sub(self.lost);
             let now = now.expect("the time lost is a part of the time since the start");
             for command in self.state.on(event, now) {
-                match &command {
-                    Command::Exit(outcome) => return Some(outcome.clone()),
-                    Command::TurnAway => {
-                        self.tell_stop();
-                        self.service_manager.draining();
+                match command {
+                    Command::Exit(outcome) => return Some(outcome),
+                    Command::Announce if self.hand_over.may_serve(&self.server.settings.bind) => {
+                        self.begin_to_serve();
                     }
-                    Command::StopAccepting(_) => self.begin_stop(),
-                    Command::Announce => {
-                        self.announce();
-                        continue;
+                    // Until the old edge lets it serve.
+                    Command::Announce => {}
+                    command => {
+                        self.note(&command);
+                        events.extend(self.executor.carry_out(command));
                     }
-                    Command::LetSuccessorServe => self.name_main_process(),
-                    Command::KeepServing => self.stay_main_process(),
-                    Command::HandOver => self.note_hand_over(),
-                    Command::TakeBack => self.note_return(),
-                    Command::Promote { worker, .. } => {
-                        self.profiles.gone(*worker, "became the mold");
-                        let worker = RubyProcess::Worker(*worker);
-                        self.stats
-                            .receive(worker, None, &self.state, &self.executor);
-                    }
-                    _ => {}
                 }
-                events.extend(self.executor.carry_out(command));
             }
         }
         let upgrading = self.state.upgrades().stage().map(|_| "upgrading");
@@ -152,6 +130,64 @@ impl<H: Host> Supervisor<H> {
         self.service_manager
             .follow_restart(upgrading.or(restarting));
         None
+    }
+
+    /// Tells the service manager, the other edge, and those who wait for a worker what is about to be carried out.
+    fn note(&mut self, command: &Command) {
+        let own_pid = std::process::id();
+        match command {
+            Command::TurnAway => {
+                self.hand_over.say_stopping();
+                self.service_manager.draining();
+            }
+            Command::StopAccepting(_) => self.begin_stop(),
+            // Before the new edge says that it serves.
+            Command::LetSuccessorServe => {
+                if let Some(successor) = self.executor.successor() {
+                    self.service_manager.main_process(successor.pid());
+                }
+            }
+            Command::KeepServing => self.service_manager.main_process(own_pid),
+            // The service manager and the control socket are the new edge's own.
+            Command::HandOver => {
+                self.service_manager.fall_silent();
+                self.hand_over.begin(&self.server);
+            }
+            Command::TakeBack => {
+                self.hand_over.take_back();
+                self.service_manager.speak();
+                self.service_manager.main_process(own_pid);
+            }
+            Command::Promote { worker, .. } => {
+                self.profiles.gone(*worker, "became the mold");
+                let worker = RubyProcess::Worker(*worker);
+                self.stats
+                    .receive(worker, None, &self.state, &self.executor);
+            }
+            _ => {}
+        }
+    }
+
+    /// The workers are ready, and the old edge lets this one serve.
+    fn begin_to_serve(&mut self) {
+        self.server.open();
+        self.hand_over.say_serving(&self.server);
+        self.service_manager.speak();
+        self.service_manager.ready();
+        self.executor.announce();
+    }
+
+    fn predecessor_says(&mut self, message: &PredecessorMessage) -> Option<Outcome> {
+        if self.hand_over.receive(message) {
+            self.begin_to_serve();
+        }
+        match message {
+            PredecessorMessage::Serve => None,
+            PredecessorMessage::Load { bytes, .. } => {
+                self.handle([Event::PredecessorUses { bytes: *bytes }])
+            }
+            PredecessorMessage::Ended => self.handle([Event::PredecessorUses { bytes: 0 }]),
+        }
     }
 
     fn receive(&mut self, message: Message) -> Option<Outcome> {
@@ -170,7 +206,9 @@ impl<H: Host> Supervisor<H> {
             Message::Settings(Ok(fresh)) => self.settings_read(fresh),
             Message::Settings(Err(cause)) => self.handle([Event::SettingsFailed { cause }]),
             Message::Sources(json) => {
-                self.server.dispatcher.watch_sources(&json);
+                if let Some(reload) = &self.server.dispatcher.reload {
+                    reload.watch_sources(&json);
+                }
                 None
             }
             Message::SuccessorReady { upgrade, addresses } => {
@@ -218,14 +256,16 @@ impl<H: Host> Supervisor<H> {
                 return self.handle([Event::DescriptorsLost(tag.worker)]);
             }
             LaneEvent::CodeChanged => {
-                self.server.dispatcher.reload_begins();
+                if let Some(reload) = &self.server.dispatcher.reload {
+                    reload.note_asked();
+                }
                 return self.handle([Event::ReloadRequested]);
             }
             LaneEvent::Drained(tag) | LaneEvent::Lost(tag) => tag,
         };
         let is_lost = matches!(event, LaneEvent::Lost(_));
         let lost = is_lost.then_some(Event::LaneLost(tag.worker));
-        let is_drained = self.server.dispatcher.is_drained(tag.worker);
+        let is_drained = self.server.dispatcher.lanes.is_drained(tag.worker);
         let drained = is_drained.then_some(Event::Drained(tag.worker));
         self.handle(lost.into_iter().chain(drained).collect::<VecDeque<_>>())
     }
@@ -240,7 +280,12 @@ impl<H: Host> Supervisor<H> {
             SignalRequest::AddWorker => return self.rescale(Elastic::raised),
             SignalRequest::RemoveWorker => return self.rescale(Elastic::lowered),
             SignalRequest::Restart => return self.handle([Event::RestartRequested]),
-            SignalRequest::Upgrade => return self.upgrade_by_signal(),
+            SignalRequest::Upgrade => {
+                if self.state.upgrade_obstacle().is_none() {
+                    self.hand_over.ask(false);
+                }
+                return self.handle([Event::UpgradeRequested]);
+            }
             SignalRequest::ReopenLogs => self.reopen_logs(),
         }
         None
@@ -263,14 +308,21 @@ impl<H: Host> Supervisor<H> {
         if !self.server.tick() {
             return None;
         }
-        if let Some(outcome) = self.follow_hand_over() {
-            return Some(outcome);
+        if self.hand_over.is_late() {
+            let cause = "the old edge does not reply, so this one does not take over";
+            return Some(Outcome::Failed(cause.to_owned()));
+        }
+        if let Some(successor) = self.executor.successor() {
+            let totals = self.state.processes().memory.totals;
+            let bytes = totals.map_or(0, |totals| totals.used.bytes);
+            let load = (self.server.connections(), bytes.max(1));
+            self.hand_over.report(successor, load);
         }
         let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
         let tick = Event::Tick(Tick {
             queue_time,
             waiting,
-            has_clients: !self.server.is_idle() || self.is_asker_waiting(),
+            has_clients: !self.server.is_idle() || self.hand_over.is_asker_waiting(&self.server),
             clients: self.server.connections(),
         });
         self.handle([self.traffic(), tick])
@@ -286,7 +338,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn begin_stop(&mut self) {
-        self.tell_stop();
+        self.hand_over.say_stopping();
         self.service_manager.stopping();
         self.log_with_pid("stopping");
         self.ticks = ticks(TICK / 4);

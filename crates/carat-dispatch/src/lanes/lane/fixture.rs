@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::rc::Rc;
 
-use crate::lanes::lane::{Lane, OUTBOX_LIMIT, WorkerRequests, WorkerTunnels};
+use crate::lanes::lane::lane_outbox::OUTBOX_LIMIT;
+use crate::lanes::lane::{Lane, WorkerRequests, WorkerTunnels};
 use carat_log::LaneTag;
 
 impl Lane {
@@ -30,7 +31,7 @@ impl Lane {
             page,
             (load.clone(), WorkerTunnels::default()),
         );
-        lane.page = crate::lanes::shared_page::unshared_page();
+        lane.page = crate::lanes::lane::shared_page::unshared_page();
         lane.open(capacity);
         Rc::new(lane)
     }
@@ -55,7 +56,7 @@ impl Lane {
 
     /// Fills the outbox, as when the worker reads nothing.
     pub(crate) fn fill_outbox(&self) {
-        self.push(|out| out.resize(OUTBOX_LIMIT, 0));
+        self.outbox.push(|out| out.resize(OUTBOX_LIMIT, 0));
     }
 
     pub(crate) fn ids(&self) -> Vec<u32> {

@@ -11,7 +11,7 @@ use crate::supervise::orders::canary_hold::canary_hold;
 use crate::supervise::processes::Host;
 use crate::supervise::reports::{ServerStatus, numbers};
 use crate::supervise::supervisor::Supervisor;
-use crate::supervise::upgrade::{PredecessorLink, container_obstacle};
+use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
 use carat_supervisor::{Event, Outcome, RestartReport, UpgradeReport};
 
@@ -49,13 +49,11 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn status(&self) -> serde_json::Value {
-        let remainder = self.predecessor.as_ref();
-        let remainder = remainder.and_then(PredecessorLink::remainder);
         let status = ServerStatus::new(
             &self.server,
             &self.state,
             &self.executor,
-            (remainder, self.canary()),
+            (self.hand_over.remainder(), self.canary()),
         );
         serde_json::to_value(status).expect("a status has only string keys")
     }
@@ -99,7 +97,7 @@ impl<H: Host> Supervisor<H> {
     /// What old code and new came to, if a restart waits.
     fn canary(&self) -> Option<Value> {
         let codes = self.state.restarts().held_codes(self.state.processes())?;
-        let report = self.server.dispatcher.canary_report()?;
+        let report = self.server.dispatcher.lanes.split.report()?;
         Some(canary_hold(codes, report))
     }
 
@@ -134,7 +132,7 @@ impl<H: Host> Supervisor<H> {
         if let Some(obstacle) = self.state.upgrade_obstacle().or_else(container_obstacle) {
             return (Err(obstacle.to_owned()), None);
         }
-        self.is_upgrade_asked_for = true;
+        self.hand_over.ask(true);
         let outcome = self.handle([Event::UpgradeRequested]);
         let number = self.state.upgrades().latest();
         (Ok(json!({ "number": number })), outcome)
@@ -176,13 +174,13 @@ impl<H: Host> Supervisor<H> {
             .info(message, &[("seconds", &format!("{seconds}"))]);
         json!({
             "seconds": seconds,
-            "running": dispatcher.running(),
+            "running": dispatcher.lanes.running(),
             "queue_limit": self.server.settings.queue_limit,
         })
     }
 
     fn resume(&mut self) -> ControlReply {
-        let waiting = self.server.dispatcher.waiting();
+        let waiting = self.server.dispatcher.queue.waiting();
         if !self.server.dispatcher.release_hold(clock::now()) {
             return Err("the server is not paused".to_owned());
         }
@@ -200,7 +198,7 @@ impl<H: Host> Supervisor<H> {
             );
         };
         let (worker, pid) = (*worker, *pid);
-        let running = self.server.dispatcher.running_on(worker);
+        let running = self.server.dispatcher.lanes.running_on(worker);
         let outcome = self.handle([Event::KillRequested(worker)]);
         let reply = json!({ "worker": number, "pid": pid, "running": running });
         (Ok(reply), outcome)

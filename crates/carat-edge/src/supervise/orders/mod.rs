@@ -1,5 +1,4 @@
-//! Orders that arrive at the control socket or from another edge.
+//! Orders that arrive at the control socket.
 
 mod canary_hold;
 mod control;
-mod hand_over;

@@ -77,7 +77,7 @@ impl ServerStatus {
     ) -> ServerStatus {
         let now = clock::now();
         let dispatcher = &server.dispatcher;
-        let paused_for = dispatcher.held_for(now).map(|left| left.as_secs_f64());
+        let paused_for = dispatcher.hold.left(now).map(|left| left.as_secs_f64());
         let bounds = state.limits().elastic;
         let row = |status: WorkerStatus| WorkerRow {
             number: status.id.number,
@@ -86,8 +86,8 @@ impl ServerStatus {
             state: status.stage,
             age: status.age.as_secs_f64(),
             requests: executor.requests(status.id),
-            running: dispatcher.running_on(status.id),
-            tunnels: dispatcher.tunnels_on(status.id),
+            running: dispatcher.lanes.running_on(status.id),
+            tunnels: dispatcher.lanes.tunnels_on(status.id),
         };
         ServerStatus {
             version: server.settings.version.clone(),
@@ -100,8 +100,8 @@ impl ServerStatus {
             uptime: now.saturating_duration_since(server.started).as_secs_f64(),
             generation: state.processes().generation(),
             connections: server.connections(),
-            running: dispatcher.running(),
-            waiting: dispatcher.waiting(),
+            running: dispatcher.lanes.running(),
+            waiting: dispatcher.queue.waiting(),
             queue_limit: server.settings.queue_limit,
             paused_for,
             draining_for: state.draining_for(now).map(|left| left.as_secs_f64()),

@@ -5,6 +5,7 @@
 //! [`NewEdgeMessage`](message::NewEdgeMessage). Its end tells each that the other one is gone.
 
 mod container;
+mod hand_over_state;
 mod message;
 mod predecessor;
 mod socket;
@@ -14,6 +15,6 @@ mod successor;
 pub(super) const SOCKETS_VARIABLE: &str = "CARAT_UPGRADE_SOCKETS";
 
 pub(super) use container::container_obstacle;
+pub(crate) use hand_over_state::HandOverState;
 pub(crate) use predecessor::Predecessor;
-pub(super) use predecessor::PredecessorLink;
 pub(crate) use successor::Successor;

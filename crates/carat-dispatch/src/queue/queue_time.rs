@@ -3,21 +3,21 @@ use std::time::Duration;
 
 /// How long requests waited for a lane since the last call of `take`.
 #[derive(Debug, Default)]
-pub(super) struct QueueTime {
+pub(crate) struct QueueTime {
     total: Cell<Duration>,
     count: Cell<u32>,
 }
 
 impl QueueTime {
     /// A request waited this long for a lane.
-    pub(super) fn note(&self, wait: Duration) {
+    pub(crate) fn note(&self, wait: Duration) {
         self.total.set(self.total.get() + wait);
         self.count.set(self.count.get().saturating_add(1));
     }
 
     /// The mean since the last call. When no request got a lane, `front`: how long the first in the
     /// queue has waited.
-    pub(super) fn take(&self, front: Option<Duration>) -> Duration {
+    pub(crate) fn take(&self, front: Option<Duration>) -> Duration {
         let (total, count) = (self.total.take(), self.count.take());
         if count == 0 {
             return front.unwrap_or_default();

@@ -1,86 +1,61 @@
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::task::spawn_local;
-
 use crate::canary::Code;
-use crate::dispatcher::Dispatcher;
+use crate::lane_choice::LaneChoice;
 use crate::lanes::{Lane, PREFETCH_WAIT};
-
-use carat_exchange::clock;
 
 /// How long a request may wait in a lane while every other lane is busy. Lanes that finish sooner would otherwise serve
 /// requests that came later. A pause of the machine is shorter.
 const OVERTAKEN_WAIT: Duration = Duration::from_millis(100);
 
-/// Requests that wait in one lane while another lane would begin them.
-impl Dispatcher {
-    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them, or has had the time to.
-    pub(crate) fn rebalance(&self, now: Instant) {
-        // First, because this also records what each lane has begun.
-        let surplus = self.lanes_with_surplus(now);
-        for (lane, waited) in surplus {
-            if waited > OVERTAKEN_WAIT || self.has_taker(self.code_of(&lane), now) {
-                lane.stall(now);
-                self.recall(&lane);
-            }
+/// Finds requests that wait in one lane while another lane would begin them.
+#[derive(Debug, Default)]
+pub(crate) struct Rebalance {
+    is_scheduled: Cell<bool>,
+}
+
+impl Rebalance {
+    /// How long after it was scheduled it looks.
+    pub(crate) const DELAY: Duration = PREFETCH_WAIT.saturating_mul(2);
+
+    /// Whether to look again later: it may have an effect, and is not yet scheduled.
+    pub(crate) fn schedule(&self, lanes: &LaneChoice) -> bool {
+        let is_due = !self.is_scheduled.get() && may_have_effect(lanes);
+        if is_due {
+            self.is_scheduled.set(true);
         }
+        is_due
     }
 
-    /// Schedules a rebalance, if one may have an effect.
-    pub(crate) fn rebalance_soon(self: &Rc<Self>) {
-        if !self.rebalancing.get() && self.may_rebalance() {
-            self.rebalancing.set(true);
-            let dispatcher = Rc::clone(self);
-            spawn_local(async move {
-                tokio::time::sleep(PREFETCH_WAIT * 2).await;
-                dispatcher.rebalancing.set(false);
-                dispatcher.rebalance(clock::now());
-                // Until the next look, a request that has just begun may turn out to be slow.
-                dispatcher.rebalance_soon();
-            });
-        }
+    /// The time has come for which it was scheduled.
+    pub(crate) fn begin(&self) {
+        self.is_scheduled.set(false);
     }
 
-    /// Returns the requests that a lane has not begun to the queue.
-    pub(crate) fn recall(&self, lane: &Rc<Lane>) {
-        match lane.recall() {
-            Ok(back) => self.requeue(back),
-            Err(error) => {
-                self.log.error(
-                    "cannot recall requests",
-                    &[("lane", &lane.tag), ("cause", &error)],
-                );
-            }
-        }
+    /// The lanes in which requests wait, and for how long. Records what each lane has begun.
+    pub(crate) fn surplus(lanes: &LaneChoice, now: Instant) -> Vec<(Rc<Lane>, Duration)> {
+        let mut found = lanes.list_with(|lane| lane.surplus(now));
+        found.retain(|(_, waited)| !waited.is_zero());
+        found
     }
 
-    fn may_rebalance(&self) -> bool {
-        (self.has_idle_lane(None) || self.has_several_concurrent())
-            && self.lanes.borrow().iter().any(|lane| lane.is_ahead())
+    /// Whether requests that have waited in a lane for this long are recalled: another lane would begin them, or has had
+    /// the time to.
+    pub(crate) fn recalls(lanes: &LaneChoice, lane: &Lane, waited: Duration, now: Instant) -> bool {
+        waited > OVERTAKEN_WAIT || has_taker(lanes, lanes.split.code_of(lane), now)
     }
+}
 
-    fn has_several_concurrent(&self) -> bool {
-        let lanes = self.lanes.borrow();
-        lanes.len() > 1 && lanes.iter().any(|lane| lane.is_concurrent())
-    }
+fn may_have_effect(lanes: &LaneChoice) -> bool {
+    (lanes.has_idle(None) || lanes.has_several_concurrent()) && lanes.any(Lane::is_ahead)
+}
 
-    /// Whether some lane would begin at once what waits in another, of a worker with this code; `None` is for any.
-    fn has_taker(&self, code: Option<Code>, now: Instant) -> bool {
-        let is_prompt =
-            |lane: &Rc<Lane>| lane.is_concurrent() && lane.is_prompt() && lane.has_room(now);
-        let is_free = |lane: &Rc<Lane>| self.runs(lane, code) && is_prompt(lane);
-        self.has_idle_lane(code) || self.lanes.borrow().iter().any(is_free)
-    }
-
-    fn lanes_with_surplus(&self, now: Instant) -> Vec<(Rc<Lane>, Duration)> {
-        let lanes = self.lanes.borrow();
-        lanes
-            .iter()
-            .map(|lane| (Rc::clone(lane), lane.surplus(now)))
-            .filter(|(_, waited)| !waited.is_zero())
-            .collect()
-    }
+/// Whether some lane would begin at once what waits in another, of a worker with this code; `None` is for any.
+fn has_taker(lanes: &LaneChoice, code: Option<Code>, now: Instant) -> bool {
+    let is_prompt = |lane: &Lane| lane.is_concurrent() && lane.is_prompt() && lane.has_room(now);
+    lanes.has_idle(code) || lanes.any(|lane| lanes.split.runs(lane, code) && is_prompt(lane))
 }
 
 #[cfg(test)]
@@ -104,7 +79,7 @@ mod tests {
 
             let more = fixture.dispatch("GET", "/");
             assert_eq!(fixture.load(), [1, 6]);
-            computing.note_received();
+            computing.stall.end();
             let last = fixture.dispatch("GET", "/");
             assert_eq!(fixture.load(), [2, 6]);
             drop((pending, more, last));
@@ -164,7 +139,7 @@ mod tests {
                 (fixture.load(), fixture.queue()),
                 (vec![0, 1], vec!["/next".to_owned()])
             );
-            lane.note_received();
+            lane.stall.end();
             fixture.dispatcher.refill(lane, now);
             assert_eq!(fixture.load(), [1, 1]);
             drop((pending, next));

@@ -8,7 +8,7 @@ const PAUSES_LIMIT: usize = 32;
 /// Times in which the whole server stood still, such as those of a frozen container. No request ran in
 /// them, so they count against no timeout.
 #[derive(Debug, Default)]
-pub(super) struct Pauses(RefCell<VecDeque<Pause>>);
+pub(crate) struct Pauses(RefCell<VecDeque<Pause>>);
 
 #[derive(Debug)]
 struct Pause {
@@ -18,7 +18,7 @@ struct Pause {
 
 impl Pauses {
     /// Records a pause that has just ended.
-    pub(super) fn add(&self, end: Instant, duration: Duration) {
+    pub(crate) fn add(&self, end: Instant, duration: Duration) {
         let mut pauses = self.0.borrow_mut();
         if pauses.len() == PAUSES_LIMIT {
             pauses.pop_front();
@@ -27,7 +27,7 @@ impl Pauses {
     }
 
     /// The timeout together with the pauses that a request which began before them may have spent in it.
-    pub(super) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
+    pub(crate) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
         let mut extended = timeout;
         // A pause also moves what was before it further into the past.
         for pause in self.0.borrow().iter().rev() {

@@ -1,11 +1,11 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use super::pauses::Pauses;
+use crate::queue::pauses::Pauses;
 
 /// A time in which all requests wait in the queue, as `carat pause` asked. It does not count against `queue_timeout`.
 #[derive(Debug, Default)]
-pub(super) struct Hold {
+pub struct Hold {
     current: Cell<Option<HoldSpan>>,
     past: Pauses,
 }
@@ -18,14 +18,14 @@ struct HoldSpan {
 
 impl Hold {
     /// Begins, or ends then instead.
-    pub(super) fn begin(&self, now: Instant, duration: Duration) {
+    pub(crate) fn begin(&self, now: Instant, duration: Duration) {
         let since = self.current.get().map_or(now, |span| span.since);
         let until = now + duration;
         self.current.set(Some(HoldSpan { since, until }));
     }
 
     /// Ends. False if it was not on.
-    pub(super) fn end(&self, now: Instant) -> bool {
+    pub(crate) fn end(&self, now: Instant) -> bool {
         let Some(span) = self.current.take() else {
             return false;
         };
@@ -35,18 +35,18 @@ impl Hold {
     }
 
     /// How much longer it lasts.
-    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+    pub fn left(&self, now: Instant) -> Option<Duration> {
         let span = self.current.get()?;
         Some(span.until.saturating_duration_since(now))
     }
 
     /// Whether requests are held.
-    pub(super) fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.current.get().is_some()
     }
 
     /// The `queue_timeout` of requests that may have waited in holds.
-    pub(super) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
+    pub(crate) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
         self.past.extend(timeout, now)
     }
 }

@@ -1,90 +1,56 @@
-//! How requests are divided while a restart waits between old code and new. At any other time there is one code, and
-//! every lane may take every request.
-
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::cell::RefCell;
+use std::time::Duration;
 
 use carat_policy::CanaryRule;
 use http::HeaderMap;
 
 use crate::canary::{Canary, CanaryReport, Code};
-use crate::dispatcher::Dispatcher;
-use crate::lanes::{Exchange, Lane, LaneState};
+use crate::lanes::{Exchange, Lane};
 
-impl Dispatcher {
+/// How requests are divided between old code and new while a restart waits. At any other time there is one code, and
+/// every lane may take every request.
+#[derive(Debug, Default)]
+pub struct CodeSplit(RefCell<Option<Canary>>);
+
+impl CodeSplit {
     /// From now on, workers of this generation get the share of the rule, and those of older ones the rest.
-    pub fn begin_canary(&self, generation: u32, rule: CanaryRule) {
-        let canary = Canary::new(generation, rule);
-        self.canary.replace(Some(Rc::new(canary)));
+    pub fn begin(&self, generation: u32, rule: CanaryRule) {
+        self.0.replace(Some(Canary::new(generation, rule)));
     }
 
-    /// All workers get all requests again.
-    pub fn end_canary(&self, now: Instant) {
-        if self.canary.take().is_some() {
-            self.hand_out(now);
-        }
+    /// All workers get all requests again. False if they did before.
+    pub(crate) fn end(&self) -> bool {
+        self.0.take().is_some()
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.borrow().is_some()
     }
 
     /// What the requests came to, if a restart waits.
-    pub fn canary_report(&self) -> Option<CanaryReport> {
-        let canary = self.canary.borrow();
-        canary.as_ref().map(|canary| canary.report())
+    pub fn report(&self) -> Option<CanaryReport> {
+        self.0.borrow().as_ref().map(Canary::report)
     }
 
     /// Chooses the code for a new request.
     pub(crate) fn assign(&self, exchange: &Exchange) {
-        if let Some(canary) = self.canary.borrow().as_ref() {
+        if let Some(canary) = self.0.borrow().as_ref() {
             let choice = canary.choose(&exchange.call.parts.headers);
             exchange.code.set(choice.code);
             exchange.is_first.set(choice.is_first);
         }
     }
 
-    /// Whether a request would crowd others out if it waited for new code: then the old code serves it.
-    pub(crate) fn gives_way(&self, exchange: &Exchange) -> bool {
-        let part = match self.canary.borrow().as_ref() {
-            Some(canary) => canary.queue_part(self.settings().queue_limit),
-            None => return false,
-        };
-        if exchange.code.get() == Code::Old {
-            return false;
-        }
-        let queue = self.queue.borrow();
-        let same = queue.iter().filter(|it| it.code.get() == Code::New);
-        let gives_way = same.count() >= part;
-        if gives_way {
-            exchange.code.set(Code::Old);
-        }
-        gives_way
-    }
-
-    /// Whether requests wait for this code; `None` is for any.
-    pub(crate) fn is_anyone_waiting(&self, code: Option<Code>) -> bool {
-        let queue = self.queue.borrow();
-        if queue.is_empty() || self.canary.borrow().is_none() {
-            return !queue.is_empty();
-        }
-        let mut waiting = queue.iter().filter(|it| !it.is_cancelled());
-        waiting.any(|it| code.is_none_or(|code| it.code.get() == code))
+    /// How many requests for the new code may wait, if there are two.
+    pub(crate) fn queue_part(&self, queue_limit: usize) -> Option<usize> {
+        let canary = self.0.borrow();
+        Some(canary.as_ref()?.queue_part(queue_limit))
     }
 
     /// The code that a lane's worker runs, if there are two.
     pub(crate) fn code_of(&self, lane: &Lane) -> Option<Code> {
-        let canary = self.canary.borrow();
+        let canary = self.0.borrow();
         Some(canary.as_ref()?.code_of(lane.generation()))
-    }
-
-    /// The code that serves a request, if there are two: that of its own, unless no worker runs it.
-    pub(crate) fn code_for(&self, exchange: &Exchange) -> Option<Code> {
-        self.canary.borrow().as_ref()?;
-        let code = exchange.code.get();
-        self.has_workers(code).then_some(code)
-    }
-
-    fn has_workers(&self, code: Code) -> bool {
-        let lanes = self.lanes.borrow();
-        let mut open = lanes.iter().filter(|it| it.state() == LaneState::Open);
-        open.any(|lane| self.code_of(lane) == Some(code))
     }
 
     /// Whether a lane may take a request for this code; `None` is for any.
@@ -94,36 +60,23 @@ impl Dispatcher {
 
     /// The codes for which requests wait separately.
     pub(crate) fn codes(&self) -> &'static [Option<Code>] {
-        if self.canary.borrow().is_some() {
+        if self.is_on() {
             &[Some(Code::Old), Some(Code::New)]
         } else {
             &[None]
         }
     }
 
-    /// Where the next request for a lane is in the queue.
-    pub(crate) fn next_index(&self, lane: &Lane) -> Option<usize> {
-        let code = self.code_of(lane);
-        let has_both = [Code::Old, Code::New].map(|code| self.has_workers(code));
-        let queue = self.queue.borrow();
-        let mut waiting = queue.iter();
-        waiting.position(|exchange| {
-            let own = exchange.code.get();
-            let is_meant = code == Some(own) || !has_both[own as usize];
-            is_meant && !exchange.is_cancelled()
-        })
-    }
-
     /// A worker was done with a request, or failed to be.
     pub(crate) fn note_outcome(&self, lane: &Lane, took: Duration, is_error: bool) {
-        if let Some(canary) = self.canary.borrow().as_ref() {
+        if let Some(canary) = self.0.borrow().as_ref() {
             canary.note(canary.code_of(lane.generation()), took, is_error);
         }
     }
 
     /// Adds the cookie of a new client to its first response.
     pub(crate) fn mark(&self, exchange: &Exchange, headers: &mut HeaderMap) {
-        if let Some(canary) = self.canary.borrow().as_ref() {
+        if let Some(canary) = self.0.borrow().as_ref() {
             if exchange.is_first.get() {
                 canary.mark(headers, exchange.code.get());
             }
@@ -133,6 +86,8 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use carat_policy::CanaryUnit;
 
     use super::*;
@@ -148,7 +103,7 @@ mod tests {
         let fixture = Fixture::new(capacities);
         let new = fixture.lanes.last().expect("a lane");
         new.set_generation(2);
-        fixture.dispatcher.begin_canary(2, rule(percent));
+        fixture.dispatcher.lanes.split.begin(2, rule(percent));
         fixture
     }
 
@@ -219,7 +174,7 @@ mod tests {
             assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 0], 1));
             fixture.dispatcher.end_canary(Instant::now());
             assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 1], 0));
-            assert_eq!(fixture.dispatcher.canary_report(), None);
+            assert_eq!(fixture.dispatcher.lanes.split.report(), None);
             drop(pending);
         });
     }
@@ -231,7 +186,7 @@ mod tests {
             let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("POST", "/")).collect();
             fixture.lanes[1].worker_begins(2);
             fixture.dispatcher.lane_lost(&fixture.lanes[1], None);
-            let report = fixture.dispatcher.canary_report().expect("a canary");
+            let report = fixture.dispatcher.lanes.split.report().expect("a canary");
             assert_eq!((report.old.errors, report.new.errors), (0, 2));
             drop(pending);
         });

@@ -1,0 +1,242 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use carat_log::WorkerId;
+
+use crate::canary::Code;
+use crate::code_split::CodeSplit;
+use crate::lanes::{Exchange, IdleLanes, Lane, LaneState};
+
+/// The lanes of all workers, and which of them gets the next request.
+#[derive(Debug, Default)]
+pub struct LaneChoice {
+    /// In the order in which they opened.
+    lanes: RefCell<Vec<Rc<Lane>>>,
+    idle: IdleLanes,
+    /// The lane that got a request last.
+    newest: RefCell<Option<Rc<Lane>>>,
+    /// While a restart waits, the division between old code and new.
+    pub split: CodeSplit,
+}
+
+impl LaneChoice {
+    /// How many requests the workers have begun, or are about to.
+    pub fn running(&self) -> usize {
+        let lanes = self.lanes.borrow();
+        lanes.iter().map(|lane| lane.in_flight().len()).sum()
+    }
+
+    /// How many requests this worker has.
+    pub fn running_on(&self, worker: WorkerId) -> usize {
+        let lanes = self.of_worker(worker);
+        lanes.iter().map(|lane| lane.in_flight().len()).sum()
+    }
+
+    /// How many tunnels this worker has.
+    pub fn tunnels_on(&self, worker: WorkerId) -> usize {
+        let lanes = self.lanes.borrow();
+        let lane = lanes.iter().find(|lane| lane.tag.worker == worker);
+        lane.map_or(0, |lane| lane.tunnels().count())
+    }
+
+    /// Whether a worker holds no request and no tunnel.
+    pub fn is_drained(&self, worker: WorkerId) -> bool {
+        let lanes = self.of_worker(worker);
+        let is_free = |lane: &Rc<Lane>| lane.is_empty() && lane.tunnels().count() == 0;
+        lanes.iter().all(is_free)
+    }
+
+    pub(crate) fn of_worker(&self, worker: WorkerId) -> Vec<Rc<Lane>> {
+        let lanes = self.lanes.borrow();
+        let own = lanes.iter().filter(|lane| lane.tag.worker == worker);
+        own.cloned().collect()
+    }
+
+    /// All lanes, also while some of them close.
+    pub(crate) fn list(&self) -> Vec<Rc<Lane>> {
+        self.lanes.borrow().clone()
+    }
+
+    /// Every lane with the duration that is found for it.
+    pub(crate) fn list_with(&self, find: impl Fn(&Lane) -> Duration) -> Vec<(Rc<Lane>, Duration)> {
+        let lanes = self.lanes.borrow();
+        lanes
+            .iter()
+            .map(|lane| (Rc::clone(lane), find(lane)))
+            .collect()
+    }
+
+    /// Whether there are several lanes, and one of them serves several requests concurrently.
+    pub(crate) fn has_several_concurrent(&self) -> bool {
+        self.lanes.borrow().len() > 1 && self.any(Lane::is_concurrent)
+    }
+
+    /// Whether this is true of a lane.
+    pub(crate) fn any(&self, is_so: impl Fn(&Lane) -> bool) -> bool {
+        self.lanes.borrow().iter().any(|lane| is_so(lane))
+    }
+
+    /// How many more requests the workers would begin at once.
+    pub(crate) fn vacancies(&self) -> usize {
+        let lanes = self.lanes.borrow();
+        lanes.iter().map(|lane| lane.vacancies()).sum()
+    }
+
+    /// A lane takes requests.
+    pub(crate) fn add(&self, lane: &Rc<Lane>) {
+        self.lanes.borrow_mut().push(Rc::clone(lane));
+    }
+
+    /// A lane is closed.
+    pub(crate) fn remove(&self, lane: &Rc<Lane>) {
+        self.lanes
+            .borrow_mut()
+            .retain(|known| !Rc::ptr_eq(known, lane));
+        let mut newest = self.newest.borrow_mut();
+        newest.take_if(|newest| Rc::ptr_eq(newest, lane));
+        drop(newest);
+        self.idle.forget(lane);
+    }
+
+    /// Removes every lane.
+    pub(crate) fn take_all(&self) -> Vec<Rc<Lane>> {
+        self.lanes.take()
+    }
+
+    /// A lane holds no request.
+    pub(crate) fn note_idle(&self, lane: &Rc<Lane>) {
+        self.idle.add(lane);
+    }
+
+    /// A lane is not to be chosen for being idle.
+    pub(crate) fn forget_idle(&self, lane: &Rc<Lane>) {
+        self.idle.forget(lane);
+    }
+
+    /// No lane of this worker is to be chosen for being idle.
+    pub(crate) fn forget_idle_of(&self, worker: WorkerId) {
+        self.idle.forget_worker(worker);
+    }
+
+    /// A lane gets a request.
+    pub(crate) fn note_used(&self, lane: &Rc<Lane>) {
+        self.newest.replace(Some(Rc::clone(lane)));
+    }
+
+    /// Whether a lane is idle, and would begin a request at once, whose worker runs this code; `None` is for any.
+    pub(crate) fn has_idle(&self, code: Option<Code>) -> bool {
+        self.idle
+            .has(|lane| self.split.runs(lane, code) && !lane.is_lingering())
+    }
+
+    /// The lane that got a request last, if it begins the next one sooner than an idle one would. Otherwise an idle lane
+    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room. Its worker
+    /// runs the code; `None` is for any.
+    pub(crate) fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+        self.gathering(code, now)
+            .or_else(|| self.take_idle(code))
+            .or_else(|| self.with_room(code, now))
+    }
+
+    fn gathering(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+        let newest = self.newest.borrow();
+        let gathers = |lane: &&Rc<Lane>| self.split.runs(lane, code) && lane.gathers(now);
+        newest.as_ref().filter(gathers).cloned()
+    }
+
+    fn take_idle(&self, code: Option<Code>) -> Option<Rc<Lane>> {
+        match code {
+            None => self.idle.take(),
+            Some(_) => self.idle.take_of(|lane| self.split.runs(lane, code)),
+        }
+    }
+
+    fn with_room(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+        let lanes = self.lanes.borrow();
+        let with_room = lanes
+            .iter()
+            .filter(|lane| self.split.runs(lane, code) && lane.has_room(now));
+        with_room.min_by_key(|lane| lane.in_flight().len()).cloned()
+    }
+
+    /// The code that serves a request, if there are two: that of its own, unless no worker runs it.
+    pub(crate) fn code_for(&self, exchange: &Exchange) -> Option<Code> {
+        let code = exchange.code.get();
+        (self.split.is_on() && self.has_workers(code)).then_some(code)
+    }
+
+    /// Which requests a lane may take, if there are two codes.
+    pub(crate) fn meant_for(&self, lane: &Lane) -> Option<impl Fn(&Exchange) -> bool + use<>> {
+        let code = self.split.code_of(lane)?;
+        let has_both = [Code::Old, Code::New].map(|code| self.has_workers(code));
+        Some(move |exchange: &Exchange| {
+            let own = exchange.code.get();
+            code == own || !has_both[own as usize]
+        })
+    }
+
+    fn has_workers(&self, code: Code) -> bool {
+        self.any(|lane| lane.state() == LaneState::Open && self.split.code_of(lane) == Some(code))
+    }
+}
+
+#[cfg(any(test, feature = "fixture"))]
+impl LaneChoice {
+    /// How many lanes are idle by mistake.
+    pub(crate) fn count_wrongly_idle(&self) -> usize {
+        self.idle.count_wrong()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carat_exchange::Call;
+    use carat_policy::{CanaryRule, CanaryUnit};
+
+    fn lanes() -> (LaneChoice, Rc<Lane>, Rc<Lane>) {
+        let choice = LaneChoice::default();
+        let [old, new] = [1, 2].map(|worker| Lane::unshared(worker, 4));
+        new.set_generation(2);
+        for lane in [&old, &new] {
+            choice.add(lane);
+        }
+        (choice, old, new)
+    }
+
+    #[test]
+    fn an_idle_lane_comes_before_one_that_only_has_room() {
+        let (choice, old, new) = lanes();
+        let now = Instant::now();
+        choice.note_idle(&new);
+        assert!(
+            choice
+                .choose(None, now)
+                .is_some_and(|lane| Rc::ptr_eq(&lane, &new))
+        );
+        assert!(!choice.has_idle(None));
+        assert!(
+            choice
+                .choose(None, now)
+                .is_some_and(|lane| Rc::ptr_eq(&lane, &old))
+        );
+        choice.remove(&old);
+        choice.remove(&new);
+        assert!(choice.choose(None, now).is_none());
+    }
+
+    #[test]
+    fn of_two_codes_a_request_gets_its_own_while_a_worker_runs_it() {
+        let (choice, old, new) = lanes();
+        let exchange = Exchange::new(Call::plain("GET", "/"));
+        assert_eq!(choice.code_for(&exchange), None);
+        let (percent, unit) = (50, CanaryUnit::Request);
+        choice.split.begin(2, CanaryRule { percent, unit });
+        assert_eq!(choice.code_for(&exchange), Some(Code::Old));
+        assert!(!choice.meant_for(&new).expect("two codes")(&exchange));
+        old.set_state(LaneState::Draining);
+        assert_eq!(choice.code_for(&exchange), None);
+        assert!(choice.meant_for(&new).expect("two codes")(&exchange));
+    }
+}

@@ -1,0 +1,53 @@
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use carat_settings::Settings;
+
+use crate::queue::pauses::Pauses;
+
+/// The settings of the current generation, and its timeouts together with the time in which the server stood still.
+#[derive(Debug)]
+pub struct RequestTimeouts {
+    settings: RefCell<Rc<Settings>>,
+    pauses: Pauses,
+}
+
+impl RequestTimeouts {
+    pub(crate) fn new(settings: &Rc<Settings>) -> RequestTimeouts {
+        RequestTimeouts {
+            settings: RefCell::new(Rc::clone(settings)),
+            pauses: Pauses::default(),
+        }
+    }
+
+    /// From now on these timeouts and limits of the queue hold.
+    pub fn adopt(&self, settings: &Rc<Settings>) {
+        self.settings.replace(Rc::clone(settings));
+    }
+
+    /// The server stood still until now.
+    pub fn note_pause(&self, now: Instant, duration: Duration) {
+        self.pauses.add(now, duration);
+    }
+
+    pub(crate) fn settings(&self) -> Ref<'_, Settings> {
+        Ref::map(self.settings.borrow(), Rc::as_ref)
+    }
+
+    /// How long a request may wait for a lane, without the time in which requests are held.
+    pub(crate) fn queue_timeout(&self, now: Instant) -> Duration {
+        self.pauses.extend(self.settings().queue_timeout, now)
+    }
+
+    /// How long a request may run.
+    pub(crate) fn request_timeout(&self, now: Instant) -> Option<Duration> {
+        let limit = self.settings().request_timeout?;
+        Some(self.pauses.extend(limit, now))
+    }
+
+    /// How long the tunnels of a worker that ends may last.
+    pub(crate) fn tunnel_timeout(&self, now: Instant) -> Duration {
+        self.pauses.extend(self.settings().tunnel_timeout, now)
+    }
+}

@@ -1,0 +1,117 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use carat_exchange::{WorkerTunnels, clock};
+use carat_log::LaneTag;
+
+use crate::lane_choice::LaneChoice;
+use crate::lanes::{Lane, LaneEvent, LaneEvents, LaneState};
+
+/// The tunnels that have a deadline: those of workers that get no more requests, or all when the server stops.
+#[derive(Debug, Default)]
+pub struct TunnelDrain(RefCell<Vec<DrainingTunnels>>);
+
+/// The tunnels of one worker.
+#[derive(Debug)]
+struct DrainingTunnels {
+    /// A lane of the worker.
+    lane: LaneTag,
+    tunnels: WorkerTunnels,
+    since: Instant,
+}
+
+impl TunnelDrain {
+    /// The tunnels of all workers end after `tunnel_timeout` at the latest.
+    pub fn begin_all(&self, lanes: &LaneChoice) {
+        for lane in lanes.list() {
+            self.begin(&lane);
+        }
+    }
+
+    /// The server goes on: only the tunnels of workers that end have a deadline.
+    pub fn keep(&self, lanes: &LaneChoice) {
+        let ends = |worker| {
+            let lanes = lanes.of_worker(worker);
+            lanes.iter().all(|lane| lane.state() != LaneState::Open)
+        };
+        self.0.borrow_mut().retain(|known| ends(known.lane.worker));
+    }
+
+    /// The tunnels of the worker of this lane end after `tunnel_timeout` at the latest.
+    pub(crate) fn begin(&self, lane: &Rc<Lane>) {
+        let mut draining = self.0.borrow_mut();
+        let mut known = draining.iter();
+        if known.all(|known| known.lane.worker != lane.tag.worker) {
+            draining.push(DrainingTunnels {
+                lane: lane.tag,
+                tunnels: lane.tunnels().clone(),
+                since: clock::now(),
+            });
+        }
+    }
+
+    /// Closes the tunnels that have drained for longer than `limit`, and reports workers without any. Called once a tick.
+    pub(crate) fn expire(
+        &self,
+        (limit, now): (Duration, Instant),
+        lanes: &LaneChoice,
+        events: &LaneEvents,
+    ) {
+        self.0.borrow_mut().retain(|draining| {
+            if draining.tunnels.count() == 0 {
+                // Unless a request that is still running opens another one.
+                let is_drained = lanes.is_drained(draining.lane.worker);
+                if is_drained {
+                    events.send(LaneEvent::Drained(draining.lane));
+                }
+                return !is_drained;
+            }
+            if now.saturating_duration_since(draining.since) >= limit {
+                draining.tunnels.close();
+            }
+            true
+        });
+    }
+
+    /// Closes all tunnels.
+    pub(crate) fn close_all(&self, lanes: &LaneChoice) {
+        self.begin_all(lanes);
+        for draining in self.0.borrow().iter() {
+            draining.tunnels.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_without_tunnels_is_drained_at_once_and_reported_once() {
+        let (drain, lanes) = (TunnelDrain::default(), LaneChoice::default());
+        let (events, mut reported) = LaneEvents::channel();
+        let lane = Lane::unshared(1, 1);
+        lanes.add(&lane);
+        drain.begin(&lane);
+        drain.begin(&lane);
+        for expected in [Some(LaneEvent::Drained(lane.tag)), None] {
+            drain.expire((Duration::ZERO, clock::now()), &lanes, &events);
+            assert_eq!(reported.try_recv().ok(), expected);
+        }
+    }
+
+    #[test]
+    fn a_server_that_goes_on_keeps_the_tunnels_of_workers_that_stay() {
+        let (drain, lanes) = (TunnelDrain::default(), LaneChoice::default());
+        let all = [1, 2].map(|worker| Lane::unshared(worker, 1));
+        for lane in &all {
+            lanes.add(lane);
+        }
+        all[1].set_state(LaneState::Draining);
+        drain.begin_all(&lanes);
+        drain.keep(&lanes);
+        let kept: Vec<_> = drain.0.borrow().iter().map(|it| it.lane).collect();
+        assert_eq!(kept, [all[1].tag]);
+    }
+}

@@ -6,7 +6,7 @@ mod body;
 mod call;
 mod client;
 pub mod clock;
-mod connection_state;
+mod connection;
 mod memory;
 mod request_target;
 mod response;
@@ -20,7 +20,10 @@ pub use body::{
 };
 pub use call::{Call, CallBody};
 pub use client::{Peer, ProxyFields, ProxyPolicy};
-pub use connection_state::{ConnectionPhase, ConnectionState, ReadProgress};
+pub use connection::{
+    BodyProgress, ClientBytes, ConnectionEnd, ConnectionPhase, ConnectionState, MessageTurn,
+    ReadProgress, WriteGate,
+};
 pub use memory::{ClientMemory, MemoryAccount, MemoryReservation, MemoryTicket, StreamCredit};
 pub use request_target::RequestTarget;
 pub use response::{

@@ -42,7 +42,7 @@ impl ArrivingBody {
     /// Whether the client has sent the complete body.
     pub(super) fn has_arrived(&mut self) -> bool {
         match &mut self.body {
-            ReceivedBody::Http1(_) => self.connection.body_has_arrived(),
+            ReceivedBody::Http1(_) => self.connection.body.has_arrived(),
             ReceivedBody::Http2(body) => body.has_arrived(),
             ReceivedBody::None => true,
         }
@@ -60,7 +60,7 @@ impl ArrivingBody {
 
     /// Drains an unread body. The connection ends when it is longer than a little.
     pub(super) async fn discard(mut self) {
-        self.connection.pause_body(false);
+        self.connection.body.pause(false);
         let mut left = DISCARD_LIMIT;
         while self.fits(left) {
             match self.next().await {
@@ -81,7 +81,7 @@ impl ArrivingBody {
 
     /// Closes the connection after the response: the rest of the body is not read.
     pub(super) fn abandon(self) {
-        self.connection.linger();
+        self.connection.end.linger();
     }
 
     /// The next piece; `None` at the end.
@@ -94,7 +94,7 @@ impl ArrivingBody {
         };
         // An error is either the guard's, which stored its refusal in the state, or the client is gone and the response
         // does not matter.
-        let data = data.map_err(|()| self.connection.refusal().unwrap_or(Refusal::TooSlow))?;
+        let data = data.map_err(|()| self.connection.end.refusal().unwrap_or(Refusal::TooSlow))?;
         let left = self.allowance.checked_sub(data.len() as u64);
         self.allowance = left.ok_or(Refusal::BodyTooLarge)?;
         Ok(Some(data))

@@ -27,9 +27,9 @@ impl Handover {
 
     /// Waits until the application accepts bytes. Meanwhile the client's timeout does not run.
     pub(super) async fn room(&self) -> Option<usize> {
-        self.connection.pause_body(self.sender.is_full());
+        self.connection.body.pause(self.sender.is_full());
         let room = self.sender.room().await;
-        self.connection.pause_body(false);
+        self.connection.body.pause(false);
         room
     }
 

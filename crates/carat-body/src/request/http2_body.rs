@@ -34,7 +34,7 @@ impl Http2Body {
         window: MemoryReservation,
     ) -> Http2Body {
         if !stream.is_end_stream() {
-            state.set_position(MessagePosition::InBody);
+            state.body.set_position(MessagePosition::InBody);
         }
         Http2Body {
             stream,
@@ -69,11 +69,13 @@ impl Http2Body {
         let piece = ready!(self.stream.poll_data(cx));
         if let Some(Ok(piece)) = &piece {
             self.unreleased = piece.len();
-            self.state.count_received(piece.len());
-            self.state.count_body(piece.len());
+            self.state.bytes.count_received(piece.len());
+            self.state.body.count(piece.len());
         }
         if piece.is_none() || self.stream.is_end_stream() {
-            self.state.set_position(MessagePosition::BetweenMessages);
+            self.state
+                .body
+                .set_position(MessagePosition::BetweenMessages);
         }
         Poll::Ready(piece.map(|piece| piece.map_err(|_| ())))
     }

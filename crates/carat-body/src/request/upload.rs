@@ -45,7 +45,7 @@ impl Upload {
         let (sender, stream) = body_stream(announced.filter(|_| self.decoder.is_none()));
         let (finished, outcome) = oneshot::channel();
         let readers = sender.readers();
-        self.arriving.connection().pause_body(true);
+        self.arriving.connection().body.pause(true);
         spawn_local(self.run(sender, finished));
         (stream, UploadProgress { outcome, readers })
     }

@@ -261,7 +261,7 @@ async fn serve_active(
         if let Some(takeover) = state.takeover() {
             return Poll::Ready(ActiveEnd::TakenOver(takeover));
         }
-        if !state.has_received() {
+        if !state.bytes.has_received() {
             return Poll::Ready(ActiveEnd::FalseAlarm);
         }
         timeouts.end(&state, cx).map_or(Poll::Pending, Poll::Ready)
@@ -274,7 +274,7 @@ async fn serve_active(
 /// Whether the connection is to be closed after the current request. If the headers of that request have not arrived
 /// completely, hyper would close the connection at once.
 fn must_drain(state: &ConnectionState, server: &Server) -> bool {
-    let has_begun = state.has_received() && state.phase() != ConnectionPhase::Headers;
+    let has_begun = state.bytes.has_received() && state.phase() != ConnectionPhase::Headers;
     server.draining.is_set() && (has_begun || server.first_requests_over.is_set())
 }
 
@@ -299,7 +299,7 @@ impl ServedConnection {
         ServedConnection {
             stream,
             received,
-            linger: state.must_linger() || matches!(end, ActiveEnd::Over(Some(_))),
+            linger: state.end.must_linger() || matches!(end, ActiveEnd::Over(Some(_))),
             end,
             state,
         }
@@ -308,10 +308,10 @@ impl ServedConnection {
 
 /// How a connection ends that hyper has finished.
 fn end_of(state: &ConnectionState) -> ActiveEnd {
-    if state.must_reset() {
+    if state.end.must_reset() {
         ActiveEnd::BrokenOff
     } else {
-        ActiveEnd::Over(state.refusal().filter(|_| state.may_refuse()))
+        ActiveEnd::Over(state.end.refusal().filter(|_| state.may_refuse()))
     }
 }
 

@@ -87,18 +87,18 @@ impl GuardedStream {
 
     /// Whether the next bytes begin a message that must wait for the response to the one before.
     fn must_hold(&self) -> bool {
-        self.state.is_responding() && self.guard.position() != MessagePosition::InBody
+        self.state.turn.is_responding() && self.guard.position() != MessagePosition::InBody
     }
 
     /// Checks `bytes` with the guard and updates the state of the connection.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let was_in_body = self.guard.position() == MessagePosition::InBody;
         let passed = self.guard.pass(bytes);
-        self.state.set_position(self.guard.position());
+        self.state.body.set_position(self.guard.position());
         match passed {
             Ok(0) => Ok(0),
             Ok(count) if was_in_body => {
-                self.state.count_body(count);
+                self.state.body.count(count);
                 Ok(count)
             }
             Ok(count) => {
@@ -112,7 +112,7 @@ impl GuardedStream {
             }
             Err(error) => {
                 let is_tls = !was_in_body && bytes.starts_with(&HELLO);
-                self.state.refuse(if is_tls {
+                self.state.end.refuse(if is_tls {
                     Refusal::UnexpectedTls
                 } else {
                     Refusal::Malformed(error)
@@ -140,8 +140,8 @@ impl GuardedStream {
         }
         // The same error is returned again when the rest is offered again.
         let body = self.guard.pass(&bytes[passed..]).unwrap_or(0);
-        self.state.count_body(body);
-        self.state.set_position(self.guard.position());
+        self.state.body.count(body);
+        self.state.body.set_position(self.guard.position());
         Ok(passed + body)
     }
 
@@ -150,7 +150,7 @@ impl GuardedStream {
         if self.passed == 0
             && !self.carry.is_empty()
             && !self.must_hold()
-            && self.state.refusal().is_none()
+            && self.state.end.refusal().is_none()
         {
             let mut carry = std::mem::take(&mut self.carry);
             let passed = self.pass_message(&mut carry);
@@ -161,7 +161,7 @@ impl GuardedStream {
                 // of one is kept.
                 self.carry.advance(self.guard.take_blank_lines());
                 if !self.carry.is_empty() {
-                    self.state.set_position(MessagePosition::InHeaders);
+                    self.state.body.set_position(MessagePosition::InHeaders);
                 }
             }
         }
@@ -181,10 +181,12 @@ impl GuardedStream {
             return;
         }
         if self.stream.get_ref().is_in_record() {
-            self.state.count_received(1);
-            self.state.set_position(MessagePosition::InHeaders);
+            self.state.bytes.count_received(1);
+            self.state.body.set_position(MessagePosition::InHeaders);
         } else {
-            self.state.set_position(MessagePosition::BetweenMessages);
+            self.state
+                .body
+                .set_position(MessagePosition::BetweenMessages);
         }
     }
 
@@ -199,7 +201,7 @@ impl GuardedStream {
 
     /// Stops counting the headers of a request that is over.
     fn forget_headers(&mut self) {
-        if self.headers.bytes() > 0 && self.carry.is_empty() && !self.state.is_responding() {
+        if self.headers.bytes() > 0 && self.carry.is_empty() && !self.state.turn.is_responding() {
             self.headers.set(0);
         }
     }
@@ -245,7 +247,7 @@ impl GuardedStream {
             if self.stream.get_ref().is_closed_by_client() {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
             }
-            self.state.hold(cx.waker());
+            self.state.turn.hold(cx.waker());
         } else if self.ticket.is_none() {
             let wanted = self.carry.capacity().max(CARRY_START) as u64;
             let ticket = self.state.memory().pause(wanted, clock::now());
@@ -265,7 +267,7 @@ impl GuardedStream {
             return Poll::Ready(Ok(true));
         }
         let received = buf.filled().len() - before;
-        self.state.count_received(received);
+        self.state.bytes.count_received(received);
         if received >= FIRST_BUFFER {
             // hyper's next buffer is about twice as large.
             self.account_for(2 * received);
@@ -306,9 +308,9 @@ impl AsyncRead for GuardedStream {
                 // To hyper, HTTP/2 is the end of the stream.
                 return Poll::Ready(Ok(()));
             }
-            if this.state.refusal().is_some() {
+            if this.state.end.refusal().is_some() {
                 if this.must_hold() {
-                    this.state.hold(cx.waker());
+                    this.state.turn.hold(cx.waker());
                     return Poll::Pending;
                 }
                 // To hyper this is the end of the stream: it finishes writing.
@@ -321,7 +323,7 @@ impl AsyncRead for GuardedStream {
             match this.read_once(cx, buf) {
                 Poll::Pending => {
                     if this.must_hold() && !this.carry.is_empty() {
-                        this.state.hold(cx.waker());
+                        this.state.turn.hold(cx.waker());
                     }
                     this.note_record();
                     return Poll::Pending;
@@ -361,7 +363,7 @@ fn note_written(
 ) -> Poll<io::Result<usize>> {
     state.set_write_blocked(written.is_pending());
     if let Poll::Ready(Ok(bytes)) = written {
-        state.count_written(bytes);
+        state.bytes.count_written(bytes);
     }
     written
 }

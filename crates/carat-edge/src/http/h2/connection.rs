@@ -121,7 +121,7 @@ async fn begin(
             return Poll::Ready(Err(Http2End::Closed));
         }
         timer.expired(cx).map_or(Poll::Pending, |_| {
-            if client.state.has_received() {
+            if client.state.bytes.has_received() {
                 client.note_failure(Refusal::TooSlow.reason());
             }
             Poll::Ready(Err(Http2End::Closed))
@@ -249,7 +249,7 @@ impl Http2Connection<'_> {
                 Http2StreamEnd::CutOff => true,
             };
             if self.streams.is_empty() {
-                self.client.state.end_message();
+                self.client.state.turn.end();
             }
             self.has_served_last |= self.client.server.turns_away();
             if !may_go_on {

@@ -162,7 +162,7 @@ impl Http2Sender<'_> {
         loop {
             let room = poll_fn(|cx| self.poll_room(piece.len(), cx)).await?;
             let part = piece.split_to(room.min(piece.len()));
-            self.state.count_written(part.len());
+            self.state.bytes.count_written(part.len());
             let is_end = is_last && piece.is_empty();
             let part = self.client.unsent.piece(part);
             self.stream.send_data(part, is_end)?;

@@ -25,7 +25,7 @@ impl<'a> PhaseTimer<'a> {
 
     /// How it must end, if it must. Otherwise the task is woken when to look again.
     pub(super) fn expired(&mut self, cx: &Context<'_>) -> Option<ActiveEnd> {
-        if let Some(refusal) = self.state.refusal() {
+        if let Some(refusal) = self.state.end.refusal() {
             let may_refuse = self.state.may_refuse();
             return Some(ActiveEnd::Over(may_refuse.then_some(refusal)));
         }

@@ -18,7 +18,7 @@ impl ConnectionEnd {
     pub(crate) fn announce<B>(&self, response: &mut Response<B>, context: &RequestContext) {
         if context.closes || self.turns_away.get() {
             close(response, context.is_http10);
-            context.state.linger();
+            context.state.end.linger();
         }
     }
 }

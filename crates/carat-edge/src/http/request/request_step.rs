@@ -65,9 +65,10 @@ impl RequestAnswer {
 /// Refuses a request that was not received completely. What still arrives is drained when the
 /// connection is closed.
 pub(crate) fn refuse(refusal: Refusal, state: &ConnectionState) -> Refusal {
-    state.linger();
+    state.end.linger();
     state
+        .end
         .refusal()
-        .inspect(|_| state.refusal_sent())
+        .inspect(|_| state.end.refusal_sent())
         .unwrap_or(refusal)
 }

@@ -78,9 +78,9 @@ impl TrackedBody {
         match &piece {
             Some(Ok(piece)) => {
                 self.entry.count(piece.len());
-                self.state.note_piece(piece.len());
+                self.state.writing.note_piece(piece.len());
             }
-            Some(Err(_)) => self.state.break_off(),
+            Some(Err(_)) => self.state.end.break_off(),
             None => {}
         }
         Poll::Ready(piece)
@@ -94,11 +94,11 @@ impl TrackedBody {
         let Some(part) = ready!(self.body.poll_range(cx)) else {
             return Poll::Ready(None);
         };
-        let part = part.inspect_err(|_| self.state.break_off())?;
+        let part = part.inspect_err(|_| self.state.end.break_off())?;
         let placeholder = self.state.outgoing().set(part);
         self.entry.count(placeholder.remaining());
         // It takes no memory.
-        self.state.note_piece(0);
+        self.state.writing.note_piece(0);
         Poll::Ready(Some(Ok(placeholder)))
     }
 }
@@ -134,9 +134,9 @@ impl Body for TrackedBody {
 impl Drop for TrackedBody {
     fn drop(&mut self) {
         // The body of the request broke off after the response had begun: only the log can say why.
-        if let (Some(refusal), false) = (self.state.refusal(), self.state.body_has_arrived()) {
+        if let (Some(refusal), false) = (self.state.end.refusal(), self.state.body.has_arrived()) {
             self.entry.refused(refusal);
         }
-        self.state.end_message();
+        self.state.turn.end();
     }
 }

@@ -106,7 +106,7 @@ impl ActiveConnections {
 
     fn look(&self) {
         for connection in self.entries.borrow_mut().iter_mut().flatten() {
-            let bytes = connection.state.moved_bytes();
+            let bytes = connection.state.bytes.moved();
             connection.moved = Some(bytes - connection.seen);
             connection.seen = bytes;
         }
@@ -157,7 +157,7 @@ impl StreamTotals {
 impl ActiveConnection {
     /// Whether it was told to go before.
     fn is_leaving(&self) -> bool {
-        self.state.refusal() == Some(Refusal::ClientMemory)
+        self.state.end.refusal() == Some(Refusal::ClientMemory)
     }
 
     /// What it holds with its streams. A connection none of whose streams the application works for goes as a whole,
@@ -185,7 +185,7 @@ impl ActiveConnection {
         let memory = self.state.memory();
         let stage = match self.state.phase() {
             ConnectionPhase::Application => return None,
-            ConnectionPhase::Body if self.state.is_body_streamed() => return None,
+            ConnectionPhase::Body if self.state.body.is_streamed() => return None,
             ConnectionPhase::Idle => HolderStage::Idle,
             ConnectionPhase::Headers | ConnectionPhase::Body | ConnectionPhase::Writing
                 if memory.is_paused() =>
@@ -200,7 +200,7 @@ impl ActiveConnection {
     }
 
     fn holder_of(&self, stage: HolderStage, held: u64) -> MemoryHolder {
-        let latest = self.state.moved_bytes() - self.seen;
+        let latest = self.state.bytes.moved() - self.seen;
         MemoryHolder {
             stage,
             held,
@@ -212,11 +212,11 @@ impl ActiveConnection {
         match self.state.phase() {
             ConnectionPhase::Idle => self.deadline.expire(),
             ConnectionPhase::Writing => {
-                self.state.refuse(Refusal::ClientMemory);
+                self.state.end.refuse(Refusal::ClientMemory);
                 self.deadline.expire();
             }
             ConnectionPhase::Headers | ConnectionPhase::Body | ConnectionPhase::Application => {
-                self.state.refuse(Refusal::ClientMemory);
+                self.state.end.refuse(Refusal::ClientMemory);
                 self.deadline.wake();
             }
         }
@@ -260,8 +260,8 @@ mod tests {
 
         fn client(&self, position: MessagePosition) -> (Rc<ConnectionState>, ActiveGuard<'_>) {
             let state = Rc::new(ConnectionState::new(self.memory.account()));
-            state.set_position(position);
-            state.count_received(2000);
+            state.body.set_position(position);
+            state.bytes.count_received(2000);
             state.memory().take(1000);
             let guard = self.connections.add(&state, &self.deadline);
             (state, guard)
@@ -275,7 +275,7 @@ mod tests {
     }
 
     fn refused(clients: &[(Rc<ConnectionState>, ActiveGuard<'_>)]) -> Vec<bool> {
-        let refusals = clients.iter().map(|(state, _)| state.refusal());
+        let refusals = clients.iter().map(|(state, _)| state.end.refusal());
         refusals
             .map(|refusal| refusal == Some(Refusal::ClientMemory))
             .collect()
@@ -287,14 +287,14 @@ mod tests {
         let clients = scene.clients(8);
         scene.connections.tick(scene.start);
         scene.connections.tick(scene.start + LOOK);
-        clients[3].0.count_received(5000);
+        clients[3].0.bytes.count_received(5000);
         assert!(!refused(&clients).contains(&true));
 
         let late = scene.client(MessagePosition::InHeaders);
         scene.connections.tick(scene.start + LOOK);
         let gone = refused(&clients);
         assert_eq!(gone.iter().filter(|gone| **gone).count(), 3);
-        assert!(!gone[3] && late.0.refusal().is_none());
+        assert!(!gone[3] && late.0.end.refusal().is_none());
         assert_eq!(scene.memory.take_refused(), 3);
 
         scene.connections.tick(scene.start + LOOK);
@@ -314,7 +314,7 @@ mod tests {
         scene.connections.tick(scene.start);
         scene.connections.tick(scene.start + LOOK);
         assert!(scene.memory.used() > LIMIT && !refused(&clients).contains(&true));
-        clients[0].0.set_position(MessagePosition::InBody);
+        clients[0].0.body.set_position(MessagePosition::InBody);
         clients[0].0.pause_body(false);
         scene.connections.tick(scene.start + LOOK);
         assert!(!refused(&clients).contains(&true), "its body is streamed");
@@ -350,7 +350,7 @@ mod tests {
         at_work.0.memory().take(3000);
         scene.connections.relieve(scene.start + LOOK);
         assert_eq!(refused(&waiting), [true, false, false]);
-        assert_eq!(at_work.0.refusal(), None);
+        assert_eq!(at_work.0.end.refusal(), None);
 
         let [_, (busy, _)] = connections;
         busy.set_write_blocked(true);
@@ -367,7 +367,7 @@ mod tests {
         scene.connections.tick(scene.start + LOOK);
         let new = scene.client(MessagePosition::InHeaders);
         scene.connections.relieve(scene.start + LOOK);
-        assert!(refused(&clients).contains(&true) && new.0.refusal().is_none());
+        assert!(refused(&clients).contains(&true) && new.0.end.refusal().is_none());
     }
 
     #[test]
@@ -378,7 +378,7 @@ mod tests {
         let clients = scene.clients(8);
         scene.connections.tick(scene.start);
         assert!(scene.deadline.passed(std::task::Waker::noop()));
-        assert_eq!(idle.0.refusal(), None);
+        assert_eq!(idle.0.end.refusal(), None);
         assert_eq!(scene.memory.take_refused(), 0);
         drop(clients);
     }

@@ -93,7 +93,7 @@ impl<'a> PhaseTimeouts<'a> {
     fn follow(&mut self, state: &ConnectionState) -> Option<ActiveEnd> {
         let phase = state.phase();
         // A body that was paused gets its full time again.
-        let resumed = phase == ConnectionPhase::Body && self.pauses != state.body_pauses();
+        let resumed = phase == ConnectionPhase::Body && self.pauses != state.body.pauses();
         if self.phase == Some(phase) && !resumed {
             return None;
         }
@@ -114,8 +114,8 @@ impl<'a> PhaseTimeouts<'a> {
             ConnectionPhase::Headers => self.deadline.set(self.settings.header_timeout),
             ConnectionPhase::Body => {
                 self.since = self.deadline.time();
-                self.received = state.body_bytes();
-                self.pauses = state.body_pauses();
+                self.received = state.body.bytes();
+                self.pauses = state.body.pauses();
                 self.deadline.set(BODY_GRACE);
             }
             ConnectionPhase::Application => self.deadline.set(CLIENT_CHECK),
@@ -144,12 +144,12 @@ impl<'a> PhaseTimeouts<'a> {
             ConnectionPhase::Idle => Some(ActiveEnd::Idle),
             ConnectionPhase::Headers => Some(ActiveEnd::Over(Some(Refusal::TooSlow))),
             ConnectionPhase::Application => {
-                state.wake_reader();
+                state.turn.wake_reader();
                 self.deadline.set(CLIENT_CHECK);
                 None
             }
             // Its response has begun, so it cannot be refused otherwise.
-            ConnectionPhase::Writing if state.refusal() == Some(Refusal::ClientMemory) => {
+            ConnectionPhase::Writing if state.end.refusal() == Some(Refusal::ClientMemory) => {
                 Some(ActiveEnd::Stuck)
             }
             ConnectionPhase::Writing => {
@@ -161,7 +161,7 @@ impl<'a> PhaseTimeouts<'a> {
             ConnectionPhase::Body => {
                 let waited = self.deadline.time().saturating_duration_since(self.since);
                 let floor = waited.as_secs().saturating_mul(self.settings.body_min_rate);
-                if state.body_bytes() - self.received < floor {
+                if state.body.bytes() - self.received < floor {
                     return Some(ActiveEnd::Over(
                         state.may_refuse().then_some(Refusal::TooSlow),
                     ));

@@ -199,8 +199,9 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
             return None;
         }
         let state = &self.state;
-        self.relay
-            .poll_up(cx, self.client, |bytes| state.count_received(bytes.len()))
+        self.relay.poll_up(cx, self.client, |bytes| {
+            state.bytes.count_received(bytes.len())
+        })
     }
 
     /// Whether there is memory for what the application may not take. Otherwise the task is woken when there is.
@@ -228,7 +229,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
 
     /// Counts what the client has taken and what the tunnel holds, and whether that waits for one of its ends.
     fn account(&mut self) {
-        self.state.count_written(self.relay.take_written());
+        self.state.bytes.count_written(self.relay.take_written());
         let is_held_back = self.relay.awaits_application() || self.ticket.is_some();
         let held = self.client.held_bytes(is_held_back);
         self.held.set(self.relay.held_bytes() + held);
@@ -288,7 +289,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
 
     /// The deadline has passed. Returns how the tunnel ends, or `None` after a new deadline is set.
     fn expired(&mut self) -> Option<TunnelEnd> {
-        if self.state.refusal() == Some(Refusal::ClientMemory) {
+        if self.state.end.refusal() == Some(Refusal::ClientMemory) {
             return Some(TunnelEnd::Stuck);
         }
         match self.wait {

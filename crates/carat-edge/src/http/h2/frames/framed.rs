@@ -45,7 +45,7 @@ impl FramedStream {
         fault: &Rc<Cell<Option<FrameFault>>>,
         client: &Rc<Http2Client>,
     ) -> FramedStream {
-        client.state.set_position(MessagePosition::InHeaders);
+        client.state.body.set_position(MessagePosition::InHeaders);
         FramedStream {
             leading,
             seen: Box::new(SeenFrames {
@@ -104,7 +104,7 @@ impl FramedStream {
     fn note_position(&self) {
         let is_in_frame =
             self.seen.frames.is_in_frame() || self.client.stream.borrow().is_in_record();
-        self.state().set_position(if is_in_frame {
+        self.state().body.set_position(if is_in_frame {
             MessagePosition::InHeaders
         } else {
             MessagePosition::BetweenMessages
@@ -113,7 +113,7 @@ impl FramedStream {
 
     /// Looks at what the client has sent, and mends it. Returns how many bytes are for h2: those before a fault.
     fn admit(&mut self, received: &mut [u8]) -> usize {
-        self.state().count_received(received.len());
+        self.state().bytes.count_received(received.len());
         let now = self.client.server.deadlines.now();
         let pieces = self.client.unsent.take_complete();
         self.seen.frames.note_pieces(pieces);
@@ -140,7 +140,7 @@ impl FramedStream {
         let Poll::Ready(Ok(bytes)) = *written else {
             return;
         };
-        state.count_written(bytes);
+        state.bytes.count_written(bytes);
         self.seen.frames.note_sent(bytes);
         let mut left = bytes;
         for slice in slices {

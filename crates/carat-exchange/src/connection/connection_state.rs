@@ -1,0 +1,204 @@
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::Waker;
+
+use carat_guard::MessagePosition;
+use http::HeaderMap;
+
+use crate::connection::body_progress::BodyProgress;
+use crate::connection::client_bytes::ClientBytes;
+use crate::connection::connection_end::ConnectionEnd;
+use crate::connection::message_turn::MessageTurn;
+use crate::connection::write_gate::WriteGate;
+use crate::memory::MemoryAccount;
+use crate::response::{HintSink, InterimResponses, OutgoingFile};
+use crate::tunnel::Takeover;
+
+/// What one connection is doing, shared by the parts that read, serve and write it. With HTTP/2, each stream has a state of
+/// its own, too.
+#[derive(Debug)]
+pub struct ConnectionState {
+    memory: Rc<MemoryAccount>,
+    /// The connection of a stream of HTTP/2.
+    connection: Option<Rc<ConnectionState>>,
+    /// What was received and written.
+    pub bytes: ClientBytes,
+    /// How much of the request has arrived.
+    pub body: BodyProgress,
+    /// Whether a request is being served.
+    pub turn: MessageTurn,
+    /// Whether the client reads what is written.
+    pub writing: WriteGate,
+    /// How the connection is to end.
+    pub end: ConnectionEnd,
+    allows_takeover: Cell<bool>,
+    takeover: RefCell<Option<Box<Takeover>>>,
+    interim: InterimResponses,
+    outgoing: OutgoingFile,
+}
+
+/// What a connection waits for. Each phase has its own timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionPhase {
+    /// The next request.
+    Idle,
+    /// The rest of a request's headers.
+    Headers,
+    /// The rest of a request's body.
+    Body,
+    /// The application.
+    Application,
+    /// The client, to read its response; in a tunnel, either end.
+    Writing,
+}
+
+/// How many bytes a client has been sent, in one stream and in all streams of its connection. With HTTP/1.1 they are the
+/// same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadProgress {
+    /// The window of one stream, in bytes.
+    pub stream: u64,
+    /// The window of the connection, in bytes.
+    pub connection: u64,
+}
+
+impl ConnectionState {
+    /// A connection that has sent nothing yet.
+    pub fn new(memory: Rc<MemoryAccount>) -> ConnectionState {
+        ConnectionState {
+            memory,
+            connection: None,
+            bytes: ClientBytes::default(),
+            body: BodyProgress::default(),
+            turn: MessageTurn::default(),
+            writing: WriteGate::default(),
+            end: ConnectionEnd::default(),
+            allows_takeover: Cell::new(false),
+            takeover: RefCell::new(None),
+            interim: InterimResponses::default(),
+            outgoing: OutgoingFile::default(),
+        }
+    }
+
+    /// The state of a stream of HTTP/2.
+    pub fn of_stream(
+        memory: Rc<MemoryAccount>,
+        connection: &Rc<ConnectionState>,
+    ) -> ConnectionState {
+        ConnectionState {
+            connection: Some(Rc::clone(connection)),
+            ..ConnectionState::new(memory)
+        }
+    }
+
+    /// What the connection holds in memory.
+    pub fn memory(&self) -> &Rc<MemoryAccount> {
+        &self.memory
+    }
+
+    /// The connection of a stream of HTTP/2.
+    pub fn connection(&self) -> Option<&Rc<ConnectionState>> {
+        self.connection.as_ref()
+    }
+
+    /// What is written before the next response.
+    pub fn interim(&self) -> &InterimResponses {
+        &self.interim
+    }
+
+    /// The part of a file that is sent in place of bytes.
+    pub fn outgoing(&self) -> &OutgoingFile {
+        &self.outgoing
+    }
+
+    /// hyper has the headers of a request. No other message begins before the response is out.
+    pub fn begin_message(&self) {
+        self.turn.begin();
+        self.body.begin();
+        self.writing.note_piece(0);
+    }
+
+    /// The response is on its way to the client. `ends_by_close` says whether only the end of the
+    /// connection ends its body.
+    pub fn begin_response(&self, ends_by_close: bool) {
+        self.outgoing.clear();
+        self.turn.begin_response();
+        self.end.set_ends_by_close(ends_by_close);
+    }
+
+    /// Whether a refusal can be sent: not while the body of an already answered request arrives.
+    pub fn may_refuse(&self) -> bool {
+        !self.turn.has_begun_response() || self.body.has_arrived()
+    }
+
+    /// Sets whether the client currently does not read what is written.
+    pub fn set_write_blocked(&self, blocked: bool) {
+        self.writing.set_blocked(blocked, &self.memory);
+    }
+
+    /// Whether the body of the response has to wait, because the client has not taken what was written before. `waker`
+    /// is woken when it has.
+    pub fn must_wait_to_write(&self, waker: &Waker) -> bool {
+        let blocked = self.writing.is_blocked() || self.outgoing.is_set();
+        if blocked {
+            self.writing.wait(waker);
+        }
+        blocked
+    }
+
+    /// How much the client has read since hyper took the connection.
+    pub fn read_progress(&self) -> ReadProgress {
+        let written = self.bytes.written();
+        let connection = self.connection.as_ref();
+        ReadProgress {
+            stream: written,
+            connection: connection.map_or(written, |connection| connection.bytes.written()),
+        }
+    }
+
+    /// The connection serves one request at a time, so that an application may take it over.
+    pub fn allow_takeover(&self) {
+        self.allows_takeover.set(true);
+    }
+
+    /// Whether an application may take the connection over now: the request has arrived completely.
+    pub fn allows_takeover(&self) -> bool {
+        self.allows_takeover.get() && self.body.has_arrived()
+    }
+
+    /// Whether this is a stream on which the client asks for a tunnel and nothing else (RFC 8441).
+    pub fn awaits_tunnel(&self) -> bool {
+        self.connection.is_some() && self.allows_takeover.get()
+    }
+
+    /// Leaves the connection to a tunnel once everything before is written.
+    pub fn take_over(&self, takeover: Takeover) {
+        self.takeover.replace(Some(Box::new(takeover)));
+    }
+
+    /// The tunnel that takes the place of HTTP, once everything before is written.
+    pub fn takeover(&self) -> Option<Box<Takeover>> {
+        if self.writing.is_blocked() {
+            return None;
+        }
+        self.takeover.take()
+    }
+
+    /// What the connection waits for.
+    pub fn phase(&self) -> ConnectionPhase {
+        match self.body.position() {
+            _ if self.writing.is_blocked() => ConnectionPhase::Writing,
+            MessagePosition::InBody if !self.body.is_paused() => ConnectionPhase::Body,
+            _ if self.turn.is_responding() => ConnectionPhase::Application,
+            MessagePosition::InBody => ConnectionPhase::Body,
+            MessagePosition::InHeaders => ConnectionPhase::Headers,
+            MessagePosition::BetweenMessages => ConnectionPhase::Idle,
+        }
+    }
+}
+
+impl HintSink for ConnectionState {
+    fn send(&self, fields: &HeaderMap) {
+        self.interim.add_hints(fields, &self.memory);
+    }
+}

@@ -1,0 +1,50 @@
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+/// Whose turn it is: the next message of a client waits until the response to the last one is out.
+#[derive(Debug, Default)]
+pub struct MessageTurn {
+    is_responding: Cell<bool>,
+    response_begun: Cell<bool>,
+    waiting_reader: RefCell<Option<Waker>>,
+}
+
+impl MessageTurn {
+    /// hyper has the headers of a request.
+    pub(crate) fn begin(&self) {
+        self.is_responding.set(true);
+        self.response_begun.set(false);
+    }
+
+    /// The response is on its way to the client.
+    pub(crate) fn begin_response(&self) {
+        self.response_begun.set(true);
+    }
+
+    pub(crate) fn has_begun_response(&self) -> bool {
+        self.response_begun.get()
+    }
+
+    /// hyper has the complete response body, or there will be none.
+    pub fn end(&self) {
+        self.is_responding.set(false);
+        self.wake_reader();
+    }
+
+    /// Whether a request is being served.
+    pub fn is_responding(&self) -> bool {
+        self.is_responding.get()
+    }
+
+    /// Holds back the next message; `waker` is woken when the response is out.
+    pub fn hold(&self, waker: &Waker) {
+        self.waiting_reader.replace(Some(waker.clone()));
+    }
+
+    /// Lets a reader that was held back look again.
+    pub fn wake_reader(&self) {
+        if let Some(waker) = self.waiting_reader.take() {
+            waker.wake();
+        }
+    }
+}

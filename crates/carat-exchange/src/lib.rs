@@ -21,7 +21,7 @@ pub use body::{
 pub use call::{Call, CallBody};
 pub use client::{Peer, ProxyFields, ProxyPolicy};
 pub use connection::{
-    BodyProgress, ClientBytes, ConnectionEnd, ConnectionPhase, ConnectionState, MessageTurn,
+    BodyProgress, ClientBytes, CloseState, ConnectionPhase, ConnectionState, MessageTurn,
     ReadProgress, WriteGate,
 };
 pub use memory::{ClientMemory, MemoryAccount, MemoryReservation, MemoryTicket, StreamCredit};

@@ -3,16 +3,14 @@
 use carat_lane::{DIGITS, decimal, with_env_key};
 use carat_wire::{Name, Request, RequestBody, RequestHead};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
-use magnus::typed_data::Obj;
 use magnus::{RHash, Ruby, Value};
 use rb_sys::{VALUE, rb_ary_new, rb_ary_push, rb_hash_aset, rb_obj_alloc};
 
-use crate::env::EnvTemplate;
 use crate::env_base::Values;
+use crate::env_template::EnvTemplate;
 use crate::hijack::HijackHandle;
 use crate::known_headers::KnownHeaders;
 use crate::roots::{Roots, roots};
-use crate::slot::Slot;
 use crate::text;
 
 /// An environment under construction. Its methods run inside `protect` and hold nothing to drop.
@@ -48,7 +46,7 @@ impl<'a> EnvBuilder<'a> {
         &self,
         head: &RequestHead<'_>,
         input: Option<Value>,
-        slot: Option<Obj<Slot>>,
+        slot: Option<Value>,
     ) -> Values {
         let mut digits = [0; DIGITS];
         let port = decimal(head.server_port.into(), &mut digits);
@@ -142,7 +140,7 @@ impl<'a> EnvBuilder<'a> {
     }
 
     /// What takes over the connection of request `id`.
-    fn hijack(&self, slot: Obj<Slot>, id: u32) -> VALUE {
+    fn hijack(&self, slot: Value, id: u32) -> VALUE {
         let class = self.ruby.get_inner(self.template.hijack);
         // SAFETY: the Hash that was just made.
         let env = RHash::from_value(unsafe { Value::from_raw(self.hash) });

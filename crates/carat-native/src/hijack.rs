@@ -1,18 +1,15 @@
 //! `Carat::Native::Hijack`: what `rack.hijack` knows of its request.
 
-use magnus::typed_data::Obj;
 use magnus::value::Opaque;
 use magnus::{
-    Class, DataTypeFunctions, Error, Module, RHash, RModule, Ruby, TypedData, gc, method,
+    Class, DataTypeFunctions, Error, Module, RHash, RModule, Ruby, TypedData, Value, gc, method,
 };
-
-use crate::slot::Slot;
 
 /// A request whose connection the application may take over. Each request pays for one: a Struct cost five times as much.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Hijack", free_immediately, mark, size)]
 pub(crate) struct HijackHandle {
-    slot: Opaque<Obj<Slot>>,
+    slot: Opaque<Value>,
     id: u32,
     env: Opaque<RHash>,
 }
@@ -36,7 +33,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
 
 impl HijackHandle {
     /// The request with this id, in a slot.
-    pub(crate) fn new(slot: Obj<Slot>, id: u32, env: RHash) -> HijackHandle {
+    pub(crate) fn new(slot: Value, id: u32, env: RHash) -> HijackHandle {
         HijackHandle {
             slot: slot.into(),
             id,
@@ -44,7 +41,7 @@ impl HijackHandle {
         }
     }
 
-    fn slot(ruby: &Ruby, hijack: &HijackHandle) -> Obj<Slot> {
+    fn slot(ruby: &Ruby, hijack: &HijackHandle) -> Value {
         ruby.get_inner(hijack.slot)
     }
 

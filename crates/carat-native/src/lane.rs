@@ -13,7 +13,7 @@ use magnus::{
 use rustix::net::{Shutdown, shutdown};
 
 use crate::collector::CollectionWatch;
-use crate::env::EnvTemplate;
+use crate::env_template::EnvTemplate;
 use crate::error;
 use crate::io::{Io, borrow, yield_to_others};
 use crate::page::MappedPage;

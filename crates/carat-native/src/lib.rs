@@ -14,6 +14,7 @@ mod control;
 mod env;
 mod env_base;
 mod env_builder;
+mod env_template;
 mod error;
 mod fork;
 mod gvl;

@@ -5,7 +5,8 @@ use carat_wire::{
 };
 use magnus::{Error, Object, RHash, RModule, RString, Ruby, function};
 
-use crate::env::EnvTemplate;
+use crate::env::environment as request_environment;
+use crate::env_template::EnvTemplate;
 use crate::error;
 
 const HOST: &str = "localhost";
@@ -22,7 +23,7 @@ fn environment(ruby: &Ruby, options: RHash, target: RString) -> Result<RHash, Er
     // SAFETY: no Ruby code runs while the slice is used.
     let frame = encode(unsafe { target.as_slice() });
     let request = decode(&frame).map_err(|malformed| error::link(ruby, malformed))?;
-    template.env(ruby, &request, None, None)
+    request_environment(ruby, &template, &request, (None, None))
 }
 
 /// The frame that the edge would send: lanes and this function build environments from the same bytes.

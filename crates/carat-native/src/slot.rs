@@ -14,6 +14,7 @@ use magnus::{
 };
 
 use crate::collector::close_forgotten_files;
+use crate::env::environment;
 use crate::error;
 use crate::input::Input;
 use crate::io::borrow;
@@ -178,7 +179,8 @@ impl Slot {
             }
             (None, _) => None,
         };
-        lane.template.env(ruby, request, input, taker)
+        let taker = taker.map(ReprValue::as_value);
+        environment(ruby, &lane.template, request, (input, taker))
     }
 
     fn add_form_files(

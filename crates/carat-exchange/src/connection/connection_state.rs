@@ -7,7 +7,7 @@ use http::HeaderMap;
 
 use crate::connection::body_progress::BodyProgress;
 use crate::connection::client_bytes::ClientBytes;
-use crate::connection::connection_end::ConnectionEnd;
+use crate::connection::close_state::CloseState;
 use crate::connection::message_turn::MessageTurn;
 use crate::connection::write_gate::WriteGate;
 use crate::memory::MemoryAccount;
@@ -30,7 +30,7 @@ pub struct ConnectionState {
     /// Whether the client reads what is written.
     pub writing: WriteGate,
     /// How the connection is to end.
-    pub end: ConnectionEnd,
+    pub end: CloseState,
     allows_takeover: Cell<bool>,
     takeover: RefCell<Option<Box<Takeover>>>,
     interim: InterimResponses,
@@ -72,7 +72,7 @@ impl ConnectionState {
             body: BodyProgress::default(),
             turn: MessageTurn::default(),
             writing: WriteGate::default(),
-            end: ConnectionEnd::default(),
+            end: CloseState::default(),
             allows_takeover: Cell::new(false),
             takeover: RefCell::new(None),
             interim: InterimResponses::default(),

@@ -2,14 +2,14 @@
 
 mod body_progress;
 mod client_bytes;
-mod connection_end;
+mod close_state;
 mod connection_state;
 mod message_turn;
 mod write_gate;
 
 pub use body_progress::BodyProgress;
 pub use client_bytes::ClientBytes;
-pub use connection_end::ConnectionEnd;
+pub use close_state::CloseState;
 pub use connection_state::{ConnectionPhase, ConnectionState, ReadProgress};
 pub use message_turn::MessageTurn;
 pub use write_gate::WriteGate;

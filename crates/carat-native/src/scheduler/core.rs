@@ -7,7 +7,9 @@
 
 mod cancellation;
 mod event_loop;
+mod exceptions;
 mod interrupts;
+mod refusals;
 
 use std::cell::{Cell, RefCell, RefMut};
 
@@ -16,9 +18,9 @@ use magnus::rb_sys::FromRawValue;
 use magnus::{Error, Ruby, Value, gc};
 use rb_sys::{VALUE, rb_fiber_current};
 
-use self::cancellation::Refusals;
-pub(crate) use self::interrupts::check_interrupts;
-use self::interrupts::raised;
+pub(crate) use self::exceptions::check_interrupts;
+use self::exceptions::raised;
+use self::refusals::Refusals;
 use super::epoll::Epoll;
 use super::event_batch::EventBatch;
 use crate::{error, fork};

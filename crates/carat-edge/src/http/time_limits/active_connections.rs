@@ -315,7 +315,7 @@ mod tests {
         scene.connections.tick(scene.start + LOOK);
         assert!(scene.memory.used() > LIMIT && !refused(&clients).contains(&true));
         clients[0].0.body.set_position(MessagePosition::InBody);
-        clients[0].0.pause_body(false);
+        clients[0].0.body.pause(false);
         scene.connections.tick(scene.start + LOOK);
         assert!(!refused(&clients).contains(&true), "its body is streamed");
     }
@@ -356,7 +356,7 @@ mod tests {
         busy.set_write_blocked(true);
         at_work.0.memory().take(9000);
         scene.connections.relieve(scene.start + LOOK);
-        assert_eq!(busy.refusal(), Some(Refusal::ClientMemory));
+        assert_eq!(busy.end.refusal(), Some(Refusal::ClientMemory));
     }
 
     #[test]

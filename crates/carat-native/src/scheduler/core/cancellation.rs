@@ -1,7 +1,5 @@
 //! The end of a scheduler: all waits end, and new ones are refused.
 
-use std::collections::HashMap;
-
 use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::value::ReprValue;
 use magnus::{Error, Ruby, Value};
@@ -13,19 +11,6 @@ use crate::error;
 /// How many waits of one fiber are refused before it is abandoned. Its `ensure` blocks may try to wait, but a fiber that
 /// rescues every exception and waits again would never end.
 const REFUSALS_LIMIT: u32 = 1000;
-
-/// How often each fiber has been refused, by its object id: a fiber's address belongs to another object when the fiber has
-/// been collected.
-#[derive(Default)]
-pub(super) struct Refusals(HashMap<VALUE, u32>);
-
-impl Refusals {
-    fn count(&mut self, fiber_id: VALUE) -> u32 {
-        let refusals = self.0.entry(fiber_id).or_default();
-        *refusals = refusals.saturating_add(1);
-        *refusals
-    }
-}
 
 impl Core {
     /// Ends all waits with an exception, also those that begin from now on, and runs the fibers to their ends.

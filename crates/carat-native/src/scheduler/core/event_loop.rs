@@ -10,7 +10,7 @@ use magnus::value::ReprValue;
 use magnus::{Error, Ruby, Value};
 use rb_sys::{VALUE, rb_fiber_alive_p, rb_fiber_transfer};
 
-use super::interrupts::check_interrupts;
+use super::exceptions::check_interrupts;
 use super::{Core, NOBODY, State, current};
 use crate::error;
 use crate::gvl::{self, Callback};

@@ -4,14 +4,14 @@ use crate::response::Refusal;
 
 /// How a connection is to end.
 #[derive(Debug, Default)]
-pub struct ConnectionEnd {
+pub struct CloseState {
     refusal: Cell<Option<Refusal>>,
     lingers: Cell<bool>,
     ends_by_close: Cell<bool>,
     is_broken_off: Cell<bool>,
 }
 
-impl ConnectionEnd {
+impl CloseState {
     /// Stops reading from this connection. Only the first refusal counts.
     pub fn refuse(&self, refusal: Refusal) {
         if self.refusal.get().is_none() {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn only_the_first_refusal_counts_until_it_is_sent() {
-        let end = ConnectionEnd::default();
+        let end = CloseState::default();
         end.refuse(Refusal::TooSlow);
         end.refuse(Refusal::ClientMemory);
         assert_eq!(end.refusal(), Some(Refusal::TooSlow));

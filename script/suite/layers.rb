@@ -15,7 +15,6 @@ module Suite
   LAB = "lab/crate"
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
   PURE = %w[carat-fields carat-guard carat-wire].freeze
-  # Every class here is a Ruby object, whose methods take others of them.
   # A lane has two ends: the edge's, and the class that Ruby sees.
   SEVERAL = %w[Lane].freeze
 

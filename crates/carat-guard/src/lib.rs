@@ -22,33 +22,21 @@
 #![forbid(unsafe_code)]
 
 mod authority;
-mod block_frame;
 mod byte_class;
-mod chunk_extension;
-mod chunked;
-mod decoded_head;
 mod error;
 mod field_text;
-mod fields;
-mod frame_parts;
-mod frames;
-mod framing;
-mod guard;
-mod head;
 mod header_limits;
-mod hpack_block;
-mod message_position;
-mod request_line;
-mod sent_resets;
+mod http1;
+mod http2;
 #[cfg(test)]
 mod tests;
 
 pub use authority::is_authority;
-pub use chunked::{Chunked, ChunkedEvent, ChunkedEvents};
-pub use decoded_head::{DecodedFields, DecodedHead};
 pub use error::GuardError;
-pub use frames::{FrameFault, FrameGuard, PREFACE};
-pub use guard::Guard;
 pub use header_limits::HeaderLimits;
-pub use message_position::MessagePosition;
-pub use sent_resets::SentResets;
+pub use http1::Guard;
+pub use http1::MessagePosition;
+pub use http1::{Chunked, ChunkedEvent, ChunkedEvents};
+pub use http2::SentResets;
+pub use http2::{DecodedFields, DecodedHead};
+pub use http2::{FrameFault, FrameGuard, PREFACE};

@@ -19,30 +19,24 @@
 
 #![forbid(unsafe_code)]
 
-mod body_receiver;
 mod control_session;
 mod decimal;
 mod env_key;
-mod fairness;
-mod flush_policy;
 mod head_encoder;
-mod in_flight;
+mod lane;
 mod link_error;
 mod portion;
 mod response;
-mod response_stream;
-mod session;
 mod step;
-mod waiters;
 
-pub use body_receiver::{BodyReceiver, BodyStatus};
 pub use control_session::{ControlMessage, ControlSession};
 pub use decimal::{DIGITS, decimal};
 pub use env_key::with_env_key;
 pub use head_encoder::{HeadEncoder, InvalidHead, SWITCHING_PROTOCOLS};
+pub use lane::{BodyReceiver, BodyStatus};
+pub use lane::{Descriptors, LaneSession, Progress, TakenRequest};
+pub use lane::{WaitFor, Waiters};
 pub use link_error::LinkError;
 pub use portion::{Cut, Portion};
 pub use response::{BodyPieces, CurrentRequest, OutgoingBody, StreamEnd};
-pub use session::{Descriptors, LaneSession, Progress, TakenRequest};
 pub use step::{Readiness, Step};
-pub use waiters::{WaitFor, Waiters};

@@ -8,7 +8,7 @@ use carat_wire::stream::{encode_abort, encode_end};
 use carat_wire::{Hijack, hints};
 
 use crate::head_encoder::HeadEncoder;
-use crate::session::LaneSession;
+use crate::lane::LaneSession;
 
 /// A request that the application works on.
 #[derive(Debug, Clone, Copy)]

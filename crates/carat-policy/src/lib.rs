@@ -12,40 +12,28 @@
 
 #![forbid(unsafe_code)]
 
-mod backoff;
 mod byte_size;
-mod canary_rule;
-mod client_memory;
+mod canary;
 mod counted;
 mod descriptor_budget;
-mod edge_memory;
-mod elastic;
-mod even_share;
-mod latency_histogram;
-mod memory_budget;
-mod memory_pace;
-mod memory_relief;
-mod memory_trend;
-mod oom_kills;
-mod recycle;
-mod refork;
-mod replacement_backoff;
+mod memory;
+mod workers;
 
-pub use backoff::Backoff;
 pub use byte_size::ByteSize;
-pub use canary_rule::{CanaryRule, CanaryUnit};
-pub use client_memory::client_memory;
+pub use canary::EvenShare;
+pub use canary::LatencyHistogram;
+pub use canary::{CanaryRule, CanaryUnit};
 pub use counted::Counted;
 pub use descriptor_budget::DescriptorBudget;
-pub use edge_memory::{EdgeMemory, EdgeReserve};
-pub use elastic::{Demand, Elastic, WorkerCount};
-pub use even_share::EvenShare;
-pub use latency_histogram::LatencyHistogram;
-pub use memory_budget::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_cost};
-pub use memory_pace::{MemoryApproach, reading_pause};
-pub use memory_relief::{HolderStage, MemoryDemand, MemoryHolder, relief};
-pub use memory_trend::MemoryTrend;
-pub use oom_kills::OomKills;
-pub use recycle::{ReplacementReason, Retirements, WearLimits};
-pub use refork::{ReforkRule, Reforks, WorkerUsage};
-pub use replacement_backoff::{ReplacementAdvice, ReplacementBackoff};
+pub use memory::MemoryTrend;
+pub use memory::OomKills;
+pub use memory::client_memory;
+pub use memory::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_cost};
+pub use memory::{EdgeMemory, EdgeReserve};
+pub use memory::{HolderStage, MemoryDemand, MemoryHolder, relief};
+pub use memory::{MemoryApproach, reading_pause};
+pub use workers::Backoff;
+pub use workers::{Demand, Elastic, WorkerCount};
+pub use workers::{ReforkRule, Reforks, WorkerUsage};
+pub use workers::{ReplacementAdvice, ReplacementBackoff};
+pub use workers::{ReplacementReason, Retirements, WearLimits};

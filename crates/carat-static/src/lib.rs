@@ -22,22 +22,16 @@
 
 #![forbid(unsafe_code)]
 
-mod conditions;
-mod content;
-mod directory;
-mod fingerprint;
-mod media_type;
+mod disk;
+mod headers;
 mod mount;
 mod mounts;
 mod named_file;
 mod query;
-mod recent_files;
-mod top_level;
 mod url_path;
-mod validators;
 
-pub use content::FileContent;
-pub use directory::{Access, LookupError};
+pub use disk::{Access, LookupError};
+pub use headers::FileContent;
 pub use mount::UrlMount;
 pub use mounts::Mounts;
 pub use named_file::NamedFile;

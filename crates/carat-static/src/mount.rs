@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use http::HeaderValue;
 
-use crate::directory::Directory;
-use crate::top_level::TopLevel;
+use crate::disk::Directory;
+use crate::disk::TopLevel;
 use crate::url_path::UrlPath;
 
 /// A directory whose files are served below a prefix of the URL.

@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use crate::directory::{Access, LookupError};
+use crate::disk::{Access, LookupError};
 use crate::mount::UrlMount;
 
 /// A file that the application has named instead of sending it.
@@ -34,7 +34,10 @@ impl NamedFile {
 mod tests {
     use std::io::read_to_string;
 
-    use crate::{Access, Mounts, NamedFile, UrlMount};
+    use crate::Access;
+    use crate::Mounts;
+    use crate::NamedFile;
+    use crate::UrlMount;
 
     fn content(named: Option<NamedFile>) -> Option<String> {
         let (file, size) = named?.open(Access::Any).expect("no error")?;

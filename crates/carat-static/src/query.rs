@@ -9,14 +9,14 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use rustix::fs::Stat;
 
-use crate::conditions::{Conditions, Verdict};
-use crate::content::FileContent;
-use crate::directory::{Access, FoundFile, LookupError};
-use crate::fingerprint::is_fingerprinted;
-use crate::media_type::{is_compressible, media_type};
+use crate::disk::{Access, FoundFile, LookupError};
+use crate::headers::FileContent;
+use crate::headers::Validators;
+use crate::headers::is_fingerprinted;
+use crate::headers::{Conditions, Verdict};
+use crate::headers::{is_compressible, media_type};
 use crate::mount::UrlMount;
 use crate::url_path::UrlPath;
-use crate::validators::Validators;
 
 /// For a file whose name tells its content: a year, the longest time that caches know.
 const FOREVER: &str = "public, max-age=31536000, immutable";

@@ -1,7 +1,7 @@
 //! Frames of the control socket between the edge and a Ruby process.
 
 use crate::Malformed;
-use crate::cursor::Cursor;
+use crate::codec::Cursor;
 use crate::frame::{self, Kind};
 
 /// Longest text of a boot failure or a stack in bytes; the rest is cut off.

@@ -1,5 +1,5 @@
 use crate::Malformed;
-use crate::cursor::Cursor;
+use crate::codec::Cursor;
 use crate::frame::{self, Kind};
 
 /// The version of this protocol, which must be the same on both sides of a socket.

@@ -1,5 +1,5 @@
 use crate::Malformed;
-use crate::cursor::Cursor;
+use crate::codec::Cursor;
 use crate::frame::{self, Kind};
 
 /// The application takes over the connection of a request before it responds. The socket whose descriptor travels with

@@ -1,9 +1,9 @@
 //! Early hints: header fields that a client gets before the response (RFC 8297).
 
 use crate::Malformed;
-use crate::cursor::Cursor;
+use crate::codec::Cursor;
+use crate::codec::Headers;
 use crate::frame::{self, Kind};
-use crate::header::Headers;
 
 /// Decoded early hints.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,8 @@ impl<'a> Hints<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Frame, push_header};
+    use crate::Frame;
+    use crate::push_header;
 
     #[test]
     fn hints_survive_the_wire() {

@@ -17,31 +17,27 @@
 
 #![forbid(unsafe_code)]
 
+mod codec;
 pub mod control;
-mod cursor;
-mod form_files;
 mod frame;
-mod header;
 mod hello;
 mod hijack;
 pub mod hints;
-mod malformed;
 mod page;
 pub mod request;
 pub mod response;
-mod scheme;
 pub mod stream;
 
-pub use form_files::FormFiles;
-pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
-pub use header::{
+pub use codec::FormFiles;
+pub use codec::Malformed;
+pub use codec::Scheme;
+pub use codec::{
     Headers, NAMES, Name, VARIABLE_MARK, code_of, extend_header, name_of, push_header,
     push_variable,
 };
+pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
 pub use hello::{Hello, SocketKind, VERSION};
 pub use hijack::Hijack;
-pub use malformed::Malformed;
 pub use page::{Page, Word, is_behind};
 pub use request::{Request, RequestBody, RequestHead};
 pub use response::{Response, ResponseBody};
-pub use scheme::Scheme;

@@ -1,11 +1,11 @@
 //! A request for the application.
 
 use crate::Malformed;
-use crate::cursor::{Cursor, push_long, push_short};
-use crate::form_files::{self, FormFiles};
+use crate::codec::Headers;
+use crate::codec::Scheme;
+use crate::codec::form_files::{self, FormFiles};
+use crate::codec::{Cursor, push_long, push_short};
 use crate::frame::{self, Kind};
-use crate::header::Headers;
-use crate::scheme::Scheme;
 
 /// A request without its headers and its body.
 ///
@@ -191,8 +191,10 @@ fn decode_head<'a>(cursor: &mut Cursor<'a>) -> Result<RequestHead<'a>, Malformed
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::Name;
-    use crate::{Frame, code_of, push_header};
+    use crate::Frame;
+    use crate::code_of;
+    use crate::codec::Name;
+    use crate::push_header;
 
     const HEAD: RequestHead<'_> = RequestHead {
         id: 3,

@@ -1,9 +1,9 @@
 //! A response of the application.
 
 use crate::Malformed;
-use crate::cursor::{Cursor, push_long};
+use crate::codec::Headers;
+use crate::codec::{Cursor, push_long};
 use crate::frame::{self, Kind};
-use crate::header::Headers;
 
 /// How the body of a response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,12 @@ pub fn encode(
 
 /// Appends the body of a response.
 pub mod body {
-    use super::{BODY_FILE, BODY_INLINE, BODY_NONE, BODY_STREAM, BODY_TUNNEL, push_long};
+    use super::BODY_FILE;
+    use super::BODY_INLINE;
+    use super::BODY_NONE;
+    use super::BODY_STREAM;
+    use super::BODY_TUNNEL;
+    use super::push_long;
 
     /// No body.
     pub fn none(out: &mut Vec<u8>) {
@@ -165,7 +170,8 @@ impl<'a> Response<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Frame, push_header};
+    use crate::Frame;
+    use crate::push_header;
 
     type Write = fn(&mut Vec<u8>);
 

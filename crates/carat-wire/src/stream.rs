@@ -1,7 +1,7 @@
 //! Streamed bodies: pieces, their end, and flow control.
 
 use crate::Malformed;
-use crate::cursor::Cursor;
+use crate::codec::Cursor;
 use crate::frame::{self, Kind};
 
 /// Most bytes of a stream in flight. Of a response, the worker may send this many before the first

@@ -2,17 +2,12 @@
 
 mod arriving;
 mod bodies;
-mod buffered;
 mod decode;
-mod decoded_piece;
 mod expectation;
-mod form;
-mod handover;
 mod http2_body;
 mod receive;
 mod received_body;
-mod sink;
-mod spooler;
+mod sinks;
 mod transfer;
 mod upload;
 

@@ -6,9 +6,9 @@ use super::arriving::ArrivingBody;
 use super::bodies::RequestBodies;
 use super::decode::decoder;
 use super::received_body::ReceivedBody;
-use super::sink::RequestSink;
 use super::transfer::transfer;
 use super::upload::{Upload, UploadProgress};
+use crate::request::sinks::RequestSink;
 use carat_exchange::{Call, CallBody, ConnectionState, Refusal};
 use carat_settings::RequestMode;
 

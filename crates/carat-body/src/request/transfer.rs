@@ -2,7 +2,7 @@ use carat_coding::Decoder;
 
 use super::arriving::ArrivingBody;
 use super::decode::decode;
-use super::sink::RequestSink;
+use crate::request::sinks::RequestSink;
 use carat_exchange::Refusal;
 
 /// Copies a body to `sink` as it arrives, decoded when `decoder` is given.

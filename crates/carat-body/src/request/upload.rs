@@ -3,9 +3,9 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_local;
 
 use super::arriving::ArrivingBody;
-use super::handover::Handover;
-use super::sink::RequestSink;
 use super::transfer::transfer;
+use crate::request::sinks::Handover;
+use crate::request::sinks::RequestSink;
 use carat_exchange::{BodyReaders, BodySender, BodyStream, Refusal, body_stream};
 
 /// The progress of a body that is forwarded while it arrives.

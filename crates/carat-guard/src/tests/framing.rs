@@ -1,8 +1,12 @@
 //! The rules of Host, Content-Length and Transfer-Encoding.
 
-use super::{assert_accepted, assert_refused, get, guard};
-use crate::framing::LENGTH_LIMIT;
-use crate::{GuardError, MessagePosition};
+use super::assert_accepted;
+use super::assert_refused;
+use super::get;
+use super::guard;
+use crate::GuardError;
+use crate::MessagePosition;
+use crate::http1::LENGTH_LIMIT;
 
 #[test]
 fn http_1_1_needs_a_host_and_http_1_0_does_not() {

@@ -6,7 +6,10 @@ mod framing;
 mod request_line;
 mod splits;
 
-use super::{Guard, GuardError, HeaderLimits, MessagePosition};
+use super::Guard;
+use super::GuardError;
+use super::HeaderLimits;
+use super::MessagePosition;
 
 const LIMITS: HeaderLimits = HeaderLimits {
     max_header_bytes: 64 * 1024,

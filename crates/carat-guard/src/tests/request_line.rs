@@ -1,8 +1,11 @@
 //! Line ends, and the rules of a request line.
 
-use super::{LIMITS, assert_accepted, assert_refused, request_line};
+use super::LIMITS;
+use super::assert_accepted;
+use super::assert_refused;
+use super::request_line;
 use crate::GuardError;
-use crate::request_line::METHOD_LIMIT;
+use crate::http1::METHOD_LIMIT;
 
 #[test]
 fn a_bare_lf_in_headers_is_refused_as_soon_as_it_arrives_cve_2021_41136() {

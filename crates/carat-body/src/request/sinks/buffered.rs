@@ -1,13 +1,13 @@
 use std::mem;
 use std::rc::Rc;
 
-use super::bodies::RequestBodies;
-use super::decoded_piece::DecodedPiece;
-use super::spooler::Spooler;
+use crate::request::bodies::RequestBodies;
+use crate::request::sinks::decoded_piece::DecodedPiece;
+use crate::request::sinks::spooler::Spooler;
 use carat_exchange::{CallBody, InlineBytes, MemoryAccount, Refusal};
 
 /// A complete body: a small one in memory, a larger one in a file, as well as any for which there is no memory.
-pub(super) struct BufferedBody<'a> {
+pub(crate) struct BufferedBody<'a> {
     bodies: &'a RequestBodies,
     memory: Rc<MemoryAccount>,
     /// The body while it is small.
@@ -17,7 +17,7 @@ pub(super) struct BufferedBody<'a> {
 }
 
 impl<'a> BufferedBody<'a> {
-    pub(super) fn new(bodies: &'a RequestBodies, memory: &Rc<MemoryAccount>) -> BufferedBody<'a> {
+    pub(crate) fn new(bodies: &'a RequestBodies, memory: &Rc<MemoryAccount>) -> BufferedBody<'a> {
         BufferedBody {
             bodies,
             memory: Rc::clone(memory),
@@ -27,7 +27,7 @@ impl<'a> BufferedBody<'a> {
     }
 
     /// Appends a piece.
-    pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
+    pub(crate) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
         let limit = self.bodies.settings.inline_body_limit;
         if self.spooler.is_none() && self.held.push(data, limit) {
             return Ok(());
@@ -36,7 +36,7 @@ impl<'a> BufferedBody<'a> {
     }
 
     /// Appends pieces and returns them for reuse.
-    pub(super) async fn take_all(
+    pub(crate) async fn take_all(
         &mut self,
         pieces: Vec<DecodedPiece>,
     ) -> Result<Vec<DecodedPiece>, Refusal> {
@@ -50,7 +50,7 @@ impl<'a> BufferedBody<'a> {
     }
 
     /// The complete body.
-    pub(super) async fn finish(self) -> Result<CallBody, Refusal> {
+    pub(crate) async fn finish(self) -> Result<CallBody, Refusal> {
         Ok(match self.spooler {
             Some(spooler) => CallBody::Spooled(Box::pin(spooler.finish()).await?),
             None if self.held.is_empty() => CallBody::None,

@@ -3,18 +3,18 @@ use std::rc::Rc;
 use carat_exchange::{BodySender, ConnectionState};
 
 /// Forwards pieces of a body as fast as the application reads them.
-pub(super) struct Handover {
+pub(crate) struct Handover {
     sender: BodySender,
     connection: Rc<ConnectionState>,
 }
 
 impl Handover {
-    pub(super) fn new(sender: BodySender, connection: Rc<ConnectionState>) -> Handover {
+    pub(crate) fn new(sender: BodySender, connection: Rc<ConnectionState>) -> Handover {
         Handover { sender, connection }
     }
 
     /// Forwards a piece, or drops it when the body is not read any more.
-    pub(super) async fn take(&self, mut data: &[u8]) {
+    pub(crate) async fn take(&self, mut data: &[u8]) {
         while !data.is_empty() {
             let Some(room) = self.room().await else {
                 return;
@@ -26,7 +26,7 @@ impl Handover {
     }
 
     /// Waits until the application accepts bytes. Meanwhile the client's timeout does not run.
-    pub(super) async fn room(&self) -> Option<usize> {
+    pub(crate) async fn room(&self) -> Option<usize> {
         self.connection.body.pause(self.sender.is_full());
         let room = self.sender.room().await;
         self.connection.body.pause(false);
@@ -34,7 +34,7 @@ impl Handover {
     }
 
     /// The body is complete.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.sender.end();
     }
 }

@@ -3,9 +3,9 @@ use std::mem;
 use carat_multipart::{FormEvent, FormLimits, Splitter, boundary_of};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
-use super::bodies::RequestBodies;
-use super::buffered::BufferedBody;
-use super::spooler::Spooler;
+use crate::request::bodies::RequestBodies;
+use crate::request::sinks::buffered::BufferedBody;
+use crate::request::sinks::spooler::Spooler;
 use carat_exchange::{Call, CallBody, MemoryReservation, Refusal, Spool};
 use carat_settings::{Multipart, Settings};
 
@@ -15,7 +15,7 @@ use carat_settings::{Multipart, Settings};
 const SMALL_FILE_LIMIT: usize = 8 * 1024;
 
 /// A form that is arriving: each file goes to its own spool, the rest to the skeleton.
-pub(super) struct Form<'a> {
+pub(crate) struct Form<'a> {
     splitter: Splitter,
     contents: FormContents<'a>,
 }
@@ -37,7 +37,7 @@ struct FormContents<'a> {
 
 impl<'a> Form<'a> {
     /// Splits a body with these headers, if it is a form whose files the edge takes out.
-    pub(super) fn of(call: &Call, bodies: &'a RequestBodies) -> Option<Form<'a>> {
+    pub(crate) fn of(call: &Call, bodies: &'a RequestBodies) -> Option<Form<'a>> {
         let headers = &call.parts.headers;
         if bodies.settings.multipart != Multipart::Edge || headers.contains_key(CONTENT_ENCODING) {
             return None;
@@ -64,7 +64,7 @@ impl<'a> Form<'a> {
     }
 
     /// Appends a piece.
-    pub(super) async fn take(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
+    pub(crate) async fn take(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
         while let Some(event) = self.splitter.next(&mut data).map_err(Refusal::Form)? {
             self.contents.add(event).await?;
         }
@@ -73,7 +73,7 @@ impl<'a> Form<'a> {
 
     /// The complete skeleton and the files, with `None` for each file that was put back into the
     /// skeleton. No files at all when every one was put back.
-    pub(super) async fn finish(mut self) -> Result<(CallBody, Vec<Option<Spool>>), Refusal> {
+    pub(crate) async fn finish(mut self) -> Result<(CallBody, Vec<Option<Spool>>), Refusal> {
         while let Some(event) = self.splitter.finish() {
             self.contents.add(event).await?;
         }

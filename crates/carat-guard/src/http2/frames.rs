@@ -1,8 +1,8 @@
 //! The frames that a client of HTTP/2 sends (RFC 9113, section 4): how many, and what h2 does not tell apart in them.
 
-use crate::block_frame::BlockFrame;
-use crate::frame_parts::{FrameHeader, FramePart, FrameParts};
-use crate::hpack_block::{BlockError, HpackBlocks};
+use crate::http2::block_frame::BlockFrame;
+use crate::http2::frame_parts::{FrameHeader, FramePart, FrameParts};
+use crate::http2::hpack_block::{BlockError, HpackBlocks};
 
 /// What a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -3,7 +3,7 @@ use std::time::SystemTime;
 use http::header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::validators::Validators;
+use crate::headers::validators::Validators;
 
 /// The conditions of a request (RFC 9110, 13).
 #[derive(Debug, Clone, Default)]

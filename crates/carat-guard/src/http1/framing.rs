@@ -4,7 +4,7 @@
 use crate::authority;
 use crate::byte_class::ByteClass;
 use crate::error::GuardError;
-use crate::request_line::HttpVersion;
+use crate::http1::request_line::HttpVersion;
 
 /// Longest body or chunk in bytes: a larger one exceeds a file offset, and sums of it overflow.
 pub(crate) const LENGTH_LIMIT: u64 = i64::MAX as u64;

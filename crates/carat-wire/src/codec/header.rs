@@ -1,7 +1,7 @@
 use std::sync::LazyLock;
 
 use crate::Malformed;
-use crate::cursor::{Cursor, push_long, push_short};
+use crate::codec::cursor::{Cursor, push_long, push_short};
 
 /// Header names that are sent as one byte: the code of a name is its index here plus 1.
 ///

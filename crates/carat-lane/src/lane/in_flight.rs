@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{Frame, Kind};
 
-use crate::body_receiver::BodyReceiver;
+use crate::lane::body_receiver::BodyReceiver;
+use crate::lane::response_stream::ResponseStream;
 use crate::link_error::LinkError;
-use crate::response_stream::ResponseStream;
 
 /// The requests of a lane between the first byte that the application sees and the last that it sends.
 #[derive(Debug, Default)]
@@ -153,7 +153,7 @@ mod tests {
     use carat_wire::stream::{encode_abort, encode_chunk};
 
     use super::*;
-    use crate::body_receiver::BodyStatus;
+    use crate::lane::body_receiver::BodyStatus;
 
     fn handle(in_flight: &mut InFlight, encode: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();

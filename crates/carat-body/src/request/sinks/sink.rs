@@ -1,12 +1,12 @@
-use super::bodies::RequestBodies;
-use super::buffered::BufferedBody;
-use super::decoded_piece::DecodedPiece;
-use super::form::Form;
-use super::handover::Handover;
+use crate::request::bodies::RequestBodies;
+use crate::request::sinks::buffered::BufferedBody;
+use crate::request::sinks::decoded_piece::DecodedPiece;
+use crate::request::sinks::form::Form;
+use crate::request::sinks::handover::Handover;
 use carat_exchange::{Call, Refusal};
 
 /// Where the bytes of a body go, decoded and piece by piece.
-pub(super) enum RequestSink<'a> {
+pub(crate) enum RequestSink<'a> {
     /// Kept as it is, until it is complete.
     Buffered(BufferedBody<'a>),
     /// Kept with its files apart, until it is complete.
@@ -17,7 +17,7 @@ pub(super) enum RequestSink<'a> {
 
 impl<'a> RequestSink<'a> {
     /// The sink for the body of `call`.
-    pub(super) fn of(call: &Call, bodies: &'a RequestBodies) -> RequestSink<'a> {
+    pub(crate) fn of(call: &Call, bodies: &'a RequestBodies) -> RequestSink<'a> {
         match Form::of(call, bodies) {
             Some(form) => RequestSink::Form(Box::new(form)),
             None => RequestSink::Buffered(BufferedBody::new(bodies, &call.memory)),
@@ -25,7 +25,7 @@ impl<'a> RequestSink<'a> {
     }
 
     /// Appends a piece.
-    pub(super) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
+    pub(crate) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
         match self {
             RequestSink::Buffered(body) => body.take(data).await,
             RequestSink::Form(form) => Box::pin(form.take(data)).await,
@@ -37,7 +37,7 @@ impl<'a> RequestSink<'a> {
     }
 
     /// Appends pieces and returns them for reuse.
-    pub(super) async fn take_all(
+    pub(crate) async fn take_all(
         &mut self,
         pieces: Vec<DecodedPiece>,
     ) -> Result<Vec<DecodedPiece>, Refusal> {
@@ -51,12 +51,12 @@ impl<'a> RequestSink<'a> {
     }
 
     /// Whether the application gets the body unchanged.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         !matches!(self, RequestSink::Form(_))
     }
 
     /// Moves the complete body into `call`.
-    pub(super) async fn finish(self, call: &mut Call) -> Result<(), Refusal> {
+    pub(crate) async fn finish(self, call: &mut Call) -> Result<(), Refusal> {
         match self {
             RequestSink::Buffered(body) => call.body = body.finish().await?,
             RequestSink::Form(form) => {

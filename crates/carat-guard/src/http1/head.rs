@@ -1,10 +1,10 @@
 //! The request line and the headers of one message, parsed as they arrive.
 
 use crate::error::GuardError;
-use crate::fields::{Fields, FieldsStep};
-use crate::framing::{BodyFraming, Framing};
 use crate::header_limits::HeaderLimits;
-use crate::request_line::{HttpVersion, RequestLine};
+use crate::http1::fields::{Fields, FieldsStep};
+use crate::http1::framing::{BodyFraming, Framing};
+use crate::http1::request_line::{HttpVersion, RequestLine};
 
 /// Reads the request line and the headers. They are offered from their first byte each time, and
 /// each byte is examined once, however small the pieces are.

@@ -1,5 +1,5 @@
 use crate::Malformed;
-use crate::cursor::Cursor;
+use crate::codec::cursor::Cursor;
 
 /// The files of a form in their order: for each, whether it was taken out and a descriptor travels with
 /// the frame, after the one of the body. The content of a file without a descriptor is in the body.

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{ByteSize, Counted};
+use crate::ByteSize;
+use crate::Counted;
 
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How much memory the server may use, and how many workers fit.
 
-use crate::edge_memory::EdgeMemory;
+use crate::memory::edge_memory::EdgeMemory;
 
 /// A worker is expected to need at least this many bytes.
 const LEAST_COST: u64 = 1 << 20;

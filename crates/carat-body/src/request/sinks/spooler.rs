@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::bodies::RequestBodies;
-use super::decoded_piece::DecodedPiece;
+use crate::request::bodies::RequestBodies;
+use crate::request::sinks::decoded_piece::DecodedPiece;
 use carat_exchange::{
     InlineBytes, MemoryAccount, MemoryReservation, Refusal, Spool, SpoolFile, SpoolReservation,
 };
@@ -15,7 +15,7 @@ use carat_files::BODY_THREADS;
 /// A [`Spool`] that is being written. Pieces are gathered in a buffer of `body_buffer` bytes. A full
 /// buffer is written on another thread, because a disk may be slow. While memory is short, each piece is
 /// written by itself.
-pub(super) struct Spooler<'a> {
+pub(crate) struct Spooler<'a> {
     bodies: &'a RequestBodies,
     file: Arc<SpoolFile>,
     gathered: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Spooler<'a> {
 
 impl<'a> Spooler<'a> {
     /// Creates the file in `spool_dir`, unless too many are open.
-    pub(super) async fn create(
+    pub(crate) async fn create(
         bodies: &'a RequestBodies,
         memory: &Rc<MemoryAccount>,
     ) -> Result<Spooler<'a>, Refusal> {
@@ -46,7 +46,7 @@ impl<'a> Spooler<'a> {
     }
 
     /// Appends `data`. Refuses it when `spool_limit` or the disk has no room for it.
-    pub(super) async fn write(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
+    pub(crate) async fn write(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
         if !self.file.held().grow(data.len() as u64) {
             return Err(Refusal::SpoolLimit);
         }
@@ -66,7 +66,7 @@ impl<'a> Spooler<'a> {
     }
 
     /// Writes a body that was in memory, as it is.
-    pub(super) async fn write_inline(&mut self, body: InlineBytes) -> Result<(), Refusal> {
+    pub(crate) async fn write_inline(&mut self, body: InlineBytes) -> Result<(), Refusal> {
         if !self.file.held().grow(body.bytes().len() as u64) {
             return Err(Refusal::SpoolLimit);
         }
@@ -116,7 +116,7 @@ impl<'a> Spooler<'a> {
     }
 
     /// Writes the gathered bytes and then these pieces, which it returns for reuse.
-    pub(super) async fn write_all(
+    pub(crate) async fn write_all(
         &mut self,
         pieces: Vec<DecodedPiece>,
     ) -> Result<Vec<DecodedPiece>, Refusal> {
@@ -138,7 +138,7 @@ impl<'a> Spooler<'a> {
     }
 
     /// The complete body.
-    pub(super) async fn finish(mut self) -> Result<Spool, Refusal> {
+    pub(crate) async fn finish(mut self) -> Result<Spool, Refusal> {
         if !self.gathered.is_empty() {
             self.flush().await?;
         }

@@ -1,9 +1,9 @@
-use crate::chunked::{Chunked, ChunkedEvent};
 use crate::error::GuardError;
-use crate::framing::BodyFraming;
-use crate::head::MessageHead;
 use crate::header_limits::HeaderLimits;
-use crate::message_position::MessagePosition;
+use crate::http1::chunked::{Chunked, ChunkedEvent};
+use crate::http1::framing::BodyFraming;
+use crate::http1::head::MessageHead;
+use crate::http1::message_position::MessagePosition;
 
 /// The part of a message that the next byte belongs to.
 enum GuardState {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat, openat2};
 use rustix::io::Errno;
 
-use crate::recent_files::RecentFiles;
+use crate::disk::recent_files::RecentFiles;
 
 /// How often a name is resolved again when directories were renamed meanwhile.
 const RETRIES: usize = 4;

@@ -10,10 +10,10 @@ use carat_wire::request::encode_descriptors_lost;
 use carat_wire::stream::{encode_abort, encode_chunk, encode_window};
 use carat_wire::{Hello, Kind, Request, RequestBody, SocketKind};
 
-use crate::body_receiver::{BodyReceiver, BodyStatus};
-use crate::fairness::Fairness;
-use crate::flush_policy::FlushPolicy;
-use crate::in_flight::InFlight;
+use crate::lane::body_receiver::{BodyReceiver, BodyStatus};
+use crate::lane::fairness::Fairness;
+use crate::lane::flush_policy::FlushPolicy;
+use crate::lane::in_flight::InFlight;
 use crate::link_error::{self, LinkError};
 use crate::step::{Readiness, Step};
 

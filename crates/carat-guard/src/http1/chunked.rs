@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::chunk_extension::ChunkExtension;
 use crate::error::GuardError;
-use crate::fields::{Fields, FieldsStep};
-use crate::framing::LENGTH_LIMIT;
 use crate::header_limits::HeaderLimits;
+use crate::http1::chunk_extension::ChunkExtension;
+use crate::http1::fields::{Fields, FieldsStep};
+use crate::http1::framing::LENGTH_LIMIT;
 
 /// Most bytes of chunk extensions in one message. Nobody uses them, and without a limit a client
 /// can make a server read them forever (CVE-2024-21647). hyper has the same limit.

@@ -3,9 +3,9 @@
 use crate::authority;
 use crate::byte_class::ByteClass;
 use crate::error::GuardError;
-use crate::framing::parse_length;
 use crate::header_limits::HeaderLimits;
-use crate::request_line::METHOD_LIMIT;
+use crate::http1::METHOD_LIMIT;
+use crate::http1::parse_length;
 
 /// The head of a request (RFC 9113, section 8.3.1), without its header fields.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The streams that a server has reset, as far as its bytes show.
 
-use crate::frame_parts::{FramePart, FrameParts};
+use crate::http2::frame_parts::{FramePart, FrameParts};
 
 const RESET: u8 = 0x3;
 const CODE_BYTES: u32 = 4;

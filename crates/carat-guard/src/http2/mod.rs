@@ -1,0 +1,13 @@
+//! What is wrong with the frames and the decoded requests of HTTP/2.
+
+mod block_frame;
+mod decoded_head;
+mod frame_parts;
+mod frames;
+mod hpack_block;
+mod sent_resets;
+
+pub use decoded_head::{DecodedFields, DecodedHead};
+pub use frames::FrameFault;
+pub use frames::{FrameGuard, PREFACE};
+pub use sent_resets::SentResets;

@@ -1,0 +1,13 @@
+//! How many workers run, which are replaced, and when the next attempt is made.
+
+mod backoff;
+mod elastic;
+mod recycle;
+mod refork;
+mod replacement_backoff;
+
+pub use backoff::Backoff;
+pub use elastic::{Demand, Elastic, WorkerCount};
+pub use recycle::{ReplacementReason, Retirements, WearLimits};
+pub use refork::{ReforkRule, Reforks, WorkerUsage};
+pub use replacement_backoff::{ReplacementAdvice, ReplacementBackoff};

@@ -1,0 +1,16 @@
+//! What frames are made of.
+
+mod cursor;
+pub(crate) mod form_files;
+mod header;
+mod malformed;
+mod scheme;
+
+pub(crate) use cursor::{Cursor, push_long, push_short};
+pub use form_files::FormFiles;
+pub use header::{
+    Headers, NAMES, Name, VARIABLE_MARK, code_of, extend_header, name_of, push_header,
+    push_variable,
+};
+pub use malformed::Malformed;
+pub use scheme::Scheme;

@@ -22,7 +22,8 @@ use magnus::{
 };
 
 use self::registry::Guarded;
-use crate::{error, fork};
+use crate::interpreter::error;
+use crate::interpreter::fork;
 
 /// The longest timeout: a century, which the clock can still represent.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

@@ -7,7 +7,7 @@ use carat_fibers::{Armed, Poller};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 
-use crate::waker;
+use crate::interpreter::waker;
 
 /// The token of the waker's events; no descriptor has it.
 pub(crate) const WAKER: u64 = u64::MAX;

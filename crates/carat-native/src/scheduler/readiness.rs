@@ -14,11 +14,13 @@ use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::Scheduler;
 use super::core::check_interrupts;
-use super::{Scheduler, interval, registry};
-use crate::error;
-use crate::gvl::{self, Callback};
-use crate::io::descriptor;
+use super::interval;
+use super::registry;
+use crate::interpreter::descriptor;
+use crate::interpreter::error;
+use crate::interpreter::gvl::{self, Callback};
 
 /// `IO::READABLE`, as `poll` and epoll number it too.
 const READABLE: u16 = 1;

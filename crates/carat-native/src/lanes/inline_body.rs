@@ -5,7 +5,7 @@ use magnus::rb_sys::AsRawValue;
 use magnus::{Ruby, Value};
 use rb_sys::{RARRAY_LEN, RB_TYPE_P, RBasic, VALUE, rb_ary_entry, rb_cArray, ruby_value_type};
 
-use crate::text::{bytes_of, is_string};
+use crate::interpreter::{bytes_of, is_string};
 
 /// Largest body that travels in the frame of its response, in bytes.
 pub(crate) const INLINE_LIMIT: usize = 64 * 1024;

@@ -9,8 +9,8 @@ use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, RHash, Ruby, Value, gc};
 use rb_sys::{VALUE, rb_hash_dup, rb_hash_tbl, rb_st_foreach_with_replace, st_data_t, st_retval};
 
-use crate::known_headers::{HeaderShape, SHAPE_LIMIT};
-use crate::roots::Roots;
+use crate::environment::known_headers::{HeaderShape, SHAPE_LIMIT};
+use crate::interpreter::Roots;
 
 /// How many entries differ from request to request, without the headers.
 const VARIABLES: usize = 14;

@@ -12,12 +12,12 @@ use magnus::{
 };
 use rustix::net::{Shutdown, shutdown};
 
-use crate::collector::CollectionWatch;
-use crate::env_template::EnvTemplate;
-use crate::error;
-use crate::io::{Io, borrow, yield_to_others};
-use crate::page::MappedPage;
-use crate::turns::Turns;
+use crate::environment::EnvTemplate;
+use crate::interpreter::error;
+use crate::interpreter::{Io, borrow, yield_to_others};
+use crate::lanes::page::MappedPage;
+use crate::lanes::turns::Turns;
+use crate::processes::CollectionWatch;
 
 /// A socket over which one thread is given requests, and as many slots as it works on at once.
 #[derive(TypedData)]

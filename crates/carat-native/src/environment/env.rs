@@ -4,11 +4,11 @@ use carat_wire::{Request, Scheme};
 use magnus::rb_sys::{FromRawValue, protect};
 use magnus::{Error, RHash, Ruby, TryConvert, Value};
 
-use crate::env_base;
-use crate::env_builder::EnvBuilder;
-use crate::env_template::EnvTemplate;
-use crate::known_headers::KnownHeaders;
-use crate::roots::roots;
+use crate::environment::env_base;
+use crate::environment::env_builder::EnvBuilder;
+use crate::environment::env_template::EnvTemplate;
+use crate::environment::known_headers::KnownHeaders;
+use crate::interpreter::roots;
 
 /// The environment of one request. Without an input, the request has no body. With a slot, the application may take
 /// over its connection.

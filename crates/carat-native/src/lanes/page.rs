@@ -10,8 +10,8 @@ use magnus::{Error, RFile, Ruby};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::error;
-use crate::io::descriptor;
+use crate::interpreter::descriptor;
+use crate::interpreter::error;
 
 const WORD_BYTES: usize = size_of::<AtomicU32>();
 

@@ -5,9 +5,9 @@ use carat_wire::{
 };
 use magnus::{Error, Object, RHash, RModule, RString, Ruby, function};
 
-use crate::env::environment as request_environment;
-use crate::env_template::EnvTemplate;
-use crate::error;
+use crate::environment::env::environment as request_environment;
+use crate::environment::env_template::EnvTemplate;
+use crate::interpreter::error;
 
 const HOST: &str = "localhost";
 

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::error;
+use crate::interpreter::error;
 
 /// Descriptors below this are the standard streams.
 const FIRST_DESCRIPTOR: RawFd = 3;

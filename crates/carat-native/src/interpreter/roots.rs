@@ -10,7 +10,7 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{Error, Module, RClass, Ruby, Value};
 use rb_sys::{VALUE, rb_gc_register_mark_object};
 
-use crate::text;
+use crate::interpreter::text;
 
 /// The methods whose Strings are made once; any other method is a new String each time.
 const VERBS: [&str; 9] = [

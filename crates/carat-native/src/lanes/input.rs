@@ -8,9 +8,10 @@ use magnus::{
     Class, DataTypeFunctions, Error, Module, RModule, RString, Ruby, TypedData, gc, method,
 };
 
-use crate::io::borrow;
-use crate::lane::Lane;
-use crate::{error, text};
+use crate::interpreter::borrow;
+use crate::interpreter::error;
+use crate::interpreter::text;
+use crate::lanes::lane::Lane;
 
 /// What `rack.input` wraps when it is read while it arrives.
 #[derive(TypedData)]

@@ -10,8 +10,8 @@ use rb_sys::{
     ruby_value_type, st_retval,
 };
 
-use crate::error;
-use crate::text::{bytes_of, is_string};
+use crate::interpreter::error;
+use crate::interpreter::{bytes_of, is_string};
 
 /// What an application returned as its status and headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

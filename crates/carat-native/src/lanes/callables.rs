@@ -10,7 +10,7 @@ use rb_sys::{
     st_retval,
 };
 
-use crate::roots::roots;
+use crate::interpreter::roots;
 
 /// Defines the function on `Carat::Native`.
 pub(crate) fn define(native: RModule) -> Result<(), Error> {

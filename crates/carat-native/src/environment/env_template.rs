@@ -8,9 +8,10 @@ use magnus::{Class, Error, RClass, RHash, RString, Ruby, TypedData, Value, gc};
 use rb_sys::rb_class_new_instance;
 use rustix::fs::{SeekFrom, seek};
 
-use crate::env_base::EnvBase;
-use crate::roots::roots;
-use crate::{error, text};
+use crate::environment::env_base::EnvBase;
+use crate::interpreter::error;
+use crate::interpreter::roots;
+use crate::interpreter::text;
 
 /// The values that every environment has, and the classes of those that differ.
 pub(crate) struct EnvTemplate {

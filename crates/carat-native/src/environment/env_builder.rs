@@ -6,12 +6,12 @@ use magnus::rb_sys::{AsRawValue, FromRawValue};
 use magnus::{RHash, Ruby, Value};
 use rb_sys::{VALUE, rb_ary_new, rb_ary_push, rb_hash_aset, rb_obj_alloc};
 
-use crate::env_base::Values;
-use crate::env_template::EnvTemplate;
-use crate::hijack::HijackHandle;
-use crate::known_headers::KnownHeaders;
-use crate::roots::{Roots, roots};
-use crate::text;
+use crate::environment::env_base::Values;
+use crate::environment::env_template::EnvTemplate;
+use crate::environment::hijack::HijackHandle;
+use crate::environment::known_headers::KnownHeaders;
+use crate::interpreter::text;
+use crate::interpreter::{Roots, roots};
 
 /// An environment under construction. Its methods run inside `protect` and hold nothing to drop.
 pub(crate) struct EnvBuilder<'a> {

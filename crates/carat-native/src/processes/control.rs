@@ -14,7 +14,7 @@ use magnus::{
     Ruby, Symbol, TypedData, Value, function, gc, method,
 };
 
-use crate::io::{Io, borrow, owned};
+use crate::interpreter::{Io, borrow, owned};
 
 /// The socket over which the edge controls a process.
 #[derive(TypedData)]

@@ -6,7 +6,7 @@ use std::ptr;
 
 use rb_sys::{rb_thread_call_without_gvl2, rb_unblock_function_t};
 
-use crate::waker;
+use crate::interpreter::waker;
 
 /// How a signal, `Thread#raise` or `Thread#kill` interrupts a thread that has released the GVL.
 pub(crate) enum Callback<'a> {

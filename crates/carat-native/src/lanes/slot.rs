@@ -13,13 +13,13 @@ use magnus::{
     function, gc, method,
 };
 
-use crate::collector::close_forgotten_files;
-use crate::env::environment;
-use crate::error;
-use crate::input::Input;
-use crate::io::borrow;
-use crate::lane::Lane;
-use crate::roots::roots;
+use crate::environment::environment;
+use crate::interpreter::borrow;
+use crate::interpreter::error;
+use crate::interpreter::roots;
+use crate::lanes::input::Input;
+use crate::lanes::lane::Lane;
+use crate::processes::close_forgotten_files;
 
 /// One of the requests that a lane works on at once.
 #[derive(TypedData)]

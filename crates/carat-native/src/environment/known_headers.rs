@@ -4,7 +4,7 @@ use carat_wire::{Headers, Name};
 use magnus::Ruby;
 use rb_sys::VALUE;
 
-use crate::text;
+use crate::interpreter::text;
 
 /// Most headers of a shape. Requests with more known ones are rare, and set each by its key.
 pub(crate) const SHAPE_LIMIT: usize = 32;

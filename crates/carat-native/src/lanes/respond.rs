@@ -7,13 +7,13 @@ use carat_lane::{HeadEncoder, LaneSession, OutgoingBody, Progress, Step, StreamE
 use magnus::{Error, RString, Ruby, Value};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
-use crate::collector::close_forgotten_files;
-use crate::error;
-use crate::inline_body::InlineBody;
-use crate::io::borrow;
-use crate::lane::Lane;
-use crate::response_head::{self, Shape, Start};
-use crate::slot::Slot;
+use crate::interpreter::borrow;
+use crate::interpreter::error;
+use crate::lanes::inline_body::InlineBody;
+use crate::lanes::lane::Lane;
+use crate::lanes::response_head::{self, Shape, Start};
+use crate::lanes::slot::Slot;
+use crate::processes::close_forgotten_files;
 
 type Body = OutgoingBody<InlineBody>;
 

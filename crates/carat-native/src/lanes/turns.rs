@@ -8,7 +8,7 @@ use magnus::rb_sys::AsRawValue;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Class, Error, Ruby, Value, gc};
 
-use crate::roots::roots;
+use crate::interpreter::roots;
 
 /// A `Thread::Queue` that wakes the one who waits at it, be it a fiber or a thread.
 type Waiter = Opaque<Value>;

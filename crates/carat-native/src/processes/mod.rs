@@ -1,0 +1,9 @@
+//! What Ruby does not offer of the process, its memory, and its control socket.
+
+pub(crate) mod allocator;
+pub(crate) mod collector;
+pub(crate) mod control;
+pub(crate) mod main_stack;
+pub(crate) mod process;
+
+pub(crate) use collector::{CollectionWatch, close_forgotten_files};

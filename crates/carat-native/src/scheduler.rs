@@ -22,8 +22,7 @@ use magnus::{
 };
 
 use self::registry::Guarded;
-use crate::interpreter::error;
-use crate::interpreter::fork;
+use crate::interpreter::{error, fork};
 
 /// The longest timeout: a century, which the clock can still represent.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

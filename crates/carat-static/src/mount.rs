@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use http::HeaderValue;
 
-use crate::disk::Directory;
-use crate::disk::TopLevel;
+use crate::disk::{Directory, TopLevel};
 use crate::url_path::UrlPath;
 
 /// A directory whose files are served below a prefix of the URL.

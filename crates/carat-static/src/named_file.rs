@@ -34,10 +34,7 @@ impl NamedFile {
 mod tests {
     use std::io::read_to_string;
 
-    use crate::Access;
-    use crate::Mounts;
-    use crate::NamedFile;
-    use crate::UrlMount;
+    use crate::{Access, Mounts, NamedFile, UrlMount};
 
     fn content(named: Option<NamedFile>) -> Option<String> {
         let (file, size) = named?.open(Access::Any).expect("no error")?;

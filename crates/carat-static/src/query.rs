@@ -10,11 +10,9 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use rustix::fs::Stat;
 
 use crate::disk::{Access, FoundFile, LookupError};
-use crate::headers::FileContent;
-use crate::headers::Validators;
-use crate::headers::is_fingerprinted;
-use crate::headers::{Conditions, Verdict};
-use crate::headers::{is_compressible, media_type};
+use crate::headers::{
+    Conditions, FileContent, Validators, Verdict, is_compressible, is_fingerprinted, media_type,
+};
 use crate::mount::UrlMount;
 use crate::url_path::UrlPath;
 

@@ -1,8 +1,7 @@
 //! Early hints: header fields that a client gets before the response (RFC 8297).
 
 use crate::Malformed;
-use crate::codec::Cursor;
-use crate::codec::Headers;
+use crate::codec::{Cursor, Headers};
 use crate::frame::{self, Kind};
 
 /// Decoded early hints.
@@ -39,8 +38,7 @@ impl<'a> Hints<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Frame;
-    use crate::push_header;
+    use crate::{Frame, push_header};
 
     #[test]
     fn hints_survive_the_wire() {

@@ -1,10 +1,8 @@
 //! A request for the application.
 
 use crate::Malformed;
-use crate::codec::Headers;
-use crate::codec::Scheme;
 use crate::codec::form_files::{self, FormFiles};
-use crate::codec::{Cursor, push_long, push_short};
+use crate::codec::{Cursor, Headers, Scheme, push_long, push_short};
 use crate::frame::{self, Kind};
 
 /// A request without its headers and its body.
@@ -191,10 +189,8 @@ fn decode_head<'a>(cursor: &mut Cursor<'a>) -> Result<RequestHead<'a>, Malformed
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Frame;
-    use crate::code_of;
     use crate::codec::Name;
-    use crate::push_header;
+    use crate::{Frame, code_of, push_header};
 
     const HEAD: RequestHead<'_> = RequestHead {
         id: 3,

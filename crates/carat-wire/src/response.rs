@@ -1,8 +1,7 @@
 //! A response of the application.
 
 use crate::Malformed;
-use crate::codec::Headers;
-use crate::codec::{Cursor, push_long};
+use crate::codec::{Cursor, Headers, push_long};
 use crate::frame::{self, Kind};
 
 /// How the body of a response is sent.
@@ -91,12 +90,7 @@ pub fn encode(
 
 /// Appends the body of a response.
 pub mod body {
-    use super::BODY_FILE;
-    use super::BODY_INLINE;
-    use super::BODY_NONE;
-    use super::BODY_STREAM;
-    use super::BODY_TUNNEL;
-    use super::push_long;
+    use super::{BODY_FILE, BODY_INLINE, BODY_NONE, BODY_STREAM, BODY_TUNNEL, push_long};
 
     /// No body.
     pub fn none(out: &mut Vec<u8>) {
@@ -170,8 +164,7 @@ impl<'a> Response<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Frame;
-    use crate::push_header;
+    use crate::{Frame, push_header};
 
     type Write = fn(&mut Vec<u8>);
 

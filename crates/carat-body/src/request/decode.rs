@@ -6,8 +6,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::try_join;
 
 use super::arriving::ArrivingBody;
-use crate::request::sinks::RequestSink;
-use crate::request::sinks::{DecodedPiece, PIECE_LIMIT};
+use crate::request::sinks::{DecodedPiece, PIECE_LIMIT, RequestSink};
 use carat_exchange::{MemoryReservation, Refusal};
 use carat_files::CODING_THREADS;
 use carat_settings::Settings;

@@ -4,8 +4,7 @@ use tokio::task::spawn_local;
 
 use super::arriving::ArrivingBody;
 use super::transfer::transfer;
-use crate::request::sinks::Handover;
-use crate::request::sinks::RequestSink;
+use crate::request::sinks::{Handover, RequestSink};
 use carat_exchange::{BodyReaders, BodySender, BodyStream, Refusal, body_stream};
 
 /// The progress of a body that is forwarded while it arrives.

@@ -5,13 +5,9 @@ use std::rc::Rc;
 use bytes::Bytes;
 use tokio::task::spawn_local;
 
-use super::ledger::Answer;
-use super::process::SimulatedProcess;
-use super::script::{RequestScript, ScriptedBody, ScriptedResponse};
-use super::served_request::pattern;
-use super::upload::upload;
-use super::world::World;
 use crate::http::Server;
+use crate::simulation::plan::{Answer, RequestScript, ScriptedBody, ScriptedResponse};
+use crate::simulation::processes::{SimulatedProcess, World, pattern, upload};
 use carat_exchange::{
     Call, CallBody, InlineBytes, Refusal, Reply, ReplyContent, ReplyStream, body_stream,
 };

@@ -1,7 +1,7 @@
 //! What goes wrong beside what processes and clients do wrong by themselves.
 
-use super::schedule::Moment;
 use super::server_run::ServerRun;
+use crate::simulation::plan::Moment;
 use carat_supervisor::Event;
 
 /// Microseconds between two faults of a usual run, on average.

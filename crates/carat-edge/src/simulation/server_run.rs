@@ -9,13 +9,10 @@ use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::client::SimulatedClient;
-use super::host::SimulatedHost;
-use super::ledger::Answer;
-use super::reading::reading;
-use super::schedule::Moment;
 use super::tasks_waker::TasksWaker;
-use super::world::{World, micros};
 use crate::http::{Server, SiteFiles};
+use crate::simulation::plan::{Answer, Moment};
+use crate::simulation::processes::{SimulatedHost, World, micros, reading};
 use crate::supervise::{Mailbox, Ready, Supervisor};
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;

@@ -4,8 +4,7 @@ use crate::authority;
 use crate::byte_class::ByteClass;
 use crate::error::GuardError;
 use crate::header_limits::HeaderLimits;
-use crate::http1::METHOD_LIMIT;
-use crate::http1::parse_length;
+use crate::http1::{METHOD_LIMIT, parse_length};
 
 /// The head of a request (RFC 9113, section 8.3.1), without its header fields.
 #[derive(Clone, Copy, Debug)]

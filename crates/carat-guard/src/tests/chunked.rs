@@ -1,17 +1,8 @@
 //! The rules of a chunked body.
 
-use super::LIMITS;
-use super::assert_accepted;
-use super::assert_refused;
-use super::chunked;
-use super::get;
-use super::guard;
-use super::pass_all;
-use crate::Chunked;
-use crate::ChunkedEvent;
-use crate::GuardError;
-use crate::MessagePosition;
+use super::{LIMITS, assert_accepted, assert_refused, chunked, get, guard, pass_all};
 use crate::http1::CHUNK_EXTENSIONS_LIMIT;
+use crate::{Chunked, ChunkedEvent, GuardError, MessagePosition};
 
 #[test]
 fn a_chunk_size_is_hex_digits_only_cve_2022_24790_cve_2023_38697() {

@@ -1,10 +1,6 @@
 //! The rules of field lines, and the limits of headers.
 
-use super::LIMITS;
-use super::assert_accepted;
-use super::assert_refused;
-use super::get;
-use super::guard;
+use super::{LIMITS, assert_accepted, assert_refused, get, guard};
 use crate::GuardError;
 
 #[test]

@@ -1,12 +1,8 @@
 //! The rules of Host, Content-Length and Transfer-Encoding.
 
-use super::assert_accepted;
-use super::assert_refused;
-use super::get;
-use super::guard;
-use crate::GuardError;
-use crate::MessagePosition;
+use super::{assert_accepted, assert_refused, get, guard};
 use crate::http1::LENGTH_LIMIT;
+use crate::{GuardError, MessagePosition};
 
 #[test]
 fn http_1_1_needs_a_host_and_http_1_0_does_not() {

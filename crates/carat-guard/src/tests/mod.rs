@@ -6,10 +6,7 @@ mod framing;
 mod request_line;
 mod splits;
 
-use super::Guard;
-use super::GuardError;
-use super::HeaderLimits;
-use super::MessagePosition;
+use super::{Guard, GuardError, HeaderLimits, MessagePosition};
 
 const LIMITS: HeaderLimits = HeaderLimits {
     max_header_bytes: 64 * 1024,

@@ -1,9 +1,6 @@
 //! Line ends, and the rules of a request line.
 
-use super::LIMITS;
-use super::assert_accepted;
-use super::assert_refused;
-use super::request_line;
+use super::{LIMITS, assert_accepted, assert_refused, request_line};
 use crate::GuardError;
 use crate::http1::METHOD_LIMIT;
 

@@ -3,12 +3,7 @@
 use proptest::prelude::*;
 
 use super::LIMITS;
-use crate::Chunked;
-use crate::ChunkedEvent;
-use crate::Guard;
-use crate::GuardError;
-use crate::HeaderLimits;
-use crate::MessagePosition;
+use crate::{Chunked, ChunkedEvent, Guard, GuardError, HeaderLimits, MessagePosition};
 
 /// Limits that the messages below reach.
 const TIGHT: HeaderLimits = HeaderLimits {

@@ -10,8 +10,7 @@ use crate::environment::env_base::Values;
 use crate::environment::env_template::EnvTemplate;
 use crate::environment::hijack::HijackHandle;
 use crate::environment::known_headers::KnownHeaders;
-use crate::interpreter::text;
-use crate::interpreter::{Roots, roots};
+use crate::interpreter::{Roots, roots, text};
 
 /// An environment under construction. Its methods run inside `protect` and hold nothing to drop.
 pub(crate) struct EnvBuilder<'a> {

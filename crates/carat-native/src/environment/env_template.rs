@@ -9,9 +9,7 @@ use rb_sys::rb_class_new_instance;
 use rustix::fs::{SeekFrom, seek};
 
 use crate::environment::env_base::EnvBase;
-use crate::interpreter::error;
-use crate::interpreter::roots;
-use crate::interpreter::text;
+use crate::interpreter::{error, roots, text};
 
 /// The values that every environment has, and the classes of those that differ.
 pub(crate) struct EnvTemplate {

@@ -10,8 +10,7 @@ use magnus::{Error, RFile, Ruby, Value, gc};
 use rb_sys::{rb_io_close, rb_io_descriptor, rb_io_wait};
 use rustix::io::fcntl_dupfd_cloexec;
 
-use crate::interpreter::error;
-use crate::interpreter::fork;
+use crate::interpreter::{error, fork};
 
 /// A socket that belongs to a Ruby IO.
 pub(crate) struct Io {

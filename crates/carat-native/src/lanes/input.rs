@@ -8,9 +8,7 @@ use magnus::{
     Class, DataTypeFunctions, Error, Module, RModule, RString, Ruby, TypedData, gc, method,
 };
 
-use crate::interpreter::borrow;
-use crate::interpreter::error;
-use crate::interpreter::text;
+use crate::interpreter::{borrow, error, text};
 use crate::lanes::lane::Lane;
 
 /// What `rack.input` wraps when it is read while it arrives.

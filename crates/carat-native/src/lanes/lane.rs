@@ -13,8 +13,7 @@ use magnus::{
 use rustix::net::{Shutdown, shutdown};
 
 use crate::environment::EnvTemplate;
-use crate::interpreter::error;
-use crate::interpreter::{Io, borrow, yield_to_others};
+use crate::interpreter::{Io, borrow, error, yield_to_others};
 use crate::lanes::page::MappedPage;
 use crate::lanes::turns::Turns;
 use crate::processes::CollectionWatch;

@@ -10,8 +10,7 @@ use magnus::{Error, RFile, Ruby};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::interpreter::descriptor;
-use crate::interpreter::error;
+use crate::interpreter::{descriptor, error};
 
 const WORD_BYTES: usize = size_of::<AtomicU32>();
 

@@ -7,8 +7,7 @@ use carat_lane::{HeadEncoder, LaneSession, OutgoingBody, Progress, Step, StreamE
 use magnus::{Error, RString, Ruby, Value};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
-use crate::interpreter::borrow;
-use crate::interpreter::error;
+use crate::interpreter::{borrow, error};
 use crate::lanes::inline_body::InlineBody;
 use crate::lanes::lane::Lane;
 use crate::lanes::response_head::{self, Shape, Start};

@@ -10,8 +10,7 @@ use rb_sys::{
     ruby_value_type, st_retval,
 };
 
-use crate::interpreter::error;
-use crate::interpreter::{bytes_of, is_string};
+use crate::interpreter::{bytes_of, error, is_string};
 
 /// What an application returned as its status and headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

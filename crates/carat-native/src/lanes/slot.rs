@@ -14,9 +14,7 @@ use magnus::{
 };
 
 use crate::environment::environment;
-use crate::interpreter::borrow;
-use crate::interpreter::error;
-use crate::interpreter::roots;
+use crate::interpreter::{borrow, error, roots};
 use crate::lanes::input::Input;
 use crate::lanes::lane::Lane;
 use crate::processes::close_forgotten_files;

@@ -23,8 +23,7 @@ use self::exceptions::raised;
 use self::refusals::Refusals;
 use super::epoll::Epoll;
 use super::event_batch::EventBatch;
-use crate::interpreter::error;
-use crate::interpreter::fork;
+use crate::interpreter::{error, fork};
 
 /// No fiber, or no thread: a value that no object has.
 pub(crate) const NOBODY: VALUE = 0;

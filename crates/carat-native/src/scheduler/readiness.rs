@@ -14,13 +14,10 @@ use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::Scheduler;
 use super::core::check_interrupts;
-use super::interval;
-use super::registry;
-use crate::interpreter::descriptor;
-use crate::interpreter::error;
+use super::{Scheduler, interval, registry};
 use crate::interpreter::gvl::{self, Callback};
+use crate::interpreter::{descriptor, error};
 
 /// `IO::READABLE`, as `poll` and epoll number it too.
 const READABLE: u16 = 1;

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::ByteSize;
-use crate::Counted;
+use crate::{ByteSize, Counted};
 
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -200,7 +200,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         }
         let state = &self.state;
         self.relay.poll_up(cx, self.client, |bytes| {
-            state.bytes.count_received(bytes.len())
+            state.bytes.count_received(bytes.len());
         })
     }
 

@@ -10,11 +10,8 @@ use magnus::value::ReprValue;
 use magnus::{Error, Ruby, Value};
 use rb_sys::{VALUE, rb_fiber_alive_p, rb_fiber_transfer};
 
-use super::Core;
-use super::NOBODY;
-use super::State;
-use super::current;
 use super::exceptions::check_interrupts;
+use super::{Core, NOBODY, State, current};
 use crate::interpreter::error;
 use crate::interpreter::gvl::{self, Callback};
 

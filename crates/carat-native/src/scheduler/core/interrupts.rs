@@ -4,9 +4,8 @@ use magnus::rb_sys::protect;
 use magnus::{Error, Module, RClass, Ruby};
 use rb_sys::{VALUE, rb_fiber_raise};
 
-use super::Core;
-use super::NOBODY;
 use super::exceptions::{exception_of, raised};
+use super::{Core, NOBODY};
 
 impl Core {
     /// Raises in a fiber that does not wait here, for instance because it has resumed another one that does. Ruby 3.3

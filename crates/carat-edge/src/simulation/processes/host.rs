@@ -5,17 +5,17 @@ use std::rc::Rc;
 
 use rustix::process::Signal;
 
-use super::process::SimulatedProcess;
-use super::schedule::Moment;
-use super::socket::SimulatedSocket;
-use super::world::World;
+use crate::simulation::plan::Moment;
+use crate::simulation::processes::process::SimulatedProcess;
+use crate::simulation::processes::socket::SimulatedSocket;
+use crate::simulation::processes::world::World;
 use crate::supervise::{FreshSettings, Host, Mailbox, Successor};
 use carat_settings::Settings;
 use carat_supervisor::MemorySubjects;
 
 /// A machine whose processes are simulated.
 #[derive(Debug)]
-pub(super) struct SimulatedHost(pub(super) Rc<World>);
+pub(crate) struct SimulatedHost(pub(crate) Rc<World>);
 
 impl Host for SimulatedHost {
     type Socket = SimulatedSocket;

@@ -1,27 +1,27 @@
-use super::random::SeededRandom;
+use crate::simulation::plan::random::SeededRandom;
 
 /// What a client sends, and what the application does with it.
 #[derive(Debug, Clone)]
-pub(super) struct RequestScript {
-    pub(super) method: &'static str,
-    pub(super) body: ScriptedBody,
+pub(crate) struct RequestScript {
+    pub(crate) method: &'static str,
+    pub(crate) body: ScriptedBody,
     /// Microseconds that the application works before it responds.
-    pub(super) work: u64,
+    pub(crate) work: u64,
     /// Whether it keeps its thread meanwhile; with one slot it always does.
-    pub(super) computes: bool,
-    pub(super) reads_body: bool,
-    pub(super) response: ScriptedResponse,
+    pub(crate) computes: bool,
+    pub(crate) reads_body: bool,
+    pub(crate) response: ScriptedResponse,
     /// Microseconds that it goes on after its response.
-    pub(super) lingers: u64,
+    pub(crate) lingers: u64,
     /// When the worker dies with it.
-    pub(super) crash: Option<CrashPoint>,
+    pub(crate) crash: Option<CrashPoint>,
     /// The client leaves after this many microseconds.
-    pub(super) leaves_after: Option<u64>,
+    pub(crate) leaves_after: Option<u64>,
 }
 
 /// The body of a request; lengths in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScriptedBody {
+pub(crate) enum ScriptedBody {
     None,
     Inline(usize),
     /// Forwarded while it arrives; the client breaks off after `sent` bytes, if that is less than the length.
@@ -33,7 +33,7 @@ pub(super) enum ScriptedBody {
 
 /// The body of a response; lengths in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScriptedResponse {
+pub(crate) enum ScriptedResponse {
     Empty,
     Inline(usize),
     Stream {
@@ -47,7 +47,7 @@ pub(super) enum ScriptedResponse {
 
 /// Where a worker dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CrashPoint {
+pub(crate) enum CrashPoint {
     /// The page says that the request has begun, and the application has not.
     Begin,
     Response,
@@ -59,7 +59,7 @@ const NEVER: u64 = 3_600_000_000;
 
 impl RequestScript {
     /// A request of a run, which may be harmful.
-    pub(super) fn random(random: &SeededRandom, is_harmful: bool) -> RequestScript {
+    pub(crate) fn random(random: &SeededRandom, is_harmful: bool) -> RequestScript {
         let harm = |of_thousand| is_harmful && random.chance(of_thousand);
         let method = random.pick(&["GET", "GET", "POST", "POST", "POST", "HEAD", "PUT"]);
         let crash = harm(25)

@@ -2,30 +2,30 @@ use std::cell::Cell;
 
 /// Random numbers that depend on the seed alone (`SplitMix64`).
 #[derive(Debug)]
-pub(super) struct SeededRandom(Cell<u64>);
+pub(crate) struct SeededRandom(Cell<u64>);
 
 impl SeededRandom {
-    pub(super) fn new(seed: u64) -> SeededRandom {
+    pub(crate) fn new(seed: u64) -> SeededRandom {
         SeededRandom(Cell::new(seed))
     }
 
     /// A number below `limit`, which is not 0.
-    pub(super) fn below(&self, limit: u64) -> u64 {
+    pub(crate) fn below(&self, limit: u64) -> u64 {
         self.next() % limit
     }
 
     /// A number from `low` to `high`, both included.
-    pub(super) fn between(&self, low: u64, high: u64) -> u64 {
+    pub(crate) fn between(&self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
     /// True in this many of a thousand cases.
-    pub(super) fn chance(&self, of_thousand: u64) -> bool {
+    pub(crate) fn chance(&self, of_thousand: u64) -> bool {
         self.below(1000) < of_thousand
     }
 
     /// One of these.
-    pub(super) fn pick<T: Copy>(&self, choices: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&self, choices: &[T]) -> T {
         let index = self.below(choices.len() as u64);
         choices[usize::try_from(index).expect("below the length")]
     }

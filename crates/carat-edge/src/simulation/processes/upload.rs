@@ -1,9 +1,9 @@
-use super::world::World;
+use crate::simulation::processes::world::World;
 use carat_exchange::BodySender;
 
 /// Sends the body of a request as fast as the application reads it. Returns false when it breaks off before `length`
 /// bytes.
-pub(super) async fn upload(
+pub(crate) async fn upload(
     world: &World,
     sender: BodySender,
     bytes: Vec<u8>,

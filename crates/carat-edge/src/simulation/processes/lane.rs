@@ -3,17 +3,16 @@ use std::os::fd::AsFd;
 use carat_lane::{CurrentRequest, HeadEncoder, LaneSession, Step, TakenRequest};
 use carat_wire::RequestBody;
 
-use super::page::WorkerPage;
-use super::schedule::Moment;
-use super::script::{CrashPoint, ScriptedBody};
-use super::served_request::{ServedRequest, ServiceStep};
-use super::wire::FarEnd;
-use super::world::World;
+use crate::simulation::plan::{CrashPoint, Moment, ScriptedBody};
+use crate::simulation::processes::page::WorkerPage;
+use crate::simulation::processes::served_request::{ServedRequest, ServiceStep};
+use crate::simulation::processes::wire::FarEnd;
+use crate::simulation::processes::world::World;
 use carat_exchange::clock;
 
 /// One thread of a worker, with the lane's real session.
 #[derive(Debug)]
-pub(super) struct WorkerLane {
+pub(crate) struct WorkerLane {
     /// The process, and the index of the lane in it.
     name: (u32, u16),
     end: Option<FarEnd>,
@@ -33,7 +32,7 @@ pub(super) struct WorkerLane {
 
 /// How a lane's turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LaneRun {
+pub(crate) enum LaneRun {
     Waits,
     Crashed,
 }
@@ -47,7 +46,7 @@ struct BegunRequest {
 }
 
 impl WorkerLane {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: (u32, u16),
         end: FarEnd,
         page: WorkerPage,
@@ -68,29 +67,29 @@ impl WorkerLane {
         }
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.end.is_some()
     }
 
-    pub(super) fn into_end(self) -> Option<FarEnd> {
+    pub(crate) fn into_end(self) -> Option<FarEnd> {
         self.end
     }
 
     /// The thread starts.
-    pub(super) fn greet(&mut self, world: &World) {
+    pub(crate) fn greet(&mut self, world: &World) {
         self.session.greet(self.capacity, self.capacity > 1);
         self.is_greeted = true;
         self.soon(world.latency(), world);
     }
 
     /// The lane takes no further request.
-    pub(super) fn drain(&mut self, world: &World) {
+    pub(crate) fn drain(&mut self, world: &World) {
         self.session.drain();
         self.soon(0, world);
     }
 
     /// Says goodbye and closes the lane.
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         if let Some(end) = self.end.take() {
             self.session.say_bye();
             // An edge that does not read loses the goodbye, which it does not need.
@@ -101,7 +100,7 @@ impl WorkerLane {
     }
 
     /// Goes on with what is served, and takes what has arrived.
-    pub(super) fn run(&mut self, world: &World) -> LaneRun {
+    pub(crate) fn run(&mut self, world: &World) -> LaneRun {
         let Some(end) = &self.end else {
             return LaneRun::Waits;
         };

@@ -6,17 +6,16 @@ use carat_wire::control::{
 };
 use carat_wire::{Hello, Kind, SocketKind};
 
-use super::scenario::WORKER_BYTES;
-use super::schedule::Moment;
-use super::wire::{FarEnd, WireEnd};
-use super::worker::{SimulatedWorker, WorkerEnd};
-use super::world::World;
+use crate::simulation::plan::{Moment, WORKER_BYTES};
+use crate::simulation::processes::wire::{FarEnd, WireEnd};
+use crate::simulation::processes::worker::{SimulatedWorker, WorkerEnd};
+use crate::simulation::processes::world::World;
 use carat_supervisor::ExitStatus;
 
 /// A Ruby process: its control socket, and what it is about to do.
 #[derive(Debug)]
-pub(super) struct SimulatedProcess {
-    pub(super) pid: u32,
+pub(crate) struct SimulatedProcess {
+    pub(crate) pid: u32,
     control: FarEnd,
     session: ControlSession,
     role: ProcessRole,
@@ -25,11 +24,11 @@ pub(super) struct SimulatedProcess {
     /// It exits soon, and reads nothing more.
     is_leaving: bool,
     /// SIGSTOP.
-    pub(super) is_stopped: bool,
+    pub(crate) is_stopped: bool,
     /// Private memory.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Set when the process exits.
-    pub(super) exit: Option<ExitStatus>,
+    pub(crate) exit: Option<ExitStatus>,
 }
 
 #[derive(Debug)]
@@ -59,7 +58,7 @@ enum ProcessAction {
 
 impl SimulatedProcess {
     /// A mold that loads the application.
-    pub(super) fn mold(pid: u32, control: OwnedFd, world: &World) -> SimulatedProcess {
+    pub(crate) fn mold(pid: u32, control: OwnedFd, world: &World) -> SimulatedProcess {
         let role = ProcessRole::Mold {
             is_ready: false,
             is_stuck: false,
@@ -92,12 +91,12 @@ impl SimulatedProcess {
         }
     }
 
-    pub(super) fn is_worker(&self) -> bool {
+    pub(crate) fn is_worker(&self) -> bool {
         matches!(self.role, ProcessRole::Worker(_))
     }
 
     /// Whether it is a worker that serves, or a mold that forks.
-    pub(super) fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         match &self.role {
             ProcessRole::Mold { is_ready, is_stuck } => *is_ready && !is_stuck,
             ProcessRole::Worker(worker) => worker.serves(),
@@ -105,7 +104,7 @@ impl SimulatedProcess {
     }
 
     /// The number of its lanes.
-    pub(super) fn lanes(&self) -> u16 {
+    pub(crate) fn lanes(&self) -> u16 {
         match &self.role {
             ProcessRole::Mold { .. } => 0,
             ProcessRole::Worker(worker) => worker.lanes(),
@@ -113,19 +112,19 @@ impl SimulatedProcess {
     }
 
     /// SIGTERM.
-    pub(super) fn terminate(&mut self, world: &World) {
+    pub(crate) fn terminate(&mut self, world: &World) {
         if self.is_worker() {
             self.plan(0, ProcessAction::Leave, world);
         }
     }
 
     /// It has the memory of a new process.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.bytes = WORKER_BYTES;
     }
 
     /// The ends of its lanes.
-    pub(super) fn into_lane_ends(self) -> Vec<FarEnd> {
+    pub(crate) fn into_lane_ends(self) -> Vec<FarEnd> {
         match self.role {
             ProcessRole::Mold { .. } => Vec::new(),
             ProcessRole::Worker(worker) => worker.into_lane_ends(),
@@ -133,7 +132,7 @@ impl SimulatedProcess {
     }
 
     /// Does what is due, and reads its control socket.
-    pub(super) fn run(&mut self, world: &World) {
+    pub(crate) fn run(&mut self, world: &World) {
         self.control.look();
         while let Some(action) = self.take_due(world.now()) {
             self.perform(action, world);
@@ -149,7 +148,7 @@ impl SimulatedProcess {
     }
 
     /// Lets a lane act.
-    pub(super) fn run_lane(&mut self, lane: u16, world: &World) {
+    pub(crate) fn run_lane(&mut self, lane: u16, world: &World) {
         if let ProcessRole::Worker(worker) = &mut self.role {
             if worker.run_lane(lane, world) {
                 self.exit = Some(world.killed());
@@ -160,14 +159,14 @@ impl SimulatedProcess {
     }
 
     /// The application ends a lane's thread.
-    pub(super) fn end_lane(&mut self, lane: u16) {
+    pub(crate) fn end_lane(&mut self, lane: u16) {
         if let ProcessRole::Worker(worker) = &mut self.role {
             worker.end_lane(lane);
         }
     }
 
     /// Another process sends it SIGTERM.
-    pub(super) fn leave(&mut self, world: &World) {
+    pub(crate) fn leave(&mut self, world: &World) {
         if self.is_worker() && self.is_ready() {
             self.plan(0, ProcessAction::Leave, world);
         }

@@ -2,31 +2,31 @@ use std::time::Duration;
 
 use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
 
-use super::random::SeededRandom;
+use crate::simulation::plan::random::SeededRandom;
 use carat_settings::Settings;
 
 /// What a seed makes of the server, its load and its misfortune.
 #[derive(Debug)]
-pub(super) struct Scenario {
-    pub(super) clients: u64,
+pub(crate) struct Scenario {
+    pub(crate) clients: u64,
     /// Requests of each client, one after the other.
-    pub(super) requests: u64,
+    pub(crate) requests: u64,
     /// Microseconds that a client thinks before each request, at most.
-    pub(super) think: u64,
+    pub(crate) think: u64,
     /// How much goes wrong, in thousandths of the usual. 0 in a calm run.
-    pub(super) trouble: u64,
+    pub(crate) trouble: u64,
     /// When nothing goes wrong any more, in microseconds.
-    pub(super) calm_at: u64,
+    pub(crate) calm_at: u64,
     /// When new code is to take over, if at all.
-    pub(super) restart_at: Option<u64>,
+    pub(crate) restart_at: Option<u64>,
     /// When the server is told to stop, if not after everything has settled.
-    pub(super) stop_at: Option<u64>,
+    pub(crate) stop_at: Option<u64>,
     /// Whether the server is told twice.
-    pub(super) is_cut_short: bool,
+    pub(crate) is_cut_short: bool,
 }
 
 impl Scenario {
-    pub(super) fn random(random: &SeededRandom) -> Scenario {
+    pub(crate) fn random(random: &SeededRandom) -> Scenario {
         let calm_at = random.between(300_000, 2_500_000);
         Scenario {
             clients: random.between(1, 8),
@@ -45,7 +45,7 @@ impl Scenario {
     }
 
     /// Settings of a small server that loses its patience soon.
-    pub(super) fn settings(random: &SeededRandom) -> Settings {
+    pub(crate) fn settings(random: &SeededRandom) -> Settings {
         let millis = |choices: &[u64]| Duration::from_millis(random.pick(choices));
         let min = u32::try_from(random.between(1, 3)).expect("small");
         let max = min + u32::try_from(random.pick(&[0, 0, 1, 2])).expect("small");
@@ -79,4 +79,4 @@ impl Scenario {
 }
 
 /// Private memory of a worker that has not grown.
-pub(super) const WORKER_BYTES: u64 = 20 << 20;
+pub(crate) const WORKER_BYTES: u64 = 20 << 20;

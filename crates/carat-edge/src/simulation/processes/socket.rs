@@ -5,21 +5,21 @@ use std::task::{Context, Poll};
 
 use carat_link::{Fill, Flush, Inbox, Outbox};
 
-use super::wire::Wire;
-use super::world::World;
+use crate::simulation::processes::wire::Wire;
+use crate::simulation::processes::world::World;
 use carat_dispatch::FrameTransport;
 
 /// The edge's end of a real socket pair. Its readiness comes from the simulated process at the other end, and not from
 /// epoll, whose order differs from run to run.
 #[derive(Debug)]
-pub(super) struct SimulatedSocket {
+pub(crate) struct SimulatedSocket {
     socket: UnixStream,
     wire: Rc<Wire>,
     world: Rc<World>,
 }
 
 impl SimulatedSocket {
-    pub(super) fn new(socket: UnixStream, wire: Rc<Wire>, world: Rc<World>) -> SimulatedSocket {
+    pub(crate) fn new(socket: UnixStream, wire: Rc<Wire>, world: Rc<World>) -> SimulatedSocket {
         SimulatedSocket {
             socket,
             wire,

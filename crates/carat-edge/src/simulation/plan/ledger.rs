@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
-use super::script::{RequestScript, ScriptedResponse};
+use crate::simulation::plan::script::{RequestScript, ScriptedResponse};
 use carat_exchange::Refusal;
 
 /// Every request of a run: what was promised, and what happened to it.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     entries: Vec<LedgerEntry>,
     /// The requests without an answer whose clients wait.
     waiting: BTreeSet<usize>,
@@ -15,8 +15,8 @@ pub(super) struct Ledger {
 
 /// One request.
 #[derive(Debug)]
-pub(super) struct LedgerEntry {
-    pub(super) script: RequestScript,
+pub(crate) struct LedgerEntry {
+    pub(crate) script: RequestScript,
     sent_at: u64,
     /// How often a worker's page said that it has begun.
     begun: u32,
@@ -32,7 +32,7 @@ pub(super) struct LedgerEntry {
 
 /// How a request ended for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Reply,
     Refused(Refusal),
     Left,
@@ -42,14 +42,14 @@ pub(super) enum Answer {
 
 /// What the ledger must know of the server to judge an answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LedgerTimeouts {
-    pub(super) request: u64,
-    pub(super) queue: u64,
+pub(crate) struct LedgerTimeouts {
+    pub(crate) request: u64,
+    pub(crate) queue: u64,
 }
 
 impl Ledger {
     /// A client sends a request; returns its number.
-    pub(super) fn send(&mut self, script: RequestScript, at: u64) -> usize {
+    pub(crate) fn send(&mut self, script: RequestScript, at: u64) -> usize {
         let number = self.entries.len();
         self.entries.push(LedgerEntry {
             script,
@@ -65,17 +65,17 @@ impl Ledger {
         number
     }
 
-    pub(super) fn script(&self, number: usize) -> &RequestScript {
+    pub(crate) fn script(&self, number: usize) -> &RequestScript {
         &self.entries[number].script
     }
 
     /// The page of a worker says that the request has begun.
-    pub(super) fn begin(&mut self, number: usize) {
+    pub(crate) fn begin(&mut self, number: usize) {
         self.entries[number].begun += 1;
     }
 
     /// A worker runs the request.
-    pub(super) fn run(&mut self, number: usize, pid: u32) {
+    pub(crate) fn run(&mut self, number: usize, pid: u32) {
         self.entries[number].runs.push(pid);
         let entry = &self.entries[number];
         let never = match entry.answer {
@@ -95,7 +95,7 @@ impl Ledger {
     }
 
     /// The application sent bytes of a streamed body.
-    pub(super) fn stream(&mut self, number: usize, bytes: usize) {
+    pub(crate) fn stream(&mut self, number: usize, bytes: usize) {
         let entry = &mut self.entries[number];
         entry.streamed += bytes;
         let held = entry.streamed - entry.taken;
@@ -109,12 +109,12 @@ impl Ledger {
     }
 
     /// The client took bytes of a streamed body.
-    pub(super) fn take(&mut self, number: usize, bytes: usize) {
+    pub(crate) fn take(&mut self, number: usize, bytes: usize) {
         self.entries[number].taken += bytes;
     }
 
     /// The client got its answer, or left. `spent` is how long it waited, without the pauses of the machine.
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &mut self,
         number: usize,
         answer: Answer,
@@ -130,31 +130,31 @@ impl Ledger {
     }
 
     /// The client left while its request was in the queue: it must not begin.
-    pub(super) fn leave_queue(&mut self, number: usize) {
+    pub(crate) fn leave_queue(&mut self, number: usize) {
         self.entries[number].left_queue = true;
     }
 
     /// The worker that ran the request last.
-    pub(super) fn last_run(&self, number: usize) -> Option<u32> {
+    pub(crate) fn last_run(&self, number: usize) -> Option<u32> {
         self.entries[number].runs.last().copied()
     }
 
-    pub(super) fn sent_at(&self, number: usize) -> u64 {
+    pub(crate) fn sent_at(&self, number: usize) -> u64 {
         self.entries[number].sent_at
     }
 
     /// The requests without an answer.
-    pub(super) fn waiting(&self) -> &BTreeSet<usize> {
+    pub(crate) fn waiting(&self) -> &BTreeSet<usize> {
         &self.waiting
     }
 
     /// How many requests were sent.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Records a violation unless `holds`.
-    pub(super) fn check(&mut self, holds: bool, number: usize, what: &str) {
+    pub(crate) fn check(&mut self, holds: bool, number: usize, what: &str) {
         if !holds {
             let entry = &self.entries[number];
             self.violate(format!("request {number} {what}: {entry:?}"));
@@ -162,12 +162,12 @@ impl Ledger {
     }
 
     /// Records a violation.
-    pub(super) fn violate(&mut self, what: String) {
+    pub(crate) fn violate(&mut self, what: String) {
         self.violations.push(what);
     }
 
     /// The first violation.
-    pub(super) fn violation(&self) -> Option<&String> {
+    pub(crate) fn violation(&self) -> Option<&String> {
         self.violations.first()
     }
 }

@@ -8,7 +8,7 @@ use carat_supervisor::{ExitStatus, MemorySubjects};
 
 /// Something that happens at a time.
 #[derive(Debug)]
-pub(super) enum Moment {
+pub(crate) enum Moment {
     /// The pause of a client is over.
     Wake(Waker),
     /// The supervisor's tick.
@@ -41,7 +41,7 @@ pub(super) enum Moment {
 
 /// What will happen, in the order of time and, at the same time, in the order in which it was planned.
 #[derive(Debug, Default)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     queue: RefCell<BinaryHeap<Reverse<Appointment>>>,
     count: Cell<u64>,
 }
@@ -55,7 +55,7 @@ struct Appointment {
 
 impl Schedule {
     /// Plans a moment at a time in microseconds.
-    pub(super) fn add(&self, at: u64, moment: Moment) {
+    pub(crate) fn add(&self, at: u64, moment: Moment) {
         let number = self.count.get();
         self.count.set(number + 1);
         let appointment = Appointment { at, number, moment };
@@ -63,12 +63,12 @@ impl Schedule {
     }
 
     /// The time of the next moment.
-    pub(super) fn next_at(&self) -> Option<u64> {
+    pub(crate) fn next_at(&self) -> Option<u64> {
         self.queue.borrow().peek().map(|Reverse(next)| next.at)
     }
 
     /// Takes the next moment.
-    pub(super) fn take(&self) -> Option<Moment> {
+    pub(crate) fn take(&self) -> Option<Moment> {
         self.queue
             .borrow_mut()
             .pop()

@@ -1,14 +1,14 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use super::lane::{LaneRun, WorkerLane};
-use super::page::WorkerPage;
-use super::wire::{FarEnd, WireEnd};
-use super::world::World;
+use crate::simulation::processes::lane::{LaneRun, WorkerLane};
+use crate::simulation::processes::page::WorkerPage;
+use crate::simulation::processes::wire::{FarEnd, WireEnd};
+use crate::simulation::processes::world::World;
 
 /// A worker: its lanes, and where it is in its life.
 #[derive(Debug)]
-pub(super) struct SimulatedWorker {
+pub(crate) struct SimulatedWorker {
     pid: u32,
     lanes: Vec<WorkerLane>,
     stage: ServiceStage,
@@ -25,7 +25,7 @@ enum ServiceStage {
 
 /// What follows when the lanes have finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WorkerEnd {
+pub(crate) enum WorkerEnd {
     Exits,
     /// It is to be the mold.
     IsPromoted,
@@ -33,7 +33,7 @@ pub(super) enum WorkerEnd {
 
 impl SimulatedWorker {
     /// `sockets` has a socket and a page for each lane.
-    pub(super) fn new(pid: u32, sockets: Vec<OwnedFd>, world: &World) -> SimulatedWorker {
+    pub(crate) fn new(pid: u32, sockets: Vec<OwnedFd>, world: &World) -> SimulatedWorker {
         let capacity = world.settings.fibers.unwrap_or(1);
         let mut sockets = sockets.into_iter();
         let mut lanes = Vec::new();
@@ -50,26 +50,26 @@ impl SimulatedWorker {
         }
     }
 
-    pub(super) fn serves(&self) -> bool {
+    pub(crate) fn serves(&self) -> bool {
         self.stage == ServiceStage::Serving && self.lanes.iter().all(WorkerLane::is_open)
     }
 
     /// Whether the main thread reads the control socket.
-    pub(super) fn listens(&self) -> bool {
+    pub(crate) fn listens(&self) -> bool {
         self.stage == ServiceStage::Serving
     }
 
-    pub(super) fn lanes(&self) -> u16 {
+    pub(crate) fn lanes(&self) -> u16 {
         u16::try_from(self.lanes.len()).expect("few")
     }
 
-    pub(super) fn into_lane_ends(self) -> Vec<FarEnd> {
+    pub(crate) fn into_lane_ends(self) -> Vec<FarEnd> {
         let ends = self.lanes.into_iter().filter_map(WorkerLane::into_end);
         ends.collect()
     }
 
     /// The lanes begin to serve.
-    pub(super) fn serve(&mut self, world: &World) {
+    pub(crate) fn serve(&mut self, world: &World) {
         self.stage = ServiceStage::Serving;
         for lane in &mut self.lanes {
             lane.greet(world);
@@ -77,7 +77,7 @@ impl SimulatedWorker {
     }
 
     /// The lanes take no further request.
-    pub(super) fn finish(&mut self, end: WorkerEnd, world: &World) {
+    pub(crate) fn finish(&mut self, end: WorkerEnd, world: &World) {
         if self.stage != ServiceStage::Serving {
             return;
         }
@@ -90,7 +90,7 @@ impl SimulatedWorker {
     }
 
     /// Returns once, when all lanes are closed, what follows.
-    pub(super) fn take_end(&mut self) -> Option<WorkerEnd> {
+    pub(crate) fn take_end(&mut self) -> Option<WorkerEnd> {
         let ServiceStage::Finishing(end) = self.stage else {
             return None;
         };
@@ -102,13 +102,13 @@ impl SimulatedWorker {
     }
 
     /// Lets a lane act. True when the worker dies of it.
-    pub(super) fn run_lane(&mut self, lane: u16, world: &World) -> bool {
+    pub(crate) fn run_lane(&mut self, lane: u16, world: &World) -> bool {
         let lane = self.lanes.get_mut(usize::from(lane));
         lane.is_some_and(|lane| lane.run(world) == LaneRun::Crashed)
     }
 
     /// The application ends a lane's thread.
-    pub(super) fn end_lane(&mut self, lane: u16) {
+    pub(crate) fn end_lane(&mut self, lane: u16) {
         if let (ServiceStage::Serving, Some(lane)) =
             (self.stage, self.lanes.get_mut(usize::from(lane)))
         {

@@ -2,14 +2,14 @@ use std::cell::Cell;
 
 /// What happened in a run, as a hash: two runs of a seed must have the same. A replay prints it as well.
 #[derive(Debug)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     is_printed: bool,
     hash: Cell<u64>,
     steps: Cell<u64>,
 }
 
 impl Trace {
-    pub(super) fn new(is_printed: bool) -> Trace {
+    pub(crate) fn new(is_printed: bool) -> Trace {
         Trace {
             is_printed,
             hash: Cell::new(0xcbf2_9ce4_8422_2325),
@@ -18,7 +18,7 @@ impl Trace {
     }
 
     /// Adds an event, at a time in microseconds.
-    pub(super) fn note(&self, at: u64, event: &'static str, subject: u64, detail: u64) {
+    pub(crate) fn note(&self, at: u64, event: &'static str, subject: u64, detail: u64) {
         let mut hash = self.hash.get();
         let words = [at, event.len() as u64, subject, detail];
         for word in words.into_iter().chain(event.bytes().map(u64::from)) {
@@ -35,12 +35,12 @@ impl Trace {
         }
     }
 
-    pub(super) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         self.hash.get()
     }
 
     /// How many events there were.
-    pub(super) fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.steps.get()
     }
 }

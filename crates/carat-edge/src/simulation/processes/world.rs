@@ -7,13 +7,11 @@ use std::time::Instant;
 
 use tokio::task::AbortHandle;
 
-use super::ledger::{Answer, Ledger, LedgerTimeouts};
-use super::process::SimulatedProcess;
-use super::random::SeededRandom;
-use super::scenario::Scenario;
-use super::schedule::{Moment, Schedule};
-use super::trace::Trace;
-use super::wire::{FarEnd, Wires};
+use crate::simulation::plan::{
+    Answer, Ledger, LedgerTimeouts, Moment, Scenario, Schedule, SeededRandom, Trace,
+};
+use crate::simulation::processes::process::SimulatedProcess;
+use crate::simulation::processes::wire::{FarEnd, Wires};
 use crate::supervise::{FreshSettings, Mailbox, Message};
 use carat_exchange::clock;
 use carat_settings::Settings;
@@ -21,19 +19,19 @@ use carat_supervisor::{Event, ExitStatus};
 
 /// Everything around the edge: time, processes, clients, and what goes wrong.
 #[derive(Debug)]
-pub(super) struct World {
-    pub(super) settings: Rc<Settings>,
-    pub(super) scenario: Scenario,
-    pub(super) random: SeededRandom,
-    pub(super) schedule: Schedule,
-    pub(super) ledger: RefCell<Ledger>,
-    pub(super) wires: Wires,
-    pub(super) processes: RefCell<BTreeMap<u32, SimulatedProcess>>,
-    pub(super) trace: Trace,
-    pub(super) is_stopping: Cell<bool>,
-    pub(super) is_calm: Cell<bool>,
+pub(crate) struct World {
+    pub(crate) settings: Rc<Settings>,
+    pub(crate) scenario: Scenario,
+    pub(crate) random: SeededRandom,
+    pub(crate) schedule: Schedule,
+    pub(crate) ledger: RefCell<Ledger>,
+    pub(crate) wires: Wires,
+    pub(crate) processes: RefCell<BTreeMap<u32, SimulatedProcess>>,
+    pub(crate) trace: Trace,
+    pub(crate) is_stopping: Cell<bool>,
+    pub(crate) is_calm: Cell<bool>,
     /// Sockets of dead workers, which processes that they had started keep open.
-    pub(super) orphans: RefCell<Vec<FarEnd>>,
+    pub(crate) orphans: RefCell<Vec<FarEnd>>,
     /// Pauses of the edge: when each began, and how long it took.
     pauses: RefCell<Vec<(u64, u64)>>,
     /// The tasks of the clients.
@@ -41,11 +39,11 @@ pub(super) struct World {
     mailbox: Mailbox,
     start: Instant,
     pids: Cell<u32>,
-    pub(super) oom_kills: Cell<u64>,
+    pub(crate) oom_kills: Cell<u64>,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, is_printed: bool, mailbox: Mailbox) -> Rc<World> {
+    pub(crate) fn new(seed: u64, is_printed: bool, mailbox: Mailbox) -> Rc<World> {
         let random = SeededRandom::new(seed);
         let scenario = Scenario::random(&random);
         let mut settings = Scenario::settings(&random);
@@ -74,17 +72,17 @@ impl World {
     }
 
     /// Microseconds since the start.
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         micros(clock::now().saturating_duration_since(self.start))
     }
 
     /// Plans a moment this many microseconds from now.
-    pub(super) fn after(&self, delay: u64, moment: Moment) {
+    pub(crate) fn after(&self, delay: u64, moment: Moment) {
         self.schedule.add(self.now() + delay, moment);
     }
 
     /// Lets a client wait.
-    pub(super) async fn pause(&self, delay: u64) {
+    pub(crate) async fn pause(&self, delay: u64) {
         let at = self.now() + delay;
         poll_fn(|cx| {
             if self.now() >= at {
@@ -97,17 +95,17 @@ impl World {
     }
 
     /// A task of a client.
-    pub(super) fn add_client(&self, task: AbortHandle) {
+    pub(crate) fn add_client(&self, task: AbortHandle) {
         self.clients.borrow_mut().push(task);
     }
 
     /// All clients are gone.
-    pub(super) fn abort_clients(&self) {
+    pub(crate) fn abort_clients(&self) {
         self.clients.take().iter().for_each(AbortHandle::abort);
     }
 
     /// Whether this goes wrong now; `of_thousand` is how often it does in a usual run.
-    pub(super) fn fault(&self, of_thousand: u64) -> bool {
+    pub(crate) fn fault(&self, of_thousand: u64) -> bool {
         let is_likely = self
             .random
             .chance(of_thousand * self.scenario.trouble / 1000);
@@ -115,21 +113,21 @@ impl World {
     }
 
     /// How long it takes until a process looks at what the edge did, in microseconds.
-    pub(super) fn latency(&self) -> u64 {
+    pub(crate) fn latency(&self) -> u64 {
         self.random.pick(&[0, 0, 5, 50, 300])
     }
 
-    pub(super) fn note(&self, event: &'static str, subject: u64, detail: u64) {
+    pub(crate) fn note(&self, event: &'static str, subject: u64, detail: u64) {
         self.trace.note(self.now(), event, subject, detail);
     }
 
     /// Records a violation.
-    pub(super) fn violate(&self, what: String) {
+    pub(crate) fn violate(&self, what: String) {
         self.ledger.borrow_mut().violate(what);
     }
 
     /// The answer of a request, or that its client left.
-    pub(super) fn answer(&self, number: usize, answer: Answer) {
+    pub(crate) fn answer(&self, number: usize, answer: Answer) {
         let code = match answer {
             Answer::Reply => 200,
             Answer::Refused(refusal) => refusal.status().as_u16().into(),
@@ -147,13 +145,13 @@ impl World {
     }
 
     /// The edge stands still from now on.
-    pub(super) fn note_pause(&self, duration: u64) {
+    pub(crate) fn note_pause(&self, duration: u64) {
         self.note("pause", duration, 0);
         self.pauses.borrow_mut().push((self.now(), duration));
     }
 
     /// Microseconds since then, without the pauses of the edge.
-    pub(super) fn spent_since(&self, at: u64) -> u64 {
+    pub(crate) fn spent_since(&self, at: u64) -> u64 {
         let pauses = self.pauses.borrow();
         let lost = pauses.iter().map(|(begun, duration)| {
             let end = begun + duration;
@@ -165,20 +163,20 @@ impl World {
 
 /// The processes.
 impl World {
-    pub(super) fn next_pid(&self) -> u32 {
+    pub(crate) fn next_pid(&self) -> u32 {
         self.pids.set(self.pids.get() + 1);
         self.pids.get()
     }
 
     /// A process starts.
-    pub(super) fn insert(&self, process: SimulatedProcess) {
+    pub(crate) fn insert(&self, process: SimulatedProcess) {
         self.note("start", process.pid.into(), process.is_worker().into());
         self.after(0, Moment::Process(process.pid));
         self.processes.borrow_mut().insert(process.pid, process);
     }
 
     /// Lets a process act, unless it is stopped. It may exit.
-    pub(super) fn act(&self, pid: u32, act: impl FnOnce(&mut SimulatedProcess)) {
+    pub(crate) fn act(&self, pid: u32, act: impl FnOnce(&mut SimulatedProcess)) {
         let process = self.processes.borrow_mut().remove(&pid);
         let Some(mut process) = process else {
             return;
@@ -193,7 +191,7 @@ impl World {
     }
 
     /// A process is killed.
-    pub(super) fn kill(&self, pid: u32) {
+    pub(crate) fn kill(&self, pid: u32) {
         let process = self.processes.borrow_mut().remove(&pid);
         if let Some(process) = process {
             self.end(process, self.killed());
@@ -201,7 +199,7 @@ impl World {
     }
 
     /// The status of a process that was killed.
-    pub(super) fn killed(&self) -> ExitStatus {
+    pub(crate) fn killed(&self) -> ExitStatus {
         ExitStatus::Signaled {
             signal: rustix::process::Signal::KILL.as_raw(),
             oom_kills: self.oom_kills.get(),
@@ -209,12 +207,12 @@ impl World {
     }
 
     /// Tells the supervisor what happened.
-    pub(super) fn tell(&self, event: Event) {
+    pub(crate) fn tell(&self, event: Event) {
         self.mailbox.event(event);
     }
 
     /// Tells the supervisor what came of reading the configuration.
-    pub(super) fn tell_settings(&self, read: Result<FreshSettings, String>) {
+    pub(crate) fn tell_settings(&self, read: Result<FreshSettings, String>) {
         self.mailbox.send(Message::Settings(read));
     }
 
@@ -233,6 +231,6 @@ impl World {
 }
 
 /// A duration in microseconds.
-pub(super) fn micros(duration: std::time::Duration) -> u64 {
+pub(crate) fn micros(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_micros()).expect("a run is short")
 }

@@ -5,13 +5,13 @@ use carat_lane::{
     StreamEnd,
 };
 
-use super::script::{CrashPoint, RequestScript, ScriptedBody, ScriptedResponse};
-use super::world::World;
+use crate::simulation::plan::{CrashPoint, RequestScript, ScriptedBody, ScriptedResponse};
+use crate::simulation::processes::world::World;
 use carat_exchange::clock;
 
 /// A request in the hands of the application.
 #[derive(Debug)]
-pub(super) struct ServedRequest {
+pub(crate) struct ServedRequest {
     number: usize,
     script: RequestScript,
     current: CurrentRequest,
@@ -36,7 +36,7 @@ enum ServedStage {
 
 /// How far a request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ServiceStep {
+pub(crate) enum ServiceStep {
     /// It goes on at this time, in microseconds.
     WaitsUntil(u64),
     WaitsForEdge,
@@ -47,7 +47,7 @@ pub(super) enum ServiceStep {
 }
 
 /// The body of a response: its bytes are those that the client expects.
-pub(super) struct PatternBody(Vec<u8>);
+pub(crate) struct PatternBody(Vec<u8>);
 
 impl BodyPieces for PatternBody {
     fn bytes(&self) -> u32 {
@@ -60,14 +60,14 @@ impl BodyPieces for PatternBody {
 }
 
 /// The bytes of a body of request `number`, in either direction.
-pub(super) fn pattern(number: usize, length: usize) -> Vec<u8> {
+pub(crate) fn pattern(number: usize, length: usize) -> Vec<u8> {
     let byte = u8::try_from(number % 251).expect("small");
     vec![byte; length]
 }
 
 impl ServedRequest {
     /// The application begins.
-    pub(super) fn new(
+    pub(crate) fn new(
         number: usize,
         script: RequestScript,
         current: CurrentRequest,
@@ -83,12 +83,12 @@ impl ServedRequest {
     }
 
     /// Whether it keeps its thread while it works.
-    pub(super) fn computes(&self) -> bool {
+    pub(crate) fn computes(&self) -> bool {
         self.script.computes && matches!(self.stage, ServedStage::Working(_))
     }
 
     /// Goes on as far as possible.
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         session: &mut LaneSession,
         head: &mut HeadEncoder,

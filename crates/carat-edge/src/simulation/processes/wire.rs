@@ -5,11 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::task::Waker;
 
-use super::schedule::Moment;
+use crate::simulation::plan::Moment;
 
 /// What a socket pair of the edge and a process has in common: who waits at either end.
 #[derive(Debug, Default)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     /// The task of the edge that waits for the socket.
     edge: RefCell<Option<Waker>>,
     /// The end of a process, once it has it.
@@ -20,19 +20,19 @@ pub(super) struct Wire {
 
 /// Which end of which process.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum WireEnd {
+pub(crate) enum WireEnd {
     Control(u32),
     Lane(u32, u16),
 }
 
 impl Wire {
     /// The edge waits until the process does something.
-    pub(super) fn wait(&self, waker: &Waker) {
+    pub(crate) fn wait(&self, waker: &Waker) {
         self.edge.replace(Some(waker.clone()));
     }
 
     /// The process did something that the edge may wait for.
-    pub(super) fn wake_edge(&self) {
+    pub(crate) fn wake_edge(&self) {
         let waker = self.edge.borrow_mut().take();
         if let Some(waker) = waker {
             waker.wake();
@@ -40,7 +40,7 @@ impl Wire {
     }
 
     /// The edge did something: returns what the process does soon, unless it is going to anyway.
-    pub(super) fn announce(&self) -> Option<Moment> {
+    pub(crate) fn announce(&self) -> Option<Moment> {
         let end = self.process.get()?;
         let is_new = !self.is_announced.replace(true);
         is_new.then_some(match end {
@@ -53,11 +53,11 @@ impl Wire {
 /// All socket pairs with the inode of the process's end, the oldest first. The kernel gives each processor inodes of its
 /// own, so their order differs from run to run.
 #[derive(Debug, Default)]
-pub(super) struct Wires(RefCell<Vec<(u64, Rc<Wire>)>>);
+pub(crate) struct Wires(RefCell<Vec<(u64, Rc<Wire>)>>);
 
 impl Wires {
     /// A new socket pair: the edge's end, what the ends have in common, and the process's end.
-    pub(super) fn pair(&self) -> io::Result<(UnixStream, Rc<Wire>, UnixStream)> {
+    pub(crate) fn pair(&self) -> io::Result<(UnixStream, Rc<Wire>, UnixStream)> {
         let (near, far) = UnixStream::pair()?;
         let wire = Rc::new(Wire::default());
         let inode = rustix::fs::fstat(&far)?.st_ino;
@@ -66,7 +66,7 @@ impl Wires {
     }
 
     /// The end of a process that has received this descriptor.
-    pub(super) fn adopt(&self, socket: OwnedFd, end: WireEnd) -> FarEnd {
+    pub(crate) fn adopt(&self, socket: OwnedFd, end: WireEnd) -> FarEnd {
         let inode = rustix::fs::fstat(&socket).expect("an open socket").st_ino;
         let wires = self.0.borrow();
         let mut newest_first = wires.iter().rev();
@@ -77,7 +77,7 @@ impl Wires {
     }
 
     /// A process is gone, and with it descriptors that it had not received yet.
-    pub(super) fn wake_edge(&self) {
+    pub(crate) fn wake_edge(&self) {
         for (_, wire) in self.0.borrow().iter() {
             wire.wake_edge();
         }
@@ -86,19 +86,19 @@ impl Wires {
 
 /// The process's end of a socket.
 #[derive(Debug)]
-pub(super) struct FarEnd {
+pub(crate) struct FarEnd {
     socket: OwnedFd,
     wire: Rc<Wire>,
 }
 
 impl FarEnd {
     /// The process looks now.
-    pub(super) fn look(&self) {
+    pub(crate) fn look(&self) {
         self.wire.is_announced.set(false);
     }
 
     /// Wakes the edge after the process has read or written.
-    pub(super) fn wake_edge(&self) {
+    pub(crate) fn wake_edge(&self) {
         self.wire.wake_edge();
     }
 }

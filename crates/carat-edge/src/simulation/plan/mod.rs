@@ -1,0 +1,15 @@
+//! What a seed decides, what has to hold, and what has happened.
+
+mod ledger;
+mod random;
+mod scenario;
+mod schedule;
+mod script;
+mod trace;
+
+pub(crate) use ledger::{Answer, Ledger, LedgerTimeouts};
+pub(crate) use random::SeededRandom;
+pub(crate) use scenario::{Scenario, WORKER_BYTES};
+pub(crate) use schedule::{Moment, Schedule};
+pub(crate) use script::{CrashPoint, RequestScript, ScriptedBody, ScriptedResponse};
+pub(crate) use trace::Trace;

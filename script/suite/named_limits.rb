@@ -79,7 +79,7 @@ module Suite
       [:HEADERS_LIMIT, "head_encoder.rs", "bytes of the headers of a response",
        500, "headers_have_a_limit_in_bytes_and_in_number"],
       [:NAME_LIMIT, "head_encoder.rs", "bytes of a header's name in a response", 500],
-      [:HELD_LIMIT, "carat-lane/src/session.rs", "bytes of requests that wait in a worker",
+      [:HELD_LIMIT, "lane/session.rs", "bytes of requests that wait in a worker",
        "the lane ends; the edge sends less", "a_request_that_arrives_while_a_body_is_read_is_held_for_later"],
       [:RAW_HEAD_LIMIT, "raw_head.rs", "bytes of headers that an application writes into a tunnel of HTTP/2",
        "the stream is reset", "test_a_response_of_the_application_that_is_none_resets_the_stream"],

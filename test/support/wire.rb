@@ -15,7 +15,8 @@ module Support
     # The status of a response that the application failed to make, and what the edge makes of it.
     FAILED = 0
     FAILURE = "Internal Server Error\n"
-    NAMES = File.read(File.expand_path("../../crates/carat-wire/src/header.rs", __dir__))[/NAMES.*?= \[(.*?)\];/m, 1]
+    HEADER_SOURCE = File.expand_path("../../crates/carat-wire/src/codec/header.rs", __dir__)
+    NAMES = File.read(HEADER_SOURCE)[/NAMES.*?= \[(.*?)\];/m, 1]
                 .scan(/"([^"]+)"/).flatten.freeze
     Response = Struct.new(:id, :status, :app_micros, :headers, :body)
 

@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use carat_log::WorkerId;
 
@@ -56,15 +56,6 @@ impl LaneChoice {
     /// All lanes, also while some of them close.
     pub(crate) fn list(&self) -> Vec<Rc<Lane>> {
         self.lanes.borrow().clone()
-    }
-
-    /// Every lane with the duration that is found for it.
-    pub(crate) fn list_with(&self, find: impl Fn(&Lane) -> Duration) -> Vec<(Rc<Lane>, Duration)> {
-        let lanes = self.lanes.borrow();
-        lanes
-            .iter()
-            .map(|lane| (Rc::clone(lane), find(lane)))
-            .collect()
     }
 
     /// Whether there are several lanes, and one of them serves several requests concurrently.

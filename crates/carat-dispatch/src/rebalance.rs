@@ -36,9 +36,11 @@ impl Rebalance {
 
     /// The lanes in which requests wait, and for how long. Records what each lane has begun.
     pub(crate) fn surplus(lanes: &LaneChoice, now: Instant) -> Vec<(Rc<Lane>, Duration)> {
-        let mut found = lanes.list_with(|lane| lane.surplus(now));
-        found.retain(|(_, waited)| !waited.is_zero());
-        found
+        let waited = |lane: Rc<Lane>| {
+            let waited = lane.surplus(now);
+            (!waited.is_zero()).then_some((lane, waited))
+        };
+        lanes.list().into_iter().filter_map(waited).collect()
     }
 
     /// Whether requests that have waited in a lane for this long are recalled: another lane would begin them, or has had

@@ -21,6 +21,7 @@ module Bench
       shop: ["test/shop", "rails/all"]
     }.freeze
     VERDICTS = { clean: "no leak", cache: "bounded cache", fragmentation: "fragmentation",
+                 mapping: "growing mappings", descriptor: "growing descriptors",
                  **SOUND.transform_values { "no leak" } }.freeze
 
     # What fills is planted for so many requests, which a run must have but for its warm-up.

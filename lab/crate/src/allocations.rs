@@ -56,7 +56,7 @@ struct Sum {
     bytes: u64,
 }
 
-/// Keeps frames and classes alive whose addresses the sums have.
+/// Keeps paths and classes alive whose addresses the sums have.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Lab::Allocations::Marks", mark)]
 struct Marks;
@@ -68,7 +68,7 @@ impl DataTypeFunctions for Marks {
         };
         let sums = record.sums();
         let classes = sums.objects.keys().map(|(_, class)| *class);
-        for value in sums.sites.frames().chain(classes).filter(|raw| *raw != 0) {
+        for value in sums.sites.paths().chain(classes).filter(|raw| *raw != 0) {
             // SAFETY: it is an object, which has been marked since it was noted.
             marker.mark(unsafe { Value::from_raw(value) });
         }
@@ -130,7 +130,7 @@ fn stop(ruby: &Ruby) -> Result<RArray, Error> {
 /// The path of a line's file as a String.
 fn path(site: CallSite) -> Option<Value> {
     (site.path != 0).then(|| {
-        // SAFETY: it is a String, and the marked frame keeps it.
+        // SAFETY: it is a String, and marked.
         unsafe { Value::from_raw(site.path) }
     })
 }

@@ -26,8 +26,7 @@ enum Owner {
     Ruby,
     Server,
     Lab,
-    /// The path of the file.
-    Program(VALUE),
+    Program,
 }
 
 /// What runs.
@@ -38,10 +37,11 @@ pub(crate) enum Running {
     Program(CallSite),
 }
 
-/// Finds lines, and remembers each frame that it has seen. Whoever has it marks them.
+/// Finds lines, and remembers the path of each frame that it has seen. Whoever has it marks them. Frames are not
+/// remembered: each object with a module of its own has its own, which would keep its class.
 #[derive(Default)]
 pub(crate) struct CallSites {
-    frames: HashMap<VALUE, Owner>,
+    paths: HashMap<VALUE, Owner>,
     /// The directories of the server and of the lab, which may be inside of it. Their lines are not the program's.
     server: Vec<u8>,
     lab: Vec<u8>,
@@ -50,15 +50,15 @@ pub(crate) struct CallSites {
 impl CallSites {
     pub(crate) fn outside(server: Vec<u8>, lab: Vec<u8>) -> CallSites {
         CallSites {
-            frames: HashMap::new(),
+            paths: HashMap::new(),
             server,
             lab,
         }
     }
 
-    /// The frames, for the collector.
-    pub(crate) fn frames(&self) -> impl Iterator<Item = VALUE> + '_ {
-        self.frames.keys().copied()
+    /// The paths, for the collector.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = VALUE> + '_ {
+        self.paths.keys().copied()
     }
 
     /// The line that the present thread runs. It must be a thread of Ruby. Nothing is allocated in Ruby's heap.
@@ -71,34 +71,33 @@ impl CallSites {
         let mut serves = false;
         let found = frames.into_iter().zip(lines);
         for (frame, line) in found.take(usize::try_from(count).unwrap_or(0)) {
-            match self.owner(frame) {
-                Owner::Program(path) if line > 0 => {
+            // SAFETY: it is a frame that Ruby has named. Its path is a String or nil, and lives as long as the frame.
+            let path = unsafe { rb_profile_frame_path(frame) };
+            match self.owner(path, frame) {
+                Owner::Program if line > 0 => {
                     return Running::Program(CallSite { path, line });
                 }
                 Owner::Lab if !serves => return Running::Lab,
                 Owner::Lab => break,
                 Owner::Server => serves = true,
-                Owner::Ruby | Owner::Program(_) => {}
+                Owner::Ruby | Owner::Program => {}
             }
         }
         Running::Program(CallSite::default())
     }
 
-    fn owner(&mut self, frame: VALUE) -> Owner {
-        if let Some(known) = self.frames.get(&frame) {
+    fn owner(&mut self, path: VALUE, frame: VALUE) -> Owner {
+        if let Some(known) = self.paths.get(&path) {
             return *known;
         }
-        let owner = self.find_owner(frame);
-        self.frames.insert(frame, owner);
+        let owner = self.find_owner(path, frame);
+        self.paths.insert(path, owner);
         owner
     }
 
-    fn find_owner(&self, frame: VALUE) -> Owner {
-        // SAFETY: it is a frame that Ruby has named. Its paths are Strings or nil, and live as long as the frame.
-        let (path, absolute) = unsafe {
-            let path = rb_profile_frame_path(frame);
-            (path, rb_profile_frame_absolute_path(frame))
-        };
+    fn find_owner(&self, path: VALUE, frame: VALUE) -> Owner {
+        // SAFETY: as for its path.
+        let absolute = unsafe { rb_profile_frame_absolute_path(frame) };
         let Some(name) = bytes(path).filter(|name| !name.starts_with(OWN_PATH)) else {
             return Owner::Ruby;
         };
@@ -109,7 +108,7 @@ impl CallSites {
         } else if inside(&self.server) {
             Owner::Server
         } else {
-            Owner::Program(path)
+            Owner::Program
         }
     }
 }

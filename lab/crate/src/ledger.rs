@@ -16,23 +16,23 @@ use crate::{block_map, recorder};
 
 static KEPT: Once = Once::new();
 
-/// Keeps frames alive whose addresses the accounts have.
+/// Keeps paths alive whose addresses the accounts have.
 #[derive(TypedData)]
-#[magnus(class = "Carat::Lab::Ledger::FrameMarks", mark)]
-struct FrameMarks;
+#[magnus(class = "Carat::Lab::Ledger::PathMarks", mark)]
+struct PathMarks;
 
-impl DataTypeFunctions for FrameMarks {
+impl DataTypeFunctions for PathMarks {
     fn mark(&self, marker: &gc::Marker) {
-        for frame in recorder().into_iter().flat_map(Recorder::frames) {
-            // SAFETY: it is a frame, which has been marked since it was noted.
-            marker.mark(unsafe { Value::from_raw(frame) });
+        for path in recorder().into_iter().flat_map(Recorder::paths) {
+            // SAFETY: it is a String, or nil, which has been marked since it was noted.
+            marker.mark(unsafe { Value::from_raw(path) });
         }
     }
 }
 
 /// Defines the functions on `Carat::Lab::Ledger`.
 pub(crate) fn define(ruby: &Ruby, ledger: RModule) -> Result<(), Error> {
-    let marks = ledger.define_class("FrameMarks", ruby.class_object())?;
+    let marks = ledger.define_class("PathMarks", ruby.class_object())?;
     marks.undef_default_alloc_func();
     ledger.define_singleton_method("start", function!(start, 0))?;
     ledger.define_singleton_method("stop", function!(stop, 0))?;
@@ -46,7 +46,7 @@ pub(crate) fn define(ruby: &Ruby, ledger: RModule) -> Result<(), Error> {
 fn start(ruby: &Ruby) -> bool {
     KEPT.call_once(|| {
         // SAFETY: it is an object.
-        unsafe { rb_gc_register_mark_object(ruby.obj_wrap(FrameMarks).as_raw()) };
+        unsafe { rb_gc_register_mark_object(ruby.obj_wrap(PathMarks).as_raw()) };
     });
     recorder::begin() && block_map::start()
 }

@@ -61,7 +61,7 @@ impl LineAccounts {
         rows.map(|(site, number)| (*site, *number)).collect()
     }
 
-    pub(crate) fn frames(&self) -> Vec<VALUE> {
-        self.sites.frames().collect()
+    pub(crate) fn paths(&self) -> Vec<VALUE> {
+        self.sites.paths().collect()
     }
 }

@@ -244,10 +244,10 @@ impl Recorder {
         rows.flatten().unwrap_or_default()
     }
 
-    /// The frames that the accounts of lines name.
-    pub(crate) fn frames(&self) -> Vec<VALUE> {
-        let frames = self.work(|books| books.lines.as_ref().map(LineAccounts::frames));
-        frames.flatten().unwrap_or_default()
+    /// The paths that the accounts of lines name.
+    pub(crate) fn paths(&self) -> Vec<VALUE> {
+        let paths = self.work(|books| books.lines.as_ref().map(LineAccounts::paths));
+        paths.flatten().unwrap_or_default()
     }
 
     /// Empties all accounts.

@@ -19,10 +19,15 @@ module Support
 
     # Measuring would show the room that one large String or Hash keeps to grow; a Hash that replaces entries keeps at
     # least as much again. A cache grows by a String of 200 bytes, and an entry of its Hash with the index.
-    BY_HAND = { clean: 0, string: 16, freed_elsewhere: 8,
+    BY_HAND = { clean: 0, string: 16, freed_elsewhere: 8, mapping: 4096,
                 cache: (RUBY_VERSION < "3.2" ? 40 + 224 : 320) + 24 + 4 }.freeze
 
     private
+
+    # Whether `planted_bytes` knows this one of RACKUP.
+    def planted?(name)
+      BY_HAND.key?(name) || CALLS.key?(name)
+    end
 
     # The bytes of one of RACKUP, after `plant`; of pages for fragmentation, of live memory for the others.
     def planted_bytes(name, paths)

@@ -2,6 +2,7 @@
 
 require "fiddle"
 require "minitest/autorun"
+require "minitest/mock"
 require "carat/lab/process_sample"
 require "carat/native_path"
 
@@ -41,6 +42,13 @@ module Carat
         ensure
           MUNMAP.call(pages, file.size) if pages
         end
+      end
+
+      def test_empty_pages_of_the_heap_are_known
+        page = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE)
+        sample = GC.stub(:stat, { heap_allocated_pages: 10, heap_empty_pages: 3 }) { ProcessSample.new }
+
+        assert_equal [10 * page, 3 * page], [sample.heap, sample.empty_heap]
       end
 
       private

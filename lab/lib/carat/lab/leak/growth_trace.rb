@@ -57,7 +57,7 @@ module Carat
           lines = growing_lines(stacks)
           containers = @containers.growing
           samples = lines.filter_map { |line| line[:sample] } + containers.map { |container| container[:sample] }
-          own = [self, @containers, lines, containers, samples, *ObjectSpace.each_object(Ledger::FrameMarks)]
+          own = [self, @containers, lines, containers, samples, *ObjectSpace.each_object(Ledger::PathMarks)]
           paths = RootPaths.new(samples, hidden: own)
           [*lines, *containers].each { |row| row[:path] = paths.of(row.delete(:sample)) }
           { lines:, containers: }

@@ -20,9 +20,10 @@ module Carat
       # own. What would replace the worker, redirect requests, or collide with a running server is off.
       class Server
         # The options that differ from those of the application's configuration. Requests come one at a time: with more
-        # threads they would take turns, and what the allocator caches for each thread would blur the bytes.
+        # threads they would take turns, and what the allocator caches for each thread would blur the bytes. Other
+        # policies than Ruby's give the heap its room in steps, over thousands of requests.
         OPTIONS = { workers: "1", threads: "1", reload: "false", refork: "off", force_tls: "false", access_log: "false",
-                    worker_requests: "1000000000", worker_age: "365d", worker_memory: "1TB" }.freeze
+                    gc: "ruby", worker_requests: "1000000000", worker_age: "365d", worker_memory: "1TB" }.freeze
 
         # The program of the mold; the format receives the load path and the path of the Probe.
         LIBRARY = "carat/native_path"

@@ -33,7 +33,10 @@ module Carat
 
         # Fewer objects a request are those that come and go.
         NOISE_OBJECTS = 0.01
-        private_constant :SATURATION, :LAST_ROUNDS, :FLAT, :NOISE_BYTES, :NOISE_OBJECTS
+
+        # Fewer bytes of pages a round are those of a page of Ruby's heap that has come or gone.
+        NOISE_OF_PAGES = 64 * 1024
+        private_constant :SATURATION, :LAST_ROUNDS, :FLAT, :NOISE_BYTES, :NOISE_OBJECTS, :NOISE_OF_PAGES
 
         # The measurements that `lines` has.
         MEASURES = %i[live objects active resident pss rss threads descriptors].freeze
@@ -51,7 +54,7 @@ module Carat
           return "bounded cache" if flat? || (grown?(:live) && saturating?(:live) && !steady?(:objects))
           return "leak" if grows?(:live)
           return "growing descriptors" if grows?(:descriptors, NOISE_OBJECTS)
-          return "fragmentation" if grows?(:active)
+          return "fragmentation" if spreads?(:active)
 
           held
         end
@@ -60,7 +63,7 @@ module Carat
         def measure
           case name
           when "fragmentation" then :active
-          when "held by the allocator" then grows?(:resident) ? :resident : :pss
+          when "held by the allocator" then spreads?(:resident) ? :resident : :pss
           when "growing mappings" then :rss
           when "growing descriptors" then :descriptors
           else :live
@@ -91,14 +94,20 @@ module Carat
         # Pages that the allocator does not know of are those of mappings. Those that the mold shared with the worker
         # grow its PSS alone.
         def held
-          return "held by the allocator" if grows?(:resident)
-          return "growing mappings" if grows?(:rss)
+          return "held by the allocator" if spreads?(:resident)
+          return "growing mappings" if spreads?(:rss)
 
-          grows?(:pss) ? "held by the allocator" : "no leak"
+          spreads?(:pss) ? "held by the allocator" : "no leak"
         end
 
         def grows?(measure, noise = NOISE_BYTES)
           [lines.fetch(measure), late(measure)].all? { |line| certain?(line, noise) }
+        end
+
+        # Whether pages are more and more, as fast as before: their number may settle only after thousands of requests.
+        def spreads?(measure)
+          round = (@censuses.last.requests - @censuses.first.requests).fdiv(@censuses.size - 1)
+          grows?(measure, NOISE_OF_PAGES / round) && !saturating?(measure)
         end
 
         # Whether the first half rises, and every later census lies above those of the beginning.

@@ -85,6 +85,22 @@ module Carat
       end
     end
 
+    def test_pages_that_are_more_and_more_slowly_are_no_leak
+      settling = ->(requests) { 20 * MIB * (1 - Math.exp(-requests / (3.0 * REQUESTS))) }
+
+      each_seed do |seed|
+        assert_equal "no leak", verdict(seed, active: settling, resident: settling, rss: settling, pss: settling).name
+      end
+    end
+
+    def test_less_than_a_page_of_the_heap_in_a_round_is_no_leak
+      grows = ->(requests) { 20_000 * (requests / REQUESTS) }
+
+      each_seed do |seed|
+        assert_equal "no leak", verdict(seed, active: grows, resident: grows, rss: grows, pss: grows).name
+      end
+    end
+
     def test_pages_that_the_allocator_does_not_know_are_mappings
       grows = ->(requests) { 4096 * requests }
 

@@ -10,6 +10,7 @@ module Carat
       # Which sample of the process belongs to which census of its heap.
       class WorkerCensusTest < Minitest::Test
         MUCH = 100_000
+        MIB = 1024 * 1024
 
         def test_readings_are_taken_again_when_a_table_grew_between_them
           assert_equal [:second, MUCH], readings(0, MUCH, MUCH)
@@ -21,6 +22,20 @@ module Carat
 
         def test_readings_of_a_heap_that_does_not_come_to_rest_end
           assert_equal [:third, 3 * MUCH], readings(0, MUCH, 2 * MUCH, 3 * MUCH, 4 * MUCH)
+        end
+
+        def test_what_a_compiler_notes_about_its_code_is_not_live
+          live = Processes::JIT.stub(:to_h, { metadata: 80 * MIB }) { WorkerCensus.take.fetch(:live) }
+
+          assert_operator live, :<, WorkerCensus.take.fetch(:live) - (99 * MIB)
+        end
+
+        def test_what_ruby_notes_of_empty_pages_is_not_live
+          before = WorkerCensus.take
+          Array.new(300) { Array.new(1000) { Object.new } }.clear
+          after = WorkerCensus.take
+
+          assert_in_delta before.fetch(:live), after.fetch(:live), 80 * 1024
         end
 
         private

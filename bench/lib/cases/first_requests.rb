@@ -19,8 +19,8 @@ module Bench
         compiled = compiled(server)
         news = Array.new(WORKERS) { new_worker(server, count) }
         times = news.flat_map(&:last).sort
-        { compiled_share: news.sum(&:first) / (compiled * WORKERS).to_f, p50_ms: at(times, 0.5), p99_ms: at(times, 0.99),
-          most_ms: times.last * 1000, requests: times.size }
+        { compiled_share: news.sum(&:first) / (compiled * WORKERS).to_f, p50_ms: at(times, 0.5),
+          p99_ms: at(times, 0.99), most_ms: times.last * 1000, requests: times.size }
       end
     end
 

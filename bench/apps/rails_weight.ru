@@ -23,6 +23,7 @@ class Shop < Rails::Application
   config.consider_all_requests_local = false
   routes.append do
     root to: "shelves#index"
+    get "compiled", to: "shelves#compiled"
     get "garbage", to: "shelves#garbage"
   end
 end
@@ -73,6 +74,12 @@ class ShelvesController < ActionController::Base
 
   def index
     render plain: "#{MODELS.size} models\n"
+  end
+
+  # How many methods the JIT of this process has compiled.
+  def compiled
+    yjit = defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? RubyVM::YJIT.runtime_stats : {}
+    render plain: yjit.fetch(:compiled_iseq_count, 0).to_s
   end
 
   def garbage

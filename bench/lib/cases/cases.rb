@@ -5,8 +5,8 @@ module Bench
   module Cases
     ALL = [Load, Tls, Http2Load, StaticFiles, Boot, Idle, Sleepers, EventStreams, WebSockets, Burst, NetHttp, Uploads,
            Form, TinyPost, Decode, SlowReaders, BigResponse, Compression, Weight, Pages, Refork, Restart, Upgrade,
-           LoadStep, Leak, LeakCost, WeighCost, Profile, Chaos, MemoryLimit, ForkTime, Soak, Scale, Allocators,
-           RailsLoad, RedmineLoad, RedmineLimit]
+           LoadStep, Leak, LeakCost, WeighCost, Profile, Chaos, MemoryLimit, ForkTime, FirstRequests, Soak, Scale,
+           Allocators, RailsLoad, RedmineLoad, RedmineLimit]
           .flat_map { |kind| kind::CASES }.freeze
 
     # The cases with these names, all for nil; raises Failure for an unknown name.

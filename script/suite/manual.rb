@@ -15,7 +15,7 @@ module Suite
       "TERM, INT, QUIT" => "Stop after the running requests; a second one stops at once.",
       "USR1, USR2" => "Restart the application; upgrade the server.",
       "TTIN, TTOU" => "One worker more; one fewer.",
-      "HUP" => "Reopen the log file."
+      "HUP" => "Reopen the log file; stop, when the terminal of the server has closed."
     }.freeze
     STATUSES = {
       "0" => "All is well.", "1" => "The command or the server failed.",

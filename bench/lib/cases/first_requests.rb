@@ -52,7 +52,7 @@ module Bench
     CASES = [
       Case.new(
         name: "first_requests", title: "The first 500 requests of a new worker: Rails with 20 models",
-        servers: %w[carat-warm-w1 carat-plain-w1 puma-w1], measure: method(:call), needs: Weight::RAILS,
+        servers: %w[carat-warm-w1 carat-default-w1 puma-w1], measure: method(:call), needs: Weight::RAILS,
         columns: [
           Column.new("compiled before them", :compiled_share, places: 2), Column.new("p50 ms", :p50_ms, places: 1),
           Column.new("p99 ms", :p99_ms, places: 1), Column.new("most ms", :most_ms, over: :max, places: 1),

@@ -12,7 +12,11 @@ module Bench
 
     def argv(port:, app:) = command.map { |word| format(word, port: port, app: app) }
 
-    def environment = ENV.keys.grep(CLEARED).to_h { |key| [key, nil] }.merge(env || {})
+    # All run the JIT of this process: Carat and Rails enable YJIT by themselves, other servers do not.
+    def environment
+      jit = defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? { "RUBYOPT" => "--yjit" } : {}
+      ENV.keys.grep(CLEARED).to_h { |key| [key, nil] }.merge(jit, env || {})
+    end
 
     # The same server with other values.
     def with(**changes) = self.class.new(**to_h, **changes)

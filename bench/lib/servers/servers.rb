@@ -103,6 +103,7 @@ module Bench
 
     MEMORY = [
       *SCALE.map { |workers| carat("carat-warm-w#{workers}", workers, *WARM) },
+      *SCALE.map { |workers| carat("carat-default-w#{workers}", workers) },
       *SCALE.map { |workers| carat("carat-plain-w#{workers}", workers, *PLAIN) },
       *SCALE.map { |workers| puma("puma-w#{workers}", "1:1", workers) },
       *[1, 4].map { |workers| carat("carat-bare-w#{workers}", workers, *JSON_LOG, app: File.join(APPS, "bare.ru")) },

@@ -69,13 +69,12 @@ impl Call {
         scheme.unwrap_or(self.peer.scheme)
     }
 
-    /// Whether the request may be repeated after the application began it (RFC 9110 9.2.1) and no
+    /// Whether the request may be repeated after the application began it (RFC 9110 9.2.1, RFC 10008 for QUERY) and no
     /// byte of its body is gone.
     pub fn may_repeat(&self) -> bool {
-        let is_safe = matches!(
-            self.parts.method,
-            Method::GET | Method::HEAD | Method::OPTIONS
-        );
+        let method = &self.parts.method;
+        let is_safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+            || method.as_str() == "QUERY";
         is_safe && self.body_stream().is_none_or(|stream| !stream.has_begun())
     }
 

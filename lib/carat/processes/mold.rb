@@ -104,7 +104,7 @@ module Carat
       end
 
       def load_application
-        JIT.forbid if @configuration[:jit] == "off"
+        JIT.reserve(@configuration[:jit])
         app = Warmup::Application.load(@configuration[:rackup])
         JIT.enable(@configuration[:jit], @configuration[:environment])
         app

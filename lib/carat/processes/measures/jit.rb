@@ -13,9 +13,12 @@ module Carat
 
       module_function
 
-      # Keeps the application from enabling a compiler, as Rails does at the end of its start. For `jit "off"`.
-      def forbid
-        COMPILERS.each_value do |name|
+      # Keeps the application from enabling another compiler than the option `jit` names, as Rails does at the end of its
+      # start.
+      def reserve(choice)
+        return if choice == "auto"
+
+        COMPILERS.except(choice).each_value do |name|
           RubyVM.const_get(name).define_singleton_method(:enable) { |*, **| false } if available?(name)
         end
       end

@@ -31,7 +31,13 @@ module Carat
       skip_without_enable
       enable = "RubyVM::YJIT.enable; "
       assert_equal "\"YJIT\"", enabled("off", "production", before: enable)
-      assert_equal "nil", enabled("off", "production", before: "Carat::Processes::JIT.forbid; #{enable}")
+      assert_equal "nil", enabled("off", "production", before: "Carat::Processes::JIT.reserve('off'); #{enable}")
+    end
+
+    def test_a_compiler_that_is_named_comes_before_that_of_the_application
+      skip "this Ruby has no ZJIT" unless RubyVM.const_defined?(:ZJIT) && RubyVM::ZJIT.respond_to?(:enable)
+      before = "Carat::Processes::JIT.reserve('zjit'); RubyVM::YJIT.enable; "
+      assert_equal "\"ZJIT\"", enabled("zjit", "production", before:)
     end
 
     def test_a_compiler_that_this_ruby_lacks_is_an_error

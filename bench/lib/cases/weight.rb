@@ -85,8 +85,8 @@ module Bench
       kase("weight", "What workers weigh after 2000 requests each: 40 MB of objects", new("weight.ru"),
            [*scale("carat-warm", "carat-plain", "puma", Servers::SCALE), *scale("carat-bare", [1, 4])]),
       kase("rails_weight", "What workers weigh after 2000 requests each: Rails with 20 models",
-           new("rails_weight.ru", env: DATABASE), scale("carat-warm", "carat-default", "carat-plain", "puma", [1, 2, 4, 8]),
-           needs: RAILS)
+           new("rails_weight.ru", env: DATABASE),
+           scale("carat-warm", "carat-default", "carat-plain", "puma", [1, 2, 4, 8]), needs: RAILS)
     ].freeze
   end
 end

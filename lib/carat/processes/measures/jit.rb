@@ -13,8 +13,8 @@ module Carat
 
       module_function
 
-      # Keeps the application from enabling another compiler than the option `jit` names, as Rails does at the end of its
-      # start.
+      # Keeps the application from enabling another compiler than the option `jit` names, as Rails does when it has
+      # started.
       def reserve(choice)
         return if choice == "auto"
 

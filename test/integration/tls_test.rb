@@ -195,7 +195,11 @@ class TlsTest < Support::IntegrationTest
 
   def test_wrong_files_end_the_boot_with_their_reason
     other = Support::TestCertificate.new("localhost").files
-    { { "server.key" => other["server.key"] } => /the key in \S+ does not belong to the certificate in/,
+    key = OpenSSL::PKey.read(CERTIFICATE.files["server.key"])
+    cipher = OpenSSL::Cipher.new("aes-256-cbc")
+    { { "server.key" => key.private_to_pem(cipher, "secret") } => /server\.key is encrypted: openssl pkey/,
+      { "server.key" => key.export(cipher, "secret") } => /server\.key is encrypted: openssl pkey/,
+      { "server.key" => other["server.key"] } => /the key in \S+ does not belong to the certificate in/,
       { "server.key" => "nothing" } => /server\.key has no private key in PEM form/,
       { "server.crt" => "nothing" } => /server\.crt has no certificate in PEM form/ }.each do |wrong, message|
       server = server(app: ENV_APP, binds: [BIND], files: CERTIFICATE.files.merge(wrong))

@@ -19,10 +19,11 @@ pub(super) fn read_certificate(
     let chain = read_chain(cert)?;
     let key_pem = read_pem(key)?;
     let key_der = PrivateKeyDer::from_pem_slice(&key_pem).map_err(|error| match error {
-        PemError::NoItemsFound => format!(
-            "{0} has no private key in PEM form without a passphrase (openssl pkey -in {0} -out NEW removes one)",
+        _ if is_encrypted(&key_pem) => format!(
+            "{0} is encrypted: openssl pkey -in {0} -out NEW writes the key without its passphrase",
             key.display()
         ),
+        PemError::NoItemsFound => format!("{} has no private key in PEM form", key.display()),
         error => invalid(key, &error),
     })?;
     CertifiedKey::from_der(chain, key_der, provider).map_err(|error| match error {
@@ -37,6 +38,12 @@ pub(super) fn read_certificate(
             key.display()
         ),
     })
+}
+
+/// Whether a key needs a passphrase: `BEGIN ENCRYPTED PRIVATE KEY`, or `Proc-Type: 4,ENCRYPTED` (RFC 1421).
+fn is_encrypted(pem: &[u8]) -> bool {
+    let mark = b"ENCRYPTED";
+    pem.windows(mark.len()).any(|bytes| bytes == mark)
 }
 
 /// Reads the certificates of a PEM file, at least one. The error is one sentence.

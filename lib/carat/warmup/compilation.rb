@@ -16,12 +16,14 @@ module Carat
 
       module_function
 
-      # Repeats the WarmupRequests `requests` while the process runs a JIT. A request that fails ends the repetition.
+      # Repeats the WarmupRequests `requests` while the process runs a JIT. One that fails, for instance because its rate
+      # is limited, is not repeated again.
       def run(requests, deadline:, jit: Processes::JIT.name)
         return unless jit && requests.any?
 
         finish = [deadline, now + SECONDS].min
-        requests.cycle(ROUNDS).all? { |request| now < finish && request.run(deadline:) }
+        good = requests.dup
+        ROUNDS.times { good.select! { |request| now < finish && request.run(deadline:) } }
       end
 
       def now

@@ -16,8 +16,8 @@ module Carat
 
       module_function
 
-      # Repeats the WarmupRequests `requests` while the process runs a JIT. One that fails, for instance because its rate
-      # is limited, is not repeated again.
+      # Repeats the WarmupRequests `requests` while the process runs a JIT. One that fails is not repeated again: the
+      # application may limit its rate.
       def run(requests, deadline:, jit: Processes::JIT.name)
         return unless jit && requests.any?
 

@@ -112,7 +112,7 @@ module Carat
                    doc: "Time limit for the application to load, and for a worker or the next mold to become ready."),
         Option.new(name: :drain_delay, group: "Processes", type: :timeout, edge: true, restart: true,
                    default_text: "off",
-                   doc: "How long the server serves on before it stops, while `readiness_path` gets 503."),
+                   doc: "How long the server keeps serving before it stops, while `readiness_path` gets 503."),
         Option.new(name: :readiness_path, group: "Processes", type: :targets, default: [], edge: true,
                    doc: "A path of the application that gets 503 during `drain_delay`; repeatable."),
         Option.new(name: :shutdown_timeout, group: "Processes", type: :seconds, default: 25, edge: true, restart: true,

@@ -2,17 +2,17 @@
 
 module Carat
   module Warmup
-    # Loads before the fork what Rails would autoload in each worker, unless the application reloads its code.
-    # Autoloaders of libraries keep their own policy.
+    # Loads before the fork what Rails would autoload in each worker, unless the application reloads its code, and the
+    # routes in any case. Autoloaders of libraries keep their own policy.
     module EagerLoading
       module_function
 
       # Warnings go to the ProcessLog `log`. Code that fails to load is left to the request that needs it.
       def run(log:)
-        application = rails
-        return unless application && wanted?(application.config)
+        return unless (application = rails)
 
-        application.config.eager_load_namespaces.each(&:eager_load!)
+        load_routes(application)
+        application.config.eager_load_namespaces.each(&:eager_load!) if wanted?(application.config)
       rescue StandardError, ScriptError => e
         log.failure("cannot load the whole application before the fork", e)
       end
@@ -23,12 +23,17 @@ module Carat
         application if application&.initialized?
       end
 
+      # In development, Rails 8 loads them at the first request. Other requests at that moment find none, and get 404.
+      def load_routes(application)
+        application.reload_routes_unless_loaded if application.respond_to?(:reload_routes_unless_loaded)
+      end
+
       # With `eager_load`, Rails has done it; without `cache_classes`, it reloads changed files.
       def wanted?(config)
         config.cache_classes && !config.eager_load
       end
 
-      private_class_method :rails, :wanted?
+      private_class_method :rails, :load_routes, :wanted?
     end
   end
 end

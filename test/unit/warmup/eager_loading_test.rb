@@ -8,14 +8,23 @@ require "test_helper"
 module Carat
   class EagerLoadingTest < Minitest::Test
     Config = Struct.new(:cache_classes, :eager_load, :eager_load_namespaces, keyword_init: true)
-    Application = Struct.new(:initialized, :config) do
+    Application = Struct.new(:initialized, :config, :routes) do
       alias_method :initialized?, :initialized
+
+      def reload_routes_unless_loaded = self.routes = :loaded
     end
 
     def test_application_that_does_not_reload_is_loaded_once
       assert_equal [true, false, false], [[true, false], [true, true], [false, false]].map { |cache_classes, eager_load|
         loaded?(cache_classes:, eager_load:)
       }
+    end
+
+    def test_routes_are_loaded_although_the_application_reloads
+      with_rails(true, cache_classes: false, eager_load: false) do
+        Warmup::EagerLoading.run(log: nil)
+        assert_equal :loaded, ::Rails.application.routes
+      end
     end
 
     def test_application_that_is_not_initialized_is_left_alone

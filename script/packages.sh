@@ -2,7 +2,7 @@
 
 # Prints the packages for a Debian release (12, 13, ...; sid is 14), one a line.
 #
-#   serve  what building Carat, serving examples/upload, and script/test --quick need
+#   serve  what building Carat, serving examples/upload, and script/test quick need
 #   test   what the checks, the tests and the benchmarks need beside that
 #   gems   what the gems of script/ruby compile with
 debian_packages() {

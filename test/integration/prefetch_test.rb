@@ -42,22 +42,25 @@ class PrefetchTest < Support::IntegrationTest
       when "/reply" then env["rack.after_reply"] << GO_ON
       when "/finished" then env["rack.response_finished"] << ->(*) { GO_ON.call }
       when "/close" then next [200, {}, Body.new(["ok"])]
+      when "/declared" then next [200, { "content-length" => "2" }, Body.new(["ok"])]
+      when "/file" then next [200, {}, Body.new([]).tap { |body| body.define_singleton_method(:to_path) { "config.ru" } }]
+      when "/empty" then next [204, {}, Body.new([])]
       end
       [200, {}, [Process.pid.to_s]]
     }
   RUBY
 
   def test_a_request_does_not_wait_for_what_follows_another_response
-    server = serve(LINGERING, workers: 1, threads: 4)
-    %w[/reply /finished /close].each { |path| assert_equal 200, server.get(path).status }
+    server = serve(LINGERING, workers: 1, threads: 7)
+    %w[/reply /finished /close /declared /file /empty].each { |path| assert_operator server.get(path).status, :<, 300 }
     assert_equal([200] * 5, Array.new(5) { server.get.status })
     server.directory.write("go", "")
   end
 
   def test_a_request_that_was_not_begun_gets_no_504_for_what_another_does
-    server = serve(LINGERING, workers: 1, threads: 2, args: %w[--request-timeout 0.5])
+    server = serve(LINGERING, workers: 1, threads: 3, args: %w[--request-timeout 0.5])
     before = server.get.body
-    %w[/reply /finished].each { |path| assert_equal 200, server.get(path).status }
+    %w[/reply /finished /declared].each { |path| assert_equal 200, server.get(path).status }
     response = server.request("POST", body: "x")
 
     assert_equal 200, response.status

@@ -29,10 +29,17 @@ module Carat
         head = ResponseHead.new(status, headers)
         head.bodiless? || @native.head? ? send_head(head, body) : send_body(env, head, body)
       ensure
-        body.close if body.respond_to?(:close) && !closed?(body)
+        close(body) if body.respond_to?(:close) && !closed?(body)
       end
 
       private
+
+      # Sends the response first: neither its client nor another request waits for what the application does here.
+      def close(body)
+        @native.linger unless @native.pending?
+      ensure
+        body.close
+      end
 
       # Does not start the body. HEAD has what the edge says of a file, and the Content-Length of an Array, as GET does
       # (RFC 9110, section 9.3.2).

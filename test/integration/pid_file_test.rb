@@ -5,6 +5,8 @@ require "test_helper"
 class PidFileTest < Support::IntegrationTest
   HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
   ARGS = %w[--pidfile carat.pid].freeze
+  # A file system of 64 KiB that only the server sees.
+  SMALL = 'mkdir small && mount -t tmpfs -o size=64k small small; exec "$@"'
 
   def test_it_names_the_server_while_it_runs
     server = serve(HELLO, args: ARGS)
@@ -35,14 +37,17 @@ class PidFileTest < Support::IntegrationTest
     end
   end
 
-  def test_a_fifo_and_a_file_of_20_gb_in_its_place_are_replaced
+  def test_what_is_not_a_pid_file_in_its_place_stays
     sparse = ->(path) { File.open(path, "w") { |file| file.truncate(20 << 30) } }
-    [File.method(:mkfifo), sparse].each do |make|
+    [File.method(:mkfifo), sparse, ->(path) { File.write(path, "data") }].each do |make|
       server = server(app: HELLO, args: ARGS)
       make.call(path(server))
-      server.start
+      before = File.stat(path(server))
 
-      assert_equal "#{server.pid}\n", pid_file(server)
+      assert_equal 1, server.run.exitstatus
+      assert_equal "carat: pidfile: cannot write #{path(server)}: it is not a pid file; choose another file\n",
+                   server.log
+      assert_equal before, File.stat(path(server))
     end
   end
 
@@ -56,7 +61,48 @@ class PidFileTest < Support::IntegrationTest
     assert_equal "#{other.pid}\n", pid_file(other)
   end
 
+  def test_it_is_right_after_an_upgrade_on_a_full_disk_or_the_log_says_why
+    server = serve(HELLO, command: on_small_disk, args: %w[--pidfile small/carat.pid])
+    fill(small(server, server.pid))
+    successor = upgrade(server, server.pid)
+    assert_equal "#{successor}\n", File.read("#{small(server, successor)}/carat.pid")
+
+    File.unlink("#{small(server, successor)}/carat.pid")
+    fill(small(server, successor))
+    upgrade(server, successor)
+    await_log(server, /warn cannot take over the pid file .*No space left/)
+  end
+
   private
+
+  # The command of a server with a small file system.
+  def on_small_disk
+    isolated = %w[unshare --mount --propagation private]
+    skip "mounting is not allowed here" unless system(*isolated, "true", err: File::NULL)
+    [*isolated, "sh", "-c", SMALL, "_", *Support::ServerOptions::COMMAND]
+  end
+
+  # That directory, as the process sees it.
+  def small(server, pid)
+    "/proc/#{pid}/root#{server.directory.path}/small"
+  end
+
+  def fill(directory)
+    File.open("#{directory}/data", "a") { |file| loop { file.syswrite("x" * 4096) } }
+  rescue Errno::ENOSPC
+    nil
+  end
+
+  # Returns the process id of the new edge.
+  def upgrade(server, pid)
+    upgrades = server.log.scan(" info upgraded ").size
+    Process.kill(:USR2, pid)
+    eventually(message: "an upgrade") { server.log.scan(" info upgraded ").size > upgrades }
+    eventually(message: "one edge") do
+      edges = server.processes.select { |process| Support::ProcessTree.title(process).start_with?("carat-edge") }
+      edges.first if edges.one? && edges != [pid]
+    end
+  end
 
   def path(server)
     File.join(server.directory.path, "carat.pid")

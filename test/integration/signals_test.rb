@@ -39,6 +39,24 @@ class SignalsTest < Support::IntegrationTest
     assert_equal 0, status.exitstatus
   end
 
+  def test_under_nohup_an_upgraded_server_outlives_its_terminal_too
+    server = server(app: HELLO)
+    command = [*Support::ServerOptions::COMMAND, *%w[-b unix://web.sock --log carat.log --pidfile pid]].shelljoin
+    command = "cd #{server.directory.path}; (trap '' HUP; #{command}) & wait"
+    shell = PTY.spawn(Support::ServerOptions::NEUTRAL_ENV, command)
+    await_log(server, /worker ready/)
+    first = server.directory.read("pid").to_i
+    { USR1: "restarted", USR2: "upgraded" }.each do |signal, past|
+      Process.kill(signal, first)
+      await_log(server, /info #{past} /)
+    end
+    eventually(message: "the pid file of the new edge") { server.directory.read("pid").to_i != first }
+    shell.first(2).each(&:close)
+
+    await_log(server, /log reopened/)
+    assert_equal "hello", server.connect("unix:#{server.directory.path}/web.sock").get.body
+  end
+
   def test_the_last_worker_stays
     server = serve(HELLO, workers: 1)
     server.kill(:TTOU)

@@ -123,7 +123,8 @@ async fn run(
     log.report_panics();
     let budget = descriptor_budget(&settings, &log)?;
     let ready = Ready::new(listeners.iter().map(|it| it.url()).collect(), ready_file);
-    let signals = Signals::new().map_err(|error| format!("cannot handle signals: {error}"))?;
+    let signals = Signals::new(settings.ignores_hangup)
+        .map_err(|error| format!("cannot handle signals: {error}"))?;
     let mailbox = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();
     let memory = ClientMemory::new(client_memory_limit(&settings));

@@ -1,6 +1,5 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -52,8 +51,8 @@ impl PidFile {
     /// Readers see the old content or the new one. A link is replaced, not followed. On a full disk the old file is
     /// written over: it has its room.
     fn replace(&self) -> io::Result<()> {
-        if is_device(&self.path) {
-            return Err(io::Error::other("it is a device"));
+        if !is_replaceable(&self.path)? {
+            return Err(io::Error::other("it is not a pid file"));
         }
         let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
         self.rename_new().or_else(|error| {
@@ -93,12 +92,14 @@ impl Drop for PidFile {
     }
 }
 
-/// Renaming a file over `/dev/null` would take the device from the whole machine.
-fn is_device(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| {
-        let kind = found.file_type();
-        kind.is_char_device() || kind.is_block_device()
-    })
+/// Whether nothing would be lost: there is no file, a link, an empty file, or one with a number.
+fn is_replaceable(path: &Path) -> io::Result<bool> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+        found => found?,
+    };
+    let is_empty = found.is_file() && found.len() == 0;
+    Ok(is_empty || found.is_symlink() || (found.is_file() && named(path).is_some()))
 }
 
 fn named(path: &Path) -> Option<u32> {
@@ -113,6 +114,8 @@ fn is_server(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use rustix::fs::{CWD, FileType, mknodat};
 
     use super::*;
@@ -146,10 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_dead_process_of_another_program_or_of_nobody_is_replaced() {
+    fn a_file_of_a_dead_process_or_another_program_or_an_empty_one_is_replaced() {
         in_directory(|path| {
             let other = rustix::process::getppid().map_or(1, |pid| pid.as_raw_nonzero().get());
-            for text in [DEAD.to_string(), other.to_string(), "what\n".to_owned()] {
+            for text in [DEAD.to_string(), other.to_string(), String::new()] {
                 fs::write(&path, &text).expect("writable");
                 let file = PidFile::new(path.clone());
                 file.write().expect("stale");
@@ -159,13 +162,34 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_refused_and_stays() {
+    fn what_is_not_a_pid_file_is_refused_and_stays() {
         in_directory(|path| {
+            for text in ["what\n", "12 monkeys\n", "1\n2\n", &"1".repeat(2000)] {
+                fs::write(&path, text).expect("writable");
+                let refusal = PidFile::new(path.clone()).write().expect_err("no pid file");
+                assert!(refusal.contains("it is not a pid file; choose another"));
+                assert_eq!(fs::read_to_string(&path).expect("there"), text);
+            }
             // The kernel lets anybody make the device 0:0.
-            mknodat(CWD, &path, FileType::CharacterDevice, Mode::RUSR, 0).expect("a device");
-            let refusal = PidFile::new(path.clone()).write().expect_err("a device");
-            assert!(refusal.contains("it is a device; choose another"));
-            assert!(is_device(&path));
+            for kind in [FileType::CharacterDevice, FileType::Fifo] {
+                fs::remove_file(&path).expect("there");
+                mknodat(CWD, &path, kind, Mode::RUSR, 0).expect("made");
+                PidFile::new(path.clone()).write().expect_err("no pid file");
+                assert!(!fs::symlink_metadata(&path).expect("there").is_file());
+            }
+        });
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_what_it_leads_to_stays() {
+        in_directory(|path| {
+            let data = path.with_extension("data");
+            fs::write(&data, "what").expect("writable");
+            symlink(&data, &path).expect("a link");
+            let file = PidFile::new(path.clone());
+            file.write().expect("a link");
+            assert!(fs::symlink_metadata(&path).expect("there").is_file());
+            assert_eq!(fs::read_to_string(&data).expect("there"), "what");
         });
     }
 

@@ -148,6 +148,8 @@ pub struct Settings {
     pub reload: bool,
     /// Starts a server with the configuration, the Ruby, and the Carat that are there when the command runs.
     pub upgrade_command: Vec<String>,
+    /// Whether the server began with SIGHUP ignored, as `nohup` starts it.
+    pub ignores_hangup: bool,
     #[serde(deserialize_with = "seconds")]
     pub upgrade_timeout: Duration,
     pub canary: Option<u8>,
@@ -346,7 +348,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
-    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "upgrade_timeout": 60, "boot_timeout": 60
+    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60
 }"#;
 
 #[cfg(any(test, feature = "fixture"))]

@@ -68,7 +68,7 @@ module Carat
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
           control_socket_name: Config::Options::CONTROL_SOCKET,
           control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,
-          upgrade_command: UpgradeCommand.new(@words).to_a,
+          upgrade_command: UpgradeCommand.new(@words).to_a, ignores_hangup: ignores_hangup?,
           identity: @identity.to_h, version: VERSION, directory: WorkingDirectory.new.path, pid_file: @pid_file,
           start_options:
         )
@@ -88,6 +88,11 @@ module Carat
       # A write beyond RLIMIT_FSIZE is an error to report, not a reason to die. The edge and its children inherit this.
       def ignore_file_size_signal
         Signal.trap(:XFSZ, "IGNORE")
+      end
+
+      # The first bit of the mask is SIGHUP's.
+      def ignores_hangup?
+        File.read("/proc/self/status")[/^SigIgn:\s*(\h+)/, 1].hex.odd?
       end
 
       def environment

@@ -41,14 +41,15 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    pub(crate) fn new() -> io::Result<Signals> {
+    /// `ignores_hangup`: whether `nohup` started the server.
+    pub(crate) fn new(ignores_hangup: bool) -> io::Result<Signals> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             quit: signal(SignalKind::quit())?,
             terminal_input: signal(SignalKind::from_raw(TTIN))?,
             terminal_output: signal(SignalKind::from_raw(TTOU))?,
-            terminal: Terminal::find(),
+            terminal: Terminal::find(ignores_hangup),
             hangup: signal(SignalKind::hangup())?,
             user1: signal(SignalKind::user_defined1())?,
             user2: signal(SignalKind::user_defined2())?,

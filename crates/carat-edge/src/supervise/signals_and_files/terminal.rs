@@ -1,4 +1,3 @@
-use std::fs;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open};
@@ -8,9 +7,6 @@ const TERMINAL: &str = "/dev/tty";
 
 /// How long after the end of a terminal its shell may tell its jobs.
 const SHELL_TIME: Duration = Duration::from_secs(5);
-
-/// The bit of SIGHUP in the masks of `/proc/self/status`.
-const HANGUP: u64 = 1;
 
 /// The terminal that the server was started from. A SIGHUP that comes with its end asks the server to end, too; any other
 /// one is about log files. Who sends it does not tell them apart: when a terminal is closed, the kernel tells the shell,
@@ -27,10 +23,8 @@ enum TerminalState {
 }
 
 impl Terminal {
-    /// Called before SIGHUP is handled.
-    pub(crate) fn find() -> Terminal {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let matters = is_there() && !ignores_hangup(&status);
+    pub(crate) fn find(ignores_hangup: bool) -> Terminal {
+        let matters = is_there() && !ignores_hangup;
         Terminal(if matters {
             TerminalState::There
         } else {
@@ -59,23 +53,9 @@ fn is_there() -> bool {
     open(TERMINAL, flags, Mode::empty()).is_ok()
 }
 
-/// Whether the process with this `/proc/PID/status` ignores SIGHUP.
-fn ignores_hangup(status: &str) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & HANGUP != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nohup_is_seen_in_the_status_of_the_process() {
-        assert!(ignores_hangup("Name:\tcarat\nSigIgn:\t0000000001001001\n"));
-        assert!(!ignores_hangup("Name:\tcarat\nSigIgn:\t0000000001001000\n"));
-        assert!(!ignores_hangup(""));
-    }
 
     #[test]
     fn a_terminal_that_went_long_ago_explains_no_hangup() {

@@ -17,6 +17,9 @@ use crate::supervise::messages::{Mailbox, Message};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::Event;
 
+/// Runs its arguments with SIGHUP ignored: what this process handles, its children have by default.
+const IGNORE_HANGUP: [&str; 4] = ["/bin/sh", "-c", r#"trap "" HUP; exec "$@""#, "carat"];
+
 /// More than a new edge says.
 const MESSAGES_LIMIT: u64 = 1024 * 1024;
 
@@ -80,9 +83,12 @@ impl Successor {
 
 /// Runs the command with which this edge was started.
 fn start(settings: &Settings, socket: StdUnixStream) -> io::Result<u32> {
-    let (program, arguments) = settings
-        .upgrade_command
+    let wrapper = settings.ignores_hangup.then_some(IGNORE_HANGUP);
+    let own = settings.upgrade_command.iter().map(String::as_str);
+    let words: Vec<&str> = wrapper.into_iter().flatten().chain(own).collect();
+    let (program, arguments) = words
         .split_first()
+        .filter(|_| !settings.upgrade_command.is_empty())
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "upgrade_command is empty"))?;
     // The only descriptor that it inherits; this edge's copy is closed when `socket` is dropped.
     rustix::io::fcntl_setfd(&socket, FdFlags::empty())?;

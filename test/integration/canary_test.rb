@@ -106,6 +106,19 @@ class CanaryTest < Support::IntegrationTest
     assert_equal 78, carat(server, "restart", "--go", "--canary", "5").last
   end
 
+  def test_one_that_is_asked_for_while_the_server_starts_follows
+    code = %(sleep 0.01 until File.exist?("go")\n#{CODE})
+    server = server(app: code, files: { "version" => "1" }, args: ["--control-socket", "carat.sock"])
+    starting = Thread.new { server.start }
+    eventually(message: "the control socket") { carat(server, "status").last.zero? }
+    restarting = Thread.new { carat(server, "restart", "--canary", "50") }
+    await_log(server, / info a restart follows the start$/)
+    server.directory.write("go", "")
+    starting.join
+
+    assert_match(/\Acarat: canary: 50 % of requests go to generation 2;/, restarting.value.first)
+  end
+
   private
 
   def start(**options)

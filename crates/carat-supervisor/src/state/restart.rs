@@ -111,10 +111,11 @@ impl Restarts {
         self.begin_or_queue(processes, reaction);
     }
 
-    /// `carat restart --canary`: the one that has just begun gives the new code this share.
+    /// `carat restart --canary`: the one that has just begun, or follows the start, gives the new code this share.
     pub(super) fn set_percent(&mut self, percent: u8) {
-        if let Some(restart) = &mut self.current {
-            restart.percent = Some(percent);
+        match &mut self.current {
+            Some(restart) => restart.percent = Some(percent),
+            None => self.history.set_percent(percent),
         }
     }
 
@@ -138,7 +139,8 @@ impl Restarts {
     }
 
     fn begin(&mut self, stage: RestartStage, now: Instant) {
-        self.current = Some(Restart::new(self.history.begin(), stage, now));
+        let (number, percent) = self.history.begin();
+        self.current = Some(Restart::new(number, percent, stage, now));
     }
 
     fn set_stage(&mut self, stage: RestartStage, now: Instant) {

@@ -34,9 +34,6 @@ impl<H: Host> Supervisor<H> {
                 let cause = "another restart is under way";
                 (Err(cause.to_owned()), None)
             }
-            ControlRequest::Canary(_) if self.state.phase_name() != "serving" => {
-                (Err("the server is still starting".to_owned()), None)
-            }
             ControlRequest::Canary(percent) => self.restart(Event::CanaryRequested { percent }),
             ControlRequest::Go => self.go(),
             ControlRequest::Rollback => self.roll_back(),

@@ -61,13 +61,18 @@ pub(crate) enum BootFailure {
 }
 
 impl Restart {
-    pub(super) fn new(number: u32, stage: RestartStage, now: Instant) -> Restart {
+    pub(super) fn new(
+        number: u32,
+        percent: Option<u8>,
+        stage: RestartStage,
+        now: Instant,
+    ) -> Restart {
         Restart {
             number,
             stage,
             begun: now,
             since: now,
-            percent: None,
+            percent,
             settings: None,
             most_workers: u32::MAX,
             failures: 0,

@@ -75,6 +75,26 @@ fn workers_of_the_new_code_serve_beside_all_of_the_old() {
 }
 
 #[test]
+fn a_share_that_is_asked_for_during_the_start_is_that_of_the_restart_after_it() {
+    let mut world = World::new(fixed(2));
+    world.tick();
+    world.send(Event::CanaryRequested { percent: 30 });
+    assert_eq!(report(&world), RestartReport::Queued);
+    world.settle();
+    let begun = Command::BeginCanary {
+        generation: 2,
+        rule: rule(30),
+    };
+    assert!(has(&world, &begun));
+    assert_eq!((serving(&world, 1), serving(&world, 2)), (2, 1));
+    world.send(Event::RollbackRequested);
+    world.settle();
+    world.send(Event::RestartRequested);
+    world.settle();
+    assert_eq!(report(&world), RestartReport::Done);
+}
+
+#[test]
 fn it_waits_for_as_long_as_nobody_decides() {
     let mut world = canary(2, 10);
     world.wait(Duration::from_secs(86_400));

@@ -10,8 +10,9 @@ class WrongRightsTest < Support::IntegrationTest
   USER = "nobody"
   LOWEST_PORT = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
   NOT_READ = "cannot be read by the user #{USER}: change its permissions or the user".freeze
-  NOT_WRITTEN = "cannot be written to by the user #{USER}: change its permissions or the user, " \
-                "unless the disk is read-only".freeze
+  NOT_WRITTEN = "cannot be written to by the user #{USER}: change its permissions or the user".freeze
+  # A file system that nobody may write to.
+  READ_ONLY = 'mkdir ro && mount -t tmpfs tmpfs ro && mkdir ro/spool && mount -o remount,ro ro; exec "$@"'
   # A file system of 64 KiB without room.
   FULL = 'mkdir full && mount -t tmpfs -o size=64k full full && head -c 65536 /dev/zero >full/data; exec "$@"'
   # By name: the mistake (options of Support::Server) of a user to whom the server's directory does not belong, the
@@ -78,6 +79,16 @@ class WrongRightsTest < Support::IntegrationTest
                  server.log)
   end
 
+  def test_a_read_only_disk_is_named_as_such
+    { "--pidfile" => "ro/pid", "--log" => "ro/log", "--control-socket" => "ro/sock", "--spool-dir" => "ro/spool",
+      "--bind" => "unix://ro/web.sock" }.each do |flag, value|
+      server = server(command: mounting(READ_ONLY), flags: false, args: [flag, value])
+
+      assert_equal BAD_CONFIG, server.run.exitstatus
+      assert_match(/\A#{flag}: \S+ is on a read-only disk: choose another path, or make the disk writable\n\z/, server.log)
+    end
+  end
+
   private
 
   # The beginning of a command that runs as the user.
@@ -90,10 +101,14 @@ class WrongRightsTest < Support::IntegrationTest
     command
   end
 
-  # The command of a server beside a full file system.
   def with_full_disk
+    mounting(FULL)
+  end
+
+  # The command of a server beside a file system that a script mounts.
+  def mounting(script)
     isolated = %w[unshare --mount --propagation private]
     skip "mounting is not allowed here" unless system(*isolated, "true", err: File::NULL)
-    [*isolated, "sh", "-c", FULL, "_", *Support::ServerOptions::COMMAND]
+    [*isolated, "sh", "-c", script, "_", *Support::ServerOptions::COMMAND]
   end
 end

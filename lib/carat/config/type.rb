@@ -42,6 +42,9 @@ module Carat
         targets: TargetList, timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
       }.freeze
 
+      REMEDY = "change its permissions or the user"
+      private_constant :REMEDY
+
       # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.
       def self.build(name, within = nil)
         type = NAMES.fetch(name)
@@ -62,16 +65,28 @@ module Carat
       # "written to".
       def self.forbidden(deed)
         name = Etc.getpwuid(Process.euid)&.name || Process.euid
-        "cannot be #{deed} by the user #{name}: #{remedy(deed)}"
+        "cannot be #{deed} by the user #{name}: #{REMEDY}"
       rescue ArgumentError # no entry for the user
-        "cannot be #{deed} by the user #{Process.euid}: #{remedy(deed)}"
+        "cannot be #{deed} by the user #{Process.euid}: #{REMEDY}"
       end
 
-      # The kernel does not say whether permissions or a read-only disk are the reason.
-      def self.remedy(deed)
-        "change its permissions or the user#{", unless the disk is read-only" if deed == "written to"}"
+      # Returns the reason why nothing can be written to `path`, which may be missing in its directory; nil if it can.
+      def self.write_obstacle(path)
+        return if File.writable?(File.exist?(path) ? path : File.dirname(path))
+        return forbidden("written to") unless read_only?(File.directory?(path) ? path : File.dirname(path))
+
+        "is on a read-only disk: choose another path, or make the disk writable"
       end
-      private_class_method :remedy
+
+      # The kernel looks whether the disk is read-only before it looks for the file, and no file has a name this long.
+      def self.read_only?(directory)
+        File.unlink(File.join(directory, "-" * 256))
+      rescue Errno::EROFS
+        true
+      rescue SystemCallError
+        false
+      end
+      private_class_method :read_only?
     end
   end
 end

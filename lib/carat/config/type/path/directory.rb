@@ -30,7 +30,7 @@ module Carat
 
         # Returns the reason why the existing directory at `path` does not do; nil if there is none.
         def problem(path)
-          Type.forbidden("written to") unless File.writable?(path)
+          Type.write_obstacle(path)
         end
       end
     end

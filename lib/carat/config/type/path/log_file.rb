@@ -16,7 +16,8 @@ module Carat
           directory = File.dirname(path)
           raise InvalidValue, "#{path} is a directory" if File.directory?(path)
           raise InvalidValue, "there is no directory #{directory}" unless File.directory?(directory)
-          raise InvalidValue, "#{path} #{Type.forbidden("written to")}" unless appendable?(path)
+          obstacle = Type.write_obstacle(path)
+          raise InvalidValue, "#{path} #{obstacle}" if obstacle
 
           path
         end
@@ -24,12 +25,6 @@ module Carat
         # Returns the placeholder for a value in the help.
         def metavar
           "FILE"
-        end
-
-        private
-
-        def appendable?(path)
-          File.writable?(File.exist?(path) ? path : File.dirname(path))
         end
       end
     end

@@ -20,7 +20,7 @@ module Carat
           elsif !File.directory?(directory) then "is in a directory that does not exist"
           elsif File.directory?(path) then "is a directory"
           elsif File.exist?(path) && !File.socket?(path) then "is a file, not a socket"
-          elsif !File.writable?(File.exist?(path) ? path : directory) then Type.forbidden("written to")
+          else Type.write_obstacle(path)
           end
         end
 

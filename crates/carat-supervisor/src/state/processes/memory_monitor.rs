@@ -165,8 +165,9 @@ impl MemoryMonitor {
         let before = self.totals.map(|totals| totals.used);
         let used = MemoryTrend::after(before, used, budget.limit, reading.at);
         let before = self.totals.replace(MemoryTotals { budget, used });
-        // A container may be resized, and what clients may take with it.
-        if before.is_some_and(|before| before.budget.limit != budget.limit) {
+        // A container may be resized, and what clients may take with it; also since the edge computed that, before the
+        // application was loaded.
+        if before.is_none_or(|before| before.budget.limit != budget.limit) {
             let budget = budget.limit;
             reaction.push(Command::LimitClients { budget });
         }

@@ -186,7 +186,6 @@ fn what_clients_may_take_follows_the_container_both_ways() {
     let mut limits = fixed(1);
     limits.memory = MemoryLimit::Share(0.5);
     let mut world = World::serving(limits, ReforkRule::Off);
-    assert_eq!(world.client_memory, None);
     for (container, expected) in [
         (2 << 30, 107_374_182),
         (1 << 30, 53_687_091),
@@ -195,6 +194,11 @@ fn what_clients_may_take_follows_the_container_both_ways() {
         world.container_limit = Some(container);
         read(&mut world, 3);
         assert_eq!(world.client_memory, Some(expected));
+        // Since the edge has computed it, and before memory was first read.
+        let mut starting = World::new(limits);
+        starting.container_limit = Some(container);
+        starting.settle();
+        assert_eq!(starting.client_memory, Some(expected));
     }
 }
 

@@ -430,7 +430,10 @@ impl World {
     }
 
     fn limit_clients(&mut self, budget: u64) -> Event {
-        let bytes = client_memory(None, budget);
+        let chosen = self.limits.client_memory;
+        let bytes = self
+            .container_limit
+            .map_or(chosen, |_| client_memory(None, budget));
         self.client_memory = Some(bytes);
         Event::ClientsLimited(bytes)
     }

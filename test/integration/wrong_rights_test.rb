@@ -85,7 +85,8 @@ class WrongRightsTest < Support::IntegrationTest
       server = server(command: mounting(READ_ONLY), flags: false, args: [flag, value])
 
       assert_equal BAD_CONFIG, server.run.exitstatus
-      assert_match(/\A#{flag}: \S+ is on a read-only disk: choose another path, or make the disk writable\n\z/, server.log)
+      assert_match(/\A#{flag}: \S+ is on a read-only disk: choose another path, or make the disk writable\n\z/,
+                   server.log)
     end
   end
 

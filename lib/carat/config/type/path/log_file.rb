@@ -16,6 +16,7 @@ module Carat
           directory = File.dirname(path)
           raise InvalidValue, "#{path} is a directory" if File.directory?(path)
           raise InvalidValue, "there is no directory #{directory}" unless File.directory?(directory)
+
           obstacle = Type.write_obstacle(path)
           raise InvalidValue, "#{path} #{obstacle}" if obstacle
 

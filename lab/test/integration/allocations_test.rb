@@ -41,6 +41,17 @@ class AllocationsTest < Minitest::Test
     assert_operator iterations.fetch("objects_per_iteration"), :>=, 8
   end
 
+  def test_jit_compiler_is_that_of_a_worker_and_the_report_names_it
+    write("config.ru", KNOWN)
+    expected = defined?(RubyVM::YJIT.enable) ? "YJIT" : nil
+
+    reports = [%w[allocations], %w[ips --seconds 1]].map { |words| report(*words, "-e", "production") }
+
+    assert_equal [expected] * 2, reports.map { |report| report.fetch("jit") }
+    assert_match(/^JIT compiler: (none|YJIT)$/, run_carat("allocations").first)
+    assert_match(/\AJIT compiler: (none|YJIT)$/, run_carat("weigh").first)
+  end
+
   def test_bytes_of_malloc_count_at_the_line
     write("config.ru", KNOWN)
     text = site(report("allocations", "--requests", "20"), "text")

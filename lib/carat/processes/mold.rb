@@ -104,10 +104,7 @@ module Carat
       end
 
       def load_application
-        JIT.reserve(@configuration[:jit])
-        app = Warmup::Application.load(@configuration[:rackup])
-        JIT.enable(@configuration[:jit], @configuration[:environment])
-        app
+        JIT.beside(@configuration) { Warmup::Application.load(@configuration[:rackup]) }
       end
 
       # For whoever sees the server start; the edge alone writes to a log file. The application may have enabled a JIT.

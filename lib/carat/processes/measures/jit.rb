@@ -13,6 +13,13 @@ module Carat
 
       module_function
 
+      # Returns what the block returns, which loads the application. The Configuration says which compiler runs from
+      # then on. Raises ConfigError when this process cannot.
+      def beside(configuration)
+        reserve(configuration[:jit])
+        yield.tap { enable(configuration[:jit], configuration[:environment]) }
+      end
+
       # Keeps the application from enabling another compiler than the option `jit` names, as Rails does when it has
       # started.
       def reserve(choice)

@@ -31,6 +31,7 @@ module Carat
           requests = @report.fetch("requests")
           lines = [format("%<objects>.1f objects and %<bytes>.0f bytes a request, of which malloc %<malloc>.0f " \
                           "(%<requests>d requests)", requests:, **numbers(@report))]
+          lines << "JIT compiler: #{@report.fetch("jit") || "none"}"
           others = @report.fetch("objects_of_other_threads_per_request")
           lines << format("Other threads allocate %.1f objects a request.", others) if others.positive?
           lines << "Without jemalloc, bytes of malloc are not counted." unless @report.fetch("malloc_counted")

@@ -32,7 +32,8 @@ module Carat
 
         # Sentences about the measurement.
         def remarks
-          @report.fetch("interrupted") ? ["The measurement was interrupted; this is what is known."] : []
+          ["JIT compiler: #{@report.fetch("jit") || "none"}",
+           ("The measurement was interrupted; this is what is known." if @report.fetch("interrupted"))].compact
         end
 
         private

@@ -20,7 +20,7 @@ module Carat
         }.freeze
         # How much faster than the live memory a place may grow: the trace has fewer requests.
         EXCESS = 1.25
-        NOWHERE = "No line of Ruby grows: look for threads, or for memory of C that other threads allocate."
+        NOWHERE = "No line grows: look for memory of C that a thread without Ruby allocates."
         private_constant :SITES, :REASONS, :EXCESS, :NOWHERE
 
         # `report` is a Lab::Leak::Report.

@@ -48,9 +48,7 @@ module Carat
 
         def remarks
           shares = @report.shares
-          return [Text::INTERRUPTED] if @report.interrupted
-
-          [*(worker(shares) if shares&.after_load), *shares&.problem]
+          [*Text.remarks(@report), *(worker(shares) if shares&.after_load), *shares&.problem]
         end
 
         def worker(shares)

@@ -10,8 +10,8 @@ module Carat
     class Weigh
       # Formats a report for readers: the tree, the gems, and the parts of the growth.
       class Text
-        # The sentence about a boot that Ctrl-C has ended.
         INTERRUPTED = "The boot was interrupted; this is what was loaded until then."
+        private_constant :INTERRUPTED
 
         # `report` is a Lab::Weigh::Report; `cut` is in bytes: files that weigh less, with all that they load, are left
         # out of the tree.
@@ -22,15 +22,16 @@ module Carat
 
         # Returns the text; terminal control characters are escaped.
         def to_s
-          parts = [*remark, tree, table(Sums.gems(@report)), table(Sums.parts(@report)), *sharing]
+          parts = [Text.remarks(@report), tree, table(Sums.gems(@report)), table(Sums.parts(@report)), *sharing]
           parts.map { |lines| lines.map { |line| Printable.text(line) }.join("\n") }.join("\n\n")
         end
 
-        private
-
-        def remark
-          [[INTERRUPTED]] if @report.interrupted
+        # Sentences about the boot of a Lab::Weigh::Report.
+        def self.remarks(report)
+          ["JIT compiler: #{report.jit || "none"}", (INTERRUPTED if report.interrupted)].compact
         end
+
+        private
 
         def sharing
           shares = @report.shares or return []

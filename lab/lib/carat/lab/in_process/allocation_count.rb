@@ -53,7 +53,7 @@ module Carat
         def result(interrupted:)
           rows = @recording ? Allocations.stop : []
           own = ->(file) { file.start_with?(*OWN) }
-          { interrupted:, malloc: @malloc, requests: @done.to_i, paths: @targets,
+          { interrupted:, jit: Processes::JIT.name, malloc: @malloc, requests: @done.to_i, paths: @targets,
             elsewhere: rows.sum { |file, _, _, objects| file == false ? objects : 0 },
             sites: Allocations::Site.gather(rows, &own).map { |site| describe(site) } }
         end

@@ -18,7 +18,7 @@ module Carat
 
         # Returns the Hash.
         def to_h
-          { "schema" => SCHEMA, **@result.slice("interrupted", "paths", "requests"),
+          { "schema" => SCHEMA, **@result.slice("interrupted", "jit", "paths", "requests"),
             "malloc_counted" => @result.fetch("malloc") ? true : false, **sums(@sites),
             "objects_of_other_threads_per_request" => a_request(@requests.zero? ? 0 : @result.fetch("elsewhere")),
             "gems" => gems, "sites" => @sites.map { |site| describe(site) } }

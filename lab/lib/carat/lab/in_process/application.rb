@@ -2,6 +2,7 @@
 
 require "carat/config/configuration"
 require "carat/log/process_log"
+require "carat/processes/measures/jit"
 require "carat/warmup"
 require "carat/warmup/application"
 require_relative "endpoints"
@@ -21,7 +22,7 @@ module Carat
           @configuration = Config::Configuration.from_words(words)
           log = Log::ProcessLog.new(mold: true)
           ENV["RAILS_RELATIVE_URL_ROOT"] ||= @configuration[:prefix]
-          app = Warmup::Application.load(@configuration[:rackup])
+          app = Processes::JIT.beside(@configuration) { Warmup::Application.load(@configuration[:rackup]) }
           hooks(:on_mold_boot)
           @endpoints = Endpoints.new(app, @configuration, log)
           Warmup.first(app, @endpoints.template, @configuration[:warm_up], deadline:, log:)

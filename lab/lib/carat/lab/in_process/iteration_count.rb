@@ -62,7 +62,7 @@ module Carat
         end
 
         def result(interrupted:)
-          { interrupted:, malloc: !Ledger.allocated_bytes.zero?,
+          { interrupted:, jit: Processes::JIT.name, malloc: !Ledger.allocated_bytes.zero?,
             paths: (@courses || []).map { |course| course.to_h.except(:endpoint) } }
         end
       end

@@ -21,7 +21,7 @@ module Carat
 
         # Returns the Hash.
         def to_h
-          { "schema" => SCHEMA, **@result.slice("interrupted"), "malloc_counted" => @result.fetch("malloc"),
+          { "schema" => SCHEMA, **@result.slice("interrupted", "jit"), "malloc_counted" => @result.fetch("malloc"),
             "paths" => @result.fetch("paths").map { |path| describe(path) } }
         end
 

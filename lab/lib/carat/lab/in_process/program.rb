@@ -31,7 +31,7 @@ module Carat
           result(interrupted: false)
         rescue Interrupt
           result(interrupted: true)
-        rescue LabError => e
+        rescue LabError, Config::ConfigError => e
           { error: e.message }
         rescue Exception => e # rubocop:disable Lint/RescueException -- the command reports whatever it is
           { error: Processes::BootFailure.new(e).to_s }

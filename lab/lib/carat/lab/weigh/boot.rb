@@ -3,6 +3,7 @@
 require "carat/config/configuration"
 require "carat/log/process_log"
 require "carat/processes/boot_failure"
+require "carat/processes/measures/jit"
 require "carat/warmup/application"
 require "carat/warmup/eager_loading"
 require_relative "../ledger"
@@ -43,7 +44,8 @@ module Carat
           own = Ledger.own_bytes
           accounts = Ledger.accounts
           sharing = measure_sharing # first: the worker would share what the next line makes
-          { seconds:, before:, after:, own:, accounts:, calls:, sharing:, interrupted: @interrupted }
+          { seconds:, before:, after:, own:, accounts:, calls:, sharing:, jit: Processes::JIT.name,
+            interrupted: @interrupted }
         rescue Exception => e # rubocop:disable Lint/RescueException -- the command reports whatever it is
           { error: Processes::BootFailure.new(e, file: @target).to_s }
         end

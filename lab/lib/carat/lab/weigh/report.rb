@@ -24,6 +24,9 @@ module Carat
         # Seconds that the boot took.
         attr_reader :seconds
 
+        # The name of the JIT compiler; nil without one.
+        attr_reader :jit
+
         # Whether Ctrl-C ended the boot.
         attr_reader :interrupted
 
@@ -31,6 +34,7 @@ module Carat
         def initialize(result)
           @interrupted = result.fetch("interrupted")
           @seconds = result.fetch("seconds")
+          @jit = result["jit"]
           @tree = LoadTree.new(result.fetch("accounts"), result.fetch("calls"))
           @parts = Parts.new(*result.values_at("before", "after"), @tree.root.inclusive,
                              collector: @tree.collector, own: result.fetch("own"))
@@ -39,7 +43,7 @@ module Carat
 
         # Returns the Hash.
         def to_h
-          { "schema" => SCHEMA, "interrupted" => interrupted, "seconds" => seconds,
+          { "schema" => SCHEMA, "interrupted" => interrupted, "jit" => jit, "seconds" => seconds,
             "growth" => parts.growth, "parts" => parts.to_h,
             "gems" => tree.gems.map { |name, weight| { "gem" => name, **weight.report } },
             "sharing" => shares&.report, "tree" => describe(tree.root) }

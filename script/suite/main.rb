@@ -72,10 +72,7 @@ module Suite
   end
 
   def self.rust
-    [
-      Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo),
-      Step.new("Rust tests of the benchmark", "cargo", "test", *BENCH, *SHARED, "--locked", reader: :cargo)
-    ]
+    [Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo)]
   end
 
   def self.units

@@ -18,13 +18,13 @@ module Bench
         serve(server, options.quick ? count : BEFORE)
         compiled = compiled(server)
         news = Array.new(WORKERS) { new_worker(server, count) }
-        times = news.flat_map(&:last).sort
-        { compiled_share: news.sum(&:first) / (compiled * WORKERS).to_f, p50_ms: at(times, 0.5),
-          p99_ms: at(times, 0.99), most_ms: times.last * 1000, requests: times.size }
+        times = news.flat_map(&:last)
+        { compiled_share: news.sum(&:first) / (compiled * WORKERS).to_f, p50_ms: Statistics.percentile(times, 50),
+          p99_ms: Statistics.percentile(times, 99), most_ms: times.max, requests: times.size }
       end
     end
 
-    # [the methods that are compiled before its first page, the seconds of each request]
+    # [the methods that are compiled before its first page, the milliseconds of each request]
     def self.new_worker(server, count)
       old = server.workers.first
       Process.kill(:KILL, old)
@@ -39,15 +39,13 @@ module Bench
       Array.new(count) do
         started = Bench.now
         HttpClient.get(server.port, PATH)
-        Bench.now - started
+        (Bench.now - started) * 1000
       end
     end
 
     def self.compiled(server) = HttpClient.get(server.port, COMPILED_PATH).body.to_i
 
-    def self.at(times, share) = times[(times.size * share).ceil - 1] * 1000
-
-    private_class_method :new_worker, :serve, :compiled, :at
+    private_class_method :new_worker, :serve, :compiled
 
     CASES = [
       Case.new(

@@ -19,7 +19,7 @@ module Bench
       loads = { plain => Wrk.new(plain, options).warm_up, probed => Wrk.new(probed, options).warm_up }
       rounds = Array.new(ROUNDS) do |round|
         HttpClient.get(probed.port, CENSUS)
-        [plain, probed].rotate(round).to_h { |server| [server, measure(server, loads.fetch(server))] }
+        [plain, probed].rotate(round).to_h { |server| [server, measure(loads.fetch(server))] }
       end
       { plain: cost(rounds, plain), probed: cost(rounds, probed),
         ratio: Statistics.median(rounds.map { |round| round.fetch(plain).first / round.fetch(probed).first }),
@@ -28,10 +28,9 @@ module Bench
     private_class_method :compare
 
     # CPU microseconds of all processes a request, and errors.
-    def self.measure(server, wrk)
-      before = server.tree_cpu
+    def self.measure(wrk)
       report = wrk.run
-      [(server.tree_cpu - before) * 1e6 / report.requests, report.errors]
+      [report.cost * 1e6, report.errors]
     end
     private_class_method :measure
 

@@ -16,13 +16,10 @@ module Bench
     def call(spec, options)
       Server.run(spec.with_env(@env.call), @app) do |server|
         check_response(spec, server)
-        wrk = Wrk.new(server, options, path: @path, connections: @connections || options.connections).warm_up
-        before = server.tree_cpu
-        report = wrk.run
-        cpu = server.tree_cpu - before
+        report = Wrk.new(server, options, path: @path, connections: @connections || options.connections).warm_up.run
         check_bytes(spec, report)
         footprint = Footprint.of(server)
-        { **report.to_h, cpu_per_1000: cpu * 1000 / report.requests, pss_mb: footprint.pss_mb, roles: footprint.roles }
+        { **report.to_h, cpu_per_1000: report.cost * 1000, pss_mb: footprint.pss_mb, roles: footprint.roles }
       end
     end
 

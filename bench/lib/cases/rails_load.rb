@@ -8,12 +8,9 @@ module Bench
 
     def self.call(spec, options)
       Server.run(spec.with_env(Database.environment), File.join(APPS, "rails_weight.ru")) do |server|
-        wrk = Wrk.new(server, options, path: PATH, connections: CONNECTIONS * spec.workers).warm_up
-        before = server.tree_cpu
-        report = wrk.run
-        cpu = server.tree_cpu - before
+        report = Wrk.new(server, options, path: PATH, connections: CONNECTIONS * spec.workers).warm_up.run
         { rate: report.rate, p50_ms: report.p50_ms, p99_ms: report.p99_ms, requests: report.requests,
-          failed: report.errors, cpu_ms: cpu * 1000 / report.requests, worker_cpu: BesidePuma.cpu(server),
+          failed: report.errors, cpu_ms: report.cost * 1000, worker_cpu: BesidePuma.cpu(server),
           **BesidePuma.memory(server, spec.workers, settle: options.settle) }
       end
     end

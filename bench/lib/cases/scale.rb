@@ -31,11 +31,8 @@ module Bench
     def self.measure(spec, options, variant)
       Server.run(spec.with_env(ROOM), File.join(APPS, "hello.ru")) do |server|
         precede(server, variant.behind)
-        wrk = Wrk.new(server, options, connections: Server.connections(variant.connections)).warm_up
-        before = server.tree_cpu
-        report = wrk.run
-        cpu = server.tree_cpu - before
-        { cpu_us: cpu * 1e6 / report.requests, rate: report.rate, errors: report.errors }
+        report = Wrk.new(server, options, connections: Server.connections(variant.connections)).warm_up.run
+        { cpu_us: report.cost * 1e6, rate: report.rate, errors: report.errors }
       end
     end
 

@@ -39,9 +39,10 @@ module Bench
       started = Bench.now
       times = Array.new(connections) { Thread.new { work(numbers) } }.flat_map(&:value)
       seconds = Bench.now - started
-      done = times.compact.sort
+      done = times.compact
       { requests: times.size, failed: times.size - done.size, rate: done.size / seconds,
-        p50_ms: percentile(done, 50), p99_ms: percentile(done, 99) }
+        p50_ms: Statistics.percentile(done, 50) || 0,
+        p99_ms: Statistics.percentile(done, 99) || 0 }
     end
 
     private
@@ -123,10 +124,6 @@ module Bench
 
     def add_note(session, issue, number)
       session.patch("/issues/#{issue}", "issue[notes]" => "Note *#{number}*").status == 302
-    end
-
-    def percentile(sorted, percent)
-      sorted[(sorted.size * percent / 100.0).ceil - 1] || 0
     end
   end
 end

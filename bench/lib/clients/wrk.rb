@@ -3,8 +3,11 @@
 module Bench
   # Load by wrk(1).
   class Wrk
-    # bytes with headers; rate: responses a second; errors of every kind.
-    Report = Struct.new(:requests, :bytes, :rate, :p50_ms, :p99_ms, :errors, keyword_init: true)
+    # bytes with headers; rate: responses a second; errors of every kind; cpu: seconds of the server's processes.
+    Report = Struct.new(:requests, :bytes, :rate, :p50_ms, :p99_ms, :errors, :cpu, keyword_init: true) do
+      # CPU seconds a request.
+      def cost = cpu / requests
+    end
 
     def self.obstacle = Executable.obstacle("wrk", "apt install wrk")
 
@@ -18,6 +21,7 @@ module Bench
     # script: a file of this folder that prints the report; url: scheme, host, and port.
     def initialize(server, options, path: "/", connections: options.connections, script: "report.lua", headers: {},
                    url: "http://127.0.0.1:#{server.port}")
+      @server = server
       @options = options
       @command = ["wrk", *headers.flat_map { |name, value| ["-H", "#{name}: #{value}"] },
                   "-t", options.wrk_threads.to_s, "-c", connections.to_s, "-s", File.join(__dir__, script),
@@ -32,10 +36,11 @@ module Bench
 
     # Returns a Report; raises Failure when wrk does not run.
     def run(seconds = @options.duration)
+      before = @server.tree_cpu
       output = IO.popen([*@command, "-d", "#{seconds}s"], err: %i[child out], &:read)
       raise Failure, "wrk failed:\n#{output}" unless Process.last_status.success?
 
-      self.class.parse(output)
+      self.class.parse(output).tap { |report| report.cpu = @server.tree_cpu - before }
     end
   end
 end

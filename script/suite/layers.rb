@@ -13,6 +13,7 @@ module Suite
   UNSAFE = %w[carat-malloc carat-native].freeze
   # The crate of the gem carat-lab.
   LAB = "lab/crate"
+  SIMULATION = "crates/carat-edge/src/simulation"
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
   PURE = %w[carat-fields carat-guard carat-wire].freeze
   # A lane has two ends: the edge's, and the class that Ruby sees.
@@ -60,6 +61,7 @@ module Suite
     failures = crates.flat_map do |crate|
       Rooms.new("#{crate}/src", rooms: crate == "crates/carat-edge" ? Rooms::EDGE : []).failures
     end
+    failures += Rooms.new(SIMULATION, module_name: "simulation").failures
     abort failures.join("\n") if failures.any?
   end
 

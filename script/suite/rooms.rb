@@ -10,12 +10,13 @@ module Suite
     # From the top. A module of the edge that is not named here is at the bottom, and imports none of these.
     EDGE = %w[main admin supervise http].freeze
 
-    # @param src [String] the crate's src folder
+    # @param src [String] the crate's src folder, or that of a module that is built for tests only
     # @param rooms [Array<String>] its rooms from the top
-    def initialize(src, rooms: [])
+    # @param module_name [String, nil] the name of that module
+    def initialize(src, rooms: [], module_name: nil)
       @src = src
       @rooms = rooms
-      @imports = RustModules.new(src).imports
+      @imports = RustModules.new(src, module_name).imports
     end
 
     # @return [Array<String>] a sentence for each wrong import

@@ -8,9 +8,11 @@ module Suite
     # One file that uses another; both are relative to the crate's src.
     Import = Struct.new(:from, :to, :line, :path)
 
-    # @param src [String] the crate's src folder
-    def initialize(src)
+    # @param src [String] the crate's src folder, or a folder in it
+    # @param module_name [String, nil] the module whose folder it is
+    def initialize(src, module_name = nil)
       @src = src
+      @prefix = [*module_name]
       files = Dir["#{src}/**/*.rs"].sort.map { |path| path.delete_prefix("#{src}/") }
       sources = files.to_h { |file| [file, RustSource.new(File.read(File.join(src, file)))] }
       tests = sources.flat_map { |file, source| source.test_modules.map { |name| [*module_of(file), name] } }
@@ -50,7 +52,7 @@ module Suite
     def target(from, segments)
       first, *rest = segments
       case first
-      when "crate" then declared([], rest)
+      when "crate" then declared([], rest.drop(@prefix.size)) if rest.first(@prefix.size) == @prefix
       when "self" then declared(from, rest)
       when "super" then above(from[0..-2], rest)
       else declared(from, segments) if @files.key?([*from, first])

@@ -7,14 +7,14 @@ use tokio::task::spawn_local;
 
 use crate::http::Server;
 use crate::simulation::plan::{Answer, RequestScript, ScriptedBody, ScriptedResponse};
-use crate::simulation::processes::{SimulatedProcess, World, pattern, upload};
+use crate::simulation::processes::{ProcessTable, SimulatedProcess, pattern, upload};
 use carat_exchange::{
     Call, CallBody, InlineBytes, Refusal, Reply, ReplyContent, ReplyStream, body_stream,
 };
 
 /// A client with one connection, which sends requests one after the other.
 pub(super) struct SimulatedClient {
-    pub(super) world: Rc<World>,
+    pub(super) world: Rc<ProcessTable>,
     pub(super) server: Rc<Server>,
 }
 

@@ -13,3 +13,4 @@ mod processes;
 mod server_run;
 mod tasks_waker;
 mod tests;
+mod world;

@@ -12,7 +12,8 @@ use super::client::SimulatedClient;
 use super::tasks_waker::TasksWaker;
 use crate::http::{Server, SiteFiles};
 use crate::simulation::plan::{Answer, Moment};
-use crate::simulation::processes::{SimulatedHost, World, micros, reading};
+use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
+use crate::simulation::world::{World, micros};
 use crate::supervise::{Mailbox, Ready, Supervisor};
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
@@ -41,7 +42,7 @@ const STOP_SLACK: u64 = 4_250_000 + TICK / 4;
 
 /// One run: the real dispatcher and supervisor in a simulated world.
 pub(super) struct ServerRun {
-    pub(super) world: Rc<World>,
+    pub(super) world: Rc<ProcessTable>,
     pub(super) server: Rc<Server>,
     /// `None` when the process of the edge has exited.
     supervisor: Option<Supervisor<SimulatedHost>>,
@@ -59,7 +60,7 @@ pub(super) struct ServerRun {
 impl ServerRun {
     pub(super) fn new(seed: u64, is_printed: bool, log: Option<&Rc<Log>>) -> ServerRun {
         let (mailbox, messages) = Mailbox::channel();
-        let world = World::new(seed, is_printed, mailbox.clone());
+        let world = ProcessTable::new(World::new(seed, is_printed, mailbox.clone()));
         let log = log.cloned().unwrap_or_else(|| {
             let opened = Log::open(&world.settings);
             Rc::new(opened.expect("standard error"))

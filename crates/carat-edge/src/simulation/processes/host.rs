@@ -7,15 +7,15 @@ use rustix::process::Signal;
 
 use crate::simulation::plan::Moment;
 use crate::simulation::processes::process::SimulatedProcess;
+use crate::simulation::processes::process_table::ProcessTable;
 use crate::simulation::processes::socket::SimulatedSocket;
-use crate::simulation::processes::world::World;
 use crate::supervise::{FreshSettings, Host, Mailbox, Successor};
 use carat_settings::Settings;
 use carat_supervisor::MemorySubjects;
 
 /// A machine whose processes are simulated.
 #[derive(Debug)]
-pub(crate) struct SimulatedHost(pub(crate) Rc<World>);
+pub(crate) struct SimulatedHost(pub(crate) Rc<ProcessTable>);
 
 impl Host for SimulatedHost {
     type Socket = SimulatedSocket;
@@ -29,7 +29,7 @@ impl Host for SimulatedHost {
             return Err(io::Error::other("too many open files"));
         }
         let (near, wire, far) = self.0.wires.pair()?;
-        let near = SimulatedSocket::new(near, wire, Rc::clone(&self.0));
+        let near = SimulatedSocket::new(near, wire, Rc::clone(&self.0.world));
         Ok((near, far))
     }
 

@@ -6,8 +6,8 @@ use carat_wire::RequestBody;
 use crate::simulation::plan::{CrashPoint, Moment, ScriptedBody};
 use crate::simulation::processes::page::WorkerPage;
 use crate::simulation::processes::served_request::{ServedRequest, ServiceStep};
-use crate::simulation::processes::wire::FarEnd;
-use crate::simulation::processes::world::World;
+use crate::simulation::world::World;
+use crate::simulation::world::wire::FarEnd;
 use carat_exchange::clock;
 
 /// One thread of a worker, with the lane's real session.

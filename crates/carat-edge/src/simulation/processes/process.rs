@@ -7,9 +7,9 @@ use carat_wire::control::{
 use carat_wire::{Hello, Kind, SocketKind};
 
 use crate::simulation::plan::{Moment, WORKER_BYTES};
-use crate::simulation::processes::wire::{FarEnd, WireEnd};
 use crate::simulation::processes::worker::{SimulatedWorker, WorkerEnd};
-use crate::simulation::processes::world::World;
+use crate::simulation::world::World;
+use crate::simulation::world::wire::{FarEnd, WireEnd};
 use carat_supervisor::ExitStatus;
 
 /// A Ruby process: its control socket, and what it is about to do.
@@ -68,7 +68,7 @@ impl SimulatedProcess {
         mold
     }
 
-    fn worker(pid: u32, mut sockets: Vec<OwnedFd>, world: &World) -> SimulatedProcess {
+    pub(crate) fn worker(pid: u32, mut sockets: Vec<OwnedFd>, world: &World) -> SimulatedProcess {
         let control = sockets.remove(0);
         let worker = SimulatedWorker::new(pid, sockets, world);
         let role = ProcessRole::Worker(worker);
@@ -231,7 +231,7 @@ impl SimulatedProcess {
             }
             ProcessAction::Fork(sockets) => {
                 let pid = world.next_pid();
-                world.insert(SimulatedProcess::worker(pid, sockets, world));
+                world.forked.borrow_mut().push((pid, sockets));
             }
             ProcessAction::RefuseFork(sockets) => refuse_fork(sockets, world),
             ProcessAction::Leave => encode_signal(out, Kind::Leaving),

@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use carat_policy::{ContainerMemory, EdgeMemory};
 
-use crate::simulation::processes::world::World;
+use crate::simulation::processes::process_table::ProcessTable;
 use carat_exchange::clock;
 use carat_supervisor::{MemoryReading, MemorySubjects};
 
 /// The memory of these processes now.
-pub(crate) fn reading(subjects: &MemorySubjects, world: &World) -> MemoryReading {
+pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> MemoryReading {
     let processes = world.processes.borrow();
     let bytes = |pid: u32| processes.get(&pid).map(|process| process.bytes);
     let workers = subjects.workers.iter();

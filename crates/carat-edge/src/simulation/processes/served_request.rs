@@ -6,7 +6,7 @@ use carat_lane::{
 };
 
 use crate::simulation::plan::{CrashPoint, RequestScript, ScriptedBody, ScriptedResponse};
-use crate::simulation::processes::world::World;
+use crate::simulation::world::World;
 use carat_exchange::clock;
 
 /// A request in the hands of the application.

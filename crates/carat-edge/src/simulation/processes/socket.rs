@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 
 use carat_link::{Fill, Flush, Inbox, Outbox};
 
-use crate::simulation::processes::wire::Wire;
-use crate::simulation::processes::world::World;
+use crate::simulation::world::World;
+use crate::simulation::world::wire::Wire;
 use carat_dispatch::FrameTransport;
 
 /// The edge's end of a real socket pair. Its readiness comes from the simulated process at the other end, and not from

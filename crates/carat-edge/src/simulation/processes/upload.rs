@@ -1,4 +1,4 @@
-use crate::simulation::processes::world::World;
+use crate::simulation::world::World;
 use carat_exchange::BodySender;
 
 /// Sends the body of a request as fast as the application reads it. Returns false when it breaks off before `length`

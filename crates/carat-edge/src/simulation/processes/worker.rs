@@ -3,8 +3,8 @@ use std::os::fd::OwnedFd;
 
 use crate::simulation::processes::lane::{LaneRun, WorkerLane};
 use crate::simulation::processes::page::WorkerPage;
-use crate::simulation::processes::wire::{FarEnd, WireEnd};
-use crate::simulation::processes::world::World;
+use crate::simulation::world::World;
+use crate::simulation::world::wire::{FarEnd, WireEnd};
 
 /// A worker: its lanes, and where it is in its life.
 #[derive(Debug)]

@@ -1,6 +1,10 @@
+//! The surroundings in which simulated processes live: time, chance, sockets, and the ledger of all requests.
+
+pub(crate) mod wire;
+
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Instant;
@@ -10,8 +14,7 @@ use tokio::task::AbortHandle;
 use crate::simulation::plan::{
     Answer, Ledger, LedgerTimeouts, Moment, Scenario, Schedule, SeededRandom, Trace,
 };
-use crate::simulation::processes::process::SimulatedProcess;
-use crate::simulation::processes::wire::{FarEnd, Wires};
+use crate::simulation::world::wire::{FarEnd, Wires};
 use crate::supervise::{FreshSettings, Mailbox, Message};
 use carat_exchange::clock;
 use carat_settings::Settings;
@@ -26,7 +29,8 @@ pub(crate) struct World {
     pub(crate) schedule: Schedule,
     pub(crate) ledger: RefCell<Ledger>,
     pub(crate) wires: Wires,
-    pub(crate) processes: RefCell<BTreeMap<u32, SimulatedProcess>>,
+    /// Workers that a mold has just forked, with their sockets.
+    pub(crate) forked: RefCell<Vec<(u32, Vec<OwnedFd>)>>,
     pub(crate) trace: Trace,
     pub(crate) is_stopping: Cell<bool>,
     pub(crate) is_calm: Cell<bool>,
@@ -58,7 +62,7 @@ impl World {
             schedule: Schedule::default(),
             ledger: RefCell::default(),
             wires: Wires::default(),
-            processes: RefCell::default(),
+            forked: RefCell::default(),
             trace: Trace::new(is_printed),
             is_stopping: Cell::new(false),
             orphans: RefCell::default(),
@@ -161,41 +165,11 @@ impl World {
     }
 }
 
-/// The processes.
+/// What its processes need.
 impl World {
     pub(crate) fn next_pid(&self) -> u32 {
         self.pids.set(self.pids.get() + 1);
         self.pids.get()
-    }
-
-    /// A process starts.
-    pub(crate) fn insert(&self, process: SimulatedProcess) {
-        self.note("start", process.pid.into(), process.is_worker().into());
-        self.after(0, Moment::Process(process.pid));
-        self.processes.borrow_mut().insert(process.pid, process);
-    }
-
-    /// Lets a process act, unless it is stopped. It may exit.
-    pub(crate) fn act(&self, pid: u32, act: impl FnOnce(&mut SimulatedProcess)) {
-        let process = self.processes.borrow_mut().remove(&pid);
-        let Some(mut process) = process else {
-            return;
-        };
-        if !process.is_stopped {
-            act(&mut process);
-        }
-        match process.exit.take() {
-            Some(status) => self.end(process, status),
-            None => drop(self.processes.borrow_mut().insert(pid, process)),
-        }
-    }
-
-    /// A process is killed.
-    pub(crate) fn kill(&self, pid: u32) {
-        let process = self.processes.borrow_mut().remove(&pid);
-        if let Some(process) = process {
-            self.end(process, self.killed());
-        }
     }
 
     /// The status of a process that was killed.
@@ -214,19 +188,6 @@ impl World {
     /// Tells the supervisor what came of reading the configuration.
     pub(crate) fn tell_settings(&self, read: Result<FreshSettings, String>) {
         self.mailbox.send(Message::Settings(read));
-    }
-
-    fn end(&self, process: SimulatedProcess, status: ExitStatus) {
-        self.note("exit", process.pid.into(), 0);
-        let pid = process.pid;
-        if self.fault(30) {
-            self.orphans.borrow_mut().extend(process.into_lane_ends());
-        }
-        self.wires.wake_edge();
-        self.after(
-            self.random.pick(&[0, 0, 100, 3000]),
-            Moment::Reap(pid, status),
-        );
     }
 }
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # hello.ru within the probe of `carat leak`, which takes a census at each request for PROBE.
-require_relative "../../lab/lib/carat/lab/leak/probe"
+require_relative "../../lab/lib/carat/lab/leak/in_worker/probe"
 
 module Carat
   PROBED = Lab::Leak::Probe

@@ -22,8 +22,8 @@ use rb_sys::{
 
 use crate::call_site::{CallSite, CallSites, Running};
 use crate::heap::{SlotSize, is, kind};
-use crate::hooks::{BlockSize, Hooks, remove};
 use crate::malloc::Mallctl;
+use crate::malloc::hooks::{BlockSize, Hooks, remove};
 use crate::watched_thread::WatchedThread;
 
 static RECORD: OnceLock<AllocationRecord> = OnceLock::new();

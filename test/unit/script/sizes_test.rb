@@ -36,6 +36,12 @@ class SizesTest < Minitest::Test
     assert_empty findings("crates/a/src/a.rs" => rust, "lib/a.rb" => "def a(b = 1) = b\n#{"x\n" * 60}if x\nend\n")
   end
 
+  def test_a_folder_of_more_than_twelve_files_is_found
+    found = findings((1..13).to_h { |number| ["lab/lib/a/#{number}.rb", ""] })
+
+    assert_equal ["failure: lab/lib/a/: 13 files, budget 12, limit 12"], found.map(&:to_s)
+  end
+
   private
 
   def ruby_method(lines)

@@ -9,8 +9,9 @@ use magnus::{Error, Object, RModule, Ruby, function};
 use rb_sys::macros::{RARRAY_LEN, RSTRING_LEN};
 use rb_sys::{VALUE, rb_hash_size_num, ruby_value_type};
 
+use crate::heap::ruby_tables;
 use crate::heap::{each_object, is, kind};
-use crate::{libraries, ruby_tables};
+use crate::libraries;
 
 // SAFETY: jemalloc computes from these numbers alone; the first must not be 0.
 type RoundedSize = unsafe extern "C" fn(usize, c_int) -> usize;

@@ -1,5 +1,8 @@
 //! Ruby's heap: a walk through all objects, and what their slots take.
 
+pub(crate) mod heap_census;
+pub(crate) mod ruby_tables;
+
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 

@@ -9,9 +9,9 @@ use std::hash::BuildHasherDefault;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::address_hasher::AddressHasher;
-use crate::hooks::{BlockSize, Hooks, remove};
+use crate::ledger::recorder::recorder;
 use crate::malloc::Mallctl;
-use crate::recorder::recorder;
+use crate::malloc::hooks::{BlockSize, Hooks, remove};
 
 static BLOCKS: OnceLock<BlockMap> = OnceLock::new();
 

@@ -8,7 +8,7 @@ use std::mem::{size_of, size_of_val};
 
 use magnus::{Error, Object, RArray, RModule, Ruby, function};
 
-use crate::block_map::look_up;
+use crate::ledger::block_map::look_up;
 use crate::malloc::Mallctl;
 
 /// As jemalloc's `inspect_extent_util_stats_t`.

@@ -8,9 +8,9 @@ use magnus::{Error, Object, RArray, RHash, RModule, Ruby, Value, function};
 use rb_sys::VALUE;
 
 use crate::heap::each_object;
-use crate::memory_ledger::MemoryLedger;
-use crate::recorder::recorder;
-use crate::slots::EARLIER;
+use crate::ledger::memory_ledger::MemoryLedger;
+use crate::ledger::recorder::recorder;
+use crate::ledger::slots::EARLIER;
 
 /// Defines the functions on `Carat::Lab::Ledger`.
 pub(crate) fn define(ledger: RModule) -> Result<(), Error> {

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use rb_sys::VALUE;
 
 use crate::call_site::{CallSite, CallSites, Running};
-use crate::memory_ledger::{MemoryLedger, ROOT};
-use crate::slots::EARLIER;
+use crate::ledger::memory_ledger::{MemoryLedger, ROOT};
+use crate::ledger::slots::EARLIER;
 use crate::watched_thread;
 
 /// The accounts of lines. What only the server runs belongs to the account of everything else.

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::slots::{EARLIER, Slots};
+use crate::ledger::slots::{EARLIER, Slots};
 
 /// What one file or line has made and nobody has freed.
 #[derive(Clone, Copy, Default)]

@@ -1,5 +1,15 @@
 //! `Carat::Lab::Ledger`: begins and ends the record of objects and blocks, and reads the accounts.
 
+pub(crate) mod block_map;
+pub(crate) mod gaps;
+pub(crate) mod held_objects;
+pub(crate) mod line_accounts;
+pub(crate) mod memory_ledger;
+pub(crate) mod native_stacks;
+pub(crate) mod page_shares;
+pub(crate) mod recorder;
+pub(crate) mod slots;
+
 use std::sync::Once;
 
 use magnus::rb_sys::{AsRawValue, FromRawValue};
@@ -9,10 +19,9 @@ use magnus::{
 };
 use rb_sys::rb_gc_register_mark_object;
 
-use crate::line_accounts::LineAccounts;
-use crate::memory_ledger::ROOT;
-use crate::recorder::{Recorder, recorder};
-use crate::{block_map, recorder};
+use crate::ledger::line_accounts::LineAccounts;
+use crate::ledger::memory_ledger::ROOT;
+use crate::ledger::recorder::{Recorder, recorder};
 
 static KEPT: Once = Once::new();
 

@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::{Error, Object, RArray, RModule, Ruby, function};
 
-use crate::hooks::{BlockSize, Hooks, remove};
+use crate::ledger::recorder::{Recorder, recorder};
 use crate::libraries::place;
 use crate::malloc::Mallctl;
-use crate::recorder::{Recorder, recorder};
+use crate::malloc::hooks::{BlockSize, Hooks, remove};
 use crate::watched_thread::WatchedThread;
 
 /// The innermost frames of a stack that are kept.

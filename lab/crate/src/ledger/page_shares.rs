@@ -11,9 +11,9 @@ use std::os::unix::fs::FileExt;
 
 use magnus::{Error, Object, RArray, RModule, Ruby, function};
 
-use crate::block_map::take_blocks;
 use crate::heap::each_object;
-use crate::recorder::recorder;
+use crate::ledger::block_map::take_blocks;
+use crate::ledger::recorder::recorder;
 
 const PAGE_BYTES: u64 = 4096;
 /// The entries of the page map that are read at once.

@@ -17,10 +17,10 @@ use rb_sys::{
 
 use crate::call_site::CallSite;
 use crate::heap::{SlotSize, each_object, is, kind};
-use crate::line_accounts::LineAccounts;
+use crate::ledger::line_accounts::LineAccounts;
+use crate::ledger::memory_ledger::{MemoryLedger, Object};
+use crate::ledger::slots::EARLIER;
 use crate::malloc::Counters;
-use crate::memory_ledger::{MemoryLedger, Object};
-use crate::slots::EARLIER;
 use crate::watched_thread::WatchedThread;
 
 // SAFETY: the signature is that of `gc.c` in Ruby 3.1 to 3.4; the object must be in use.

@@ -1,5 +1,9 @@
 //! jemalloc's control function, and its counters of one thread.
 
+pub(crate) mod collector_memory;
+pub(crate) mod hooks;
+pub(crate) mod thread_cache;
+
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{size_of, transmute};
 use std::ptr::null_mut;

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 use super::interval::BLOCKS;
 use super::live_samples::{SampleMemory, may_be_watched};
 use super::{Allocation, IS_ON, change, is_own, note, windows, with_session};
-use crate::hooks::BlockSize;
 use crate::libraries;
+use crate::malloc::hooks::BlockSize;
 
 // SAFETY: its contract is realloc's.
 type Reallocate = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;

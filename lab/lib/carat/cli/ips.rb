@@ -2,13 +2,13 @@
 
 require "json"
 require "carat/config/sources/flags"
-require_relative "../lab/application_process"
+require_relative "../lab/processes/application_process"
 require_relative "../lab/in_process/iteration_report"
 require_relative "../lab/progress"
 require_relative "ips/page"
 require_relative "ips/text"
-require_relative "output_flags"
-require_relative "request_flags"
+require_relative "flags/output_flags"
+require_relative "flags/request_flags"
 require "carat/cli/subcommand"
 
 module Carat

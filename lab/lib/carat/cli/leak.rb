@@ -7,8 +7,8 @@ require_relative "../lab/leak/study"
 require_relative "../lab/progress"
 require_relative "leak/page"
 require_relative "leak/text"
-require_relative "output_flags"
-require_relative "request_flags"
+require_relative "flags/output_flags"
+require_relative "flags/request_flags"
 require "carat/cli/subcommand"
 
 module Carat

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest"
-require_relative "../lab"
+require_relative "."
 require_relative "in_test/allocation_check"
 require_relative "in_test/leak_check"
 require_relative "in_test/private_growth_check"

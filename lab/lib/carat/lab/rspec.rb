@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "rspec/core"
-require_relative "../lab"
+require_relative "."
 require_relative "in_test/allocation_matcher"
 require_relative "in_test/leak_matcher"
 require_relative "in_test/private_growth_matcher"

@@ -3,8 +3,8 @@
 require "carat/config/config_error"
 require "carat/config/invalid_value"
 require "carat/config/options"
-require_relative "../../lab/compare/choice"
-require_relative "../../lab/compare/puma_program"
+require_relative "../../lab/compare/setups/choice"
+require_relative "../../lab/compare/setups/puma_program"
 require_relative "../../lab/load/carat_program"
 
 module Carat

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/config/config_error"
-require_relative "../lab/lab_error"
+require_relative "../../lab/lab_error"
 
 module Carat
   module CLI

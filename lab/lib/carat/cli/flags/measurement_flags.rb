@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/config/config_error"
-require_relative "../lab/load/plan"
+require_relative "../../lab/load/plan"
 
 module Carat
   module CLI

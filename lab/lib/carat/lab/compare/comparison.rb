@@ -8,7 +8,7 @@ require_relative "looks"
 require_relative "quantity"
 require_relative "report"
 require_relative "sample"
-require_relative "setup"
+require_relative "setups/setup"
 require_relative "weighing"
 
 module Carat

@@ -2,7 +2,7 @@
 
 require_relative "../load/plan"
 require_relative "../load/trial"
-require_relative "allocation_counter"
+require_relative "setups/allocation_counter"
 
 module Carat
   module Lab

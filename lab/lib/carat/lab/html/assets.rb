@@ -7,10 +7,11 @@ module Carat
     module Html
       # The scripts and the styles of every page. A page names their digests, and a browser runs nothing else.
       module Assets
-        LIBRARIES = %w[vendor/uplot.min.js vendor/d3-hierarchy.min.js vendor/d3-selection.min.js].freeze
+        FOLDER = File.join(__dir__, "assets")
+        LIBRARIES = %w[../vendor/uplot.min.js ../vendor/d3-hierarchy.min.js ../vendor/d3-selection.min.js].freeze
         SCRIPTS = %w[format.js line_plot.js tree.js icicle.js tree_table.js page.js].freeze
-        STYLES = %w[vendor/uplot.min.css page.css].freeze
-        private_constant :LIBRARIES, :SCRIPTS, :STYLES
+        STYLES = %w[../vendor/uplot.min.css page.css].freeze
+        private_constant :FOLDER, :LIBRARIES, :SCRIPTS, :STYLES
 
         module_function
 
@@ -31,7 +32,7 @@ module Carat
         end
 
         def read(names)
-          names.map { |name| File.read(File.join(__dir__, name), encoding: Encoding::UTF_8) }.join("\n")
+          names.map { |name| File.read(File.join(FOLDER, name), encoding: Encoding::UTF_8) }.join("\n")
         end
 
         def digest(text)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../leak/orders"
+require_relative "../leak/in_worker/orders"
 
 module Carat
   module Lab

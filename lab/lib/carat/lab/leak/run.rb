@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "census"
-require_relative "holdings"
+require_relative "in_worker/holdings"
 require_relative "plan"
 
 module Carat

@@ -27,7 +27,7 @@ module Carat
 
         # The program of the mold; the format receives the load path and the path of the Probe.
         LIBRARY = "carat/native_path"
-        PROGRAM = '$LOAD_PATH.push(*%p); require "carat/lab/leak/mold"; ' \
+        PROGRAM = '$LOAD_PATH.push(*%p); require "carat/lab/leak/in_worker/mold"; ' \
                   "module Carat; Lab::Leak::Mold.start(ARGV, %p); end"
 
         # Seconds between the signal to stop and SIGKILL.

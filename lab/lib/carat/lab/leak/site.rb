@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/log/relative_path"
-require_relative "native_stacks"
+require_relative "in_worker/native_stacks"
 
 module Carat
   module Lab

@@ -2,7 +2,7 @@
 
 require "uri"
 require_relative "../interrupts"
-require_relative "../process_tree"
+require_relative "../processes/process_tree"
 require_relative "listening_processes"
 require_relative "plan"
 require_relative "report"

@@ -3,7 +3,7 @@
 require "tmpdir"
 require "carat/native"
 require_relative "../lab_error"
-require_relative "../process_tree"
+require_relative "../processes/process_tree"
 
 module Carat
   module Lab

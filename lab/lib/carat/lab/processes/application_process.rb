@@ -6,9 +6,9 @@ require "carat/launch/surroundings/mold_environment"
 require "carat/launch/surroundings/preload"
 require "carat/launch/surroundings/ruby_program"
 require "carat/native_path"
-require_relative "interrupts"
-require_relative "lab_error"
-require_relative "library"
+require_relative "../interrupts"
+require_relative "../lab_error"
+require_relative "../library"
 
 module Carat
   module Lab
@@ -118,7 +118,7 @@ module Carat
       end
 
       def command
-        [*Launch::RubyProgram.command, *Library.flags, "-r", "carat/lab/process_report", "-r", "carat/lab/#{@library}",
+        [*Launch::RubyProgram.command, *Library.flags, "-r", "carat/lab/processes/process_report", "-r", "carat/lab/#{@library}",
          "-e", format(PROGRAM, @name), "--", RESULT_FD.to_s, *@words]
       end
     end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/native"
-require_relative "heap"
+require_relative "../heap"
 
 module Carat
   module Lab

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../application_process"
+require_relative "../processes/application_process"
 
 module Carat
   module Lab

@@ -8,7 +8,7 @@ require "carat/warmup/warmup_request"
 require_relative "../in_process/endpoints"
 require_relative "../lab_error"
 require_relative "../ledger"
-require_relative "../process_sample"
+require_relative "../processes/process_sample"
 
 module Carat
   module Lab

@@ -2,7 +2,7 @@
 
 require "minitest/autorun"
 require "tmpdir"
-require "carat/cli/html_file"
+require "carat/cli/flags/html_file"
 
 module Carat
   class HtmlFileTest < Minitest::Test

@@ -3,7 +3,7 @@
 require "fiddle"
 require "minitest/autorun"
 require "minitest/mock"
-require "carat/lab/process_sample"
+require "carat/lab/processes/process_sample"
 require "carat/native_path"
 
 module Carat

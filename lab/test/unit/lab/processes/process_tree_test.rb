@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "carat/lab/process_tree"
+require "carat/lab/processes/process_tree"
 
 module Carat
   class LabProcessTreeTest < Minitest::Test

@@ -2,7 +2,7 @@
 
 require "fileutils"
 require "open3"
-require_relative "../lab_error"
+require_relative "../../lab_error"
 
 module Carat
   module Lab

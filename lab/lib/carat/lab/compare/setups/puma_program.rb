@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/launch/surroundings/ruby_program"
-require_relative "../lab_error"
+require_relative "../../lab_error"
 
 module Carat
   module Lab

@@ -6,10 +6,10 @@ require "open3"
 require "carat/config/configuration"
 require "carat/config/settings"
 require "carat/launch/surroundings/ruby_program"
-require_relative "../lab_error"
-require_relative "../library"
-require_relative "../load/carat_program"
-require_relative "../load/server"
+require_relative "../../lab_error"
+require_relative "../../library"
+require_relative "../../load/carat_program"
+require_relative "../../load/server"
 require_relative "allocation_counter"
 require_relative "checkout"
 require_relative "gem_choice"
@@ -23,7 +23,7 @@ module Carat
         # The rackup file that counts allocations around the application's own.
         RACKUP = <<~RUBY
           $LOAD_PATH.push(*%<directories>p)
-          require "carat/lab/compare/allocation_counter"
+          require "carat/lab/compare/setups/allocation_counter"
           run(module Carat; Lab::Compare::AllocationCounter.wrap(%<rackup>p, %<directory>p, %<gem>p); end)
         RUBY
 

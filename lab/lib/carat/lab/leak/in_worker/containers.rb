@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../library"
+require_relative "../../library"
 require_relative "root_paths"
 
 module Carat

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "carat/native"
-require_relative "../ledger"
-require_relative "../library"
+require_relative "../../ledger"
+require_relative "../../library"
 require_relative "growth_trace"
 
 module Carat

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../ledger"
-require_relative "../library"
+require_relative "../../ledger"
+require_relative "../../library"
 require_relative "containers"
 require_relative "native_stacks"
 require_relative "root_paths"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../profile/native_names"
+require_relative "../../profile/native_names"
 
 module Carat
   module Lab

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "carat/processes/measures/jit"
-require_relative "../heap"
-require_relative "../process_sample"
+require_relative "../../heap"
+require_relative "../../processes/process_sample"
 require_relative "holdings"
 
 module Carat

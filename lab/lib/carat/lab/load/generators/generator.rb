@@ -2,7 +2,7 @@
 
 require "io/wait"
 require "open3"
-require_relative "../lab_error"
+require_relative "../../lab_error"
 require_relative "oha"
 require_relative "wrk"
 

@@ -2,7 +2,7 @@
 
 require "json"
 require "open3"
-require_relative "traffic"
+require_relative "../traffic"
 
 module Carat
   module Lab

@@ -1,4 +1,4 @@
--- Prints what carat/lab/load/wrk.rb reads, in one line; times are in microseconds.
+-- Prints what carat/lab/load/generators/wrk.rb reads, in one line; times are in microseconds.
 done = function(summary, latency, _)
   local e = summary.errors
   io.write(string.format(

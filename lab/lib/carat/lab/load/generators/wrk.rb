@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
-require_relative "traffic"
+require_relative "../traffic"
 
 module Carat
   module Lab

@@ -3,7 +3,7 @@
 require "fileutils"
 require "minitest/autorun"
 require "tmpdir"
-require "carat/lab/compare/allocation_counter"
+require "carat/lab/compare/setups/allocation_counter"
 
 module Carat
   class AllocationCounterTest < Minitest::Test

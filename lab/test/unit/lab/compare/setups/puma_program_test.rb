@@ -2,7 +2,7 @@
 
 require "minitest/autorun"
 require "tmpdir"
-require "carat/lab/compare/puma_program"
+require "carat/lab/compare/setups/puma_program"
 
 module Carat
   class PumaProgramTest < Minitest::Test

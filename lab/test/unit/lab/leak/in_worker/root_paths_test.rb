@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "carat/lab/leak/root_paths"
+require "carat/lab/leak/in_worker/root_paths"
 
 module Carat
   class RootPathsTest < Minitest::Test

@@ -2,7 +2,7 @@
 
 require "minitest/autorun"
 require "minitest/mock"
-require "carat/lab/leak/worker_census"
+require "carat/lab/leak/in_worker/worker_census"
 
 module Carat
   module Lab

@@ -3,7 +3,7 @@
 require "fileutils"
 require "minitest/autorun"
 require "tmpdir"
-require "carat/lab/load/generator"
+require "carat/lab/load/generators/generator"
 
 module Carat
   class LabGeneratorTest < Minitest::Test

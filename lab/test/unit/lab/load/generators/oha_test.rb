@@ -2,7 +2,7 @@
 
 require "json"
 require "minitest/autorun"
-require "carat/lab/load/oha"
+require "carat/lab/load/generators/oha"
 
 module Carat
   class LabOhaTest < Minitest::Test

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "carat/lab/load/wrk"
+require "carat/lab/load/generators/wrk"
 
 module Carat
   class LabWrkTest < Minitest::Test

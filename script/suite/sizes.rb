@@ -15,7 +15,8 @@ module Suite
                  file: 300, file_limit: 500, function: 25, function_limit: 50,
                  opening: /\A\s*(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe|extern\s+"C")\s+)*fn\s+(?<name>\w+)/),
       # Without the libraries in vendor/.
-      Budget.new(pattern: "lab/lib/carat/lab/html/assets/*.js", file: 150, file_limit: 300, function: 25, function_limit: 50,
+      Budget.new(pattern: "lab/lib/carat/lab/html/assets/*.js",
+                 file: 150, file_limit: 300, function: 25, function_limit: 50,
                  opening: /\A\s*(?:function\s+)?(?!if|for|while|do)(?<name>\w+)\(.*\) \{\z/)
     ].freeze
     # The folders of what is packed, and how many files each may have.
@@ -27,13 +28,13 @@ module Suite
     ONE_LINE = /[;}]\z|\A\s*def\s+[\w.?!]+(\(.*\))?\s=\s/
 
     # One thing that is over its budget.
-    Finding = Struct.new(:place, :size, :budget, :limit, :unit) do
+    Finding = Struct.new(:place, :amount, :budget, :limit, :unit) do
       def failure?
-        size > limit
+        amount > limit
       end
 
       def to_s
-        "#{failure? ? "failure" : "note"}: #{place}: #{size} #{unit || "lines"}, budget #{budget}, limit #{limit}"
+        "#{failure? ? "failure" : "note"}: #{place}: #{amount} #{unit || "lines"}, budget #{budget}, limit #{limit}"
       end
     end
 
@@ -49,7 +50,8 @@ module Suite
 
     def folders
       Dir[FOLDERS].grep_v(RUST_TEST_FILE).filter_map do |folder|
-        finding = Finding.new(folder, Dir["#{folder}*"].count { |path| File.file?(path) }, FOLDER_LIMIT, FOLDER_LIMIT, "files")
+        files = Dir["#{folder}*"].count { |path| File.file?(path) }
+        finding = Finding.new(folder, files, FOLDER_LIMIT, FOLDER_LIMIT, "files")
         finding if finding.failure?
       end
     end
@@ -57,7 +59,7 @@ module Suite
     def measure(path, budget)
       lines = source(path).lines(chomp: true)
       file = Finding.new(path, lines.size, budget.file, budget.file_limit)
-      [file, *functions(path, lines, budget)].select { |finding| finding.size > finding.budget }
+      [file, *functions(path, lines, budget)].select { |finding| finding.amount > finding.budget }
     end
 
     # A Rust file counts without the tests at its end.

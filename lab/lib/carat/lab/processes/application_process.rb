@@ -118,7 +118,8 @@ module Carat
       end
 
       def command
-        [*Launch::RubyProgram.command, *Library.flags, "-r", "carat/lab/processes/process_report", "-r", "carat/lab/#{@library}",
+        [*Launch::RubyProgram.command, *Library.flags, "-r", "carat/lab/processes/process_report",
+         "-r", "carat/lab/#{@library}",
          "-e", format(PROGRAM, @name), "--", RESULT_FD.to_s, *@words]
       end
     end

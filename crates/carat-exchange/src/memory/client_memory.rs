@@ -25,7 +25,10 @@ const UNBUFFERED_WRITERS: usize = 4;
 #[derive(Debug)]
 pub struct ClientMemory {
     limit: Cell<u64>,
-    used: Cell<u64>,
+    /// Bytes that accounts hold.
+    counted: Cell<u64>,
+    /// What the process holds for clients beside, as far as it is known.
+    uncounted: Cell<u64>,
     /// What workers may send of responses although it is not asked for.
     promised: Cell<u64>,
     /// Above this many bytes, connections are relieved before the next tick: much may arrive between two ticks.
@@ -68,7 +71,8 @@ impl ClientMemory {
     pub fn new(limit: u64) -> Rc<ClientMemory> {
         Rc::new(ClientMemory {
             limit: Cell::new(limit),
-            used: Cell::new(0),
+            counted: Cell::new(0),
+            uncounted: Cell::new(0),
             promised: Cell::new(0),
             alarm_at: Cell::new(limit),
             alarm: Notify::new(),
@@ -94,7 +98,7 @@ impl ClientMemory {
     pub fn set_limit(&self, limit: u64) {
         self.limit.set(limit);
         self.alarm_at.set(limit);
-        if self.used.get() > limit {
+        if self.used() > limit {
             self.alarm.notify_one();
         }
     }
@@ -109,7 +113,17 @@ impl ClientMemory {
 
     /// Bytes that clients make the edge hold.
     pub fn used(&self) -> u64 {
-        self.used.get()
+        self.counted.get().saturating_add(self.uncounted.get())
+    }
+
+    /// Bytes that accounts hold.
+    pub fn counted(&self) -> u64 {
+        self.counted.get()
+    }
+
+    /// The process holds this many bytes for clients beside what accounts hold.
+    pub fn set_uncounted(&self, bytes: u64) {
+        self.uncounted.set(bytes);
     }
 
     /// The account of one more client.
@@ -133,7 +147,7 @@ impl ClientMemory {
 
     /// Whether so much is used that everything that can do without memory should.
     pub fn is_short(&self) -> bool {
-        self.used.get() > self.comfortable()
+        self.used() > self.comfortable()
     }
 
     /// Whether a worker may be promised this many bytes. All promises together have the part that bodies and buffers leave.
@@ -164,7 +178,7 @@ impl ClientMemory {
     }
 
     fn next_alarm(&self) -> u64 {
-        let more = self.used.get().saturating_add(self.limit() / 16);
+        let more = self.used().saturating_add(self.limit() / 16);
         more.max(self.limit())
     }
 
@@ -196,7 +210,7 @@ impl ClientMemory {
     /// Resumes paused connections for which there is memory now, those that have waited longest first. Called once a tick.
     pub fn resume(&self) {
         let mut paused = self.paused.borrow_mut();
-        let mut used = self.used.get();
+        let mut used = self.used();
         if used <= self.limit() {
             self.alarm_at.set(self.limit());
         }
@@ -226,7 +240,7 @@ impl ClientMemory {
         let others: u64 = waiting.filter(|_| is_overdue).map(|read| read.wanted).sum();
         MemoryDemand {
             limit: self.limit(),
-            used: self.used.get(),
+            used: self.used(),
             wanted: first + others,
             wanted_first: first,
         }
@@ -238,7 +252,7 @@ impl ClientMemory {
     }
 
     fn fits(&self, bytes: u64, limit: u64) -> bool {
-        self.used.get().saturating_add(bytes) <= limit
+        self.used().saturating_add(bytes) <= limit
     }
 }
 
@@ -261,11 +275,11 @@ impl MemoryAccount {
     /// Takes bytes, however many are used.
     pub fn take(&self, bytes: u64) {
         self.held.set(self.held.get() + bytes);
-        let used = self.memory.used.get() + bytes;
-        self.memory.used.set(used);
-        if used > self.memory.alarm_at.get() {
-            self.memory.alarm_at.set(u64::MAX);
-            self.memory.alarm.notify_one();
+        let memory = &self.memory;
+        memory.counted.set(memory.counted.get() + bytes);
+        if memory.used() > memory.alarm_at.get() {
+            memory.alarm_at.set(u64::MAX);
+            memory.alarm.notify_one();
         }
     }
 
@@ -282,7 +296,7 @@ impl MemoryAccount {
     pub fn give_back(&self, bytes: u64) {
         self.held.set(self.held.get() - bytes);
         let memory = &self.memory;
-        memory.used.set(memory.used.get() - bytes);
+        memory.counted.set(memory.counted.get() - bytes);
         // What was given back may be taken again before the next tick.
         let alarm_at = memory.alarm_at.get().min(memory.next_alarm());
         memory.alarm_at.set(alarm_at);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{HolderStage, MemoryHolder, relief};
 
+use crate::http::time_limits::allocator_use::AllocatorUse;
 use crate::http::time_limits::deadlines::Deadline;
 use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, clock};
 
@@ -15,6 +16,7 @@ const LOOK: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct ActiveConnections {
     memory: Rc<ClientMemory>,
+    allocator: AllocatorUse,
     entries: RefCell<Vec<Option<ActiveConnection>>>,
     free: RefCell<Vec<usize>>,
     looked: Cell<Option<Instant>>,
@@ -51,6 +53,7 @@ impl ActiveConnections {
     pub(crate) fn new(memory: &Rc<ClientMemory>) -> ActiveConnections {
         ActiveConnections {
             memory: Rc::clone(memory),
+            allocator: AllocatorUse::default(),
             entries: RefCell::default(),
             free: RefCell::default(),
             looked: Cell::default(),
@@ -88,6 +91,7 @@ impl ActiveConnections {
             self.looked.set(Some(now));
             self.look();
         }
+        self.measure(now);
         self.memory.resume();
         let demand = self.memory.demand(now);
         let is_used_up = demand.used > demand.limit || self.memory.has_refused();
@@ -100,8 +104,19 @@ impl ActiveConnections {
     pub(crate) async fn watch(&self) {
         loop {
             self.memory.alarm().await;
-            self.relieve(clock::now());
+            let now = clock::now();
+            self.measure(now);
+            self.relieve(now);
         }
+    }
+
+    /// Adds what the allocator holds for clients beyond what is counted.
+    fn measure(&self, now: Instant) {
+        let memory = &self.memory;
+        let uncounted = self
+            .allocator
+            .uncounted(memory.counted(), memory.limit(), now);
+        memory.set_uncounted(uncounted);
     }
 
     fn look(&self) {

@@ -1,6 +1,7 @@
 //! What a client must do in time, and the connections that are watched for it.
 
 mod active_connections;
+mod allocator_use;
 mod deadlines;
 mod phase_timeouts;
 mod slow_reader;

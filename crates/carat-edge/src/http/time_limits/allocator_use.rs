@@ -1,0 +1,114 @@
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use tikv_jemalloc_ctl::{Access, AsName, Result, epoch, stats};
+
+/// What the allocator may hold for clients beyond what is counted: blocks are rounded up, and pages half empty.
+const LEAST_ALLOWANCE: u64 = 4 * 1024 * 1024;
+
+/// The part of the budget that it may be instead, if that is more.
+const ALLOWANCE_PART: u64 = 4;
+
+/// How often the edge's own part is measured again, and how much it may have grown meanwhile: what a client has just given
+/// back is not the edge's own.
+const OWN_PAUSE: Duration = Duration::from_secs(10);
+const OWN_GROWTH: u64 = 1024 * 1024;
+
+/// After how many ms free pages go back to the system; 0 is at once.
+const DECAY: &[u8] = b"arena.0.dirty_decay_ms\0";
+const USUAL_DECAY: &[u8] = b"arenas.dirty_decay_ms\0";
+
+/// What the allocator holds, in comparison with what is counted of it.
+#[derive(Debug, Default)]
+pub(super) struct AllocatorUse {
+    /// What the edge takes without clients, in bytes, and when that was measured.
+    own: Cell<Option<(u64, Instant)>>,
+    gives_back_at_once: Cell<bool>,
+}
+
+impl AllocatorUse {
+    /// Bytes that clients make the edge hold beyond the `counted` ones and the allowance. While less than half of `limit` is
+    /// used, nobody has to know.
+    pub(super) fn uncounted(&self, counted: u64, limit: u64, now: Instant) -> u64 {
+        let is_busy = counted > limit / 2;
+        self.give_back_at_once(is_busy);
+        if !is_busy && !self.may_grow(counted, limit, now) {
+            return 0;
+        }
+        let judged = resident().map(|resident| self.judge(resident, counted, limit, now));
+        judged.unwrap_or(0)
+    }
+
+    /// Whether it is time to learn what the edge takes without clients, and few are there.
+    fn may_grow(&self, counted: u64, limit: u64, now: Instant) -> bool {
+        let own = self.own.get();
+        let is_due = own.is_none_or(|(_, at)| now.saturating_duration_since(at) >= OWN_PAUSE);
+        is_due && counted < limit / 16
+    }
+
+    fn judge(&self, resident: u64, counted: u64, limit: u64, now: Instant) -> u64 {
+        let beside = resident.saturating_sub(counted);
+        let (own, at) = self.own.get().unwrap_or((beside, now));
+        let (most, at) = if self.may_grow(counted, limit, now) {
+            (own + OWN_GROWTH, now)
+        } else {
+            (own, at)
+        };
+        let own = beside.min(most);
+        self.own.set(Some((own, at)));
+        let allowance = LEAST_ALLOWANCE.max(limit / ALLOWANCE_PART);
+        beside.saturating_sub(own + allowance)
+    }
+
+    fn give_back_at_once(&self, at_once: bool) {
+        if self.gives_back_at_once.replace(at_once) != at_once {
+            let usual = || USUAL_DECAY.name().read();
+            let decay: Result<isize> = if at_once { Ok(0) } else { usual() };
+            // Without it, pages go back a second later.
+            let _ = decay.and_then(|decay| DECAY.name().write(decay));
+        }
+    }
+}
+
+/// Bytes that the allocator holds, free pages included.
+fn resident() -> Result<u64> {
+    epoch::advance()?;
+    Ok(stats::resident::read()? as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1024 * 1024;
+    const LIMIT: u64 = 24 * MIB;
+
+    #[test]
+    fn what_nobody_counts_is_noticed_beyond_the_allowance() {
+        let (allocator, now) = (AllocatorUse::default(), Instant::now());
+        assert_eq!(allocator.judge(5 * MIB, 0, LIMIT, now), 0);
+        assert_eq!(allocator.judge(31 * MIB, 20 * MIB, LIMIT, now), 0);
+        assert_eq!(allocator.judge(40 * MIB, 20 * MIB, LIMIT, now), 9 * MIB);
+    }
+
+    #[test]
+    fn pages_that_were_just_given_back_do_not_become_the_edges_own() {
+        let (allocator, now) = (AllocatorUse::default(), Instant::now());
+        allocator.judge(5 * MIB, 0, LIMIT, now);
+        allocator.judge(25 * MIB, 0, LIMIT, now);
+        assert_eq!(allocator.judge(40 * MIB, 20 * MIB, LIMIT, now), 9 * MIB);
+        allocator.judge(25 * MIB, 0, LIMIT, now + OWN_PAUSE);
+        assert_eq!(allocator.judge(40 * MIB, 20 * MIB, LIMIT, now), 8 * MIB);
+    }
+
+    #[test]
+    fn free_pages_go_back_at_once_while_much_is_used() {
+        let allocator = AllocatorUse::default();
+        let decay = || DECAY.name().read();
+        let usual: isize = decay().expect("a time");
+        allocator.uncounted(LIMIT, LIMIT, Instant::now());
+        assert_eq!(decay(), Ok(0));
+        allocator.uncounted(0, LIMIT, Instant::now());
+        assert_eq!(decay(), Ok(usual));
+    }
+}

@@ -83,6 +83,16 @@ class LimitsTest < Support::IntegrationTest
     assert_equal 200, waiting.read_response.status
   end
 
+  # Each client asks again at once, so that there are always more requests than may begin within the delay.
+  def drive_queue_delay
+    server = serve("run ->(_) { sleep(0.002); [200, {}, []] }", threads: 1, args: %w[--queue-delay 0.01])
+    clients = Array.new(60) { ask(server, "GET", "/") }
+    eventually { clients.map { |client| client.read_response.status.tap { client.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n") } }.include?(503) }
+
+    clients.each(&:close)
+    eventually { server.get.status == 200 }
+  end
+
   def drive_queue_timeout
     _server, waiting = fill("--queue-timeout", SECONDS.to_s)
 

@@ -15,7 +15,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Pause after a request without a response.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(5);
 const USAGE: &str = "usage: steady ADDRESS CONNECTIONS PATH SECONDS \
-    [requests=N] [rate=N] [every=N other=PATH] [connections=close]";
+    [requests=N] [rate=N] [patience=SECONDS] [every=N other=PATH] [connections=close]";
 
 /// What to request, and how much of it has been requested.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct Load {
     other: String,
     every: u32,
     is_kept: bool,
+    /// How long a client waits for its connection, and then for its response.
+    patience: Duration,
     time: Duration,
     requests: u32,
     /// Time between the starts of two requests; none to send the next request after a response.
@@ -48,6 +50,7 @@ impl Load {
             other: String::new(),
             every: 0,
             is_kept: true,
+            patience: RESPONSE_TIMEOUT,
             time: Duration::from_secs_f64(seconds.parse()?),
             requests: u32::MAX,
             pace: None,
@@ -65,6 +68,9 @@ impl Load {
             Some(("requests", number)) => self.requests = number.parse()?,
             Some(("rate", number)) => {
                 self.pace = Some(Duration::from_secs(1).div_f64(number.parse()?));
+            }
+            Some(("patience", seconds)) => {
+                self.patience = Duration::from_secs_f64(seconds.parse()?);
             }
             Some(("every", number)) => self.every = number.parse()?,
             Some(("other", path)) => path.clone_into(&mut self.other),
@@ -142,9 +148,9 @@ impl Load {
     }
 
     fn connect(&self) -> io::Result<BufReader<TcpStream>> {
-        let stream = TcpStream::connect(self.address)?;
+        let stream = TcpStream::connect_timeout(&self.address, self.patience)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
+        stream.set_read_timeout(Some(self.patience))?;
         Ok(BufReader::new(stream))
     }
 }

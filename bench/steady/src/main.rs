@@ -5,6 +5,7 @@
 //!
 //! * `requests=4000` stops after that many requests; the seconds remain the limit.
 //! * `rate=100` starts that many requests a second.
+//! * `patience=2` gives a request up after 2 s, and closes its connection.
 //! * `every=50 other=/sleep` requests `/sleep` every 50th time.
 //! * `connections=close` opens a connection for each request.
 //!

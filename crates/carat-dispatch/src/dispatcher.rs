@@ -71,7 +71,7 @@ impl Dispatcher {
             timeouts: RequestTimeouts::new(settings),
             reload: settings.reload.then(reload),
             hold: Hold::default(),
-            queue: WaitingQueue::default(),
+            queue: WaitingQueue::new(settings),
             lanes: LaneChoice::default(),
             rebalance: Rebalance::default(),
             tunnels: TunnelDrain::default(),
@@ -85,6 +85,7 @@ impl Dispatcher {
     /// From now on these timeouts and limits of the queue hold.
     pub fn adopt(&self, settings: &Rc<Settings>) {
         self.timeouts.adopt(settings);
+        self.queue.adopt(settings);
         if let Some(reload) = &self.reload {
             reload.adopt(settings);
         }
@@ -356,6 +357,7 @@ impl Dispatcher {
     /// begun return to the queue.
     pub fn hold(&self, now: Instant, duration: Duration) {
         self.hold.begin(now, duration);
+        self.queue.restart_delay();
         for lane in self.lanes.list() {
             self.recall(&lane);
         }
@@ -394,6 +396,7 @@ impl Dispatcher {
 
     /// A hold has ended.
     fn resume(&self, now: Instant) {
+        self.queue.restart_delay();
         for lane in self.lanes.list() {
             self.note_idle(&lane);
         }
@@ -410,8 +413,8 @@ impl Dispatcher {
         self.hand_out(clock::now());
         self.expire_running(clock::now());
         self.expire_tunnels(clock::now());
-        let limit = self.timeouts.settings().queue_limit;
-        self.queue.report_refused(limit, &self.log);
+        self.queue
+            .report_refused(&self.timeouts.settings(), &self.log);
     }
 
     fn end_hold(&self, now: Instant) {

@@ -6,7 +6,7 @@ mod url_prefix;
 
 pub use identity::Identity;
 pub use settings::{
-    LogFormat, Multipart, ProxyHeaders, RequestMode, SETTINGS_VARIABLE, Settings, StaticDirectory,
-    UPGRADE_VARIABLE,
+    LogFormat, Multipart, ProxyHeaders, QueueOrder, RequestMode, SETTINGS_VARIABLE, Settings,
+    StaticDirectory, UPGRADE_VARIABLE,
 };
 pub use url_prefix::UrlPrefix;

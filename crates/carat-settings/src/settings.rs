@@ -121,6 +121,9 @@ pub struct Settings {
     pub brotli_level: u32,
     pub zstd_level: i32,
     pub queue_limit: usize,
+    pub queue: QueueOrder,
+    #[serde(deserialize_with = "seconds")]
+    pub queue_delay: Duration,
     #[serde(deserialize_with = "seconds")]
     pub handshake_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
@@ -193,6 +196,16 @@ pub enum ProxyHeaders {
     XForwarded,
     /// `Forwarded` (RFC 7239).
     Forwarded,
+}
+
+/// Which of the requests that wait is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueOrder {
+    /// The oldest; in an overload the newest.
+    Adaptive,
+    /// The oldest.
+    Fifo,
 }
 
 /// When the application begins a request with a body.
@@ -345,7 +358,7 @@ const PLAIN: &str = r#"{
     "max_part_header": 1, "max_field_bytes": 1, "decode_requests": false, "max_decoded_body": 1,
     "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "http2": true, "http2_max_streams": 1, "max_tunnels": null, "max_uri": 1,
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
-    "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1,
+    "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "queue_delay": 60,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
     "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60

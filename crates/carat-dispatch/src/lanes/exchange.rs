@@ -87,6 +87,11 @@ impl Exchange {
         now.saturating_duration_since(self.arrived)
     }
 
+    /// Whether a worker may have begun the request, or could not receive it.
+    pub(crate) fn has_been_sent(&self) -> bool {
+        self.retried.get() || self.resent.get()
+    }
+
     /// Whether the client is gone.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.get()

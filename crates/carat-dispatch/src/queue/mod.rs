@@ -1,5 +1,6 @@
 //! The requests that wait for a lane, and for how long they may.
 
+mod controlled_delay;
 mod hold;
 mod pauses;
 mod queue_time;

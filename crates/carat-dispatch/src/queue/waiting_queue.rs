@@ -5,20 +5,50 @@ use std::time::{Duration, Instant};
 
 use carat_exchange::{Refusal, clock};
 use carat_log::Log;
+use carat_settings::{QueueOrder, Settings};
 
 use crate::lanes::{Exchange, LoggedRequest};
+use crate::queue::controlled_delay::ControlledDelay;
 use crate::queue::queue_time::QueueTime;
 
-/// The requests that wait for a lane, in the order in which they arrived.
+/// The requests that wait for a lane, in the order in which they arrived. The first is next, or in an overload the last.
 #[derive(Debug, Default)]
 pub struct WaitingQueue {
     requests: RefCell<VecDeque<Rc<Exchange>>>,
     time: QueueTime,
     /// Requests that found the queue full since the last report.
     refused: Cell<u64>,
+    /// Requests that gave way to newer ones since the last report.
+    outrun: Cell<u64>,
+    delay: RefCell<ControlledDelay>,
+    /// `queue_delay`; `None` for first in, first out.
+    target: Cell<Option<Duration>>,
 }
 
 impl WaitingQueue {
+    pub(crate) fn new(settings: &Settings) -> WaitingQueue {
+        let queue = WaitingQueue::default();
+        queue.adopt(settings);
+        queue
+    }
+
+    /// From now on this order holds.
+    pub(crate) fn adopt(&self, settings: &Settings) {
+        let is_adaptive = settings.queue == QueueOrder::Adaptive;
+        self.target.set(is_adaptive.then_some(settings.queue_delay));
+        self.restart_delay();
+    }
+
+    /// Requests have been held: what they waited says nothing about the load.
+    pub(crate) fn restart_delay(&self) {
+        self.delay.borrow_mut().reset();
+    }
+
+    /// Whether more requests arrive than the application serves.
+    pub fn is_overloaded(&self) -> bool {
+        self.delay.borrow().overload().is_some()
+    }
+
     /// How many requests wait for a worker.
     pub fn waiting(&self) -> usize {
         let requests = self.requests.borrow();
@@ -51,7 +81,7 @@ impl WaitingQueue {
         vacancies: impl FnOnce() -> usize,
     ) -> Result<(), Refusal> {
         let mut requests = self.requests.borrow_mut();
-        if requests.len() >= limit {
+        if requests.len() >= limit && !self.is_overloaded() {
             requests.retain(|exchange| !exchange.is_cancelled());
             if requests.len() >= limit + vacancies() {
                 self.refused.set(self.refused.get() + 1);
@@ -59,28 +89,75 @@ impl WaitingQueue {
             }
         }
         requests.push_back(Rc::clone(exchange));
+        drop(requests);
+        if self.target.get().is_some() {
+            self.delay.borrow_mut().arrived(exchange.arrived);
+            self.refuse_oldest(limit, exchange.arrived);
+        }
         Ok(())
     }
 
-    /// Returns requests to the front of the queue in their order.
+    /// In an overload, refuses the oldest requests that are more than may wait. A request that a worker has begun, or
+    /// could not receive, keeps its turn.
+    fn refuse_oldest(&self, limit: usize, now: Instant) {
+        let Some(overload) = self.delay.borrow().overload() else {
+            return;
+        };
+        let room = overload.room.min(limit);
+        while let Some(exchange) = self.take_beyond(room) {
+            if !exchange.is_cancelled() {
+                self.outrun.set(self.outrun.get() + 1);
+                let retry_after = overload.retry_after(now);
+                exchange.settle(Err(Refusal::Overloaded { retry_after }));
+            }
+        }
+    }
+
+    fn take_beyond(&self, room: usize) -> Option<Rc<Exchange>> {
+        let mut requests = self.requests.borrow_mut();
+        if requests.len() <= room {
+            return None;
+        }
+        let index = requests.iter().position(|it| !it.has_been_sent())?;
+        requests.remove(index)
+    }
+
+    /// Returns requests to the queue in their order, as the next ones.
     pub(crate) fn put_back(&self, back: Vec<Rc<Exchange>>) {
+        let is_overloaded = self.is_overloaded();
         let mut requests = self.requests.borrow_mut();
         for exchange in back.into_iter().rev() {
-            requests.push_front(exchange);
+            if is_overloaded {
+                requests.push_back(exchange);
+            } else {
+                requests.push_front(exchange);
+            }
         }
     }
 
     /// Removes the next request whose client waits.
     pub(crate) fn take_next(&self) -> Option<Rc<Exchange>> {
+        let is_overloaded = self.is_overloaded();
         let mut requests = self.requests.borrow_mut();
-        std::iter::from_fn(|| requests.pop_front()).find(|exchange| !exchange.is_cancelled())
+        let next = || {
+            if is_overloaded {
+                requests.pop_back()
+            } else {
+                requests.pop_front()
+            }
+        };
+        std::iter::from_fn(next).find(|exchange| !exchange.is_cancelled())
     }
 
     /// Removes the next request that is meant and whose client waits.
     pub(crate) fn take_meant(&self, is_meant: impl Fn(&Exchange) -> bool) -> Option<Rc<Exchange>> {
+        let is_next = |it: &Rc<Exchange>| is_meant(it) && !it.is_cancelled();
         let mut requests = self.requests.borrow_mut();
-        let mut waiting = requests.iter();
-        let index = waiting.position(|it| is_meant(it) && !it.is_cancelled())?;
+        let index = if self.is_overloaded() {
+            requests.iter().rposition(is_next)?
+        } else {
+            requests.iter().position(is_next)?
+        };
         requests.remove(index)
     }
 
@@ -91,7 +168,17 @@ impl WaitingQueue {
 
     /// A request got a lane.
     pub(crate) fn note_begun(&self, exchange: &Exchange, now: Instant) {
-        self.time.note(exchange.waited(now));
+        let wait = exchange.waited(now);
+        self.time.note(wait);
+        let Some(target) = self.target.get() else {
+            return;
+        };
+        if self.is_empty() {
+            self.restart_delay();
+        } else {
+            self.delay.borrow_mut().begun(wait, target, now);
+            self.refuse_oldest(usize::MAX, now);
+        }
     }
 
     /// The mean time that requests waited for a lane since the last call, and how many wait now. Those that are held
@@ -110,10 +197,13 @@ impl WaitingQueue {
         let mut expired = Vec::new();
         let mut requests = self.requests.borrow_mut();
         // Their bodies may be files, and too many may be open.
-        requests.retain(|exchange| !exchange.is_cancelled());
-        while requests.front().is_some_and(|it| it.waited(now) > limit) {
-            expired.extend(requests.pop_front());
-        }
+        requests.retain(|exchange| {
+            let is_expired = exchange.waited(now) > limit && !exchange.is_cancelled();
+            if is_expired {
+                expired.push(Rc::clone(exchange));
+            }
+            !is_expired && !exchange.is_cancelled()
+        });
         drop(requests);
         for exchange in expired {
             log.warn(
@@ -124,13 +214,21 @@ impl WaitingQueue {
         }
     }
 
-    /// Logs how many requests found the queue full since the last call.
-    pub(crate) fn report_refused(&self, limit: usize, log: &Log) {
+    /// Logs how many requests found the queue full, or gave way to newer ones, since the last call.
+    pub(crate) fn report_refused(&self, settings: &Settings, log: &Log) {
+        let outrun = self.outrun.take();
+        if outrun > 0 {
+            let waiting = self.waiting();
+            log.warn("overloaded", &[("refused", &outrun), ("waiting", &waiting)]);
+        }
         let refused = self.refused.take();
         if refused > 0 {
             log.warn(
                 "queue full",
-                &[("refused", &refused), ("queue_limit", &limit)],
+                &[
+                    ("refused", &refused),
+                    ("queue_limit", &settings.queue_limit),
+                ],
             );
         }
     }
@@ -148,6 +246,9 @@ impl WaitingQueue {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
     use crate::PendingReply;
     use carat_exchange::Call;
@@ -183,5 +284,80 @@ mod tests {
         assert_eq!(queue.list(path), ["/1", "/2", "/3"]);
         let meant = queue.take_meant(|it| path(it) == "/2").expect("there");
         assert_eq!((path(&meant), queue.waiting()), ("/2".to_owned(), 2));
+    }
+
+    /// A queue that sees an overload: requests have begun for a second, each after it has waited for as long.
+    fn overloaded(requests: &[(Rc<Exchange>, PendingReply)]) -> WaitingQueue {
+        let (mut settings, start) = (Settings::plain(), Instant::now());
+        (settings.queue, settings.queue_delay) = (QueueOrder::Adaptive, Duration::from_millis(500));
+        let queue = WaitingQueue::new(&settings);
+        for (exchange, _) in requests {
+            queue.add(exchange, 100, || 0).expect("room");
+        }
+        for turn in 1..=160 {
+            queue.add(&requests[0].0, 100, || 0).expect("room");
+            queue.take_next();
+            let now = start + Duration::from_secs(1) + Duration::from_millis(4) * turn;
+            queue.note_begun(&requests[0].0, now);
+        }
+        assert!(queue.is_overloaded());
+        queue
+    }
+
+    fn retry_after(pending: PendingReply) -> Option<u8> {
+        let cx = &mut Context::from_waker(Waker::noop());
+        match pin!(pending).poll(cx) {
+            Poll::Ready(Err(Refusal::Overloaded { retry_after })) => Some(retry_after),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn in_an_overload_the_newest_is_next_and_the_oldest_is_refused() {
+        let queue = overloaded(&["/1", "/2"].map(request));
+        let mut newer = Vec::from_iter((0..40).map(|at| request(&format!("/new/{at}"))));
+        for (exchange, _) in &newer {
+            assert_eq!(queue.add(exchange, 30, || 0), Ok(()));
+        }
+        let next = queue.take_next().expect("there");
+        assert_eq!(
+            (path(&next), queue.waiting() < 30),
+            ("/new/39".to_owned(), true)
+        );
+        assert_eq!(retry_after(newer.remove(0).1), Some(1));
+        assert_eq!(retry_after(newer.pop().expect("there").1), None);
+    }
+
+    #[test]
+    fn in_an_overload_a_request_that_was_sent_before_is_next_and_stays() {
+        let queue = overloaded(&["/1", "/2"].map(request));
+        let sent = ["/sent/1", "/sent/2"].map(request);
+        sent[0].0.retried.set(true);
+        sent[1].0.resent.set(true);
+        queue.put_back(sent.iter().map(|it| Rc::clone(&it.0)).collect());
+        assert_eq!(path(&queue.take_next().expect("there")), "/sent/1");
+        queue.put_back(vec![Rc::clone(&sent[0].0)]);
+        let newer = Vec::from_iter((0..90).map(|_| request("/new")));
+        for (exchange, _) in &newer {
+            assert_eq!(queue.add(exchange, 100, || 0), Ok(()));
+        }
+        assert_eq!(
+            queue
+                .list(path)
+                .iter()
+                .filter(|it| it.starts_with("/sent"))
+                .count(),
+            2
+        );
+    }
+
+    #[test]
+    fn an_overload_ends_with_the_last_request_that_waits() {
+        let requests = ["/1", "/2"].map(request);
+        let queue = overloaded(&requests);
+        while let Some(exchange) = queue.take_next() {
+            queue.note_begun(&exchange, Instant::now());
+        }
+        assert!(!queue.is_overloaded());
     }
 }

@@ -51,6 +51,11 @@ pub enum Refusal {
     BodyCutOff,
     /// More than `queue_limit` requests wait.
     QueueFull,
+    /// More requests arrive than the application serves, and newer ones go first: the option `queue`.
+    Overloaded {
+        /// In how many seconds the client should ask again.
+        retry_after: u8,
+    },
     /// The request waited longer than `queue_timeout`.
     QueueTimeout,
     /// The server stopped before the application began the request, or was asked whether it is ready while it stops.
@@ -107,6 +112,7 @@ impl Refusal {
             Refusal::ClientMemory
             | Refusal::Maintenance
             | Refusal::QueueFull
+            | Refusal::Overloaded { .. }
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::TooManyTunnels
@@ -149,7 +155,7 @@ impl Refusal {
             Refusal::ClientMemory | Refusal::BodyCutOff => {
                 "the server's memory for clients is used up"
             }
-            Refusal::QueueFull => "too many requests are waiting",
+            Refusal::QueueFull | Refusal::Overloaded { .. } => "too many requests are waiting",
             Refusal::Stopping => "the server is stopping",
             Refusal::CutOff => "the server stopped before the application responded",
             Refusal::QueueTimeout => "no worker became free in time",
@@ -183,6 +189,7 @@ impl Refusal {
             | Refusal::Maintenance
             | Refusal::BodyCutOff
             | Refusal::QueueFull
+            | Refusal::Overloaded { .. }
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::CutOff
@@ -213,11 +220,12 @@ impl Refusal {
             )
     }
 
-    /// In how many seconds the client should ask again, as the value of Retry-After.
-    fn retry_after(self) -> Option<&'static str> {
+    /// In how many seconds the client should ask again, the value of Retry-After.
+    fn retry_after(self) -> Option<u8> {
         match self {
-            Refusal::Maintenance => Some("60"),
-            _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some("1"),
+            Refusal::Maintenance => Some(60),
+            Refusal::Overloaded { retry_after } => Some(retry_after),
+            _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(1),
             _ => None,
         }
     }
@@ -233,7 +241,7 @@ impl Refusal {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(seconds) = self.retry_after() {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+            headers.insert(RETRY_AFTER, HeaderValue::from(u16::from(seconds)));
         }
         if self.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(DECODED_CODINGS));

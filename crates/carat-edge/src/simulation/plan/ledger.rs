@@ -79,7 +79,7 @@ impl Ledger {
         self.entries[number].runs.push(pid);
         let entry = &self.entries[number];
         let never = match entry.answer {
-            Some(Answer::Refused(Refusal::QueueFull)) => true,
+            Some(Answer::Refused(Refusal::QueueFull | Refusal::Overloaded { .. })) => true,
             Some(Answer::Refused(Refusal::QueueTimeout | Refusal::Stopping)) => entry.is_unsafe(),
             Some(Answer::Left) => entry.left_queue,
             _ => false,
@@ -195,7 +195,9 @@ impl LedgerEntry {
             Answer::Refused(refusal) => refusal,
         };
         match refusal {
-            Refusal::QueueFull if has_run => Some("was refused by the queue and had run"),
+            Refusal::QueueFull | Refusal::Overloaded { .. } if has_run => {
+                Some("was refused by the queue and had run")
+            }
             Refusal::Stopping | Refusal::QueueTimeout if has_run && self.is_unsafe() => {
                 Some("was told that it had not run")
             }
@@ -211,6 +213,7 @@ impl LedgerEntry {
                 Some("has a valid response that was refused")
             }
             Refusal::QueueFull
+            | Refusal::Overloaded { .. }
             | Refusal::QueueTimeout
             | Refusal::Stopping
             | Refusal::AppTimeout

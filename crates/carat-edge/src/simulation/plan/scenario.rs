@@ -3,7 +3,7 @@ use std::time::Duration;
 use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
 
 use crate::simulation::plan::random::SeededRandom;
-use carat_settings::Settings;
+use carat_settings::{QueueOrder, Settings};
 
 /// What a seed makes of the server, its load and its misfortune.
 #[derive(Debug)]
@@ -29,7 +29,12 @@ impl Scenario {
     pub(crate) fn random(random: &SeededRandom) -> Scenario {
         let calm_at = random.between(300_000, 2_500_000);
         Scenario {
-            clients: random.between(1, 8),
+            // Now and then more than the server has places for, so that it is overloaded.
+            clients: if random.chance(50) {
+                40
+            } else {
+                random.between(1, 8)
+            },
             requests: random.between(1, 8),
             think: random.pick(&[0, 500, 20_000, 300_000, 1_500_000]),
             trouble: random.pick(&[0, 300, 1000, 1000, 3000]),
@@ -54,6 +59,8 @@ impl Scenario {
             threads: random.pick(&[1, 1, 2, 3]),
             fibers: random.pick(&[None, None, Some(2), Some(8)]),
             queue_limit: random.pick(&[1, 4, 20, 100]),
+            queue: random.pick(&[QueueOrder::Adaptive, QueueOrder::Adaptive, QueueOrder::Fifo]),
+            queue_delay: millis(&[1, 20, 200]),
             request_timeout: Some(millis(&[300, 1000, 3000])),
             queue_timeout: millis(&[200, 1000, 3000]),
             boot_timeout: millis(&[800, 2000]),

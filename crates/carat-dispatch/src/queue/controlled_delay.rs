@@ -1,0 +1,231 @@
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
+/// How many requests must begin before their waits say something about the load, and how many may wait in an overload
+/// however slow the application is.
+const WINDOW_REQUESTS: u32 = 16;
+const RETRY_AFTER_SECONDS: RangeInclusive<u64> = 1..=30;
+
+/// Tells an overload from a burst, as CoDel does (RFC 8289): by the least wait of all requests that begin in a window.
+/// While each of them waits for longer than the target although no fewer arrive than begin, the queue does not drain, and
+/// clients leave as fast as workers reach them.
+#[derive(Debug, Default)]
+pub(crate) struct ControlledDelay {
+    /// `None` while no request waits.
+    window: Option<Window>,
+    overload: Option<Overload>,
+}
+
+#[derive(Debug)]
+struct Window {
+    since: Instant,
+    arrived: u32,
+    begun: u32,
+    least_wait: Duration,
+}
+
+/// More requests arrive than the application serves. It ends when none waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Overload {
+    since: Instant,
+    /// How many requests may wait: those that begin within the target.
+    pub(crate) room: usize,
+}
+
+impl Overload {
+    /// In how many seconds a client should ask again: the overload may last as long as it has, so clients return over
+    /// twice its time instead of all at once.
+    pub(crate) fn retry_after(self, now: Instant) -> u8 {
+        let lasted = now.saturating_duration_since(self.since).as_secs();
+        let seconds = lasted.clamp(*RETRY_AFTER_SECONDS.start(), *RETRY_AFTER_SECONDS.end());
+        u8::try_from(seconds).expect("at most 30")
+    }
+}
+
+impl ControlledDelay {
+    /// A request has to wait.
+    pub(crate) fn arrived(&mut self, now: Instant) {
+        let window = self.window.get_or_insert_with(|| Window::new(now));
+        window.arrived += 1;
+    }
+
+    /// A request began, and others still wait.
+    pub(crate) fn begun(&mut self, wait: Duration, target: Duration, now: Instant) {
+        let window = self.window.get_or_insert_with(|| Window::new(now));
+        window.begun += 1;
+        window.least_wait = window.least_wait.min(wait);
+        let lasted = now.saturating_duration_since(window.since);
+        if lasted < target || window.begun < WINDOW_REQUESTS {
+            return;
+        }
+        // A slow application has long waits with few requests, which is no overload.
+        let target = target.max(lasted * WINDOW_REQUESTS / window.begun);
+        let is_over = window.least_wait > target && window.arrived >= window.begun;
+        if self.overload.is_some() || is_over {
+            let since = self
+                .overload
+                .map_or(window.since, |overload| overload.since);
+            let room = window.room(target, lasted);
+            self.overload = Some(Overload { since, room });
+        }
+        self.window = Some(Window::new(now));
+    }
+
+    /// No request waits, or those that wait have been held.
+    pub(crate) fn reset(&mut self) {
+        self.window = None;
+        self.overload = None;
+    }
+
+    pub(crate) fn overload(&self) -> Option<Overload> {
+        self.overload
+    }
+}
+
+impl Window {
+    fn new(since: Instant) -> Window {
+        Window {
+            since,
+            arrived: 0,
+            begun: 0,
+            least_wait: Duration::MAX,
+        }
+    }
+
+    /// How many requests begin within the target, at the rate of this window.
+    fn room(&self, target: Duration, lasted: Duration) -> usize {
+        let begin = u128::from(self.begun) * target.as_nanos() / lasted.as_nanos().max(1);
+        usize::try_from(begin).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TARGET: Duration = Duration::from_millis(500);
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// Requests that arrive and begin at even rates, and clients that leave after [`PATIENCE`].
+    struct Load {
+        delay: ControlledDelay,
+        start: Instant,
+        waiting: VecDeque<Instant>,
+        good: u32,
+        refused: u32,
+    }
+
+    impl Load {
+        fn new() -> Load {
+            Load {
+                delay: ControlledDelay::default(),
+                start: Instant::now(),
+                waiting: VecDeque::new(),
+                good: 0,
+                refused: 0,
+            }
+        }
+
+        /// Runs for `seconds`; returns how many requests have begun in time.
+        fn run(&mut self, offered: u32, capacity: u32, seconds: u32) -> u32 {
+            let (before, from) = (self.good, self.start);
+            let mut arrivals =
+                (0..offered * seconds).map(|at| from + Duration::from_secs(1) * at / offered);
+            let mut next = arrivals.next();
+            for turn in 0..capacity * seconds {
+                let now = from + Duration::from_secs(1) * turn / capacity;
+                while let Some(at) = next.filter(|at| *at <= now) {
+                    self.arrive(at);
+                    next = arrivals.next();
+                }
+                self.begin(now);
+            }
+            self.start = from + Duration::from_secs(1) * seconds;
+            self.good - before
+        }
+
+        fn arrive(&mut self, now: Instant) {
+            self.waiting.push_back(now);
+            self.delay.arrived(now);
+            self.trim();
+        }
+
+        fn begin(&mut self, now: Instant) {
+            self.waiting.retain(|at| *at + PATIENCE > now);
+            let next = match self.delay.overload() {
+                Some(_) => self.waiting.pop_back(),
+                None => self.waiting.pop_front(),
+            };
+            if let Some(at) = next {
+                self.good += u32::from(now < at + PATIENCE * 9 / 10);
+                self.delay.begun(now - at, TARGET, now);
+            }
+            if self.waiting.is_empty() {
+                self.delay.reset();
+            }
+            self.trim();
+        }
+
+        fn trim(&mut self) {
+            let room = self.delay.overload().map_or(usize::MAX, |it| it.room);
+            while self.waiting.len() > room {
+                self.waiting.pop_front();
+                self.refused += 1;
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn nearly_all_the_capacity_serves_clients_that_still_wait(
+            capacity in 20_u32..500, percent in 120_u32..800,
+        ) {
+            let mut load = Load::new();
+            let good = load.run(capacity * percent / 100, capacity, 20);
+            prop_assert!(good >= capacity * 20 * 9 / 10, "{good}");
+        }
+
+        #[test]
+        fn nobody_is_refused_below_the_capacity(
+            capacity in 20_u32..500, percent in 10_u32..98, burst in 0_usize..500,
+        ) {
+            let mut load = Load::new();
+            for _ in 0..burst {
+                load.arrive(load.start);
+            }
+            load.run(capacity * percent / 100, capacity, 20);
+            prop_assert_eq!(load.refused, 0);
+        }
+    }
+
+    #[test]
+    fn a_slow_application_with_a_short_queue_is_not_overloaded() {
+        let mut load = Load::new();
+        load.run(3, 2, 10);
+        assert_eq!(load.refused, 0);
+    }
+
+    #[test]
+    fn an_overload_ends_when_no_request_waits() {
+        let mut load = Load::new();
+        load.run(400, 200, 10);
+        assert!(load.delay.overload().is_some() && load.refused > 0);
+        load.run(100, 200, 2);
+        assert!(load.delay.overload().is_none());
+    }
+
+    #[test]
+    fn clients_return_later_the_longer_the_overload_lasts() {
+        let since = Instant::now();
+        let overload = Overload { since, room: 1 };
+        let seconds =
+            [0, 5, 90].map(|after| overload.retry_after(since + Duration::from_secs(after)));
+        assert_eq!(seconds, [1, 5, 30]);
+    }
+}

@@ -86,8 +86,9 @@ class LimitsTest < Support::IntegrationTest
   # Each client asks again at once, so that there are always more requests than may begin within the delay.
   def drive_queue_delay
     server = serve("run ->(_) { sleep(0.002); [200, {}, []] }", threads: 1, args: %w[--queue-delay 0.01])
-    clients = Array.new(60) { ask(server, "GET", "/") }
-    eventually { clients.map { |client| client.read_response.status.tap { client.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n") } }.include?(503) }
+    request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    clients = Array.new(60) { server.connect.write(request) }
+    eventually { clients.map { |client| client.read_response.status.tap { client.write(request) } }.include?(503) }
 
     clients.each(&:close)
     eventually { server.get.status == 200 }

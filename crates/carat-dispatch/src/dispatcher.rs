@@ -216,8 +216,7 @@ impl Dispatcher {
         }
     }
 
-    /// The mean time that requests waited for a lane since the last call, and how many wait now. Those that are held
-    /// do not count: more workers would not help.
+    /// How long requests waited since the last call, and how many wait now, without those that are held.
     pub fn take_queue_time(&self) -> (Duration, usize) {
         self.queue.take_time(self.is_held())
     }
@@ -413,8 +412,8 @@ impl Dispatcher {
         self.hand_out(clock::now());
         self.expire_running(clock::now());
         self.expire_tunnels(clock::now());
-        self.queue
-            .report_refused(&self.timeouts.settings(), &self.log);
+        let settings = self.timeouts.settings();
+        self.queue.report_refused(&settings, &self.log);
     }
 
     fn end_hold(&self, now: Instant) {

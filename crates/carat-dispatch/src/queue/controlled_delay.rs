@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 const WINDOW_REQUESTS: u32 = 16;
 const RETRY_AFTER_SECONDS: RangeInclusive<u64> = 1..=30;
 
-/// Tells an overload from a burst, as CoDel does (RFC 8289): by the least wait of all requests that begin in a window.
+/// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin in a window.
 /// While each of them waits for longer than the target although no fewer arrive than begin, the queue does not drain, and
 /// clients leave as fast as workers reach them.
 #[derive(Debug, Default)]
 pub(crate) struct ControlledDelay {
     /// `None` while no request waits.
-    window: Option<Window>,
+    window: Option<LoadWindow>,
     overload: Option<Overload>,
 }
 
 #[derive(Debug)]
-struct Window {
+struct LoadWindow {
     since: Instant,
     arrived: u32,
     begun: u32,
@@ -45,13 +45,13 @@ impl Overload {
 impl ControlledDelay {
     /// A request has to wait.
     pub(crate) fn arrived(&mut self, now: Instant) {
-        let window = self.window.get_or_insert_with(|| Window::new(now));
+        let window = self.window.get_or_insert_with(|| LoadWindow::new(now));
         window.arrived += 1;
     }
 
     /// A request began, and others still wait.
     pub(crate) fn begun(&mut self, wait: Duration, target: Duration, now: Instant) {
-        let window = self.window.get_or_insert_with(|| Window::new(now));
+        let window = self.window.get_or_insert_with(|| LoadWindow::new(now));
         window.begun += 1;
         window.least_wait = window.least_wait.min(wait);
         let lasted = now.saturating_duration_since(window.since);
@@ -68,7 +68,7 @@ impl ControlledDelay {
             let room = window.room(target, lasted);
             self.overload = Some(Overload { since, room });
         }
-        self.window = Some(Window::new(now));
+        self.window = Some(LoadWindow::new(now));
     }
 
     /// No request waits, or those that wait have been held.
@@ -82,9 +82,9 @@ impl ControlledDelay {
     }
 }
 
-impl Window {
-    fn new(since: Instant) -> Window {
-        Window {
+impl LoadWindow {
+    fn new(since: Instant) -> LoadWindow {
+        LoadWindow {
             since,
             arrived: 0,
             begun: 0,

@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn in_an_overload_the_newest_is_next_and_the_oldest_is_refused() {
         let queue = overloaded(&["/1", "/2"].map(request));
-        let mut newer = Vec::from_iter((0..40).map(|at| request(&format!("/new/{at}"))));
+        let mut newer: Vec<_> = (0..40).map(|at| request(&format!("/new/{at}"))).collect();
         for (exchange, _) in &newer {
             assert_eq!(queue.add(exchange, 30, || 0), Ok(()));
         }
@@ -337,7 +337,7 @@ mod tests {
         queue.put_back(sent.iter().map(|it| Rc::clone(&it.0)).collect());
         assert_eq!(path(&queue.take_next().expect("there")), "/sent/1");
         queue.put_back(vec![Rc::clone(&sent[0].0)]);
-        let newer = Vec::from_iter((0..90).map(|_| request("/new")));
+        let newer: Vec<_> = (0..90).map(|_| request("/new")).collect();
         for (exchange, _) in &newer {
             assert_eq!(queue.add(exchange, 100, || 0), Ok(()));
         }

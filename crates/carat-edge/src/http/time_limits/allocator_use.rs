@@ -57,7 +57,8 @@ impl AllocatorUse {
         let own = beside.min(most);
         self.own.set(Some((own, at)));
         let allowance = LEAST_ALLOWANCE.max(limit / ALLOWANCE_PART);
-        beside.saturating_sub(own + allowance)
+        // Half of the budget is for what is counted: idle connections, of which there may be thousands, are not.
+        beside.saturating_sub(own + allowance).min(limit / 2)
     }
 
     fn give_back_at_once(&self, at_once: bool) {
@@ -89,6 +90,7 @@ mod tests {
         assert_eq!(allocator.judge(5 * MIB, 0, LIMIT, now), 0);
         assert_eq!(allocator.judge(31 * MIB, 20 * MIB, LIMIT, now), 0);
         assert_eq!(allocator.judge(40 * MIB, 20 * MIB, LIMIT, now), 9 * MIB);
+        assert_eq!(allocator.judge(99 * MIB, 20 * MIB, LIMIT, now), LIMIT / 2);
     }
 
     #[test]

@@ -216,47 +216,6 @@ mod tests {
     use crate::Frame;
 
     #[test]
-    fn a_fork_survives_the_wire_and_knows_its_descriptors() {
-        let fork = ForkWorker {
-            worker: 2,
-            generation: 1,
-            lanes: 5,
-        };
-        let mut bytes = Vec::new();
-        fork.encode(&mut bytes);
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        assert_eq!(ForkWorker::decode(frame.payload), Ok(fork));
-        assert_eq!(fork.descriptors(), 11);
-    }
-
-    #[test]
-    fn a_promotion_survives_the_wire() {
-        let mut bytes = Vec::new();
-        encode_promote(&mut bytes, 7);
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        assert_eq!(frame.kind, Kind::Promote);
-        assert_eq!(decode_promote(frame.payload), Ok(7));
-        assert_eq!(decode_promote(&[1, 2]), Err(Malformed::Truncated));
-    }
-
-    #[test]
-    fn the_order_of_a_profile_survives_the_wire() {
-        let mut bytes = Vec::new();
-        encode_begin_profile(&mut bytes, Some(512 * 1024));
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        assert_eq!(frame.kind, Kind::BeginProfile);
-        assert_eq!(decode_begin_profile(frame.payload), Ok(Some(512 * 1024)));
-        let cut = &frame.payload[..7];
-        assert_eq!(decode_begin_profile(cut), Err(Malformed::Truncated));
-    }
-
-    #[test]
     fn a_profile_longer_than_its_limit_is_an_error() {
         let mut bytes = Vec::new();
         encode_profile(&mut bytes, &vec![b' '; PROFILE_LIMIT + 1]);
@@ -268,16 +227,6 @@ mod tests {
     }
 
     #[test]
-    fn statistics_longer_than_their_limit_are_empty() {
-        let mut bytes = Vec::new();
-        encode_stats(&mut bytes, &vec![b' '; TEXT_LIMIT + 1]);
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        assert_eq!((frame.kind, frame.payload), (Kind::Stats, &b"{}"[..]));
-    }
-
-    #[test]
     fn a_list_of_files_longer_than_its_limit_is_empty() {
         let mut bytes = Vec::new();
         encode_sources(&mut bytes, &vec![b' '; SOURCES_LIMIT + 1]);
@@ -285,23 +234,6 @@ mod tests {
             .expect("well formed")
             .expect("complete");
         assert_eq!((frame.kind, frame.payload), (Kind::Sources, &b"{}"[..]));
-    }
-
-    #[test]
-    fn the_question_where_a_request_stands_survives_the_wire() {
-        let ask = AskStack {
-            lane: 3,
-            request: u32::MAX - 1,
-        };
-        let mut bytes = Vec::new();
-        ask.encode(&mut bytes);
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        assert_eq!(frame.kind, Kind::AskStack);
-        assert_eq!(AskStack::decode(frame.payload), Ok(ask));
-        let without_request = &frame.payload[..2];
-        assert_eq!(AskStack::decode(without_request), Err(Malformed::Truncated));
     }
 
     #[test]

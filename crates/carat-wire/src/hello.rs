@@ -92,18 +92,6 @@ mod tests {
     }
 
     #[test]
-    fn a_greeting_survives_the_wire() {
-        for (socket, capacity) in [
-            (SocketKind::Mold, 0),
-            (SocketKind::Worker, 0),
-            (SocketKind::Lane, 256),
-        ] {
-            let hello = Hello::new(socket, 4242, capacity);
-            assert_eq!(decoded(hello), Ok(hello));
-        }
-    }
-
-    #[test]
     fn lanes_and_nobody_else_take_requests() {
         for (socket, capacity) in [
             (SocketKind::Mold, 1),

@@ -32,25 +32,3 @@ impl Hijack {
         Ok(hijack)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Frame;
-
-    #[test]
-    fn a_hijack_survives_the_wire_and_no_byte_may_follow() {
-        let hijack = Hijack {
-            id: 7,
-            app_micros: 1500,
-        };
-        let mut bytes = Vec::new();
-        hijack.encode(&mut bytes);
-        let frame = Frame::first(&bytes).expect("well formed");
-        let frame = frame.expect("complete");
-        assert_eq!(frame.kind, Kind::Tunnel);
-        assert_eq!(Hijack::decode(frame.payload), Ok(hijack));
-        let longer = [frame.payload, b"x"].concat();
-        assert!(Hijack::decode(&longer).is_err());
-    }
-}

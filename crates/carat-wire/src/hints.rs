@@ -34,24 +34,3 @@ impl<'a> Hints<'a> {
         Ok(Hints { id, headers })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Frame, push_header};
-
-    #[test]
-    fn hints_survive_the_wire() {
-        let (mut bytes, mut headers) = (Vec::new(), Vec::new());
-        push_header(&mut headers, "link", b"</a.css>; rel=preload");
-        encode(&mut bytes, 9, (1, &headers));
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        let hints = Hints::decode(frame.payload).expect("well formed");
-        assert_eq!((frame.kind, hints.id), (Kind::Hints, 9));
-        let values: Vec<_> = hints.headers.map(|(_, value)| value).collect();
-        assert_eq!(values, [b"</a.css>; rel=preload"]);
-        assert!(Hints::decode(&frame.payload[..frame.payload.len() - 1]).is_err());
-    }
-}

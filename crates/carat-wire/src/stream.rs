@@ -93,35 +93,3 @@ pub fn decode_id(payload: &[u8]) -> Result<u32, Malformed> {
     cursor.end()?;
     Ok(id)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Frame;
-
-    #[test]
-    fn pieces_windows_and_ends_survive_the_wire() {
-        let mut bytes = Vec::new();
-        encode_window(&mut bytes, 9, 70_000);
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        assert_eq!(
-            Window::decode(frame.payload),
-            Ok(Window {
-                id: 9,
-                bytes: 70_000
-            })
-        );
-
-        bytes.clear();
-        encode_abort(&mut bytes, 11);
-        let frame = Frame::first(&bytes)
-            .expect("well formed")
-            .expect("complete");
-        assert_eq!(
-            (frame.kind, decode_id(frame.payload)),
-            (Kind::Abort, Ok(11))
-        );
-    }
-}

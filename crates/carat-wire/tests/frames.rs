@@ -1,8 +1,9 @@
 //! Any sequence of frames decodes to the same frames, wherever its bytes are cut.
 
 use carat_wire::control::{
-    AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_promote, encode_boot_failed,
-    encode_not_fork_safe, encode_promote, encode_signal, encode_sources, encode_stats,
+    AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_promote,
+    encode_begin_profile, encode_boot_failed, encode_not_fork_safe, encode_promote, encode_signal,
+    encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
 use carat_wire::request::encode_descriptors_lost;
@@ -38,6 +39,7 @@ enum Message {
     AskStack(AskStack),
     Stack(u16, Vec<u8>),
     Promote(u32),
+    BeginProfile(Option<u64>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -160,7 +162,11 @@ impl Reply {
         let count = push_headers(&mut headers, &self.headers);
         carat_wire::response::encode(out, self.head, (count, &headers), |out| match &self.body {
             ReplyBody::None => body::none(out),
-            ReplyBody::Inline(bytes) => body::whole(out, bytes),
+            ReplyBody::Inline(bytes) if self.head.id % 2 == 0 => body::whole(out, bytes),
+            ReplyBody::Inline(bytes) => {
+                let length = u32::try_from(bytes.len()).expect("short");
+                body::inline(out, length, bytes.chunks(7));
+            }
             ReplyBody::File(offset, length, ranges) => body::file(out, *offset, *length, *ranges),
             ReplyBody::Stream => body::stream(out),
             ReplyBody::Tunnel => body::tunnel(out),
@@ -217,6 +223,7 @@ impl Message {
             Message::AskStack(ask) => ask.encode(out),
             Message::Stack(lane, text) => Stack { lane: *lane, text }.encode(out),
             Message::Promote(generation) => encode_promote(out, *generation),
+            Message::BeginProfile(bytes) => encode_begin_profile(out, *bytes),
         }
     }
 
@@ -246,6 +253,7 @@ impl Message {
                 Message::Stack(stack.lane, stack.text.to_vec())
             }
             Kind::Promote => Message::Promote(decode_promote(payload)?),
+            Kind::BeginProfile => Message::BeginProfile(decode_begin_profile(payload)?),
             kind @ (Kind::BootFailed | Kind::NotForkSafe | Kind::Stats | Kind::Sources) => {
                 Message::Text(kind, payload.to_vec())
             }
@@ -393,6 +401,7 @@ fn message() -> impl Strategy<Value = Message> {
             .prop_map(|(lane, request)| Message::AskStack(AskStack { lane, request })),
         (any::<u16>(), bytes(300)).prop_map(|(lane, text)| Message::Stack(lane, text)),
         any::<u32>().prop_map(Message::Promote),
+        prop::option::of(1..u64::MAX).prop_map(Message::BeginProfile),
     ]
 }
 
@@ -441,16 +450,18 @@ proptest! {
     }
 
     #[test]
-    fn a_payload_cut_short_is_decoded_or_refused(message in message(), cut: prop::sample::Index) {
+    fn a_payload_cut_short_or_followed_by_a_byte_is_refused(message in message(), cut: prop::sample::Index) {
         let mut encoded = Vec::new();
         message.encode(&mut encoded);
-        let payload = &encoded[HEADER_BYTES + 1..];
-        let frame = Frame {
-            payload: &payload[..cut.index(payload.len() + 1)],
-            ..Frame::first(&encoded).expect("well formed").expect("complete")
-        };
-        if !matches!(message, Message::Signal(_)) {
-            let _ = Message::decode(frame);
+        let frame = Frame::first(&encoded).expect("well formed").expect("complete");
+        let longer = [frame.payload, b"x"].concat();
+        let is_open = matches!(message, Message::Text(..) | Message::Chunk(..) | Message::Stack(..));
+        if !is_open && !matches!(message, Message::Signal(_)) {
+            let shorter = &frame.payload[..cut.index(frame.payload.len())];
+            for payload in [shorter, &longer] {
+                let refused = Message::decode(Frame { payload, ..frame });
+                prop_assert!(refused.is_err(), "{refused:?}");
+            }
         }
     }
 

@@ -13,7 +13,6 @@ use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::request::{self, RequestBody, RequestHead};
 use carat_wire::stream::{
     SHORT_STREAM_WINDOW, STREAM_WINDOW, Window, encode_abort, encode_chunk, encode_end,
-    encode_window,
 };
 use carat_wire::{Kind, Response, ResponseBody, Scheme};
 
@@ -252,7 +251,7 @@ fn a_stream_waits_when_its_window_is_used_up() {
         edge.received();
     }
     assert_eq!(sent, STREAM_WINDOW as usize);
-    edge.send(|out| encode_window(out, 1, 10));
+    edge.send(|out| Window { id: 1, bytes: 10 }.encode(out));
     assert_eq!(
         worker.send_piece(1, &data[sent..]),
         Step::Done(Progress::Sent(1))

@@ -2,7 +2,8 @@
 
 use crate::Malformed;
 use crate::codec::Cursor;
-use crate::frame::{self, Kind};
+use crate::frame::{self, Kind, message};
+use crate::stream::decode_id;
 
 /// Longest text of a boot failure or a stack in bytes; the rest is cut off.
 pub const TEXT_LIMIT: usize = 64 * 1024;
@@ -13,42 +14,22 @@ pub const SOURCES_LIMIT: usize = 4 * 1024 * 1024;
 /// Longest profile in bytes: with what the edge adds, it fits in what clients of its control socket accept.
 pub const PROFILE_LIMIT: usize = 7 * 1024 * 1024;
 
-/// Edge to mold: fork a worker.
-///
-/// `1 + 2 * lanes` descriptors travel with the frame: the worker's control socket, then the socket and
-/// the page of each lane (see [`Page`](crate::Page)).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ForkWorker {
-    /// The worker's number in logs.
-    pub worker: u32,
-    /// The worker's generation.
-    pub generation: u32,
-    /// Number of lanes.
-    pub lanes: u16,
+message! {
+    /// Edge to mold: fork a worker.
+    ///
+    /// `1 + 2 * lanes` descriptors travel with the frame: the worker's control socket, then the socket and
+    /// the page of each lane (see [`Page`](crate::Page)).
+    ForkWorker {
+        /// The worker's number in logs.
+        worker: u32,
+        /// The worker's generation.
+        generation: u32,
+        /// Number of lanes.
+        lanes: u16,
+    }
 }
 
 impl ForkWorker {
-    /// Appends the frame to `out`.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        frame::push(out, Kind::ForkWorker, |out| {
-            out.extend_from_slice(&self.worker.to_le_bytes());
-            out.extend_from_slice(&self.generation.to_le_bytes());
-            out.extend_from_slice(&self.lanes.to_le_bytes());
-        });
-    }
-
-    /// Reads the payload.
-    pub fn decode(payload: &[u8]) -> Result<ForkWorker, Malformed> {
-        let mut cursor = Cursor::new(payload);
-        let fork = ForkWorker {
-            worker: cursor.u32()?,
-            generation: cursor.u32()?,
-            lanes: cursor.u16()?,
-        };
-        cursor.end()?;
-        Ok(fork)
-    }
-
     /// How many descriptors travel with the frame.
     #[must_use]
     pub fn descriptors(&self) -> usize {
@@ -84,33 +65,13 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// Requests the stack of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AskStack {
-    /// The index of the lane in its worker.
-    pub lane: u16,
-    /// The request's id on the lane.
-    pub request: u32,
-}
-
-impl AskStack {
-    /// Appends the frame to `out`.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        frame::push(out, Kind::AskStack, |out| {
-            out.extend_from_slice(&self.lane.to_le_bytes());
-            out.extend_from_slice(&self.request.to_le_bytes());
-        });
-    }
-
-    /// Reads the payload.
-    pub fn decode(payload: &[u8]) -> Result<AskStack, Malformed> {
-        let mut cursor = Cursor::new(payload);
-        let ask = AskStack {
-            lane: cursor.u16()?,
-            request: cursor.u32()?,
-        };
-        cursor.end()?;
-        Ok(ask)
+message! {
+    /// Requests the stack of a request.
+    AskStack {
+        /// The index of the lane in its worker.
+        lane: u16,
+        /// The request's id on the lane.
+        request: u32,
     }
 }
 
@@ -130,17 +91,12 @@ pub fn encode_not_fork_safe(out: &mut Vec<u8>, text: &[u8]) {
 
 /// Appends the command to become the mold of this generation.
 pub fn encode_promote(out: &mut Vec<u8>, generation: u32) {
-    frame::push(out, Kind::Promote, |out| {
-        out.extend_from_slice(&generation.to_le_bytes());
-    });
+    frame::push_number(out, Kind::Promote, generation);
 }
 
 /// Reads the generation whose mold the worker is to become.
 pub fn decode_promote(payload: &[u8]) -> Result<u32, Malformed> {
-    let mut cursor = Cursor::new(payload);
-    let generation = cursor.u32()?;
-    cursor.end()?;
-    Ok(generation)
+    decode_id(payload)
 }
 
 /// Appends the statistics of a process: a JSON object of at most [`TEXT_LIMIT`] bytes; a longer one becomes empty.

@@ -9,10 +9,28 @@ pub const FRAME_LIMIT: usize = 8 * 1024 * 1024;
 /// In the byte of the kind: the frame has the first descriptor of a message.
 const FIRST_DESCRIPTOR: u8 = 0x80;
 
-/// The meaning of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
+/// Declares the kinds of frames, and how one is read from its byte.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $byte:literal,)+) => {
+        /// The meaning of a frame.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $kind = $byte,)+
+        }
+
+        impl Kind {
+            fn from_byte(byte: u8) -> Result<Kind, Malformed> {
+                match byte {
+                    $($byte => Ok(Kind::$kind),)+
+                    other => Err(Malformed::UnknownKind(other)),
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// The first frame on every socket: see [`Hello`](crate::Hello).
     Hello = 1,
     /// Worker or mold: ready for work.
@@ -36,7 +54,7 @@ pub enum Kind {
     /// Worker: the descriptors of this request did not all arrive, and the application did not begin it.
     DescriptorsLost = 22,
     /// Worker: the application takes over the connection of this request: see [`Hijack`](crate::Hijack).
-    Tunnel = 23,
+    Hijack = 23,
     /// Worker: fields that the client gets before the response: see [`Hints`](crate::hints::Hints).
     Hints = 24,
     /// Worker: the thread of this lane goes on with a request that has its response. The page says until when.
@@ -75,44 +93,6 @@ pub enum Kind {
     EndProfile = 46,
     /// Worker: what was sampled, or why nothing is, as JSON.
     Profile = 47,
-}
-
-impl Kind {
-    fn from_byte(byte: u8) -> Result<Kind, Malformed> {
-        Ok(match byte {
-            1 => Kind::Hello,
-            2 => Kind::Ready,
-            3 => Kind::Drain,
-            4 => Kind::Bye,
-            16 => Kind::Request,
-            17 => Kind::Response,
-            18 => Kind::Chunk,
-            19 => Kind::End,
-            20 => Kind::Window,
-            21 => Kind::Abort,
-            22 => Kind::DescriptorsLost,
-            23 => Kind::Tunnel,
-            24 => Kind::Hints,
-            25 => Kind::Lingers,
-            32 => Kind::ForkWorker,
-            33 => Kind::BootFailed,
-            34 => Kind::AskStack,
-            35 => Kind::Stack,
-            36 => Kind::Leaving,
-            37 => Kind::Promote,
-            38 => Kind::AskStats,
-            39 => Kind::Stats,
-            40 => Kind::NotForkSafe,
-            41 => Kind::Sources,
-            42 => Kind::AskForkSafety,
-            43 => Kind::ForkSafe,
-            44 => Kind::TrimMemory,
-            45 => Kind::BeginProfile,
-            46 => Kind::EndProfile,
-            47 => Kind::Profile,
-            other => return Err(Malformed::UnknownKind(other)),
-        })
-    }
 }
 
 /// One frame at the front of a buffer.
@@ -171,6 +151,42 @@ pub(crate) fn push(out: &mut Vec<u8>, kind: Kind, payload: impl FnOnce(&mut Vec<
     let length = u32::try_from(out.len() - start - HEADER_BYTES)
         .expect("callers keep frames under FRAME_LIMIT");
     out[start..start + HEADER_BYTES].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Declares a message whose fields have a fixed size: its frame has them in this order, and nothing else.
+macro_rules! message {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $number:ident,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $number,)+
+        }
+
+        impl $name {
+            /// Appends the frame to `out`.
+            pub fn encode(&self, out: &mut Vec<u8>) {
+                $crate::frame::push(out, $crate::Kind::$name, |out| {
+                    $(out.extend_from_slice(&self.$field.to_le_bytes());)+
+                });
+            }
+
+            /// Reads the payload.
+            pub fn decode(payload: &[u8]) -> Result<$name, $crate::Malformed> {
+                let mut cursor = $crate::codec::Cursor::new(payload);
+                let message = $name { $($field: cursor.$number()?,)+ };
+                cursor.end()?;
+                Ok(message)
+            }
+        }
+    };
+}
+pub(crate) use message;
+
+/// Appends a frame whose payload is a number, such as the id of a request.
+pub(crate) fn push_number(out: &mut Vec<u8>, kind: Kind, number: u32) {
+    push(out, kind, |out| {
+        out.extend_from_slice(&number.to_le_bytes());
+    });
 }
 
 /// Appends a frame without a payload.

@@ -21,7 +21,6 @@ mod codec;
 pub mod control;
 mod frame;
 mod hello;
-mod hijack;
 pub mod hints;
 mod page;
 pub mod request;
@@ -37,7 +36,6 @@ pub use codec::{
 };
 pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
 pub use hello::{Hello, SocketKind, VERSION};
-pub use hijack::Hijack;
 pub use page::{Page, Word, is_behind};
 pub use request::{Request, RequestBody, RequestHead};
-pub use response::{Response, ResponseBody};
+pub use response::{Hijack, Response, ResponseBody};

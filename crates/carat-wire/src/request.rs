@@ -93,9 +93,7 @@ pub fn encode(
 
 /// Appends that the descriptors of request `id` did not all arrive, and that the application did not begin it.
 pub fn encode_descriptors_lost(out: &mut Vec<u8>, id: u32) {
-    frame::push(out, Kind::DescriptorsLost, |out| {
-        out.extend_from_slice(&id.to_le_bytes());
-    });
+    frame::push_number(out, Kind::DescriptorsLost, id);
 }
 
 fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {

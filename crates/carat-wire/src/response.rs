@@ -2,7 +2,7 @@
 
 use crate::Malformed;
 use crate::codec::{Cursor, Headers, push_long};
-use crate::frame::{self, Kind};
+use crate::frame::{self, Kind, message};
 
 /// How the body of a response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,5 +158,16 @@ impl<'a> Response<'a> {
             headers,
             body,
         })
+    }
+}
+
+message! {
+    /// The application takes over the connection of a request before it responds. The socket whose descriptor travels with
+    /// this frame is the other end for the client's bytes; [`Kind::End`] says that the request is over.
+    Hijack {
+        /// The id of the request.
+        id: u32,
+        /// How long the application took, in microseconds.
+        app_micros: u32,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Malformed;
 use crate::codec::Cursor;
-use crate::frame::{self, Kind};
+use crate::frame::{self, Kind, message};
 
 /// Most bytes of a stream in flight. Of a response, the worker may send this many before the first
 /// [`Window`]. Of a request body, the edge may send nothing before it.
@@ -34,25 +34,13 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Grants the receiver of this frame more bytes of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// The request that the stream belongs to.
-    pub id: u32,
-    /// Bytes in addition to those granted before.
-    pub bytes: u32,
-}
-
-impl Window {
-    /// Reads the payload.
-    pub fn decode(payload: &[u8]) -> Result<Window, Malformed> {
-        let mut cursor = Cursor::new(payload);
-        let window = Window {
-            id: cursor.u32()?,
-            bytes: cursor.u32()?,
-        };
-        cursor.end()?;
-        Ok(window)
+message! {
+    /// Grants the receiver of this frame more bytes of a stream.
+    Window {
+        /// The request that the stream belongs to.
+        id: u32,
+        /// Bytes in addition to those granted before.
+        bytes: u32,
     }
 }
 
@@ -66,24 +54,12 @@ pub fn encode_chunk(out: &mut Vec<u8>, id: u32, data: &[u8]) {
 
 /// Appends the end of the stream of request `id`.
 pub fn encode_end(out: &mut Vec<u8>, id: u32) {
-    frame::push(out, Kind::End, |out| {
-        out.extend_from_slice(&id.to_le_bytes());
-    });
+    frame::push_number(out, Kind::End, id);
 }
 
 /// Appends that the stream of request `id` was aborted.
 pub fn encode_abort(out: &mut Vec<u8>, id: u32) {
-    frame::push(out, Kind::Abort, |out| {
-        out.extend_from_slice(&id.to_le_bytes());
-    });
-}
-
-/// Appends a grant of `bytes` more of the stream of request `id`.
-pub fn encode_window(out: &mut Vec<u8>, id: u32, bytes: u32) {
-    frame::push(out, Kind::Window, |out| {
-        out.extend_from_slice(&id.to_le_bytes());
-        out.extend_from_slice(&bytes.to_le_bytes());
-    });
+    frame::push_number(out, Kind::Abort, id);
 }
 
 /// Reads the payload of an end or an abort: the id of the request.

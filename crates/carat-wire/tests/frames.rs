@@ -8,9 +8,7 @@ use carat_wire::control::{
 use carat_wire::hints::{self, Hints};
 use carat_wire::request::encode_descriptors_lost;
 use carat_wire::response::{ResponseHead, body};
-use carat_wire::stream::{
-    Chunk, Window, decode_id, encode_abort, encode_chunk, encode_end, encode_window,
-};
+use carat_wire::stream::{Chunk, Window, decode_id, encode_abort, encode_chunk, encode_end};
 use carat_wire::{
     FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Hijack, Kind, Malformed, Name, Request,
     RequestBody, RequestHead, Response, ResponseBody, Scheme, SocketKind, name_of, push_header,
@@ -214,7 +212,7 @@ impl Message {
                 let count = push_headers(&mut headers, fields);
                 hints::encode(out, *id, (count, &headers));
             }
-            Message::Window(window) => encode_window(out, window.id, window.bytes),
+            Message::Window(window) => window.encode(out),
             Message::ForkWorker(fork) => fork.encode(out),
             Message::Text(Kind::BootFailed, text) => encode_boot_failed(out, text),
             Message::Text(Kind::NotForkSafe, text) => encode_not_fork_safe(out, text),
@@ -240,7 +238,7 @@ impl Message {
             Kind::End => Message::End(decode_id(payload)?),
             Kind::Abort => Message::Abort(decode_id(payload)?),
             Kind::DescriptorsLost => Message::DescriptorsLost(decode_id(payload)?),
-            Kind::Tunnel => Message::Hijack(Hijack::decode(payload)?),
+            Kind::Hijack => Message::Hijack(Hijack::decode(payload)?),
             Kind::Hints => {
                 let hints = Hints::decode(payload)?;
                 Message::Hints(hints.id, owned(hints.headers))

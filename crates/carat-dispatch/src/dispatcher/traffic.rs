@@ -126,7 +126,7 @@ impl FrameBatch<'_> {
                     sender.send(Bytes::copy_from_slice(chunk.data));
                 });
             }
-            Kind::Tunnel => self.hijacked(Hijack::decode(frame.payload)?, descriptor()),
+            Kind::Hijack => self.hijacked(Hijack::decode(frame.payload)?, descriptor()),
             Kind::Window => {
                 let window = Window::decode(frame.payload)?;
                 self.lane.in_flight().grant(window.id, window.bytes);
@@ -365,7 +365,7 @@ impl ReplySource for LaneReplySource {
     fn grant(&self, bytes: u32) {
         self.lane
             .outbox
-            .push(|out| stream::encode_window(out, self.id, bytes));
+            .push(|out| Window { id: self.id, bytes }.encode(out));
     }
 
     fn abandoned(&self) {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use carat_link::{Fill, Flush, Inbox, MissingDescriptors, Outbox};
 use carat_wire::control::encode_signal;
 use carat_wire::request::encode_descriptors_lost;
-use carat_wire::stream::{encode_abort, encode_chunk, encode_window};
+use carat_wire::stream::{Window, encode_abort, encode_chunk};
 use carat_wire::{Hello, Kind, Request, RequestBody, SocketKind};
 
 use crate::lane::body_receiver::{BodyReceiver, BodyStatus};
@@ -200,7 +200,7 @@ impl LaneSession {
                 return Ok(Step::Done(None));
             };
             if let Some(bytes) = body.grant() {
-                encode_window(self.outbox.buffer(), id, bytes);
+                Window { id, bytes }.encode(self.outbox.buffer());
             }
             let status = body.status();
             if status != BodyStatus::Pending {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 const WINDOW_REQUESTS: u32 = 16;
 const RETRY_AFTER_SECONDS: RangeInclusive<u64> = 1..=30;
 
-/// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin in a window.
-/// While each of them waits for longer than the target although no fewer arrive than begin, the queue does not drain, and
+/// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin in a
+/// window.
+/// While each of them waits for longer than the target although more arrive than begin, the queue does not drain, and
 /// clients leave as fast as workers reach them.
 #[derive(Debug, Default)]
 pub(crate) struct ControlledDelay {
@@ -60,7 +61,7 @@ impl ControlledDelay {
         }
         // A slow application has long waits with few requests, which is no overload.
         let target = target.max(lasted * WINDOW_REQUESTS / window.begun);
-        let is_over = window.least_wait > target && window.arrived >= window.begun;
+        let is_over = window.least_wait > target && window.arrived > window.begun;
         if self.overload.is_some() || is_over {
             let since = self
                 .overload

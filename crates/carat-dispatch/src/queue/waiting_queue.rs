@@ -295,7 +295,8 @@ mod tests {
             queue.add(exchange, 100, || 0).expect("room");
         }
         for turn in 1..=160 {
-            queue.add(&requests[0].0, 100, || 0).expect("room");
+            queue.add(&requests[0].0, 999, || 0).expect("room");
+            queue.add(&requests[0].0, 999, || 0).expect("room");
             queue.take_next();
             let now = start + Duration::from_secs(1) + Duration::from_millis(4) * turn;
             queue.note_begun(&requests[0].0, now);

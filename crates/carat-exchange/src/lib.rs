@@ -21,10 +21,10 @@ pub use body::{
 pub use call::{Call, CallBody};
 pub use client::{Peer, ProxyFields, ProxyPolicy};
 pub use connection::{
-    BodyProgress, ClientBytes, CloseState, ConnectionPhase, ConnectionState, MessageTurn,
+    BodyProgress, ClientBytes, CloseState, ConnectionPhase, ConnectionState, MessageOrder,
     ReadProgress, WriteGate,
 };
-pub use memory::{ClientMemory, MemoryAccount, MemoryReservation, MemoryTicket, StreamCredit};
+pub use memory::{ClientMemory, MemoryAccount, MemoryReservation, MemoryWait, StreamCredit};
 pub use request_target::RequestTarget;
 pub use response::{
     FilePlaceholder, FileRange, OUTGOING_LIMIT, OutgoingFile, Refusal, Reply, ReplyBody,

@@ -23,7 +23,7 @@ pub struct TunnelPlace {
     tunnels: WorkerTunnels,
     number: u64,
     /// Held while the tunnel is open, if there may be only so many.
-    seat: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl WorkerTunnels {
@@ -35,7 +35,7 @@ impl WorkerTunnels {
         TunnelPlace {
             tunnels: self.clone(),
             number,
-            seat: None,
+            permit: None,
         }
     }
 
@@ -56,8 +56,8 @@ impl WorkerTunnels {
 
 impl TunnelPlace {
     /// Holds this permit as long as the tunnel is open.
-    pub fn keep(&mut self, seat: OwnedSemaphorePermit) {
-        self.seat = Some(seat);
+    pub fn keep(&mut self, permit: OwnedSemaphorePermit) {
+        self.permit = Some(permit);
     }
 
     /// Whether the tunnel is to be closed. Otherwise the task is woken when it is.

@@ -11,12 +11,12 @@
 //! let mut state = SchedulerState::<&str, NoPoller>::default();
 //! let start = Instant::now();
 //! let sleep = WaitRequest { limit: Some(Duration::from_secs(1)), ..WaitRequest::default() };
-//! let ticket = state.enter("fiber", &sleep, start)?;
+//! let wait_id = state.enter("fiber", &sleep, start)?;
 //!
 //! state.expire(start + Duration::from_secs(1));
 //! state.begin_round();
 //! assert_eq!(state.pop(), Some(("fiber", true)));
-//! assert_eq!(state.leave(ticket), Some(WaitOutcome::TimedOut));
+//! assert_eq!(state.leave(wait_id), Some(WaitOutcome::TimedOut));
 //! # Ok::<(), std::convert::Infallible>(())
 //! ```
 
@@ -39,4 +39,4 @@ pub use run_clock::RunClock;
 pub use selector::Selector;
 pub use state::{SchedulerState, WaitRequest};
 pub use timeouts::{Timeout, Timeouts};
-pub use waits::{Ticket, WaitOutcome};
+pub use waits::{WaitId, WaitOutcome};

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::handle::Handle;
-use crate::waits::Ticket;
+use crate::waits::WaitId;
 
 /// How many fibers may jump the queue in a small round. Without a bound, two fibers that wake each other would starve the
 /// rest.
@@ -14,7 +14,7 @@ const JUMP_LIMIT: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadyFiber<H> {
     /// Its wait has ended.
-    Ticket(Ticket),
+    Wait(WaitId),
     /// It was unblocked before it blocked, which it is about to do.
     Early(H),
     /// It switched to another fiber by itself, with `Fiber#raise` or `Fiber#kill`.

@@ -1,4 +1,4 @@
-//! Which tickets wait for which descriptors.
+//! Which waits are for which descriptors.
 //!
 //! A descriptor stays registered and is armed for one event at a time, so a wait costs one call of the poller. That call
 //! also tells when the number has come to mean another file: the poller forgets descriptors that are closed, and an event
@@ -7,7 +7,7 @@
 use std::os::fd::RawFd;
 
 use crate::poller::{Armed, PRIORITY, Poller};
-use crate::waits::Ticket;
+use crate::waits::WaitId;
 
 /// The events that are reported even if nobody asks: an error and a hang-up.
 const BROKEN: u16 = 0x8 | 0x10;
@@ -17,7 +17,7 @@ const BROKEN: u16 = 0x8 | 0x10;
 struct Interest {
     generation: u32,
     is_registered: bool,
-    waiters: Vec<(Ticket, u16)>,
+    waiters: Vec<(WaitId, u16)>,
 }
 
 /// A poller, and who waits for what on it.
@@ -53,11 +53,11 @@ impl<P: Poller> Selector<P> {
         interest.is_some_and(|interest| interest.is_registered)
     }
 
-    /// Wakes the ticket when the descriptor is ready for one of `events`.
+    /// Wakes the wait when the descriptor is ready for one of `events`.
     pub(crate) fn watch(
         &mut self,
         number: RawFd,
-        ticket: Ticket,
+        wait_id: WaitId,
         events: u16,
     ) -> Result<Armed, P::Error> {
         // The poller refuses a negative number with the right error.
@@ -67,7 +67,7 @@ impl<P: Poller> Selector<P> {
         if self.interests.len() <= index {
             self.interests.resize_with(index + 1, Interest::default);
         }
-        self.interests[index].waiters.push((ticket, events));
+        self.interests[index].waiters.push((wait_id, events));
         let armed = self.arm(number, index);
         if matches!(armed, Ok(Armed::Yes)) {
             self.waiters += 1;
@@ -77,18 +77,18 @@ impl<P: Poller> Selector<P> {
         armed
     }
 
-    /// The ticket waits no longer. The descriptor stays armed: disarming costs as much as one spurious event.
-    pub(crate) fn unwatch(&mut self, number: RawFd, ticket: Ticket) {
+    /// The wait is over. The descriptor stays armed: disarming costs as much as one spurious event.
+    pub(crate) fn unwatch(&mut self, number: RawFd, wait_id: WaitId) {
         let Some(interest) = index(number).and_then(|index| self.interests.get_mut(index)) else {
             return;
         };
         let before = interest.waiters.len();
-        interest.waiters.retain(|(waiter, _)| *waiter != ticket);
+        interest.waiters.retain(|(waiter, _)| *waiter != wait_id);
         self.waiters -= before - interest.waiters.len();
     }
 
-    /// Takes all tickets off a descriptor that is about to be closed.
-    pub(crate) fn forget(&mut self, number: RawFd) -> Vec<Ticket> {
+    /// Takes all waits off a descriptor that is about to be closed.
+    pub(crate) fn forget(&mut self, number: RawFd) -> Vec<WaitId> {
         let Some(interest) = index(number).and_then(|index| self.interests.get_mut(index)) else {
             return Vec::new();
         };
@@ -97,11 +97,11 @@ impl<P: Poller> Selector<P> {
         }
         self.waiters -= interest.waiters.len();
         let waiters = std::mem::take(&mut interest.waiters);
-        waiters.into_iter().map(|(ticket, _)| ticket).collect()
+        waiters.into_iter().map(|(wait_id, _)| wait_id).collect()
     }
 
-    /// Calls `wake` with each ticket that waits for one of the events of this token, and with what it gets.
-    pub(crate) fn deliver(&mut self, token: u64, flags: u16, mut wake: impl FnMut(Ticket, u16)) {
+    /// Calls `wake` with each wait for one of the events of this token, and with what it gets.
+    pub(crate) fn deliver(&mut self, token: u64, flags: u16, mut wake: impl FnMut(WaitId, u16)) {
         let (index, generation) = parts(token);
         let Some(interest) = self.interests.get_mut(index) else {
             return;
@@ -110,10 +110,10 @@ impl<P: Poller> Selector<P> {
             return;
         }
         let before = interest.waiters.len();
-        interest.waiters.retain(|&(ticket, events)| {
+        interest.waiters.retain(|&(wait_id, events)| {
             let ready = met(events, flags);
             if ready != 0 {
-                wake(ticket, ready);
+                wake(wait_id, ready);
             }
             ready == 0
         });

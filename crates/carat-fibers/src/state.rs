@@ -14,7 +14,7 @@ use crate::ready_queue::{ReadyFiber, ReadyQueue};
 use crate::selector::Selector;
 use crate::timeouts::Timeouts;
 use crate::timers::{Purpose, Timers};
-use crate::waits::{Ticket, Wait, WaitOutcome, Waits};
+use crate::waits::{Wait, WaitId, WaitOutcome, Waits};
 
 /// What a fiber waits for.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ pub struct SchedulerState<H, P> {
     queue: ReadyQueue<H>,
     selector: Option<Selector<P>>,
     /// The fiber that waits until it is the only one.
-    last: Option<Ticket>,
+    last: Option<WaitId>,
 }
 
 impl<H, P> Default for SchedulerState<H, P> {
@@ -61,32 +61,32 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         fiber: H,
         request: &WaitRequest<'_>,
         now: Instant,
-    ) -> Result<Ticket, P::Error> {
+    ) -> Result<WaitId, P::Error> {
         let mut wait = Wait::new(fiber);
         wait.is_block = request.is_block;
         wait.deadline = request.limit.and_then(|limit| now.checked_add(limit));
         let deadline = wait.deadline;
-        let ticket = self.waits.add(wait);
+        let wait_id = self.waits.add(wait);
         for &(number, events) in request.descriptors {
-            if let Err(error) = self.watch(ticket, number, events) {
-                self.leave(ticket);
+            if let Err(error) = self.watch(wait_id, number, events) {
+                self.leave(wait_id);
                 return Err(error);
             }
         }
         if let Some(deadline) = deadline {
-            self.timers.add(deadline, Purpose::Wait(ticket));
+            self.timers.add(deadline, Purpose::Wait(wait_id));
         }
         if request.is_yield {
-            self.wake(ticket, WaitOutcome::Unblocked);
+            self.wake(wait_id, WaitOutcome::Unblocked);
         }
-        Ok(ticket)
+        Ok(wait_id)
     }
 
     /// Begins a wait for the end of all others.
-    pub fn enter_last(&mut self, fiber: H) -> Ticket {
-        let ticket = self.waits.add(Wait::new(fiber));
-        self.last = Some(ticket);
-        ticket
+    pub fn enter_last(&mut self, fiber: H) -> WaitId {
+        let wait_id = self.waits.add(Wait::new(fiber));
+        self.last = Some(wait_id);
+        wait_id
     }
 
     /// Wakes the fiber that waits for the end of all others, if they have ended.
@@ -94,18 +94,18 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         if self.waits.len() != 1 || !self.queue.is_empty() {
             return;
         }
-        if let Some(ticket) = self.last.take() {
-            self.wake(ticket, WaitOutcome::Unblocked);
+        if let Some(wait_id) = self.last.take() {
+            self.wake(wait_id, WaitOutcome::Unblocked);
         }
     }
 
-    fn watch(&mut self, ticket: Ticket, number: RawFd, events: u16) -> Result<(), P::Error> {
-        if self.selector()?.watch(number, ticket, events)? == Armed::AlwaysReady {
+    fn watch(&mut self, wait_id: WaitId, number: RawFd, events: u16) -> Result<(), P::Error> {
+        if self.selector()?.watch(number, wait_id, events)? == Armed::AlwaysReady {
             let ready = events & !PRIORITY;
             if ready != 0 {
-                self.wake(ticket, WaitOutcome::Ready(ready));
+                self.wake(wait_id, WaitOutcome::Ready(ready));
             }
-        } else if let Some(wait) = self.waits.get_mut(ticket) {
+        } else if let Some(wait) = self.waits.get_mut(wait_id) {
             match wait.descriptor {
                 None => wait.descriptor = Some(number),
                 Some(_) => wait.others.push(number),
@@ -115,33 +115,33 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     }
 
     /// Ends a wait, and returns why it has ended; `None` when nothing has woken the fiber.
-    pub fn leave(&mut self, ticket: Ticket) -> Option<WaitOutcome<H>> {
-        let wait = self.waits.remove(ticket)?;
+    pub fn leave(&mut self, wait_id: WaitId) -> Option<WaitOutcome<H>> {
+        let wait = self.waits.remove(wait_id)?;
         if let Some(deadline) = wait.deadline {
-            self.timers.cancel(deadline, Purpose::Wait(ticket));
+            self.timers.cancel(deadline, Purpose::Wait(wait_id));
         }
         if let Some(selector) = &mut self.selector {
             for number in wait.descriptor.into_iter().chain(wait.others) {
-                selector.unwatch(number, ticket);
+                selector.unwatch(number, wait_id);
             }
         }
         wait.outcome
     }
 
     /// Wakes a fiber that waits; the first reason counts.
-    fn wake(&mut self, ticket: Ticket, outcome: WaitOutcome<H>) {
-        let Some(wait) = self.waits.get_mut(ticket) else {
+    fn wake(&mut self, wait_id: WaitId, outcome: WaitOutcome<H>) {
+        let Some(wait) = self.waits.get_mut(wait_id) else {
             return;
         };
         if wait.outcome.is_none() {
             wait.outcome = Some(outcome);
-            self.queue.push(ReadyFiber::Ticket(ticket));
+            self.queue.push(ReadyFiber::Wait(wait_id));
         }
     }
 
     /// Whether something has ended this wait.
-    pub fn is_woken(&self, ticket: Ticket) -> bool {
-        let wait = self.waits.get(ticket);
+    pub fn is_woken(&self, wait_id: WaitId) -> bool {
+        let wait = self.waits.get(wait_id);
         wait.is_some_and(|wait| wait.outcome.is_some())
     }
 
@@ -149,16 +149,16 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     pub fn close(&mut self, number: RawFd) -> bool {
         let selector = self.selector.as_mut();
         let waiters = selector.map_or_else(Vec::new, |selector| selector.forget(number));
-        for ticket in &waiters {
-            self.wake(*ticket, WaitOutcome::Closed);
+        for wait_id in &waiters {
+            self.wake(*wait_id, WaitOutcome::Closed);
         }
         !waiters.is_empty()
     }
 
     /// Ends all waits.
     pub fn cancel(&mut self) {
-        for ticket in self.waits.tickets() {
-            self.wake(ticket, WaitOutcome::Cancelled);
+        for wait_id in self.waits.wait_ids() {
+            self.wake(wait_id, WaitOutcome::Cancelled);
         }
     }
 
@@ -205,8 +205,8 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
             return;
         };
         for (token, flags) in events {
-            selector.deliver(token, flags, |ticket, ready| {
-                self.wake(ticket, WaitOutcome::Ready(ready));
+            selector.deliver(token, flags, |wait_id, ready| {
+                self.wake(wait_id, WaitOutcome::Ready(ready));
             });
         }
         self.selector = Some(selector);

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::waits::Ticket;
+use crate::waits::WaitId;
 
 /// What a timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
     /// A wait reaches its limit.
-    Wait(Ticket),
+    Wait(WaitId),
     /// A block under a timeout takes too long.
     Timeout(u64),
 }

@@ -8,7 +8,7 @@ use crate::handle::Handle;
 
 /// Names one wait of one fiber, and never another: its index is used again, but with the next generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket {
+pub struct WaitId {
     index: u32,
     generation: u32,
 }
@@ -70,7 +70,7 @@ struct Entry<H> {
 pub(crate) struct Waits<H> {
     entries: Vec<Entry<H>>,
     free: Vec<u32>,
-    by_fiber: HashMap<H, Ticket>,
+    by_fiber: HashMap<H, WaitId>,
 }
 
 impl<H> Default for Waits<H> {
@@ -84,7 +84,7 @@ impl<H> Default for Waits<H> {
 }
 
 impl<H: Handle> Waits<H> {
-    pub(crate) fn add(&mut self, wait: Wait<H>) -> Ticket {
+    pub(crate) fn add(&mut self, wait: Wait<H>) -> WaitId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(Entry {
                 generation: 0,
@@ -93,48 +93,48 @@ impl<H: Handle> Waits<H> {
             u32::try_from(self.entries.len() - 1).expect("a process has fewer fibers")
         });
         let entry = &mut self.entries[index as usize];
-        let ticket = Ticket {
+        let wait_id = WaitId {
             index,
             generation: entry.generation,
         };
-        self.by_fiber.insert(wait.fiber, ticket);
+        self.by_fiber.insert(wait.fiber, wait_id);
         entry.wait = Some(wait);
-        ticket
+        wait_id
     }
 
-    pub(crate) fn remove(&mut self, ticket: Ticket) -> Option<Wait<H>> {
-        let entry = self.entries.get_mut(ticket.index as usize)?;
-        if entry.generation != ticket.generation {
+    pub(crate) fn remove(&mut self, wait_id: WaitId) -> Option<Wait<H>> {
+        let entry = self.entries.get_mut(wait_id.index as usize)?;
+        if entry.generation != wait_id.generation {
             return None;
         }
         let wait = entry.wait.take()?;
         entry.generation = entry.generation.wrapping_add(1);
-        self.free.push(ticket.index);
+        self.free.push(wait_id.index);
         self.by_fiber.remove(&wait.fiber);
         Some(wait)
     }
 
-    pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut Wait<H>> {
-        let entry = self.entries.get_mut(ticket.index as usize)?;
+    pub(crate) fn get_mut(&mut self, wait_id: WaitId) -> Option<&mut Wait<H>> {
+        let entry = self.entries.get_mut(wait_id.index as usize)?;
         entry
             .wait
             .as_mut()
-            .filter(|_| entry.generation == ticket.generation)
+            .filter(|_| entry.generation == wait_id.generation)
     }
 
-    pub(crate) fn get(&self, ticket: Ticket) -> Option<&Wait<H>> {
-        let entry = self.entries.get(ticket.index as usize)?;
+    pub(crate) fn get(&self, wait_id: WaitId) -> Option<&Wait<H>> {
+        let entry = self.entries.get(wait_id.index as usize)?;
         entry
             .wait
             .as_ref()
-            .filter(|_| entry.generation == ticket.generation)
+            .filter(|_| entry.generation == wait_id.generation)
     }
 
-    pub(crate) fn of_fiber(&self, fiber: H) -> Option<Ticket> {
+    pub(crate) fn of_fiber(&self, fiber: H) -> Option<WaitId> {
         self.by_fiber.get(&fiber).copied()
     }
 
-    pub(crate) fn tickets(&self) -> Vec<Ticket> {
+    pub(crate) fn wait_ids(&self) -> Vec<WaitId> {
         self.by_fiber.values().copied().collect()
     }
 
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ticket_names_no_later_wait() {
+    fn an_id_names_no_later_wait() {
         let mut waits = Waits::default();
         let first = waits.add(Wait::new("a"));
         assert!(waits.remove(first).is_some());
@@ -166,9 +166,9 @@ mod tests {
     #[test]
     fn a_fiber_is_known_while_it_waits() {
         let mut waits = Waits::default();
-        let ticket = waits.add(Wait::new("a"));
-        assert_eq!((waits.len(), waits.of_fiber("a")), (1, Some(ticket)));
-        waits.remove(ticket);
+        let wait_id = waits.add(Wait::new("a"));
+        assert_eq!((waits.len(), waits.of_fiber("a")), (1, Some(wait_id)));
+        waits.remove(wait_id);
         assert_eq!((waits.len(), waits.of_fiber("a")), (0, None));
         assert_eq!(waits.iter().count(), 0);
     }

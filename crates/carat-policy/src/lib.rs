@@ -34,6 +34,6 @@ pub use memory::{HolderStage, MemoryDemand, MemoryHolder, relief};
 pub use memory::{MemoryApproach, reading_pause};
 pub use workers::Backoff;
 pub use workers::{Demand, Elastic, WorkerCount};
+pub use workers::{RecycleLimits, ReplacementReason, Retirements};
 pub use workers::{ReforkRule, Reforks, WorkerUsage};
 pub use workers::{ReplacementAdvice, ReplacementBackoff};
-pub use workers::{ReplacementReason, Retirements, WearLimits};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carat_policy::{Elastic, MemoryLimit, WearLimits};
+use carat_policy::{Elastic, MemoryLimit, RecycleLimits};
 
 use carat_settings::Settings;
 
@@ -9,8 +9,8 @@ use carat_settings::Settings;
 pub struct Limits {
     /// How many workers.
     pub elastic: Elastic,
-    /// When a worker is worn out.
-    pub wear: WearLimits,
+    /// When a worker is recycled.
+    pub recycle: RecycleLimits,
     /// How many requests one worker runs at once.
     pub slots: u16,
     /// What all processes together may use.
@@ -52,7 +52,7 @@ impl Limits {
     ) -> Limits {
         Limits {
             elastic: Elastic::new(settings.workers, settings.queue_time_target, processors),
-            wear: WearLimits {
+            recycle: RecycleLimits {
                 requests: settings.worker_requests,
                 age: settings.worker_age,
             },

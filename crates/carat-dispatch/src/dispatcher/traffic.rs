@@ -175,7 +175,7 @@ impl FrameBatch<'_> {
             return Ok(());
         };
         let app_time = Duration::from_micros(u64::from(reply.app_micros));
-        self.lane.note_pace(app_time);
+        self.lane.note_service_time(app_time);
         if matches!(file, Err(MissingDescriptors::Lost)) {
             self.lose_reply(reply.id, &exchange);
             return Ok(());
@@ -339,12 +339,12 @@ impl FrameBatch<'_> {
         match request.stage {
             RequestStage::Streaming(sender, _) => {
                 let lasted = self.now.saturating_duration_since(request.since);
-                self.lane.note_pace(lasted);
+                self.lane.note_service_time(lasted);
                 end(&sender);
             }
             RequestStage::TakenOver => {
                 let lasted = self.now.saturating_duration_since(request.since);
-                self.lane.note_pace(lasted);
+                self.lane.note_service_time(lasted);
             }
             // The request was recalled while the worker took it, and the worker skipped it.
             RequestStage::Waiting(exchange) => {

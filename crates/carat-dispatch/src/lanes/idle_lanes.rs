@@ -97,7 +97,7 @@ mod tests {
             tokio::time::pause();
             let (fixture, workers) = Fixture::with_threads(3, 1);
             for lane in workers.iter().flatten() {
-                lane.note_pace(Duration::from_micros(10));
+                lane.note_service_time(Duration::from_micros(10));
             }
             let mut pending: Vec<_> = (0..6).map(|_| fixture.dispatch("GET", "/")).collect();
             let first = loads(&workers);

@@ -27,7 +27,7 @@ pub(crate) struct InFlightRequest {
 
 /// Identifies the next request on a lane.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RequestTicket {
+pub(crate) struct NextRequest {
     /// The number of the request on this lane. Unlike the id, its lower half, it never wraps around.
     number: u64,
     pub(crate) id: u32,
@@ -133,26 +133,26 @@ impl InFlightRequests {
         id_of(self.last)
     }
 
-    /// The ticket of the next request. It skips the id of a stream that has lasted since the ids last
+    /// The number and the id of the next request. It skips the id of a stream that has lasted since the ids last
     /// wrapped around.
-    pub(crate) fn ticket(&self) -> RequestTicket {
+    pub(crate) fn next(&self) -> NextRequest {
         let mut number = self.last + 1;
         while self.find(id_of(number)).is_some() {
             number += 1;
         }
         let id = id_of(number);
-        RequestTicket { number, id }
+        NextRequest { number, id }
     }
 
-    /// Adds a request of this many bytes, and the credit of its response, under the ticket that was issued last.
+    /// Adds a request of this many bytes, and the credit of its response, as the request that `next` returned last.
     pub(crate) fn add(
         &mut self,
-        ticket: RequestTicket,
+        next: NextRequest,
         exchange: Rc<Exchange>,
         (bytes, credit): (usize, StreamCredit),
         now: Instant,
     ) {
-        let RequestTicket { number, id } = ticket;
+        let NextRequest { number, id } = next;
         self.last = number;
         self.bytes += bytes;
         self.worker_requests.add(1);
@@ -348,11 +348,11 @@ mod tests {
     use carat_exchange::Call;
 
     fn add(requests: &mut InFlightRequests) -> u32 {
-        let ticket = requests.ticket();
+        let next = requests.next();
         let exchange = Rc::new(Exchange::new(Call::plain("GET", "/")));
         let credit = StreamCredit::of(exchange.call.memory.memory());
-        requests.add(ticket, exchange, (100, credit), Instant::now());
-        ticket.id
+        requests.add(next, exchange, (100, credit), Instant::now());
+        next.id
     }
 
     fn add_stream(requests: &mut InFlightRequests) -> u32 {

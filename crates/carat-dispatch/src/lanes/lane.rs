@@ -1,5 +1,5 @@
 mod lane_outbox;
-mod pace;
+mod service_time;
 mod shared_page;
 mod stall;
 mod trial;
@@ -18,8 +18,8 @@ use crate::frames::encode;
 use crate::lanes::exchange::Exchange;
 use crate::lanes::in_flight::{InFlightRequest, InFlightRequests};
 use crate::lanes::lane::lane_outbox::LaneOutbox;
-pub(crate) use crate::lanes::lane::pace::PREFETCH_WAIT;
-use crate::lanes::lane::pace::Pace;
+pub(crate) use crate::lanes::lane::service_time::PREFETCH_WAIT;
+use crate::lanes::lane::service_time::ServiceTime;
 use crate::lanes::lane::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
 use crate::lanes::lane::stall::Stall;
 use crate::lanes::lane::trial::Trial;
@@ -48,7 +48,7 @@ pub struct Lane {
     pub(crate) capacity: Cell<u16>,
     pub(crate) outbox: LaneOutbox,
     in_flight: RefCell<InFlightRequests>,
-    pace: Cell<Pace>,
+    service_time: Cell<ServiceTime>,
     pub(crate) usage: Usage,
     pub(crate) stall: Stall,
     /// Whether the thread went on with a request that has its response, as far as is known without reading the page.
@@ -75,7 +75,7 @@ impl Lane {
             capacity: Cell::new(0),
             outbox: LaneOutbox::default(),
             in_flight: RefCell::new(InFlightRequests::of(worker_requests)),
-            pace: Cell::default(),
+            service_time: Cell::default(),
             usage: Usage::default(),
             stall: Stall::default(),
             lingers: Cell::new(false),
@@ -166,25 +166,25 @@ impl Lane {
 
     /// Whether the lane takes another request.
     pub(crate) fn has_room(&self, now: Instant) -> bool {
-        self.takes_one(now, Pace::has_room)
+        self.takes_one(now, ServiceTime::has_room)
     }
 
     /// Whether a busy lane takes another request although there are idle ones.
     pub(crate) fn gathers(&self, now: Instant) -> bool {
-        !self.trial.is_on() && self.takes_one(now, Pace::gathers)
+        !self.trial.is_on() && self.takes_one(now, ServiceTime::gathers)
     }
 
     fn takes_one(
         &self,
         now: Instant,
-        may: impl FnOnce(&Pace, usize, usize, Duration) -> bool,
+        may: impl FnOnce(&ServiceTime, usize, usize, Duration) -> bool,
     ) -> bool {
         let in_flight = self.in_flight.borrow().len();
         let running = self.running(now);
         let capacity = usize::from(self.capacity.get());
         let wants = self.state.get() == LaneState::Open
             && !self.stall.is_on()
-            && may(&self.pace.get(), capacity, in_flight, running);
+            && may(&self.service_time.get(), capacity, in_flight, running);
         wants && !self.outbox.is_full() && !self.is_far_ahead()
     }
 
@@ -239,20 +239,20 @@ impl Lane {
     /// Sends a request to the worker.
     pub(crate) fn begin(self: &Rc<Self>, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
         let mut in_flight = self.in_flight.borrow_mut();
-        let ticket = in_flight.ticket();
+        let next = in_flight.next();
         // What may fail comes first: the worker must not get a request that was refused.
-        if ticket.id % RECALL_REFRESH == 0 {
+        if next.id % RECALL_REFRESH == 0 {
             self.page.refresh_recall()?;
         }
         let credit = StreamCredit::of(exchange.call.memory.memory());
         let bytes = self
             .outbox
-            .append(|out| encode(out, ticket.id, &exchange.call, credit.is_short()));
+            .append(|out| encode(out, next.id, &exchange.call, credit.is_short()));
         if let Some(body) = exchange.call.body_stream() {
-            let (lane, id) = (Rc::clone(self), ticket.id);
+            let (lane, id) = (Rc::clone(self), next.id);
             body.connect(Box::new(LaneBodySink { lane, id }));
         }
-        in_flight.add(ticket, exchange, (bytes, credit), now);
+        in_flight.add(next, exchange, (bytes, credit), now);
         self.usage.begin(now);
         self.outbox.wake();
         Ok(())
@@ -323,10 +323,10 @@ impl Lane {
     }
 
     /// Records how long the application took.
-    pub(crate) fn note_pace(&self, app_time: Duration) {
-        let mut pace = self.pace.get();
-        pace.note(app_time);
-        self.pace.set(pace);
+    pub(crate) fn note_service_time(&self, app_time: Duration) {
+        let mut service_time = self.service_time.get();
+        service_time.note(app_time);
+        self.service_time.set(service_time);
     }
 }
 
@@ -522,7 +522,7 @@ mod tests {
     #[test]
     fn a_concurrent_lane_never_takes_more_than_its_capacity() {
         let (lane, now) = lane_with(3, 4);
-        lane.note_pace(Duration::from_micros(1));
+        lane.note_service_time(Duration::from_micros(1));
         assert!(lane.has_room(now));
         assert_eq!(lane.vacancies(), 1);
         lane.begin(exchange(), now).expect("encoded");

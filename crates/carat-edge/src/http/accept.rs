@@ -5,14 +5,14 @@ use std::rc::Rc;
 use tokio::task::spawn_local;
 use tokio::time::sleep;
 
-use super::seats::Seat;
+use super::connection_permits::ConnectionPermit;
 use super::server::Server;
 use crate::accept_failures::AcceptFailures;
 use crate::http::connections::serve_connection;
 use crate::http::sockets::{ClientStream, Listener};
 use carat_exchange::clock;
 
-/// Accepts clients once the server is open, until it closes, including those that connected before. While all seats are
+/// Accepts clients once the server is open, until it closes, including those that connected before. While all permits are
 /// taken, further clients wait in the backlog. A listener that another server has, too, is kept until this one stops: if
 /// that one dies, this one accepts again. An error means that the listener has failed for good.
 pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
@@ -29,12 +29,12 @@ pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Re
 async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Result<()> {
     let mut failures = AcceptFailures::new("clients");
     loop {
-        let seat = tokio::select! {
+        let permit = tokio::select! {
             biased;
-            seat = server.seats.take() => seat,
+            permit = server.permits.take() => permit,
             () = server.closed.wait() => return Ok(()),
         };
-        let offer = server.seats.offer();
+        let offer = server.permits.offer();
         let accepted = tokio::select! {
             biased;
             accepted = poll_fn(|cx| listener.poll_accept(cx)) => accepted,
@@ -44,27 +44,32 @@ async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Re
         match accepted {
             Ok(stream) => {
                 failures.end();
-                serve_client(stream, seat, listener, server);
+                serve_client(stream, permit, listener, server);
             }
             Err(error) => sleep(failures.pause_after(error, clock::now(), &server.log)?).await,
         }
     }
 }
 
-/// Accepts the clients that have connected without the runtime's notice, as far as there are seats. Those in the backlog
+/// Accepts the clients that have connected without the runtime's notice, as far as there are permits. Those in the backlog
 /// are reset when the socket is closed right after this.
 fn accept_last(listener: &Listener, server: &Rc<Server>) {
-    while let Some(seat) = server.seats.take_now() {
+    while let Some(permit) = server.permits.take_now() {
         let Ok(stream) = listener.accept_now() else {
             return;
         };
-        serve_client(stream, seat, listener, server);
+        serve_client(stream, permit, listener, server);
     }
 }
 
-fn serve_client(stream: ClientStream, seat: Seat, listener: &Listener, server: &Rc<Server>) {
+fn serve_client(
+    stream: ClientStream,
+    permit: ConnectionPermit,
+    listener: &Listener,
+    server: &Rc<Server>,
+) {
     let (preamble, server) = (Rc::clone(&listener.preamble), Rc::clone(server));
-    spawn_local(serve_connection(stream, preamble, seat, server));
+    spawn_local(serve_connection(stream, preamble, permit, server));
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Client connections: listeners, TLS handshakes, the guard in front of hyper, HTTP/2, timeouts, access log.
 
 mod accept;
+mod connection_permits;
 mod connections;
 mod date_field;
 mod failures;
@@ -10,7 +11,6 @@ mod handshakes;
 mod http1;
 mod http2;
 mod request;
-mod seats;
 mod server;
 mod site;
 mod sockets;

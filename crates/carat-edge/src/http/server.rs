@@ -8,10 +8,10 @@ use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
 use tokio::sync::{Notify, watch};
 
+use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::http2::Http2;
-use super::seats::Seats;
 use super::steps::Steps;
 use crate::http::site::SiteFiles;
 use crate::http::time_limits::{ActiveConnections, Deadlines};
@@ -40,7 +40,7 @@ pub(crate) struct Server {
     pub(super) handshakes: Handshakes,
     /// Has the files of certificates looked at.
     pub(crate) renew_certificates: Rc<Notify>,
-    pub(super) seats: Seats,
+    pub(super) permits: ConnectionPermits,
     /// Clients are accepted from now on.
     opened: Flag,
     /// Clients are not accepted any more.
@@ -79,7 +79,7 @@ impl Server {
             http2: Http2::new(settings),
             handshakes: Handshakes::new(),
             renew_certificates: Rc::default(),
-            seats: Seats::new(budget),
+            permits: ConnectionPermits::new(budget),
             opened: Flag::default(),
             closed: Flag::default(),
             draining: Flag::default(),
@@ -101,9 +101,9 @@ impl Server {
         }
     }
 
-    /// Offers as many seats as another budget has.
+    /// Offers as many permits as another budget has.
     pub(crate) fn divide_files(&self, budget: &DescriptorBudget) {
-        self.seats.resize(budget);
+        self.permits.resize(budget);
     }
 
     /// Keeps what clients make the edge hold within `client_memory`. Never returns.
@@ -287,12 +287,12 @@ impl Server {
 
     /// How many clients are connected.
     pub(crate) fn connections(&self) -> usize {
-        self.seats.clients()
+        self.permits.clients()
     }
 
     /// Whether no client is connected, or about to be.
     pub(crate) fn is_idle(&self) -> bool {
-        self.seats.taken() == 0
+        self.permits.taken() == 0
     }
 }
 
@@ -327,7 +327,7 @@ impl Server {
 impl Server {
     /// A simulated client connects. It leaves when the result is dropped.
     pub(crate) async fn connect(&self) -> impl Sized + use<> {
-        self.seats.take().await
+        self.permits.take().await
     }
 }
 

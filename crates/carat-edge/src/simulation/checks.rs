@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::server_run::ServerRun;
 use carat_dispatch::{DispatcherView, LaneView};
 
-/// Most requests in a lane of capacity 1, as `pace.rs` has it.
+/// Most requests in a lane of capacity 1, as `service_time.rs` has it.
 const MOST_PREFETCHED: usize = 128;
 /// Most bytes that a worker has not begun, as `lane.rs` has it, and the largest request beside them.
 const MOST_AHEAD: usize = 9 * 1024 * 1024;

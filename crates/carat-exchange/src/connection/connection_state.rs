@@ -8,7 +8,7 @@ use http::HeaderMap;
 use crate::connection::body_progress::BodyProgress;
 use crate::connection::client_bytes::ClientBytes;
 use crate::connection::close_state::CloseState;
-use crate::connection::message_turn::MessageTurn;
+use crate::connection::message_order::MessageOrder;
 use crate::connection::write_gate::WriteGate;
 use crate::memory::MemoryAccount;
 use crate::response::{HintSink, InterimResponses, OutgoingFile};
@@ -26,7 +26,7 @@ pub struct ConnectionState {
     /// How much of the request has arrived.
     pub body: BodyProgress,
     /// Whether a request is being served.
-    pub turn: MessageTurn,
+    pub order: MessageOrder,
     /// Whether the client reads what is written.
     pub writing: WriteGate,
     /// How the connection is to end.
@@ -70,7 +70,7 @@ impl ConnectionState {
             connection: None,
             bytes: ClientBytes::default(),
             body: BodyProgress::default(),
-            turn: MessageTurn::default(),
+            order: MessageOrder::default(),
             writing: WriteGate::default(),
             end: CloseState::default(),
             allows_takeover: Cell::new(false),
@@ -113,7 +113,7 @@ impl ConnectionState {
 
     /// hyper has the headers of a request. No other message begins before the response is out.
     pub fn begin_message(&self) {
-        self.turn.begin();
+        self.order.begin();
         self.body.begin();
         self.writing.note_piece(0);
     }
@@ -122,13 +122,13 @@ impl ConnectionState {
     /// connection ends its body.
     pub fn begin_response(&self, ends_by_close: bool) {
         self.outgoing.clear();
-        self.turn.begin_response();
+        self.order.begin_response();
         self.end.set_ends_by_close(ends_by_close);
     }
 
     /// Whether a refusal can be sent: not while the body of an already answered request arrives.
     pub fn may_refuse(&self) -> bool {
-        !self.turn.has_begun_response() || self.body.has_arrived()
+        !self.order.has_begun_response() || self.body.has_arrived()
     }
 
     /// Sets whether the client currently does not read what is written.
@@ -189,7 +189,7 @@ impl ConnectionState {
         match self.body.position() {
             _ if self.writing.is_blocked() => ConnectionPhase::Writing,
             MessagePosition::InBody if !self.body.is_paused() => ConnectionPhase::Body,
-            _ if self.turn.is_responding() => ConnectionPhase::Application,
+            _ if self.order.is_responding() => ConnectionPhase::Application,
             MessagePosition::InBody => ConnectionPhase::Body,
             MessagePosition::InHeaders => ConnectionPhase::Headers,
             MessagePosition::BetweenMessages => ConnectionPhase::Idle,

@@ -53,7 +53,7 @@ pub struct MemoryAccount {
 
 /// A connection that waits for memory before it reads on. Dropping it ends the wait.
 #[derive(Debug)]
-pub struct MemoryTicket {
+pub struct MemoryWait {
     account: Rc<MemoryAccount>,
     read: Rc<PausedRead>,
 }
@@ -308,7 +308,7 @@ impl MemoryAccount {
     }
 
     /// Waits until headers may take more bytes.
-    pub fn pause(self: &Rc<Self>, wanted: u64, now: Instant) -> MemoryTicket {
+    pub fn pause(self: &Rc<Self>, wanted: u64, now: Instant) -> MemoryWait {
         let read = Rc::new(PausedRead {
             wanted,
             since: now,
@@ -317,7 +317,7 @@ impl MemoryAccount {
         });
         self.memory.paused.borrow_mut().push_back(Rc::clone(&read));
         self.is_paused.set(true);
-        MemoryTicket {
+        MemoryWait {
             account: Rc::clone(self),
             read,
         }
@@ -330,7 +330,7 @@ impl Drop for MemoryAccount {
     }
 }
 
-impl MemoryTicket {
+impl MemoryWait {
     /// Whether the wait is over. Otherwise `waker` is woken when it is.
     pub fn is_over(&self, waker: &Waker) -> bool {
         if !self.read.is_over.get() {
@@ -340,7 +340,7 @@ impl MemoryTicket {
     }
 }
 
-impl Drop for MemoryTicket {
+impl Drop for MemoryWait {
     fn drop(&mut self) {
         self.account.is_paused.set(false);
         self.read.is_over.set(true);
@@ -359,8 +359,8 @@ impl ClientMemory {
 mod tests {
     use super::*;
 
-    fn is_over(ticket: &MemoryTicket) -> bool {
-        ticket.is_over(Waker::noop())
+    fn is_over(memory_wait: &MemoryWait) -> bool {
+        memory_wait.is_over(Waker::noop())
     }
 
     #[test]

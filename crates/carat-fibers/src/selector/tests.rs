@@ -51,20 +51,20 @@ impl Poller for FakePoller {
 
 struct Fixture {
     selector: Selector<FakePoller>,
-    tickets: Vec<Ticket>,
+    wait_ids: Vec<WaitId>,
 }
 
 fn fixture() -> Fixture {
     let mut waits = Waits::default();
     Fixture {
         selector: Selector::new(FakePoller::default()),
-        tickets: (0..3).map(|fiber| waits.add(Wait::new(fiber))).collect(),
+        wait_ids: (0..3).map(|fiber| waits.add(Wait::new(fiber))).collect(),
     }
 }
 
 impl Fixture {
     fn watch(&mut self, number: RawFd, waiter: usize, events: u16) -> Result<Armed, &'static str> {
-        self.selector.watch(number, self.tickets[waiter], events)
+        self.selector.watch(number, self.wait_ids[waiter], events)
     }
 
     fn last_call(&self) -> (&'static str, RawFd, u64, u16) {
@@ -79,10 +79,10 @@ impl Fixture {
     /// Which waiters the event wakes, with what.
     fn deliver(&mut self, token: u64, flags: u16) -> Vec<(usize, u16)> {
         let mut woken = Vec::new();
-        let tickets = &self.tickets;
-        self.selector.deliver(token, flags, |ticket, ready| {
-            let waiter = tickets.iter().position(|known| *known == ticket);
-            woken.push((waiter.expect("a known ticket"), ready));
+        let wait_ids = &self.wait_ids;
+        self.selector.deliver(token, flags, |wait_id, ready| {
+            let waiter = wait_ids.iter().position(|known| *known == wait_id);
+            woken.push((waiter.expect("a known wait"), ready));
         });
         woken
     }
@@ -104,8 +104,8 @@ fn an_event_of_a_file_that_had_the_number_before_wakes_nobody() {
     let mut fixture = fixture();
     fixture.watch(5, 0, READ).expect("armed");
     let (_, _, old, _) = fixture.last_call();
-    let ticket = fixture.tickets[0];
-    fixture.selector.unwatch(5, ticket);
+    let wait_id = fixture.wait_ids[0];
+    fixture.selector.unwatch(5, wait_id);
     // The descriptor is closed unseen, and its number given to another.
     fixture.selector.poller().open.borrow_mut().clear();
     fixture.watch(5, 1, READ).expect("armed");
@@ -162,7 +162,7 @@ fn a_descriptor_that_is_closed_gives_its_waiters_back() {
     let mut fixture = fixture();
     fixture.watch(5, 0, READ).expect("armed");
     fixture.watch(5, 1, READ).expect("armed");
-    assert_eq!(fixture.selector.forget(5), fixture.tickets[..2]);
+    assert_eq!(fixture.selector.forget(5), fixture.wait_ids[..2]);
     assert!(fixture.selector.is_idle() && !fixture.selector.is_registered(5));
     assert!(fixture.selector.poller().open.borrow().is_empty());
     assert!(fixture.selector.forget(5).is_empty());

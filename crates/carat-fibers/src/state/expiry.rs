@@ -15,7 +15,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         let mut elsewhere = Vec::new();
         while let Some(purpose) = self.timers.pop(now) {
             match purpose {
-                Purpose::Wait(ticket) => self.wake(ticket, WaitOutcome::TimedOut),
+                Purpose::Wait(wait_id) => self.wake(wait_id, WaitOutcome::TimedOut),
                 Purpose::Timeout(number) => elsewhere.extend(self.expire_timeout(number)),
             }
         }
@@ -25,13 +25,13 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     /// A fiber that has been woken already has to run first: it may have been given a lock that others wait for.
     fn expire_timeout(&mut self, number: u64) -> Option<u64> {
         let timeout = self.timeouts.get(number)?;
-        let Some(ticket) = self.waits.of_fiber(timeout.fiber) else {
+        let Some(wait_id) = self.waits.of_fiber(timeout.fiber) else {
             return Some(number);
         };
-        if self.is_woken(ticket) {
+        if self.is_woken(wait_id) {
             self.timeouts.postpone(number);
         } else {
-            self.wake(ticket, WaitOutcome::Expired(number));
+            self.wake(wait_id, WaitOutcome::Expired(number));
         }
         None
     }

@@ -10,17 +10,17 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     /// Wakes a fiber that blocks, or is about to. It alone is given what it waited for (a lock, an element), so this counts
     /// more than a limit that was reached before it could run.
     pub fn unblock(&mut self, fiber: H) {
-        let Some(ticket) = self.waits.of_fiber(fiber) else {
+        let Some(wait_id) = self.waits.of_fiber(fiber) else {
             self.queue.push(ReadyFiber::Early(fiber));
             return;
         };
-        let Some(wait) = self.waits.get_mut(ticket).filter(|wait| wait.is_block) else {
+        let Some(wait) = self.waits.get_mut(wait_id).filter(|wait| wait.is_block) else {
             return;
         };
         match wait.outcome {
             None => {
                 wait.outcome = Some(WaitOutcome::Unblocked);
-                self.queue.push_first(ReadyFiber::Ticket(ticket));
+                self.queue.push_first(ReadyFiber::Wait(wait_id));
             }
             Some(WaitOutcome::TimedOut) => wait.outcome = Some(WaitOutcome::Unblocked),
             Some(WaitOutcome::Expired(number)) => {
@@ -33,10 +33,10 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
 
     /// Raises `exception` in a fiber that waits. Returns whether it waits.
     pub fn interrupt(&mut self, fiber: H, exception: H) -> bool {
-        let Some(ticket) = self.waits.of_fiber(fiber) else {
+        let Some(wait_id) = self.waits.of_fiber(fiber) else {
             return false;
         };
-        self.wake(ticket, WaitOutcome::Raised(exception));
+        self.wake(wait_id, WaitOutcome::Raised(exception));
         true
     }
 
@@ -64,16 +64,16 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
     /// The next fiber of the present round, and whether it waits here.
     pub fn pop(&mut self) -> Option<(H, bool)> {
         while let Some(ready) = self.queue.pop() {
-            let ticket = match ready {
+            let wait_id = match ready {
                 ReadyFiber::Stranded(fiber) => return Some((fiber, false)),
-                ReadyFiber::Ticket(ticket) => Some(ticket),
+                ReadyFiber::Wait(wait_id) => Some(wait_id),
                 ReadyFiber::Early(fiber) => self.waits.of_fiber(fiber),
             };
-            let Some(wait) = ticket.and_then(|ticket| self.waits.get_mut(ticket)) else {
+            let Some(wait) = wait_id.and_then(|wait_id| self.waits.get_mut(wait_id)) else {
                 continue;
             };
             let is_woken = wait.outcome.is_some();
-            if is_woken == matches!(ready, ReadyFiber::Ticket(_)) && (is_woken || wait.is_block) {
+            if is_woken == matches!(ready, ReadyFiber::Wait(_)) && (is_woken || wait.is_block) {
                 wait.outcome.get_or_insert(WaitOutcome::Unblocked);
                 return Some((wait.fiber, true));
             }

@@ -8,12 +8,12 @@ type State = SchedulerState<&'static str, NoPoller>;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn enter(state: &mut State, fiber: &'static str, request: &WaitRequest<'_>) -> Ticket {
-    let Ok(ticket): Result<_, Infallible> = state.enter(fiber, request, Instant::now());
-    ticket
+fn enter(state: &mut State, fiber: &'static str, request: &WaitRequest<'_>) -> WaitId {
+    let Ok(wait_id): Result<_, Infallible> = state.enter(fiber, request, Instant::now());
+    wait_id
 }
 
-fn block(state: &mut State, fiber: &'static str) -> Ticket {
+fn block(state: &mut State, fiber: &'static str) -> WaitId {
     let request = WaitRequest {
         is_block: true,
         ..WaitRequest::default()
@@ -21,7 +21,7 @@ fn block(state: &mut State, fiber: &'static str) -> Ticket {
     enter(state, fiber, &request)
 }
 
-fn sleep(state: &mut State, fiber: &'static str, limit: Duration) -> Ticket {
+fn sleep(state: &mut State, fiber: &'static str, limit: Duration) -> WaitId {
     let request = WaitRequest {
         limit: Some(limit),
         ..WaitRequest::default()
@@ -54,29 +54,29 @@ fn a_fiber_that_yields_runs_in_the_next_round() {
         is_yield: true,
         ..WaitRequest::default()
     };
-    let ticket = enter(&mut state, "a", &request);
-    assert!(state.is_woken(ticket) && state.is_busy());
+    let wait_id = enter(&mut state, "a", &request);
+    assert!(state.is_woken(wait_id) && state.is_busy());
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::Unblocked));
     assert!(state.is_over());
 }
 
 #[test]
 fn a_sleep_ends_at_its_deadline_and_leaves_no_timer() {
     let mut state = State::default();
-    let ticket = sleep(&mut state, "a", SECOND);
+    let wait_id = sleep(&mut state, "a", SECOND);
     assert!(round(&mut state).is_empty());
     assert!(state.expire(Instant::now() + SECOND).is_empty());
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::TimedOut));
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::TimedOut));
     assert_eq!(state.next_in(Instant::now()), None);
 }
 
 #[test]
 fn a_wait_that_is_left_early_is_not_woken_later() {
     let mut state = State::default();
-    let ticket = sleep(&mut state, "a", SECOND);
-    assert_eq!(state.leave(ticket), None);
+    let wait_id = sleep(&mut state, "a", SECOND);
+    assert_eq!(state.leave(wait_id), None);
     state.expire(Instant::now() + SECOND);
     assert!(round(&mut state).is_empty() && state.is_over());
 }
@@ -96,9 +96,9 @@ fn unblock_ends_a_block_and_nothing_else() {
 fn a_fiber_that_is_unblocked_before_it_blocks_runs_when_it_does() {
     let mut state = State::default();
     state.unblock("a");
-    let ticket = block(&mut state, "a");
+    let wait_id = block(&mut state, "a");
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::Unblocked));
 }
 
 #[test]
@@ -116,21 +116,21 @@ fn what_a_fiber_is_given_counts_more_than_a_deadline_that_has_passed() {
         is_block: true,
         ..WaitRequest::default()
     };
-    let ticket = enter(&mut state, "a", &request);
+    let wait_id = enter(&mut state, "a", &request);
     state.expire(Instant::now() + SECOND);
     state.unblock("a");
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::Unblocked));
 }
 
 #[test]
 fn the_first_reason_to_wake_a_fiber_counts() {
     let mut state = State::default();
-    let ticket = block(&mut state, "a");
+    let wait_id = block(&mut state, "a");
     assert!(state.interrupt("a", "IOError"));
     state.cancel();
     assert_eq!(round(&mut state), ["a"]);
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::Raised("IOError")));
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::Raised("IOError")));
     assert!(!state.interrupt("a", "IOError"));
 }
 
@@ -139,9 +139,9 @@ fn a_timeout_interrupts_a_fiber_that_waits() {
     let mut state = State::default();
     let now = Instant::now();
     let number = state.add_timeout(timeout("a", now));
-    let ticket = block(&mut state, "a");
+    let wait_id = block(&mut state, "a");
     assert!(state.expire(now).is_empty());
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::Expired(number)));
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::Expired(number)));
 }
 
 #[test]
@@ -159,10 +159,10 @@ fn a_timeout_comes_after_what_a_woken_fiber_was_given() {
     let mut state = State::default();
     let now = Instant::now();
     let number = state.add_timeout(timeout("a", now));
-    let ticket = block(&mut state, "a");
+    let wait_id = block(&mut state, "a");
     state.unblock("a");
     assert!(state.expire(now).is_empty());
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::Unblocked));
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::Unblocked));
     assert_eq!(state.timeouts().take_due("a"), Some(number));
 }
 
@@ -196,14 +196,14 @@ fn a_regular_file_is_ready_at_once_but_has_no_urgent_data() {
         descriptors: &[(3, 1 | PRIORITY)],
         ..WaitRequest::default()
     };
-    let ticket = enter(&mut state, "a", &request);
-    assert_eq!(state.leave(ticket), Some(WaitOutcome::Ready(1)));
+    let wait_id = enter(&mut state, "a", &request);
+    assert_eq!(state.leave(wait_id), Some(WaitOutcome::Ready(1)));
     let urgent = WaitRequest {
         descriptors: &[(3, PRIORITY)],
         ..WaitRequest::default()
     };
-    let ticket = enter(&mut state, "a", &urgent);
-    assert!(!state.is_woken(ticket));
+    let wait_id = enter(&mut state, "a", &urgent);
+    assert!(!state.is_woken(wait_id));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use rustix::net::{Shutdown, shutdown};
 use crate::environment::EnvTemplate;
 use crate::interpreter::{Io, borrow, error, yield_to_others};
 use crate::lanes::page::MappedPage;
-use crate::lanes::turns::Turns;
+use crate::lanes::reader_role::ReaderRole;
 use crate::processes::CollectionWatch;
 
 /// A socket over which one thread is given requests, and as many slots as it works on at once.
@@ -27,7 +27,7 @@ pub(crate) struct Lane {
     pub(crate) head: RefCell<HeadEncoder>,
     pub(crate) page: MappedPage,
     pub(crate) template: EnvTemplate,
-    pub(crate) turns: Turns,
+    pub(crate) reader_role: ReaderRole,
     collections: CollectionWatch,
     capacity: Cell<u16>,
     slots: Cell<u16>,
@@ -37,7 +37,7 @@ impl DataTypeFunctions for Lane {
     fn mark(&self, marker: &gc::Marker) {
         self.io.mark(marker);
         self.template.mark(marker);
-        self.turns.mark(marker);
+        self.reader_role.mark(marker);
         self.collections.mark(marker);
     }
 }
@@ -66,7 +66,7 @@ impl Lane {
             page: MappedPage::map(ruby, page)?,
             io: Io::take_over(ruby, socket)?,
             template: EnvTemplate::from_options(ruby, options)?,
-            turns: Turns::default(),
+            reader_role: ReaderRole::default(),
             collections: CollectionWatch::default(),
             capacity: Cell::new(0),
             slots: Cell::new(0),
@@ -102,12 +102,12 @@ impl Lane {
 
     /// How many slots wait for a request.
     fn idle(&self) -> usize {
-        self.turns.idle()
+        self.reader_role.idle()
     }
 
     /// Lets other fibers run before the next request when some have been `woken`, other than the one that is to read.
     fn give_way(ruby: &Ruby, lane: &Lane, woken: usize) -> Result<(), Error> {
-        if woken > usize::from(lane.turns.is_promised()) {
+        if woken > usize::from(lane.reader_role.is_promised()) {
             borrow(ruby, &lane.session)?.owe_others();
         }
         Ok(())
@@ -124,12 +124,13 @@ impl Lane {
             if is_over && lane.slots.get() == 0 {
                 return Ok(false);
             }
-            let is_waiting = has_held || !lane.turns.is_read();
-            let is_needed = lane.turns.idle() == 0 && !is_paused && is_waiting;
+            let is_waiting = has_held || !lane.reader_role.is_read();
+            let is_needed = lane.reader_role.idle() == 0 && !is_paused && is_waiting;
             if !is_over && is_needed && lane.may_open_slot() {
                 return Ok(true);
             }
-            lane.turns.wait_for_others(ruby, WaitFor::SlotDemand)?;
+            lane.reader_role
+                .wait_for_others(ruby, WaitFor::SlotDemand)?;
         }
     }
 
@@ -165,12 +166,12 @@ impl Lane {
     ) -> Result<T, Error> {
         loop {
             if wanted == WaitFor::Request && borrow(ruby, &self.session)?.is_paused {
-                self.turns.wait_for_others(ruby, wanted)?;
+                self.reader_role.wait_for_others(ruby, wanted)?;
                 continue;
             }
             let reached = {
                 let mut session = borrow(ruby, &self.session)?;
-                session.is_read = self.turns.is_read();
+                session.is_read = self.reader_role.is_read();
                 step(&mut session, self.io.socket(ruby)?)
                     .map_err(|failure| error::link(ruby, failure))?
             };
@@ -182,7 +183,7 @@ impl Lane {
                 Step::Wait(Readiness::Writable) => self.io.wait(ruby, Readiness::Writable)?,
                 Step::Wait(Readiness::Readable) => {
                     let read = || self.io.wait(ruby, Readiness::Readable);
-                    self.turns.wait(ruby, wanted, read)?;
+                    self.reader_role.wait(ruby, wanted, read)?;
                 }
                 Step::Yield => self.pause(ruby)?,
             }
@@ -202,11 +203,11 @@ impl Lane {
     /// Wakes those for whom something has been read. Returns whether there was anybody.
     fn announce(&self, ruby: &Ruby) -> Result<bool, Error> {
         let (updated, has_request) = borrow(ruby, &self.session)?.take_updates();
-        self.turns.announce(ruby, &updated, has_request)
+        self.reader_role.announce(ruby, &updated, has_request)
     }
 
     fn pass_on(&self, ruby: &Ruby) -> Result<(), Error> {
-        self.turns.pass_on(ruby, self.may_open_slot())
+        self.reader_role.pass_on(ruby, self.may_open_slot())
     }
 
     fn may_open_slot(&self) -> bool {

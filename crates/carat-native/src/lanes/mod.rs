@@ -5,7 +5,7 @@ pub(crate) mod inline_body;
 pub(crate) mod input;
 pub(crate) mod lane;
 pub(crate) mod page;
+pub(crate) mod reader_role;
 pub(crate) mod respond;
 pub(crate) mod response_head;
 pub(crate) mod slot;
-pub(crate) mod turns;

@@ -230,7 +230,7 @@ impl Slot {
         }
         slot.close_files(ruby)?;
         let lane = slot.lane(ruby);
-        if lane.turns.is_read() {
+        if lane.reader_role.is_read() {
             // The next reader would flush, but the present one waits already.
             Lane::flush(ruby, &lane)?;
         }

@@ -13,7 +13,7 @@ mod refusals;
 
 use std::cell::{Cell, RefCell, RefMut};
 
-use carat_fibers::{RunClock, SchedulerState, Ticket, WaitOutcome, WaitRequest};
+use carat_fibers::{RunClock, SchedulerState, WaitId, WaitOutcome, WaitRequest};
 use magnus::rb_sys::FromRawValue;
 use magnus::{Error, Ruby, Value, gc};
 use rb_sys::{VALUE, rb_fiber_current};
@@ -105,9 +105,9 @@ impl Core {
         if let Some(number) = self.take_due(me) {
             return Err(self.expired(number));
         }
-        let ticket = self.enter(ruby, me, request)?;
-        let passed = self.give_way(ruby, me, ticket);
-        let outcome = self.state().leave(ticket);
+        let wait_id = self.enter(ruby, me, request)?;
+        let passed = self.give_way(ruby, me, wait_id);
+        let outcome = self.state().leave(wait_id);
         passed?;
         match outcome {
             Some(WaitOutcome::Expired(number)) => Err(self.expired(number)),
@@ -128,9 +128,9 @@ impl Core {
                 is_yield: true,
                 ..WaitRequest::default()
             };
-            let ticket = self.enter(ruby, me, &pause)?;
+            let wait_id = self.enter(ruby, me, &pause)?;
             let passed = self.switch(me, fiber);
-            self.state().leave(ticket);
+            self.state().leave(wait_id);
             return passed;
         }
         self.runs.read();
@@ -141,7 +141,7 @@ impl Core {
     }
 
     /// Begins a wait, which ends the run of the fiber.
-    fn enter(&self, ruby: &Ruby, me: VALUE, request: &WaitRequest<'_>) -> Result<Ticket, Error> {
+    fn enter(&self, ruby: &Ruby, me: VALUE, request: &WaitRequest<'_>) -> Result<WaitId, Error> {
         let now = self.runs.read();
         let entered = self.state().enter(me, request, now);
         self.runs.end(me);
@@ -155,9 +155,9 @@ impl Core {
         if self.is_run_by_other() {
             let me = current();
             self.runs.end(me);
-            let ticket = self.state().enter_last(me);
-            let passed = self.give_way(ruby, me, ticket);
-            self.state().leave(ticket);
+            let wait_id = self.state().enter_last(me);
+            let passed = self.give_way(ruby, me, wait_id);
+            self.state().leave(wait_id);
             return passed;
         }
         self.run_until(ruby, State::is_over)
@@ -171,11 +171,11 @@ impl Core {
     }
 
     /// Lets other fibers run until this wait has ended.
-    fn give_way(&self, ruby: &Ruby, me: VALUE, ticket: Ticket) -> Result<(), Error> {
+    fn give_way(&self, ruby: &Ruby, me: VALUE, wait_id: WaitId) -> Result<(), Error> {
         loop {
             let home = self.home.get();
             if home == NOBODY || home == me {
-                self.run_until(ruby, |state| state.is_woken(ticket))?;
+                self.run_until(ruby, |state| state.is_woken(wait_id))?;
                 self.runs.begin();
             } else if let Some(next) = self.next_in_line() {
                 if next == me {
@@ -185,7 +185,7 @@ impl Core {
             } else {
                 self.switch(me, home)?;
             }
-            if self.state().is_woken(ticket) {
+            if self.state().is_woken(wait_id) {
                 return Ok(());
             }
         }

@@ -8,6 +8,6 @@ mod replacement_backoff;
 
 pub use backoff::Backoff;
 pub use elastic::{Demand, Elastic, WorkerCount};
-pub use recycle::{ReplacementReason, Retirements, WearLimits};
+pub use recycle::{RecycleLimits, ReplacementReason, Retirements};
 pub use refork::{ReforkRule, Reforks, WorkerUsage};
 pub use replacement_backoff::{ReplacementAdvice, ReplacementBackoff};

@@ -71,7 +71,7 @@ impl Retirements {
         self.serving == 0 && self.draining <= wanted
     }
 
-    /// Whether another worker may be replaced for this reason. A worn worker waits until no other is being replaced.
+    /// Whether another worker may be replaced for this reason. One that is due waits until no other is being replaced.
     #[must_use]
     pub fn allow(self, reason: &ReplacementReason, wanted: u32) -> bool {
         match reason {
@@ -102,22 +102,22 @@ impl fmt::Display for ReplacementReason {
 
 /// The options `worker_requests` and `worker_age`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WearLimits {
+pub struct RecycleLimits {
     /// How many requests a worker is given.
     pub requests: Option<u64>,
     /// How long it serves.
     pub age: Option<Duration>,
 }
 
-impl WearLimits {
-    /// Why to replace the worker with this serial number, if it is worn. Limits differ by up to 10 % from worker to
+impl RecycleLimits {
+    /// Why to replace the worker with this serial number, if it is due. Limits differ by up to 10 % from worker to
     /// worker, so that workers that started together do not end together.
     #[must_use]
     pub fn reason(&self, serial: u64, served: u64, age: Duration) -> Option<ReplacementReason> {
         let share = jitter(serial);
         #[expect(clippy::cast_precision_loss, reason = "the limit is approximate")]
-        let is_worn = |limit: u64| served as f64 >= limit as f64 * share;
-        if self.requests.is_some_and(is_worn) {
+        let is_due = |limit: u64| served as f64 >= limit as f64 * share;
+        if self.requests.is_some_and(is_due) {
             return Some(ReplacementReason::Requests(served));
         }
         let is_old = |limit: Duration| age >= limit.mul_f64(share);
@@ -143,16 +143,16 @@ mod tests {
 
     #[test]
     fn a_worker_is_worn_within_a_tenth_of_its_limit() {
-        let wear = WearLimits {
+        let limits = RecycleLimits {
             requests: Some(1000),
             age: Some(HOUR),
         };
         for serial in 0..100 {
-            assert_eq!(wear.reason(serial, 899, HOUR / 2), None);
-            let worn = wear.reason(serial, 1101, HOUR / 2);
-            assert_eq!(worn, Some(ReplacementReason::Requests(1101)));
+            assert_eq!(limits.reason(serial, 899, HOUR / 2), None);
+            let due = limits.reason(serial, 1101, HOUR / 2);
+            assert_eq!(due, Some(ReplacementReason::Requests(1101)));
             assert_eq!(
-                wear.reason(serial, 0, HOUR * 2),
+                limits.reason(serial, 0, HOUR * 2),
                 Some(ReplacementReason::Age(HOUR * 2))
             );
         }
@@ -160,12 +160,12 @@ mod tests {
 
     #[test]
     fn workers_that_started_together_do_not_end_together() {
-        let wear = WearLimits {
+        let limits = RecycleLimits {
             requests: Some(10_000),
             age: None,
         };
         let ends =
-            |serial| (9_000..=11_000).find(|served| wear.reason(serial, *served, HOUR).is_some());
+            |serial| (9_000..=11_000).find(|served| limits.reason(serial, *served, HOUR).is_some());
         let mut limits: Vec<_> = (0..4).map(ends).collect();
         limits.sort_unstable();
         let apart = limits
@@ -203,11 +203,11 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_no_worker_is_worn() {
-        let wear = WearLimits {
+    fn without_limits_no_worker_is_recycled() {
+        let limits = RecycleLimits {
             requests: None,
             age: None,
         };
-        assert_eq!(wear.reason(0, u64::MAX, HOUR * 10_000), None);
+        assert_eq!(limits.reason(0, u64::MAX, HOUR * 10_000), None);
     }
 }

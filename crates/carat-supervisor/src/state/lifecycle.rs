@@ -62,7 +62,7 @@ impl Lifecycle {
         scaling::grow(&mut self.processes, tick, reaction);
         scaling::shrink(&mut self.processes.workers, reaction);
         self.retire_surplus(reaction);
-        next_to_replace::mark_worn(&mut self.processes.workers, reaction);
+        next_to_replace::mark_due(&mut self.processes.workers, reaction);
         self.processes.workers.trim_idle(reaction);
         self.follow_generations(reaction);
     }

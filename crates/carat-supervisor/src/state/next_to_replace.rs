@@ -5,7 +5,7 @@
 //!
 //! | when | reason | worker |
 //! |---|---|---|
-//! | each tick | requests, age | the first that is worn |
+//! | each tick | requests, age | the first that is due |
 //! | each tick | restart, refork | the first of an older generation |
 //! | memory was read | `worker_memory`, `memory` | the one with the most private memory |
 //! | it lost descriptors again | open files | that one |
@@ -62,14 +62,14 @@ pub(super) fn mark(
 }
 
 /// Marks a worker that has reached `worker_requests` or `worker_age`.
-pub(super) fn mark_worn(workers: &mut Workers, reaction: &mut Reaction) {
-    let wear = reaction.limits.wear;
-    let worn = workers.ready().find_map(|worker| {
+pub(super) fn mark_due(workers: &mut Workers, reaction: &mut Reaction) {
+    let limits = reaction.limits.recycle;
+    let due = workers.ready().find_map(|worker| {
         let age = worker.age(reaction.now);
-        let reason = wear.reason(worker.id.serial, worker.requests, age)?;
+        let reason = limits.reason(worker.id.serial, worker.requests, age)?;
         Some((worker.id, reason))
     });
-    if let Some((id, reason)) = worn {
+    if let Some((id, reason)) = due {
         mark(workers, id, reason, reaction);
     }
 }

@@ -12,11 +12,11 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
+use crate::http::connection_permits::ConnectionPermit;
 use crate::http::connections::guarded::GuardedStream;
 use crate::http::connections::handshake::{HandshakeEnd, begin_tls};
 use crate::http::connections::proxy_header::receive_proxy_header;
 use crate::http::h2::{Http2End, serve_http2};
-use crate::http::seats::Seat;
 use crate::http::server::{Flag, Server};
 use crate::http::sockets::{ClientStream, Preamble};
 use crate::http::time_limits::{ActiveEnd, Deadline, PARK_AFTER, PhaseTimeouts};
@@ -38,12 +38,12 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) async fn serve_connection(
     mut stream: ClientStream,
     preamble: Rc<Preamble>,
-    seat: Seat,
+    permit: ConnectionPermit,
     server: Rc<Server>,
 ) {
-    let _connected = seat.connection;
+    let _connected = permit.connection;
     let address = stream.remote_address();
-    let mut peer = stream.peer(address, seat.reply);
+    let mut peer = stream.peer(address, permit.reply);
     peer.proxy_fields = server.steps.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;

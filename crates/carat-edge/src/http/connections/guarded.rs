@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use crate::http::connections::file_write::write_with_file;
 use crate::http::server::Server;
 use crate::http::sockets::ClientStream;
-use carat_exchange::{ConnectionState, MemoryReservation, MemoryTicket, Refusal, clock};
+use carat_exchange::{ConnectionState, MemoryReservation, MemoryWait, Refusal, clock};
 use carat_tls::HELLO;
 
 /// Bytes of further messages that are read while a request is served.
@@ -45,7 +45,7 @@ pub(crate) struct GuardedStream {
     /// What `carry` takes and, once hyper has them, the headers that it held.
     headers: MemoryReservation,
     /// Set while `carry` has to wait for memory.
-    ticket: Option<MemoryTicket>,
+    memory_wait: Option<MemoryWait>,
 }
 
 impl GuardedStream {
@@ -63,7 +63,7 @@ impl GuardedStream {
         GuardedStream {
             buffers,
             headers: MemoryReservation::of(state.memory()),
-            ticket: None,
+            memory_wait: None,
             stream: stream.take(0),
             read_limit: server.settings.body_buffer as u64,
             guard: Guard::new(server.header_limits()),
@@ -87,7 +87,7 @@ impl GuardedStream {
 
     /// Whether the next bytes begin a message that must wait for the response to the one before.
     fn must_hold(&self) -> bool {
-        self.state.turn.is_responding() && self.guard.position() != MessagePosition::InBody
+        self.state.order.is_responding() && self.guard.position() != MessagePosition::InBody
     }
 
     /// Checks `bytes` with the guard and updates the state of the connection.
@@ -201,7 +201,7 @@ impl GuardedStream {
 
     /// Stops counting the headers of a request that is over.
     fn forget_headers(&mut self) {
-        if self.headers.bytes() > 0 && self.carry.is_empty() && !self.state.turn.is_responding() {
+        if self.headers.bytes() > 0 && self.carry.is_empty() && !self.state.order.is_responding() {
             self.headers.set(0);
         }
     }
@@ -228,12 +228,12 @@ impl GuardedStream {
             return true;
         }
         let wanted = self.carry.capacity().max(CARRY_START);
-        let is_resumed = match &self.ticket {
-            Some(ticket) => ticket.is_over(cx.waker()),
+        let is_resumed = match &self.memory_wait {
+            Some(memory_wait) => memory_wait.is_over(cx.waker()),
             None => self.state.memory().admits(wanted as u64),
         };
         if is_resumed {
-            self.ticket = None;
+            self.memory_wait = None;
             self.carry.reserve(wanted);
             self.headers.set(self.carry.capacity());
         }
@@ -247,12 +247,12 @@ impl GuardedStream {
             if self.stream.get_ref().is_closed_by_client() {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
             }
-            self.state.turn.hold(cx.waker());
-        } else if self.ticket.is_none() {
+            self.state.order.hold(cx.waker());
+        } else if self.memory_wait.is_none() {
             let wanted = self.carry.capacity().max(CARRY_START) as u64;
-            let ticket = self.state.memory().pause(wanted, clock::now());
-            ticket.is_over(cx.waker());
-            self.ticket = Some(ticket);
+            let memory_wait = self.state.memory().pause(wanted, clock::now());
+            memory_wait.is_over(cx.waker());
+            self.memory_wait = Some(memory_wait);
         }
         Poll::Pending
     }
@@ -310,7 +310,7 @@ impl AsyncRead for GuardedStream {
             }
             if this.state.end.refusal().is_some() {
                 if this.must_hold() {
-                    this.state.turn.hold(cx.waker());
+                    this.state.order.hold(cx.waker());
                     return Poll::Pending;
                 }
                 // To hyper this is the end of the stream: it finishes writing.
@@ -323,7 +323,7 @@ impl AsyncRead for GuardedStream {
             match this.read_once(cx, buf) {
                 Poll::Pending => {
                     if this.must_hold() && !this.carry.is_empty() {
-                        this.state.turn.hold(cx.waker());
+                        this.state.order.hold(cx.waker());
                     }
                     this.note_record();
                     return Poll::Pending;

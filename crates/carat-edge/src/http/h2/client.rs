@@ -41,7 +41,7 @@ impl Http2Client {
             peer: Rc::clone(peer),
             unsent: UnsentBytes::new(state.memory()),
             state,
-            files: ResponseFiles::new(server.seats.further_replies()),
+            files: ResponseFiles::new(server.permits.further_replies()),
             stream: RefCell::new(stream),
             _held: held,
         })

@@ -249,7 +249,7 @@ impl Http2Connection<'_> {
                 Http2StreamEnd::CutOff => true,
             };
             if self.streams.is_empty() {
-                self.client.state.turn.end();
+                self.client.state.order.end();
             }
             self.has_served_last |= self.client.server.turns_away();
             if !may_go_on {

@@ -17,13 +17,13 @@ use carat_settings::Settings;
 #[derive(Debug)]
 pub(crate) struct Takeovers {
     /// Those of tunnels; `None` without `max_tunnels`.
-    seats: Option<Arc<Semaphore>>,
+    permits: Option<Arc<Semaphore>>,
 }
 
 impl Takeovers {
     pub(crate) fn new(settings: &Settings) -> Takeovers {
         Takeovers {
-            seats: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
+            permits: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
         }
     }
 
@@ -65,12 +65,12 @@ impl Takeovers {
         if !state.allows_takeover() {
             return None;
         }
-        if let Some(seats) = &self.seats {
-            let Ok(seat) = Arc::clone(seats).try_acquire_owned() else {
+        if let Some(permits) = &self.permits {
+            let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
                 *reply = Err(Refusal::TooManyTunnels);
                 return None;
             };
-            tunnel.place.keep(seat);
+            tunnel.place.keep(permit);
         }
         Some(TunnelReply {
             tunnel: *tunnel,

@@ -137,6 +137,6 @@ impl Drop for TrackedBody {
         if let (Some(refusal), false) = (self.state.end.refusal(), self.state.body.has_arrived()) {
             self.entry.refused(refusal);
         }
-        self.state.turn.end();
+        self.state.order.end();
     }
 }

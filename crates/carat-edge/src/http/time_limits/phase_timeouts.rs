@@ -144,7 +144,7 @@ impl<'a> PhaseTimeouts<'a> {
             ConnectionPhase::Idle => Some(ActiveEnd::Idle),
             ConnectionPhase::Headers => Some(ActiveEnd::Over(Some(Refusal::TooSlow))),
             ConnectionPhase::Application => {
-                state.turn.wake_reader();
+                state.order.wake_reader();
                 self.deadline.set(CLIENT_CHECK);
                 None
             }

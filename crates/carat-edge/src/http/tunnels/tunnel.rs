@@ -15,7 +15,7 @@ use crate::http::time_limits::{ActiveGuard, Deadline, SlowReader};
 use crate::http::tunnels::tunnel_client::TunnelClient;
 use crate::tunnel::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
 use carat_exchange::{
-    ConnectionState, MemoryReservation, MemoryTicket, Refusal, Takeover, TunnelLog, TunnelPlace,
+    ConnectionState, MemoryReservation, MemoryWait, Refusal, Takeover, TunnelLog, TunnelPlace,
     clock,
 };
 
@@ -128,7 +128,7 @@ struct ClientTunnel<'a, C> {
     state: Rc<ConnectionState>,
     held: MemoryReservation,
     /// Set while memory is short, and the client's bytes have to wait.
-    ticket: Option<MemoryTicket>,
+    memory_wait: Option<MemoryWait>,
     wait: TunnelWait,
     reader: SlowReader,
     deadline: &'a Rc<Deadline>,
@@ -155,7 +155,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
             awaits_status: ends.awaits_status,
             held: MemoryReservation::of(ends.state.memory()),
             state: ends.state,
-            ticket: None,
+            memory_wait: None,
             wait: TunnelWait::Nothing,
             reader: SlowReader::new(timeout, min_rate, deadline.time()),
             deadline,
@@ -212,17 +212,17 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         }
         let wanted = TUNNEL_BUFFER_LIMIT as u64;
         let memory = self.state.memory();
-        let has_memory = match &self.ticket {
-            Some(ticket) => ticket.is_over(cx.waker()),
+        let has_memory = match &self.memory_wait {
+            Some(memory_wait) => memory_wait.is_over(cx.waker()),
             // A client that has sent nothing needs none.
             None => memory.admits(wanted) || self.client.poll_readable(cx).is_pending(),
         };
         if has_memory {
-            self.ticket = None;
-        } else if self.ticket.is_none() {
-            let ticket = memory.pause(wanted, clock::now());
-            ticket.is_over(cx.waker());
-            self.ticket = Some(ticket);
+            self.memory_wait = None;
+        } else if self.memory_wait.is_none() {
+            let memory_wait = memory.pause(wanted, clock::now());
+            memory_wait.is_over(cx.waker());
+            self.memory_wait = Some(memory_wait);
         }
         has_memory
     }
@@ -230,7 +230,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
     /// Counts what the client has taken and what the tunnel holds, and whether that waits for one of its ends.
     fn account(&mut self) {
         self.state.bytes.count_written(self.relay.take_written());
-        let is_held_back = self.relay.awaits_application() || self.ticket.is_some();
+        let is_held_back = self.relay.awaits_application() || self.memory_wait.is_some();
         let held = self.client.held_bytes(is_held_back);
         self.held.set(self.relay.held_bytes() + held);
         let is_blocked = self.relay.awaits_client() || is_held_back;

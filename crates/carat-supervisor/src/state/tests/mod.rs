@@ -14,7 +14,7 @@ mod world;
 
 use std::time::{Duration, Instant};
 
-use carat_policy::{Elastic, MemoryLimit, WearLimits};
+use carat_policy::{Elastic, MemoryLimit, RecycleLimits};
 
 use super::reaction::Reaction;
 use crate::limits::Limits;
@@ -29,7 +29,7 @@ pub(super) fn limits() -> Limits {
             queue_time_target: HOUR,
             follows_processors: false,
         },
-        wear: WearLimits {
+        recycle: RecycleLimits {
             requests: None,
             age: None,
         },

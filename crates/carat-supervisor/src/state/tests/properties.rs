@@ -279,7 +279,7 @@ fn elastic() -> Limits {
     limits.elastic.max = 5;
     limits.elastic.queue_time_target = Duration::from_millis(5);
     limits.worker_idle_timeout = Duration::from_secs(60);
-    limits.wear.requests = Some(5000);
+    limits.recycle.requests = Some(5000);
     limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 4 * WORKER_BYTES);
     limits
 }
@@ -319,7 +319,7 @@ proptest! {
     #[test]
     fn a_single_worker_is_never_chosen(all in happenings()) {
         let mut limits = fixed(1);
-        limits.wear.requests = Some(1000);
+        limits.recycle.requests = Some(1000);
         limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + WORKER_BYTES);
         let mut world = World::serving(limits, refork());
         for happening in &all {

@@ -246,9 +246,9 @@ fn when_workers_must_go_those_with_the_fewest_tunnels_do() {
 }
 
 #[test]
-fn a_worn_worker_serves_until_its_successor_does() {
+fn a_recycled_worker_serves_until_its_successor_does() {
     let mut limits = fixed(1);
-    limits.wear.requests = Some(1000);
+    limits.recycle.requests = Some(1000);
     let mut world = World::serving(limits, ReforkRule::Off);
     let old = world.serving_pids()[0];
     world.process(old).requests = 1200;

@@ -1,15 +1,15 @@
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
-/// Whose turn it is: the next message of a client waits until the response to the last one is out.
+/// The order of messages: the next one of a client waits until the response to the last one is out.
 #[derive(Debug, Default)]
-pub struct MessageTurn {
+pub struct MessageOrder {
     is_responding: Cell<bool>,
     response_begun: Cell<bool>,
     waiting_reader: RefCell<Option<Waker>>,
 }
 
-impl MessageTurn {
+impl MessageOrder {
     /// hyper has the headers of a request.
     pub(crate) fn begin(&self) {
         self.is_responding.set(true);

@@ -20,14 +20,14 @@ const EXCESS_WEIGHT: f64 = 1.0 / 128.0;
 
 /// The time that the application takes on one lane.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Pace {
+pub(crate) struct ServiceTime {
     /// The moving average, in seconds.
     average: Option<f64>,
     /// The moving average of what is beyond `WAKE_TIME`, in seconds.
     excess: f64,
 }
 
-impl Pace {
+impl ServiceTime {
     /// Records the time of one reply.
     pub(crate) fn note(&mut self, app_time: Duration) {
         let seconds = app_time.as_secs_f64();
@@ -68,77 +68,77 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn pace_of(micros: u64) -> Pace {
-        let mut pace = Pace::default();
-        pace.note(Duration::from_micros(micros));
-        pace
+    fn service_time_of(micros: u64) -> ServiceTime {
+        let mut service_time = ServiceTime::default();
+        service_time.note(Duration::from_micros(micros));
+        service_time
     }
 
     #[test]
     fn a_lane_that_has_answered_nothing_yet_is_kept_one_request() {
-        assert!(Pace::default().has_room(1, 0, Duration::ZERO));
-        assert!(!Pace::default().has_room(1, 1, Duration::ZERO));
+        assert!(ServiceTime::default().has_room(1, 0, Duration::ZERO));
+        assert!(!ServiceTime::default().has_room(1, 1, Duration::ZERO));
     }
 
     #[test]
     fn a_quick_application_is_kept_ahead_within_a_millisecond() {
-        assert!(pace_of(10).has_room(1, 99, Duration::ZERO));
-        assert!(!pace_of(10).has_room(1, 101, Duration::ZERO));
-        assert!(!pace_of(1).has_room(1, PREFETCH_LIMIT, Duration::ZERO));
+        assert!(service_time_of(10).has_room(1, 99, Duration::ZERO));
+        assert!(!service_time_of(10).has_room(1, 101, Duration::ZERO));
+        assert!(!service_time_of(1).has_room(1, PREFETCH_LIMIT, Duration::ZERO));
     }
 
     #[test]
     fn a_slow_application_sees_no_prefetch() {
-        assert!(!pace_of(1_000).has_room(1, 1, Duration::ZERO));
+        assert!(!service_time_of(1_000).has_room(1, 1, Duration::ZERO));
     }
 
     #[test]
     fn a_lane_whose_front_request_is_slow_gets_no_more() {
-        assert!(!pace_of(10).has_room(1, 1, Duration::from_millis(2)));
+        assert!(!service_time_of(10).has_room(1, 1, Duration::from_millis(2)));
     }
 
     #[test]
     fn one_slow_request_ends_the_prefetch_for_a_while() {
-        let mut pace = pace_of(10);
-        pace.note(Duration::from_millis(100));
-        assert!(!pace.has_room(1, 1, Duration::ZERO));
+        let mut service_time = service_time_of(10);
+        service_time.note(Duration::from_millis(100));
+        assert!(!service_time.has_room(1, 1, Duration::ZERO));
     }
 
     #[test]
     fn a_lane_gathers_only_what_it_begins_sooner_than_another_wakes() {
-        let (quick, pause) = (pace_of(10), WAKE_TIME);
+        let (quick, pause) = (service_time_of(10), WAKE_TIME);
         assert!(quick.gathers(1, 9, Duration::ZERO) && !quick.gathers(1, 10, Duration::ZERO));
         assert!(!quick.gathers(1, 0, Duration::ZERO), "it is idle itself");
         assert!(!quick.gathers(1, 1, pause), "its worker does not run");
         assert!(!quick.gathers(256, 1, Duration::ZERO));
-        assert!(!pace_of(100).gathers(1, 1, Duration::ZERO));
-        assert!(!Pace::default().gathers(1, 1, Duration::ZERO));
+        assert!(!service_time_of(100).gathers(1, 1, Duration::ZERO));
+        assert!(!ServiceTime::default().gathers(1, 1, Duration::ZERO));
     }
 
     /// Whether a lane gathers after each of 2000 quick replies, every so many of which is a slow one.
-    fn gathers_with(slow: Duration, every: usize) -> (Pace, Vec<bool>) {
-        let mut pace = pace_of(10);
+    fn gathers_with(slow: Duration, every: usize) -> (ServiceTime, Vec<bool>) {
+        let mut service_time = service_time_of(10);
         let gathers = (1..=2000).map(|number| {
             let is_slow = number % every == 0;
-            pace.note(if is_slow {
+            service_time.note(if is_slow {
                 slow
             } else {
                 Duration::from_micros(10)
             });
-            pace.gathers(1, 1, Duration::ZERO)
+            service_time.gathers(1, 1, Duration::ZERO)
         });
         let gathers = gathers.collect();
-        (pace, gathers)
+        (service_time, gathers)
     }
 
     #[test]
     fn a_lane_gathers_nothing_while_one_of_a_hundred_requests_is_slow() {
-        let (mut pace, gathers) = gathers_with(Duration::from_millis(5), 100);
+        let (mut service_time, gathers) = gathers_with(Duration::from_millis(5), 100);
         assert_eq!(gathers.iter().filter(|&&gathers| gathers).count(), 99);
         for _ in 0..300 {
-            pace.note(Duration::from_micros(10));
+            service_time.note(Duration::from_micros(10));
         }
-        assert!(pace.gathers(1, 1, Duration::ZERO));
+        assert!(service_time.gathers(1, 1, Duration::ZERO));
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_lane_of_many_never_holds_more_than_its_capacity() {
-        assert!(pace_of(1).has_room(256, 255, Duration::ZERO));
-        assert!(!pace_of(1).has_room(256, 256, Duration::ZERO));
+        assert!(service_time_of(1).has_room(256, 255, Duration::ZERO));
+        assert!(!service_time_of(1).has_room(256, 256, Duration::ZERO));
     }
 }

@@ -6,12 +6,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The clients that may be connected, each with a descriptor for the file of a response.
 #[derive(Debug)]
-pub(super) struct Seats {
+pub(super) struct ConnectionPermits {
     connections: Permits,
     replies: Permits,
     /// Descriptors for the files of further responses on connections with several at once.
     further_replies: Permits,
-    /// Seats that listeners hold for clients that have not come yet.
+    /// Permits that listeners hold for clients that have not come yet.
     offered: Cell<usize>,
 }
 
@@ -22,22 +22,22 @@ struct Permits {
     free: Arc<Semaphore>,
 }
 
-/// A listener's wait for the client of a seat. Dropping it ends the wait.
+/// The wait of a listener, which has a permit, for its client. Dropping it ends the wait.
 #[derive(Debug)]
-pub(super) struct Offer<'a>(&'a Seats);
+pub(super) struct Offer<'a>(&'a ConnectionPermits);
 
-/// The seat of one client.
+/// The permit of one client.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct ConnectionPermit {
     /// Held while the client is connected.
     pub(super) connection: OwnedSemaphorePermit,
     /// Held until the last request of the client is over, even if it is gone.
     pub(super) reply: OwnedSemaphorePermit,
 }
 
-impl Seats {
-    pub(super) fn new(budget: &DescriptorBudget) -> Seats {
-        Seats {
+impl ConnectionPermits {
+    pub(super) fn new(budget: &DescriptorBudget) -> ConnectionPermits {
+        ConnectionPermits {
             connections: Permits::new(budget.connections),
             replies: Permits::new(budget.replies),
             further_replies: Permits::new(budget.further_replies),
@@ -52,17 +52,17 @@ impl Seats {
         self.further_replies.resize(budget.further_replies);
     }
 
-    /// Waits for the next free seat.
-    pub(super) async fn take(&self) -> Seat {
-        Seat {
+    /// Waits for the next free permit.
+    pub(super) async fn take(&self) -> ConnectionPermit {
+        ConnectionPermit {
             connection: acquire(&self.connections.free).await,
             reply: acquire(&self.replies.free).await,
         }
     }
 
-    /// A free seat, if there is one.
-    pub(super) fn take_now(&self) -> Option<Seat> {
-        Some(Seat {
+    /// A free permit, if there is one.
+    pub(super) fn take_now(&self) -> Option<ConnectionPermit> {
+        Some(ConnectionPermit {
             connection: self.connections.take_now()?,
             reply: self.replies.take_now()?,
         })
@@ -73,7 +73,7 @@ impl Seats {
         &self.further_replies.free
     }
 
-    /// A listener that has taken a seat waits for its client.
+    /// A listener that has taken a permit waits for its client.
     pub(super) fn offer(&self) -> Offer<'_> {
         self.offered.set(self.offered.get() + 1);
         Offer(self)
@@ -84,7 +84,7 @@ impl Seats {
         self.taken().saturating_sub(self.offered.get())
     }
 
-    /// How many seats are taken.
+    /// How many permits are taken.
     pub(super) fn taken(&self) -> usize {
         self.connections.limit.get() - self.connections.free.available_permits()
     }
@@ -131,15 +131,15 @@ mod tests {
 
     use super::*;
 
-    fn take(seats: &Seats) -> Option<Seat> {
-        match pin!(seats.take()).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(seat) => Some(seat),
+    fn take(permits: &ConnectionPermits) -> Option<ConnectionPermit> {
+        match pin!(permits.take()).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(permit) => Some(permit),
             Poll::Pending => None,
         }
     }
 
-    fn seats(connections: usize, replies: usize) -> Seats {
-        Seats::new(&DescriptorBudget {
+    fn permits(connections: usize, replies: usize) -> ConnectionPermits {
+        ConnectionPermits::new(&DescriptorBudget {
             connections,
             replies,
             further_replies: 0,
@@ -148,53 +148,53 @@ mod tests {
     }
 
     #[test]
-    fn seats_come_and_go_with_the_budget_and_those_that_are_taken_stay() {
-        let seats = seats(3, 9);
-        let taken = [take(&seats), take(&seats)];
+    fn permits_come_and_go_with_the_budget_and_those_that_are_taken_stay() {
+        let permits = permits(3, 9);
+        let taken = [take(&permits), take(&permits)];
         for (connections, free) in [(1, 0), (4, 2), (3, 1)] {
-            seats.resize(&DescriptorBudget {
+            permits.resize(&DescriptorBudget {
                 connections,
                 replies: 9,
                 further_replies: 0,
                 spools: 0,
             });
-            let more: Vec<_> = std::iter::from_fn(|| seats.take_now()).collect();
-            assert_eq!((more.len(), seats.taken()), (free, 2 + free));
+            let more: Vec<_> = std::iter::from_fn(|| permits.take_now()).collect();
+            assert_eq!((more.len(), permits.taken()), (free, 2 + free));
         }
         drop(taken);
-        assert_eq!(seats.taken(), 0);
+        assert_eq!(permits.taken(), 0);
     }
 
     #[test]
-    fn no_more_clients_than_seats_are_connected() {
-        let seats = seats(2, 9);
-        let first = take(&seats).expect("free");
-        assert!(take(&seats).is_some_and(|_second| take(&seats).is_none()));
-        assert_eq!(seats.taken(), 1);
+    fn no_more_clients_than_permits_are_connected() {
+        let permits = permits(2, 9);
+        let first = take(&permits).expect("free");
+        assert!(take(&permits).is_some_and(|_second| take(&permits).is_none()));
+        assert_eq!(permits.taken(), 1);
         drop(first);
-        assert_eq!(seats.taken(), 0);
+        assert_eq!(permits.taken(), 0);
     }
 
     #[test]
-    fn a_seat_that_waits_for_a_client_has_none() {
-        let seats = seats(2, 2);
-        let _seat = take(&seats).expect("free");
-        let offer = seats.offer();
-        assert_eq!((seats.taken(), seats.clients()), (1, 0));
+    fn a_permit_that_waits_for_a_client_has_none() {
+        let permits = permits(2, 2);
+        let _permit = take(&permits).expect("free");
+        let offer = permits.offer();
+        assert_eq!((permits.taken(), permits.clients()), (1, 0));
         drop(offer);
-        assert_eq!(seats.clients(), 1);
+        assert_eq!(permits.clients(), 1);
     }
 
     #[test]
     fn a_client_that_left_a_running_request_keeps_its_descriptor() {
-        let seats = seats(2, 2);
-        let Seat { connection, reply } = take(&seats).expect("free");
+        let permits = permits(2, 2);
+        let ConnectionPermit { connection, reply } = take(&permits).expect("free");
         drop(connection);
-        let second = take(&seats).expect("free");
-        assert!(take(&seats).is_none());
+        let second = take(&permits).expect("free");
+        assert!(take(&permits).is_none());
         drop(reply);
-        assert!(take(&seats).is_some());
+        assert!(take(&permits).is_some());
         drop(second);
-        assert_eq!(seats.taken(), 0);
+        assert_eq!(permits.taken(), 0);
     }
 }

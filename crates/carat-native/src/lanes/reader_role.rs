@@ -13,9 +13,9 @@ use crate::interpreter::roots;
 /// A `Thread::Queue` that wakes the one who waits at it, be it a fiber or a thread.
 type Waiter = Opaque<Value>;
 
-/// The turns of one lane.
+/// The role of the one who reads the socket of a lane.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct ReaderRole {
     is_read: Cell<bool>,
     /// Somebody has been woken to read, and has not run yet.
     is_promised: Cell<bool>,
@@ -24,7 +24,7 @@ pub(crate) struct Turns {
     spare: RefCell<Vec<Waiter>>,
 }
 
-impl Turns {
+impl ReaderRole {
     /// Whether somebody waits for the socket.
     pub(crate) fn is_read(&self) -> bool {
         self.is_read.get()

@@ -64,6 +64,20 @@ class WeighSharingTest < Minitest::Test
     assert_equal "activerecord", report.fetch("gems").first.fetch("gem")
   end
 
+  def test_machine_code_of_the_mold_is_shared_that_of_requests_private
+    skip "YJIT of this Ruby cannot be enabled" unless RubyVM.const_defined?(:YJIT) && RubyVM::YJIT.respond_to?(:enable)
+    write("config.ru", "def tally(n) = n < 2 ? n : tally(n - 1) + tally(n - 2)\n" \
+                       "run ->(env) { tally(env[\"PATH_INFO\"].size); [200, {}, []] }\n")
+    write("carat.rb", "jit \"yjit\"\nwarm_up \"/abcdefgh\"\n")
+    out, err, status = run_weigh("--json")
+    assert_predicate status, :success?, err
+    sharing = JSON.parse(out).fetch("sharing")
+
+    assert_operator share(sharing, "after_fork", "(machine code)").fetch("shared"), :>, 4096
+    assert_equal 0, share(sharing, "after_fork", "(machine code)").fetch("private")
+    assert_operator share(sharing, "after_load", "(machine code)").fetch("private"), :>, 4096
+  end
+
   def test_threads_that_allocate_do_not_stop_the_measurement
     gem("busy", "Array.new(3) { Thread.new { loop { Array.new(50) { \"x\" * rand(2000) } } } }\n" \
                 "BUSY = Array.new(20_000) { \"x\" * 100 }")

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::FileExt;
 
@@ -26,10 +27,13 @@ const EXCLUSIVE: u64 = 1 << 56;
 /// The lowest bits of an entry of a dump, which has the number of the page above them.
 const DUMPED_EXCLUSIVE: u64 = 1;
 const DUMPED_OF_FILE: u64 = 2;
+const DUMPED_CODE: u64 = 4;
+const DUMPED_BITS: u32 = 3;
 
-/// The accounts of pages that are nobody's, and of mapped files.
+/// The accounts of pages that are nobody's, of mapped files, and of the machine code of a JIT compiler.
 const NOBODY: i64 = -1;
 const FILES: i64 = -2;
+const CODE: i64 = -3;
 
 /// Bytes of an account in a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +96,8 @@ fn dump_pages(ruby: &Ruby, descriptor: i32) -> Result<(), Error> {
         let mut line = String::new();
         while areas.read_line(&mut line)? > 0 {
             if let Some((first, end)) = pages_of(&line) {
-                dump_area(&map, first, end, &mut out)?;
+                let kind = if is_code(&line) { DUMPED_CODE } else { 0 };
+                dump_area(&map, first..end, kind, &mut out)?;
             }
             line.clear();
         }
@@ -101,7 +106,8 @@ fn dump_pages(ruby: &Ruby, descriptor: i32) -> Result<(), Error> {
 }
 
 /// Compares a file of `write_pages` with one of `dump_pages`. Returns an Array for each account: its number, its shared
-/// bytes, and its private bytes. The number of what belongs to no account is -1, that of mapped files -2.
+/// bytes, and its private bytes. The number of what belongs to no account is -1, that of mapped files -2, that of machine
+/// code -3.
 fn shares(ruby: &Ruby, pages: i32, dump: i32) -> Result<RArray, Error> {
     let mut parts = Vec::new();
     with_file(ruby, pages, |file| {
@@ -130,6 +136,7 @@ struct ShareSums {
     accounts: Vec<PageShare>,
     nobody: PageShare,
     files: PageShare,
+    code: PageShare,
 }
 
 impl ShareSums {
@@ -139,7 +146,10 @@ impl ShareSums {
         if entry & DUMPED_OF_FILE != 0 {
             return self.files.add(bytes, is_private);
         }
-        let owners = owners(parts, entry >> 2);
+        if entry & DUMPED_CODE != 0 {
+            return self.code.add(bytes, is_private);
+        }
+        let owners = owners(parts, entry >> DUMPED_BITS);
         let whole: f64 = owners.iter().map(|part| f64::from(part.bytes)).sum();
         if owners.is_empty() {
             return self.nobody.add(bytes, is_private);
@@ -155,7 +165,11 @@ impl ShareSums {
 
     fn rows(self) -> impl Iterator<Item = (i64, PageShare)> {
         let accounts = (0_i64..).zip(self.accounts);
-        accounts.chain([(NOBODY, self.nobody), (FILES, self.files)])
+        accounts.chain([
+            (NOBODY, self.nobody),
+            (FILES, self.files),
+            (CODE, self.code),
+        ])
     }
 }
 
@@ -225,11 +239,19 @@ fn pages_of(line: &str) -> Option<(u64, u64)> {
     Some((page(first).ok()?, page(end).ok()?))
 }
 
-fn dump_area(map: &File, first: u64, end: u64, out: &mut impl Write) -> io::Result<()> {
+/// Whether a line of `/proc/self/maps` is of executable memory that is no file's: `7f00-7f10 r-xp 00000000 00:00 0`.
+/// Some kernels have a name for it, `[anon:...]`; `[vdso]` is the kernel's own.
+fn is_code(line: &str) -> bool {
+    let fields: Vec<&str> = line.split_whitespace().take(6).collect();
+    let is_executable = fields.get(1).is_some_and(|rights| rights.contains('x'));
+    is_executable && fields.get(5).is_none_or(|name| name.starts_with("[anon:"))
+}
+
+fn dump_area(map: &File, pages: Range<u64>, kind: u64, out: &mut impl Write) -> io::Result<()> {
     let mut chunk = [0_u8; CHUNK_BYTES];
-    let mut page = first;
-    while page < end {
-        let entries = usize::try_from(end - page).unwrap_or(usize::MAX);
+    let mut page = pages.start;
+    while page < pages.end {
+        let entries = usize::try_from(pages.end - page).unwrap_or(usize::MAX);
         let wanted = entries.min(chunk.len() / ENTRY_BYTES) * ENTRY_BYTES;
         // The page map ends before pages of the kernel.
         let read = map.read_at(&mut chunk[..wanted], page * ENTRY_BYTES as u64)?;
@@ -239,7 +261,7 @@ fn dump_area(map: &File, first: u64, end: u64, out: &mut impl Write) -> io::Resu
         for bytes in chunk[..read].chunks_exact(ENTRY_BYTES) {
             let entry = bytes.try_into().map_or(0, u64::from_ne_bytes);
             if entry & PRESENT != 0 {
-                out.write_all(&dumped(page, entry).to_ne_bytes())?;
+                out.write_all(&(dumped(page, entry) | kind).to_ne_bytes())?;
             }
             page += 1;
         }
@@ -258,7 +280,7 @@ fn dumped(page: u64, entry: u64) -> u64 {
     } else {
         DUMPED_EXCLUSIVE
     };
-    page << 2 | of_file | exclusive
+    page << DUMPED_BITS | of_file | exclusive
 }
 
 /// Calls the function with the file of a descriptor, which stays open.

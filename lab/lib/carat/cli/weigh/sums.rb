@@ -14,7 +14,8 @@ module Carat
           "other_malloc" => "malloc of other threads",
           "free_slots" => "heap pages without objects",
           "allocator" => "free parts of malloc's pages",
-          "mapped_files" => "mapped files (libraries)"
+          "mapped_files" => "mapped files (libraries)",
+          "machine_code" => "machine code (JIT)"
         }.freeze
         SHARES = ["shared after the fork", "private", "shared after the load", "private"].freeze
         private_constant :MIB, :GEMS, :PARTS, :SHARES

@@ -70,6 +70,7 @@ module Carat
         def load
           return bundle if @kind == "gemfile"
 
+          Processes::JIT.reserve(@configuration[:jit])
           @app = Warmup::Application.load(@target)
           Warmup::EagerLoading.run(log: @log)
         end
@@ -90,7 +91,8 @@ module Carat
         # The parts of the process's memory that Parts compares.
         def sample
           taken = ProcessSample.take
-          { heap: taken.heap, **taken.malloc.slice(:allocated, :active), pss: taken.pss, files: taken.pss_of_files }
+          { heap: taken.heap, **taken.malloc.slice(:allocated, :active), pss: taken.pss, files: taken.pss_of_files,
+            code: Processes::JIT.to_h.to_h.fetch(:code, 0) }
         end
 
         def timed

@@ -11,11 +11,13 @@ module Carat
         WARM_UP = "(warm-up)"
         OTHER = "(other memory)"
         FILES = "(mapped files)"
+        CODE = "(machine code)"
 
-        # By the number of the account: of nobody, of files, and of what is older than the ledger, of other threads, or
-        # of the collector.
-        NAMES = { -1 => OTHER, -2 => FILES, LoadTree::EARLIER => OTHER, LoadTree::COLLECTOR => OTHER }.freeze
-        private_constant :WARM_UP, :OTHER, :FILES, :NAMES
+        # By the number of the account: of nobody, of files, of a JIT compiler, and of what is older than the ledger, of
+        # other threads, or of the collector.
+        NAMES = { -1 => OTHER, -2 => FILES, -3 => CODE,
+                  LoadTree::EARLIER => OTHER, LoadTree::COLLECTOR => OTHER }.freeze
+        private_constant :WARM_UP, :OTHER, :FILES, :CODE, :NAMES
 
         # How many processes share a page of the mold: the mold and the worker.
         SHARERS = 2

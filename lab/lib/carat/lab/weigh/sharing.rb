@@ -3,6 +3,7 @@
 require "io/wait"
 require "tempfile"
 require "carat/native"
+require "carat/processes/measures/jit"
 require "carat/warmup"
 require "carat/warmup/warmup_request"
 require_relative "../in_process/endpoints"
@@ -60,11 +61,13 @@ module Carat
 
         # As a mold does. Compaction moves objects away from their accounts, so they are held.
         def prepare
+          Processes::JIT.enable(@configuration[:jit], @configuration[:environment])
           hooks(:on_mold_boot)
           deadline = now + @configuration[:boot_timeout]
-          @configuration[:warm_up].each do |target|
-            Warmup::WarmupRequest.new(@app, @endpoints.template, target, log: @log).run(deadline:)
+          requests = @configuration[:warm_up].map do |target|
+            Warmup::WarmupRequest.new(@app, @endpoints.template, target, log: @log)
           end
+          Warmup::Compilation.run(requests.select { |request| request.run(deadline:) }, deadline:)
           held = Ledger.hold
           Warmup.run(log: @log)
           Ledger.rebook(held)

@@ -29,6 +29,10 @@ module Carat
       assert_equal({ "rack" => 60.0, "(mapped files)" => 77 }, sums)
     end
 
+    def test_machine_code_is_a_row_of_its_own
+      assert_equal [["(machine code)", 400.0, 40.0]], rows([-3, 400.0, 40.0])
+    end
+
     private
 
     def rows(*accounts)

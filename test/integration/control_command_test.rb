@@ -25,6 +25,14 @@ class ControlCommandTest < Support::IntegrationTest
     assert_equal [server.pid, 1], [report["pid"], report["processes"].sum { |worker| worker["requests"] }]
   end
 
+  def test_status_in_json_has_the_machine_code_of_each_worker
+    skip "YJIT of this Ruby tells no bytes" if RUBY_VERSION < "3.3"
+
+    server = start(PID, workers: 2, env: { "RUBYOPT" => "--yjit" })
+    codes = status(server)["processes"].map { |worker| worker.dig("jit", "code") }
+    assert_equal [true, true], codes.map(&:positive?), codes.inspect
+  end
+
   def test_status_counts_connections_and_no_listener_that_waits_for_one
     server = start(PID)
 

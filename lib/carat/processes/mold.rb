@@ -42,16 +42,18 @@ module Carat
         Launch::MoldEnvironment.restore(ENV)
         control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
         Process.setproctitle("carat: mold gen=#{ENV.delete("CARAT_GENERATION")}")
-        role = new(Native::Control.new(control), words, shared)
+        memory = ENV.delete("CARAT_MEMORY_LIMIT")&.to_i
+        role = new(Native::Control.new(control), words, shared, memory)
         role = role.run while role
       end
 
       # `control` is a Native::Control; `words` are those of Flags#words; `shared` is what
-      # SharedOptions reads.
-      def initialize(control, words, shared)
+      # SharedOptions reads; `memory` is what the server may use, in bytes.
+      def initialize(control, words, shared, memory)
         @control = control
         @words = words
         @shared = shared
+        @memory = memory
         @log = Log::ProcessLog.new(mold: true)
         @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
@@ -104,7 +106,8 @@ module Carat
       end
 
       def load_application
-        JIT.beside(@configuration) { Warmup::Application.load(@configuration[:rackup]) }
+        JIT.remark(@configuration[:jit])&.then { |remark| @log.warn(remark) }
+        JIT.beside(@configuration, memory: @memory) { Warmup::Application.load(@configuration[:rackup]) }
       end
 
       # For whoever sees the server start; the edge alone writes to a log file. The application may have enabled a JIT.

@@ -7,8 +7,12 @@ use carat_settings::Settings;
 
 /// How many bytes clients may make the edge hold, by the options and what this machine and its control group have now.
 pub(crate) fn client_memory_limit(settings: &Settings) -> u64 {
+    client_memory(settings.client_memory, memory_limit(settings))
+}
+
+/// How many bytes the server may use (the option `memory`).
+pub(crate) fn memory_limit(settings: &Settings) -> u64 {
     let root = Path::new("/");
     let container = Container::find(root).memory();
-    let budget = MemoryBudget::new(settings.memory, &container, Machine::read(root).memory);
-    client_memory(settings.client_memory, budget.limit)
+    MemoryBudget::new(settings.memory, &container, Machine::read(root).memory).limit
 }

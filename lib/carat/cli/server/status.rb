@@ -28,7 +28,7 @@ module Carat
       def run
         refuse_arguments
         status = ask(:get, "/status")
-        return say(JSON.generate(status, ascii_only: true)) if @json
+        return say(JSON.generate(with_compilers(status), ascii_only: true)) if @json
 
         say(*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
             *table(status.fetch("processes")))
@@ -40,6 +40,13 @@ module Carat
 
       def more_flags(parser)
         parser.on("--json", "Print the server's JSON, times in seconds") { @json = true }
+      end
+
+      # The server asks its workers for what they have compiled; one that does not reply has nil.
+      def with_compilers(status)
+        compilers = ask(:get, "/memory").fetch("processes").to_h { |row| [row["pid"], row.dig("figures", "jit")] }
+        status.fetch("processes").each { |worker| worker["jit"] = compilers[worker["pid"]] }
+        status
       end
 
       def summary(status)

@@ -9,15 +9,21 @@ module Carat
       COMPILERS = { "yjit" => "YJIT", "zjit" => "ZJIT" }.freeze
       # Where code changes while it runs, and runs once.
       LOCAL = %w[development test].freeze
-      private_constant :COMPILERS, :LOCAL
+      # The part of the server's memory that each process may use for machine code and its description: Ruby's own
+      # limit is more than a small container has for all workers.
+      MEMORY_SHARE = 16
+      # In MiB, as Ruby counts it: enough for a small Rails application, and Ruby's own limit.
+      MEMORY_LEAST = 16
+      MEMORY_DEFAULT = 128
+      private_constant :COMPILERS, :LOCAL, :MEMORY_SHARE, :MEMORY_LEAST, :MEMORY_DEFAULT
 
       module_function
 
       # Returns what the block returns, which loads the application. The Configuration says which compiler runs from
-      # then on. Raises ConfigError when this process cannot.
-      def beside(configuration)
+      # then on. `memory` is what the server may use, in bytes. Raises ConfigError when this process cannot.
+      def beside(configuration, memory: nil)
         reserve(configuration[:jit])
-        yield.tap { enable(configuration[:jit], configuration[:environment]) }
+        yield.tap { enable(configuration[:jit], configuration[:environment], memory:) }
       end
 
       # Keeps the application from enabling another compiler than the option `jit` names, as Rails does when it has
@@ -30,16 +36,38 @@ module Carat
         end
       end
 
-      # Enables a compiler as the option `jit` says, once the application is loaded: what runs only at the start is not
-      # worth compiling. Raises ConfigError when this process cannot.
-      def enable(choice, environment)
+      # Enables the compiler that `chosen` names, once the application is loaded: what runs only at the start is not
+      # worth compiling. `memory` is what the server may use, in bytes, or nil. Raises ConfigError.
+      def enable(choice, environment, memory: nil)
+        wanted = chosen(choice, environment) or return
+        RubyVM.const_get(wanted).then { |compiler| compiler.enable(**limit(compiler, memory)) }
+      end
+
+      # Returns the name of the compiler that the option `jit` makes Carat enable, or nil. Raises ConfigError when this
+      # process cannot.
+      def chosen(choice, environment)
         choice = "yjit" if choice == "auto" && automatic?(environment)
         wanted = COMPILERS[choice]
         return if wanted.nil? || name == wanted
         raise Config::ConfigError, "jit: #{name} is enabled already" if name
         raise Config::ConfigError, "jit: this Ruby cannot enable #{wanted}" unless available?(wanted)
 
-        RubyVM.const_get(wanted).enable
+        wanted
+      end
+
+      # Returns a sentence when a compiler runs although `jit` is "off", or nil: nothing can disable one.
+      def remark(choice)
+        "jit is \"off\", but #{name} was enabled before, such as by RUBYOPT" if choice == "off" && name
+      end
+
+      # Returns the names of the compilers that this Ruby was built with.
+      def built
+        COMPILERS.values.select { |name| RubyVM.const_defined?(name) }
+      end
+
+      # Whether `environment` is one in which "auto" enables no compiler.
+      def local?(environment)
+        LOCAL.include?(environment)
       end
 
       # Returns "YJIT", "ZJIT", or nil when no compiler is enabled.
@@ -63,7 +91,7 @@ module Carat
       # Rails 7.2 and later decide by `config.yjit`, and whoever starts Ruby by RUBYOPT.
       def automatic?(environment)
         decided = name || ENV.fetch("RUBYOPT", "").include?("jit") || rails_decides?
-        !decided && !LOCAL.include?(environment) && available?("YJIT")
+        !decided && !local?(environment) && available?("YJIT")
       end
 
       def rails_decides?
@@ -75,7 +103,15 @@ module Carat
         RubyVM.const_defined?(name) && RubyVM.const_get(name).respond_to?(:enable)
       end
 
-      private_class_method :figures, :automatic?, :rails_decides?, :available?
+      # From Ruby 4.0 on.
+      def limit(compiler, memory)
+        return {} unless memory && compiler.method(:enable).parameters.include?(%i[key mem_size])
+
+        mem_size = (memory / MEMORY_SHARE / (1024 * 1024)).clamp(MEMORY_LEAST..)
+        mem_size < MEMORY_DEFAULT ? { mem_size: } : {}
+      end
+
+      private_class_method :figures, :automatic?, :rails_decides?, :available?, :limit
     end
   end
 end

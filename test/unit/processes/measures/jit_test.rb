@@ -45,6 +45,24 @@ module Carat
       assert_equal "jit: this Ruby cannot enable ZJIT", enabled("zjit", "production")
     end
 
+    def test_off_says_that_ruby_was_started_with_a_compiler
+      skip_without_enable
+      remark = "p(Carat::Processes::JIT.remark('off')); "
+      assert_equal "nil\nnil", enabled("off", "production", before: remark)
+      said = enabled("off", "production", before: remark, env: { "RUBYOPT" => "--yjit" })
+      assert_equal "\"jit is \\\"off\\\", but YJIT was enabled before, such as by RUBYOPT\"\n\"YJIT\"", said
+    end
+
+    def test_little_memory_bounds_what_the_compiler_may_use
+      skip_without_enable
+      skip "before Ruby 4.0" unless RubyVM::YJIT.method(:enable).parameters.include?(%i[key mem_size])
+      spy = "RubyVM::YJIT.define_singleton_method(:enable) { |mem_size: nil, stats: nil| p mem_size }; "
+      { 100 => 16, 512 => 32, 4096 => nil }.each do |memory, expected|
+        said = enabled("yjit", "production", before: spy, options: { memory: memory << 20 })
+        assert_equal "#{expected.inspect}\nnil", said
+      end
+    end
+
     private
 
     def skip_without_enable
@@ -53,8 +71,8 @@ module Carat
     end
 
     # What is enabled in a new process afterward, or the error.
-    def enabled(choice, environment, before: "", env: {})
-      program = "#{before}Carat::Processes::JIT.enable(*ARGV); p Carat::Processes::JIT.name"
+    def enabled(choice, environment, before: "", env: {}, options: {})
+      program = "#{before}Carat::Processes::JIT.enable(*ARGV, **#{options}); p Carat::Processes::JIT.name"
       program = "begin; #{program}; rescue Carat::Config::ConfigError => e; puts e.message; end"
       words = ["--disable-gems", "-I", LIBRARY, "-r", "carat/processes/measures/jit", "-e", program,
                choice, environment]

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::spawn_local;
 
 use crate::http::Listeners;
+use crate::supervise::client_memory::memory_limit;
 use crate::supervise::memory::{Container, read_memory};
 use crate::supervise::messages::{Mailbox, Message, read_settings};
 use crate::supervise::processes::host::Host;
@@ -23,6 +24,8 @@ use carat_supervisor::{Event, MemorySubjects};
 const CONTROL_VARIABLE: &str = "CARAT_CONTROL_FD";
 /// Tells the mold its generation, which is in its title.
 const GENERATION_VARIABLE: &str = "CARAT_GENERATION";
+/// Tells the mold how many bytes the server may use: a JIT compiler gets a part of it.
+const MEMORY_VARIABLE: &str = "CARAT_MEMORY_LIMIT";
 
 /// The machine that the edge runs on.
 #[derive(Debug)]
@@ -72,6 +75,7 @@ impl Host for LocalHost {
             .envs(&settings.mold_environment)
             .env(CONTROL_VARIABLE, control.as_raw_fd().to_string())
             .env(GENERATION_VARIABLE, generation.to_string())
+            .env(MEMORY_VARIABLE, memory_limit(settings).to_string())
             .env_remove(SETTINGS_VARIABLE)
             .env_remove(UPGRADE_VARIABLE)
             .spawn()?;

@@ -1,29 +1,54 @@
 # frozen_string_literal: true
 
+require_relative "../../../config/config_error"
+require_relative "../../../processes/measures/jit"
 require_relative "finding"
 
 module Carat
   module CLI
     class Doctor
-      # Whether this Ruby has YJIT, and whether it is enabled.
+      # Which JIT compilers this Ruby has, and which one the option `jit` chooses.
       class RubyBuild
-        # `yjit` is RubyVM::YJIT, or nil when Ruby was built without it.
-        def initialize(_configuration, yjit: defined?(RubyVM::YJIT) ? RubyVM::YJIT : nil)
-          @yjit = yjit
+        # `jit` is Processes::JIT, or what replaces it.
+        def initialize(configuration, jit: Processes::JIT)
+          @choice, @environment = %i[jit environment].map { |name| configuration[name] }
+          @jit = jit
         end
 
         # Returns the Finding.
         def finding
-          Finding.ok("ruby", "#{RUBY_VERSION} #{state}")
+          chosen = @jit.chosen(@choice, @environment)
+          level = @jit.remark(@choice) ? :warning : :ok
+          Finding.public_send(level, "ruby", "#{RUBY_VERSION} #{compilers}#{decision(chosen)}")
+        rescue Config::ConfigError => e
+          Finding.problem("ruby", "#{RUBY_VERSION} #{compilers}; #{e.message}")
         end
 
         private
 
-        def state
-          return "is built without YJIT, which makes most applications faster" unless @yjit
-          return "runs with YJIT, whose machine code workers share after `warm_up` or a refork" if @yjit.enabled?
+        def compilers
+          return "is built without YJIT, which makes most applications faster" if @jit.built.empty?
 
-          "has YJIT, which the option `jit` enables outside of development"
+          "has #{@jit.built.join(" and ")}"
+        end
+
+        def decision(chosen)
+          return if @jit.built.empty?
+          return "; #{@jit.remark(@choice) || "#{@jit.name} is enabled"}" if @jit.name
+          return "; jit #{@choice.inspect} enables #{chosen}#{exception}" if chosen
+
+          "; jit #{@choice.inspect} enables none#{reason}"
+        end
+
+        def exception
+          ", unless the application decides (Rails: config.yjit)" if @choice == "auto"
+        end
+
+        def reason
+          return if @choice == "off"
+          return " in #{@environment}" if @jit.local?(@environment)
+
+          ": RUBYOPT decides, or only RUBYOPT=--yjit can"
         end
       end
     end

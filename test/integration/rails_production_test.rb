@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/new_rails_app"
 require "support/shop_test"
+require "support/web_socket_client"
 
 # Rails in production: what the mold loads, what the log says, and what lies in front.
 class RailsProductionTest < Support::ShopTest
@@ -98,5 +100,88 @@ class RailsProductionTest < Support::ShopTest
 
     assert_equal [301, "https://localhost/items"], server.get("/items").then { |moved| [moved.status, moved["location"]] }
     assert_equal 200, server.get("/items", fields: { "X-Forwarded-Proto" => "https" }).status
+  end
+end
+
+# What `rails new` of Rails 8.1 makes: Solid Queue, Cable, and Cache, Propshaft, importmap, Turbo, and Stimulus.
+class RailsNewApplicationTest < Support::ShopTest
+  # What a browser sends with a form of Turbo.
+  TURBO = { "Accept" => "text/vnd.turbo-stream.html, text/html" }.freeze
+  APP = Support::NewRailsApp
+
+  def setup
+    super
+    APP.obstacle&.then { |obstacle| skip obstacle }
+  end
+
+  def test_pages_assets_forms_jobs_and_streams_work_in_production
+    server = start("production")
+    jobs = Process.spawn({ "RAILS_ENV" => "production" }, RbConfig.ruby, "bin/jobs",
+                         chdir: server.directory.path, out: File::NULL, err: File::NULL)
+    use(server)
+    assert_equal "public, max-age=31556952", asset(server, "stylesheet")["cache-control"]
+    refute_includes server.log, "share 3 connections"
+  ensure
+    jobs&.then { |pid| Process.kill(:TERM, pid) && Process.wait(pid) }
+  end
+
+  def test_pages_assets_forms_jobs_and_streams_work_in_development
+    server = start("development")
+    use(server)
+    assert_equal 200, asset(server, "stylesheet").status
+    server.directory.write("app/views/posts/index.html.erb", "changed")
+    assert_includes server.get("/posts").body, "changed"
+  end
+
+  def test_the_configuration_of_puma_is_translated
+    server = server(app: APP.files["config.ru"], files: APP.files, flags: false, args: %w[import])
+    assert_predicate server.run, :success?
+    ["threads threads_count\n", "bind \"tcp://0.0.0.0:\#{ENV.fetch(\"PORT\", 3000)}\"\n",
+     "restart_file \"tmp/restart.txt\"\n", "# plugin :solid_queue if"].each do |line|
+      assert_includes server.log, line
+    end
+  end
+
+  private
+
+  def start(rails)
+    serve(APP.files["config.ru"], workers: 1, threads: 3, files: APP.files, env: { "RAILS_ENV" => rails })
+  end
+
+  # A post reaches the subscriber of a page as a stream, and its job runs.
+  def use(server)
+    visitor = visitor(server)
+    socket = subscriber(server, visitor.request("GET", "/posts").body)
+    form = visitor.request("GET", "/posts/new").body
+    assert_equal 422, post(visitor, "token" => "none").status unless server.log.include?("environment=development")
+    made = post(visitor, form[/name="authenticity_token" value="([^"]+)"/, 1])
+
+    assert_equal [302, "/posts/1"], [made.status, URI(made["location"]).path]
+    assert_includes heard(socket), "<turbo-stream action=\"append\" target=\"posts\">"
+    eventually(message: "the job") { server.directory.read("tmp/job") == "Hello" }
+  end
+
+  def post(visitor, token)
+    body = URI.encode_www_form("authenticity_token" => token, "post[title]" => "Hello")
+    visitor.request("POST", "/posts", fields: FORM.merge(TURBO), body:)
+  end
+
+  def asset(server, kind)
+    server.get(server.get("/posts").body[/<link rel="#{kind}" href="([^"]+)"/, 1])
+  end
+
+  def subscriber(server, page)
+    name = page[/signed-stream-name="([^"]+)"/, 1]
+    socket = Support::WebSocketClient.new(server.connect, "/cable", "Origin" => "http://localhost")
+    assert_predicate socket, :accepted?, socket.response.inspect
+    socket.read_json { |message| message["type"] == "welcome" }
+    socket.json("command" => "subscribe", "identifier" => JSON.generate("channel" => "Turbo::StreamsChannel",
+                                                                        "signed_stream_name" => name))
+    socket.read_json { |message| message["type"] == "confirm_subscription" }
+    socket
+  end
+
+  def heard(socket)
+    socket.read_json { |message| message["message"].is_a?(String) && message["identifier"] }.fetch("message")
   end
 end

@@ -70,8 +70,7 @@ module Carat
         def load
           return bundle if @kind == "gemfile"
 
-          Processes::JIT.reserve(@configuration[:jit])
-          @app = Warmup::Application.load(@target)
+          @app = Processes::JIT.beside(@configuration) { Warmup::Application.load(@target) }
           Warmup::EagerLoading.run(log: @log)
         end
 

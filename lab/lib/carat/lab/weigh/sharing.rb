@@ -3,7 +3,6 @@
 require "io/wait"
 require "tempfile"
 require "carat/native"
-require "carat/processes/measures/jit"
 require "carat/warmup"
 require "carat/warmup/warmup_request"
 require_relative "../in_process/endpoints"
@@ -61,7 +60,6 @@ module Carat
 
         # As a mold does. Compaction moves objects away from their accounts, so they are held.
         def prepare
-          Processes::JIT.enable(@configuration[:jit], @configuration[:environment])
           hooks(:on_mold_boot)
           deadline = now + @configuration[:boot_timeout]
           requests = @configuration[:warm_up].map do |target|

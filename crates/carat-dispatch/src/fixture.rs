@@ -19,6 +19,7 @@ const BUDGET: DescriptorBudget = DescriptorBudget {
     connections: 10,
     replies: 10,
     further_replies: 1,
+    closing: 0,
     spools: 10,
 };
 

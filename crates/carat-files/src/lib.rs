@@ -9,4 +9,4 @@ pub use blocking::{
     FILE_THREADS, LOOKUP_THREADS, MEMORY_THREAD, REPORT_THREAD, blocking_threads,
 };
 pub use configured_file::{in_time, read_configured};
-pub use slow_file::{SlowFile, drop_elsewhere};
+pub use slow_file::{SlowFile, drop_elsewhere, set_further_waiting};

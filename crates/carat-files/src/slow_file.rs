@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Most files of responses that wait to be closed. They are part of what the budget of descriptors reserves. Who drops a
-/// further one closes it himself.
-const RESPONSES_LIMIT: usize = 16;
+/// Most files of responses that wait to be closed, within the reserve of the budget of descriptors. What the budget has for
+/// more is added. Who drops one beyond all of these closes it himself.
+const RESPONSES_LEAST: usize = 16;
 
 /// Files of request bodies, whose number the budget of descriptors limits until they are closed.
 static BODIES: ClosingThread = ClosingThread::new(usize::MAX);
 /// Files of responses. A disk that does not respond holds up only its own kind here, too.
-static RESPONSES: ClosingThread = ClosingThread::new(RESPONSES_LIMIT);
+static RESPONSES: ClosingThread = ClosingThread::new(RESPONSES_LEAST);
 
 /// An open file that another thread closes: the last descriptor of an unlinked file of 3 GB takes more than a second.
 #[derive(Debug)]
@@ -45,6 +45,12 @@ impl SlowFile {
         let open = self.open.take();
         open.expect("open until it is dropped").file
     }
+}
+
+/// Sets how many files of responses may wait to be closed, beyond those in the reserve.
+pub fn set_further_waiting(count: usize) {
+    let limit = RESPONSES_LEAST + count;
+    RESPONSES.limit.store(limit, Ordering::Relaxed);
 }
 
 /// Drops on another thread what may hold files of responses.
@@ -100,7 +106,7 @@ impl<H: Send + 'static> Drop for SlowFile<H> {
 /// A thread that closes files, one after the other.
 #[derive(Debug)]
 struct ClosingThread {
-    limit: usize,
+    limit: AtomicUsize,
     waiting: AtomicUsize,
     /// `None` where the system has no thread to give.
     queue: OnceLock<Option<Sender<Box<dyn Send>>>>,
@@ -109,7 +115,7 @@ struct ClosingThread {
 impl ClosingThread {
     const fn new(limit: usize) -> ClosingThread {
         ClosingThread {
-            limit,
+            limit: AtomicUsize::new(limit),
             waiting: AtomicUsize::new(0),
             queue: OnceLock::new(),
         }
@@ -120,7 +126,9 @@ impl ClosingThread {
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
         let queue = self.queue.get_or_init(|| self.start()).as_ref();
         let unsent = match queue {
-            Some(queue) if waiting < self.limit => queue.send(open).err().map(|error| error.0),
+            Some(queue) if waiting < self.limit.load(Ordering::Relaxed) => {
+                queue.send(open).err().map(|error| error.0)
+            }
             _ => Some(open),
         };
         if unsent.is_some() {

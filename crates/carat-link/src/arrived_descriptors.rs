@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 use std::collections::vec_deque::Drain;
 use std::error::Error;
 use std::fmt;
+use std::mem::take;
 use std::os::fd::OwnedFd;
 
 use crate::DESCRIPTORS_LIMIT;
@@ -14,6 +15,8 @@ use crate::DESCRIPTORS_LIMIT;
 #[derive(Debug, Default)]
 pub struct ArrivedDescriptors {
     arrived: VecDeque<OwnedFd>,
+    /// What the last `take` passed over.
+    unclaimed: Vec<OwnedFd>,
     /// The message that the last frame took descriptors from.
     current: ReceivedMessage,
     later: VecDeque<ReceivedMessage>,
@@ -55,6 +58,7 @@ impl ArrivedDescriptors {
         count: usize,
         is_first: bool,
     ) -> Result<Drain<'_, OwnedFd>, MissingDescriptors> {
+        self.unclaimed.clear();
         let opens_message = is_first || (self.current.count == 0 && !self.current.is_cut);
         let mut rest = 0;
         if opens_message {
@@ -73,6 +77,11 @@ impl ArrivedDescriptors {
         }
         self.current.count -= count;
         Ok(self.arrived.drain(..count))
+    }
+
+    /// Takes those that no frame wanted, so that the next [`take`](Self::take) does not close them.
+    pub fn take_unclaimed(&mut self) -> Vec<OwnedFd> {
+        take(&mut self.unclaimed)
     }
 
     /// How many descriptors wait for their frames.
@@ -99,15 +108,15 @@ impl ArrivedDescriptors {
         has_descriptors
     }
 
-    /// Closes what is left of the current message, and goes on with the next one.
+    /// Passes over what is left of the current message, and goes on with the next one.
     fn next_message(&mut self) -> Result<(), MissingDescriptors> {
-        self.arrived.drain(..self.current.count);
+        self.pass_over(self.current.count);
         self.current = ReceivedMessage::default();
         self.current = self.later.pop_front().ok_or(MissingDescriptors::NotSent)?;
         Ok(())
     }
 
-    /// Closes what arrived of a frame's descriptors. `rest` is how many messages with its last ones follow.
+    /// Passes over what arrived of a frame's descriptors. `rest` is how many messages with its last ones follow.
     fn skip(&mut self, rest: usize) -> MissingDescriptors {
         if !self.current.is_cut {
             return MissingDescriptors::NotSent;
@@ -115,9 +124,13 @@ impl ArrivedDescriptors {
         for message in self.later.drain(..rest.min(self.later.len())) {
             self.current.count += message.count;
         }
-        self.arrived.drain(..self.current.count);
+        self.pass_over(self.current.count);
         self.current.count = 0;
         MissingDescriptors::Lost
+    }
+
+    fn pass_over(&mut self, count: usize) {
+        self.unclaimed.extend(self.arrived.drain(..count));
     }
 }
 
@@ -184,6 +197,19 @@ mod tests {
             assert_eq!(descriptors.len(), 1);
             assert_eq!(take(&mut descriptors, 1, true), Ok(1));
         }
+    }
+
+    #[test]
+    fn what_no_frame_takes_can_be_closed_elsewhere() {
+        let mut descriptors = received(&[(3, false), (1, true), (1, false)]);
+        let unclaimed = |descriptors: &mut ArrivedDescriptors| descriptors.take_unclaimed().len();
+        assert_eq!(take(&mut descriptors, 1, true), Ok(1));
+        assert_eq!(unclaimed(&mut descriptors), 0);
+        let lost = Err(MissingDescriptors::Lost);
+        assert_eq!(take(&mut descriptors, 2, true), lost);
+        assert_eq!(unclaimed(&mut descriptors), 3);
+        assert_eq!(take(&mut descriptors, 1, true), Ok(1));
+        assert_eq!(unclaimed(&mut descriptors), 0);
     }
 
     #[test]

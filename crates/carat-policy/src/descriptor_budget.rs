@@ -1,7 +1,7 @@
 //! What a limit of open files allows.
 
-/// Descriptors for what comes and goes: listeners, logs, the runtime, molds, `carat memory`, files in `/proc`, and
-/// files of responses that wait to be closed.
+/// Descriptors for what comes and goes: listeners, logs, the runtime, molds, `carat memory`, files in `/proc`, and the
+/// first files of responses that wait to be closed.
 const RESERVE: usize = 64;
 
 /// Descriptors without which there is no point in starting.
@@ -13,6 +13,9 @@ const SHARED_PART: usize = 5;
 /// That part is no larger than this, unless clients leave more.
 const SHARED_MOST: usize = 1400;
 
+/// No more further files of responses than this wait to be closed.
+const CLOSING_MOST: usize = 1024;
+
 /// How many descriptors the edge spends on what clients cause. All of them together stay below its limit of open files,
 /// so that none is missing for the file of a response, and the Ruby processes can be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub struct DescriptorBudget {
     pub replies: usize,
     /// Files of further responses, at once on a connection that has one.
     pub further_replies: usize,
+    /// Files of responses that wait to be closed, beyond those of the reserve.
+    pub closing: usize,
     /// Files of request bodies.
     pub spools: usize,
 }
@@ -47,10 +52,12 @@ impl DescriptorBudget {
         let rest = left - connections * 2;
         let spools = (left / 10).min(rest / 2);
         let further_replies = (rest - spools) / 2;
+        let closing = ((rest - spools - further_replies) / 2).min(CLOSING_MOST);
         Some(DescriptorBudget {
             connections,
-            replies: left - spools - connections - further_replies,
+            replies: left - spools - connections - further_replies - closing,
             further_replies,
+            closing,
             spools,
         })
     }
@@ -75,7 +82,7 @@ mod tests {
                     assert!(limit < 256);
                     continue;
                 };
-                let replies = budget.replies + budget.further_replies;
+                let replies = budget.replies + budget.further_replies + budget.closing;
                 let parts = budget.connections + replies + budget.spools;
                 assert_eq!(parts + RESERVE + of_processes(2, 3), limit);
                 assert!(budget.replies >= budget.connections && budget.connections > 0);

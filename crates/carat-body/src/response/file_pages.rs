@@ -21,7 +21,7 @@ const FETCH_LIMIT: u64 = 1024 * 1024;
 
 /// Which pages of a file are cached: to send others, sendfile(2) would wait for the disk.
 pub(super) struct FilePages {
-    /// The end of the part that a thread has fetched.
+    /// The end of the part that a thread has fetched: how far the pages are cached where the file system does not say.
     fetched: u64,
     /// Whether the file system reports what is cached; overlayfs and tmpfs, for two, do not.
     reports_cached: bool,
@@ -59,10 +59,12 @@ impl FilePages {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<u64>> {
         let wanted = range.length.min(limit);
-        let mut cached = self.fetched.saturating_sub(range.offset);
-        if cached == 0 && self.reports_cached && self.fetching.is_none() {
-            cached = self.look(&range.file, range.offset, wanted);
-        }
+        let mut cached = match self.fetching {
+            Some(_) => 0,
+            // The kernel may have dropped since what a thread has fetched.
+            None if self.reports_cached => self.look(&range.file, range.offset, wanted),
+            None => self.fetched.saturating_sub(range.offset),
+        };
         if cached == 0 {
             self.fetched = ready!(self.poll_fetch(range, cx))?;
             cached = self.fetched.saturating_sub(range.offset);
@@ -186,6 +188,8 @@ mod tests {
             range.file.set_len(3).expect("truncated");
             let mut pages = FilePages::new();
             pages.reports_cached = reports_cached;
+            // What was fetched may have gone since.
+            pages.fetched = u64::from(reports_cached) * range.length;
             let cached = poll_fn(|cx| pages.poll_cached(&range, u64::MAX, cx)).await;
             assert_eq!(
                 cached.expect_err("shorter").kind(),

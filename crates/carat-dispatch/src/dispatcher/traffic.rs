@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use carat_link::{Inbox, MissingDescriptors};
+use carat_link::{ArrivedDescriptors, Inbox, MissingDescriptors};
 use carat_wire::hints::Hints;
 use carat_wire::stream::{self, Chunk, Window};
 use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
@@ -93,16 +93,28 @@ fn take_frames(
     } = inbox;
     while let Some(frame) = frames.next()? {
         batch.take(frame, || {
-            let mut own = descriptors.take(1, frame.has_first_descriptor)?;
-            own.next()
-                .map(|descriptor| SlowFile::from(File::from(descriptor)))
-                .ok_or(MissingDescriptors::NotSent)
+            descriptor(descriptors, frame.has_first_descriptor)
         })?;
     }
     lane.stall.end();
     dispatcher.refill(lane, now);
     dispatcher.rebalance_soon();
     Ok(())
+}
+
+/// The descriptor of a frame. What no frame has wanted is closed on another thread, too.
+fn descriptor(
+    arrived: &mut ArrivedDescriptors,
+    is_first: bool,
+) -> Result<SlowFile, MissingDescriptors> {
+    let taken = arrived.take(1, is_first).map(|mut own| own.next());
+    let file = |descriptor| SlowFile::from(File::from(descriptor));
+    arrived
+        .take_unclaimed()
+        .into_iter()
+        .map(file)
+        .for_each(drop);
+    taken?.map(file).ok_or(MissingDescriptors::NotSent)
 }
 
 /// The frames of one read, which share a time.

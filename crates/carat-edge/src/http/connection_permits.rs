@@ -1,6 +1,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use carat_files::set_further_waiting;
 use carat_policy::DescriptorBudget;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -37,6 +38,7 @@ pub(super) struct ConnectionPermit {
 
 impl ConnectionPermits {
     pub(super) fn new(budget: &DescriptorBudget) -> ConnectionPermits {
+        set_further_waiting(budget.closing);
         ConnectionPermits {
             connections: Permits::new(budget.connections),
             replies: Permits::new(budget.replies),
@@ -50,6 +52,7 @@ impl ConnectionPermits {
         self.connections.resize(budget.connections);
         self.replies.resize(budget.replies);
         self.further_replies.resize(budget.further_replies);
+        set_further_waiting(budget.closing);
     }
 
     /// Waits for the next free permit.
@@ -143,6 +146,7 @@ mod tests {
             connections,
             replies,
             further_replies: 0,
+            closing: 0,
             spools: 0,
         })
     }
@@ -156,6 +160,7 @@ mod tests {
                 connections,
                 replies: 9,
                 further_replies: 0,
+                closing: 0,
                 spools: 0,
             });
             let more: Vec<_> = std::iter::from_fn(|| permits.take_now()).collect();

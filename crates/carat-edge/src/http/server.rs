@@ -304,6 +304,7 @@ impl Server {
             connections: 1,
             replies: 1,
             further_replies: 1,
+            closing: 0,
             spools: 1,
         };
         let settings = Rc::new(Settings {

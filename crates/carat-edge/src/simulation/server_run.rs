@@ -25,6 +25,7 @@ const BUDGET: DescriptorBudget = DescriptorBudget {
     connections: 100,
     replies: 200,
     further_replies: 1,
+    closing: 0,
     spools: 100,
 };
 

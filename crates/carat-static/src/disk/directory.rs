@@ -86,8 +86,10 @@ impl Directory {
         name: &[u8],
         access: Access,
     ) -> Result<Option<(FoundFile, Stat)>, LookupError> {
-        if access == Access::Cached {
-            if let Some((content, stat)) = self.recent.take(self.descriptor(), name) {
+        if access == Access::Cached && self.resolution == Resolution::Cached {
+            let resolve =
+                || self.resolve(name, OFlags::PATH | OFlags::CLOEXEC, ResolveFlags::CACHED);
+            if let Some((content, stat)) = self.recent.take(name, resolve) {
                 return Ok(Some((FoundFile::Known(content), stat)));
             }
         }
@@ -102,7 +104,7 @@ impl Directory {
         access: Access,
     ) -> Result<Option<(File, Stat)>, LookupError> {
         let opened = match (access, self.resolution) {
-            (Access::Cached, Resolution::Cached) => self.resolve(name, ResolveFlags::CACHED),
+            (Access::Cached, Resolution::Cached) => self.resolve(name, FILE, ResolveFlags::CACHED),
             (Access::Cached, _) => return Err(LookupError::WouldBlock),
             (Access::Any, Resolution::Walk) => self.walk(name),
             (Access::Any, _) => self.resolve_again(name),
@@ -121,19 +123,24 @@ impl Directory {
         }
     }
 
-    fn resolve(&self, name: &[u8], further: ResolveFlags) -> rustix::io::Result<OwnedFd> {
+    fn resolve(
+        &self,
+        name: &[u8],
+        flags: OFlags,
+        further: ResolveFlags,
+    ) -> rustix::io::Result<OwnedFd> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | further;
-        rustix::io::retry_on_intr(|| openat2(&self.descriptor, name, FILE, Mode::empty(), resolve))
+        rustix::io::retry_on_intr(|| openat2(&self.descriptor, name, flags, Mode::empty(), resolve))
     }
 
     /// Renames elsewhere in the tree make the kernel give up.
     fn resolve_again(&self, name: &[u8]) -> rustix::io::Result<OwnedFd> {
-        let mut opened = self.resolve(name, ResolveFlags::empty());
+        let mut opened = self.resolve(name, FILE, ResolveFlags::empty());
         for _ in 1..RETRIES {
             if !matches!(opened, Err(Errno::AGAIN)) {
                 break;
             }
-            opened = self.resolve(name, ResolveFlags::empty());
+            opened = self.resolve(name, FILE, ResolveFlags::empty());
         }
         opened
     }

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -57,11 +57,16 @@ impl RecentFiles {
         }))
     }
 
-    /// The content of the file with this name in `directory`, if it is kept and current.
-    pub(crate) fn take(&self, directory: BorrowedFd<'_>, name: &[u8]) -> Option<(Bytes, Stat)> {
+    /// The content of the file with this name, if it is kept and current. `resolve` opens what the name leads to now, as a
+    /// mere place (`O_PATH`), and without waiting for a disk.
+    pub(crate) fn take(
+        &self,
+        name: &[u8],
+        resolve: impl FnOnce() -> rustix::io::Result<OwnedFd>,
+    ) -> Option<(Bytes, Stat)> {
         let mut kept = self.lock();
         let file = kept.files.get_mut(name)?;
-        if FileVersion::now(directory, name) == Some(file.version) {
+        if resolve().ok().and_then(|it| FileVersion::now(&it)) == Some(file.version) {
             file.is_used = true;
             return Some((file.content.clone(), file.stat));
         }
@@ -133,11 +138,10 @@ impl FileVersion {
         }
     }
 
-    /// That of the file to which the name leads now. A disk is not asked: the kernel has the file of a recent request.
-    fn now(directory: BorrowedFd<'_>, name: &[u8]) -> Option<FileVersion> {
-        let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
-        let wanted = StatxFlags::BASIC_STATS;
-        let stat = statx(directory, name, flags, wanted).ok()?;
+    /// That of an open file, as the kernel knows it: a disk is not asked.
+    fn now(file: &OwnedFd) -> Option<FileVersion> {
+        let flags = AtFlags::STATX_DONT_SYNC | AtFlags::EMPTY_PATH;
+        let stat = statx(file, c"", flags, StatxFlags::BASIC_STATS).ok()?;
         Some(FileVersion {
             device: (stat.stx_dev_major, stat.stx_dev_minor),
             inode: stat.stx_ino,
@@ -160,10 +164,9 @@ fn is_settled(stat: &Stat) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File, FileTimes};
-    use std::os::fd::AsFd;
     use std::path::Path;
 
-    use rustix::fs::{Timespec, fstat};
+    use rustix::fs::{Mode, OFlags, Timespec, fstat, openat};
     use tempfile::TempDir;
 
     use super::*;
@@ -191,6 +194,10 @@ mod tests {
             self.root.path().join(name)
         }
 
+        fn resolve(&self, name: &str) -> rustix::io::Result<OwnedFd> {
+            openat(&self.directory, name, OFlags::PATH, Mode::empty())
+        }
+
         /// Writes a file, and keeps it as if it had been written long ago.
         fn keep(&self, name: &str, content: &str) {
             fs::write(self.path(name), content).expect("written");
@@ -199,7 +206,7 @@ mod tests {
 
         fn remember(&self, name: &str, content: &[u8]) {
             let stat = aged(&self.path(name));
-            let version = FileVersion::now(self.directory.as_fd(), name.as_bytes());
+            let version = FileVersion::now(&self.resolve(name).expect("there"));
             self.recent
                 .keep(name.as_bytes(), &stat, &Bytes::copy_from_slice(content));
             // The file is new, and is kept as if it were not.
@@ -209,7 +216,7 @@ mod tests {
         }
 
         fn take(&self, name: &str) -> Option<Bytes> {
-            let taken = self.recent.take(self.directory.as_fd(), name.as_bytes());
+            let taken = self.recent.take(name.as_bytes(), || self.resolve(name));
             taken.map(|(content, _)| content)
         }
     }

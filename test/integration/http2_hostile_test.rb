@@ -69,6 +69,18 @@ class Http2HostileTest < Support::IntegrationTest
       end
   end
 
+  # An uppercase name, a pseudo-field that is unknown, and a line feed in a value.
+  def test_a_malformed_field_in_huffman_code_ends_no_other_request
+    client = connect(serve_one)
+    head = "\x82\x84\x86\x01\x09localhost".b
+    ["\x00\x81\x87\x01a", "\x40\x84\xfc\x5b\x85\x7f\x01a", "\xbe", "\x00\x83\xb9\x29\xcf\x00",
+     "\x00\x01x\x8e\x18\xc6\x31\x8c\x63\x18\xc6\x31\x8c\x63\xff\xff\xff\xf3"].each.with_index do |field, index|
+      stream = index * 2 + 1
+      assert_refused(client, 400, client.frame(:headers, head + field.b, flags: 5, stream: stream), stream)
+    end
+    assert_served(client, 11)
+  end
+
   def test_many_malformed_requests_do_not_end_the_connection
     client = connect(serve_one)
     (1..999).step(2) { |id| assert_refused(client, 400, client.request(id, fields: { "x" => "\1" }), id) }
@@ -88,9 +100,13 @@ class Http2HostileTest < Support::IntegrationTest
 
   def test_trailers_with_a_pseudo_field_are_malformed
     client = connect(serve_one)
-    client.write(client.request(1, method: "POST", flags: 4), client.frame(:data, "x", stream: 1),
-                 client.frame(:headers, "\x82", flags: 5, stream: 1))
-    assert_equal PROTOCOL_ERROR, client.await(:go_away)&.error
+    ["\x82", "\x04\x01/", "\x00\x84\xb9\x58\xd3\x3f\x00"].each.with_index do |block, index|
+      stream = index * 2 + 1
+      client.write(client.request(stream, method: "POST", flags: 4), client.frame(:data, "x", stream: stream),
+                   client.frame(:headers, block, flags: 5, stream: stream))
+      assert_equal [stream, PROTOCOL_ERROR], client.await(:reset).then { |frame| [frame.stream, frame.error] }
+    end
+    assert_served(client, 7)
   end
 
   def test_a_connection_that_does_not_begin_with_settings_ends

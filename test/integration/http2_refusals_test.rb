@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "socket"
 require "test_helper"
+require "support/differential/haproxy"
 require "support/http2_client"
 require "support/test_certificate"
 require "support/tls_client"
@@ -9,6 +11,16 @@ require "support/tls_client"
 class Http2RefusalsTest < Support::IntegrationTest
   Client = Support::Http2Client
   APP = 'run ->(env) { [200, {}, [env["PATH_INFO"], env["rack.input"].read]] }'
+  # /hold is answered when the file `go` exists.
+  HOLDING = <<~'RUBY'
+    run(lambda do |env|
+      if env["PATH_INFO"] == "/hold"
+        File.write("held", "x\n", mode: "a")
+        sleep 0.005 until File.exist?("go")
+      end
+      [200, {}, ["ok"]]
+    end)
+  RUBY
   PROTOCOL_ERROR = 1
   REFUSED_STREAM = 7
 
@@ -18,6 +30,36 @@ class Http2RefusalsTest < Support::IntegrationTest
     client.write(client.request(1, fields: { "x" => "a\1b" }))
     assert_equal 400, client.await(:headers, stream: 1).status
     await_log(server, /127\.0\.0\.1 .* 400 .*reason="[^"]*control character in it"/)
+  end
+
+  # HAProxy that sends the requests of all clients over one connection, also those that it would refuse itself.
+  class SharingHAProxy < Support::Differential::HAProxy
+    private
+
+    def configuration
+      lenient = super.sub("default_backend", "option accept-invalid-http-request\n  default_backend")
+      lenient.sub(/server carat .*/, '\0 proto h2')
+    end
+  end
+
+  def test_behind_haproxy_a_malformed_request_ends_no_other_one
+    skip SharingHAProxy.obstacle if SharingHAProxy.obstacle
+    carat = serve(HOLDING, workers: 1, threads: 4)
+    front = SharingHAProxy.new(carat.port).start
+    clients = Array.new(4) { Support::RawClient.new(TCPSocket.new("127.0.0.1", front.port)) }
+    held = clients.first(3).each { |client| client.request("GET", "/hold") }
+    eventually { carat.directory.read("held").lines.size == 3 }
+    ["X: a\1b", "X{: a", "X: \x7f"].each do |field|
+      clients.last.write("GET / HTTP/1.1\r\nHost: a\r\n#{field}\r\n\r\n")
+      assert_equal 400, clients.last.read_response.status, field.inspect
+    end
+    carat.directory.write("go", "")
+
+    assert_equal([200] * 3, held.map { |client| client.read_response.status })
+    refute_match(/HTTP.2 connections ended/, carat.log)
+  ensure
+    clients&.each(&:close)
+    front&.destroy
   end
 
   # As nginx does it.

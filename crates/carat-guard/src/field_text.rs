@@ -1,13 +1,16 @@
 //! A name or a value in a compressed header block (RFC 7541, section 5.2).
 
 use crate::byte_class::ByteClass;
+use crate::huffman::{self, may_be_special};
 
 /// A text that is being read.
 ///
 /// h2 ends the connection for some malformed texts, where RFC 9113 (section 8.1.1) wants the end of a stream: behind a
 /// proxy, one client would end the requests of others. So each malformed byte is replaced by one that the decoder takes, and
 /// that has the request refused whenever the field is used. The length of the text, and thus the decoder's table, stays as
-/// it was. Texts in Huffman code are left as they are.
+/// it was. A text in Huffman code is replaced as a whole, by one that is not in that code and no longer than what it stood
+/// for: a table that is less full than the client's has all that the client refers to. Only one of which a part has come is
+/// left as it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldText {
     kind: TextKind,
@@ -34,6 +37,15 @@ enum TextState {
     Malformed,
 }
 
+const PSEUDO_NAMES: [&[u8]; 6] = [
+    b":authority",
+    b":method",
+    b":path",
+    b":protocol",
+    b":scheme",
+    b":status",
+];
+
 impl TextKind {
     fn may_have(self, byte: u8) -> bool {
         match self {
@@ -41,6 +53,14 @@ impl TextKind {
             TextKind::Value => ByteClass::TEXT.has(byte),
             // The decoder wants UTF-8; what else is wrong ends the stream.
             TextKind::PseudoValue => byte.is_ascii(),
+        }
+    }
+
+    fn malformed_byte(self) -> u8 {
+        if self == TextKind::PseudoValue {
+            0xff
+        } else {
+            0
         }
     }
 }
@@ -59,6 +79,26 @@ impl FieldText {
         }
     }
 
+    /// Looks at a text in Huffman code that has come as a whole. Returns whether it has to be read as one without that code.
+    pub(crate) fn must_be_plain(&mut self, own: &mut [u8]) -> bool {
+        let is_name = self.kind == TextKind::Name;
+        if self.state != TextState::Huffman || !(is_name || may_be_special(own)) {
+            return false;
+        }
+        let text = huffman::decode(own);
+        let is = |name: &&[u8]| text.clone().eq(name.iter().copied().map(u16::from));
+        // What is no byte is the end of a text, which the decoder refuses.
+        let may_be =
+            |symbol: u16| u8::try_from(symbol).map_or(true, |byte| self.kind.may_have(byte));
+        if is_name && PSEUDO_NAMES.iter().any(is) {
+            self.state = TextState::PseudoName;
+        } else if !text.clone().all(may_be) && text.count() >= own.len() {
+            own.fill(self.kind.malformed_byte());
+            self.state = TextState::Begun;
+        }
+        self.state == TextState::Begun
+    }
+
     /// Reads and mends what belongs to the text. Returns the rest.
     pub(crate) fn pass<'a>(&mut self, bytes: &'a mut [u8]) -> &'a mut [u8] {
         let (own, rest) = bytes.split_at_mut(self.left.min(bytes.len()));
@@ -70,6 +110,11 @@ impl FieldText {
             self.mend(own);
         }
         rest
+    }
+
+    /// How many bytes are still to come.
+    pub(crate) fn left(self) -> usize {
+        self.left
     }
 
     /// Whether all bytes have come.
@@ -87,16 +132,8 @@ impl FieldText {
     }
 
     fn is_pseudo_name(self, own: &[u8]) -> bool {
-        const NAMES: [&[u8]; 6] = [
-            b":authority",
-            b":method",
-            b":path",
-            b":protocol",
-            b":scheme",
-            b":status",
-        ];
         let may_be_one = self.kind == TextKind::Name && own.starts_with(b":");
-        may_be_one && (self.left > 0 || NAMES.contains(&own))
+        may_be_one && (self.left > 0 || PSEUDO_NAMES.contains(&own))
     }
 
     /// A name with a quotation mark, and a value that ends with a tab, are refused by

@@ -28,6 +28,7 @@ mod field_text;
 mod header_limits;
 mod http1;
 mod http2;
+mod huffman;
 #[cfg(test)]
 mod tests;
 

@@ -22,7 +22,10 @@ const PIECE_CREDIT: u32 = 2;
 const ACK: u8 = 0x1;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
+const HEADERS: u8 = 0x1;
 const SETTINGS: u8 = 0x4;
+/// How far before the end of its header the flags of a frame are.
+const FLAGS_FROM_END: usize = 5;
 
 const SETTING_BYTES: usize = 6;
 const INITIAL_WINDOW_SIZE: u64 = 4;
@@ -77,7 +80,6 @@ impl From<BlockError> for FrameFault {
     fn from(error: BlockError) -> FrameFault {
         match error {
             BlockError::Compression => FrameFault::Compression,
-            BlockError::PseudoFieldInTrailers => FrameFault::PseudoFieldInTrailers,
         }
     }
 }
@@ -108,11 +110,15 @@ pub struct FrameGuard {
     blocks: HpackBlocks,
     /// The part of a header block in the current frame.
     block: Option<BlockFrame>,
+    /// The index of the flags of the last HEADERS frame in what is passed.
+    flags: Option<usize>,
     /// The last bytes of the settings in the current frame, and how many are still to come.
     setting: u64,
     settings_left: usize,
     /// The last stream that the client has begun.
     last_stream: u32,
+    /// The last stream that the client has ended.
+    ended_stream: u32,
     credit: u32,
     /// Bytes of bodies that did not suffice for one more credit.
     bytes: usize,
@@ -129,9 +135,11 @@ impl FrameGuard {
             is_block_open: false,
             blocks: HpackBlocks::default(),
             block: None,
+            flags: None,
             setting: 0,
             settings_left: 0,
             last_stream: 0,
+            ended_stream: 0,
             credit: OVERHEAD_LIMIT,
             bytes: 0,
             tick,
@@ -144,6 +152,7 @@ impl FrameGuard {
         let ticks = tick.saturating_sub(self.tick);
         self.tick = tick;
         self.earn(ticks.saturating_mul(TICK_CREDIT));
+        self.flags = None;
         let mut at = 0;
         while at < bytes.len() {
             at = self.pass_part(bytes, at).map_err(|fault| (fault, at))?;
@@ -158,8 +167,25 @@ impl FrameGuard {
         let end = bytes.len() - rest.len();
         match part {
             None => return Ok(end),
-            Some(FramePart::Header(header)) => self.begin_frame(header)?,
-            Some(FramePart::Payload(_)) => self.pass_payload(&mut bytes[at..end])?,
+            Some(FramePart::Header(header)) => {
+                if header.kind == HEADERS {
+                    // After the end of a stream there are no trailers: that remains an error of the connection.
+                    let is_open = header.stream != self.ended_stream;
+                    self.flags = end.checked_sub(FLAGS_FROM_END).filter(|_| is_open);
+                }
+                if matches!(header.kind, 0x0 | HEADERS) && header.flags & END_STREAM != 0 {
+                    self.ended_stream = header.stream;
+                }
+                self.begin_frame(header)?;
+            }
+            Some(FramePart::Payload(_)) => {
+                self.pass_payload(&mut bytes[at..end])?;
+                if self.blocks.are_malformed_trailers() {
+                    // h2 passes over such fields. For trailers that do not end the stream, it resets that.
+                    let flags = self.flags.and_then(|at| bytes.get_mut(at));
+                    *flags.ok_or(FrameFault::PseudoFieldInTrailers)? &= !END_STREAM;
+                }
+            }
         }
         if self.block.as_ref().is_some_and(BlockFrame::ends_block) {
             self.block = None;
@@ -210,7 +236,7 @@ impl FrameGuard {
                 self.note_sent(length);
                 Ok(())
             }
-            0x1 => {
+            HEADERS => {
                 self.blocks.begin(stream <= self.last_stream);
                 self.last_stream = self.last_stream.max(stream);
                 self.is_block_open = flags & END_HEADERS == 0;
@@ -472,10 +498,19 @@ mod tests {
 
     #[test]
     fn trailers_may_not_have_pseudo_fields() {
+        let request = frame(HEADERS, END_HEADERS, b"\x82");
+        let mut trailers = frame(HEADERS, END_HEADERS | END_STREAM, b"\x90\x82");
         let mut guard = begun();
-        let block = frame(0x1, END_HEADERS, b"\x82");
-        assert_eq!(pass(&mut guard, &block, 0), Ok(()));
+        assert_eq!(pass(&mut guard, &request, 0), Ok(()));
+        assert_eq!(guard.pass(&mut trailers, 0), Ok(()));
+        assert_eq!(trailers[4], END_HEADERS);
+        let mut guard = begun();
+        let (first, rest) = trailers.split_at(5);
+        assert_eq!(pass(&mut guard, &[&request, first].concat(), 0), Ok(()));
         let refused = Err(FrameFault::PseudoFieldInTrailers);
-        assert_eq!(pass(&mut guard, &block, 0), refused);
+        assert_eq!(pass(&mut guard, rest, 0), refused);
+        let mut guard = begun();
+        let ended = frame(HEADERS, END_HEADERS | END_STREAM, b"\x82");
+        assert_eq!(pass(&mut guard, &ended.repeat(2), 0), refused);
     }
 }

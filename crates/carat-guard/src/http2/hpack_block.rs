@@ -7,6 +7,8 @@ const SHIFT_LIMIT: u32 = 28;
 /// The fields of the static table (RFC 7541, appendix A). Those of requests and responses, with a colon, are its first.
 const STATIC_FIELDS: usize = 61;
 const STATIC_PSEUDO_FIELDS: usize = 14;
+/// In the first byte of a text: it is in Huffman code.
+const HUFFMAN: u8 = 0x80;
 /// The largest table of a decoder, which is the default.
 const TABLE_LIMIT: usize = 4096;
 
@@ -15,16 +17,14 @@ const TABLE_LIMIT: usize = 4096;
 pub(crate) enum BlockError {
     /// It cannot be decoded.
     Compression,
-    /// Trailers have no such fields (RFC 9113, section 8.1).
-    PseudoFieldInTrailers,
 }
 
-/// Follows the header blocks of a connection, in pieces of any size, without decoding them: it keeps no table, and
-/// passes over texts in Huffman code.
+/// Follows the header blocks of a connection, in pieces of any size, without a table.
 #[derive(Debug, Default)]
 pub(crate) struct HpackBlocks {
     stage: Stage,
     are_trailers: bool,
+    has_pseudo_field: bool,
     /// Whether the field that is being read is added to the table.
     is_indexed: bool,
     /// How many fields were added to the table, of which old ones may be gone.
@@ -60,24 +60,40 @@ impl HpackBlocks {
     /// A block begins.
     pub(crate) fn begin(&mut self, are_trailers: bool) {
         self.are_trailers = are_trailers;
+        self.has_pseudo_field = false;
+    }
+
+    /// Whether the block has fields that trailers must not have (RFC 9113, section 8.1).
+    pub(crate) fn are_malformed_trailers(&self) -> bool {
+        self.are_trailers && self.has_pseudo_field
     }
 
     /// Reads bytes of the block, and [mends](FieldText) them.
     pub(crate) fn pass(&mut self, mut bytes: &mut [u8]) -> Result<(), BlockError> {
-        while let Some(&mut byte) = bytes.first_mut() {
+        // The first byte of a text that begins in this piece. It says whether the text is in Huffman code.
+        let mut coding: Option<&mut u8> = None;
+        while !bytes.is_empty() {
             if let Stage::Text(text) = &mut self.stage {
+                if let (Some(coding), Some(own)) = (coding.take(), bytes.get_mut(..text.left())) {
+                    if text.must_be_plain(own) {
+                        *coding &= !HUFFMAN;
+                    }
+                }
                 bytes = text.pass(bytes);
                 if text.is_complete() {
                     let next = text.next();
-                    self.complete(next)?;
+                    self.complete(next);
                 }
                 continue;
             }
-            bytes = &mut bytes[1..];
+            let (first, rest) = bytes.split_first_mut().expect("not empty");
+            let byte = *first;
+            bytes = rest;
             match self.stage {
                 Stage::Integer { value, shift, of } => self.extend(byte, value, shift, of)?,
                 Stage::Length(kind) => {
-                    let is_huffman = byte & 0x80 != 0;
+                    let is_huffman = byte & HUFFMAN != 0;
+                    coding = is_huffman.then_some(first);
                     self.begin_integer(byte, 7, IntegerOf::Text { kind, is_huffman })?;
                 }
                 Stage::Field | Stage::Text(_) => self.begin_field(byte)?,
@@ -152,17 +168,22 @@ impl HpackBlocks {
         match of {
             IntegerOf::Field => {
                 self.stage = Stage::Field;
-                self.check_pseudo(value <= STATIC_PSEUDO_FIELDS)
+                self.has_pseudo_field |= value <= STATIC_PSEUDO_FIELDS;
+                Ok(())
             }
             IntegerOf::Name if value == 0 => {
                 self.stage = Stage::Length(TextKind::Name);
                 Ok(())
             }
-            IntegerOf::Name => self.complete(Some(if value <= STATIC_PSEUDO_FIELDS {
-                TextKind::PseudoValue
-            } else {
-                TextKind::Value
-            })),
+            IntegerOf::Name => {
+                let is_pseudo = value <= STATIC_PSEUDO_FIELDS;
+                self.complete(Some(if is_pseudo {
+                    TextKind::PseudoValue
+                } else {
+                    TextKind::Value
+                }));
+                Ok(())
+            }
             IntegerOf::TableSize => {
                 self.stage = Stage::Field;
                 Ok(())
@@ -170,7 +191,8 @@ impl HpackBlocks {
             IntegerOf::Text { kind, is_huffman } => {
                 let text = FieldText::new(kind, value, is_huffman);
                 if text.is_complete() {
-                    return self.complete(text.next());
+                    self.complete(text.next());
+                    return Ok(());
                 }
                 self.stage = Stage::Text(text);
                 Ok(())
@@ -178,22 +200,15 @@ impl HpackBlocks {
         }
     }
 
-    fn check_pseudo(&self, is_pseudo: bool) -> Result<(), BlockError> {
-        if self.are_trailers && is_pseudo {
-            return Err(BlockError::PseudoFieldInTrailers);
-        }
-        Ok(())
-    }
-
     /// A text is complete. The `next` one follows, or another field.
-    fn complete(&mut self, next: Option<TextKind>) -> Result<(), BlockError> {
+    fn complete(&mut self, next: Option<TextKind>) {
         let Some(next) = next else {
             self.added += usize::from(self.is_indexed);
             self.stage = Stage::Field;
-            return Ok(());
+            return;
         };
         self.stage = Stage::Length(next);
-        self.check_pseudo(next == TextKind::PseudoValue)
+        self.has_pseudo_field |= next == TextKind::PseudoValue;
     }
 }
 
@@ -234,12 +249,38 @@ mod tests {
     }
 
     #[test]
+    fn malformed_texts_in_huffman_code_become_plain_ones() {
+        for (block, expected) in [
+            (&b"\x00\x81\x87\x01a"[..], &b"\x00\x01\"\x01a"[..]),
+            (
+                b"\x40\x84\xfc\x5b\x85\x7f\x81\x1f",
+                b"\x40\x04\"\"\"\"\x81\x1f",
+            ),
+            (b"\x00\x83\xb9\x29\xcf\x00", b"\x00\x03\"\"\"\x00"),
+            (
+                b"\x0f\x2b\x8e\x18\xc6\x31\x8c\x63\x18\xc6\x31\x8c\x63\xff\xff\xff\xf3\x90",
+                b"\x0f\x2b\x0e\t\t\t\t\t\t\t\t\t\t\t\t\t\t\x90",
+            ),
+            (
+                b"\x44\x93\x63\xff\xf8\xff\xff\xb8\x31\x8c\x63\x18\xc6\x31\x8c\x63\x18\xc6\x31\x8c\x7f",
+                b"\x44\x13\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t",
+            ),
+        ] {
+            assert_eq!(mended(block), expected, "{block:x?}");
+        }
+    }
+
+    #[test]
     fn what_is_well_formed_stays_as_it_is() {
         for block in [
             &b"\x82\x86\x44\x04/a#b\x41\x09localhost"[..],
             b"\x00\x05:path\x02/a\x40\x0a:authority\x01a",
             b"\x20\x3f\xe1\x1f\x40\x01x\x03a\tb\xbe\x7e\x01\xe9",
-            b"\x44\x83\x60\x7f\xf5\x00\x81\xf3\x81\x1f",
+            b"\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff",
+            b"\x00\x84\xb9\x58\xd3\x3f\x01/\x00\x81\xf3\x81\x1f",
+            // Characters beyond ASCII in a value, and a text that is longer in the code.
+            b"\x0f\x2b\x8a\x1f\xff\xf1\xff\xff\x73\xf8\xff\x3f\xe7",
+            b"\x00\x81\x1f\x84\xff\xff\xff\xf3",
             b"\x00\x7f\x01"
                 .iter()
                 .chain(&[b'a'; 128])
@@ -268,16 +309,24 @@ mod tests {
         }
     }
 
-    #[test]
-    fn trailers_have_no_pseudo_fields() {
-        for block in [&b"\x82"[..], b"\x04\x01/", b"\x00\x05:path\x01/"] {
-            let mut blocks = HpackBlocks::default();
-            blocks.begin(true);
-            let error = Err(BlockError::PseudoFieldInTrailers);
-            assert_eq!(blocks.pass(&mut block.to_vec()), error);
-        }
+    fn are_malformed_trailers(block: &[u8]) -> bool {
         let mut blocks = HpackBlocks::default();
         blocks.begin(true);
-        assert_eq!(blocks.pass(&mut b"\x00\x01x\x01y\x90".to_vec()), Ok(()));
+        assert_eq!(blocks.pass(&mut block.to_vec()), Ok(()));
+        blocks.are_malformed_trailers()
+    }
+
+    #[test]
+    fn trailers_have_no_pseudo_fields() {
+        // The last one has its name in Huffman code.
+        for block in [
+            &b"\x82"[..],
+            b"\x04\x01/",
+            b"\x00\x05:path\x01/",
+            b"\x00\x84\xb9\x58\xd3\x3f\x01/",
+        ] {
+            assert!(are_malformed_trailers(block), "{block:x?}");
+        }
+        assert!(!are_malformed_trailers(b"\x00\x01x\x01y\x90"));
     }
 }

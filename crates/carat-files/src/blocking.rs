@@ -1,10 +1,12 @@
 //! Work that waits for a disk, or computes for long, away from the thread that serves connections. Each kind of work has
 //! threads of its own: a disk that does not respond holds up nothing but what needs it.
 
+use std::io;
 use std::sync::LazyLock;
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 
 use tokio::sync::Semaphore;
+use tokio::sync::oneshot::channel;
 use tokio::task::{JoinError, spawn_blocking};
 
 /// Most pieces that are encoded or decoded at a time, on any number of processors.
@@ -18,8 +20,6 @@ pub static FILE_THREADS: BlockingThreads = BlockingThreads::new(4);
 pub static LOOKUP_THREADS: BlockingThreads = BlockingThreads::new(4);
 /// Read what the configuration names. Whoever watches such a file looks at it once at a time, so a thread remains.
 pub static CONFIGURATION_THREADS: BlockingThreads = BlockingThreads::new(6);
-/// Read certificates.
-pub static CERTIFICATE_THREADS: BlockingThreads = BlockingThreads::new(4);
 /// Reads the memory of the processes, for those who limit it.
 pub static MEMORY_THREAD: BlockingThreads = BlockingThreads::new(1);
 /// Reads the memory of the processes, for those who ask.
@@ -66,6 +66,18 @@ impl BlockingThreads {
     }
 }
 
+/// Does the work on a thread of its own, which ends with it. For work that whoever waits for it does once at a time: what does
+/// not come back holds up nobody else. An error when there is no such thread, or it panicked.
+pub async fn on_own_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    let (done, result) = channel();
+    let thread = thread::Builder::new().name("carat file".to_owned());
+    // Whoever waited may be gone.
+    thread.spawn(move || drop(done.send(work())))?;
+    result.await.map_err(io::Error::other)
+}
+
 /// How many threads there are in all.
 pub fn blocking_threads() -> usize {
     let kinds = [
@@ -73,7 +85,6 @@ pub fn blocking_threads() -> usize {
         &FILE_THREADS,
         &LOOKUP_THREADS,
         &CONFIGURATION_THREADS,
-        &CERTIFICATE_THREADS,
         &MEMORY_THREAD,
         &REPORT_THREAD,
         &CODING_THREADS,
@@ -133,6 +144,29 @@ mod tests {
             for done in all {
                 done.await.expect("no panic").expect("no panic");
             }
+        });
+    }
+
+    #[test]
+    fn work_on_its_own_thread_waits_for_no_other() {
+        locally(async {
+            let (begun, begins) = channel();
+            let (disks, work): (Vec<_>, Vec<_>) = (0..20).map(|_| stuck(&begun)).unzip();
+            let all: Vec<_> = work
+                .into_iter()
+                .map(|work| tokio::spawn(on_own_thread(work)))
+                .collect();
+            yield_now().await;
+            for _ in 0..20 {
+                begins.recv().expect("begun");
+            }
+            assert_eq!(on_own_thread(|| 42).await.expect("done"), 42);
+            drop(disks);
+            for done in all {
+                done.await.expect("no panic").expect("done");
+            }
+            let panic = on_own_thread(|| panic!("on purpose")).await;
+            assert!(panic.is_err());
         });
     }
 

@@ -5,8 +5,8 @@ mod configured_file;
 mod slow_file;
 
 pub use blocking::{
-    BODY_THREADS, BlockingThreads, CERTIFICATE_THREADS, CODING_THREADS, CONFIGURATION_THREADS,
-    FILE_THREADS, LOOKUP_THREADS, MEMORY_THREAD, REPORT_THREAD, blocking_threads,
+    BODY_THREADS, BlockingThreads, CODING_THREADS, CONFIGURATION_THREADS, FILE_THREADS,
+    LOOKUP_THREADS, MEMORY_THREAD, REPORT_THREAD, blocking_threads, on_own_thread,
 };
 pub use configured_file::{in_time, read_configured};
 pub use slow_file::{SlowFile, drop_elsewhere, set_further_waiting};

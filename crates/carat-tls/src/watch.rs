@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::certificate_store::{CertificateStore, Renewal};
-use carat_files::CERTIFICATE_THREADS;
+use carat_files::on_own_thread;
 use carat_log::Log;
 
 /// How often the files of certificates are looked at.
@@ -29,13 +29,14 @@ pub async fn watch_certificates(
     watches.join_next().await.transpose()?.unwrap_or(Ok(()))
 }
 
-/// Watches the files of one listener. A disk that does not respond holds one thread, and no other listener.
+/// Watches the files of one listener, of which a disk that does not respond holds one thread, however many listeners wait for
+/// theirs.
 async fn watch(store: Arc<CertificateStore>, now: Rc<Notify>, log: Rc<Log>) -> io::Result<()> {
     loop {
         // Whether it is time or somebody asks makes no difference.
         let _ = timeout(LOOK, now.notified()).await;
         let store = Arc::clone(&store);
-        let mut renewal = pin!(CERTIFICATE_THREADS.run(move || store.renew()));
+        let mut renewal = pin!(on_own_thread(move || store.renew()));
         let in_time = timeout(LOOK, &mut renewal).await;
         let renewal = if let Ok(renewal) = in_time {
             renewal

@@ -32,7 +32,7 @@ struct ActiveConnection {
     moved: Option<u64>,
 }
 
-/// The streams of a connection of HTTP/2.
+/// The streams of a connection of HTTP/2, but those that were told to go before in what they hold.
 #[derive(Debug, Default)]
 struct StreamTotals {
     held: u64,
@@ -138,6 +138,8 @@ impl ActiveConnections {
             if connection.is_leaving() {
                 let held = connection.held_with(&streams);
                 demand.used = demand.used.saturating_sub(held);
+            } else if connection.is_of_leaving() {
+                // Counted with its connection.
             } else if let Some(holder) = connection.holder_with(&streams) {
                 candidates.push(connection);
                 holders.push(holder);
@@ -161,7 +163,9 @@ impl StreamTotals {
         for stream in entries {
             if let Some(connection) = stream.state.connection() {
                 let total = totals.entry(Rc::as_ptr(connection)).or_default();
-                total.held += stream.state.memory().held();
+                if !stream.is_leaving() {
+                    total.held += stream.state.memory().held();
+                }
                 total.is_at_work |= stream.holder().is_none() && !stream.is_leaving();
             }
         }
@@ -172,7 +176,12 @@ impl StreamTotals {
 impl ActiveConnection {
     /// Whether it was told to go before.
     fn is_leaving(&self) -> bool {
-        self.state.end.refusal() == Some(Refusal::ClientMemory)
+        is_leaving(&self.state)
+    }
+
+    /// Whether it is a stream whose connection was told to go before.
+    fn is_of_leaving(&self) -> bool {
+        self.state.connection().is_some_and(|it| is_leaving(it))
     }
 
     /// What it holds with its streams. A connection none of whose streams the application works for goes as a whole,
@@ -236,6 +245,10 @@ impl ActiveConnection {
             }
         }
     }
+}
+
+fn is_leaving(state: &ConnectionState) -> bool {
+    state.end.refusal() == Some(Refusal::ClientMemory)
 }
 
 impl Drop for ActiveGuard<'_> {
@@ -372,6 +385,33 @@ mod tests {
         at_work.0.memory().take(9000);
         scene.connections.relieve(scene.start + LOOK);
         assert_eq!(busy.end.refusal(), Some(Refusal::ClientMemory));
+    }
+
+    #[test]
+    fn what_a_connection_that_goes_holds_is_counted_once() {
+        let scene = Scene::new();
+        let going = scene.client(MessagePosition::BetweenMessages);
+        going.0.begin_message();
+        let streams: Vec<_> = [true, false]
+            .map(|goes| {
+                let state = ConnectionState::of_stream(scene.memory.account(), &going.0);
+                state.begin_message();
+                state.memory().take(1500);
+                let state = Rc::new(state);
+                if goes {
+                    state.end.refuse(Refusal::ClientMemory);
+                }
+                let guard = scene.connections.add(&state, &scene.deadline);
+                (state, guard)
+            })
+            .into();
+        going.0.end.refuse(Refusal::ClientMemory);
+        // 4000 of 11 000 bytes go: to come to three quarters of the limit takes one more.
+        let clients = scene.clients(7);
+        scene.connections.tick(scene.start);
+        scene.connections.tick(scene.start + LOOK);
+        let more = refused(&clients).iter().filter(|it| **it).count();
+        assert_eq!((more, streams[1].0.end.refusal()), (1, None));
     }
 
     #[test]

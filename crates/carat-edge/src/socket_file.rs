@@ -28,11 +28,18 @@ impl SocketFile {
         })
     }
 
-    /// Binds a socket to a path in place of whatever is there: at no time is there nothing.
-    pub(crate) fn replace(socket: &Socket, path: &Path) -> io::Result<SocketFile> {
+    /// Binds a socket to a path, and listens.
+    pub(crate) fn listen(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
+        let file = SocketFile::bind(socket, path)?;
+        socket.listen(backlog)?;
+        Ok(file)
+    }
+
+    /// The same in place of whatever is there: at no time is there nothing, or a socket that refuses clients.
+    pub(crate) fn replace(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
         let mut name = path.to_owned().into_os_string();
         name.push(format!(".{}", std::process::id()));
-        let new = SocketFile::bind(socket, Path::new(&name))?;
+        let new = SocketFile::listen(socket, Path::new(&name), backlog)?;
         fs::rename(&new.path, path)?;
         new.keep();
         Ok(SocketFile::of(path.to_owned()))
@@ -89,20 +96,29 @@ fn identity(path: &Path) -> Option<FileIdentity> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::net::{UnixDatagram, UnixListener};
+    use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
     use super::*;
 
     fn bind(path: &Path) -> io::Result<(Socket, SocketFile)> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        let file = SocketFile::bind(&socket, path)?;
-        socket.listen(1)?;
+        let file = SocketFile::listen(&socket, path, 1)?;
         Ok((socket, file))
     }
 
     fn in_directory(test: impl FnOnce(PathBuf)) {
         let directory = tempfile::tempdir().expect("a directory");
         test(directory.path().join("carat.sock"));
+    }
+
+    #[test]
+    fn clients_are_never_refused_while_a_socket_is_replaced() {
+        in_directory(|path| {
+            let _old = bind(&path).expect("free");
+            let new = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
+            let _new = SocketFile::replace(&new, &path, 1).expect("replaced");
+            UnixStream::connect(&path).expect("not refused");
+        });
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) struct ControlListener {
 impl ControlListener {
     /// Binds the socket for the user of this process alone.
     pub(super) fn bind(path: &Path) -> io::Result<ControlListener> {
-        ControlListener::listen(path, SocketFile::bind)
+        ControlListener::listen(path, SocketFile::listen)
     }
 
     /// The same in place of the socket of another server.
@@ -32,15 +32,14 @@ impl ControlListener {
 
     fn listen(
         path: &Path,
-        bind: impl FnOnce(&Socket, &Path) -> io::Result<SocketFile>,
+        listen: impl FnOnce(&Socket, &Path, i32) -> io::Result<SocketFile>,
     ) -> io::Result<ControlListener> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         // The file is created with the mode of its socket: nobody else can connect, not even before a chmod.
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-        let file = bind(&socket, path).map_err(|error| {
+        let file = listen(&socket, path, BACKLOG).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
         })?;
-        socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
         Ok(ControlListener {
             listener: UnixListener::from_std(socket.into())?,

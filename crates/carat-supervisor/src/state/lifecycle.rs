@@ -231,9 +231,12 @@ impl Lifecycle {
 
     /// Workers that are not ready in time have failed.
     pub(super) fn fail_late_boots(&mut self, reaction: &mut Reaction) {
-        let limit = reaction.limits.boot_timeout;
-        let cause = format!("not ready within {limit:?} (boot_timeout)");
         for id in self.processes.workers.late_boots(reaction.now) {
+            let limit = match self.processes.workers.get(id) {
+                Some(worker) if worker.is_trial() => self.restarts.boot_timeout(reaction),
+                _ => reaction.limits.boot_timeout,
+            };
+            let cause = format!("not ready within {limit:?} (boot_timeout)");
             self.worker_boot_failed(id, &cause, reaction);
             let worker = self.processes.workers.get(id);
             if let Some(worker) = worker.filter(|it| it.pid.is_none()) {

@@ -193,7 +193,7 @@ impl Restarts {
         self.report_reload(reaction);
     }
 
-    /// How long a mold may take to boot: the new settings may say something else.
+    /// How long a mold, or the first worker of it, may take to boot: the new settings may say something else.
     pub(super) fn boot_timeout(&self, reaction: &Reaction) -> Duration {
         let settings = self.current.as_ref().and_then(|it| it.settings.as_ref());
         let limits = settings.map_or(&reaction.limits, |settings| &settings.limits);
@@ -238,6 +238,10 @@ impl Restarts {
                 || processes.workers.staying() > 1);
         if !waits {
             let id = processes.fork(generation, WorkerRole::Trial, reaction);
+            let deadline = reaction.now + self.boot_timeout(reaction);
+            if let Some(worker) = processes.workers.get_mut(id) {
+                worker.boot_by(deadline);
+            }
             self.set_stage(RestartStage::Trial(id), reaction.now);
         }
     }

@@ -165,6 +165,11 @@ impl Worker {
             && self.role == WorkerRole::Regular
     }
 
+    /// It was just forked, and has until then to get ready.
+    pub fn boot_by(&mut self, deadline: Instant) {
+        self.stage = WorkerStage::Booting { deadline };
+    }
+
     pub fn is_trial(&self) -> bool {
         self.role == WorkerRole::Trial
     }

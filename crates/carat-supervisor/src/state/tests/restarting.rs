@@ -110,6 +110,25 @@ fn a_mold_that_does_not_load_in_time_is_killed() {
 }
 
 #[test]
+fn the_first_worker_of_a_new_mold_has_the_new_boot_timeout() {
+    let mut world = serving(1);
+    world.send(Event::RestartRequested);
+    let mut limits = fixed(1);
+    limits.boot_timeout = Duration::from_secs(120);
+    world.finish_settings(limits);
+    let trial = |command: &Command| matches!(command, Command::Fork { is_trial: true, .. });
+    let is_forked = (0..50).any(|_| {
+        world.settle_for(1);
+        world.commands.iter().any(trial)
+    });
+    assert!(is_forked);
+    world.wait(Duration::from_secs(61));
+    assert!(matches!(report(&world), RestartReport::UnderWay(_)));
+    world.wait(Duration::from_secs(60));
+    assert!(failed(&world).contains("120s (boot_timeout)"));
+}
+
+#[test]
 fn a_worker_that_fails_its_check_leaves_the_old_workers() {
     let mut world = restarting(2);
     let before = world.serving_pids();

@@ -4,7 +4,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::Kind;
-use carat_wire::control::{AskStack, ForkWorker, decode_begin_profile, decode_promote};
+use carat_wire::control::{AskStack, ForkApp, ForkWorker, decode_begin_profile, decode_promote};
 
 use crate::link_error::{self, LinkError};
 use crate::step::{Readiness, Step};
@@ -30,10 +30,25 @@ pub enum ControlMessage {
     EndProfile,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.
     ForkWorker(ForkWorker, Vec<OwnedFd>),
+    /// Fork a further process of the application, which gets this control socket.
+    ForkApp(AppOrder, OwnedFd),
+    /// Run the application's block.
+    Begin,
     /// Become the mold of this generation.
     Promote(u32),
     /// The edge has closed the socket.
     End,
+}
+
+/// Which process to fork.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppOrder {
+    /// Which block of the config file it runs.
+    pub name: String,
+    /// Its number among those of its name.
+    pub number: u32,
+    /// The generation of the mold.
+    pub generation: u32,
 }
 
 /// The state of one control socket.
@@ -99,6 +114,19 @@ impl ControlSession {
                 let arrived = &mut self.inbox.descriptors;
                 let own = arrived.take(fork.descriptors(), frame.has_first_descriptor)?;
                 ControlMessage::ForkWorker(fork, own.collect())
+            }
+            Kind::Begin => ControlMessage::Begin,
+            Kind::ForkApp => {
+                let fork = ForkApp::decode(frame.payload)?;
+                let order = AppOrder {
+                    name: String::from_utf8_lossy(fork.name).into_owned(),
+                    number: fork.number,
+                    generation: fork.generation,
+                };
+                let arrived = &mut self.inbox.descriptors;
+                let own = arrived.take(1, frame.has_first_descriptor)?.next();
+                let own = own.expect("one descriptor was taken");
+                ControlMessage::ForkApp(order, own)
             }
             kind => return Err(LinkError::Unexpected(kind)),
         }))

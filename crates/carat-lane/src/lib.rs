@@ -29,7 +29,7 @@ mod portion;
 mod response;
 mod step;
 
-pub use control_session::{ControlMessage, ControlSession};
+pub use control_session::{AppOrder, ControlMessage, ControlSession};
 pub use decimal::{DIGITS, decimal};
 pub use env_key::with_env_key;
 pub use head_encoder::{HeadEncoder, InvalidHead, SWITCHING_PROTOCOLS};

@@ -1,10 +1,13 @@
 //! The values of the option table, which the launcher passes to the edge as JSON.
 
+mod durations;
 mod identity;
+mod process_settings;
 mod settings;
 mod url_prefix;
 
 pub use identity::Identity;
+pub use process_settings::{ProcessSettings, RestartPolicy};
 pub use settings::{
     LogFormat, Multipart, ProxyHeaders, QueueOrder, RequestMode, SETTINGS_VARIABLE, Settings,
     StaticDirectory, UPGRADE_VARIABLE,

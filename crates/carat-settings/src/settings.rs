@@ -9,7 +9,9 @@ use carat_policy::{CanaryUnit, MemoryLimit, ReforkRule, WorkerCount};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
+use crate::durations::{optional_seconds, seconds};
 use crate::identity::Identity;
+use crate::process_settings::ProcessSettings;
 use crate::url_prefix::UrlPrefix;
 
 /// The environment variable that carries the settings.
@@ -162,6 +164,8 @@ pub struct Settings {
     pub reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
     pub boot_timeout: Duration,
+    /// The further processes of the application.
+    pub processes: Vec<ProcessSettings>,
 }
 
 /// A directory whose files are served.
@@ -334,19 +338,6 @@ fn canary_unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CanaryUnit,
     }
 }
 
-fn optional_seconds<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Duration>, D::Error> {
-    let seconds = Option::<f64>::deserialize(deserializer)?;
-    let duration = seconds.map(Duration::try_from_secs_f64).transpose();
-    duration.map_err(serde::de::Error::custom)
-}
-
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let seconds = f64::deserialize(deserializer)?;
-    Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
-}
-
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
     "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
@@ -361,7 +352,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "queue_delay": 60,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
-    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60
+    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
 }"#;
 
 #[cfg(any(test, feature = "fixture"))]

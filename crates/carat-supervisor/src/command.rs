@@ -3,7 +3,7 @@ use std::time::Duration;
 use carat_policy::CanaryRule;
 
 use super::log_line::LogLine;
-use super::ruby_process::RubyProcess;
+use super::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::{LaneTag, WorkerId};
 
 /// What the executor does next, as plain data.
@@ -23,6 +23,8 @@ pub enum Command {
         generation: u32,
         is_trial: bool,
     },
+    /// What a further process of the application is to do.
+    App(AppCommand),
     /// Send a worker on trial the requests that it has to answer.
     Check { worker: WorkerId, generation: u32 },
     /// The worker is not on trial any more.
@@ -91,6 +93,29 @@ pub enum Command {
     Exit(Outcome),
 }
 
+/// What a further process of the application is to do, as plain data.
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AppCommand {
+    /// Ask the mold of this generation to fork it.
+    Fork {
+        id: AppProcessId,
+        name: String,
+        number: u32,
+        generation: u32,
+    },
+    /// Tell it to run the application's block.
+    Begin(AppProcessId),
+    /// Send it this signal.
+    Signal { pid: u32, signal: i32 },
+    /// Send this signal, 0 for none, to its process group; report when no process is left in that.
+    SignalGroup {
+        id: AppProcessId,
+        pid: u32,
+        signal: i32,
+    },
+}
+
 /// The settings with which a mold boots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BootSettings {
@@ -118,6 +143,8 @@ pub struct MemorySubjects {
     pub mold: Option<(u32, u32)>,
     /// The workers, ready or not.
     pub workers: Vec<MemorySubject>,
+    /// The further processes of the application, each with the process id of its group.
+    pub apps: Vec<(AppProcessId, u32)>,
     /// Process ids of molds that are starting or ending.
     pub others: Vec<u32>,
 }

@@ -5,7 +5,7 @@ use carat_policy::{ContainerMemory, EdgeMemory, Elastic};
 use super::command::MemorySubject;
 use super::exit_status::ExitStatus;
 use super::generation_settings::GenerationSettings;
-use super::ruby_process::RubyProcess;
+use super::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::{LaneTag, WorkerId};
 
 /// What happened to the server or one of its processes, as plain data.
@@ -27,6 +27,13 @@ pub enum Event {
         worker: WorkerId,
         cause: String,
     },
+    /// The control socket of a further process of the application cannot be made.
+    AppForkFailed {
+        id: AppProcessId,
+        cause: String,
+    },
+    /// No process of this group is left.
+    GroupEnded(AppProcessId),
     /// A process sent its first message.
     Hello {
         process: RubyProcess,
@@ -82,6 +89,11 @@ pub enum Event {
     Tick(Tick),
     /// The number of workers follows the load between these bounds from now on.
     Scaled(Elastic),
+    /// So many processes of this name are to run from now on.
+    AppScaled {
+        name: String,
+        count: u32,
+    },
     /// Somebody wants this worker killed.
     KillRequested(WorkerId),
     /// New code is to take over.
@@ -134,6 +146,8 @@ pub enum Event {
     PredecessorUses {
         bytes: u64,
     },
+    /// The server that this one has succeeded runs no further processes of the application any more.
+    PredecessorRunsNoApps,
     /// SIGTERM, SIGINT, or `carat stop`.
     StopRequested,
 }
@@ -179,6 +193,8 @@ pub struct MemoryReading {
     pub mold: Option<(u32, u64)>,
     /// Private memory of each worker.
     pub workers: Vec<(MemorySubject, u64)>,
+    /// Private memory of each further process of the application, with its descendants.
+    pub apps: Vec<(AppProcessId, u64)>,
     /// Its control group.
     pub container: ContainerMemory,
     /// How many processors the container has.

@@ -1,7 +1,7 @@
 use carat_policy::{CanaryRule, ReforkRule};
 
 use super::limits::Limits;
-use carat_settings::Settings;
+use carat_settings::{ProcessSettings, Settings};
 
 /// The settings of a generation, as far as the supervisor's decisions depend on them.
 #[derive(Debug, Clone)]
@@ -12,6 +12,8 @@ pub struct GenerationSettings {
     pub refork: ReforkRule,
     /// The share that its code gets at first.
     pub canary: CanaryRule,
+    /// The further processes of the application.
+    pub apps: Vec<ProcessSettings>,
 }
 
 impl GenerationSettings {
@@ -30,6 +32,7 @@ impl GenerationSettings {
                 percent: settings.canary.unwrap_or_default(),
                 unit: settings.canary_by,
             },
+            apps: settings.processes.clone(),
         }
     }
 }

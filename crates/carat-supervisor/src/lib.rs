@@ -12,7 +12,7 @@ mod role;
 mod ruby_process;
 mod state;
 
-pub use command::{BootSettings, Command, MemorySubject, MemorySubjects, Outcome};
+pub use command::{AppCommand, BootSettings, Command, MemorySubject, MemorySubjects, Outcome};
 pub use event::{Event, MemoryReading, Tick, WorkerTraffic};
 pub use exit_status::ExitStatus;
 pub use generation_settings::GenerationSettings;
@@ -20,5 +20,7 @@ pub use held_code::HeldCode;
 pub use limits::Limits;
 pub use log_line::LogLine;
 pub use role::Role;
-pub use ruby_process::RubyProcess;
-pub use state::{RestartReport, RunningProcess, State, UpgradeReport, WorkerStatus};
+pub use ruby_process::{AppProcessId, RubyProcess};
+pub use state::{
+    AppProcessStatus, RestartReport, RunningProcess, State, UpgradeReport, WorkerStatus,
+};

@@ -16,4 +16,8 @@ pub enum Role {
     EndingMold,
     /// A process that serves requests.
     Worker,
+    /// A further process of the application.
+    Process,
+    /// What such a process has forked.
+    Descendant,
 }

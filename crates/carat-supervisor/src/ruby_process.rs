@@ -7,4 +7,10 @@ pub enum RubyProcess {
     Mold(u32),
     /// A process that serves requests.
     Worker(WorkerId),
+    /// A further process of the application.
+    App(AppProcessId),
 }
+
+/// Identifies a further process of the application: how many were forked before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AppProcessId(pub u64);

@@ -4,6 +4,7 @@
 //! process means to each.
 
 mod announcement;
+mod app_processes;
 mod lifecycle;
 mod next_to_replace;
 mod phase;
@@ -19,14 +20,14 @@ mod upgrade;
 
 use std::time::{Duration, Instant};
 
-use carat_policy::ReforkRule;
-
+pub use self::app_processes::AppProcessStatus;
 pub use self::processes::running_process::RunningProcess;
 pub use self::processes::worker_status::WorkerStatus;
 pub use self::restart::RestartReport;
 pub use self::upgrade::UpgradeReport;
 
 use self::announcement::Announcement;
+use self::app_processes::AppProcesses;
 use self::lifecycle::Lifecycle;
 use self::next_to_replace::NextToReplace;
 use self::phase::{DrainDelay, HandedOver, Phase};
@@ -39,6 +40,7 @@ use self::stop::{LAST_RESPONSES, Stop, StopWait};
 use self::upgrade::Upgrades;
 use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
+use super::generation_settings::GenerationSettings;
 use super::limits::Limits;
 use super::log_line::LogLine;
 use super::ruby_process::RubyProcess;
@@ -59,7 +61,13 @@ pub struct State {
 
 impl State {
     /// Starts without a process. `oom_kills` is the kernel's current count.
-    pub fn new(limits: Limits, refork: ReforkRule, oom_kills: u64, now: Instant) -> State {
+    pub fn new(first: GenerationSettings, oom_kills: u64, now: Instant) -> State {
+        let GenerationSettings {
+            limits,
+            refork,
+            apps,
+            ..
+        } = first;
         State {
             limits,
             phase: Phase::Serving,
@@ -69,6 +77,7 @@ impl State {
                 refork: Refork::new(refork, now),
                 restarts: Restarts::default(),
                 announcement: Announcement::default(),
+                apps: AppProcesses::new(apps),
             },
             upgrades: Upgrades::default(),
         }
@@ -78,6 +87,7 @@ impl State {
     /// numbers of that one.
     pub fn succeed_server(&mut self, number: u32) {
         self.lifecycle.announcement.is_of_successor = true;
+        self.lifecycle.apps.await_predecessor();
         self.upgrades.succeed(number, std::process::id());
     }
 
@@ -115,6 +125,9 @@ impl State {
             Event::Hello { process, pid } => life.hello(process, pid, reaction),
             Event::Ready(RubyProcess::Mold(generation)) => life.mold_ready(generation, reaction),
             Event::Ready(RubyProcess::Worker(id)) => life.worker_ready(id, reaction),
+            Event::Ready(RubyProcess::App(id)) => life.apps.ready(id, reaction),
+            Event::AppForkFailed { id, cause } => life.apps.failed(id, &cause, reaction),
+            Event::GroupEnded(id) => life.apps.group_ended(id),
             Event::BootFailed { process, cause } => life.boot_failed(process, &cause, reaction),
             Event::NotForkSafe { generation, cause } if molds.is_candidate(generation) => {
                 life.candidate_failed(&cause, true, reaction);
@@ -158,15 +171,14 @@ impl State {
             Event::StopRequested => self.stop_requested(reaction),
             Event::ClientsLimited(bytes) => reaction.limits.client_memory = bytes,
             Event::Scaled(elastic) => life.scale(elastic, reaction),
+            Event::AppScaled { name, count } => life.apps.scale(&name, count, reaction),
             Event::RestartRequested => self.restart_requested(reaction),
             Event::ReloadRequested => self.reload_requested(reaction),
             Event::CanaryRequested { percent } if !restarts.is_under_way() => {
                 self.restart_requested(reaction);
                 self.lifecycle.restarts.set_percent(percent);
             }
-            Event::GoRequested if !is_stopping && restarts.is_canary() => {
-                life.go_on(reaction);
-            }
+            Event::GoRequested if !is_stopping && restarts.is_canary() => life.go_on(reaction),
             Event::RollbackRequested if !is_stopping => life.roll_back(reaction),
             Event::SettingsRead(settings, unchanged) if restarts.is_reading() => {
                 restarts.settings_read(*settings, &unchanged, reaction);
@@ -196,6 +208,7 @@ impl State {
             Event::PredecessorUses { bytes } => {
                 processes.memory.predecessor_uses(bytes, reaction.now);
             }
+            Event::PredecessorRunsNoApps => life.apps.predecessor_ended(),
             _ => {}
         }
     }
@@ -210,6 +223,12 @@ impl State {
                 self.begin_stop(Some(it), reaction);
             }
             _ => {}
+        }
+        let has_ended = matches!(self.phase, Phase::HandedOver(_) | Phase::Stopping(_));
+        self.lifecycle.apps.set_ending(has_ended);
+        self.lifecycle.keep_apps(reaction);
+        if let Phase::Stopping(stop) = &mut self.phase {
+            stop.has_apps = !self.lifecycle.apps.is_empty(reaction);
         }
         match &mut self.phase {
             Phase::Serving | Phase::Draining(_) | Phase::HandedOver(_) => {
@@ -347,6 +366,7 @@ impl State {
         for process in self.lifecycle.processes.running() {
             reaction.kill(Some(process.pid));
         }
+        self.lifecycle.apps.kill_all(reaction);
         reaction.kill(self.upgrades.pid());
         reaction.push(Command::Exit(outcome));
     }
@@ -389,7 +409,8 @@ impl State {
             // Told again, it does not wait for the rest.
             _ => Duration::ZERO,
         };
-        delay + self.limits.shutdown_timeout
+        let requests = self.limits.shutdown_timeout;
+        delay + requests.max(self.apps().stop_timeout(requests))
     }
 
     /// What holds now.
@@ -400,6 +421,11 @@ impl State {
     /// The Ruby processes.
     pub fn processes(&self) -> &Processes {
         &self.lifecycle.processes
+    }
+
+    /// The further processes of the application.
+    pub fn apps(&self) -> &AppProcesses {
+        &self.lifecycle.apps
     }
 
     /// The restarts: under way, queued, and past ones.

@@ -37,6 +37,38 @@ impl ForkWorker {
     }
 }
 
+/// Edge to mold: fork a further process of the application. Its control socket travels with the frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForkApp<'a> {
+    /// Its number among those of its name.
+    pub number: u32,
+    /// The generation of the mold.
+    pub generation: u32,
+    /// Which block of the config file it runs.
+    pub name: &'a [u8],
+}
+
+impl<'a> ForkApp<'a> {
+    /// Appends the frame to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        frame::push(out, Kind::ForkApp, |out| {
+            out.extend_from_slice(&self.number.to_le_bytes());
+            out.extend_from_slice(&self.generation.to_le_bytes());
+            out.extend_from_slice(cut(self.name));
+        });
+    }
+
+    /// Reads the payload.
+    pub fn decode(payload: &'a [u8]) -> Result<ForkApp<'a>, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        Ok(ForkApp {
+            number: cursor.u32()?,
+            generation: cursor.u32()?,
+            name: cursor.rest(),
+        })
+    }
+}
+
 /// The stack of a request: the reply to [`AskStack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stack<'a> {
@@ -144,7 +176,7 @@ pub fn encode_profile(out: &mut Vec<u8>, json: &[u8]) {
 }
 
 /// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats, ask fork safety, fork
-/// safe, trim memory, end profile, lingers.
+/// safe, trim memory, end profile, lingers, begin.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
@@ -158,6 +190,7 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::TrimMemory
             | Kind::EndProfile
             | Kind::Lingers
+            | Kind::Begin
     ));
     frame::push_empty(out, kind);
 }

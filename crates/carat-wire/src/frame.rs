@@ -93,6 +93,10 @@ kinds! {
     EndProfile = 46,
     /// Worker: what was sampled, or why nothing is, as JSON.
     Profile = 47,
+    /// Edge to mold: fork a further process of the application.
+    ForkApp = 48,
+    /// Edge to such a process, which has sent `Ready`: run the block. One that the edge has given up never gets it.
+    Begin = 49,
 }
 
 /// One frame at the front of a buffer.

@@ -3,7 +3,7 @@ use crate::codec::Cursor;
 use crate::frame::{self, Kind};
 
 /// The version of this protocol, which must be the same on both sides of a socket.
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 
 /// What a socket to the edge is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum SocketKind {
     Worker = 2,
     /// A lane.
     Lane = 3,
+    /// The control socket of a further process of the application.
+    Process = 4,
 }
 
 /// The first frame on every socket.
@@ -61,6 +63,7 @@ impl Hello {
             1 => SocketKind::Mold,
             2 => SocketKind::Worker,
             3 => SocketKind::Lane,
+            4 => SocketKind::Process,
             _ => return Err(Malformed::BadValue("socket")),
         };
         let capacity = cursor.u16()?;

@@ -1,7 +1,7 @@
 //! Any sequence of frames decodes to the same frames, wherever its bytes are cut.
 
 use carat_wire::control::{
-    AskStack, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_promote,
+    AskStack, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_promote,
     encode_begin_profile, encode_boot_failed, encode_not_fork_safe, encode_promote, encode_signal,
     encode_sources, encode_stats,
 };
@@ -36,6 +36,7 @@ enum Message {
     Text(Kind, Vec<u8>),
     AskStack(AskStack),
     Stack(u16, Vec<u8>),
+    ForkApp(u32, u32, Vec<u8>),
     Promote(u32),
     BeginProfile(Option<u64>),
 }
@@ -219,6 +220,12 @@ impl Message {
             Message::Text(Kind::Sources, text) => encode_sources(out, text),
             Message::Text(_, text) => encode_stats(out, text),
             Message::AskStack(ask) => ask.encode(out),
+            Message::ForkApp(number, generation, name) => ForkApp {
+                number: *number,
+                generation: *generation,
+                name,
+            }
+            .encode(out),
             Message::Stack(lane, text) => Stack { lane: *lane, text }.encode(out),
             Message::Promote(generation) => encode_promote(out, *generation),
             Message::BeginProfile(bytes) => encode_begin_profile(out, *bytes),
@@ -246,6 +253,10 @@ impl Message {
             Kind::Window => Message::Window(Window::decode(payload)?),
             Kind::ForkWorker => Message::ForkWorker(ForkWorker::decode(payload)?),
             Kind::AskStack => Message::AskStack(AskStack::decode(payload)?),
+            Kind::ForkApp => {
+                let fork = ForkApp::decode(payload)?;
+                Message::ForkApp(fork.number, fork.generation, fork.name.to_vec())
+            }
             Kind::Stack => {
                 let stack = Stack::decode(payload)?;
                 Message::Stack(stack.lane, stack.text.to_vec())
@@ -350,6 +361,7 @@ fn hello() -> impl Strategy<Value = Message> {
     let socket = prop_oneof![
         Just((SocketKind::Mold, 0)),
         Just((SocketKind::Worker, 0)),
+        Just((SocketKind::Process, 0)),
         (1..u16::MAX).prop_map(|capacity| (SocketKind::Lane, capacity)),
     ];
     (socket, any::<u32>())
@@ -367,6 +379,7 @@ fn message() -> impl Strategy<Value = Message> {
         Kind::TrimMemory,
         Kind::ForkSafe,
         Kind::Lingers,
+        Kind::Begin,
     ];
     let texts = [
         Kind::BootFailed,
@@ -398,6 +411,8 @@ fn message() -> impl Strategy<Value = Message> {
         any::<(u16, u32)>()
             .prop_map(|(lane, request)| Message::AskStack(AskStack { lane, request })),
         (any::<u16>(), bytes(300)).prop_map(|(lane, text)| Message::Stack(lane, text)),
+        (any::<u32>(), any::<u32>(), bytes(300))
+            .prop_map(|(number, generation, name)| Message::ForkApp(number, generation, name)),
         any::<u32>().prop_map(Message::Promote),
         prop::option::of(1..u64::MAX).prop_map(Message::BeginProfile),
     ]
@@ -453,7 +468,7 @@ proptest! {
         message.encode(&mut encoded);
         let frame = Frame::first(&encoded).expect("well formed").expect("complete");
         let longer = [frame.payload, b"x"].concat();
-        let is_open = matches!(message, Message::Text(..) | Message::Chunk(..) | Message::Stack(..));
+        let is_open = matches!(message, Message::Text(..) | Message::Chunk(..) | Message::Stack(..) | Message::ForkApp(..));
         if !is_open && !matches!(message, Message::Signal(_)) {
             let shorter = &frame.payload[..cut.index(frame.payload.len())];
             for payload in [shorter, &longer] {

@@ -3,6 +3,7 @@
 require_relative "sources/config_file"
 require_relative "sources/hooks"
 require_relative "options"
+require_relative "sources/processes"
 require_relative "settings"
 require_relative "sources/variables"
 
@@ -32,6 +33,7 @@ module Carat
         @file = Settings.new
         @env = env
         @hooks = Hooks.new
+        @processes = Processes.new
         @config_path = resolve(Options.fetch(:config)) || ConfigFile.find
         run_config_file
         @file.freeze
@@ -53,6 +55,11 @@ module Carat
       # Whether the environment is that of development.
       def development?
         resolve(Options.fetch(:environment)) == DEVELOPMENT
+      end
+
+      # The further processes of the application that are declared for its environment, as Processes.
+      def processes
+        @processes.in(resolve(Options.fetch(:environment)))
       end
 
       # Returns a copy with other values; `values` is a Hash by name.
@@ -77,7 +84,7 @@ module Carat
         export_environment
         return unless config_path
 
-        ConfigFile.new(config_path).run(@file, hooks)
+        ConfigFile.new(config_path).run(@file, hooks, @processes)
         export_environment
       end
 

@@ -70,7 +70,7 @@ module Carat
           control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,
           upgrade_command: UpgradeCommand.new(@words).to_a, ignores_hangup: ignores_hangup?,
           identity: @identity.to_h, version: VERSION, directory: WorkingDirectory.new.path, pid_file: @pid_file,
-          start_options:
+          start_options:, processes: @configuration.processes.map(&:for_edge)
         )
       end
 

@@ -22,7 +22,7 @@ module Carat
         between = Process.fork or return fork_again(gate, opener)
         gate.close
         _, status = Process.wait2(between)
-        raise ForkFailed, "the worker cannot be forked (#{status})" unless status.success?
+        raise ForkFailed, "the process cannot be forked (#{status})" unless status.success?
 
         false
       ensure

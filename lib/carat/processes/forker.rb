@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../native"
+require_relative "app_process"
 require_relative "boot_failure"
 require_relative "double_fork"
 require_relative "measures/oom_score"
@@ -14,8 +15,8 @@ module Carat
     # Autoloaded, as the roles form a circle: a worker may become a forker.
     autoload :Worker, File.join(__dir__, "worker.rb")
 
-    # The role of a mold that is ready, whether it is the first or was a worker: it forks workers when the edge orders
-    # one.
+    # The role of a mold that is ready, whether it is the first or was a worker: it forks workers, and further processes
+    # of the application, when the edge orders one.
     class Forker
       # `control` is a Native::Control, `context` an AppContext.
       def initialize(control, context)
@@ -24,14 +25,17 @@ module Carat
         @edge = Process.ppid
       end
 
-      # Serves the edge until it ends this process or is gone. Returns only in a new process, with the Worker that runs
-      # there.
+      # Serves the edge until it ends this process or is gone. Returns only in a new process, with the Worker or the
+      # AppProcess that runs there.
       def run
         while (message, *details = @control.receive)
           case message
           when :fork_worker
             worker = fork_worker(WorkerOrder.new(*details))
             return worker if worker
+          when :fork_app
+            process = fork_app(AppProcess::Order.new(*details))
+            return process if process
           when :ask_stats then @control.stats(StatsReport.new.to_json)
           when :drain then break
           when :bye then WorkerExit.of_server
@@ -48,9 +52,20 @@ module Carat
       # Returns the Worker in the new process, nil in this one.
       def fork_worker(order)
         Process.setproctitle("carat: mold gen=#{order.generation}")
-        return worker(order) if forked?(order)
+        return become(Worker, order) if forked?(order)
 
         order.close
+        nil
+      end
+
+      # Returns the AppProcess in the new process, nil in this one.
+      def fork_app(order)
+        return become(AppProcess, order) if DoubleFork.new(@edge).fork
+
+        order.close
+        nil
+      rescue StandardError => e
+        refuse(order, BootFailure.new(e).to_s)
         nil
       end
 
@@ -62,10 +77,10 @@ module Carat
         refuse(order, BootFailure.new(e).to_s)
       end
 
-      def worker(order)
+      def become(role, order)
         @control.close
         OomScore.server.raise_by(OomScore::WORKER)
-        Worker.new(order, @context)
+        role.new(order, @context)
       end
 
       # Reports the failed fork on the control socket of the worker.

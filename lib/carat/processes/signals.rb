@@ -2,14 +2,22 @@
 
 module Carat
   module Processes
-    # The signals of molds and workers. The edge decides when they stop, so they ignore what a terminal sends to the
-    # whole process group. Traps are blocks rather than "IGNORE", which programs of the application would inherit.
+    # The signals of Ruby processes. The edge decides when they stop, so they ignore what a terminal sends to the whole
+    # process group. Traps are blocks rather than "IGNORE", which programs of the application would inherit.
     module Signals
+      NAMES = %w[INT TERM QUIT HUP].freeze
+      private_constant :NAMES
+
       module_function
 
       # In the mold: the edge stops it on the control socket.
       def ignore
-        %w[INT TERM QUIT HUP].each { |name| trap(name) { nil } }
+        NAMES.each { |name| trap(name) { nil } }
+      end
+
+      # In a process that the edge ends by a signal: the application, or its framework, handles them.
+      def restore
+        NAMES.each { |name| trap(name, "DEFAULT") }
       end
 
       # In a worker: SIGTERM calls the block, which runs in a signal handler.

@@ -10,7 +10,7 @@ complete -c carat -n __fish_use_subcommand -a memory -d 'Shows the memory of a r
 complete -c carat -n __fish_use_subcommand -a restart -d 'Replaces the code of a running server, without losing a request.'
 complete -c carat -n __fish_use_subcommand -a upgrade -d 'Replaces a running server and its code; no client is refused.'
 complete -c carat -n __fish_use_subcommand -a stop -d 'Stops a running server when its requests are finished.'
-complete -c carat -n __fish_use_subcommand -a scale -d 'Sets how many workers a running server has: 4, 1..6, or auto.'
+complete -c carat -n __fish_use_subcommand -a scale -d 'Sets how many workers (4, 1..6, auto) or processes run.'
 complete -c carat -n __fish_use_subcommand -a pause -d 'Holds requests in the queue for TIME, 30s by default.'
 complete -c carat -n __fish_use_subcommand -a resume -d 'Ends a pause.'
 complete -c carat -n __fish_use_subcommand -a kill-worker -d 'Kills the worker with this number; another one takes its place.'

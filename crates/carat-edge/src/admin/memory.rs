@@ -7,6 +7,7 @@ use super::edge_stats::edge_stats;
 use super::report::{BudgetReport, ClientsReport, MeasuredProcess, MemoryReport, ReportingServer};
 use crate::supervise::{
     Mailbox, MemoryAllowance, Message, ProcessStats, Rollup, StatsMessage, StatsReport,
+    group_members,
 };
 use carat_exchange::ClientMemory;
 use carat_files::REPORT_THREAD;
@@ -58,13 +59,16 @@ impl MemoryReader {
 fn report(server: ReportingServer, stats: StatsReport, clients: ClientsReport) -> String {
     let edge = ProcessStats {
         role: Role::Edge,
+        name: None,
         number: None,
         generation: None,
         pid: server.pid,
         requests: None,
         json: Some(edge_stats().to_string()),
     };
+    let descendants = descendants(&stats.processes);
     let all = std::iter::once(edge).chain(stats.processes);
+    let all = all.chain(descendants);
     let measured = all.filter_map(|process| match Rollup::of(process.pid) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         rollup => Some(MeasuredProcess {
@@ -75,6 +79,25 @@ fn report(server: ReportingServer, stats: StatsReport, clients: ClientsReport) -
     let budget = stats.allowance.as_ref().map(budget);
     let report = MemoryReport::new(server, measured.collect(), budget, clients);
     serde_json::to_string(&report).expect("a report has only string keys")
+}
+
+/// What the further processes of the application have forked.
+fn descendants(processes: &[ProcessStats]) -> Vec<ProcessStats> {
+    let apps = processes.iter().filter(|it| it.role == Role::Process);
+    let groups: Vec<u32> = apps.clone().map(|it| it.pid).collect();
+    let members = group_members(&groups);
+    let of_app = |app: &ProcessStats| {
+        let stats = app.clone();
+        let forked = members.clone().into_iter();
+        let forked = forked.filter(move |(group, pid)| *group == stats.pid && *pid != stats.pid);
+        let stats = app.clone();
+        forked.map(move |(_, pid)| ProcessStats {
+            role: Role::Descendant,
+            pid,
+            ..stats.clone()
+        })
+    };
+    apps.flat_map(of_app).collect()
 }
 
 fn budget(allowance: &MemoryAllowance) -> BudgetReport {

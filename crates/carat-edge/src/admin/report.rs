@@ -40,6 +40,7 @@ pub(super) struct MemoryReport {
 #[derive(Debug, Serialize)]
 struct Row {
     role: Role,
+    name: Option<String>,
     number: Option<u32>,
     generation: Option<u32>,
     pid: u32,
@@ -156,6 +157,7 @@ impl From<MeasuredProcess> for Row {
         let json = stats.json.as_deref();
         Row {
             role: stats.role,
+            name: stats.name,
             number: stats.number,
             generation: stats.generation,
             pid: stats.pid,
@@ -209,7 +211,7 @@ impl Fit {
     }
 }
 
-/// The memory of the edge and the same workers if each worker had loaded the application by itself, without a mold.
+/// The memory of the edge and the same workers and processes if each had loaded the application by itself, without a mold.
 /// Anonymous memory counts in full for each. Mapped files (Ruby and its libraries) count as now, because processes share
 /// them anyway. `None` without a worker.
 fn without_sharing(processes: &[MeasuredProcess]) -> Option<u64> {
@@ -217,7 +219,10 @@ fn without_sharing(processes: &[MeasuredProcess]) -> Option<u64> {
     let edge = rollups(processes, Role::Edge).map(|rollup| rollup.pss);
     let alone =
         |rollup: &Rollup| rollup.anonymous + rollup.pss.saturating_sub(rollup.anonymous_pss);
-    Some(edge.chain(workers(processes).map(alone)).sum())
+    let apps = rollups(processes, Role::Process).map(alone);
+    let forked = rollups(processes, Role::Descendant).map(|rollup| rollup.pss);
+    let workers = workers(processes).map(alone);
+    Some(edge.chain(workers).chain(apps).chain(forked).sum())
 }
 
 fn passing_molds(processes: &[MeasuredProcess]) -> u64 {
@@ -262,6 +267,7 @@ mod tests {
         };
         let stats = ProcessStats {
             role,
+            name: None,
             number: (role == Role::Worker).then_some(1),
             generation: Some(1),
             pid: 42,

@@ -17,8 +17,11 @@ const SAMPLING_BYTES_MIN: u64 = 1024;
 /// More workers than this are a mistake. The option `workers` has the same limit.
 const WORKERS_LIMIT: u32 = 10_000;
 
+/// More processes of one name are a mistake, too. The config file has the same limit.
+const PROCESSES_LIMIT: u32 = 1000;
+
 /// The resources of the control socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Route {
     /// The memory and the stats of each process.
     Memory,
@@ -56,7 +59,7 @@ impl Route {
             "/memory" => read(method, Route::Memory),
             "/status" => read(method, Route::Control(ControlRequest::Status)),
             "/stop" => write(method, || Some(ControlRequest::Stop)),
-            "/scale" => write(method, || workers(query).map(ControlRequest::Scale)),
+            "/scale" => write(method, || scale(query)),
             "/pause" => write(method, || seconds(query).map(ControlRequest::Pause)),
             "/resume" => write(method, || Some(ControlRequest::Resume)),
             "/profile" if *method == Method::POST => {
@@ -86,6 +89,18 @@ impl Route {
             _ => Err(NoRoute::NotFound),
         }
     }
+}
+
+fn scale(query: &str) -> Option<ControlRequest> {
+    let app = query.strip_prefix("process=");
+    app.map_or_else(|| workers(query).map(ControlRequest::Scale), processes)
+}
+
+/// Reads `jobs&count=2`.
+fn processes(query: &str) -> Option<ControlRequest> {
+    let (name, count) = query.split_once("&count=")?;
+    let (name, count) = (name.to_owned(), count.parse().ok()?);
+    (count <= PROCESSES_LIMIT).then_some(ControlRequest::ScaleApp { name, count })
 }
 
 fn read(method: &Method, route: Route) -> Result<Route, NoRoute> {
@@ -202,6 +217,19 @@ mod tests {
         assert_eq!(scale("auto"), auto);
         for text in ["", "0..1", "3..2", "1..10001", "x..2", "4"] {
             assert_eq!(scale(text), Err(NoRoute::BadQuery), "{text}");
+        }
+        let two = Ok(Route::Control(ControlRequest::ScaleApp {
+            name: "jobs".to_owned(),
+            count: 2,
+        }));
+        assert_eq!(find(&Method::POST, "/scale?process=jobs&count=2"), two);
+        for query in [
+            "process=jobs",
+            "process=jobs&count=1001",
+            "process=jobs&count=x",
+        ] {
+            let target = format!("/scale?{query}");
+            assert_eq!(find(&Method::POST, &target), Err(NoRoute::BadQuery));
         }
         let pause = |text: &str| find(&Method::POST, &format!("/pause?seconds={text}"));
         let half = Duration::from_millis(500);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use carat_policy::{CanaryRule, client_memory};
 use carat_wire::Kind;
 use carat_wire::control::{
-    AskStack, ForkWorker, encode_begin_profile, encode_promote, encode_signal,
+    AskStack, ForkApp, ForkWorker, encode_begin_profile, encode_promote, encode_signal,
 };
 use rustix::process::Signal;
 use tokio::task::spawn_local;
@@ -22,7 +22,10 @@ use carat_dispatch::{Lane, carry};
 use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
 use carat_settings::Settings;
-use carat_supervisor::{BootSettings, Command, Event, MemorySubjects, RubyProcess, WorkerTraffic};
+use carat_supervisor::{
+    AppCommand, AppProcessId, BootSettings, Command, Event, MemorySubjects, RubyProcess,
+    WorkerTraffic,
+};
 
 /// Carries out the supervisor's commands. It owns the sockets and decides nothing.
 pub(super) struct Executor<H> {
@@ -83,6 +86,7 @@ impl<H: Host> Executor<H> {
                 generation,
                 is_trial,
             } => return self.fork(worker, generation, is_trial),
+            Command::App(command) => return self.carry_out_app(command),
             Command::Check { worker, generation } => self.check(worker, generation),
             Command::Admit(worker) => self.admit(worker),
             Command::BeginCanary { generation, rule } => self.begin_canary(generation, rule),
@@ -95,9 +99,7 @@ impl<H: Host> Executor<H> {
             Command::EndNow(worker) => self.send_signal(RubyProcess::Worker(worker), Kind::Bye),
             Command::EndWithServer { generation } => self.end_with_server(generation),
             Command::AskForkSafety(worker) => self.ask_fork_safety(worker),
-            Command::TrimMemory(worker) => {
-                self.send_signal(RubyProcess::Worker(worker), Kind::TrimMemory);
-            }
+            Command::TrimMemory(worker) => self.trim_memory(worker),
             Command::Promote { worker, generation } => self.promote(worker, generation),
             Command::AskStack { tag, request } => self.ask_stack(tag, request),
             Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),
@@ -120,6 +122,10 @@ impl<H: Host> Executor<H> {
             Command::Announce | Command::Exit(_) => {}
         }
         None
+    }
+
+    fn trim_memory(&self, worker: WorkerId) {
+        self.send_signal(RubyProcess::Worker(worker), Kind::TrimMemory);
     }
 
     fn ask_stack(&self, tag: LaneTag, request: u32) {
@@ -346,6 +352,49 @@ impl<H: Host> Executor<H> {
             }
             spawn_local(carry(lane, socket, Rc::clone(&self.server.dispatcher)));
         }
+        Ok(())
+    }
+
+    fn carry_out_app(&mut self, command: AppCommand) -> Option<Event> {
+        match command {
+            AppCommand::Fork {
+                id,
+                name,
+                number,
+                generation,
+            } => {
+                let name = name.as_bytes();
+                let fork = ForkApp {
+                    number,
+                    generation,
+                    name,
+                };
+                let cause = self.fork_app(id, fork).err()?.to_string();
+                Some(Event::AppForkFailed { id, cause })
+            }
+            AppCommand::Begin(id) => {
+                self.send_signal(RubyProcess::App(id), Kind::Begin);
+                None
+            }
+            AppCommand::Signal { pid, signal } => {
+                self.host.signal(pid, Signal::from_named_raw(signal)?);
+                None
+            }
+            AppCommand::SignalGroup { id, pid, signal } => {
+                let is_left = self.host.signal_group(pid, signal);
+                (!is_left).then_some(Event::GroupEnded(id))
+            }
+        }
+    }
+
+    fn fork_app(&mut self, id: AppProcessId, fork: ForkApp<'_>) -> io::Result<()> {
+        let (near, far) = self.host.socket_pair()?;
+        let process = RubyProcess::App(id);
+        let channel = Channel::open(near, process, self.mailbox.clone());
+        if let Some(mold) = self.channels.get(&RubyProcess::Mold(fork.generation)) {
+            mold.send(vec![far.into()], |out| fork.encode(out));
+        }
+        self.channels.insert(process, channel);
         Ok(())
     }
 

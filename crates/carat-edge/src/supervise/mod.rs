@@ -17,7 +17,7 @@ mod supervisor;
 mod upgrade;
 
 pub(crate) use client_memory::client_memory_limit;
-pub(crate) use memory::{MachineLimits, Rollup};
+pub(crate) use memory::{MachineLimits, Rollup, group_members};
 #[cfg(test)]
 pub(crate) use messages::FreshSettings;
 pub(crate) use messages::{

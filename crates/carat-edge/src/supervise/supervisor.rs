@@ -52,7 +52,7 @@ impl<H: Host> Supervisor<H> {
         let executor = Executor::new(host, Rc::clone(&server), mailbox.clone(), ready);
         let oom_kills = executor.container().oom_kills();
         Supervisor {
-            state: State::new(first.limits, first.refork, oom_kills, clock::now()),
+            state: State::new(first, oom_kills, clock::now()),
             server,
             messages,
             lane_events,
@@ -183,10 +183,17 @@ impl<H: Host> Supervisor<H> {
         }
         match message {
             PredecessorMessage::Serve => None,
-            PredecessorMessage::Load { bytes, .. } => {
-                self.handle([Event::PredecessorUses { bytes: *bytes }])
+            PredecessorMessage::Load {
+                bytes, runs_apps, ..
+            } => {
+                let uses = Event::PredecessorUses { bytes: *bytes };
+                let over = (!runs_apps).then_some(Event::PredecessorRunsNoApps);
+                self.handle([uses].into_iter().chain(over).collect::<VecDeque<_>>())
             }
-            PredecessorMessage::Ended => self.handle([Event::PredecessorUses { bytes: 0 }]),
+            PredecessorMessage::Ended => {
+                let uses = Event::PredecessorUses { bytes: 0 };
+                self.handle([uses, Event::PredecessorRunsNoApps])
+            }
         }
     }
 
@@ -315,7 +322,8 @@ impl<H: Host> Supervisor<H> {
         if let Some(successor) = self.executor.successor() {
             let totals = self.state.processes().memory.totals;
             let bytes = totals.map_or(0, |totals| totals.used.bytes);
-            let load = (self.server.connections(), bytes.max(1));
+            let runs_apps = !self.state.apps().are_over();
+            let load = (self.server.connections(), bytes.max(1), runs_apps);
             self.hand_over.report(successor, load);
         }
         let (queue_time, waiting) = self.server.dispatcher.take_queue_time();

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 
-use carat_lane::{ControlMessage, ControlSession};
+use carat_lane::{AppOrder, ControlMessage, ControlSession};
 use carat_wire::control::{
     ForkWorker, Stack, encode_boot_failed, encode_not_fork_safe, encode_profile, encode_signal,
     encode_sources, encode_stats,
@@ -59,15 +59,16 @@ impl Control {
         })
     }
 
-    /// Greets the edge as `:mold` or `:worker`.
+    /// Greets the edge as `:mold`, `:worker` or `:process`.
     fn hello(ruby: &Ruby, control: &Control, kind: Symbol) -> Result<(), Error> {
         let socket = match &*kind.name()? {
             "mold" => SocketKind::Mold,
             "worker" => SocketKind::Worker,
+            "process" => SocketKind::Process,
             _ => {
                 return Err(Error::new(
                     ruby.exception_arg_error(),
-                    "neither :mold nor :worker",
+                    "neither :mold, :worker nor :process",
                 ));
             }
         };
@@ -77,7 +78,7 @@ impl Control {
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
     /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:begin_profile, sampling_bytes]`, `[:end_profile]`,
-    /// `[:ask_stack, lane, request]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
+    /// `[:ask_stack, lane, request]`, `[:begin]`, `[:fork_app, name, number, generation, control]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
     /// last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
@@ -111,6 +112,8 @@ impl Control {
                 let message = (ruby.to_symbol("promote"), generation);
                 RArray::from_value(message.into_value_with(ruby))
             }
+            ControlMessage::Begin => Some(ruby.ary_new_from_values(&[ruby.to_symbol("begin")])),
+            ControlMessage::ForkApp(order, control) => Some(app_message(ruby, order, control)?),
             ControlMessage::ForkWorker(fork, descriptors) => {
                 Some(fork_message(ruby, fork, descriptors)?)
             }
@@ -185,6 +188,17 @@ impl Control {
         encode(borrow(ruby, &self.session)?.buffer());
         self.io.drive(ruby, &self.session, ControlSession::flush)
     }
+}
+
+/// The message as Ruby sees it, with an IO for the control socket.
+fn app_message(ruby: &Ruby, order: AppOrder, control: OwnedFd) -> Result<RArray, Error> {
+    let message = ruby.ary_new_capa(5);
+    message.push(ruby.to_symbol("fork_app"))?;
+    message.push(order.name)?;
+    message.push(order.number)?;
+    message.push(order.generation)?;
+    message.push(owned(ruby, control)?)?;
+    Ok(message)
 }
 
 /// The message as Ruby sees it, with an IO for each descriptor.

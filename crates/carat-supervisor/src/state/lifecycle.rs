@@ -4,6 +4,7 @@
 use carat_policy::{CanaryRule, Elastic, ReplacementReason};
 
 use super::announcement::Announcement;
+use super::app_processes::AppProcesses;
 use super::next_to_replace::{self, NextToReplace};
 use super::processes::Processes;
 use super::processes::mold::Mold;
@@ -19,7 +20,7 @@ use crate::event::{MemoryReading, Tick};
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::log_line::LogLine;
-use crate::ruby_process::RubyProcess;
+use crate::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::WorkerId;
 
 /// The processes, and the machines that replace them.
@@ -30,6 +31,7 @@ pub(super) struct Lifecycle {
     pub(super) refork: Refork,
     pub(super) restarts: Restarts,
     pub(super) announcement: Announcement,
+    pub(super) apps: AppProcesses,
 }
 
 impl Lifecycle {
@@ -42,7 +44,7 @@ impl Lifecycle {
         }
         self.fail_late_boots(reaction);
         self.end_overdue(reaction);
-        self.processes.read_memory(reaction);
+        self.processes.read_memory(self.apps.groups(), reaction);
         let may_begin = self.announcement.is_made;
         self.restarts
             .advance(may_begin, &mut self.processes, reaction);
@@ -107,6 +109,7 @@ impl Lifecycle {
             self.scale(elastic, reaction);
         }
         self.processes.record_memory(reading, reaction);
+        self.apps.weigh(&reading.apps, reaction);
         let next = &mut self.next_to_replace;
         next.mark_heavy(&mut self.processes, reading.at, reaction);
     }
@@ -123,10 +126,26 @@ impl Lifecycle {
         reaction.log(line.number("wanted", workers.wanted));
     }
 
+    /// Starts and ends the further processes of the application, which begin when the server serves.
+    pub(super) fn keep_apps(&mut self, reaction: &mut Reaction) {
+        let generation = self.processes.generation();
+        let generation = generation.filter(|_| self.announcement.is_made);
+        self.apps.advance(generation, reaction);
+    }
+
     /// A process said hello. It may have ended since.
     pub(super) fn hello(&mut self, process: RubyProcess, pid: u32, reaction: &mut Reaction) {
-        let RubyProcess::Worker(id) = process else {
-            return;
+        let id = match process {
+            RubyProcess::Mold(_) => return,
+            RubyProcess::Worker(id) => id,
+            RubyProcess::App(id) => {
+                self.processes.memory.hurry(reaction.now);
+                self.apps.hello(id, pid, reaction);
+                if let Some(status) = self.processes.unclaimed_exits.claim(pid) {
+                    self.app_exited(id, status, reaction);
+                }
+                return;
+            }
         };
         if let Some(worker) = self.processes.workers.get_mut(id) {
             worker.pid = Some(pid);
@@ -198,6 +217,7 @@ impl Lifecycle {
             }
             RubyProcess::Mold(_) => {}
             RubyProcess::Worker(id) => self.worker_boot_failed(id, cause, reaction),
+            RubyProcess::App(id) => self.apps.failed(id, cause, reaction),
         }
     }
 
@@ -273,6 +293,7 @@ impl Lifecycle {
                     self.worker_exited(id, ExitStatus::Unknown, reaction);
                 }
             }
+            RubyProcess::App(id) => self.apps.closed(id, reaction),
         }
     }
 
@@ -284,6 +305,8 @@ impl Lifecycle {
             self.worker_exited(id, status, reaction);
         } else if molds.current.as_ref().is_some_and(is_mold) {
             self.processes.mold_exited(status, reaction);
+        } else if let Some(id) = self.apps.with_pid(pid) {
+            self.app_exited(id, status, reaction);
         } else {
             if molds.next().is_some_and(is_mold) {
                 self.candidate_failed(&format!("it ended ({status})"), false, reaction);
@@ -295,6 +318,12 @@ impl Lifecycle {
                 exits.add(reaction.now, pid, status);
             }
         }
+    }
+
+    fn app_exited(&mut self, id: AppProcessId, status: ExitStatus, reaction: &mut Reaction) {
+        self.processes.memory.hurry(reaction.now);
+        let is_oom = self.processes.is_oom(status, reaction.now);
+        self.apps.exited(id, status, is_oom, reaction);
     }
 
     fn worker_exited(&mut self, id: WorkerId, status: ExitStatus, reaction: &mut Reaction) {
@@ -412,6 +441,7 @@ impl Lifecycle {
             limits: reaction.limits,
             refork: self.refork.rule().clone(),
             canary: CanaryRule::NONE,
+            apps: self.apps.settings(),
         };
         reaction.limits = settings.limits;
         let Elastic { min, max, .. } = settings.limits.elastic;
@@ -419,6 +449,7 @@ impl Lifecycle {
         *wanted = (*wanted).clamp(min, max);
         reaction.push(Command::DivideFiles { workers: max });
         self.processes.install(mold, kept, reaction);
+        self.apps.adopt(settings.apps, generation);
         // What was measured of the old code does not count.
         self.refork = Refork::new(settings.refork, reaction.now);
         self.restarts.begin_replacing(reaction.now);

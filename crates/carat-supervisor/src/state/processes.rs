@@ -33,7 +33,7 @@ use crate::event::MemoryReading;
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::log_line::LogLine;
-use crate::ruby_process::RubyProcess;
+use crate::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::WorkerId;
 
 /// The generation whose mold decides whether the server starts at all.
@@ -91,8 +91,9 @@ impl Processes {
     }
 
     /// Has the memory of all processes read when it is due.
-    pub(super) fn read_memory(&mut self, reaction: &mut Reaction) {
-        self.memory.read(&self.workers, &self.molds, reaction);
+    pub(super) fn read_memory(&mut self, apps: Vec<(AppProcessId, u32)>, reaction: &mut Reaction) {
+        self.memory
+            .read((&self.workers, &self.molds), apps, reaction);
     }
 
     /// The memory of all processes was read.
@@ -277,7 +278,7 @@ impl Processes {
     }
 
     /// Whether the OOM killer explains how a process ended.
-    fn is_oom(&mut self, status: ExitStatus, now: Instant) -> bool {
+    pub(super) fn is_oom(&mut self, status: ExitStatus, now: Instant) -> bool {
         let kills = status.kill();
         kills.is_some_and(|kills| self.memory.explains_kill(kills, now))
     }

@@ -20,6 +20,8 @@ pub(super) struct Stop {
     pub(super) deadline: Instant,
     /// At the last tick.
     pub(super) has_clients: bool,
+    /// Whether further processes of the application have not ended.
+    pub(super) has_apps: bool,
     step: StopStep,
     /// The warning if requests are still running at the deadline.
     warning: &'static str,
@@ -62,6 +64,7 @@ impl Stop {
             begun: now,
             deadline: now + timeout,
             has_clients: true,
+            has_apps: false,
             step: StopStep::FinishRequests,
             warning,
         }
@@ -111,6 +114,8 @@ impl Stop {
             {
                 Err(StopWait::EndOverdue)
             }
+            // They have time limits of their own.
+            StopStep::EndWorkers { .. } if self.has_apps => Err(StopWait::EndOverdue),
             StopStep::EndWorkers { is_forking, .. } => {
                 let workers = processes.workers.iter_mut();
                 workers.for_each(|worker| worker.kill(reaction));

@@ -21,7 +21,8 @@ module Carat
         Without a flag, the server is the one on the control_socket of the
         configuration, or else the only one that you run.
 
-        process    The edge, the mold, and the workers by number.
+        process    The edge, the mold, the workers by number, and each `process` of the
+                   config file by name, with what it has forked.
         pid        The process id.
         gen        The generation: how many molds there have been, this one included.
         PSS        Resident memory, with each shared page divided by its sharers.

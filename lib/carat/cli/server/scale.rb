@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "../../config/config_error"
+require_relative "../../config/invalid_value"
+require_relative "../../config/sources/processes"
 require_relative "../../config/type"
 require_relative "../control/control_command"
 
@@ -10,19 +13,30 @@ module Carat
       include ControlCommand
 
       # What follows `Usage: carat` in the help.
-      USAGE = "scale WORKERS [--pid PID | --control-socket PATH]"
+      USAGE = "scale WORKERS | PROCESS COUNT [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.
-      SUMMARY = "Sets how many workers a running server has: 4, 1..6, or auto."
+      SUMMARY = "Sets how many workers (4, 1..6, auto) or processes run."
 
       # Prints the new number. Raises ConfigError and ControlError.
       def run
+        return scale_process(*@arguments) if @arguments.size == 2
+
         workers = argument("WORKERS", Config::Type.build(:workers))
         reply = ask(:post, "/scale?workers=#{workers}")
         say("carat: workers #{range(reply.fetch("workers"))}, before #{range(reply.fetch("before"))}")
       end
 
       private
+
+      def scale_process(name, count)
+        Config::Processes.check_name(name)
+        count = Config::Processes::COUNT.parse(count)
+        reply = ask(:post, "/scale?process=#{name}&count=#{count}")
+        say("carat: process #{name} #{reply.fetch("count")}, before #{reply.fetch("before")}")
+      rescue Config::InvalidValue => e
+        raise Config::ConfigError, "scale: #{e.message}"
+      end
 
       def range(bounds)
         min, max = bounds

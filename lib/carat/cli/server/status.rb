@@ -18,20 +18,23 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Shows what a running server and its workers do."
 
-      # The columns of a worker, by the name in the server's report.
-      COLUMNS = { "worker" => "number", "gen" => "generation", "pid" => "pid", "state" => "state", "age" => "age",
-                  "running" => "running", "tunnels" => "tunnels", "requests" => "requests" }.freeze
-      private_constant :COLUMNS
+      # The columns of a worker, and of a further process of the application, by the name in the server's report.
+      WORKER = { "worker" => "number", "gen" => "generation", "pid" => "pid", "state" => "state", "age" => "age",
+                 "running" => "running", "tunnels" => "tunnels", "requests" => "requests" }.freeze
+      PROCESS = { "process" => "name", "number" => "number", "gen" => "generation", "pid" => "pid", "state" => "state",
+                  "age" => "age", "private MiB" => "private" }.freeze
+      MIB = 1024.0 * 1024
+      private_constant :MIB, :PROCESS, :WORKER
 
-      # Prints a summary and a table of the workers, or with `--json` the server's report. Raises ConfigError and
-      # ControlError.
+      # Prints a summary, a table of the workers, and one of the further processes, or with `--json` the server's
+      # report. Raises ConfigError and ControlError.
       def run
         refuse_arguments
         status = ask(:get, "/status")
         return say(JSON.generate(with_compilers(status), ascii_only: true)) if @json
 
         say(*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
-            *table(status.fetch("processes")))
+            *table(status.fetch("processes"), WORKER), *app_processes(status.fetch("app_processes")))
       rescue KeyError, NoMethodError, TypeError
         raise ControlError, "carat: #{@server.path}: it does not send a status"
       end
@@ -84,15 +87,23 @@ module Carat
         ["canary: #{report.share}", *report.lines, ""]
       end
 
-      def table(workers)
-        rows = workers.map { |worker| COLUMNS.values.map { |name| cell(name, worker.fetch(name)) } }
-        rows.unshift(COLUMNS.keys)
+      def app_processes(processes)
+        processes.empty? ? [] : ["", *table(processes, PROCESS)]
+      end
+
+      def table(processes, columns)
+        rows = processes.map { |process| columns.values.map { |name| cell(name, process.fetch(name)) } }
+        rows.unshift(columns.keys)
         widths = rows.transpose.map { |column| column.map(&:length).max }
         rows.map { |row| row.zip(widths).map { |text, width| text.rjust(width) }.join("  ") }
       end
 
       def cell(name, value)
-        name == "age" ? time(value) : Printable.text(value.to_s)
+        case name
+        when "age" then time(value)
+        when "private" then value ? (value / MIB).round(1).to_s : ""
+        else Printable.text(value.to_s)
+        end
       end
 
       # Returns seconds in the unit that suits them.

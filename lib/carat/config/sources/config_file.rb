@@ -30,10 +30,10 @@ module Carat
         @root = Dir.pwd
       end
 
-      # Runs the file; its options go to `settings` and its blocks to `hooks`. Raises ConfigError, also in place of
-      # what the file raises.
-      def run(settings, hooks)
-        scope = DSL.new(settings, hooks, @root).instance_exec(&SCOPE)
+      # Runs the file; its options go to `settings`, its blocks to `hooks` and `processes`. Raises ConfigError, also in
+      # place of what the file raises.
+      def run(settings, hooks, processes)
+        scope = DSL.new(settings, hooks, processes, @root).instance_exec(&SCOPE)
         scope.eval(text, @path)
       rescue ConfigError
         raise

@@ -4,6 +4,7 @@ require_relative "../../log/relative_path"
 require_relative "../config_error"
 require_relative "hooks"
 require_relative "../options"
+require_relative "processes"
 require_relative "puma_hints"
 require_relative "spelling"
 
@@ -11,10 +12,12 @@ module Carat
   module Config
     # The `self` of the config file: one method for each option and each hook.
     class DSL
-      # `settings` and `hooks` receive what the file declares; error messages name the file relative to `root`.
-      def initialize(settings, hooks, root)
+      # `settings`, `hooks` and `processes` receive what the file declares; error messages name the file relative to
+      # `root`.
+      def initialize(settings, hooks, processes, root)
         @settings = settings
         @hooks = hooks
+        @processes = processes
         @root = root
       end
 
@@ -37,10 +40,15 @@ module Carat
         end
       end
 
+      # Declares a further process of the application, which the mold forks; see docs/processes.md.
+      def process(name, **settings, &)
+        @processes.add(name, settings, caller_place, &)
+      end
+
       private
 
       def method_missing(name, *)
-        known = [*Options.from(:file).map(&:name), *Hooks::TABLE.keys]
+        known = [*Options.from(:file).map(&:name), *Hooks::TABLE.keys, :process]
         hint = PumaHints.method(name, caller_place[/\A[^:]+/])
         hint = Spelling.hint(name, known) if hint.empty?
         raise ConfigError, "#{caller_place}: #{name}: no such option#{hint}"

@@ -11,6 +11,8 @@ module Carat
         after_fork: "In each new worker, right after the fork: reopen connections.",
         on_worker_boot: "In each worker, before its first request.",
         on_worker_shutdown: "In each worker, after its last request.",
+        on_process_boot: "In each `process`, with its name, before its block: reopen connections.",
+        on_process_shutdown: "In each `process`, with its name, after its block; not after a command.",
         before_refork: "In the worker that becomes the next mold: close what must not be shared, stop threads.",
         after_refork: "In that worker, once it is the mold."
       }.freeze

@@ -85,7 +85,7 @@ module Carat
 
     def run_file(file = path("carat.rb"))
       settings = Config::Settings.new
-      Config::ConfigFile.new(file).run(settings, Config::Hooks.new)
+      Config::ConfigFile.new(file).run(settings, Config::Hooks.new, Config::Processes.new)
       settings
     end
 

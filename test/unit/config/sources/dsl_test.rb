@@ -85,7 +85,7 @@ module Carat
     def run_file(file)
       settings = Config::Settings.new
       @hooks = Config::Hooks.new
-      Config::ConfigFile.new(file).run(settings, @hooks)
+      Config::ConfigFile.new(file).run(settings, @hooks, @processes = Config::Processes.new)
       settings
     end
 

@@ -77,6 +77,10 @@ impl Host for SimulatedHost {
         }
     }
 
+    fn signal_group(&self, _: u32, _: i32) -> bool {
+        false
+    }
+
     fn read_memory(&self, subjects: MemorySubjects, _clients: u64, _mailbox: Mailbox) {
         let took = self.0.random.between(100, 20_000);
         self.0.after(took, Moment::MemoryRead(subjects));

@@ -310,7 +310,10 @@ impl SimulatedProcess {
             ControlMessage::AskStats
             | ControlMessage::TrimMemory
             | ControlMessage::BeginProfile(_)
-            | ControlMessage::EndProfile => {}
+            | ControlMessage::EndProfile
+            // No process is declared in the simulation.
+            | ControlMessage::ForkApp(..)
+            | ControlMessage::Begin => {}
             ControlMessage::End => self.exit_soon(1, world),
         }
     }

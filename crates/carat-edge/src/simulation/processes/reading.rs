@@ -16,6 +16,7 @@ pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> Memory
         .collect();
     let mold = subjects.mold.filter(|(_, pid)| processes.contains_key(pid));
     MemoryReading {
+        apps: Vec::new(),
         at: clock::now(),
         took: Duration::from_millis(1),
         edge: EdgeMemory::default(),

@@ -2,6 +2,7 @@
 
 mod cgroup;
 mod container;
+mod group;
 mod machine;
 mod machine_limits;
 mod reader;
@@ -10,6 +11,7 @@ mod recording;
 mod rollup;
 
 pub(crate) use container::Container;
+pub(crate) use group::group_members;
 pub(crate) use machine::Machine;
 pub(crate) use machine_limits::MachineLimits;
 pub(crate) use reader::read_memory;

@@ -3,8 +3,9 @@ use std::time::Instant;
 use carat_policy::EdgeMemory;
 
 use super::container::Container;
+use super::group::group_members;
 use super::rollup::Rollup;
-use carat_supervisor::{MemoryReading, MemorySubjects};
+use carat_supervisor::{AppProcessId, MemoryReading, MemorySubjects};
 
 /// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks each process for milliseconds: never on the
 /// thread that serves the connections.
@@ -31,6 +32,7 @@ pub(crate) fn read_memory(
     let workers = workers
         .filter_map(|subject| Some((subject, read(subject.pid)?.private)))
         .collect();
+    let apps = read_groups(&subjects.apps, read);
     MemoryReading {
         at,
         edge: EdgeMemory {
@@ -41,10 +43,28 @@ pub(crate) fn read_memory(
         ruby,
         mold,
         workers,
+        apps,
         container: container.memory(),
         processors: container.processors(),
         took: at.elapsed(),
     }
+}
+
+/// The private memory of each group together.
+fn read_groups(
+    apps: &[(AppProcessId, u32)],
+    mut read: impl FnMut(u32) -> Option<Rollup>,
+) -> Vec<(AppProcessId, u64)> {
+    let groups: Vec<u32> = apps.iter().map(|(_, group)| *group).collect();
+    let mut sums: Vec<_> = apps.iter().map(|(id, _)| (*id, 0)).collect();
+    for (group, pid) in group_members(&groups) {
+        let index = groups.iter().position(|it| *it == group);
+        let sum = index.and_then(|index| sums.get_mut(index));
+        if let (Some((_, sum)), Some(rollup)) = (sum, read(pid)) {
+            *sum += rollup.private;
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -58,6 +78,7 @@ mod tests {
         let subjects = MemorySubjects {
             mold: Some((1, u32::MAX)),
             workers: Vec::new(),
+            apps: Vec::new(),
             others: vec![u32::MAX],
         };
         let reading = read_memory(subjects, 7, &Container::find(Path::new("/")));

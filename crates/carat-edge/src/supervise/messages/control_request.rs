@@ -4,13 +4,18 @@ use carat_policy::WorkerCount;
 use serde_json::Value;
 
 /// What a client of the control socket asks of the running server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ControlRequest {
     /// Report what the server does.
     Status,
     Stop,
     /// Run this many workers from now on.
     Scale(WorkerCount),
+    /// Run this many of the further process of the application with this name.
+    ScaleApp {
+        name: String,
+        count: u32,
+    },
     /// Hold requests in the queue for this long.
     Pause(Duration),
     Resume,

@@ -6,6 +6,8 @@ pub(crate) enum PredecessorMessage {
     Load {
         connections: usize,
         bytes: u64,
+        /// Whether it runs further processes of the application, or may start them.
+        runs_apps: bool,
     },
     /// It has ended.
     Ended,

@@ -6,7 +6,9 @@ use crate::supervise::memory::Container;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessStats {
     pub(crate) role: Role,
-    /// A worker's number.
+    /// Of a further process of the application.
+    pub(crate) name: Option<String>,
+    /// A worker's number, or that of a process among those of its name.
     pub(crate) number: Option<u32>,
     /// `None` for the edge.
     pub(crate) generation: Option<u32>,

@@ -38,6 +38,7 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::Go => self.go(),
             ControlRequest::Rollback => self.roll_back(),
             ControlRequest::Scale(count) => self.scale(count),
+            ControlRequest::ScaleApp { name, count } => self.scale_app(name, count),
             ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
             ControlRequest::Resume => (self.resume(), None),
             ControlRequest::EndProfile(number) => (self.profiles.end(number, &self.executor), None),
@@ -158,6 +159,19 @@ impl<H: Host> Supervisor<H> {
         let outcome = self.handle([Event::Scaled(elastic)]);
         let now = self.state.limits().elastic;
         let reply = json!({ "before": [before.min, before.max], "workers": [now.min, now.max] });
+        (Ok(reply), outcome)
+    }
+
+    fn scale_app(&mut self, name: String, count: u32) -> (ControlReply, Option<Outcome>) {
+        let declared = self.state.apps().wanted();
+        let Some((_, before)) = declared.iter().find(|(known, _)| *known == name) else {
+            let known: Vec<_> = declared.into_iter().map(|(name, _)| name).collect();
+            let known = known.join(", ");
+            let cause = format!("the config file declares no process {name}, only: {known}");
+            return (Err(cause), None);
+        };
+        let reply = json!({ "process": name, "before": before, "count": count });
+        let outcome = self.handle([Event::AppScaled { name, count }]);
         (Ok(reply), outcome)
     }
 

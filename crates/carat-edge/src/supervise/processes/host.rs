@@ -47,6 +47,9 @@ pub(crate) trait Host {
     /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
     fn signal(&self, pid: u32, signal: Signal);
 
+    /// Sends a signal, 0 for none, to all processes of a group. False if there is none.
+    fn signal_group(&self, group: u32, signal: i32) -> bool;
+
     /// Reads the memory of these processes, and of the edge, whose clients make it hold `clients` bytes. The reading goes to the mailbox.
     fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox);
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 
+use rustix::io::Errno;
 use rustix::io::FdFlags;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::task::spawn_local;
 
 use crate::http::Listeners;
@@ -110,6 +111,17 @@ impl Host for LocalHost {
             // It may be dead already; then its exit follows.
             let _ = kill_process(pid, signal);
         }
+    }
+
+    fn signal_group(&self, group: u32, signal: i32) -> bool {
+        let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) else {
+            return false;
+        };
+        let result = match Signal::from_named_raw(signal) {
+            Some(signal) => kill_process_group(group, signal),
+            None => test_kill_process_group(group),
+        };
+        result != Err(Errno::SRCH)
     }
 
     fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox) {

@@ -5,7 +5,7 @@ use crate::http::Server;
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use carat_exchange::clock;
-use carat_supervisor::{State, WorkerStatus};
+use carat_supervisor::{AppProcessStatus, State, WorkerStatus};
 
 /// What the server does: the response to `GET /status`. Times are seconds.
 #[derive(Debug, Serialize)]
@@ -37,6 +37,8 @@ pub(crate) struct ServerStatus {
     canary: Option<Value>,
     workers: WorkerBounds,
     processes: Vec<WorkerRow>,
+    /// The further processes of the application.
+    app_processes: Vec<AppRow>,
 }
 
 /// How many workers may run, and are wanted now.
@@ -66,6 +68,33 @@ struct WorkerRow {
     running: usize,
     /// Connections that the application has taken over.
     tunnels: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct AppRow {
+    name: String,
+    number: u32,
+    generation: u32,
+    pid: Option<u32>,
+    state: &'static str,
+    /// How long it has run.
+    age: f64,
+    /// With that of its descendants.
+    private: Option<u64>,
+}
+
+impl From<AppProcessStatus> for AppRow {
+    fn from(status: AppProcessStatus) -> AppRow {
+        AppRow {
+            name: status.name,
+            number: status.number,
+            generation: status.generation,
+            pid: status.pid,
+            state: status.stage,
+            age: status.age.as_secs_f64(),
+            private: status.private,
+        }
+    }
 }
 
 impl ServerStatus {
@@ -115,6 +144,7 @@ impl ServerStatus {
                 wanted: state.processes().workers.wanted,
             },
             processes: state.processes().worker_statuses(now).map(row).collect(),
+            app_processes: state.apps().statuses(now).map(AppRow::from).collect(),
         }
     }
 }

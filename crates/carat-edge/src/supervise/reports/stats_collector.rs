@@ -97,6 +97,11 @@ impl StatsCollector {
             let json = self.query.take_reply(running.process);
             processes.push(process_stats(running, json, executor));
         }
+        for (running, name, number) in state.apps().running() {
+            let mut process = process_stats(running, None, executor);
+            (process.name, process.number) = (Some(name), Some(number));
+            processes.push(process);
+        }
         let allowance = state
             .processes()
             .memory
@@ -124,11 +129,12 @@ fn process_stats(
     executor: &Executor<impl Host>,
 ) -> ProcessStats {
     let worker = match running.process {
-        RubyProcess::Mold(_) => None,
+        RubyProcess::Mold(_) | RubyProcess::App(_) => None,
         RubyProcess::Worker(worker) => Some(worker),
     };
     ProcessStats {
         role: running.role,
+        name: None,
         number: worker.map(|worker| worker.number),
         generation: Some(running.generation),
         pid: running.pid,

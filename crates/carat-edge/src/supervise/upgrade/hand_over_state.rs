@@ -16,8 +16,8 @@ const ASKER_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct HandOverState {
     /// The old edge, if this one takes over from one.
     predecessor: Option<PredecessorLink>,
-    /// The clients and the memory that the new edge knows of.
-    reported_load: (usize, u64),
+    /// The clients, the memory, and whether further processes run, as the new edge knows it.
+    reported_load: (usize, u64, bool),
     /// When the new edge began to accept clients.
     since: Option<Instant>,
     /// Whether somebody waits at the control socket for the end of the upgrade.
@@ -73,10 +73,11 @@ impl HandOverState {
         self.is_asked_for = by_command;
     }
 
-    /// Tells the new edge how many clients and bytes this one has, when that changes.
-    pub(crate) fn report(&mut self, successor: &Successor, load: (usize, u64)) {
+    /// Tells the new edge how many clients and bytes this one has, and whether it runs further processes of the
+    /// application, when that changes.
+    pub(crate) fn report(&mut self, successor: &Successor, load: (usize, u64, bool)) {
         if load != self.reported_load {
-            successor.report(load.0, load.1);
+            successor.report(load);
             self.reported_load = load;
         }
     }

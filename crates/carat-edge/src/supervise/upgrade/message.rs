@@ -13,7 +13,13 @@ pub(super) enum OldEdgeMessage {
     /// Accept clients.
     Serve,
     /// What it still does.
-    Load { connections: usize, bytes: u64 },
+    Load {
+        connections: usize,
+        bytes: u64,
+        /// Whether it runs further processes of the application. Earlier versions have none.
+        #[serde(default)]
+        runs_apps: bool,
+    },
 }
 
 /// What the old edge hands over, beside the descriptors of its listeners.

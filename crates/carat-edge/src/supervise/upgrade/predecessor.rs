@@ -207,9 +207,15 @@ async fn listen(reader: UnixStream, mailbox: Mailbox) {
     while let Ok(Some(line)) = lines.next_line().await {
         let message = match serde_json::from_str(&line) {
             Ok(OldEdgeMessage::Serve) => PredecessorMessage::Serve,
-            Ok(OldEdgeMessage::Load { connections, bytes }) => {
-                PredecessorMessage::Load { connections, bytes }
-            }
+            Ok(OldEdgeMessage::Load {
+                connections,
+                bytes,
+                runs_apps,
+            }) => PredecessorMessage::Load {
+                connections,
+                bytes,
+                runs_apps,
+            },
             // An earlier or later version may say more.
             Ok(OldEdgeMessage::Listeners(_)) | Err(_) => continue,
         };

@@ -71,8 +71,12 @@ impl Successor {
     }
 
     /// Tells it what this edge still does.
-    pub(crate) fn report(&self, connections: usize, bytes: u64) {
-        self.send(&OldEdgeMessage::Load { connections, bytes });
+    pub(crate) fn report(&self, (connections, bytes, runs_apps): (usize, u64, bool)) {
+        self.send(&OldEdgeMessage::Load {
+            connections,
+            bytes,
+            runs_apps,
+        });
     }
 
     fn send(&self, message: &impl Serialize) {

@@ -13,6 +13,7 @@ use super::workers::Workers;
 use crate::command::{Command, MemorySubject, MemorySubjects};
 use crate::event::MemoryReading;
 use crate::log_line::LogLine;
+use crate::ruby_process::AppProcessId;
 use crate::state::reaction::Reaction;
 
 /// A reading that is under way sets its own due time when it ends.
@@ -108,7 +109,12 @@ impl MemoryMonitor {
     }
 
     /// Has the memory of all processes read when it is due.
-    pub fn read(&mut self, workers: &Workers, molds: &Molds, reaction: &mut Reaction) {
+    pub fn read(
+        &mut self,
+        (workers, molds): (&Workers, &Molds),
+        apps: Vec<(AppProcessId, u32)>,
+        reaction: &mut Reaction,
+    ) {
         let mold = molds.ready();
         let is_empty = mold.is_none() && workers.is_empty();
         if is_empty || !self.is_due(reaction.now) {
@@ -117,6 +123,7 @@ impl MemoryMonitor {
         let subjects = MemorySubjects {
             mold: mold.and_then(|mold| Some((mold.generation, mold.pid?))),
             workers: workers.iter().filter_map(subject).collect(),
+            apps,
             others: molds.others().filter_map(|(mold, _)| mold.pid).collect(),
         };
         self.begin_reading(&subjects);
@@ -327,6 +334,7 @@ mod tests {
             ruby: 0,
             mold: None,
             workers: Vec::new(),
+            apps: Vec::new(),
             container: ContainerMemory::default(),
             processors: 1,
         }
@@ -336,6 +344,7 @@ mod tests {
         MemorySubjects {
             mold: None,
             workers: Vec::new(),
+            apps: Vec::new(),
             others: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Sequences of events against the whole state, with plain values: no process, no socket, no clock.
 
+mod apps;
 mod canary;
 mod draining;
 mod ending;
@@ -15,6 +16,7 @@ mod world;
 use std::time::{Duration, Instant};
 
 use carat_policy::{Elastic, MemoryLimit, RecycleLimits};
+use carat_settings::{ProcessSettings, RestartPolicy};
 
 use super::reaction::Reaction;
 use crate::limits::Limits;
@@ -56,6 +58,20 @@ pub(super) fn fixed(workers: u32) -> Limits {
     limits.elastic.min = workers;
     limits.elastic.max = workers;
     limits
+}
+
+/// A process that is declared this many times.
+pub(super) fn jobs(count: u32) -> ProcessSettings {
+    ProcessSettings {
+        name: "jobs".to_owned(),
+        count,
+        memory: None,
+        stop_signal: 15,
+        stop_timeout: Some(Duration::from_secs(20)),
+        restart: RestartPolicy::Always,
+        overlap: false,
+        is_command: false,
+    }
 }
 
 pub(super) fn reaction() -> Reaction {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use carat_policy::{MemoryLimit, ReforkRule};
 use proptest::prelude::*;
 
-use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
-use super::{fixed, limits};
+use super::world::{EDGE_BYTES, FakeProcess, MOLD_BYTES, WORKER_BYTES, World};
+use super::{fixed, jobs, limits};
 use crate::command::Outcome;
 use crate::event::Event;
 use crate::exit_status::ExitStatus;
@@ -230,6 +230,7 @@ impl World {
         self.demand.queue_time = Duration::ZERO;
         for it in self.processes.values_mut() {
             it.idle = Duration::ZERO;
+            it.is_busy &= !matches!(it.process, RubyProcess::App(_));
             it.bytes = it.bytes.min(MOLD_BYTES);
         }
         for _ in 0..20 {
@@ -267,7 +268,12 @@ impl World {
             .wanted
             .min(self.fitting())
             .max(1);
-        let is_alone = self.processes.len() == self.serving_pids().len() + 1;
+        let apps: u32 = self.apps.iter().map(|it| it.count).sum();
+        let running = self.processes.values().filter(|it| it.is_ready);
+        let is_app = |it: &&FakeProcess| matches!(it.process, RubyProcess::App(_));
+        let has_apps = running.filter(is_app).count() == apps as usize;
+        let others = 1 + apps as usize;
+        let is_alone = self.processes.len() == self.serving_pids().len() + others && has_apps;
         serving == expected && is_alone && self.mold_pids().len() == 1
     }
 }
@@ -314,6 +320,27 @@ proptest! {
         }
         world.recover();
         prop_assert!(world.has_recovered() && !world.awaits_reload(), "{world:#?}");
+    }
+
+    #[test]
+    fn whatever_happens_the_declared_processes_run_again_and_never_more(
+        all in happenings(),
+        count in 1..3_u32,
+        stops in any::<bool>(),
+    ) {
+        let mut world = World::with_apps(elastic(), refork(), vec![jobs(count)]);
+        for happening in &all {
+            world.happen(happening);
+        }
+        if stops {
+            world.stop();
+            world.demand.has_clients = false;
+            world.settle();
+            prop_assert!(world.outcome.is_some() && world.app_pids().is_empty(), "{world:#?}");
+        } else {
+            world.recover();
+            prop_assert!(world.has_recovered(), "{world:#?}");
+        }
     }
 
     #[test]

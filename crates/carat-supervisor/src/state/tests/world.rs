@@ -3,14 +3,15 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule, client_memory};
 
-use crate::command::{BootSettings, Command, MemorySubjects, Outcome};
+use crate::command::{AppCommand, BootSettings, Command, MemorySubjects, Outcome};
 use crate::event::{Event, MemoryReading, Tick, WorkerTraffic};
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::limits::Limits;
-use crate::ruby_process::RubyProcess;
+use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::State;
 use carat_log::{LaneTag, WorkerId};
+use carat_settings::ProcessSettings;
 
 pub(super) const MIB: u64 = 1 << 20;
 /// The memory of the edge, of a mold that loaded the application, and of a worker.
@@ -32,6 +33,8 @@ pub(super) struct World {
     pub(super) limits: Limits,
     /// What a restart's configuration says.
     pub(super) canary: CanaryRule,
+    /// Which further processes the application declares.
+    pub(super) apps: Vec<ProcessSettings>,
     pub(super) now: Instant,
     /// Processes that run, by process id.
     pub(super) processes: BTreeMap<u32, FakeProcess>,
@@ -55,6 +58,12 @@ pub(super) struct World {
     pub(super) no_process_starts: bool,
     /// What clients make the edge hold.
     pub(super) client_bytes: u64,
+    /// Private memory of each further process of the application.
+    pub(super) app_bytes: u64,
+    /// How many of them may run at any time.
+    pub(super) most_apps: u32,
+    /// Whether what a further process has forked outlives it.
+    pub(super) has_descendants: bool,
     pub(super) commands: Vec<Command>,
     pub(super) outcome: Option<Outcome>,
 }
@@ -92,9 +101,23 @@ impl World {
     }
 
     pub(super) fn with_refork(limits: Limits, refork: ReforkRule) -> World {
+        World::with_apps(limits, refork, Vec::new())
+    }
+
+    pub(super) fn with_apps(
+        limits: Limits,
+        refork: ReforkRule,
+        apps: Vec<ProcessSettings>,
+    ) -> World {
         let now = Instant::now();
+        let first = GenerationSettings {
+            limits,
+            refork,
+            canary: CanaryRule::NONE,
+            apps: apps.clone(),
+        };
         World {
-            state: State::new(limits, refork, 0, now),
+            state: State::new(first, 0, now),
             limits,
             canary: CanaryRule::NONE,
             now,
@@ -115,8 +138,12 @@ impl World {
             changed_in: None,
             no_process_starts: false,
             client_bytes: 0,
+            app_bytes: 0,
+            most_apps: apps.iter().map(|it| it.count).sum(),
+            has_descendants: false,
             commands: Vec::new(),
             outcome: None,
+            apps,
         }
     }
 
@@ -143,6 +170,7 @@ impl World {
             self.commands.extend(commands);
         }
         self.check_pids();
+        self.check_apps();
     }
 
     /// A tick after 100 ms, with what the workers did.
@@ -175,7 +203,7 @@ impl World {
                 idle: it.idle,
                 tunnels: it.tunnels,
             }),
-            RubyProcess::Mold(_) => None,
+            RubyProcess::Mold(_) | RubyProcess::App(_) => None,
         });
         let traffic = traffic.collect();
         self.send(Event::Traffic(traffic));
@@ -203,15 +231,11 @@ impl World {
                 let forked = self.process(pid);
                 (forked.generation, forked.is_on_trial) = (*generation, *is_trial);
             }
+            Command::App(command) => return self.carry_out_app(command),
             Command::Drain(worker) => return self.drain(*worker),
             Command::End(process) => self.with(*process, |it| it.is_told_to_end = true),
             Command::EndNow(worker) => {
                 self.with(RubyProcess::Worker(*worker), |it| it.is_told_to_end = true);
-            }
-            Command::EndWithServer { generation } => {
-                self.with(RubyProcess::Mold(*generation), |it| {
-                    it.is_told_to_end = true;
-                });
             }
             Command::AskForkSafety(worker) => return self.reply_fork_safety(*worker),
             Command::Promote { worker, generation } => {
@@ -260,6 +284,11 @@ impl World {
     fn carry_out_simple(&mut self, command: &Command) {
         match command {
             Command::Terminate { pid } => self.with_pid(*pid, |it| it.is_told_to_end = true),
+            Command::EndWithServer { generation } => {
+                self.with(RubyProcess::Mold(*generation), |it| {
+                    it.is_told_to_end = true;
+                });
+            }
             Command::Kill { pid } => self.with_pid(*pid, |it| it.is_killed = true),
             Command::EndReload(result) => self.end_reload(result),
             Command::ReadSettings => self.reads_settings = true,
@@ -286,6 +315,7 @@ impl World {
                 limits,
                 refork,
                 canary: self.canary,
+                apps: self.apps.clone(),
             });
             self.send(Event::SettingsRead(settings, Vec::new()));
         }
@@ -321,6 +351,30 @@ impl World {
         };
         self.processes.insert(pid, started);
         pid
+    }
+
+    fn carry_out_app(&mut self, command: &AppCommand) -> Option<Event> {
+        match *command {
+            AppCommand::Fork { id, generation, .. } => {
+                let pid = self.start(RubyProcess::App(id), 0);
+                self.process(pid).generation = generation;
+            }
+            AppCommand::Signal { pid, .. } => self.with_pid(pid, |it| it.is_told_to_end = true),
+            AppCommand::SignalGroup { id, pid, signal } => {
+                return self.signal_group(id, pid, signal);
+            }
+            AppCommand::Begin(_) => {}
+        }
+        None
+    }
+
+    fn signal_group(&mut self, id: AppProcessId, pid: u32, signal: i32) -> Option<Event> {
+        self.with_pid(pid, |it| {
+            it.is_killed |= signal == SIGKILL;
+            it.is_told_to_end |= signal != 0;
+        });
+        let is_left = self.has_descendants || self.processes.contains_key(&pid);
+        (!is_left).then_some(Event::GroupEnded(id))
     }
 
     fn drain(&mut self, worker: WorkerId) -> Option<Event> {
@@ -464,6 +518,11 @@ impl World {
             ruby,
             mold: mold.map(|(generation, _)| (generation, MOLD_ANONYMOUS)),
             workers,
+            apps: subjects
+                .apps
+                .iter()
+                .map(|(id, _)| (*id, self.app_bytes))
+                .collect(),
             container: ContainerMemory {
                 oom_kills: self.oom_kills,
                 limit: self.container_limit,
@@ -491,7 +550,10 @@ impl World {
     /// One tick in which all goes well, except that a worker on trial does not answer.
     pub(super) fn settle_without_check(&mut self) {
         for (pid, it) in self.processes.clone() {
-            if it.is_killed || it.is_told_to_end || it.is_closed {
+            let is_app = matches!(it.process, RubyProcess::App(_));
+            if is_app && it.is_busy && !it.is_killed {
+                // It has a job.
+            } else if it.is_killed || it.is_told_to_end || it.is_closed {
                 self.end(pid);
             } else if it.is_busy || it.is_draining {
                 self.finish(pid);
@@ -573,7 +635,8 @@ impl World {
 
     /// Each process that the state was told of is known, or killed, or finds its control socket closed.
     fn check_pids(&self) {
-        let known = self.state.processes().running();
+        let mut known = self.state.processes().running();
+        known.extend(self.state.apps().running().into_iter().map(|(it, ..)| it));
         for (pid, it) in &self.processes {
             let count = known.iter().filter(|known| known.pid == *pid).count();
             let is_cared_for = count == 1 || it.is_killed || it.is_closed || !it.said_hello;
@@ -582,6 +645,12 @@ impl World {
                 "forgot process {pid}: {it:?}"
             );
         }
+    }
+
+    /// Of a process that does not overlap, no more than its count run at any time.
+    fn check_apps(&self) {
+        let (running, most) = (self.app_pids().len(), self.most_apps);
+        assert!(running <= most as usize, "{running} of {most}: {self:#?}");
     }
 
     pub(super) fn serving_processes(&self) -> impl Iterator<Item = (u32, &FakeProcess)> {
@@ -601,6 +670,14 @@ impl World {
         self.serving_processes().map(|(pid, _)| pid).collect()
     }
 
+    /// The process ids of the further processes of the application that have a control socket.
+    pub(super) fn app_pids(&self) -> Vec<u32> {
+        let processes = self.processes.iter();
+        let is_app = |it: &FakeProcess| matches!(it.process, RubyProcess::App(_));
+        let apps = processes.filter(|(_, it)| is_app(it) && (it.said_hello || !it.is_closed));
+        apps.map(|(pid, _)| *pid).collect()
+    }
+
     /// The process ids of all molds.
     pub(super) fn mold_pids(&self) -> Vec<u32> {
         let molds = self.processes.iter();
@@ -611,7 +688,7 @@ impl World {
     pub(super) fn worker(&self, pid: u32) -> WorkerId {
         match self.processes[&pid].process {
             RubyProcess::Worker(worker) => worker,
-            RubyProcess::Mold(_) => panic!("process {pid} is a mold"),
+            other => panic!("process {pid} is {other:?}"),
         }
     }
 

@@ -10,11 +10,11 @@ module Carat
       module PumaValues
         ALL_PERMISSIONS = 0o777
         PLUGINS = {
-          "solid_queue" => "run bin/jobs beside Carat, as a service of its own",
           "yabeda" => "start the exporter in on_mold_boot", "systemd" => "start carat with ExecStart",
           "statsd" => "`carat status --json` and `carat memory --json` have the numbers"
         }.freeze
-        private_constant :ALL_PERMISSIONS, :PLUGINS
+        JOBS = "process(\"jobs\") { SolidQueue::Supervisor.start }"
+        private_constant :ALL_PERMISSIONS, :JOBS, :PLUGINS
 
         class << self
           # Returns the Translation of a Call, whose name is one of PumaDSL::VALUES.
@@ -93,6 +93,7 @@ module Carat
           def plugin(call)
             name = call.arguments.first.to_s.delete(":\"'")
             return code('restart_file "tmp/restart.txt"') if name == "tmp_restart"
+            return code(JOBS, "the mold forks it; docs/processes.md") if name == "solid_queue"
 
             note(PLUGINS.fetch(name, "plugins belong to Puma; run what it does beside Carat"))
           end

@@ -11,7 +11,7 @@ module Carat
         NOTHING = "-"
         # The heading of each column, and how its cell is read from a process in the report.
         COLUMNS = {
-          "process" => ->(row) { [row["role"].tr("_", " "), row["number"]].compact.join(" ") },
+          "process" => ->(row) { label(row) },
           "gen" => ->(row) { row["generation"] },
           "pid" => ->(row) { row["pid"] },
           "PSS" => ->(row) { mib(row.dig("memory", "pss")) },
@@ -33,6 +33,12 @@ module Carat
         private_constant :MIB, :NOTABLE, :NOTHING
 
         class << self
+          # Returns what names a process: `worker 1`, `jobs 1`, or `jobs 1 forked` for what that has forked.
+          def label(row)
+            name = row["name"] || row["role"].tr("_", " ")
+            [name, row["number"], ("forked" if row["role"] == "descendant")].compact.join(" ")
+          end
+
           # Returns a number of bytes in MiB, as text; nil for nil.
           def mib(bytes)
             format("%.1f", bytes / MIB) if bytes
@@ -131,7 +137,8 @@ module Carat
 
         # The processes that did not report their stats.
         def silence
-          silent = @processes.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))
+          asked = @processes.reject { |process| process["name"] }
+          silent = asked.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))
           return if silent.empty?
 
           "no stats from: #{silent.join(", ")} (booting, stopping, or a thread holds the GVL)"

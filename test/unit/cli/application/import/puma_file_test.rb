@@ -40,8 +40,8 @@ module Carat
       end
       # Carat numbers workers from 1, Puma from 0.
       on_worker_boot { |index| puts "worker #{index}" }
-      # Run bin/jobs beside Carat, as a service of its own:
-      # plugin :solid_queue if ENV["SOLID_QUEUE_IN_PUMA"]
+      # The mold forks it; docs/processes.md.
+      process("jobs") { SolidQueue::Supervisor.start } if ENV["SOLID_QUEUE_IN_PUMA"]
     RUBY
     LINES = {
       "threads 1, 5" => "# Carat has no minimum of threads.\nthreads 5",

@@ -1,0 +1,216 @@
+use std::time::{Duration, Instant};
+
+use carat_settings::ProcessSettings;
+use rustix::process::Signal;
+
+use crate::command::{AppCommand, Command};
+use crate::exit_status::ExitStatus;
+use crate::log_line::LogLine;
+use crate::ruby_process::{AppProcessId, RubyProcess};
+use crate::state::reaction::{KILL_AFTER, Reaction};
+
+/// A further process of the application as the supervisor knows it.
+#[derive(Debug)]
+pub(super) struct AppProcess {
+    pub(super) id: AppProcessId,
+    /// Its number among those of its name, from 1.
+    pub(super) number: u32,
+    pub(super) generation: u32,
+    /// Known once it said hello; also that of its process group.
+    pub(super) pid: Option<u32>,
+    pub(super) stage: AppStage,
+    pub(super) running_since: Option<Instant>,
+    /// Private memory, with that of its descendants, when it was last read.
+    pub(super) private: Option<u64>,
+    /// It is to be replaced because of its memory.
+    pub(super) is_heavy: bool,
+    /// Why it ends, in its own words.
+    pub(super) cause: Option<String>,
+}
+
+/// Where a process is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AppStage {
+    /// Forked; killed unless ready before the deadline.
+    Booting { deadline: Instant },
+    /// Runs the application's block.
+    Running,
+    /// Told to end, or not wanted before it said hello; killed at the deadline.
+    Ending { deadline: Instant },
+    /// Killed; killed again at the deadline.
+    Killed { deadline: Instant },
+    /// It has ended, and its descendants were told to; killed at the deadline.
+    Orphaned { deadline: Instant },
+}
+
+impl AppProcess {
+    pub(super) fn forked(
+        id: AppProcessId,
+        number: u32,
+        generation: u32,
+        reaction: &Reaction,
+    ) -> AppProcess {
+        AppProcess {
+            id,
+            number,
+            generation,
+            pid: None,
+            stage: AppStage::Booting {
+                deadline: reaction.now + reaction.limits.boot_timeout,
+            },
+            running_since: None,
+            private: None,
+            is_heavy: false,
+            cause: None,
+        }
+    }
+
+    /// Adds what identifies the process to a log line.
+    pub(super) fn identify(&self, name: &str, line: LogLine) -> LogLine {
+        let line = line.text("process", name).number("number", self.number);
+        let line = line.number("gen", self.generation);
+        match self.pid {
+            Some(pid) => line.number("pid", pid),
+            None => line,
+        }
+    }
+
+    /// Whether it boots or runs, and was not told to end.
+    pub(super) fn stays(&self) -> bool {
+        matches!(self.stage, AppStage::Booting { .. } | AppStage::Running)
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.stage == AppStage::Running
+    }
+
+    /// How long it ran the application's block.
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.running_since.unwrap_or(now))
+    }
+
+    /// What users read.
+    pub(super) fn stage_name(&self) -> &'static str {
+        match self.stage {
+            AppStage::Booting { .. } => "booting",
+            AppStage::Running => "running",
+            AppStage::Ending { .. } => "ending",
+            AppStage::Killed { .. } => "killed",
+            AppStage::Orphaned { .. } => "ending descendants",
+        }
+    }
+
+    /// Tells it to end. Before its block has begun, there is nothing to finish.
+    pub(super) fn end(
+        &mut self,
+        settings: &ProcessSettings,
+        message: &'static str,
+        reaction: &mut Reaction,
+    ) {
+        match (self.stage, self.pid) {
+            (AppStage::Running, Some(pid)) => {
+                let deadline = reaction.now + stop_timeout(settings, reaction);
+                reaction.log(self.identify(&settings.name, LogLine::info(message)));
+                let (id, signal) = (self.id, settings.stop_signal);
+                reaction.push(if settings.is_command {
+                    Command::App(AppCommand::SignalGroup { id, pid, signal })
+                } else {
+                    Command::App(AppCommand::Signal { pid, signal })
+                });
+                self.stage = AppStage::Ending { deadline };
+            }
+            // It is killed as soon as it says hello.
+            (AppStage::Booting { .. }, None) => {
+                let deadline = reaction.now + KILL_AFTER;
+                self.stage = AppStage::Ending { deadline };
+            }
+            (AppStage::Booting { .. }, Some(_)) => self.kill(reaction),
+            _ => {}
+        }
+    }
+
+    /// Sends SIGKILL to it and its descendants.
+    pub(super) fn kill(&mut self, reaction: &mut Reaction) {
+        if let Some(pid) = self.pid {
+            reaction.push(Command::App(AppCommand::SignalGroup {
+                id: self.id,
+                pid,
+                signal: Signal::KILL.as_raw(),
+            }));
+        }
+        self.stage = match self.stage {
+            AppStage::Orphaned { .. } => AppStage::Orphaned {
+                deadline: reaction.now + KILL_AFTER,
+            },
+            _ => AppStage::Killed {
+                deadline: reaction.now + KILL_AFTER,
+            },
+        };
+    }
+
+    /// It has ended. Its descendants are told to end, and killed when its own time to end is over.
+    pub(super) fn orphan(&mut self, settings: &ProcessSettings, reaction: &mut Reaction) {
+        let signal = match self.stage {
+            AppStage::Killed { .. } => Signal::KILL.as_raw(),
+            _ => settings.stop_signal,
+        };
+        let deadline = match self.stage {
+            AppStage::Ending { deadline } | AppStage::Killed { deadline } => deadline,
+            _ => reaction.now + stop_timeout(settings, reaction),
+        };
+        self.stage = AppStage::Orphaned { deadline };
+        reaction.push(Command::CloseControl(RubyProcess::App(self.id)));
+        if let Some(pid) = self.pid {
+            let id = self.id;
+            reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
+        }
+    }
+
+    /// Kills it when its time is over, and looks for what is left of its descendants.
+    pub(super) fn end_overdue(&mut self, settings: &ProcessSettings, reaction: &mut Reaction) {
+        let (deadline, is_orphaned) = match self.stage {
+            AppStage::Ending { deadline } | AppStage::Killed { deadline } => (deadline, false),
+            AppStage::Orphaned { deadline } => (deadline, true),
+            AppStage::Booting { .. } | AppStage::Running => return,
+        };
+        let Some(pid) = self.pid else {
+            return;
+        };
+        if reaction.now >= deadline {
+            let line = self.identify(&settings.name, LogLine::warn("killing process"));
+            let private = self.private.unwrap_or_default();
+            reaction.log(line.number("private", private));
+            self.kill(reaction);
+        } else if is_orphaned {
+            let (id, signal) = (self.id, 0);
+            reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
+        }
+    }
+
+    /// The line of its exit; `None` if the log says already why it ended.
+    pub(super) fn exit_line(
+        &self,
+        settings: &ProcessSettings,
+        status: ExitStatus,
+        is_oom: bool,
+    ) -> LogLine {
+        let line = match self.stage {
+            AppStage::Running if is_oom => LogLine::warn("process was killed by the OOM killer"),
+            AppStage::Running if !status.is_success() => LogLine::error("process died"),
+            AppStage::Booting { .. } => LogLine::error("process failed to boot"),
+            _ => LogLine::info("process ended"),
+        };
+        let line = self.identify(&settings.name, line);
+        match &self.cause {
+            Some(cause) => line.text("cause", cause),
+            None => line.text("cause", status),
+        }
+    }
+}
+
+/// How long it has from its signal to SIGKILL.
+pub(super) fn stop_timeout(settings: &ProcessSettings, reaction: &Reaction) -> Duration {
+    settings
+        .stop_timeout
+        .unwrap_or(reaction.limits.shutdown_timeout)
+}

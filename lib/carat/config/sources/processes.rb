@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require_relative "../config_error"
+require_relative "../invalid_value"
+require_relative "../type"
+require_relative "spelling"
+
+module Carat
+  module Config
+    # The further processes of the application that the config file declares.
+    class Processes
+      # One of them. `count` is how many run; `stop_timeout` is nil for that of the server; `command` is nil where
+      # `block` is what runs.
+      # rubocop:disable Lint/StructNewOverride -- nobody counts its members
+      Declaration = Struct.new(:name, :count, :memory, :stop_signal, :stop_timeout, :restart, :overlap, :environment,
+                               :command, :only, :block, keyword_init: true) do
+        # Returns what the edge reads, a Hash by name.
+        def for_edge
+          { **to_h.slice(:name, :count, :memory, :stop_signal, :stop_timeout, :restart, :overlap),
+            is_command: !command.nil? }
+        end
+      end
+      # rubocop:enable Lint/StructNewOverride
+
+      DEFAULTS = { count: 1, memory: nil, stop_signal: "TERM", stop_timeout: nil, restart: "always", overlap: false,
+                   environment: {}, command: nil, only: nil }.freeze
+      # Most declarations.
+      LIMIT = 64
+      # How many of one may run.
+      COUNT = Type.build(:integer, 0..1000)
+      NAME = /\A[a-z][a-z0-9_-]{0,31}\z/i
+      RESTART = %w[always on_failure never].freeze
+      private_constant :DEFAULTS, :LIMIT, :NAME, :RESTART
+
+      include Enumerable
+
+      # Raises InvalidValue unless a process can be called `name`.
+      def self.check_name(name)
+        raise InvalidValue, "#{name.inspect} is not a name of letters, digits, - and _" unless NAME.match?(name)
+      end
+
+      def initialize
+        @declarations = []
+      end
+
+      # Declares a process; `place` begins the message of the ConfigError that a wrong value raises.
+      def add(name, settings, place, &block)
+        label = "#{place}: process #{name.to_s.inspect}"
+        self.class.check_name(name.to_s)
+        check_room(name.to_s, label)
+        settings = DEFAULTS.merge(known(settings, label))
+        raise ConfigError, "#{label}: takes a block or a command" if block.nil? == settings[:command].nil?
+
+        values = settings.to_h { |key, value| [key, parse(key, value)] }
+        @declarations << Declaration.new(name: name.to_s, block:, **values)
+      rescue InvalidValue => e
+        raise ConfigError, "#{label}: #{e.message}"
+      end
+
+      # Yields each Declaration.
+      def each(&) = @declarations.each(&)
+
+      # Returns a copy with those for this value of the option `environment`.
+      def in(environment)
+        dup.tap { |copy| copy.keep { |it| it.only.nil? || it.only.include?(environment) } }
+      end
+
+      # Returns the Declaration called `name`, or nil.
+      def [](name)
+        find { |declaration| declaration.name == name }
+      end
+
+      protected
+
+      def keep(&)
+        @declarations = @declarations.select(&)
+      end
+
+      private
+
+      def check_room(name, label)
+        raise ConfigError, "#{label}: is declared twice" if self[name]
+        raise ConfigError, "#{label}: there are #{LIMIT} already" if @declarations.size >= LIMIT
+      end
+
+      def known(settings, label)
+        wrong = settings.keys.find { |key| !DEFAULTS.key?(key) } or return settings
+        raise ConfigError, "#{label}: #{wrong}: no such setting#{Spelling.hint(wrong, DEFAULTS.keys)}"
+      end
+
+      def parse(key, value)
+        case key
+        when :count then COUNT.parse(value)
+        when :memory then value && Type.build(:bytes).parse(value)
+        when :stop_signal then signal(value)
+        when :stop_timeout then value && Type.build(:seconds).parse(value)
+        when :restart then Type.build(:choice, RESTART).parse(value.to_s)
+        when :overlap then Type.build(:boolean).parse(value)
+        when :environment then environment(value)
+        when :only then value && Array(value).map(&:to_s)
+        when :command then value && Type.build(:string).parse(value)
+        end
+      end
+
+      def signal(value)
+        number = Signal.list[value.to_s.delete_prefix("SIG")]
+        return number if number&.positive?
+
+        raise InvalidValue, "stop_signal: #{value.inspect} is not a signal, such as :TERM"
+      end
+
+      def environment(value)
+        raise InvalidValue, "environment: #{value.inspect} is not a Hash" unless value.is_a?(Hash)
+
+        value.to_h { |name, text| [name.to_s, text&.to_s] }
+      end
+    end
+  end
+end

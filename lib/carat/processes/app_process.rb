@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require_relative "../native"
+require_relative "boot_failure"
+require_relative "signals"
+require_relative "worker_exit"
+
+module Carat
+  module Processes
+    # The role of a further process of the application: it runs the block, or the command, that a `process` of the
+    # config file declares. The edge ends it by signals, so no thread of Carat's is in it.
+    class AppProcess
+      # An order of the edge: the name, the number among those of this name, the generation, and the control socket.
+      Order = Struct.new(:name, :number, :generation, :control) do
+        # Closes the control socket; the process has a copy.
+        def close
+          control.close
+        end
+      end
+
+      # `order` is an Order, `context` an AppContext.
+      def initialize(order, context)
+        @order = order
+        @context = context
+        @control = Native::Control.new(order.control)
+      end
+
+      # Runs until the block returns, and exits with status 1 when it, or a hook, raises.
+      def run
+        WorkerExit.arrange(log: @context.log.with(process: @order.name))
+        Process.setpgid(0, 0) # Whatever it forks ends with it.
+        Process.setproctitle("carat: #{@order.name} number=#{@order.number} gen=#{@order.generation}")
+        @control.hello(:process)
+        Signals.restore
+        boot
+        @control.ready
+        exit!(1) unless @control.receive # The edge has given this process up, or is gone.
+        work
+        nil
+      rescue StandardError, ScriptError, NoMemoryError, SystemStackError => e
+        @control.boot_failed(BootFailure.new(e).to_s)
+        exit(1)
+      end
+
+      private
+
+      def boot
+        @declaration = @context.configuration.processes[@order.name] or
+          raise ArgumentError, "the config file declares no process #{@order.name.inspect} any more"
+        ENV.update(@declaration.environment)
+        hooks.run(:on_process_boot, @order.name)
+      end
+
+      def work
+        exec(@declaration.command) if @declaration.command
+        @declaration.block.call
+      ensure
+        hooks.run(:on_process_shutdown, @order.name)
+      end
+
+      def hooks
+        @context.configuration.hooks
+      end
+    end
+  end
+end

@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/told"
+
+# What a process of the application runs, and where.
+class AppProcessLifeTest < Support::IntegrationTest
+  include Support::Told
+
+  OK = "run ->(_env) { [200, {}, []] }"
+
+  def test_a_command_replaces_the_process_and_ends_with_its_group
+    server = serve(OK, config: <<~'RUBY')
+      process "css", command: "echo sh $$ >> told; sleep 1000 & echo child $! >> told; wait"
+    RUBY
+    shell, child = await_told(server, 2).map(&:last)
+
+    assert_includes server.processes, child
+    assert_equal 0, server.stop.exitstatus
+    refute_match(/killing/, server.log)
+    assert_empty [shell, child] & server.processes
+  end
+
+  def test_a_command_that_is_not_there_is_named
+    server = serve(OK, config: 'process "css", command: "no_such_command_anywhere"')
+
+    await_log(server, /process died process=css .*cause=".*No such file or directory - no_such_command_anywhere/)
+  end
+
+  def test_only_the_environment_that_is_named_has_it
+    server = serve(OK, config: <<~RUBY, env: { "RACK_ENV" => "test" })
+      process("css", only: :development) { File.write("told", "css 1\\n", mode: "a") }
+      process("jobs", only: %i[development test]) { File.write("told", "jobs 1\\n", mode: "a"); sleep }
+    RUBY
+
+    assert_equal [["jobs", 1]], await_told(server, 1)
+    refute_includes server.log, "process=css"
+  end
+
+  def test_it_has_its_environment_its_hooks_and_the_loaded_application
+    app = "LOADED = Process.pid; #{OK}"
+    server = serve(app, env: { "GONE" => "1" }, config: <<~'RUBY')
+      tell = ->(what, number) { File.write("told", "#{what} #{number}\n", mode: "a") }
+      on_process_boot { |name| tell.call("boot-#{name}", LOADED) }
+      on_process_shutdown { |name| tell.call("shutdown-#{name}", 0) }
+      process "jobs", environment: { "QUEUES" => "mail", GONE: nil } do
+        tell.call("#{ENV["QUEUES"]}-#{ENV.key?("GONE")}", 0)
+        sleep
+      end
+    RUBY
+    assert_equal [["boot-jobs", server.mold], ["mail-false", 0]], await_told(server, 2)
+
+    server.stop
+    assert_equal ["shutdown-jobs", 0], told(server).last
+  end
+
+  def test_a_hook_that_raises_ends_the_boot_and_is_logged
+    server = serve(OK, config: 'on_process_boot { raise "no redis" }; process("jobs") { sleep }')
+
+    await_log(server, /process failed to boot process=jobs .*cause=".*no redis \(RuntimeError\)/)
+    assert_equal 200, server.get.status
+  end
+
+  def test_heavy_one_is_told_to_end_and_replaced
+    server = serve(OK, config: <<~'RUBY')
+      process "jobs", memory: "30MB" do
+        first = !File.exist?("told")
+        File.write("told", "start #{Process.pid}\n", mode: "a")
+        garbage = Array.new(60) { "x" * 1_000_000 } if first
+        sleep
+        garbage.clear
+      end
+    RUBY
+    await_told(server, 2)
+
+    assert_match(/warn process exceeds its memory process=jobs number=1 .*private=\d+ limit=31457280/, server.log)
+  end
+
+  def test_what_cannot_be_declared_is_refused_with_its_line
+    server = server(app: OK, config: "\nprocess \"jobs\"\n")
+
+    refute_equal 0, server.run.exitstatus
+    assert_match(/carat\.rb:2: process "jobs": takes a block or a command/, server.log)
+  end
+end

@@ -1,5 +1,3 @@
-use std::fmt;
-
 /// Limits on a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormLimits {
@@ -49,11 +47,3 @@ impl Exceeded {
         }
     }
 }
-
-impl fmt::Display for Exceeded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason())
-    }
-}
-
-impl std::error::Error for Exceeded {}

@@ -1,5 +1,3 @@
-use std::fmt;
-
 /// Why a coded body cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeError {
@@ -29,11 +27,3 @@ impl DecodeError {
         }
     }
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.reason())
-    }
-}
-
-impl std::error::Error for DecodeError {}

@@ -37,7 +37,7 @@ module Bench
 
     # The names of the applications that this Ruby can run.
     def available
-      [*RACKUP.keys, *SOUND.keys.select { |name| loads?(name) }]
+      [*(RACKUP.keys - INNOCENT.keys), *SOUND.keys.select { |name| loads?(name) }]
     end
 
     def loads?(name)

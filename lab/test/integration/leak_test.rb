@@ -4,6 +4,7 @@ require "test_helper"
 require "support/eventually"
 require "support/planted_application"
 require "support/planted_bytes"
+require "support/postgres"
 
 # `carat leak` about applications with a known leak, in small rounds; `bench/run leak` has the full table.
 class LeakTest < Minitest::Test
@@ -45,6 +46,17 @@ class LeakTest < Minitest::Test
 
     assert_equal [leaking_line(:freed_elsewhere)], report.fetch("sites").map { |each| each.fetch("line") }
     assert_in_delta 8, site(report, :freed_elsewhere).fetch("bytes_per_request"), 0.5
+  end
+
+  INNOCENT.each_key do |name|
+    define_method("test_the_leaking_line_comes_before_the_innocent_one_of_#{name}") do
+      ENV["DATABASE_URL"] = Support::Postgres.shared.url if name == :postgres
+      report = assert_leak(name)
+      first, *others = report.fetch("sites")
+
+      assert_equal leaking_line(name), first.fetch("line"), report.fetch("sites").inspect
+      others.each { |each| assert_operator each.fetch("bytes_per_request"), :<, 8, each.inspect }
+    end
   end
 
   def test_endless_methods_and_threads_have_their_lines_carat_has_none

@@ -4,6 +4,7 @@ require "json"
 require "open3"
 require "rbconfig"
 require_relative "../../../test/support/application_directory"
+require_relative "planted_libraries"
 
 module Support
   # An application with a known leak, or none, in a directory of its own, and what `carat leak` says about it.
@@ -145,7 +146,7 @@ module Support
           [200, {}, []]
         end)
       RUBY
-    }.freeze
+    }.merge(INNOCENT).freeze
 
     EXTENSION = File.expand_path("planted_extension.c", __dir__)
 

@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+module Support
+  module PlantedApplication
+    # By name, what an application loads, and what it does beside its leak: libraries of C allocate, and free later or
+    # themselves.
+    INNOCENT = {
+      file: ["", 'File.write("written", "x" * 10_000)'],
+      tempfile: ['require "tempfile"', 'Tempfile.create { |file| file.write("x" * 10_000) }'],
+      sqlite: ['require "sqlite3"; DB = SQLite3::Database.new(":memory:"); DB.execute("create table items (name)")',
+               'DB.execute("insert into items values (?)", ["x"]); DB.execute("delete from items")'],
+      postgres: ['require "pg"; DB = PG.connect(ENV.fetch("DATABASE_URL"))',
+                 'DB.exec_params("select $1::text || repeat($2, 1000)", %w[x y]).values']
+    }.transform_values { |setup, work| <<~RUBY }.freeze
+      #{setup}
+      KEPT = []
+      run(lambda do |_env|
+        #{work}
+        KEPT << 1 # leaks
+        [200, {}, []]
+      end)
+    RUBY
+  end
+end

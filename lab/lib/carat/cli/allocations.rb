@@ -36,7 +36,7 @@ module Carat
         process = Lab::ApplicationProcess.new(configuration, "in_process/allocation_count",
                                               "InProcess::AllocationCount", program, Lab::Progress.new($stderr))
         report = Lab::InProcess::AllocationReport.new(process.run).to_h
-        @html&.write(Page.new(report, "carat allocations"))
+        @html&.write(Page.new(report, title("allocations")))
         say(@json ? JSON.generate(report, ascii_only: true) : Text.new(report))
       end
 

@@ -36,7 +36,7 @@ module Carat
         process = Lab::ApplicationProcess.new(configuration, "in_process/iteration_count", "InProcess::IterationCount",
                                               program, Lab::Progress.new($stderr))
         report = Lab::InProcess::IterationReport.new(process.run).to_h
-        @html&.write(Page.new(report, "carat ips"))
+        @html&.write(Page.new(report, title("ips")))
         say(@json ? JSON.generate(report, ascii_only: true) : Text.new(report))
       end
 

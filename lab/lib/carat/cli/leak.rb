@@ -28,16 +28,13 @@ module Carat
       # Each half of a run needs five points for an interval.
       ROUNDS = 8..1000
       REQUESTS = 1..10_000_000
-
-      # Paths in the title of a page.
-      TARGETS = 3
-      private_constant :ROUNDS, :REQUESTS, :TARGETS
+      private_constant :ROUNDS, :REQUESTS
 
       # Measures and prints the report. Raises ConfigError and LabError. The status is 0 whatever the verdict is.
       def run
         plan = Lab::Leak::Plan.new(requests: @requests, rounds: @rounds)
         report = Lab::Leak::Study.new(words, targets, plan, Lab::Progress.new($stderr)).call
-        @html&.write(Page.new(report, "carat leak #{targets.first(TARGETS).join(" ")}"))
+        @html&.write(Page.new(report, title("leak")))
         say(@json ? JSON.generate(report.to_h, ascii_only: true) : Text.new(report))
       end
 

@@ -6,6 +6,10 @@ module Carat
   module CLI
     # The flags of subcommands that request paths from an application.
     module RequestFlags
+      # Paths in the title of a page.
+      TITLE_TARGETS = 3
+      private_constant :TITLE_TARGETS
+
       private
 
       # Defines `--path`, repeatable.
@@ -17,6 +21,11 @@ module Carat
       # The paths to request.
       def targets
         @targets.empty? ? ["/"] : @targets
+      end
+
+      # The title of a page.
+      def title(command)
+        "carat #{command} #{targets.first(TITLE_TARGETS).join(" ")}"
       end
 
       def path(text)

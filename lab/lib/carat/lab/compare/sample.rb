@@ -18,6 +18,7 @@ module Carat
             Load::Trial.check(url)
             at_rest = server.tree.pss
             load(generator, url, plan, Load::Plan::WARM_UP_SECONDS, &block)
+            server.tree.await_rest
             counted = setup.allocations
             worked = server.tree.cpu_seconds
             traffic = load(generator, url, plan, plan.seconds, &block)

@@ -55,6 +55,7 @@ module Carat
           @progress.step("warm-up")
           raise Interrupt if run(target, Plan::WARM_UP_SECONDS).interrupted
 
+          tree&.await_rest
           @usage = Usage.new(tree, @plan.seconds) if tree
           @progress.step("load")
           began = now

@@ -19,17 +19,23 @@ module Carat
         # `tree` is a ProcessTree, `seconds` are those of the load.
         def initialize(tree, seconds)
           @tree = tree
+          @seconds = seconds
           @interval = [seconds.fdiv(POINTS), SHORTEST].max
           @points = []
         end
 
         # Looks at the processes if it is time.
         def tick(seconds)
+          return finish(seconds) if seconds >= @seconds
+
           look(seconds) if points.empty? || seconds - points.last.seconds >= @interval
         end
 
-        # Looks at the processes at the end of the load, in place of a look just before.
+        # Looks at the processes at the end of the load, in place of a look just before, and at nothing that follows:
+        # the last interval would be one of rest in part.
         def finish(seconds)
+          return if points.any? && points.last.seconds >= @seconds
+
           points.pop if points.size > 1 && seconds - points.last.seconds < @interval / 2
           look(seconds)
         end

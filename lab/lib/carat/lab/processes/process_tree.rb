@@ -9,7 +9,14 @@ module Carat
       # The kernel's CPUCLOCK_SCHED: all threads of a process, to the nanosecond.
       SCHEDULER_CLOCK = 2
       GONE = [Errno::ENOENT, Errno::ESRCH].freeze
-      private_constant :SCHEDULER_CLOCK, :GONE
+
+      # Processes rest that use less than this share of a CPU for so many seconds.
+      REST_SHARE = 0.1
+      REST_SECONDS = 0.05
+
+      # How often to look whether they do: a server may never rest.
+      LOOKS = 40
+      private_constant :SCHEDULER_CLOCK, :GONE, :REST_SHARE, :REST_SECONDS, :LOOKS
 
       # `roots` are process ids.
       def initialize(*roots)
@@ -30,6 +37,18 @@ module Carat
       # Returns the CPU seconds that the processes have used so far, those of ended children included.
       def cpu_seconds
         pids.sum { |pid| running(pid) + ended_children(pid) }
+      end
+
+      # Waits until the processes rest, so that what a load leaves to do does not count for the next one.
+      def await_rest
+        before = cpu_seconds
+        LOOKS.times do
+          sleep(REST_SECONDS)
+          used = cpu_seconds - before
+          break if used < REST_SHARE * REST_SECONDS
+
+          before += used
+        end
       end
 
       # Returns the proportional set size in bytes; nil when the kernel does not let this user read it.

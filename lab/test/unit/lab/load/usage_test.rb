@@ -34,6 +34,14 @@ module Carat
       assert_equal [0, 0.6, 1.2], usage.points.map(&:seconds)
     end
 
+    def test_what_follows_the_load_is_not_looked_at
+      usage = usage(seconds: 1)
+      [0, 0.5, 0.95, 1.02, 1.5].each { |seconds| usage.tick(seconds) }
+      usage.finish(2)
+
+      assert_equal [0, 0.5, 1.02], usage.points.map(&:seconds)
+    end
+
     def test_unreadable_memory_is_unknown
       usage = usage(seconds: 1, memory: nil)
       usage.tick(0)

@@ -38,6 +38,15 @@ module Carat
       run_ruby(WORKED, lines: 1) { |pid, _| assert_operator tree(pid).cpu_seconds, :>=, 0.04 }
     end
 
+    def test_rest_begins_when_the_cpu_is_hardly_used_any_more
+      tree = tree(Process.pid)
+      looks = [0, 1, 3, 3.004, 5]
+      tree.define_singleton_method(:cpu_seconds) { looks.shift }
+      tree.await_rest
+
+      assert_equal [5], looks
+    end
+
     def test_tree_that_has_ended_is_empty
       pid = Process.spawn("true")
       Process.wait(pid)

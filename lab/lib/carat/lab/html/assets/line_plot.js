@@ -45,7 +45,8 @@ function lineAxes(data, width) {
   const counted = { label: data.axis, labelSize: 22, space: 70, values: values(data.axis === "seconds" ? "seconds" : ""), ...whole };
   return [
     { ...axis, ...(data.names ? named : counted) },
-    { ...axis, size: (_plot, marks) => Math.max(84, 20 + 7 * Math.max(...(marks ?? [""]).map((mark) => mark.length))),
+    // The marks of bytes and seconds have their unit.
+    { ...axis, ...(["bytes", "seconds"].includes(data.unit) ? {} : { label: data.unit, labelSize: 22 }), size: (_plot, marks) => Math.max(84, 20 + 7 * Math.max(...(marks ?? [""]).map((mark) => mark.length))),
       space: 36, values: values(data.unit), ...(data.unit === "bytes" ? { incrs: BYTE_STEPS } : {}) },
   ];
 }

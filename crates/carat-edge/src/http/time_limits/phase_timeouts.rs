@@ -172,3 +172,56 @@ impl<'a> PhaseTimeouts<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use carat_exchange::{ClientMemory, clock};
+    use carat_guard::MessagePosition;
+
+    use super::*;
+    use crate::http::time_limits::deadlines::{Deadlines, TICK};
+
+    /// Bytes a second.
+    const RATE: usize = 1000;
+
+    /// For how many seconds a client may send a body whose bytes of each second these are.
+    async fn lasts(sent: impl Iterator<Item = usize>) -> usize {
+        let deadlines = Deadlines::new();
+        let deadline = deadlines.deadline();
+        let mut settings = Settings::plain();
+        settings.body_min_rate = RATE as u64;
+        let state = ConnectionState::new(ClientMemory::new(1 << 20).account());
+        state.body.set_position(MessagePosition::InBody);
+        let mut timeouts = PhaseTimeouts::new(&deadline, &settings);
+        let cx = Context::from_waker(Waker::noop());
+        assert!(timeouts.end(&state, &cx).is_none());
+        for (second, bytes) in sent.enumerate() {
+            state.body.count(bytes);
+            for _ in 0..10 {
+                if timeouts.end(&state, &cx).is_some() {
+                    return second;
+                }
+                tokio::time::advance(TICK).await;
+                deadlines.tick(clock::now());
+            }
+        }
+        usize::MAX
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_may_pause_for_less_than_the_grace_and_trickle_for_no_longer() {
+        let steady = std::iter::repeat_n(RATE, 60);
+        assert_eq!(lasts(steady.clone()).await, usize::MAX);
+        // Behind for nine seconds, and then as far as it should be.
+        let pause = std::iter::repeat_n(0, 9).chain([RATE * 11]);
+        assert_eq!(lasts(pause.chain(steady)).await, usize::MAX);
+        let grace = usize::try_from(BODY_GRACE.as_secs()).expect("a few seconds");
+        let trickle = std::iter::repeat_n(RATE / 2, 60);
+        assert!((grace..grace + 2).contains(&lasts(trickle).await));
+        // What came fast in the beginning counts as long as the average is met.
+        let burst = std::iter::once(RATE * 20).chain(std::iter::repeat_n(1, 60));
+        assert!((20..23).contains(&lasts(burst).await));
+    }
+}

@@ -1,5 +1,6 @@
 //! The status and the headers of a response, checked and encoded.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use carat_wire::push_header;
@@ -31,6 +32,14 @@ const CONTENT_LENGTH: &[u8] = b"content-length";
 /// Why a status or a header cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidHead(&'static str);
+
+impl fmt::Display for InvalidHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for InvalidHead {}
 
 /// The encoded status and headers of one response. Its memory is reused for the next.
 #[derive(Debug, Default)]

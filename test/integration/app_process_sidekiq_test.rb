@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/controlled_server"
+require "support/needs"
+require "support/redis_server"
+
+# Sidekiq in a process of the application, embedded and by its command line: a ledger of its jobs.
+class AppProcessSidekiqTest < Support::IntegrationTest
+  extend Support::Needs
+  include Support::ControlledServer
+
+  needs("Sidekiq 8 is not installed") if Gem::Specification.find_all_by_name("sidekiq", "~> 8.0").empty?
+
+  BATCH = 20
+  JOB = <<~'RUBY'
+    require "sidekiq"
+    Sidekiq.logger.level = Logger::WARN
+    options = { url: "unix://#{ENV.fetch("REDIS_SOCKET")}" }
+    Sidekiq.configure_client { |config| config.redis = options }
+    Sidekiq.configure_server { |config| config.redis = options }
+    class EntryJob
+      include Sidekiq::Job
+      def perform(number)
+        sleep 0.05
+        File.write("ledger", "#{number}\n", mode: "a")
+      end
+    end
+  RUBY
+  APP = <<~'RUBY'
+    require_relative "job"
+    run(lambda do |env|
+      from = Integer(env["QUERY_STRING"])
+      (from...(from + 20)).each { |number| EntryJob.perform_async(number) }
+      [200, {}, []]
+    end)
+  RUBY
+  EMBEDDED = <<~'RUBY'
+    process "sidekiq", stop_timeout: "30s" do
+      sidekiq = Sidekiq.configure_embed { |config| config.concurrency = 5 }
+      sidekiq.run
+      stop = Thread::Queue.new
+      trap("TERM") { stop << true }
+      stop.pop
+      sidekiq.stop
+    end
+  RUBY
+  COMMAND_LINE = <<~'RUBY'
+    process "sidekiq", stop_timeout: "30s" do
+      require "sidekiq/cli"
+      sidekiq = Sidekiq::CLI.instance
+      sidekiq.parse(%w[-r ./job.rb -c 5])
+      sidekiq.run
+    end
+  RUBY
+
+  def test_each_job_runs_once_through_restarts_and_an_upgrade
+    [EMBEDDED, COMMAND_LINE].each do |config|
+      Redis.new(path: Support::RedisServer.shared.path).flushall
+      server = start(config)
+      %w[restart restart upgrade].each_with_index do |command, index|
+        enqueue(server, (index * BATCH) + 1)
+        assert_equal 0, carat(server, command).last
+      end
+      all = (1..(3 * BATCH)).to_a
+      eventually(within: 60, message: "all jobs") { ledger(server).uniq.size >= all.size }
+
+      assert_equal all, ledger(server).sort
+      carat(server, "stop")
+    end
+  end
+
+  private
+
+  def start(config)
+    env = { "REDIS_SOCKET" => Support::RedisServer.shared.path }
+    server(app: APP, files: { "job.rb" => JOB }, config:, env:, workers: 1, args: CONTROL_SOCKET).start
+  end
+
+  def enqueue(server, from)
+    assert_equal 200, server.get("/?#{from}").status
+  end
+
+  def ledger(server)
+    server.directory.read("ledger").lines.map(&:to_i)
+  rescue Errno::ENOENT
+    []
+  end
+end

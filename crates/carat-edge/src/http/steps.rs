@@ -3,7 +3,8 @@ use std::future::{pending, poll_fn};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use http::{Request, Response, Version};
+use http::header::CONTENT_TYPE;
+use http::{Request, Response, StatusCode, Version};
 
 use crate::http::request::{
     AccessLog, ArrivedRequest, ConnectionEnd, RequestAnswer, RequestContext, RequestDispatch,
@@ -153,6 +154,10 @@ impl Steps {
             response = encoded.await;
         }
         let mut response = self.files.pages.explain_refusal(response, context);
+        if response.status() == StatusCode::NOT_MODIFIED {
+            // RFC 9110, section 15.4.5: the client has the type with the body.
+            response.headers_mut().remove(CONTENT_TYPE);
+        }
         delimit(&mut response, context);
         let mut response = TrackedBody::track(response, context);
         self.force_tls.complete(&mut response, context);

@@ -80,6 +80,16 @@ class AppProcessTest < Support::IntegrationTest
     await_emptiness(server)
   end
 
+  def test_one_ends_with_a_server_that_is_killed
+    server = serve(OK, config: LOOP)
+    await_told(server, 1)
+    server.kill(:KILL)
+    server.wait
+
+    await_emptiness(server)
+    assert_equal %w[start], told(server).map(&:first)
+  end
+
   def test_scale_changes_the_number_of_processes
     server = serve(OK, config: LOOP, args: CONTROL_SOCKET)
     await_told(server, 1)

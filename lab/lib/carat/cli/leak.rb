@@ -20,7 +20,7 @@ module Carat
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
-      USAGE = "leak [--path PATH ...] [--requests N] [--rounds N] [options] [config.ru]"
+      USAGE = "leak [--path PATH ...] [--rounds N] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Says whether the application leaks memory, and where."

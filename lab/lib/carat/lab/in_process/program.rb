@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/config/config_error"
 require "carat/processes/boot_failure"
 require_relative "../lab_error"
 require_relative "application"

@@ -20,7 +20,7 @@ module Carat
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
-      USAGE = "allocations [--path PATH ...] [--requests N] [--json] [options] [config.ru]"
+      USAGE = "allocations [--path PATH ...] [--requests N] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Counts what a request allocates, by gem and line."

@@ -20,7 +20,7 @@ module Carat
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
-      USAGE = "ips [--path PATH ...] [--seconds N] [--json] [options] [config.ru]"
+      USAGE = "ips [--path PATH ...] [--seconds N] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Measures iterations a second of endpoints in process."

@@ -28,7 +28,7 @@ module Carat
       include RequestFlags
 
       # What follows `Usage: carat` in the help.
-      USAGE = "profile [--path PATH ... | --worker N] [--live] [options] [config.ru]"
+      USAGE = "profile [--path PATH ... | --worker N] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows which calls allocate memory, and which memory stays."

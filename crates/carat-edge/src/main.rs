@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use tokio::task::{LocalSet, spawn_local};
 
-use crate::admin::administer;
+use crate::admin::{administer, serve_metrics};
 use crate::http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
 use crate::pid_file::PidFile;
 use crate::supervise::{
@@ -163,6 +163,10 @@ fn start_tasks(
     };
     let control = control(Rc::clone(server), mailbox.clone(), files, old);
     tasks.spawn("control socket", control);
+    for address in server.settings.metrics.iter().cloned() {
+        let metrics = serve_metrics(address, Rc::clone(server), mailbox.clone());
+        tasks.spawn("metrics", metrics);
+    }
     let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
     tasks.spawn("restart file", restart_file);
     if let Some(reload) = &server.dispatcher.reload {

@@ -1,6 +1,6 @@
 //! Log lines: one for each lifecycle event, and one for each request when the access log is on.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -50,6 +50,7 @@ pub struct Log {
     format: LogFormat,
     writer: LogWriter,
     buffer: RefCell<Vec<u8>>,
+    dropped: Cell<u64>,
 }
 
 /// One field of a line: its name and its value.
@@ -70,6 +71,7 @@ impl Log {
             format: settings.log_format,
             writer,
             buffer: RefCell::default(),
+            dropped: Cell::default(),
         })
     }
 
@@ -150,6 +152,7 @@ impl Log {
     /// Writes the gathered lines, and logs how many were dropped before.
     pub fn flush(&self) {
         if let Some(dropped) = self.writer.take_dropped() {
+            self.dropped.set(self.dropped.get() + dropped);
             let line = self.line(Level::Warn, "log lines dropped", &[("count", &dropped)]);
             self.writer.write(line.as_bytes());
         }
@@ -157,6 +160,11 @@ impl Log {
         if !lines.is_empty() {
             self.writer.write(&lines);
         }
+    }
+
+    /// How many lines have been dropped.
+    pub fn dropped_lines(&self) -> u64 {
+        self.dropped.get()
     }
 
     /// Writes the last lines before the process exits.

@@ -56,7 +56,7 @@ module Carat
 
       # Whether repeated values add up.
       def list?
-        %i[addresses networks static targets].include?(type)
+        %i[addresses endpoints networks static targets].include?(type)
       end
 
       # Whether the flag needs no value.

@@ -3,6 +3,7 @@
 require "etc"
 require_relative "invalid_value"
 require_relative "type/network/address_list"
+require_relative "type/network/endpoint_list"
 require_relative "type/word/boolean"
 require_relative "type/number/byte_count"
 require_relative "type/word/choice"
@@ -36,10 +37,11 @@ module Carat
       # The class of each type that an option can name.
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
-        file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile, memory: MemoryBudget,
-        networks: NetworkList, optional_path: OptionalPath, pages: PageDirectory, pidfile: LogFile, prefix: UrlPrefix,
-        refork: ReforkRule, seconds: Seconds, socket: SocketPath, static: StaticDirectories, string: Text,
-        targets: TargetList, timeout: Timeout, umask: Umask, user: UserName, workers: WorkerCount
+        endpoints: EndpointList, file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile,
+        memory: MemoryBudget, networks: NetworkList, optional_path: OptionalPath, pages: PageDirectory,
+        pidfile: LogFile, prefix: UrlPrefix, refork: ReforkRule, seconds: Seconds, socket: SocketPath,
+        static: StaticDirectories, string: Text, targets: TargetList, timeout: Timeout, umask: Umask, user: UserName,
+        workers: WorkerCount
       }.freeze
 
       REMEDY = "change its permissions or the user"

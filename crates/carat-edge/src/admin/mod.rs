@@ -9,6 +9,7 @@ mod control_directory;
 mod control_listener;
 mod edge_stats;
 mod memory;
+mod metrics;
 mod profile;
 mod report;
 mod route;
@@ -16,4 +17,5 @@ mod serve;
 mod socket_name;
 mod stale_sockets;
 
+pub(crate) use metrics::serve_metrics;
 pub(crate) use serve::administer;

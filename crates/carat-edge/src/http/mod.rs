@@ -11,6 +11,7 @@ mod handshakes;
 mod http1;
 mod http2;
 mod request;
+mod request_metrics;
 mod server;
 mod site;
 mod sockets;
@@ -19,6 +20,7 @@ mod time_limits;
 mod tunnels;
 
 pub(crate) use accept::accept;
+pub(crate) use request_metrics::{KnownLabel, RequestMetrics};
 pub(crate) use server::Server;
 pub(crate) use site::SiteFiles;
 pub(crate) use sockets::{HandedListener, Listener, Listeners, bind_all};

@@ -12,6 +12,7 @@ use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::http2::Http2;
+use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
 use crate::http::site::SiteFiles;
 use crate::http::time_limits::{ActiveConnections, Deadlines};
@@ -31,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) settings: Rc<Settings>,
     pub(crate) log: Rc<Log>,
     pub(super) steps: Rc<Steps>,
+    /// `None` without the option `metrics`.
+    pub(crate) metrics: Option<Rc<RequestMetrics>>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
@@ -67,10 +70,13 @@ impl Server {
         budget: &DescriptorBudget,
     ) -> Rc<Server> {
         let files = Rc::new(files);
+        let metrics = !settings.metrics.is_empty();
+        let metrics = metrics.then(|| Rc::new(RequestMetrics::new()));
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
-            steps: Steps::new(settings, log, &dispatcher, &files),
+            steps: Steps::new(settings, log, &dispatcher, &files, metrics.as_ref()),
+            metrics,
             deadlines: Deadlines::new(),
             active: ActiveConnections::new(&dispatcher.client_memory),
             dispatcher,
@@ -124,6 +130,11 @@ impl Server {
     /// Accepts clients from now on.
     pub(crate) fn open(&self) {
         self.opened.set();
+    }
+
+    /// Whether clients have been accepted.
+    pub(crate) fn has_opened(&self) -> bool {
+        self.opened.is_set()
     }
 
     /// Waits until clients are accepted.

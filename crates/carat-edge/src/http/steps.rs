@@ -6,6 +6,7 @@ use std::rc::Rc;
 use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
+use crate::http::RequestMetrics;
 use crate::http::request::{
     AccessLog, ArrivedRequest, ConnectionEnd, RequestAnswer, RequestContext, RequestDispatch,
     Takeovers, TrackedBody, asks_to_close, check_prefix, cut, delimit, encode, take_body,
@@ -41,9 +42,10 @@ impl Steps {
         log: &Rc<Log>,
         dispatcher: &Rc<Dispatcher>,
         files: &Rc<SiteFiles>,
+        metrics: Option<&Rc<RequestMetrics>>,
     ) -> Rc<Steps> {
         Rc::new(Steps {
-            access_log: AccessLog::new(log, settings.access_log),
+            access_log: AccessLog::new(log, settings.access_log, metrics),
             proxies: ProxyPolicy::new(settings),
             force_tls: ForceTls::new(settings),
             prefix: settings.prefix.clone(),

@@ -23,7 +23,7 @@ use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
 use carat_settings::Settings;
 use carat_supervisor::{
-    AppCommand, AppProcessId, BootSettings, Command, Event, MemorySubjects, RubyProcess,
+    AppCommand, AppProcessId, BootSettings, Command, Event, LogLine, MemorySubjects, RubyProcess,
     WorkerTraffic,
 };
 
@@ -109,7 +109,7 @@ impl<H: Host> Executor<H> {
             Command::ReadMemory(subjects) => self.read_memory(subjects),
             Command::LimitClients { budget } => return Some(self.limit_clients(budget)),
             Command::DivideFiles { workers } => self.divide_files(workers),
-            Command::Log(line) => line.write(&self.server.log),
+            Command::Log(line) => self.log(&line),
             Command::StartSuccessor { number } => return Some(self.start_successor(number)),
             Command::LetSuccessorServe => self.successor.iter().for_each(Successor::let_serve),
             Command::KeepServing => self.successor = None,
@@ -126,6 +126,13 @@ impl<H: Host> Executor<H> {
 
     fn trim_memory(&self, worker: WorkerId) {
         self.send_signal(RubyProcess::Worker(worker), Kind::TrimMemory);
+    }
+
+    fn log(&self, line: &LogLine) {
+        line.write(&self.server.log);
+        if let Some(metrics) = &self.server.metrics {
+            metrics.event(line.message);
+        }
     }
 
     fn ask_stack(&self, tag: LaneTag, request: u32) {

@@ -36,6 +36,11 @@ impl SpoolQuota {
         self.refused_files.swap(0, Relaxed)
     }
 
+    /// The bytes of all spools.
+    pub fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
     /// Most files of request bodies.
     pub fn file_limit(&self) -> usize {
         self.file_limit

@@ -6,6 +6,7 @@ use http::header::{REFERER, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode, Version};
 use serde_json::json;
 
+use crate::http::RequestMetrics;
 use carat_exchange::{Peer, Refusal};
 use carat_log::{Log, Timestamp, json_printable};
 use carat_settings::LogFormat;
@@ -13,19 +14,21 @@ use carat_settings::LogFormat;
 /// The status of a request whose client closed the connection before the response, as in nginx.
 const CLIENT_GONE: u16 = 499;
 
-/// Writes a line for each request when the `access_log` option is on.
+/// Writes a line for each request when the `access_log` option is on, and counts requests when `metrics` is.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
     log: Option<Rc<Log>>,
+    metrics: Option<Rc<RequestMetrics>>,
 }
 
-/// The line of one request, written when it is dropped. `None` when the access log is off.
+/// The line of one request, written and counted when it is dropped. `None` when nobody reads either.
 #[derive(Debug, Default)]
 pub(crate) struct AccessEntry(Option<Box<AccessLine>>);
 
 #[derive(Debug)]
 struct AccessLine {
-    log: Rc<Log>,
+    log: Option<Rc<Log>>,
+    metrics: Option<Rc<RequestMetrics>>,
     start: Instant,
     remote: String,
     /// `None` when the request was not understood.
@@ -48,8 +51,13 @@ struct LoggedTarget {
 }
 
 impl AccessLog {
-    pub(crate) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
+    pub(crate) fn new(
+        log: &Rc<Log>,
+        enabled: bool,
+        metrics: Option<&Rc<RequestMetrics>>,
+    ) -> AccessLog {
         AccessLog {
+            metrics: metrics.cloned(),
             log: enabled.then(|| Rc::clone(log)),
         }
     }
@@ -81,19 +89,23 @@ impl AccessLog {
     }
 
     fn entry(&self, client: &str, request: impl FnOnce() -> Option<LoggedTarget>) -> AccessEntry {
-        AccessEntry(self.log.as_ref().map(|log| {
-            Box::new(AccessLine {
-                log: Rc::clone(log),
-                start: Instant::now(),
-                remote: client.to_owned(),
-                request: request(),
-                status: CLIENT_GONE,
-                reason: None,
-                bytes: 0,
-                queue_time: Duration::ZERO,
-                app_time: Duration::ZERO,
-            })
-        }))
+        if self.log.is_none() && self.metrics.is_none() {
+            return AccessEntry(None);
+        }
+        let logged = self.log.as_ref().map(|_| (client.to_owned(), request()));
+        let (remote, request) = logged.unwrap_or_default();
+        AccessEntry(Some(Box::new(AccessLine {
+            log: self.log.clone(),
+            metrics: self.metrics.clone(),
+            start: Instant::now(),
+            remote,
+            request,
+            status: CLIENT_GONE,
+            reason: None,
+            bytes: 0,
+            queue_time: Duration::ZERO,
+            app_time: Duration::ZERO,
+        })))
     }
 }
 
@@ -102,6 +114,9 @@ impl AccessEntry {
     pub(crate) fn refused(&mut self, refusal: Refusal) {
         if let Some(line) = &mut self.0 {
             line.reason = Some(refusal.reason());
+            if let Some(metrics) = &line.metrics {
+                metrics.refused(refusal);
+            }
         }
     }
 
@@ -130,18 +145,30 @@ impl AccessEntry {
 
 impl Drop for AccessEntry {
     fn drop(&mut self) {
-        if let Some(line) = &self.0 {
+        let Some(line) = &self.0 else { return };
+        line.measure();
+        if let Some(log) = &line.log {
             let now = Timestamp::from(SystemTime::now());
-            let text = match line.log.format() {
+            let text = match log.format() {
                 LogFormat::Text => line.combined(now),
                 LogFormat::Json => line.json(now),
             };
-            line.log.gather(text.as_bytes());
+            log.gather(text.as_bytes());
         }
     }
 }
 
 impl AccessLine {
+    /// Counts the request.
+    fn measure(&self) {
+        let Some(metrics) = &self.metrics else { return };
+        let status = (self.status != CLIENT_GONE).then_some(self.status);
+        metrics.ended(status, self.start.elapsed());
+        if !self.app_time.is_zero() {
+            metrics.responded(self.status, self.queue_time, self.app_time);
+        }
+    }
+
     /// The combined log format, followed by times in milliseconds and the reason of a refusal.
     fn combined(&self, now: Timestamp) -> String {
         let request_line = self.request.as_ref().map_or_else(

@@ -39,6 +39,8 @@ pub(crate) struct ServerStatus {
     processes: Vec<WorkerRow>,
     /// The further processes of the application.
     app_processes: Vec<AppRow>,
+    /// Process ids.
+    molds: Vec<u32>,
 }
 
 /// How many workers may run, and are wanted now.
@@ -97,6 +99,11 @@ impl From<AppProcessStatus> for AppRow {
     }
 }
 
+fn mold_pids(state: &State) -> Vec<u32> {
+    let molds = state.processes().molds.iter();
+    molds.filter_map(|(mold, _)| mold.pid).collect()
+}
+
 impl ServerStatus {
     pub(crate) fn new(
         server: &Server,
@@ -143,6 +150,7 @@ impl ServerStatus {
                 max: bounds.max,
                 wanted: state.processes().workers.wanted,
             },
+            molds: mold_pids(state),
             processes: state.processes().worker_statuses(now).map(row).collect(),
             app_processes: state.apps().statuses(now).map(AppRow::from).collect(),
         }

@@ -14,6 +14,12 @@ module Carat
       end
     end
 
+    def test_metrics_are_served_on_plain_tcp_addresses_or_nowhere
+      type = Config::Type.build(:endpoints)
+      assert_equal [[], %w[tcp://127.0.0.1:9394]], [type.parse([]), type.parse("tcp://127.0.0.1:9394")]
+      assert_raises(Config::InvalidValue) { type.parse("unix:///run/x.sock") }
+    end
+
     def test_unix_addresses_are_made_absolute_and_keep_their_mode
       assert_equal "unix:///tmp/carat.sock", parse("unix:///tmp/carat.sock")
       assert_equal "unix:///tmp/carat.sock?mode=0660", parse("unix:///tmp/carat.sock?mode=660")

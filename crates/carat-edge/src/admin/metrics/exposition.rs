@@ -1,0 +1,71 @@
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use serde_json::Value;
+
+use super::gauges::{gauges, read_memory};
+use crate::http::Server;
+use carat_files::REPORT_THREAD;
+
+/// The Content-Type of `OpenMetrics`.
+pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The Content-Type of Prometheus' own format.
+pub(super) const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// All metrics in one of the two formats; `None` when they cannot be read. `status` is that of `carat status`.
+pub(super) async fn exposition(
+    server: &Server,
+    status: Value,
+    is_open_metrics: bool,
+) -> Option<String> {
+    let read = REPORT_THREAD.run(move || {
+        let memory = read_memory(&status);
+        (status, memory)
+    });
+    let (status, (memory, files)) = read.await.ok()?;
+    let mut text = String::new();
+    if let Some(metrics) = &server.metrics {
+        encode_registry(&mut text, &metrics.registry).ok()?;
+    }
+    encode_registry(&mut text, &gauges(server, &status, &memory, files)).ok()?;
+    if is_open_metrics {
+        encode_eof(&mut text).ok()?;
+        return Some(text);
+    }
+    Some(plain(&text))
+}
+
+/// In the older format, the name of a counter ends with `_total` in its comments, too, and there are no units.
+fn plain(text: &str) -> String {
+    let counter = |line: &str| {
+        Some(
+            line.strip_prefix("# TYPE ")?
+                .strip_suffix(" counter")?
+                .to_owned(),
+        )
+    };
+    let counters: Vec<String> = text.lines().filter_map(counter).collect();
+    let mut plain = String::with_capacity(text.len());
+    for line in text.lines().filter(|line| !line.starts_with("# UNIT ")) {
+        let mut words = line.splitn(4, ' ');
+        let name = line.starts_with('#').then(|| words.nth(2)).flatten();
+        match name.filter(|name| counters.iter().any(|counter| counter == name)) {
+            Some(name) => plain.push_str(&line.replacen(name, &format!("{name}_total"), 1)),
+            None => plain.push_str(line),
+        }
+        plain.push('\n');
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_the_older_format_comments_name_counters_as_samples_do() {
+        let text = "# HELP carat_x Help.\n# TYPE carat_x counter\ncarat_x_total 1\n\
+                    # TYPE carat_y_seconds gauge\n# UNIT carat_y_seconds seconds\ncarat_y_seconds 2\n";
+        let expected = "# HELP carat_x_total Help.\n# TYPE carat_x_total counter\ncarat_x_total 1\n\
+                        # TYPE carat_y_seconds gauge\ncarat_y_seconds 2\n";
+        assert_eq!(plain(text), expected);
+    }
+}

@@ -1,0 +1,161 @@
+use std::fs;
+use std::sync::atomic::AtomicI64;
+
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+use serde_json::Value;
+
+use crate::http::{KnownLabel, Server};
+use crate::supervise::Rollup;
+
+type KnownGauges = Family<KnownLabel, Gauge<i64, AtomicI64>>;
+
+/// States of workers, as `carat status` names them.
+const STATES: [&str; 5] = ["booting", "serving", "to be replaced", "draining", "stuck"];
+
+/// Metric, help, and where `carat status` has it.
+const NUMBERS: [(&str, &str, &str); 5] = [
+    ("connections", "Client connections", "/connections"),
+    (
+        "running_requests",
+        "Requests that the workers have",
+        "/running",
+    ),
+    (
+        "waiting_requests",
+        "Requests that wait for a worker",
+        "/waiting",
+    ),
+    ("queue_limit", "Requests that may wait", "/queue_limit"),
+    (
+        "wanted_workers",
+        "Workers that the load asks for",
+        "/workers/wanted",
+    ),
+];
+
+/// The memory of the processes of one kind.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct KindMemory {
+    kind: &'static str,
+    pss: u64,
+    private: u64,
+}
+
+/// Reads the memory of all processes, which takes milliseconds: never on the thread that serves the connections.
+pub(super) fn read_memory(status: &Value) -> (Vec<KindMemory>, usize) {
+    let pids = |list: &Value, key: &str| -> Vec<u32> {
+        let rows = list.as_array().into_iter().flatten();
+        let pids = rows.filter_map(|row| if key.is_empty() { row } else { &row[key] }.as_u64());
+        pids.filter_map(|pid| u32::try_from(pid).ok()).collect()
+    };
+    let kinds = [
+        ("edge", vec![std::process::id()]),
+        ("mold", pids(&status["molds"], "")),
+        ("worker", pids(&status["processes"], "pid")),
+        ("app", pids(&status["app_processes"], "pid")),
+    ];
+    let of_kind = |(kind, pids): (&'static str, Vec<u32>)| {
+        let rollups = pids.into_iter().filter_map(|pid| Rollup::of(pid).ok());
+        rollups.fold(
+            KindMemory {
+                kind,
+                ..KindMemory::default()
+            },
+            |sum, rollup| KindMemory {
+                kind,
+                pss: sum.pss + rollup.pss,
+                private: sum.private + rollup.private,
+            },
+        )
+    };
+    let files = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    (kinds.map(of_kind).to_vec(), files)
+}
+
+/// What the server is and does at this moment.
+pub(super) fn gauges(
+    server: &Server,
+    status: &Value,
+    memory: &[KindMemory],
+    files: usize,
+) -> Registry {
+    let mut registry = Registry::with_prefix("carat");
+    for (name, help, key) in NUMBERS {
+        let value = status.pointer(key).and_then(Value::as_u64);
+        registry.register(name, help, gauge(value.unwrap_or_default()));
+    }
+    let rows = status["processes"].as_array().into_iter().flatten();
+    let tunnels = rows.filter_map(|row| row["tunnels"].as_u64()).sum();
+    let is_overloaded = server.dispatcher.queue.is_overloaded();
+    let help = "Connections that the application has taken over";
+    registry.register("tunnels", help, gauge(tunnels));
+    let help = "1 while the newest requests are served first";
+    registry.register("overloaded", help, gauge(is_overloaded.into()));
+    registry.register("open_files", "Descriptors of the edge", gauge(files as u64));
+    register_workers(&mut registry, status);
+    register_bytes(&mut registry, server, memory);
+    let dropped = ConstCounter::new(server.log.dropped_lines());
+    registry.register(
+        "log_lines_dropped",
+        "Lines that the log had no room for",
+        dropped,
+    );
+    registry
+}
+
+fn register_workers(registry: &mut Registry, status: &Value) {
+    let rows = || status["processes"].as_array().into_iter().flatten();
+    let workers = KnownGauges::default();
+    for state in STATES {
+        let count = rows().filter(|row| row["state"] == state).count();
+        workers
+            .get_or_create(&[("state", state)])
+            .set(signed(count as u64));
+    }
+    registry.register("workers", "Workers by state", workers);
+}
+
+fn register_bytes(registry: &mut Registry, server: &Server, memory: &[KindMemory]) {
+    let clients = server.client_memory();
+    let mut set = |name: &str, help: &str, value: u64| {
+        registry.register_with_unit(name, help, Unit::Bytes, gauge(value));
+    };
+    set(
+        "client_memory_used",
+        "What clients make the edge hold",
+        clients.used(),
+    );
+    set(
+        "client_memory_limit",
+        "The option client_memory",
+        clients.limit(),
+    );
+    set(
+        "spool_used",
+        "Bodies in files",
+        server.dispatcher.spool_quota.used(),
+    );
+    let (pss, private) = (KnownGauges::default(), KnownGauges::default());
+    for kind in memory {
+        let label = [("kind", kind.kind)];
+        pss.get_or_create(&label).set(signed(kind.pss));
+        private.get_or_create(&label).set(signed(kind.private));
+    }
+    let help = "Memory of the processes of a kind, each shared page once";
+    registry.register_with_unit("memory_pss", help, Unit::Bytes, pss);
+    let help = "Memory of the processes of a kind that no other process has";
+    registry.register_with_unit("memory_private", help, Unit::Bytes, private);
+}
+
+fn gauge(value: u64) -> Gauge<i64, AtomicI64> {
+    let gauge = Gauge::default();
+    gauge.set(signed(value));
+    gauge
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,165 @@
+use std::convert::Infallible;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::spawn_local;
+use tokio::time::{sleep, timeout};
+
+use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition};
+use super::health::{readiness, startup};
+use crate::http::Server;
+use crate::supervise::{ControlRequest, Mailbox, Message};
+
+/// Clients that are served at once; further ones wait.
+const METRICS_CLIENT_LIMIT: usize = 8;
+/// Longest request headers in bytes; hyper has no smaller buffer.
+const METRICS_HEADER_LIMIT: usize = 8 * 1024;
+/// How long a client may take for its request and for reading the response.
+const METRICS_CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Until the next attempt to listen. The old edge of an upgrade still has the port.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Serves the metrics on one address until the server ends or another edge serves them. The server also runs without.
+pub(crate) async fn serve_metrics(
+    address: String,
+    server: Rc<Server>,
+    mailbox: Mailbox,
+) -> io::Result<()> {
+    let Some(place) = address.strip_prefix("tcp://") else {
+        let reason = format!("metrics {address}: only tcp://HOST:PORT serves metrics");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    };
+    loop {
+        let listener = tokio::select! {
+            listener = listen(place, &server) => listener,
+            () = server.left() => {
+                // The new edge may die, and leave the server to this one.
+                sleep(RETRY_PAUSE).await;
+                continue;
+            }
+        };
+        tokio::select! {
+            never = accept_clients(listener, &server, &mailbox) => match never {},
+            () = server.left() => {}
+        }
+    }
+}
+
+async fn accept_clients(
+    listener: TcpListener,
+    server: &Rc<Server>,
+    mailbox: &Mailbox,
+) -> Infallible {
+    let permits = Arc::new(Semaphore::new(METRICS_CLIENT_LIMIT));
+    loop {
+        let permit = Arc::clone(&permits).acquire_owned().await;
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(RETRY_PAUSE).await;
+            continue;
+        };
+        let (server, mailbox) = (Rc::clone(server), mailbox.clone());
+        spawn_local(async move {
+            // A slower client starts again.
+            let _ = timeout(METRICS_CLIENT_TIMEOUT, serve(stream, &server, &mailbox)).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn listen(address: &str, server: &Server) -> TcpListener {
+    let mut has_warned = false;
+    loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => {
+                let local = listener.local_addr().map(|it| format!("tcp://{it}"));
+                let local = local.unwrap_or_else(|_| address.to_owned());
+                server.log.info("metrics", &[("address", &local)]);
+                return listener;
+            }
+            Err(error) if !has_warned => {
+                has_warned = true;
+                let fields: [(&str, &dyn carat_log::FieldValue); 2] =
+                    [("address", &address), ("cause", &error)];
+                server.log.warn("cannot serve metrics yet", &fields);
+            }
+            Err(_) => {}
+        }
+        sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Serves one request.
+async fn serve(stream: TcpStream, server: &Server, mailbox: &Mailbox) {
+    let service = service_fn(|request| async move {
+        Ok::<_, Infallible>(respond(&request, server, mailbox).await)
+    });
+    let result = http1::Builder::new()
+        .keep_alive(false)
+        .header_read_timeout(None)
+        .max_buf_size(METRICS_HEADER_LIMIT)
+        .serve_connection(TokioIo::new(stream), service);
+    // The response already reported the error.
+    let _ = result.await;
+}
+
+async fn respond(
+    request: &Request<Incoming>,
+    server: &Server,
+    mailbox: &Mailbox,
+) -> Response<Full<Bytes>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return refusal(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let (status, text) = match request.uri().path() {
+        "/metrics" => {
+            let accept = request.headers().get(ACCEPT).map(HeaderValue::as_bytes);
+            let accept = String::from_utf8_lossy(accept.unwrap_or_default());
+            let is_open = accept.contains("application/openmetrics-text");
+            let Some(status) = ask_status(mailbox).await else {
+                return refusal(StatusCode::SERVICE_UNAVAILABLE);
+            };
+            let kind = if is_open { OPEN_METRICS } else { TEXT_FORMAT };
+            return match exposition(server, status, is_open).await {
+                Some(text) => response(StatusCode::OK, kind, text),
+                None => refusal(StatusCode::INTERNAL_SERVER_ERROR),
+            };
+        }
+        "/livez" => (StatusCode::OK, "alive\n".to_owned()),
+        "/readyz" => readiness(ask_status(mailbox).await.as_ref()),
+        "/startupz" => startup(server.has_opened()),
+        _ => return refusal(StatusCode::NOT_FOUND),
+    };
+    response(status, "text/plain", text)
+}
+
+/// What `carat status` shows; `None` when the server is about to exit.
+async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
+    let (asker, reply) = oneshot::channel();
+    mailbox.send(Message::Control(ControlRequest::Status, asker));
+    reply.await.ok()?.ok()
+}
+
+fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
+    response(status, "text/plain", format!("{status}\n"))
+}
+
+fn response(status: StatusCode, kind: &'static str, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}

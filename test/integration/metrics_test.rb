@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "json"
+require "net/http"
+require "open3"
+require "tmpdir"
+
+# What a monitoring system reads: the listener of the option `metrics`.
+class MetricsTest < Support::IntegrationTest
+  APP = 'run ->(env) { [env["PATH_INFO"].start_with?("/bad") ? 500 : 200, {}, ["ok"]] }'
+  OPEN_METRICS = { "Accept" => "application/openmetrics-text; version=1.0.0" }.freeze
+  PROMETHEUS = <<~YAML
+    global: { scrape_interval: 1s, scrape_timeout: 1s }
+    scrape_configs: [{ job_name: carat, static_configs: [{ targets: ["%s"] }] }]
+  YAML
+
+  def test_requests_are_counted_by_the_class_of_their_status
+    server = start
+    3.times { server.get("/") }
+    server.get("/bad")
+
+    await_sample("carat_request_duration_seconds_count{status=\"2xx\"} 3")
+    text = scrape.body
+    assert_includes text, "carat_request_app_time_seconds_count{status=\"5xx\"} 1\n"
+    assert_includes text, "carat_workers{state=\"serving\"} 1\n"
+    assert_match(/^carat_memory_private_bytes\{kind="worker"\} [1-9]\d+$/, text)
+    assert_match(/^carat_supervisor_events_total\{event="worker ready"\} 1$/, text)
+  end
+
+  def test_the_number_of_series_is_the_same_for_any_number_of_paths
+    server = start
+    client = server.connect
+    client.get("/first")
+    await_sample("carat_request_duration_seconds_count{status=\"2xx\"} 1")
+    before = scrape.body.lines.size
+    10_000.times { |number| client.get("/path/#{number}?#{number}") }
+
+    await_sample("carat_request_duration_seconds_count{status=\"2xx\"} 10001")
+    assert_equal before, scrape.body.lines.size
+  end
+
+  def test_promtool_finds_nothing_to_complain_about
+    skip "promtool is not installed (apt install prometheus)" unless installed?("promtool")
+
+    start.get("/")
+    await_sample("carat_request_duration_seconds_count{status=\"2xx\"} 1")
+    complaints, status = Open3.capture2e("promtool", "check", "metrics", stdin_data: scrape.body)
+    assert_equal ["", true], [complaints, status.success?]
+    assert scrape(headers: OPEN_METRICS).body.end_with?("# EOF\n")
+  end
+
+  def test_prometheus_scrapes_the_server
+    skip "prometheus is not installed (apt install prometheus)" unless installed?("prometheus")
+
+    start
+    Dir.mktmpdir do |directory|
+      File.write("#{directory}/prometheus.yml", format(PROMETHEUS, "127.0.0.1:#{@port}"))
+      reader = IO.popen(["prometheus", "--config.file=#{directory}/prometheus.yml", "--web.listen-address=127.0.0.1:0",
+                         "--storage.tsdb.path=#{directory}/data"], err: "#{directory}/log")
+      assert_equal "1024", eventually(within: 60) { queue_limit(File.read("#{directory}/log")) }
+    ensure
+      Process.kill(:KILL, reader.pid) if reader
+      reader&.close
+    end
+  end
+
+  def test_health_checks_say_in_a_line_why_not
+    server = start(Support::Gate::APP, args: %w[--drain-delay 60])
+
+    assert_equal %w[alive ready started], (%w[/livez /readyz /startupz].map { |path| scrape(path).body.chomp })
+    server.kill(:TERM)
+    await_log(server, / info draining /)
+    assert_equal ["503", "the server is draining\n"], scrape("/readyz").then { |it| [it.code, it.body] }
+  end
+
+  def test_scrapers_that_read_nothing_harm_nobody
+    server = start
+    idle = Array.new(20) { TCPSocket.new("127.0.0.1", @port) }
+
+    assert_equal 200, server.get("/").status
+    idle.first.write("GET / HTTP/1.1\r\nX: #{"x" * 9000}\r\n")
+    assert_match(/\AHTTP.1.1 431 /, idle.first.readpartial(100))
+    idle.each(&:close)
+    eventually { scrape("/livez").body == "alive\n" }
+  end
+
+  private
+
+  def start(app = APP, args: [])
+    server = serve(app, threads: 1, args: [*args, "--metrics", "tcp://127.0.0.1:0"])
+    @port = await_log(server, %r{ info metrics address=tcp://127.0.0.1:(\d+)})[1]
+    server
+  end
+
+  def scrape(path = "/metrics", headers: {})
+    Net::HTTP.start("127.0.0.1", Integer(@port)) { |http| http.get(path, headers) }
+  end
+
+  # What Prometheus has of one metric; nil as long as it has nothing.
+  def queue_limit(log)
+    port = log[/Listening on"? address=127.0.0.1:(\d+)/, 1] or return
+    reply = Net::HTTP.get_response("127.0.0.1", "/api/v1/query?query=carat_queue_limit", Integer(port))
+    # 503 until it has started.
+    JSON.parse(reply.body).dig("data", "result", 0, "value", 1) if reply.code == "200"
+  end
+
+  def installed?(program) = system("which", program, out: File::NULL)
+
+  # The line of a request is counted when its response has been sent.
+  def await_sample(line) = eventually { scrape.body.include?("#{line}\n") }
+end

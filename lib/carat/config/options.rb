@@ -57,7 +57,7 @@ module Carat
                    doc: "A file descriptor that receives one line per listener when the first worker is ready."),
 
         Option.new(name: :metrics, group: "Service", type: :endpoints, default: [], edge: true,
-                   doc: "Where metrics for Prometheus and health checks are served, such as `tcp://127.0.0.1:9394`."),
+                   doc: "An address on which the server answers Prometheus and health checks; repeatable."),
         Option.new(name: :control_socket, group: "Service", type: :socket, edge: true,
                    default_text: "#{CONTROL_SOCKET} in a private directory",
                    doc: "The Unix socket on which the server responds to commands such as `carat status`."),

@@ -110,7 +110,7 @@ module Carat
 
     def test_unknown_flags_get_a_hint
       assert_refused "--wokers: no such flag; did you mean --workers? (carat --help lists them)", "--wokers=2"
-      assert_refused "--quantum: no such flag (carat --help lists them)", "--quantum"
+      assert_refused "--zigzag: no such flag (carat --help lists them)", "--zigzag"
       assert_refused "--no-workers: no such flag; did you mean --workers? (carat --help lists them)", "--no-workers"
     end
 

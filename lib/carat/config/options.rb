@@ -56,7 +56,7 @@ module Carat
                    edge: true,
                    doc: "A file descriptor that receives one line per listener when the first worker is ready."),
 
-        Option.new(name: :metrics, group: "Service", type: :endpoints, default: [], edge: true,
+        Option.new(name: :metrics, group: "Service", type: :endpoints, default: [], default_text: "off", edge: true,
                    doc: "An address on which the server answers Prometheus and health checks; repeatable."),
         Option.new(name: :control_socket, group: "Service", type: :socket, edge: true,
                    default_text: "#{CONTROL_SOCKET} in a private directory",

@@ -3,59 +3,61 @@
 require "test_helper"
 require "carat/config/sources/processes"
 
-class ConfigProcessesTest < Minitest::Test
-  def setup
-    @processes = Carat::Config::Processes.new
-  end
+module Carat
+  class ConfigProcessesTest < Minitest::Test
+    def setup
+      @processes = Config::Processes.new
+    end
 
-  def test_a_declaration_has_defaults_for_what_it_does_not_say
-    declare("jobs") { nil }
+    def test_a_declaration_has_defaults_for_what_it_does_not_say
+      declare("jobs") { nil }
 
-    expected = { name: "jobs", count: 1, memory: nil, stop_signal: 15, stop_timeout: nil, restart: "always",
-                 overlap: false, is_command: false }
-    assert_equal [expected], @processes.map(&:for_edge)
-  end
+      expected = { name: "jobs", count: 1, memory: nil, stop_signal: 15, stop_timeout: nil, restart: "always",
+                   overlap: false, is_command: false }
+      assert_equal [expected], @processes.map(&:for_edge)
+    end
 
-  def test_values_have_the_units_and_names_of_options
-    declare(:css, count: 2, memory: "400MB", stop_signal: "SIGINT", stop_timeout: "30s", restart: :on_failure,
-                  overlap: true, command: "true", environment: { A: 1, "B" => nil })
+    def test_values_have_the_units_and_names_of_options
+      declare(:css, count: 2, memory: "400MB", stop_signal: "SIGINT", stop_timeout: "30s", restart: :on_failure,
+                    overlap: true, command: "true", environment: { A: 1, "B" => nil })
 
-    expected = { name: "css", count: 2, memory: 400 * 1024**2, stop_signal: 2, stop_timeout: 30.0,
-                 restart: "on_failure", overlap: true, is_command: true }
-    assert_equal expected, @processes["css"].for_edge
-    assert_equal({ "A" => "1", "B" => nil }, @processes["css"].environment)
-  end
+      expected = { name: "css", count: 2, memory: 400 * 1024**2, stop_signal: 2, stop_timeout: 30.0,
+                   restart: "on_failure", overlap: true, is_command: true }
+      assert_equal expected, @processes["css"].for_edge
+      assert_equal({ "A" => "1", "B" => nil }, @processes["css"].environment)
+    end
 
-  def test_only_those_for_the_environment_are_run
-    declare("all") { nil }
-    declare("css", only: :development) { nil }
-    declare("both", only: %w[test development]) { nil }
+    def test_only_those_for_the_environment_are_run
+      declare("all") { nil }
+      declare("css", only: :development) { nil }
+      declare("both", only: %w[test development]) { nil }
 
-    assert_equal %w[all css both], @processes.in("development").map(&:name)
-    assert_equal %w[all], @processes.in("production").map(&:name)
-  end
+      assert_equal %w[all css both], @processes.in("development").map(&:name)
+      assert_equal %w[all], @processes.in("production").map(&:name)
+    end
 
-  def test_what_is_wrong_is_refused_with_its_place
-    declare("jobs") { nil }
-    refused("takes a block or a command") { declare("none") }
-    refused("takes a block or a command") { declare("both", command: "true") { nil } }
-    refused("is declared twice") { declare("jobs") { nil } }
-    refused('"a b" is not a name of letters, digits, - and _') { declare("a b") { nil } }
-    refused("stop_signal: :NONE is not a signal") { declare("a", stop_signal: :NONE) { nil } }
-    refused("memroy: no such setting; did you mean memory?") { declare("a", memroy: 1) { nil } }
-    refused("is not a number of bytes") { declare("a", memory: "much") { nil } }
-    refused('environment: "A=1" is not a Hash') { declare("a", environment: "A=1") { nil } }
-  end
+    def test_what_is_wrong_is_refused_with_its_place
+      declare("jobs") { nil }
+      refused("takes a block or a command") { declare("none") }
+      refused("takes a block or a command") { declare("both", command: "true") { nil } }
+      refused("is declared twice") { declare("jobs") { nil } }
+      refused('"a b" is not a name of letters, digits, - and _') { declare("a b") { nil } }
+      refused("stop_signal: :NONE is not a signal") { declare("a", stop_signal: :NONE) { nil } }
+      refused("memroy: no such setting; did you mean memory?") { declare("a", memroy: 1) { nil } }
+      refused("is not a number of bytes") { declare("a", memory: "much") { nil } }
+      refused('environment: "A=1" is not a Hash') { declare("a", environment: "A=1") { nil } }
+    end
 
-  private
+    private
 
-  def declare(name, **settings, &)
-    @processes.add(name, settings, "carat.rb:3", &)
-  end
+    def declare(name, **settings, &)
+      @processes.add(name, settings, "carat.rb:3", &)
+    end
 
-  def refused(text, &)
-    error = assert_raises(Carat::Config::ConfigError, &)
-    assert_includes error.message, text
-    assert_match(/\Acarat\.rb:3: process "[a-z ]+": /, error.message)
+    def refused(text, &)
+      error = assert_raises(Config::ConfigError, &)
+      assert_includes error.message, text
+      assert_match(/\Acarat\.rb:3: process "[a-z ]+": /, error.message)
+    end
   end
 end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "carat/processes/measures/jit"
 require "test_helper"
 
 class LogTest < Support::IntegrationTest
@@ -24,7 +23,7 @@ class LogTest < Support::IntegrationTest
 
     assert_empty lines.grep_v(STAMP)
     events = lines.map { |line| line.sub(STAMP, "").sub(/(worker ready .*) boot_ms=\d+\z/, "\\1") }.sort
-    jit = " jit=YJIT" if Carat::Processes::JIT.name
+    jit = " jit=YJIT" if defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?
     assert_equal "application loaded environment=development ruby=#{RUBY_VERSION}#{jit} pid=#{mold}", events.shift
     assert_match(/\Alistening url=http:\S+ version=\d\S+ pid=#{edge}\z/, events.shift)
     assert_equal "mold ended gen=1 pid=#{mold} cause=\"exit status 0\"", events.shift

@@ -79,7 +79,7 @@ impl ArrivedDescriptors {
         Ok(self.arrived.drain(..count))
     }
 
-    /// Takes those that no frame wanted, so that the next [`take`](Self::take) does not close them.
+    /// Takes those that no frame wanted, which the next [`take`](Self::take), or the next read, closes otherwise.
     pub fn take_unclaimed(&mut self) -> Vec<OwnedFd> {
         take(&mut self.unclaimed)
     }

@@ -60,6 +60,8 @@ impl Default for DescriptorSpace {
 impl Inbox {
     /// Reads once. Call it when [`Frames::next`] returned `None`.
     pub fn fill(&mut self, socket: impl AsFd) -> io::Result<Fill> {
+        // At its limit of open files, a process needs their places for those that arrive.
+        drop(self.descriptors.take_unclaimed());
         let room = self.frames.room();
         let wanted = room.len();
         let mut ancillary = RecvAncillaryBuffer::new(&mut self.space.0);

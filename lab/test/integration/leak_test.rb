@@ -56,6 +56,8 @@ class LeakTest < Minitest::Test
 
       assert_equal leaking_line(name), first.fetch("line"), report.fetch("sites").inspect
       others.each { |each| assert_operator each.fetch("bytes_per_request"), :<, 8, each.inspect }
+    ensure
+      ENV.delete("DATABASE_URL")
     end
   end
 

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use carat_policy::{HolderStage, MemoryHolder, relief};
+use carat_policy::{HolderStage, MemoryDemand, MemoryHolder, relief};
 
 use crate::http::time_limits::allocator_use::AllocatorUse;
 use crate::http::time_limits::deadlines::Deadline;
@@ -129,7 +129,7 @@ impl ActiveConnections {
 
     /// Parks idle connections and refuses others, as many as have to give way.
     fn relieve(&self, now: Instant) {
-        let mut demand = self.memory.demand(now);
+        let mut demand = in_counted_bytes(self.memory.demand(now), self.memory.counted());
         let entries = self.entries.borrow();
         let streams = StreamTotals::by_connection(entries.iter().flatten());
         let mut candidates = Vec::new();
@@ -152,6 +152,24 @@ impl ActiveConnections {
         }
         self.memory.note_refused(refused);
         self.memory.snooze();
+    }
+}
+
+/// The same demand without what nobody has counted: that goes with those who hold what is counted, in proportion, so that
+/// nobody else has to give way for it.
+fn in_counted_bytes(demand: MemoryDemand, counted: u64) -> MemoryDemand {
+    let part = |bytes: u64| {
+        let part = u128::from(bytes) * u128::from(counted) / u128::from(demand.used.max(1));
+        u64::try_from(part).unwrap_or(bytes)
+    };
+    if demand.used <= counted {
+        return demand;
+    }
+    MemoryDemand {
+        limit: part(demand.limit),
+        used: counted,
+        wanted: part(demand.wanted),
+        wanted_first: part(demand.wanted_first),
     }
 }
 

@@ -8,7 +8,7 @@ module Support
       file: ["", 'File.write("written", "x" * 10_000)'],
       tempfile: ['require "tempfile"', 'Tempfile.create { |file| file.write("x" * 10_000) }'],
       # Opened by the worker: the library closes what it inherits by a fork.
-      sqlite: ['require "sqlite3"; OPEN = -> { SQLite3::Database.new(":memory:").tap { _1.execute("create table t (x)") } }',
+      sqlite: ['require "sqlite3"; OPEN = -> { SQLite3::Database.new("").tap { _1.execute("create table t(x)") } }',
                '($db ||= OPEN.call).execute("insert into t values (?)", ["x"]); $db.execute("delete from t")'],
       postgres: ['require "pg"; DB = PG.connect(ENV.fetch("DATABASE_URL"))',
                  'DB.exec_params("select $1::text || repeat($2, 1000)", %w[x y]).values']

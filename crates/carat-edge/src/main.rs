@@ -9,10 +9,8 @@
 mod accept_failures;
 mod admin;
 mod http;
-mod pid_file;
 #[cfg(test)]
 mod simulation;
-mod socket_file;
 mod supervise;
 mod tasks;
 mod tunnel;
@@ -29,17 +27,17 @@ use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::{administer, serve_metrics};
 use crate::http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
-use crate::pid_file::PidFile;
 use crate::supervise::{
-    LocalHost, MachineLimits, Mailbox, Predecessor, Ready, Signals, Supervisor,
-    client_memory_limit, descriptor_budget, reap, restart_path, take_descriptor,
-    watch_restart_file,
+    LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
+    descriptor_budget, reap, restart_path, take_descriptor, watch_restart_file,
 };
 use crate::tasks::ServerTasks;
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
+use carat_files::PidFile;
 use carat_files::{CONFIGURATION_THREADS, blocking_threads, in_time};
 use carat_log::{Log, LogWriter, complaint};
+use carat_machine::MachineLimits;
 use carat_settings::{Identity, LogFormat, Settings};
 use carat_supervisor::Outcome;
 use carat_tls::watch_certificates;

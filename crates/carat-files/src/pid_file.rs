@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-use carat_files::read_configured;
+use crate::configured_file::read_configured;
 
 /// More than any process id takes.
 const PID_LIMIT: u64 = 1024;
@@ -14,20 +14,20 @@ const PROGRAM: &[u8] = b"carat-edge\0";
 
 /// A file with the process id of the server. Dropping it removes the file, unless the file names another process.
 #[derive(Debug)]
-pub(crate) struct PidFile {
+pub struct PidFile {
     path: PathBuf,
     pid: u32,
 }
 
 impl PidFile {
     /// The file at this path. It may exist already: `rackup` and `rails server` write it before they become the edge.
-    pub(crate) fn new(path: PathBuf) -> PidFile {
+    pub fn new(path: PathBuf) -> PidFile {
         let pid = std::process::id();
         PidFile { path, pid }
     }
 
     /// Writes the file in place of one whose server is gone. Fails if that server is running.
-    pub(crate) fn write(&self) -> Result<(), String> {
+    pub fn write(&self) -> Result<(), String> {
         let path = self.path.display();
         match named(&self.path) {
             Some(pid) if pid == self.pid => return Ok(()),
@@ -42,7 +42,7 @@ impl PidFile {
     }
 
     /// Writes the file in place of whatever is there.
-    pub(crate) fn take_over(&self) -> Result<(), String> {
+    pub fn take_over(&self) -> Result<(), String> {
         let path = self.path.display();
         self.replace()
             .map_err(|error| format!("pidfile: cannot write {path}: {error}; choose another file"))

@@ -9,7 +9,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 /// The file of a bound Unix socket. Dropping it removes the file, unless another server put its own there.
 #[derive(Debug)]
-pub(crate) struct SocketFile {
+pub struct SocketFile {
     path: PathBuf,
     identity: Option<FileIdentity>,
 }
@@ -19,7 +19,7 @@ type FileIdentity = (u64, u64);
 
 impl SocketFile {
     /// Binds a socket to a path, in place of the socket of a server that is gone.
-    pub(crate) fn bind(socket: &Socket, path: &Path) -> io::Result<SocketFile> {
+    pub fn bind(socket: &Socket, path: &Path) -> io::Result<SocketFile> {
         remove_stale(path)?;
         socket.bind(&SockAddr::unix(path)?)?;
         Ok(SocketFile {
@@ -29,14 +29,14 @@ impl SocketFile {
     }
 
     /// Binds a socket to a path, and listens.
-    pub(crate) fn listen(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
+    pub fn listen(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
         let file = SocketFile::bind(socket, path)?;
         socket.listen(backlog)?;
         Ok(file)
     }
 
     /// The same in place of whatever is there: at no time is there nothing, or a socket that refuses clients.
-    pub(crate) fn replace(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
+    pub fn replace(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
         let mut name = path.to_owned().into_os_string();
         name.push(format!(".{}", std::process::id()));
         let new = SocketFile::listen(socket, Path::new(&name), backlog)?;
@@ -46,13 +46,13 @@ impl SocketFile {
     }
 
     /// The file of a socket that another server has bound, and that belongs to this one from now on.
-    pub(crate) fn of(path: PathBuf) -> SocketFile {
+    pub fn of(path: PathBuf) -> SocketFile {
         let identity = identity(&path);
         SocketFile { path, identity }
     }
 
     /// The file stays.
-    pub(crate) fn keep(mut self) {
+    pub fn keep(mut self) {
         self.identity = None;
     }
 }
@@ -68,7 +68,7 @@ impl Drop for SocketFile {
 
 /// Removes the socket of a server that is gone: one that refuses connections, and is still the same file afterwards. A
 /// socket that somebody listens on stays, and so does a file that is no socket.
-pub(crate) fn remove_stale(path: &Path) -> io::Result<()> {
+pub fn remove_stale(path: &Path) -> io::Result<()> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     if !is_socket {
         return Ok(());

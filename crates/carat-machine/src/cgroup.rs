@@ -4,15 +4,15 @@ use std::str::FromStr;
 
 /// The version of a hierarchy, which decides its files (cgroups(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CgroupVersion {
+pub(crate) enum CgroupVersion {
     One,
     Two,
 }
 
 /// The control group of this process, as far as it is visible from here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cgroup {
-    pub(super) version: CgroupVersion,
+pub(crate) struct Cgroup {
+    pub(crate) version: CgroupVersion,
     /// Where the hierarchy is mounted.
     top: PathBuf,
     /// Its own directory, at or below `top`.
@@ -21,7 +21,7 @@ pub(super) struct Cgroup {
 
 impl Cgroup {
     /// Finds the group of a controller (`memory`, `cpu`), or `None` where there is none. `root` is `/`.
-    pub(super) fn find(root: &Path, controller: &str) -> Option<Cgroup> {
+    pub(crate) fn find(root: &Path, controller: &str) -> Option<Cgroup> {
         let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
         let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
         let (version, path) = membership(&groups, controller)?;
@@ -33,24 +33,24 @@ impl Cgroup {
     }
 
     /// Its own directory, and those above it, whose limits apply too.
-    pub(super) fn levels(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &Path> {
         let levels = self.own.ancestors();
         levels.take_while(|level| level.starts_with(&self.top))
     }
 
     /// Its own directory.
-    pub(super) fn own(&self) -> &Path {
+    pub(crate) fn own(&self) -> &Path {
         &self.own
     }
 }
 
 /// The number in a file that holds nothing else.
-pub(super) fn read_number<T: FromStr>(path: &Path) -> Option<T> {
+pub(crate) fn read_number<T: FromStr>(path: &Path) -> Option<T> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 /// The number behind a name in a file of lines such as `anon 4096`.
-pub(super) fn read_entry(path: &Path, name: &str) -> Option<u64> {
+pub(crate) fn read_entry(path: &Path, name: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
     let (_, number) = pairs.find(|(found, _)| *found == name)?;
@@ -130,8 +130,8 @@ fn existing(top: &Path, path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Recording;
     use super::*;
+    use crate::recording::Recording;
 
     fn own(recording: &Recording, controller: &str) -> Option<(CgroupVersion, String)> {
         let group = Cgroup::find(recording.root(), controller)?;

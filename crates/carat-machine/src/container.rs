@@ -2,22 +2,22 @@ use std::path::{Path, PathBuf};
 
 use carat_policy::ContainerMemory;
 
-use super::cgroup::{Cgroup, CgroupVersion, read_entry, read_number};
-use super::machine::Machine;
+use crate::cgroup::{Cgroup, CgroupVersion, read_entry, read_number};
+use crate::machine::Machine;
 
 /// A limit this large means no limit: version 1 says 2^63 minus a page.
 const NO_LIMIT: u64 = 1 << 60;
 
 /// The control group of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Container {
+pub struct Container {
     root: PathBuf,
     group: Option<Cgroup>,
 }
 
 impl Container {
     /// Finds the control group of this process. `root` is `/`.
-    pub(crate) fn find(root: &Path) -> Container {
+    pub fn find(root: &Path) -> Container {
         Container {
             root: root.to_owned(),
             group: Cgroup::find(root, "memory"),
@@ -25,7 +25,7 @@ impl Container {
     }
 
     /// Reads its limit, and how much is used.
-    pub(crate) fn memory(&self) -> ContainerMemory {
+    pub fn memory(&self) -> ContainerMemory {
         let tightest = self.tightest();
         ContainerMemory {
             limit: tightest.map(|(_, limit)| limit),
@@ -35,12 +35,12 @@ impl Container {
     }
 
     /// How many processors it has.
-    pub(crate) fn processors(&self) -> u32 {
+    pub fn processors(&self) -> u32 {
         Machine::read(&self.root).processors
     }
 
     /// How many processes the OOM killer has killed in it, or on the machine where the kernel does not count by group.
-    pub(crate) fn oom_kills(&self) -> u64 {
+    pub fn oom_kills(&self) -> u64 {
         let of_group = self.group.as_ref().and_then(|group| {
             let file = match group.version {
                 CgroupVersion::One => "memory.oom_control",
@@ -82,8 +82,8 @@ impl Container {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Recording;
     use super::*;
+    use crate::recording::Recording;
 
     fn memory(recording: &Recording) -> ContainerMemory {
         Container::find(recording.root()).memory()

@@ -2,7 +2,7 @@ use std::fs;
 
 /// The processes of these process groups, each with the number of its group: one look at all processes of the machine.
 /// Never on the thread that serves the connections.
-pub(crate) fn group_members(groups: &[u32]) -> Vec<(u32, u32)> {
+pub fn group_members(groups: &[u32]) -> Vec<(u32, u32)> {
     if groups.is_empty() {
         return Vec::new();
     }

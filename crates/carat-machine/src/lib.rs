@@ -10,9 +10,9 @@ mod reader;
 mod recording;
 mod rollup;
 
-pub(crate) use container::Container;
-pub(crate) use group::group_members;
-pub(crate) use machine::Machine;
-pub(crate) use machine_limits::MachineLimits;
-pub(crate) use reader::read_memory;
-pub(crate) use rollup::Rollup;
+pub use container::Container;
+pub use group::group_members;
+pub use machine::Machine;
+pub use machine_limits::MachineLimits;
+pub use reader::read_memory;
+pub use rollup::Rollup;

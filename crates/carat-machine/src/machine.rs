@@ -1,20 +1,20 @@
 use std::fs;
 use std::path::Path;
 
-use super::cgroup::{Cgroup, CgroupVersion, read_number};
+use crate::cgroup::{Cgroup, CgroupVersion, read_number};
 
 /// The part of the machine that this process may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub struct Machine {
     /// How many processors; at least one.
-    pub(crate) processors: u32,
+    pub processors: u32,
     /// Its memory in bytes; `None` where the kernel does not say.
-    pub(crate) memory: Option<u64>,
+    pub memory: Option<u64>,
 }
 
 impl Machine {
     /// Reads the files of the kernel. `root` is `/`.
-    pub(crate) fn read(root: &Path) -> Machine {
+    pub fn read(root: &Path) -> Machine {
         Machine {
             processors: processors(affine(), quota(root)),
             memory: memory(root),
@@ -73,8 +73,8 @@ fn memory(root: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Recording;
     use super::*;
+    use crate::recording::Recording;
 
     #[test]
     fn a_quota_is_a_share_of_processors_in_either_version() {

@@ -2,12 +2,12 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::container::Container;
-use super::machine::Machine;
+use crate::container::Container;
+use crate::machine::Machine;
 
 /// What the kernel allows this process, for `carat doctor`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct MachineLimits {
+pub struct MachineLimits {
     /// The lowest memory limit of the control groups in bytes; `None` without one.
     container_memory: Option<u64>,
     /// The machine's memory in bytes; `None` where the kernel does not say.
@@ -17,7 +17,7 @@ pub(crate) struct MachineLimits {
 
 impl MachineLimits {
     /// Reads the files of the kernel. `root` is `/`.
-    pub(crate) fn read(root: &Path) -> MachineLimits {
+    pub fn read(root: &Path) -> MachineLimits {
         let machine = Machine::read(root);
         MachineLimits {
             container_memory: Container::find(root).memory().limit,
@@ -27,15 +27,15 @@ impl MachineLimits {
     }
 
     /// The limits as a JSON object.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("limits have no keys but strings")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Recording;
     use super::*;
+    use crate::recording::Recording;
 
     #[test]
     fn the_limits_of_a_container_and_its_machine_are_json() {

@@ -2,18 +2,14 @@ use std::time::Instant;
 
 use carat_policy::EdgeMemory;
 
-use super::container::Container;
-use super::group::group_members;
-use super::rollup::Rollup;
+use crate::container::Container;
+use crate::group::group_members;
+use crate::rollup::Rollup;
 use carat_supervisor::{AppProcessId, MemoryReading, MemorySubjects};
 
 /// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks each process for milliseconds: never on the
 /// thread that serves the connections.
-pub(crate) fn read_memory(
-    subjects: MemorySubjects,
-    clients: u64,
-    container: &Container,
-) -> MemoryReading {
+pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container) -> MemoryReading {
     let at = Instant::now();
     let edge = Rollup::of(std::process::id()).unwrap_or_default();
     let mut ruby = 0;

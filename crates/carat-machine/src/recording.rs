@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 /// A root directory with some of the files that a machine has there.
 #[derive(Debug)]
-pub(super) struct Recording(TempDir);
+pub(crate) struct Recording(TempDir);
 
 impl Recording {
     fn new(files: &[(&str, &str)]) -> Recording {
@@ -18,18 +18,18 @@ impl Recording {
         recording
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.0.path()
     }
 
-    pub(super) fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().expect("below the root")).expect("writable");
         fs::write(path, text).expect("writable");
     }
 
     /// A machine whose kernel has no control groups.
-    pub(super) fn bare() -> Recording {
+    pub(crate) fn bare() -> Recording {
         Recording::new(&[
             (
                 "proc/self/mountinfo",
@@ -44,7 +44,7 @@ impl Recording {
     }
 
     /// `docker run -m 256m --cpus 1.5` where the container sees the host's paths.
-    pub(super) fn docker_v1() -> Recording {
+    pub(crate) fn docker_v1() -> Recording {
         const ID: &str = "/docker/8f1c";
         let cgroup = format!("9:memory:{ID}\n4:cpu,cpuacct:{ID}\n1:name=systemd:{ID}\n0::/\n");
         let mounts = format!(
@@ -73,7 +73,7 @@ impl Recording {
     }
 
     /// `docker run -m 256m --cpus 1.5` with a namespace of its own.
-    pub(super) fn docker_v2() -> Recording {
+    pub(crate) fn docker_v2() -> Recording {
         Recording::new(&[
             ("proc/self/cgroup", "0::/\n"),
             (
@@ -97,7 +97,7 @@ impl Recording {
     }
 
     /// A service without a limit in a slice with one.
-    pub(super) fn systemd_v2() -> Recording {
+    pub(crate) fn systemd_v2() -> Recording {
         Recording::new(&[
             ("proc/self/cgroup", "0::/shop.slice/shop.service\n"),
             (
@@ -128,7 +128,7 @@ impl Recording {
     }
 
     /// A service on a machine with both versions, and no limit but the kernel's "none".
-    pub(super) fn hybrid() -> Recording {
+    pub(crate) fn hybrid() -> Recording {
         let directory = "sys/fs/cgroup/memory/system.slice/shop.service";
         let limit = format!("{directory}/memory.limit_in_bytes");
         let control = format!("{directory}/memory.oom_control");

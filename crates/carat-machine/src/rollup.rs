@@ -2,25 +2,25 @@ use std::io;
 
 /// The memory of one process in bytes, as `/proc/PID/smaps_rollup` adds it up (`proc_pid_smaps(5)`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Rollup {
+pub struct Rollup {
     /// Resident.
-    pub(crate) rss: u64,
+    pub rss: u64,
     /// Resident, with each shared page divided by the number of processes that share it.
-    pub(crate) pss: u64,
+    pub pss: u64,
     /// Resident in no other process.
-    pub(crate) private: u64,
+    pub private: u64,
     /// Resident and not backed by a file.
-    pub(crate) anonymous: u64,
+    pub anonymous: u64,
     /// The part of `pss` that is not backed by a file.
-    pub(crate) anonymous_pss: u64,
+    pub anonymous_pss: u64,
     /// Swapped out, divided like `pss`.
-    pub(crate) swap: u64,
+    pub swap: u64,
 }
 
 impl Rollup {
     /// Reads the memory of a process. The kernel walks the whole process, which takes milliseconds: never on the thread
     /// that serves the connections. The error for a dead process, reaped or not, is `NotFound`.
-    pub(crate) fn of(pid: u32) -> io::Result<Rollup> {
+    pub fn of(pid: u32) -> io::Result<Rollup> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).map_err(gone)?;
         Rollup::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
@@ -44,7 +44,7 @@ impl Rollup {
     }
 
     /// Resident in other processes as well.
-    pub(crate) fn shared(&self) -> u64 {
+    pub fn shared(&self) -> u64 {
         self.rss.saturating_sub(self.private)
     }
 }

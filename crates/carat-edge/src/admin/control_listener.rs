@@ -5,7 +5,7 @@ use rustix::fs::Mode;
 use socket2::{Domain, Socket, Type};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::socket_file::SocketFile;
+use carat_files::SocketFile;
 
 /// Clients that wait until one that is served is gone.
 const BACKLOG: i32 = 16;

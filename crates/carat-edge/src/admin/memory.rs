@@ -6,11 +6,11 @@ use tokio::sync::oneshot;
 use super::edge_stats::edge_stats;
 use super::report::{BudgetReport, ClientsReport, MeasuredProcess, MemoryReport, ReportingServer};
 use crate::supervise::{
-    Mailbox, MemoryAllowance, Message, ProcessStats, Rollup, StatsMessage, StatsReport,
-    group_members,
+    Mailbox, MemoryAllowance, Message, ProcessStats, StatsMessage, StatsReport,
 };
 use carat_exchange::ClientMemory;
 use carat_files::REPORT_THREAD;
+use carat_machine::{Rollup, group_members};
 use carat_settings::Settings;
 use carat_supervisor::Role;
 

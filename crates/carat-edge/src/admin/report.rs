@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::supervise::{ProcessStats, Rollup};
+use crate::supervise::ProcessStats;
+use carat_machine::Rollup;
 use carat_supervisor::Role;
 
 /// The server that reports.

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::socket_name::SocketName;
-use crate::socket_file::remove_stale;
+use carat_files::remove_stale;
 
 /// Removes the sockets that killed servers left in a directory. In a sticky directory, those of other users stay.
 pub(super) fn remove_stale_sockets(directory: &Path, socket_name: &SocketName) {

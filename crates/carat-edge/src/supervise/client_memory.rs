@@ -2,7 +2,7 @@ use std::path::Path;
 
 use carat_policy::{MemoryBudget, client_memory};
 
-use super::memory::{Container, Machine};
+use carat_machine::{Container, Machine};
 use carat_settings::Settings;
 
 /// How many bytes clients may make the edge hold, by the options and what this machine and its control group have now.

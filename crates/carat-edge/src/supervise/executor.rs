@@ -12,7 +12,6 @@ use carat_wire::control::{
 use rustix::process::Signal;
 use tokio::task::spawn_local;
 
-use super::memory::Container;
 use super::open_files::descriptors_for;
 use super::upgrade::Successor;
 use crate::http::Server;
@@ -21,6 +20,7 @@ use crate::supervise::processes::{Channel, Generations, Host, Ready, WorkerSocke
 use carat_dispatch::{Lane, carry};
 use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
+use carat_machine::Container;
 use carat_settings::Settings;
 use carat_supervisor::{
     AppCommand, AppProcessId, BootSettings, Command, Event, LogLine, MemorySubjects, RubyProcess,

@@ -6,7 +6,6 @@
 
 mod client_memory;
 mod executor;
-mod memory;
 mod messages;
 mod open_files;
 mod orders;
@@ -17,7 +16,6 @@ mod supervisor;
 mod upgrade;
 
 pub(crate) use client_memory::client_memory_limit;
-pub(crate) use memory::{MachineLimits, Rollup, group_members};
 #[cfg(test)]
 pub(crate) use messages::FreshSettings;
 pub(crate) use messages::{

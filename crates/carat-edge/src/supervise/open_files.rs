@@ -3,8 +3,8 @@ use std::path::Path;
 use carat_policy::{Counted, DescriptorBudget, Elastic};
 use rustix::process::{Resource, getrlimit};
 
-use super::memory::Machine;
 use carat_log::Log;
+use carat_machine::Machine;
 use carat_settings::Settings;
 
 /// Divides the limit of open files among clients, bodies, and workers. Logs when it allows fewer clients than

@@ -8,12 +8,12 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
-use super::memory::Machine;
 use super::upgrade::{HandOverState, Predecessor};
 use crate::supervise::messages::{FreshSettings, Mailbox, Message, PredecessorMessage};
 use crate::supervise::processes::{Host, Ready};
 use crate::supervise::reports::{Profiles, StatsCollector};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
+use carat_machine::Machine;
 use carat_supervisor::{Command, Event, GenerationSettings, Outcome, RubyProcess, State, Tick};
 
 use crate::http::{Server, TICK};

@@ -8,7 +8,7 @@ use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
 use crate::http::{KnownLabel, Server};
-use crate::supervise::Rollup;
+use carat_machine::Rollup;
 
 type KnownGauges = Family<KnownLabel, Gauge<i64, AtomicI64>>;
 

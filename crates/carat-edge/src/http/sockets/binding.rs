@@ -9,7 +9,7 @@ use std::rc::Rc;
 use listenfd::ListenFd;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::socket_file::SocketFile;
+use carat_files::SocketFile;
 use carat_files::in_time;
 use carat_settings::Settings;
 use carat_tls::{TicketKeys, TlsConfig};

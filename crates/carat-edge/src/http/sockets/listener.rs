@@ -12,7 +12,7 @@ use rustix::net::{SocketFlags, accept_with};
 use socket2::{Domain, SockRef};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
-use crate::socket_file::SocketFile;
+use carat_files::SocketFile;
 use carat_tls::{CertificateStore, TicketKeys, TlsConfig};
 
 use crate::http::sockets::stream::ClientStream;

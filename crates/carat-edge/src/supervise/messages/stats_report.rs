@@ -1,6 +1,6 @@
 use carat_supervisor::Role;
 
-use crate::supervise::memory::Container;
+use carat_machine::Container;
 
 /// A process and its stats.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::time::Duration;
 use carat_policy::{Elastic, WorkerCount};
 use serde_json::{Value, json};
 
-use crate::supervise::memory::Machine;
 use crate::supervise::messages::{ControlReply, ControlRequest};
 use crate::supervise::orders::canary_hold::canary_hold;
 use crate::supervise::processes::Host;
@@ -13,6 +12,7 @@ use crate::supervise::reports::{ServerStatus, numbers};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
+use carat_machine::Machine;
 use carat_supervisor::{Event, Outcome, RestartReport, UpgradeReport};
 
 impl<H: Host> Supervisor<H> {

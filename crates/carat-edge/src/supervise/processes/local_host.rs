@@ -12,12 +12,12 @@ use tokio::task::spawn_local;
 
 use crate::http::Listeners;
 use crate::supervise::client_memory::memory_limit;
-use crate::supervise::memory::{Container, read_memory};
 use crate::supervise::messages::{Mailbox, Message, read_settings};
 use crate::supervise::processes::host::Host;
 use crate::supervise::upgrade::{Successor, container_obstacle};
 use carat_dispatch::FrameSocket;
 use carat_files::MEMORY_THREAD;
+use carat_machine::{Container, read_memory};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::{Event, MemorySubjects};
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use rustix::process::{WaitOptions, wait};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::supervise::memory::Container;
 use crate::supervise::messages::Mailbox;
+use carat_machine::Container;
 use carat_supervisor::{Event, ExitStatus};
 
 /// Reaps child processes. The edge is the subreaper of all Ruby processes: a worker becomes its child when the process

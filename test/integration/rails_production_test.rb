@@ -137,7 +137,7 @@ class RailsNewApplicationTest < Support::ShopTest
     server = server(app: APP.files["config.ru"], files: APP.files, flags: false, args: %w[import])
     assert_predicate server.run, :success?
     ["threads threads_count\n", "bind \"tcp://0.0.0.0:\#{ENV.fetch(\"PORT\", 3000)}\"\n",
-     "restart_file \"tmp/restart.txt\"\n", "# plugin :solid_queue if"].each do |line|
+     "restart_file \"tmp/restart.txt\"\n", "process(\"jobs\") { SolidQueue::Supervisor.start } if ENV"].each do |line|
       assert_includes server.log, line
     end
   end

@@ -14,10 +14,10 @@ module Support
                  'DB.exec_params("select $1::text || repeat($2, 1000)", %w[x y]).values']
     }.transform_values { |setup, work| <<~RUBY }.freeze
       #{setup}
-      KEPT = []
+      KEPT, EIGHT = [], Array.new(8, 1).freeze
       run(lambda do |_env|
         #{work}
-        KEPT << 1 # leaks
+        KEPT.concat(EIGHT) # leaks
         [200, {}, []]
       end)
     RUBY

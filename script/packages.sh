@@ -29,8 +29,8 @@ packages_to_test() {
   printf '%s\n' build-essential ruby-rspec ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
     ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server \
     nginx haproxy apache2-bin lighttpd nghttp2-client git
-  # Pages are the same with every Ruby: one Debian looks at them.
-  if [ "$release" -lt 13 ]; then printf '%s\n' chromium-headless-shell; fi
+  # Pages and metrics are the same with every Ruby: one Debian looks at them.
+  if [ "$release" -lt 13 ]; then printf '%s\n' chromium-headless-shell prometheus; fi
   if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
   if [ "$release" -ge 14 ]; then printf '%s\n' ruby-async ruby-async-http strace; fi
 }

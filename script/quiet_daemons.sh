@@ -27,7 +27,7 @@ disable_daemons() {
   local package
   for package in "$@"; do
     case $package in
-      postgresql | redis-server | nginx | haproxy | lighttpd) as_root update-rc.d "$package" disable >/dev/null ;;
+      postgresql | redis-server | nginx | haproxy | lighttpd | prometheus) as_root update-rc.d "$package" disable >/dev/null ;;
     esac
   done
 }

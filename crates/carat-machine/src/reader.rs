@@ -7,8 +7,8 @@ use crate::group::group_members;
 use crate::rollup::Rollup;
 use carat_supervisor::{AppProcessId, MemoryReading, MemorySubjects};
 
-/// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks each process for milliseconds: never on the
-/// thread that serves the connections.
+/// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks
+/// each process for milliseconds: never on the thread that serves the connections.
 pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container) -> MemoryReading {
     let at = Instant::now();
     let edge = Rollup::of(std::process::id()).unwrap_or_default();

@@ -85,19 +85,18 @@ fn report(server: ReportingServer, stats: StatsReport, clients: ClientsReport) -
 fn descendants(processes: &[ProcessStats]) -> Vec<ProcessStats> {
     let apps = processes.iter().filter(|it| it.role == Role::Process);
     let groups: Vec<u32> = apps.clone().map(|it| it.pid).collect();
-    let members = group_members(&groups);
-    let of_app = |app: &ProcessStats| {
-        let stats = app.clone();
-        let forked = members.clone().into_iter();
-        let forked = forked.filter(move |(group, pid)| *group == stats.pid && *pid != stats.pid);
-        let stats = app.clone();
-        forked.map(move |(_, pid)| ProcessStats {
+    let forked = group_members(&groups)
+        .into_iter()
+        .filter(|(group, pid)| group != pid);
+    let of_app = |(group, pid)| {
+        let app = apps.clone().find(|it| it.pid == group)?;
+        Some(ProcessStats {
             role: Role::Descendant,
             pid,
-            ..stats.clone()
+            ..app.clone()
         })
     };
-    apps.flat_map(of_app).collect()
+    forked.filter_map(of_app).collect()
 }
 
 fn budget(allowance: &MemoryAllowance) -> BudgetReport {

@@ -187,7 +187,7 @@ impl AppProcess {
         }
     }
 
-    /// The line of its exit; `None` if the log says already why it ended.
+    /// The log line of its exit.
     pub(super) fn exit_line(
         &self,
         settings: &ProcessSettings,

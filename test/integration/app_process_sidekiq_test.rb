@@ -37,10 +37,10 @@ class AppProcessSidekiqTest < Support::IntegrationTest
   RUBY
   EMBEDDED = <<~'RUBY'
     process "sidekiq", stop_timeout: "30s" do
-      sidekiq = Sidekiq.configure_embed { |config| config.concurrency = 5 }
-      sidekiq.run
       stop = Thread::Queue.new
       trap("TERM") { stop << true }
+      sidekiq = Sidekiq.configure_embed { |config| config.concurrency = 5 }
+      sidekiq.run
       stop.pop
       sidekiq.stop
     end

@@ -40,7 +40,8 @@ class FibersDispatchTest < Support::IntegrationTest
     await_arrivals(server, 13)
 
     assert_equal 504, stuck.read_response.status
-    stack = await_log(server, /stack of the stuck request worker=1 gen=1 pid=#{old} lane=0 stack=\n/).post_match
+    line = /stack of the stuck request worker=1 gen=1 pid=#{old} lane=0 waits_for=.* stack=\n/
+    stack = await_log(server, line).post_match
     assert_match(/\A(\s*\S+:in .*\n)*?\s*\S*config\.ru:9:in /, stack)
     refute_equal old.to_s, server.get("/").body
     later(0.3)

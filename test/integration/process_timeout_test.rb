@@ -43,7 +43,7 @@ class ProcessTimeoutTest < Support::IntegrationTest
   def test_log_says_where_the_stuck_thread_stands
     server = start(workers: 2, threads: 2)
     server.get("/stuck")
-    line = await_log(server, /stack of the stuck request worker=\d gen=1 pid=\d+ lane=\d stack=\n/)
+    line = await_log(server, /stack of the stuck request worker=\d gen=1 pid=\d+ lane=\d waits_for=.* stack=\n/)
 
     assert_match(/\A\s*\S*config\.ru:3:in .*sleep.*\n\s*\S*config\.ru:3:in .*\n/, line.post_match)
   end

@@ -410,6 +410,7 @@ impl Dispatcher {
         self.rebalance(clock::now());
         // No event reports requests that have begun but have no response.
         self.hand_out(clock::now());
+        self.lanes.note_slow(&self.timeouts, &self.events);
         self.expire_running(clock::now());
         self.expire_tunnels(clock::now());
         let settings = self.timeouts.settings();
@@ -440,8 +441,8 @@ impl Dispatcher {
     }
 
     fn expire_tunnels(&self, now: Instant) {
-        let limit = self.timeouts.tunnel_timeout(now);
-        self.tunnels.expire((limit, now), &self.lanes, &self.events);
+        let time = (self.timeouts.tunnel_timeout(now), now);
+        self.tunnels.expire(time, &self.lanes, &self.events);
     }
 
     fn expire_running(&self, now: Instant) {
@@ -459,10 +460,8 @@ impl Dispatcher {
                 self.give_up(&lane, &overdue, now);
                 // The stack of one request is enough.
                 let request = overdue.first().copied().unwrap_or_else(|| lane.begun());
-                self.events.send(LaneEvent::Stuck {
-                    tag: lane.tag,
-                    request,
-                });
+                let tag = lane.tag;
+                self.events.send(LaneEvent::Stuck { tag, request });
             }
         }
     }

@@ -1,12 +1,15 @@
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::rc::Rc;
 use std::time::Instant;
 
+use carat_exchange::clock;
 use carat_log::WorkerId;
 
 use crate::canary::Code;
 use crate::code_split::CodeSplit;
-use crate::lanes::{Exchange, IdleLanes, Lane, LaneState};
+use crate::lanes::{Exchange, IdleLanes, Lane, LaneEvent, LaneEvents, LaneState, RunningRequest};
+use crate::queue::RequestTimeouts;
 
 /// The lanes of all workers, and which of them gets the next request.
 #[derive(Debug, Default)]
@@ -25,6 +28,29 @@ impl LaneChoice {
     pub fn running(&self) -> usize {
         let lanes = self.lanes.borrow();
         lanes.iter().map(|lane| lane.in_flight().len()).sum()
+    }
+
+    /// The requests that the workers have begun, oldest first.
+    pub fn running_requests(&self, now: Instant) -> Vec<RunningRequest> {
+        let lanes = self.lanes.borrow();
+        let of_lane = |lane: &Rc<Lane>| lane.running_requests(now);
+        let mut requests: Vec<_> = lanes.iter().flat_map(of_lane).collect();
+        requests.sort_by_key(|request| Reverse(request.age));
+        requests
+    }
+
+    /// Reports each request for which `slow_request` has expired, once.
+    pub(crate) fn note_slow(&self, timeouts: &RequestTimeouts, events: &LaneEvents) {
+        let now = clock::now();
+        let Some(limit) = timeouts.slow_request(now) else {
+            return;
+        };
+        for lane in self.lanes.borrow().iter() {
+            for request in lane.newly_slow(now, limit) {
+                let tag = lane.tag;
+                events.send(LaneEvent::Slow { tag, request });
+            }
+        }
     }
 
     /// How many requests this worker has.

@@ -21,7 +21,7 @@ pub use dispatcher::inspection::{DispatcherView, LaneView};
 pub use dispatcher::traffic::carry;
 pub use frames::{FrameSocket, FrameTransport};
 pub use lane_choice::LaneChoice;
-pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, WorkerRequests};
+pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, RunningRequest, WorkerRequests};
 pub use queue::{Hold, RequestTimeouts, WaitingQueue};
 pub use reload::Reload;
 pub use tunnel_drain::TunnelDrain;

@@ -136,6 +136,9 @@ pub struct Settings {
     pub idle_timeout: Duration,
     #[serde(deserialize_with = "optional_seconds")]
     pub request_timeout: Option<Duration>,
+    /// `None` for no report.
+    #[serde(deserialize_with = "optional_seconds")]
+    pub slow_request: Option<Duration>,
     #[serde(deserialize_with = "seconds")]
     pub queue_timeout: Duration,
     #[serde(deserialize_with = "optional_seconds")]
@@ -352,7 +355,7 @@ const PLAIN: &str = r#"{
     "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "http2": true, "http2_max_streams": 1, "max_tunnels": null, "max_uri": 1,
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "queue_delay": 60,
-    "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
+    "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
     "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
 }"#;

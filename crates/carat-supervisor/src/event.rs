@@ -8,6 +8,19 @@ use super::generation_settings::GenerationSettings;
 use super::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::{LaneTag, WorkerId};
 
+/// Where a request stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackReport {
+    /// The lane that runs it.
+    pub tag: LaneTag,
+    /// Its number on that lane.
+    pub request: u32,
+    /// What its thread or fiber waits for.
+    pub waits_for: String,
+    /// The calls, a line for each; empty when nobody knows.
+    pub stack: String,
+}
+
 /// What happened to the server or one of its processes, as plain data.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 #[derive(Debug)]
@@ -54,12 +67,8 @@ pub enum Event {
         worker: WorkerId,
         result: Result<(), String>,
     },
-    /// Where a thread of a worker is, on request.
-    Stack {
-        worker: WorkerId,
-        lane: u16,
-        text: String,
-    },
+    /// Where a request stands, which was asked because it was stuck.
+    Stack(StackReport),
     /// A worker got a signal to end from another process, or cannot go on.
     Leaving(WorkerId),
     /// A process closed its control socket.

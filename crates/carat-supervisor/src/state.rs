@@ -138,8 +138,8 @@ impl State {
                 life.refork
                     .replied(reply, is_free, &mut life.processes, reaction);
             }
-            Event::Stack { worker, lane, text } => {
-                workers.with(worker, |it| it.log_stack(lane, &text, reaction));
+            Event::Stack(report) => {
+                workers.with(report.tag.worker, |it| it.log_stack(&report, reaction));
             }
             Event::Leaving(id) => workers.with(id, |it| it.leave(reaction)),
             Event::LaneLost(id) => workers.with(id, |it| it.lose_lane(reaction)),

@@ -69,12 +69,14 @@ impl<'a> ForkApp<'a> {
     }
 }
 
-/// The stack of a request: the reply to [`AskStack`].
+/// Where a request stands: the reply to [`AskStack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stack<'a> {
     /// The index of the lane in its worker.
     pub lane: u16,
-    /// The stack, one line for each call.
+    /// The request's id on the lane.
+    pub request: u32,
+    /// A line that says what it waits for, and one for each call of its stack.
     pub text: &'a [u8],
 }
 
@@ -83,6 +85,7 @@ impl<'a> Stack<'a> {
     pub fn encode(&self, out: &mut Vec<u8>) {
         frame::push(out, Kind::Stack, |out| {
             out.extend_from_slice(&self.lane.to_le_bytes());
+            out.extend_from_slice(&self.request.to_le_bytes());
             out.extend_from_slice(cut(self.text));
         });
     }
@@ -92,13 +95,14 @@ impl<'a> Stack<'a> {
         let mut cursor = Cursor::new(payload);
         Ok(Stack {
             lane: cursor.u16()?,
+            request: cursor.u32()?,
             text: cursor.rest(),
         })
     }
 }
 
 message! {
-    /// Requests the stack of a request.
+    /// Asks where a request stands.
     AskStack {
         /// The index of the lane in its worker.
         lane: u16,
@@ -231,6 +235,7 @@ mod tests {
         let mut bytes = Vec::new();
         Stack {
             lane: 1,
+            request: 1,
             text: &text,
         }
         .encode(&mut bytes);

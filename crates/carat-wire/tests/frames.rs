@@ -35,7 +35,7 @@ enum Message {
     ForkWorker(ForkWorker),
     Text(Kind, Vec<u8>),
     AskStack(AskStack),
-    Stack(u16, Vec<u8>),
+    Stack(u16, u32, Vec<u8>),
     ForkApp(u32, u32, Vec<u8>),
     Promote(u32),
     BeginProfile(Option<u64>),
@@ -226,7 +226,12 @@ impl Message {
                 name,
             }
             .encode(out),
-            Message::Stack(lane, text) => Stack { lane: *lane, text }.encode(out),
+            Message::Stack(lane, request, text) => Stack {
+                lane: *lane,
+                request: *request,
+                text,
+            }
+            .encode(out),
             Message::Promote(generation) => encode_promote(out, *generation),
             Message::BeginProfile(bytes) => encode_begin_profile(out, *bytes),
         }
@@ -259,7 +264,7 @@ impl Message {
             }
             Kind::Stack => {
                 let stack = Stack::decode(payload)?;
-                Message::Stack(stack.lane, stack.text.to_vec())
+                Message::Stack(stack.lane, stack.request, stack.text.to_vec())
             }
             Kind::Promote => Message::Promote(decode_promote(payload)?),
             Kind::BeginProfile => Message::BeginProfile(decode_begin_profile(payload)?),
@@ -410,7 +415,8 @@ fn message() -> impl Strategy<Value = Message> {
             .prop_map(|(kind, text)| Message::Text(kind, text)),
         any::<(u16, u32)>()
             .prop_map(|(lane, request)| Message::AskStack(AskStack { lane, request })),
-        (any::<u16>(), bytes(300)).prop_map(|(lane, text)| Message::Stack(lane, text)),
+        (any::<u16>(), any::<u32>(), bytes(300))
+            .prop_map(|(lane, request, text)| Message::Stack(lane, request, text)),
         (any::<u32>(), any::<u32>(), bytes(300))
             .prop_map(|(number, generation, name)| Message::ForkApp(number, generation, name)),
         any::<u32>().prop_map(Message::Promote),

@@ -120,7 +120,7 @@ module Carat
           when :begin_profile then profiler.begin(*details)
           when :end_profile then profiler.finish
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
-          when :ask_stack then @control.stack(details.first, stack_of(*details))
+          when :ask_stack then @control.stack(*details, stack_of(*details))
           end
         end
         exit!(1) # The edge is gone, and with it all clients.
@@ -144,7 +144,7 @@ module Carat
       end
 
       def stack_of(lane, request_id)
-        @lanes[lane]&.backtrace(request_id).to_a.join("\n")
+        @lanes[lane]&.stack(request_id) || "nothing: it has ended"
       end
 
       # Requests that are still running have no client any more, and may never end.

@@ -5,6 +5,7 @@ require_relative "../native"
 require_relative "../scheduler"
 require_relative "fiber_slot"
 require_relative "lane_scheduler"
+require_relative "stack_report"
 
 module Carat
   module Request
@@ -34,6 +35,7 @@ module Carat
 
       # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
+        @thread = Thread.current
         @scheduler = LaneScheduler.new(@log)
         @scheduler.watch_runs(@stall_warning) { |fiber, seconds| stalled(fiber, seconds) }
         Fiber.set_scheduler(@scheduler)
@@ -50,9 +52,10 @@ module Carat
         @native.drain
       end
 
-      # Returns where the request with this id stands, as an Array of Strings, or nil.
-      def backtrace(request_id)
-        @slots.keys.find { |slot| slot.request_id == request_id }&.fiber&.backtrace
+      # Returns where the request with this id stands, as StackReport says it, or nil when it has ended.
+      def stack(request_id)
+        fiber = @slots.keys.find { |slot| slot.request_id == request_id }&.fiber
+        StackReport.of_fiber(fiber, @thread) if fiber
       end
 
       # Returns statistics by name; `longest_run` is the longest time that a fiber has kept the thread, in seconds. Any

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "slot"
+require_relative "stack_report"
 
 module Carat
   module Request
@@ -29,9 +30,11 @@ module Carat
         @native.drain
       end
 
-      # Returns where the request with this id stands, as an Array of Strings, or nil.
-      def backtrace(_request_id)
-        @thread&.backtrace
+      # Returns where the request with this id stands, as StackReport says it, or nil when it has ended. One that has
+      # its response may still run.
+      def stack(request_id)
+        current = @slot.request_id
+        StackReport.of_thread(@thread) if @thread && (current.nil? || current == request_id)
       end
 
       # Returns statistics by name.

@@ -19,7 +19,7 @@ module Native
     def test_it_says_who_it_is
       %i[mold worker].each.with_index(1) do |kind, code|
         @control.hello(kind)
-        assert_equal [7, Process.pid, code, 0], @edge.expect(:hello).unpack("S<L<CS<")
+        assert_equal [8, Process.pid, code, 0], @edge.expect(:hello).unpack("S<L<CS<")
       end
       assert_raises(ArgumentError) { @control.hello(:edge) }
     end
@@ -28,12 +28,12 @@ module Native
       @control.ready
       @control.leaving
       @control.boot_failed("config.ru:1: no")
-      @control.stack(3, "here")
+      @control.stack(3, 7, "here")
       @control.stats("{}")
       @control.not_fork_safe("librdkafka")
       @control.fork_safe
       frames = Array.new(7) { @edge.frame }
-      assert_equal [[:ready, ""], [:leaving, ""], [:boot_failed, "config.ru:1: no"], [:stack, "\x03\0here"],
+      assert_equal [[:ready, ""], [:leaving, ""], [:boot_failed, "config.ru:1: no"], [:stack, "\x03\0\x07\0\0\0here"],
                     [:stats, "{}"], [:not_fork_safe, "librdkafka"], [:fork_safe, ""]], frames
     end
 

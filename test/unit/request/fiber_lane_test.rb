@@ -212,8 +212,8 @@ class FiberLaneTest < Support::FiberLaneTest
     lane = fibers(->(_env) { [200, {}, [@gates[:all].pop]] })
     ids = Array.new(2) { lane.request }
     eventually { @gates[:all].num_waiting == 2 }
-    ids.each { |id| assert_includes lane.lane.backtrace(id).join, File.basename(__FILE__) }
-    assert_nil lane.lane.backtrace(99)
+    ids.each { |id| assert_includes lane.lane.stack(id), File.basename(__FILE__) }
+    assert_nil lane.lane.stack(99)
     2.times { @gates[:all] << "go" }
   end
 

@@ -199,9 +199,12 @@ impl FrameBatch<'_> {
         });
         let made = made.map(|response| self.prepared(response, &exchange));
         self.note_outcome(&made, app_time);
-        self.release_unless_live(&reply, made.is_ok(), &exchange);
         let begun = exchange.arrived + app_time;
         let queue_time = self.now.saturating_duration_since(begun);
+        if self.lane.in_flight().is_slow(reply.id) {
+            self.report_slow(&exchange, queue_time, app_time);
+        }
+        self.release_unless_live(&reply, made.is_ok(), &exchange);
         exchange.settle(match made {
             Ok((Some(spooled), response)) => Ok(Reply {
                 response,
@@ -260,6 +263,20 @@ impl FrameBatch<'_> {
         };
         let split = &self.dispatcher.lanes.split;
         split.note_outcome(self.lane, app_time, is_error);
+    }
+
+    /// The application replied to a request of which the log has said that it is slow.
+    fn report_slow(&self, exchange: &Exchange, queue_time: Duration, app_time: Duration) {
+        let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
+        self.dispatcher.log.warn(
+            "response to a slow request",
+            &[
+                ("lane", &self.lane.tag),
+                ("request", &LoggedRequest(exchange)),
+                ("queued_for", &seconds(queue_time)),
+                ("ran_for", &seconds(app_time)),
+            ],
+        );
     }
 
     /// The application replied with a file, and this process could not open its descriptor.

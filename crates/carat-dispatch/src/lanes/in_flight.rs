@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use carat_wire::is_behind;
 
-use crate::lanes::exchange::Exchange;
+use crate::lanes::exchange::{Exchange, LoggedRequest};
 use crate::lanes::worker_requests::WorkerRequests;
 use carat_exchange::{BodyStream, ReplySender, StreamCredit};
+use carat_log::LaneTag;
 
 /// Compact once there are more gaps than live requests, and more than this.
 const GAPS_LIMIT: usize = 32;
@@ -23,6 +24,31 @@ pub(crate) struct InFlightRequest {
     /// What the worker may send of the response; `None` once it is streamed.
     pub(crate) credit: Option<StreamCredit>,
     pub(crate) stage: RequestStage,
+    /// Whether `slow_request` has expired for it.
+    is_slow: bool,
+}
+
+/// A request that a worker has begun.
+#[derive(Debug, Clone)]
+pub struct RunningRequest {
+    /// The lane that runs it.
+    pub tag: LaneTag,
+    /// Its number on that lane.
+    pub id: u32,
+    /// How long the worker has had it, or has been sending its response.
+    pub age: Duration,
+    /// Its method and its target; empty once its response is streamed.
+    pub text: String,
+    /// What the application does.
+    pub stage: &'static str,
+}
+
+impl RunningRequest {
+    /// What names it while it runs: its lane and its number there.
+    #[must_use]
+    pub fn key(&self) -> (LaneTag, u32) {
+        (self.tag, self.id)
+    }
 }
 
 /// Identifies the next request on a lane.
@@ -50,6 +76,22 @@ impl InFlightRequest {
             RequestStage::Waiting(exchange) => exchange.call.body_stream(),
             RequestStage::Streaming(_, body) => body.as_ref(),
             RequestStage::TakenOver => None,
+        }
+    }
+
+    /// Describes it for those who look at the server.
+    pub(crate) fn running(&self, tag: LaneTag, now: Instant) -> RunningRequest {
+        let (stage, text) = match &self.stage {
+            RequestStage::Waiting(exchange) => ("runs", LoggedRequest(exchange).to_string()),
+            RequestStage::Streaming(..) => ("streams", String::new()),
+            RequestStage::TakenOver => ("has a tunnel", String::new()),
+        };
+        RunningRequest {
+            tag,
+            id: self.id,
+            age: now.saturating_duration_since(self.since),
+            text,
+            stage,
         }
     }
 
@@ -162,6 +204,7 @@ impl InFlightRequests {
             since: now,
             credit: Some(credit),
             stage: RequestStage::Waiting(exchange),
+            is_slow: false,
         });
         self.slots.push_back(InFlightSlot { number, request });
     }
@@ -211,6 +254,17 @@ impl InFlightRequests {
             RequestStage::Waiting(exchange) => Some(Rc::clone(exchange)),
             RequestStage::Streaming(..) | RequestStage::TakenOver => None,
         }
+    }
+
+    /// Notes that `slow_request` has expired for request `id`. Returns whether that is news.
+    pub(crate) fn report_slow(&mut self, id: u32) -> bool {
+        let request = self.get_mut(id);
+        request.is_some_and(|request| !std::mem::replace(&mut request.is_slow, true))
+    }
+
+    /// Whether `slow_request` has expired for request `id`.
+    pub(crate) fn is_slow(&self, id: u32) -> bool {
+        self.get(id).is_some_and(|request| request.is_slow)
     }
 
     /// What the worker may send of the response to request `id`.

@@ -16,7 +16,7 @@ use carat_wire::stream::{encode_abort, encode_chunk, encode_end};
 
 use crate::frames::encode;
 use crate::lanes::exchange::Exchange;
-use crate::lanes::in_flight::{InFlightRequest, InFlightRequests};
+use crate::lanes::in_flight::{InFlightRequest, InFlightRequests, RunningRequest};
 use crate::lanes::lane::lane_outbox::LaneOutbox;
 pub(crate) use crate::lanes::lane::service_time::PREFETCH_WAIT;
 use crate::lanes::lane::service_time::ServiceTime;
@@ -214,6 +214,24 @@ impl Lane {
             ids.retain(|id| !is_behind(*id, begun));
         }
         ids
+    }
+
+    /// Those of them that no earlier call has returned.
+    pub(crate) fn newly_slow(&self, now: Instant, limit: Duration) -> Vec<u32> {
+        let mut slow = self.overdue(now, limit);
+        let mut in_flight = self.in_flight.borrow_mut();
+        slow.retain(|id| in_flight.report_slow(*id));
+        slow
+    }
+
+    /// What the worker has begun, oldest first.
+    pub(crate) fn running_requests(&self, now: Instant) -> Vec<RunningRequest> {
+        let in_flight = self.in_flight.borrow();
+        let running = in_flight.iter().take(usize::from(self.capacity.get()));
+        let mut requests: Vec<_> = running.map(|it| it.running(self.tag, now)).collect();
+        let begun = if requests.is_empty() { 0 } else { self.begun() };
+        requests.retain(|request| !is_behind(request.id, begun));
+        requests
     }
 
     /// Whether the thread has begun nothing for longer than `limit`, although it has no request: what it was sent was

@@ -18,6 +18,13 @@ pub enum LaneEvent {
         /// Its number on that lane.
         request: u32,
     },
+    /// `slow_request` expired for a request.
+    Slow {
+        /// The lane that runs it.
+        tag: LaneTag,
+        /// Its number on that lane.
+        request: u32,
+    },
     /// Source files have changed: no lane may get a request before new code is loaded.
     CodeChanged,
 }

@@ -12,6 +12,7 @@ mod worker_requests;
 pub use exchange::PendingReply;
 pub(crate) use exchange::{Exchange, LoggedRequest};
 pub(crate) use idle_lanes::IdleLanes;
+pub use in_flight::RunningRequest;
 pub(crate) use in_flight::{InFlightRequest, RequestStage};
 pub use lane::Lane;
 pub(crate) use lane::PREFETCH_WAIT;

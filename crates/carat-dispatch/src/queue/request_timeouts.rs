@@ -46,6 +46,12 @@ impl RequestTimeouts {
         Some(self.pauses.extend(limit, now))
     }
 
+    /// How long a request may run before the log says where it stands.
+    pub(crate) fn slow_request(&self, now: Instant) -> Option<Duration> {
+        let limit = self.settings().slow_request?;
+        Some(self.pauses.extend(limit, now))
+    }
+
     /// How long the tunnels of a worker that ends may last.
     pub(crate) fn tunnel_timeout(&self, now: Instant) -> Duration {
         self.pauses.extend(self.settings().tunnel_timeout, now)

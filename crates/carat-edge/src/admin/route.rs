@@ -25,6 +25,8 @@ const PROCESSES_LIMIT: u32 = 1000;
 pub(super) enum Route {
     /// The memory and the stats of each process.
     Memory,
+    /// Where each running request stands.
+    Stacks,
     /// The profile of a worker, which takes its time.
     Profile(ProfileOrder),
     /// What the supervisor does or reports.
@@ -57,6 +59,7 @@ impl Route {
         let query = uri.query().unwrap_or_default();
         match uri.path() {
             "/memory" => read(method, Route::Memory),
+            "/stacks" => read(method, Route::Stacks),
             "/status" => read(method, Route::Control(ControlRequest::Status)),
             "/stop" => write(method, || Some(ControlRequest::Stop)),
             "/scale" => write(method, || scale(query)),

@@ -15,7 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, sleep_until};
 
@@ -29,7 +29,7 @@ use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::accept_failures::AcceptFailures;
 use crate::http::Server;
-use crate::supervise::Mailbox;
+use crate::supervise::{Mailbox, Message};
 use carat_exchange::clock;
 use carat_files::CONFIGURATION_THREADS;
 use carat_log::Log;
@@ -171,6 +171,15 @@ async fn respond(
             Ok(json) => (StatusCode::OK, json),
             Err(status) => return refusal(status),
         },
+        Ok(Route::Stacks) => {
+            let (asker, reply) = oneshot::channel();
+            resources.mailbox.send(Message::AskStacks(asker));
+            match reply.await {
+                Ok(stacks) => (StatusCode::OK, stacks.to_string()),
+                // Without a supervisor the server is about to exit.
+                Err(_) => return refusal(StatusCode::SERVICE_UNAVAILABLE),
+            }
+        }
         Ok(Route::Profile(order)) => {
             deadline.extend(order.takes_at_most());
             profile(&resources.mailbox, order).await

@@ -135,7 +135,8 @@ impl<H: Host> Executor<H> {
         }
     }
 
-    fn ask_stack(&self, tag: LaneTag, request: u32) {
+    /// Asks a worker where a request stands.
+    pub(crate) fn ask_stack(&self, tag: LaneTag, request: u32) {
         let ask = AskStack {
             lane: tag.lane,
             request,

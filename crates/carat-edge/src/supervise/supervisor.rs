@@ -11,13 +11,13 @@ use super::executor::Executor;
 use super::upgrade::{HandOverState, Predecessor};
 use crate::supervise::messages::{FreshSettings, Mailbox, Message, PredecessorMessage};
 use crate::supervise::processes::{Host, Ready};
-use crate::supervise::reports::{Profiles, StatsCollector};
+use crate::supervise::reports::{Profiles, Stacks, StatsCollector};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
 use carat_machine::Machine;
 use carat_supervisor::{Command, Event, GenerationSettings, Outcome, RubyProcess, State, Tick};
 
 use crate::http::{Server, TICK};
-use carat_dispatch::LaneEvent;
+use carat_dispatch::{LaneEvent, RunningRequest};
 use carat_exchange::clock;
 use carat_log::Field;
 
@@ -30,6 +30,7 @@ pub(crate) struct Supervisor<H> {
     pub(super) executor: Executor<H>,
     stats: StatsCollector,
     pub(super) profiles: Profiles,
+    stacks: Stacks,
     pub(super) service_manager: ServiceManager,
     pub(super) hand_over: HandOverState,
     ticks: Interval,
@@ -58,6 +59,7 @@ impl<H: Host> Supervisor<H> {
             lane_events,
             executor,
             profiles: Profiles::new(mailbox.clone()),
+            stacks: Stacks::default(),
             stats: StatsCollector::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
             hand_over: HandOverState::default(),
@@ -201,13 +203,7 @@ impl<H: Host> Supervisor<H> {
         match message {
             Message::Event(event @ Event::MemoryRead(_)) => self.handle([self.traffic(), event]),
             Message::Event(event) => {
-                if let Event::Closed(process) = event {
-                    if let RubyProcess::Worker(worker) = process {
-                        self.profiles.gone(worker, "ended");
-                    }
-                    self.stats
-                        .receive(process, None, &self.state, &self.executor);
-                }
+                self.forget_questions(&event);
                 self.handle([event])
             }
             Message::Settings(Ok(fresh)) => self.settings_read(fresh),
@@ -237,11 +233,33 @@ impl<H: Host> Supervisor<H> {
                 self.profiles.handle(message, &self.state, &self.executor);
                 None
             }
+            Message::AskStacks(asker) => {
+                let running = self.server.dispatcher.lanes.running_requests(clock::now());
+                self.stacks.ask(asker, running, &self.executor);
+                None
+            }
+            Message::Stack(report) => {
+                let of_stuck = self.stacks.receive(report, &self.server.log);
+                of_stuck.and_then(|report| self.handle([Event::Stack(report)]))
+            }
             Message::Stats(message) => {
                 self.stats.handle(message, &self.state, &self.executor);
                 None
             }
         }
+    }
+
+    /// A process that has ended answers nobody.
+    fn forget_questions(&mut self, event: &Event) {
+        let Event::Closed(process) = event else {
+            return;
+        };
+        if let RubyProcess::Worker(worker) = process {
+            self.profiles.gone(*worker, "ended");
+            self.stacks.gone(*worker, &self.server.log);
+        }
+        self.stats
+            .receive(*process, None, &self.state, &self.executor);
     }
 
     fn settings_read(&mut self, fresh: FreshSettings) -> Option<Outcome> {
@@ -258,6 +276,14 @@ impl<H: Host> Supervisor<H> {
         let tag = match event {
             LaneEvent::Stuck { tag, request } => {
                 return self.handle([Event::LaneStuck { tag, request }]);
+            }
+            LaneEvent::Slow { tag, request } => {
+                let running = self.server.dispatcher.lanes.running_requests(clock::now());
+                let is_it = |it: &RunningRequest| it.key() == (tag, request);
+                if let Some(slow) = running.into_iter().find(is_it) {
+                    self.stacks.ask_slow(slow, &self.executor);
+                }
+                return None;
             }
             LaneEvent::DescriptorsLost(tag) => {
                 return self.handle([Event::DescriptorsLost(tag.worker)]);
@@ -315,6 +341,7 @@ impl<H: Host> Supervisor<H> {
         if !self.server.tick() {
             return None;
         }
+        self.stacks.tick(&self.server.log);
         if self.hand_over.is_late() {
             let cause = "the old edge does not reply, so this one does not take over";
             return Some(Outcome::Failed(cause.to_owned()));

@@ -41,7 +41,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("boot_failed", method!(Control::boot_failed, 1))?;
     class.define_method("fork_safe", method!(Control::fork_safe, 0))?;
     class.define_method("not_fork_safe", method!(Control::not_fork_safe, 1))?;
-    class.define_method("stack", method!(Control::stack, 2))?;
+    class.define_method("stack", method!(Control::stack, 3))?;
     class.define_method("stats", method!(Control::stats, 1))?;
     class.define_method("profile", method!(Control::profile, 1))?;
     class.define_method("sources", method!(Control::sources, 1))?;
@@ -149,11 +149,22 @@ impl Control {
         control.send(ruby, |out| encode_not_fork_safe(out, text))
     }
 
-    /// Reports where a request stands. `lane` counts from 0.
-    fn stack(ruby: &Ruby, control: &Control, lane: u16, text: RString) -> Result<(), Error> {
+    /// Reports where a request stands. `lane` counts from 0; the first line of `text` is what the request waits for.
+    fn stack(
+        ruby: &Ruby,
+        control: &Control,
+        lane: u16,
+        request: u32,
+        text: RString,
+    ) -> Result<(), Error> {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let text = unsafe { text.as_slice() };
-        control.send(ruby, |out| Stack { lane, text }.encode(out))
+        let stack = Stack {
+            lane,
+            request,
+            text,
+        };
+        control.send(ruby, |out| stack.encode(out))
     }
 
     /// Sends the statistics that the edge has asked for, a JSON object.

@@ -62,6 +62,7 @@ impl Scenario {
             queue: random.pick(&[QueueOrder::Adaptive, QueueOrder::Adaptive, QueueOrder::Fifo]),
             queue_delay: millis(&[1, 20, 200]),
             request_timeout: Some(millis(&[300, 1000, 3000])),
+            slow_request: random.pick(&[None, Some(Duration::from_millis(200))]),
             queue_timeout: millis(&[200, 1000, 3000]),
             boot_timeout: millis(&[800, 2000]),
             shutdown_timeout: millis(&[300, 1000, 3000]),

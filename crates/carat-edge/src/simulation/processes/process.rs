@@ -242,7 +242,8 @@ impl SimulatedProcess {
             ProcessAction::ReportStack(ask) => {
                 let stack = Stack {
                     lane: ask.lane,
-                    text: b"app.rb:1",
+                    request: ask.request,
+                    text: b"the CPU\napp.rb:1",
                 };
                 stack.encode(out);
             }

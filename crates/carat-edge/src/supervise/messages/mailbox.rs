@@ -1,3 +1,4 @@
+use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
@@ -6,7 +7,7 @@ use crate::supervise::messages::predecessor_message::PredecessorMessage;
 use crate::supervise::messages::profile_order::{ProfileOrder, ProfileReply};
 use crate::supervise::messages::settings_reader::FreshSettings;
 use crate::supervise::messages::stats_report::StatsReport;
-use carat_supervisor::{Event, RubyProcess};
+use carat_supervisor::{Event, RubyProcess, StackReport};
 
 /// A message to the supervisor.
 #[derive(Debug)]
@@ -27,6 +28,10 @@ pub(crate) enum Message {
     /// Somebody asks something of the server.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
     Profile(ProfileMessage),
+    /// Somebody asks where all running requests stand.
+    AskStacks(oneshot::Sender<Value>),
+    /// Where a request stands.
+    Stack(StackReport),
     LogReopened,
 }
 

@@ -11,7 +11,8 @@ use tokio::task::spawn_local;
 
 use crate::supervise::messages::{Mailbox, Message, ProfileMessage, StatsMessage};
 use carat_dispatch::FrameTransport;
-use carat_supervisor::{Event, RubyProcess};
+use carat_log::{LaneTag, WorkerId};
+use carat_supervisor::{Event, RubyProcess, StackReport};
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
 #[derive(Debug)]
@@ -146,16 +147,24 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
         // A worker that is becoming the mold got a signal to end.
         (Kind::Leaving, RubyProcess::Mold(_)) => Event::Closed(process),
         (Kind::Stack, RubyProcess::Worker(worker)) => {
-            let stack = Stack::decode(frame.payload)?;
-            Event::Stack {
-                worker,
-                lane: stack.lane,
-                text: text(stack.text),
-            }
+            return Ok(Message::Stack(stack_report(worker, frame.payload)?));
         }
         _ => return Err(Malformed::BadValue("kind of frame on a control socket")),
     };
     Ok(Message::Event(event))
+}
+
+fn stack_report(worker: WorkerId, payload: &[u8]) -> Result<StackReport, Malformed> {
+    let report = Stack::decode(payload)?;
+    let text = String::from_utf8_lossy(report.text);
+    let (waits_for, stack) = text.split_once('\n').unwrap_or((&text, ""));
+    let lane = report.lane;
+    Ok(StackReport {
+        tag: LaneTag { worker, lane },
+        request: report.request,
+        waits_for: waits_for.to_owned(),
+        stack: stack.to_owned(),
+    })
 }
 
 /// A message whose content is JSON.

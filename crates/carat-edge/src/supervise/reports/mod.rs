@@ -2,9 +2,11 @@
 
 mod profiles;
 mod server_status;
+mod stacks;
 mod stats_collector;
 mod stats_query;
 
 pub(crate) use profiles::{Profiles, numbers};
 pub(crate) use server_status::ServerStatus;
+pub(crate) use stacks::Stacks;
 pub(crate) use stats_collector::StatsCollector;

@@ -4,6 +4,7 @@ use carat_policy::{MemoryTrend, ReplacementReason, WorkerLoad};
 
 use super::worker_stage::WorkerStage;
 use crate::command::Command;
+use crate::event::StackReport;
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
 use crate::ruby_process::RubyProcess;
@@ -259,12 +260,14 @@ impl Worker {
         }
     }
 
-    pub fn log_stack(&mut self, lane: u16, text: &str, reaction: &mut Reaction) {
+    pub fn log_stack(&mut self, report: &StackReport, reaction: &mut Reaction) {
         if let WorkerStage::Stuck { stack, .. } = &mut self.stage {
             *stack = reaction.now;
         }
-        let report = self.identify(LogLine::error("stack of the stuck request"));
-        reaction.log(report.number("lane", lane).text("stack", text));
+        let line = self.identify(LogLine::error("stack of the stuck request"));
+        let line = line.number("lane", report.tag.lane);
+        let line = line.text("waits_for", &report.waits_for);
+        reaction.log(line.text("stack", &report.stack));
     }
 
     /// Its lanes are empty: it is told to end, and may run its hooks until the deadline.

@@ -1,0 +1,248 @@
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::supervise::executor::Executor;
+use crate::supervise::processes::Host;
+use carat_dispatch::RunningRequest;
+use carat_exchange::clock;
+use carat_log::{Log, WorkerId};
+use carat_supervisor::StackReport;
+
+/// How long a worker has to say where a request stands. One whose threads keep Ruby's lock does not.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
+/// The log says of at most so many slow requests a second where they stand.
+const SLOW_LIMIT: u32 = 10;
+/// A report has at most so many requests, the oldest.
+const REQUEST_LIMIT: usize = 256;
+/// The longest stack and the longest target of a request in a report, in bytes: the command reads up to 8 MiB.
+const STACK_LIMIT: usize = 16 * 1024;
+const TARGET_LIMIT: usize = 1024;
+/// What stands in place of a reply.
+const NO_REPLY: &str = "unknown: the worker does not reply, so its threads may keep Ruby's lock";
+
+/// Asks workers where requests stand: those over `slow_request` for the log, and all for whoever wants to know.
+#[derive(Debug, Default)]
+pub(crate) struct Stacks {
+    /// What workers were asked and have not answered: at most one question for each request they have begun.
+    open: Vec<StackQuestion>,
+    report: Option<StackQuery>,
+    /// When the second began that `slow` counts.
+    second: Option<Instant>,
+    slow: u32,
+    /// Slow requests of which the log has not said where they stand.
+    omitted: u64,
+}
+
+#[derive(Debug)]
+struct StackQuestion {
+    request: RunningRequest,
+    asked: Instant,
+    /// Whether the log waits for the answer.
+    is_slow: bool,
+}
+
+#[derive(Debug)]
+struct StackQuery {
+    askers: Vec<oneshot::Sender<Value>>,
+    asked: Instant,
+    rows: Vec<ReportedRequest>,
+    omitted: usize,
+}
+
+#[derive(Debug)]
+struct ReportedRequest {
+    request: RunningRequest,
+    answer: Option<StackReport>,
+}
+
+impl Stacks {
+    /// A request is slow: the log says so when its worker has answered, or cannot.
+    pub(crate) fn ask_slow(&mut self, request: RunningRequest, executor: &Executor<impl Host>) {
+        self.second.get_or_insert_with(clock::now);
+        if self.slow == SLOW_LIMIT {
+            self.omitted += 1;
+            return;
+        }
+        self.slow += 1;
+        self.put(request, true, executor);
+    }
+
+    /// Somebody wants to know where these requests stand, the oldest first.
+    pub(crate) fn ask(
+        &mut self,
+        asker: oneshot::Sender<Value>,
+        mut running: Vec<RunningRequest>,
+        executor: &Executor<impl Host>,
+    ) {
+        if let Some(report) = &mut self.report {
+            report.askers.push(asker);
+            return;
+        }
+        let omitted = running.len().saturating_sub(REQUEST_LIMIT);
+        running.truncate(REQUEST_LIMIT);
+        for request in &running {
+            self.put(request.clone(), false, executor);
+        }
+        let row = |request| ReportedRequest {
+            request,
+            answer: None,
+        };
+        self.report = Some(StackQuery {
+            askers: vec![asker],
+            asked: clock::now(),
+            rows: running.into_iter().map(row).collect(),
+            omitted,
+        });
+        self.report_if_complete();
+    }
+
+    /// Asks unless the question is open already: questions to a worker that never answers would pile up.
+    fn put(&mut self, request: RunningRequest, is_slow: bool, executor: &Executor<impl Host>) {
+        let mut open = self.open.iter_mut();
+        let same = open.find(|it| it.request.key() == request.key());
+        let asked = clock::now();
+        if let Some(question) = same {
+            question.is_slow |= is_slow;
+            question.asked = asked;
+            return;
+        }
+        executor.ask_stack(request.tag, request.id);
+        self.open.push(StackQuestion {
+            request,
+            asked,
+            is_slow,
+        });
+    }
+
+    /// A worker answered. Returns the answer to somebody else's question.
+    pub(crate) fn receive(&mut self, answer: StackReport, log: &Log) -> Option<StackReport> {
+        let key = (answer.tag, answer.request);
+        let mut open = self.open.iter();
+        let Some(index) = open.position(|question| question.request.key() == key) else {
+            return Some(answer);
+        };
+        let question = self.open.swap_remove(index);
+        if question.is_slow {
+            write(&question.request, (&answer.waits_for, &answer.stack), log);
+        }
+        if let Some(report) = &mut self.report {
+            let mut rows = report.rows.iter_mut();
+            if let Some(row) = rows.find(|row| row.request.key() == key) {
+                row.answer = Some(answer);
+            }
+            self.report_if_complete();
+        }
+        None
+    }
+
+    /// The worker has ended.
+    pub(crate) fn gone(&mut self, worker: WorkerId, log: &Log) {
+        let is_of = |question: &StackQuestion| question.request.tag.worker == worker;
+        let (gone, open) = std::mem::take(&mut self.open).into_iter().partition(is_of);
+        self.open = open;
+        let gone: Vec<StackQuestion> = gone;
+        for question in gone.iter().filter(|question| question.is_slow) {
+            write(
+                &question.request,
+                ("unknown: the worker has ended", ""),
+                log,
+            );
+        }
+        self.report_if_complete();
+    }
+
+    /// Goes on without those who have had long enough.
+    pub(crate) fn tick(&mut self, log: &Log) {
+        let now = clock::now();
+        let is_over = |since| now.saturating_duration_since(since) >= Duration::from_secs(1);
+        if self.second.take_if(|since| is_over(*since)).is_some() {
+            self.slow = 0;
+            let omitted = std::mem::take(&mut self.omitted);
+            if omitted > 0 {
+                log.warn("more slow requests", &[("requests", &omitted)]);
+            }
+        }
+        let is_late = |asked: Instant| now.saturating_duration_since(asked) > REPLY_TIMEOUT;
+        for question in &mut self.open {
+            if question.is_slow && is_late(question.asked) {
+                question.is_slow = false;
+                write(&question.request, (NO_REPLY, ""), log);
+            }
+        }
+        if self
+            .report
+            .as_ref()
+            .is_some_and(|report| is_late(report.asked))
+        {
+            self.send_report();
+        }
+    }
+
+    fn report_if_complete(&mut self) {
+        let is_open = |row: &ReportedRequest| {
+            let mut open = self.open.iter();
+            let is_asked = open.any(|it| it.request.key() == row.request.key());
+            row.answer.is_none() && is_asked
+        };
+        if self
+            .report
+            .as_ref()
+            .is_some_and(|report| !report.rows.iter().any(is_open))
+        {
+            self.send_report();
+        }
+    }
+
+    fn send_report(&mut self) {
+        let Some(report) = self.report.take() else {
+            return;
+        };
+        let rows: Vec<_> = report.rows.iter().map(ReportedRequest::json).collect();
+        let json = json!({ "requests": rows, "omitted": report.omitted });
+        for asker in report.askers {
+            // Whoever asked may be gone.
+            let _ = asker.send(json.clone());
+        }
+    }
+}
+
+impl ReportedRequest {
+    fn json(&self) -> Value {
+        let request = &self.request;
+        let answer = self.answer.as_ref();
+        json!({
+            "worker": request.tag.worker.number,
+            "lane": request.tag.lane,
+            "request": cut(&request.text, TARGET_LIMIT),
+            "stage": request.stage,
+            "age": request.age.as_secs_f64(),
+            "waits_for": answer.map_or(NO_REPLY, |answer| &answer.waits_for),
+            "stack": answer.map_or("", |answer| cut(&answer.stack, STACK_LIMIT)),
+        })
+    }
+}
+
+fn write(request: &RunningRequest, (waits_for, stack): (&str, &str), log: &Log) {
+    let age = format!("{:.3}", request.age.as_secs_f64());
+    log.warn(
+        "slow request",
+        &[
+            ("lane", &request.tag),
+            ("request", &request.text),
+            ("running_for", &age),
+            ("waits_for", &waits_for),
+            ("stack", &stack),
+        ],
+    );
+}
+
+/// The start of a text, up to so many bytes.
+fn cut(text: &str, limit: usize) -> &str {
+    let mut end = text.len().min(limit);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+require_relative "../../log/counted"
+require_relative "../control/control_command"
+require_relative "../control/control_error"
+require_relative "../printable"
+
+module Carat
+  module CLI
+    # `carat stacks`.
+    class Stacks
+      include ControlCommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "stacks [--pid PID | --control-socket PATH] [--json]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Shows where each running request stands."
+
+      # So many calls of a request are printed; the server's JSON has more.
+      CALLS = 25
+      private_constant :CALLS
+
+      # Prints a paragraph for each request, the oldest first, or with `--json` the server's report. Raises ConfigError
+      # and ControlError.
+      def run
+        refuse_arguments
+        report = ask(:get, "/stacks")
+        return say(JSON.generate(report, ascii_only: true)) if @json
+
+        requests = report.fetch("requests").map { |request| paragraph(request).join("\n") }
+        say(*requests.flat_map { |request| [request, ""] }, total(report))
+      rescue KeyError, NoMethodError, TypeError
+        raise ControlError, "carat: #{@server.path}: it does not send a report of stacks"
+      end
+
+      private
+
+      def more_flags(parser)
+        parser.on("--json", "Print the server's JSON, times in seconds") { @json = true }
+      end
+
+      def paragraph(request)
+        calls = request.fetch("stack").lines(chomp: true)
+        more = calls.size - CALLS
+        [heading(request), "  waits for: #{Printable.text(request.fetch("waits_for"))}",
+         *calls.first(CALLS).map { |call| "  #{Printable.text(call)}" },
+         *("  ... and #{Log::Counted.of(more, "further call")}" if more.positive?)]
+      end
+
+      def heading(request)
+        what = Printable.text(request.fetch("request"))
+        "worker #{request.fetch("worker")}, lane #{request.fetch("lane")}: #{what}#{" " unless what.empty?}" \
+          "#{request.fetch("stage")} for #{format("%.3f", request.fetch("age"))} s"
+      end
+
+      def total(report)
+        omitted = report.fetch("omitted")
+        "#{Log::Counted.of(report.fetch("requests").size + omitted, "request")} running" \
+          "#{", of which #{omitted} are not shown" if omitted.positive?}"
+      end
+    end
+  end
+end

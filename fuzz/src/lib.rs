@@ -9,11 +9,13 @@
 //! ```
 
 mod chunked_body;
+mod frames;
 mod input;
 mod message;
 mod pieces;
 
 pub use chunked_body::ChunkedBody;
+pub use frames::pass_frames;
 pub use input::Input;
 pub use message::{Body, Message};
 pub use pieces::Pieces;

@@ -81,6 +81,23 @@ class Http2HostileTest < Support::IntegrationTest
     assert_served(client, 11)
   end
 
+  # The frames are cut at each byte, and the parts come in two reads: another client is served between them.
+  def test_what_is_malformed_and_arrives_in_parts_ends_no_other_request
+    other = (server = serve_one).connect
+    client = connect(server)
+    head = "\x82\x84\x86\x01\x09localhost".b
+    request = ->(stream) { client.frame(:headers, head + "\x00\x83\xb9\x29\xcf\x00".b, flags: 5, stream: stream) }
+    trailers = ->(stream) { client.frame(:headers, "\x82", flags: 5, stream: stream) }
+    (1...request[1].bytesize).each do |cut|
+      client.write(request[cut * 4 - 3].byteslice(0, cut)).then { other.get("/") }
+      assert_refused(client, 400, request[cut * 4 - 3].byteslice(cut..), cut * 4 - 3)
+      client.write(client.frame(:headers, head, flags: 4, stream: stream = cut * 4 - 1))
+      client.write(trailers[stream].byteslice(0, at = 1 + cut % 9)).then { other.get("/") }
+      assert_refused(client, nil, trailers[stream].byteslice(at..), stream)
+    end
+    assert_served(client, 201)
+  end
+
   def test_many_malformed_requests_do_not_end_the_connection
     client = connect(serve_one)
     (1..999).step(2) { |id| assert_refused(client, 400, client.request(id, fields: { "x" => "\1" }), id) }

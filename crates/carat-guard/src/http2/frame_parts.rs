@@ -13,6 +13,18 @@ pub(crate) struct FrameHeader {
     pub(crate) stream: u32,
 }
 
+impl FrameHeader {
+    pub(crate) fn of(bytes: [u8; HEADER_BYTES]) -> FrameHeader {
+        let [high, middle, low, kind, flags, stream @ ..] = bytes;
+        FrameHeader {
+            length: usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low),
+            kind,
+            flags,
+            stream: u32::from_be_bytes(stream) & !(1 << 31),
+        }
+    }
+}
+
 /// What comes next in a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FramePart<'a> {
@@ -60,14 +72,9 @@ impl FrameParts {
             return None;
         }
         self.filled = 0;
-        let [high, middle, low, kind, flags, stream @ ..] = self.header;
-        self.left = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
-        Some(FramePart::Header(FrameHeader {
-            length: self.left,
-            kind,
-            flags,
-            stream: u32::from_be_bytes(stream) & !(1 << 31),
-        }))
+        let header = FrameHeader::of(self.header);
+        self.left = header.length;
+        Some(FramePart::Header(header))
     }
 
     /// Whether a frame has arrived in part.

@@ -24,8 +24,14 @@ const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 const HEADERS: u8 = 0x1;
 const SETTINGS: u8 = 0x4;
+const CONTINUATION: u8 = 0x9;
 /// How far before the end of its header the flags of a frame are.
 const FLAGS_FROM_END: usize = 5;
+
+/// Header blocks up to this size, in up to this many frames, wait until they have come as a whole. A larger one goes on as it
+/// comes: what is malformed where a read divides it ends the connection.
+const BLOCK_LIMIT: usize = 32 * 1024;
+const BLOCK_FRAMES: usize = 8;
 
 const SETTING_BYTES: usize = 6;
 const INITIAL_WINDOW_SIZE: u64 = 4;
@@ -92,10 +98,11 @@ impl From<BlockError> for FrameFault {
 /// use carat_guard::{FrameFault, FrameGuard, PREFACE};
 ///
 /// let mut frames = FrameGuard::new(0);
-/// assert_eq!(frames.pass(&mut PREFACE.to_vec(), 0), Ok(()));
-/// assert_eq!(frames.pass(&mut [0, 0, 0, 4, 0, 0, 0, 0, 0], 0), Ok(()));
+/// assert_eq!(frames.pass(&mut PREFACE.to_vec(), 0), Ok(24));
+/// assert_eq!(frames.pass(&mut [0, 0, 0, 4, 0, 0, 0, 0, 0], 0), Ok(9));
 /// let mut request = *b"\0\0\x06\x01\x05\0\0\0\x01\0\x01X\x02ab";
-/// assert_eq!(frames.pass(&mut request, 0), Ok(()));
+/// assert_eq!(frames.pass(&mut request[..10], 0), Ok(0));
+/// assert_eq!(frames.pass(&mut request, 0), Ok(15));
 /// assert!(request.ends_with(b"\"\x02ab"));
 /// let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
 /// let flood = frames.pass(&mut ping.repeat(1001), 0);
@@ -146,18 +153,40 @@ impl FrameGuard {
         }
     }
 
-    /// Looks at `bytes`, which follow those of the last call, and mends them. An error is final; with it comes how many bytes
-    /// are before what is wrong.
-    pub fn pass(&mut self, bytes: &mut [u8], tick: u32) -> Result<(), (FrameFault, usize)> {
+    /// Looks at `bytes`, which follow those that were passed, and mends them. Returns how many are passed: a header block
+    /// waits until it is complete, and then has to come again from its beginning. An error is final; with it comes how many
+    /// bytes are before what is wrong.
+    pub fn pass(&mut self, bytes: &mut [u8], tick: u32) -> Result<usize, (FrameFault, usize)> {
         let ticks = tick.saturating_sub(self.tick);
         self.tick = tick;
         self.earn(ticks.saturating_mul(TICK_CREDIT));
         self.flags = None;
         let mut at = 0;
-        while at < bytes.len() {
+        while at < bytes.len() && !self.must_wait(&bytes[at..]) {
             at = self.pass_part(bytes, at).map_err(|fault| (fault, at))?;
         }
-        Ok(())
+        Ok(at)
+    }
+
+    /// Whether a header block, or what may be one, begins and is not complete.
+    fn must_wait(&self, mut rest: &[u8]) -> bool {
+        let (mut left, mut kind) = (BLOCK_LIMIT, HEADERS);
+        for _ in 0..BLOCK_FRAMES * usize::from(!self.is_in_frame()) {
+            let Some((header, payload)) = rest.split_first_chunk() else {
+                return true;
+            };
+            let header = FrameHeader::of(*header);
+            if header.kind != kind || header.length > left {
+                return false;
+            }
+            left -= header.length;
+            kind = CONTINUATION;
+            match payload.get(header.length..) {
+                Some(following) if header.flags & END_HEADERS == 0 => rest = following,
+                complete => return complete.is_none(),
+            }
+        }
+        false
     }
 
     /// Looks at what begins at this index. Returns the index of what follows it.
@@ -248,7 +277,7 @@ impl FrameGuard {
             SETTINGS => self.spend(FrameFault::Settings),
             0x6 => self.spend(FrameFault::Ping),
             0x8 => self.spend(FrameFault::WindowUpdate),
-            0x9 => {
+            CONTINUATION => {
                 self.is_block_open = flags & END_HEADERS == 0;
                 self.spend(FrameFault::Continuation)
             }
@@ -327,7 +356,20 @@ mod tests {
 
     fn pass(guard: &mut FrameGuard, bytes: &[u8], tick: u32) -> Result<(), FrameFault> {
         let passed = guard.pass(&mut bytes.to_vec(), tick);
-        passed.map_err(|(fault, _)| fault)
+        passed
+            .map(|count| assert_eq!(count, bytes.len()))
+            .map_err(|(fault, _)| fault)
+    }
+
+    /// What is passed of bytes that come in pieces of this size.
+    fn passed(guard: &mut FrameGuard, bytes: &[u8], size: usize) -> Result<Vec<u8>, FrameFault> {
+        let (mut passed, mut held) = (Vec::new(), Vec::new());
+        for piece in bytes.chunks(size) {
+            held.extend_from_slice(piece);
+            let count = guard.pass(&mut held, 0).map_err(|(fault, _)| fault)?;
+            passed.extend(held.drain(..count));
+        }
+        Ok(passed)
     }
 
     #[test]
@@ -347,7 +389,7 @@ mod tests {
             let mut guard = begun();
             let mut bytes = frame(kind, 0, &sized(kind));
             for _ in 0..OVERHEAD_LIMIT - 1 {
-                assert_eq!(guard.pass(&mut bytes, 0), Ok(()));
+                assert_eq!(pass(&mut guard, &bytes, 0), Ok(()));
             }
             assert_eq!(guard.pass(&mut bytes, 0), Err((flood, 0)));
             assert_eq!(flood.code(), 0xb);
@@ -384,7 +426,7 @@ mod tests {
         let updates = frame(0x8, 0, &[0; 4]).repeat(PIECE_CREDIT as usize);
         for _ in 0..10 * OVERHEAD_LIMIT {
             guard.note_pieces(1);
-            assert_eq!(guard.pass(&mut updates.clone(), 0), Ok(()));
+            assert_eq!(pass(&mut guard, &updates, 0), Ok(()));
         }
     }
 
@@ -405,24 +447,34 @@ mod tests {
         bytes.extend(frame(0x0, END_STREAM, b"body"));
         for size in 1..bytes.len() {
             let mut guard = FrameGuard::new(0);
-            for piece in bytes.clone().chunks_mut(size) {
-                assert_eq!(guard.pass(piece, 0), Ok(()));
-            }
+            assert_eq!(passed(&mut guard, &bytes, size).as_ref(), Ok(&bytes));
             assert!(!guard.is_in_frame());
         }
     }
 
     #[test]
     fn headers_without_their_end_are_incomplete() {
+        let begin = frame(HEADERS, 0, b"\x40\x01x");
+        let mut all = [&begin[..], &frame(CONTINUATION, END_HEADERS, b"\x01y")].concat();
         let mut guard = begun();
-        assert_eq!(pass(&mut guard, &frame(0x1, 0, b"\x40\x01x"), 0), Ok(()));
-        assert!(guard.is_in_frame());
-        assert_eq!(
-            pass(&mut guard, &frame(0x9, END_HEADERS, b"\x01y"), 0),
-            Ok(())
-        );
-        assert!(!guard.is_in_frame());
+        for part in 1..all.len() {
+            assert_eq!(guard.pass(&mut all.clone()[..part], 0), Ok(0));
+        }
+        assert_eq!(guard.pass(&mut all, 0), Ok(all.len()));
     }
+
+    #[test]
+    fn large_headers_do_not_wait_for_their_end() {
+        let large = [0, 0x80, 1, HEADERS, END_HEADERS, 0, 0, 0, 1, 0x90];
+        let divided = frame(HEADERS, 0, b"\x90").into_iter();
+        let divided = divided.chain(frame(CONTINUATION, 0, b"").repeat(BLOCK_FRAMES - 1));
+        for bytes in [large.to_vec(), divided.collect()] {
+            let mut guard = begun();
+            assert_eq!(pass(&mut guard, &bytes, 0), Ok(()));
+            assert!(guard.is_in_frame());
+        }
+    }
+
     #[test]
     fn a_block_may_be_padded_prioritized_and_continued() {
         const BAD: &[u8] = b"\x10\x01X\x00";
@@ -448,11 +500,8 @@ mod tests {
         let bytes = [opening(), frames(BAD)].concat();
         let expected = [opening(), frames(MENDED)].concat();
         for size in 1..=bytes.len() {
-            let (mut guard, mut bytes) = (FrameGuard::new(0), bytes.clone());
-            for piece in bytes.chunks_mut(size) {
-                assert_eq!(guard.pass(piece, 0), Ok(()));
-            }
-            assert_eq!(bytes, expected, "pieces of {size}");
+            let all = passed(&mut FrameGuard::new(0), &bytes, size);
+            assert_eq!(all.as_ref(), Ok(&expected), "pieces of {size}");
         }
     }
 
@@ -499,16 +548,13 @@ mod tests {
     #[test]
     fn trailers_may_not_have_pseudo_fields() {
         let request = frame(HEADERS, END_HEADERS, b"\x82");
-        let mut trailers = frame(HEADERS, END_HEADERS | END_STREAM, b"\x90\x82");
-        let mut guard = begun();
-        assert_eq!(pass(&mut guard, &request, 0), Ok(()));
-        assert_eq!(guard.pass(&mut trailers, 0), Ok(()));
-        assert_eq!(trailers[4], END_HEADERS);
-        let mut guard = begun();
-        let (first, rest) = trailers.split_at(5);
-        assert_eq!(pass(&mut guard, &[&request, first].concat(), 0), Ok(()));
+        let trailers = |flags| frame(HEADERS, END_HEADERS | flags, b"\x90\x82");
+        let bytes = [&request[..], &trailers(END_STREAM)].concat();
+        for size in 1..=bytes.len() {
+            let all = passed(&mut begun(), &bytes, size);
+            assert_eq!(all, Ok([&request[..], &trailers(0)].concat()), "{size}");
+        }
         let refused = Err(FrameFault::PseudoFieldInTrailers);
-        assert_eq!(pass(&mut guard, rest, 0), refused);
         let mut guard = begun();
         let ended = frame(HEADERS, END_HEADERS | END_STREAM, b"\x82");
         assert_eq!(pass(&mut guard, &ended.repeat(2), 0), refused);

@@ -9,6 +9,7 @@ use carat_guard::{FrameFault, FrameGuard, MessagePosition, SentResets};
 use h2::Reason;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::held_bytes::HeldBytes;
 use crate::http::h2::client::{FIRST_ROOM, Http2Client};
 use carat_exchange::{ConnectionState, MemoryReservation};
 
@@ -23,6 +24,7 @@ pub(crate) struct FramedStream {
     /// Bytes that were read before it was known that the client speaks HTTP/2.
     leading: Bytes,
     seen: Box<SeenFrames>,
+    held: HeldBytes,
     fault: Rc<Cell<Option<FrameFault>>>,
     client: Rc<Http2Client>,
     /// What h2's buffer takes beyond its first room: a frame is kept until it is complete.
@@ -52,6 +54,7 @@ impl FramedStream {
                 frames: FrameGuard::new(client.server.deadlines.now()),
                 resets: SentResets::default(),
             }),
+            held: HeldBytes::new(MemoryReservation::of(client.state.memory())),
             fault: Rc::clone(fault),
             room: MemoryReservation::of(client.state.memory()),
             client: Rc::clone(client),
@@ -102,8 +105,9 @@ impl FramedStream {
 
     /// A part of a frame, or of a TLS record, is the beginning of a request, with the same timeout.
     fn note_position(&self) {
-        let is_in_frame =
-            self.seen.frames.is_in_frame() || self.client.stream.borrow().is_in_record();
+        let is_in_frame = !self.held.is_empty()
+            || self.seen.frames.is_in_frame()
+            || self.client.stream.borrow().is_in_record();
         self.state().body.set_position(if is_in_frame {
             MessagePosition::InHeaders
         } else {
@@ -111,19 +115,19 @@ impl FramedStream {
         });
     }
 
-    /// Looks at what the client has sent, and mends it. Returns how many bytes are for h2: those before a fault.
+    /// Looks at what the client has sent, and mends it. Returns how many bytes are for h2 at once: none of those after a fault.
     fn admit(&mut self, received: &mut [u8]) -> usize {
         self.state().bytes.count_received(received.len());
         let now = self.client.server.deadlines.now();
         let pieces = self.client.unsent.take_complete();
         self.seen.frames.note_pieces(pieces);
-        match self.seen.frames.pass(received, now) {
-            Ok(()) => received.len(),
-            Err((fault, before)) => {
-                self.fault.set(Some(fault));
+        let (frames, fault) = (&mut self.seen.frames, &self.fault);
+        self.held.admit(received, |bytes| {
+            frames.pass(bytes, now).unwrap_or_else(|(found, before)| {
+                fault.set(Some(found));
                 before
-            }
-        }
+            })
+        })
     }
 
     /// Looks at what the client was sent, in `slices` and as far as the socket has taken it.
@@ -160,27 +164,33 @@ impl AsyncRead for FramedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.fault.get().is_some() {
-            return Poll::Pending;
+        loop {
+            if this.held.hand_out(buf) {
+                return Poll::Ready(Ok(()));
+            }
+            if this.fault.get().is_some() {
+                return Poll::Pending;
+            }
+            let before = buf.filled().len();
+            this.count_room(buf.remaining());
+            let read = if this.client.server.client_memory().is_short() {
+                this.read_short(cx, buf)
+            } else {
+                this.read(cx, buf)
+            };
+            if read.is_pending() {
+                this.note_position();
+            }
+            ready!(read)?;
+            let received = &mut buf.filled_mut()[before..];
+            let is_end = received.is_empty();
+            let admitted = this.admit(received);
+            buf.set_filled(before + admitted);
+            if is_end || admitted > 0 {
+                this.note_position();
+                return Poll::Ready(Ok(()));
+            }
         }
-        let before = buf.filled().len();
-        this.count_room(buf.remaining());
-        let read = if this.client.server.client_memory().is_short() {
-            this.read_short(cx, buf)
-        } else {
-            this.read(cx, buf)
-        };
-        if read.is_pending() {
-            this.note_position();
-        }
-        ready!(read)?;
-        let admitted = this.admit(&mut buf.filled_mut()[before..]);
-        buf.set_filled(before + admitted);
-        if admitted == 0 && this.fault.get().is_some() {
-            return Poll::Pending;
-        }
-        this.note_position();
-        Poll::Ready(Ok(()))
     }
 }
 

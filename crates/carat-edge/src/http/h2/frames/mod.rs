@@ -1,6 +1,7 @@
 //! Frames on their way from the client to the h2 crate.
 
 mod framed;
+mod held_bytes;
 mod resets;
 
 pub(crate) use framed::FramedStream;

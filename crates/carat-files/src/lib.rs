@@ -12,5 +12,5 @@ pub use blocking::{
 };
 pub use configured_file::{in_time, read_configured};
 pub use pid_file::PidFile;
-pub use slow_file::{SlowFile, drop_elsewhere, set_further_waiting};
+pub use slow_file::{SlowFile, are_too_many_waiting, drop_elsewhere, set_further_waiting};
 pub use socket_file::{SocketFile, remove_stale};

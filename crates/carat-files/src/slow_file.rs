@@ -3,19 +3,24 @@
 use std::fs::File;
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
-/// Most files of responses that wait to be closed, within the reserve of the budget of descriptors. What the budget has for
-/// more is added. Who drops one beyond all of these closes it himself.
+/// Most files of responses that wait to be closed while requests are served, within the reserve of the budget of descriptors.
+/// What the budget has for more is added. Requests that have begun may add theirs, for which the budget has other parts.
 const RESPONSES_LEAST: usize = 16;
 
+/// A disk that takes this long to close a file does not respond.
+const CLOSING_TIME: Duration = Duration::from_secs(1);
+
 /// Files of request bodies, whose number the budget of descriptors limits until they are closed.
-static BODIES: ClosingThread = ClosingThread::new(usize::MAX);
+static BODIES: ClosingThread = ClosingThread::new();
 /// Files of responses. A disk that does not respond holds up only its own kind here, too.
-static RESPONSES: ClosingThread = ClosingThread::new(RESPONSES_LEAST);
+static RESPONSES: ClosingThread = ClosingThread::new();
+static FURTHER_RESPONSES: AtomicUsize = AtomicUsize::new(0);
 
 /// An open file that another thread closes: the last descriptor of an unlinked file of 3 GB takes more than a second.
 #[derive(Debug)]
@@ -49,8 +54,13 @@ impl SlowFile {
 
 /// Sets how many files of responses may wait to be closed, beyond those in the reserve.
 pub fn set_further_waiting(count: usize) {
-    let limit = RESPONSES_LEAST + count;
-    RESPONSES.limit.store(limit, Ordering::Relaxed);
+    FURTHER_RESPONSES.store(count, Ordering::Relaxed);
+}
+
+/// Whether so many files of responses wait to be closed, for a disk that does not respond, that no further request may begin.
+pub fn are_too_many_waiting(now: Instant) -> bool {
+    let limit = RESPONSES_LEAST + FURTHER_RESPONSES.load(Ordering::Relaxed);
+    RESPONSES.waiting.load(Ordering::Relaxed) > limit && RESPONSES.is_stuck(now)
 }
 
 /// Drops on another thread what may hold files of responses.
@@ -106,34 +116,38 @@ impl<H: Send + 'static> Drop for SlowFile<H> {
 /// A thread that closes files, one after the other.
 #[derive(Debug)]
 struct ClosingThread {
-    limit: AtomicUsize,
     waiting: AtomicUsize,
+    /// When it began to close a file.
+    begun: Mutex<Option<Instant>>,
     /// `None` where the system has no thread to give.
     queue: OnceLock<Option<Sender<Box<dyn Send>>>>,
 }
 
 impl ClosingThread {
-    const fn new(limit: usize) -> ClosingThread {
+    const fn new() -> ClosingThread {
         ClosingThread {
-            limit: AtomicUsize::new(limit),
             waiting: AtomicUsize::new(0),
+            begun: Mutex::new(None),
             queue: OnceLock::new(),
         }
     }
 
-    /// Has the thread drop the file, unless too many wait.
+    /// Has the thread drop the file. Without a thread, the caller does.
     fn close(&'static self, open: Box<dyn Send>) {
-        let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let queue = self.queue.get_or_init(|| self.start()).as_ref();
-        let unsent = match queue {
-            Some(queue) if waiting < self.limit.load(Ordering::Relaxed) => {
-                queue.send(open).err().map(|error| error.0)
-            }
-            _ => Some(open),
-        };
-        if unsent.is_some() {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        if let Some(queue) = self.queue.get_or_init(|| self.start()) {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            // The thread never ends.
+            let _ = queue.send(open);
         }
+    }
+
+    fn is_stuck(&self, now: Instant) -> bool {
+        let begun = *self.begun();
+        begun.is_some_and(|begun| now.saturating_duration_since(begun) >= CLOSING_TIME)
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn start(&'static self) -> Option<Sender<Box<dyn Send>>> {
@@ -145,7 +159,9 @@ impl ClosingThread {
 
     fn close_all(&self, dropped: &Receiver<Box<dyn Send>>) {
         for open in dropped {
+            *self.begun() = Some(Instant::now());
             drop(open);
+            *self.begun() = None;
             self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -182,19 +198,24 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_closes_a_file_unless_too_many_wait() {
-        static THREAD: ClosingThread = ClosingThread::new(2);
+    fn another_thread_closes_a_file_however_many_wait() {
         let (on, threads) = mpsc::channel();
-        let files: Vec<_> = (0..3).map(|_| file(&on, &THREAD)).collect();
-        let (files, go_on): (Vec<_>, Vec<_>) = files.into_iter().unzip();
-        go_on[2].send(()).expect("it waits for it");
-        drop(files);
-        let dropped: Vec<_> = threads.iter().take(2).collect();
-        assert_eq!(
-            dropped.iter().filter(|id| **id == current().id()).count(),
-            1
-        );
+        let files = (0..=RESPONSES_LEAST).map(|_| file(&on, &RESPONSES));
+        let (files, go_on): (Vec<_>, Vec<_>) = files.unzip();
+        let mut on_threads = Vec::new();
+        for file in files {
+            assert!(!are_too_many_waiting(Instant::now() + CLOSING_TIME));
+            drop(file);
+            if on_threads.is_empty() {
+                on_threads.extend(threads.recv());
+            }
+        }
+        assert!(!are_too_many_waiting(Instant::now()));
+        assert!(are_too_many_waiting(Instant::now() + CLOSING_TIME));
+        set_further_waiting(1);
+        assert!(!are_too_many_waiting(Instant::now() + CLOSING_TIME));
         drop(go_on);
-        assert_ne!(threads.recv(), Ok(current().id()));
+        on_threads.extend(threads.iter().take(RESPONSES_LEAST));
+        assert!(on_threads.iter().all(|id| *id != current().id()));
     }
 }

@@ -15,7 +15,8 @@ use crate::http::site::{ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
 use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
 use carat_dispatch::Dispatcher;
-use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy};
+use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy, Refusal, clock};
+use carat_files::are_too_many_waiting;
 use carat_log::Log;
 use carat_settings::{Settings, UrlPrefix};
 
@@ -125,6 +126,7 @@ impl Steps {
     fn request(&self, request: &mut ArrivedRequest) -> ControlFlow<RequestAnswer, Infallible> {
         self.force_tls.check(request)?;
         self.files.pages.maintenance.check(request)?;
+        request.refuse_if(are_too_many_waiting(clock::now()), Refusal::NoDescriptors)?;
         check_prefix(request, self.prefix.as_ref())?;
         take_body(request, &self.bodies)?;
         self.readiness.check(request)?;

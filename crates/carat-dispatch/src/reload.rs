@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::frames::FailurePage;
 use crate::lanes::{Exchange, LaneEvent, LaneEvents};
@@ -20,7 +20,7 @@ use carat_watch::{SourceFiles, SourceWatch, WatchRemark};
 /// Code is loaded once the files have been quiet for this long, unless a request waits for it.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// A checkout of a large repository takes less than this many times as long.
+/// A checkout of a large repository takes less than twice this many times as long.
 const QUIET_LIMIT: u32 = 40;
 
 /// After this many changes during loads that failed, the error is shown although the files have changed since.
@@ -262,6 +262,8 @@ impl Reload {
         loop {
             descriptor.readable().await?.clear_ready();
             if !self.is_suspect() {
+                // Whoever writes other files without end is looked at once in a while.
+                sleep(QUIET).await;
                 continue;
             }
             for _ in 0..QUIET_LIMIT {
@@ -270,6 +272,7 @@ impl Reload {
                 };
                 ready?.clear_ready();
                 self.is_suspect();
+                sleep(QUIET).await;
             }
             let may_load = !self.is_idle() && !self.is_loading();
             if may_load && self.may_begin_early.take() {

@@ -7,17 +7,17 @@ use std::path::Path;
 use std::rc::Rc;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 
 use super::source_files::is_source;
 
-/// The kernel keeps about as many notices.
-const NOTICES_LIMIT: usize = 32 * 1024;
-
-/// A notice has a name of up to 255 bytes.
 const BUFFER_BYTES: usize = 4096;
 
-/// What the kernel says of files in watched directories. It says so before the write returns.
+/// A notice with a name of 255 bytes.
+const NOTICE_MOST: usize = 272;
+
+/// What the kernel says of files in watched directories. It says so before the call returns that closes a file which was
+/// written. Of a single write it says nothing: logs have many, and a source file is not complete before it is closed.
 #[derive(Debug, Clone)]
 pub(super) struct Notices(Rc<OwnedFd>);
 
@@ -34,8 +34,7 @@ impl Notices {
 
     /// Watches a directory, without those below.
     pub(super) fn watch(&self, directory: &Path) -> io::Result<()> {
-        let flags = WatchFlags::MODIFY
-            | WatchFlags::CLOSE_WRITE
+        let flags = WatchFlags::CLOSE_WRITE
             | WatchFlags::CREATE
             | WatchFlags::DELETE
             | WatchFlags::MOVE
@@ -46,20 +45,32 @@ impl Notices {
         Ok(())
     }
 
-    /// Takes the notices that there are, and returns whether one may be about a source file.
+    /// Takes the notices that there are, and returns whether one may be about a source file. Those that come meanwhile may
+    /// stay: whoever writes without end would be read without end.
     pub(super) fn take(&self) -> bool {
+        self.take_each(is_relevant)
+    }
+
+    fn take_each(&self, mut is_relevant: impl FnMut(&inotify::Event<'_>) -> bool) -> bool {
+        // The kernel limits them (`fs.inotify.max_queued_events`). A read takes whole ones, as many as there is room for.
+        let Ok(bytes) = ioctl_fionread(&*self.0) else {
+            return true;
+        };
+        let least = (BUFFER_BYTES - NOTICE_MOST) as u64;
         let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
         let mut reader = Reader::new(&*self.0, &mut buffer);
         let mut matters = false;
-        for _ in 0..NOTICES_LIMIT {
+        let mut reads = 0;
+        while reads < bytes.div_ceil(least) || !reader.is_buffer_empty() {
+            reads += u64::from(reader.is_buffer_empty());
             match reader.next() {
-                Ok(notice) => matters = matters || is_relevant(&notice),
+                Ok(notice) => matters |= is_relevant(&notice),
                 Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) => return matters,
                 Err(_) => return true,
             }
         }
-        true
+        matters
     }
 }
 
@@ -75,6 +86,28 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn what_is_written_without_end_is_read_as_far_as_it_was_there() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let write = |name: &str| fs::write(directory.path().join(name), "x").expect("written");
+        let notices = Notices::new().expect("notices");
+        notices.watch(directory.path()).expect("watched");
+        let mut files = (0..).map(|file| write(&format!("{file}.log")));
+        let count = files.by_ref().take(100).count();
+        write("a.rb");
+        let mut taken = 0;
+        let matters = notices.take_each(|notice| {
+            taken += 1;
+            files.next();
+            is_relevant(notice)
+        });
+        assert!(
+            matters && (count..3 * count + 200).contains(&taken),
+            "{taken}"
+        );
+        assert!(!notices.take());
+    }
 
     #[test]
     fn a_write_a_rename_and_a_removal_are_noticed_at_once() {

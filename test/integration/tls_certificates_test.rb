@@ -73,9 +73,7 @@ class TlsCertificatesTest < Support::IntegrationTest
   end
 
   def test_a_fifo_in_place_of_a_key_does_not_keep_others_from_being_renewed
-    binds = %w[one two].map { |name| "tls://127.0.0.1:0?cert=#{name}.crt&key=#{name}.key" }
-    files = signed("one.test").files("one").merge(signed("two.test").files("two"))
-    server = serve(APP, binds: binds, files: files)
+    server = serve_with(one: %w[one.test], two: %w[two.test])
     path = File.join(server.directory.path, "one.key")
     File.delete(path)
     File.mkfifo(path)
@@ -84,6 +82,7 @@ class TlsCertificatesTest < Support::IntegrationTest
 
     await_log(server, /certificates not renewed reason=.*one\.key: it is not a regular file/)
     await_log(server, /certificates renewed/)
+    assert_equal(%w[one.test three.test], %w[one.test three.test].map { |name| subject_for(server, name) })
   end
 
   private

@@ -1,5 +1,7 @@
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::{HashMap, HashSet};
+use std::mem::{replace, take};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rustls::crypto::CryptoProvider;
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -9,13 +11,36 @@ use webpki::EndEntityCert;
 use super::certificate::read_certificate;
 use super::certificate_source::{CertificateSource, FileState, TlsFiles};
 
-/// The certificates of a listener, by the names for which they are. Files that change replace them; connections keep the
-/// certificate that they began with.
+/// The certificates of a listener, by the names for which they are. Files that change replace them, each pair on its own;
+/// connections keep the certificate that they began with.
 #[derive(Debug)]
 pub struct CertificateStore {
     source: CertificateSource,
     provider: Arc<CryptoProvider>,
+    pairs: Mutex<CertificatePairs>,
     table: RwLock<CertificateTable>,
+}
+
+/// The pairs of files, and what was read from them.
+#[derive(Debug, Default)]
+struct CertificatePairs {
+    known: HashMap<TlsFiles, CertificatePair>,
+    /// Those that there are now, in their order.
+    listed: Vec<TlsFiles>,
+    /// What is being looked at.
+    at: PathBuf,
+    /// What was wrong with all of them together, as it was said.
+    failure: Option<String>,
+    has_changed: bool,
+}
+
+#[derive(Debug, Default)]
+struct CertificatePair {
+    /// A thread reads it, for which the disk may not respond.
+    is_being_read: bool,
+    /// The files before they were read.
+    states: Option<[FileState; 2]>,
+    certificate: Option<Arc<CertifiedKey>>,
 }
 
 #[derive(Debug, Default)]
@@ -24,17 +49,15 @@ struct CertificateTable {
     names: HashMap<String, Arc<CertifiedKey>>,
     /// For clients that name no known server.
     default: Option<Arc<CertifiedKey>>,
-    /// The files from which this was read.
-    files: Vec<FileState>,
 }
 
 /// What became of the certificates.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Renewal {
-    Unchanged,
-    Renewed,
-    /// Nothing is replaced; the reason is one sentence.
-    Failed(String),
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Renewal {
+    /// Whether any was replaced.
+    pub is_renewed: bool,
+    /// Why others were not, in one sentence each, and once for each state of the files.
+    pub failures: Vec<String>,
 }
 
 impl CertificateStore {
@@ -43,65 +66,160 @@ impl CertificateStore {
         source: CertificateSource,
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<CertificateStore>, String> {
-        let (table, failure) = CertificateTable::read(&source, &provider);
-        failure.map_or(Ok(()), Err)?;
-        Ok(Arc::new(CertificateStore {
+        let store = CertificateStore {
             source,
             provider,
-            table: RwLock::new(table),
-        }))
+            pairs: Mutex::default(),
+            table: RwLock::default(),
+        };
+        let failure = store.renew().failures.into_iter().next();
+        failure.map_or(Ok(Arc::new(store)), Err)
     }
 
-    /// Reads the files again if they have changed. Blocks.
+    /// Reads the files that have changed, except those that another thread is reading. Blocks.
     pub fn renew(&self) -> Renewal {
-        if self.states()
-            == self
-                .table
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .files
-        {
-            return Renewal::Unchanged;
-        }
-        let (table, failure) = CertificateTable::read(&self.source, &self.provider);
-        let mut current = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reason) = failure {
-            // Said once for each state of the files.
-            current.files = table.files;
-            return Renewal::Failed(reason);
-        }
-        *current = table;
-        Renewal::Renewed
+        self.renew_by(|files| read_certificate(&files.cert, &files.key, &self.provider))
     }
 
-    fn states(&self) -> Vec<FileState> {
-        let files = self.source.files().unwrap_or_default();
-        files.iter().flat_map(TlsFiles::states).collect()
+    /// What is being looked at, in case it takes long.
+    pub fn path(&self) -> PathBuf {
+        self.pairs().at.clone()
+    }
+
+    fn renew_by(&self, read: impl Fn(&TlsFiles) -> Result<CertifiedKey, String>) -> Renewal {
+        let mut renewal = Renewal::default();
+        let folder = self.source.path().to_owned();
+        self.pairs().at.clone_from(&folder);
+        let listed = match self.source.candidates() {
+            Ok(listed) => listed,
+            Err(reason) => {
+                renewal.failures.extend(self.pairs().fail(reason));
+                return renewal;
+            }
+        };
+        self.pairs().list(&listed);
+        for files in &listed {
+            let Some(before) = self.pairs().begin(files) else {
+                continue;
+            };
+            let states = files.states();
+            let is_absent = self.source.may_lack_files() && states.contains(&None);
+            let outcome = match before {
+                Some(before) if before == states => None,
+                _ if is_absent => Some(Ok(None)),
+                _ => Some(read(files).map(|certificate| Some(Arc::new(certificate)))),
+            };
+            let failure = self.pairs().end(files, states, outcome);
+            renewal.failures.extend(failure);
+        }
+        if self.source.may_lack_files() {
+            let failure = self.pairs().find_none(&folder);
+            renewal.failures.extend(failure);
+        }
+        renewal.is_renewed = self.update();
+        renewal
+    }
+
+    /// Takes up what has changed. False when nothing has, or there is no certificate any more.
+    fn update(&self) -> bool {
+        let table = self.pairs().changed_table();
+        let Some(table) = table.filter(|table| table.default.is_some()) else {
+            return false;
+        };
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = table;
+        true
+    }
+
+    fn pairs(&self) -> MutexGuard<'_, CertificatePairs> {
+        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CertificatePairs {
+    /// Takes up which pairs there are.
+    fn list(&mut self, listed: &[TlsFiles]) {
+        for files in listed {
+            self.known.entry(files.clone()).or_default();
+        }
+        let are_listed: HashSet<_> = listed.iter().collect();
+        self.has_changed |= !self.listed.iter().all(|files| are_listed.contains(files));
+        self.known
+            .retain(|files, pair| pair.is_being_read || are_listed.contains(files));
+        self.listed = listed.to_vec();
+    }
+
+    /// A thread begins to read a pair. Returns its state before, or `None` when another one reads it.
+    #[expect(clippy::option_option, reason = "never read is not being read")]
+    fn begin(&mut self, files: &TlsFiles) -> Option<Option<[FileState; 2]>> {
+        let pair = self.known.get_mut(files)?;
+        if replace(&mut pair.is_being_read, true) {
+            return None;
+        }
+        self.at.clone_from(&files.cert);
+        Some(pair.states)
+    }
+
+    /// A thread has read a pair, unless that is as before. Returns why it could not.
+    fn end(
+        &mut self,
+        files: &TlsFiles,
+        states: [FileState; 2],
+        outcome: Option<Result<Option<Arc<CertifiedKey>>, String>>,
+    ) -> Option<String> {
+        let pair = self.known.get_mut(files)?;
+        pair.is_being_read = false;
+        pair.states = Some(states);
+        match outcome? {
+            Ok(certificate) => {
+                self.has_changed |= certificate.is_some() || pair.certificate.is_some();
+                pair.certificate = certificate;
+                None
+            }
+            Err(reason) => Some(reason),
+        }
+    }
+
+    /// Says once that no pair is there.
+    fn find_none(&mut self, folder: &Path) -> Option<String> {
+        let mut pairs = self.listed.iter().map(|files| &self.known[files]);
+        if pairs.any(CertificatePair::is_there) {
+            self.failure = None;
+            return None;
+        }
+        self.fail(format!(
+            "{} has neither NAME.crt with NAME.key nor folders with fullchain.pem and privkey.pem",
+            folder.display()
+        ))
+    }
+
+    fn fail(&mut self, reason: String) -> Option<String> {
+        let is_new = self.failure.as_ref() != Some(&reason);
+        self.failure = Some(reason.clone());
+        is_new.then_some(reason)
+    }
+
+    /// The certificates that there are, if others were there before.
+    fn changed_table(&mut self) -> Option<CertificateTable> {
+        if !take(&mut self.has_changed) {
+            return None;
+        }
+        let mut table = CertificateTable::default();
+        let pairs = self.listed.iter().map(|files| &self.known[files]);
+        for certificate in pairs.filter_map(|pair| pair.certificate.as_ref()) {
+            table.add(Arc::clone(certificate));
+        }
+        Some(table)
+    }
+}
+
+impl CertificatePair {
+    fn is_there(&self) -> bool {
+        let has_both = |states: &[FileState; 2]| !states.contains(&None);
+        self.is_being_read || self.states.as_ref().is_some_and(has_both)
     }
 }
 
 impl CertificateTable {
-    /// The certificates of the source, and why they are not complete. The state of the files is always what was there
-    /// before they were read.
-    fn read(
-        source: &CertificateSource,
-        provider: &CryptoProvider,
-    ) -> (CertificateTable, Option<String>) {
-        let mut table = CertificateTable::default();
-        let files = match source.files() {
-            Ok(files) => files,
-            Err(reason) => return (table, Some(reason)),
-        };
-        table.files = files.iter().flat_map(TlsFiles::states).collect();
-        for files in files {
-            match read_certificate(&files.cert, &files.key, provider) {
-                Ok(certificate) => table.add(Arc::new(certificate)),
-                Err(reason) => return (table, Some(reason)),
-            }
-        }
-        (table, None)
-    }
-
     /// Adds a certificate. The first one for a name counts.
     fn add(&mut self, certificate: Arc<CertifiedKey>) {
         let end_entity = certificate.end_entity_cert().ok();
@@ -131,5 +249,89 @@ impl ResolvesServerCert for CertificateStore {
             .server_name()
             .and_then(|name| table.find(&name.to_ascii_lowercase()));
         named.or(table.default.as_ref()).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use rustls::crypto::ring;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn store(names: &[&str]) -> (TempDir, CertificateStore) {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in names {
+            write(&directory, name, "");
+        }
+        let store = CertificateStore {
+            source: CertificateSource::Folder(directory.path().to_owned()),
+            provider: Arc::new(ring::default_provider()),
+            pairs: Mutex::default(),
+            table: RwLock::default(),
+        };
+        (directory, store)
+    }
+
+    fn write(directory: &TempDir, name: &str, content: &str) {
+        for extension in ["crt", "key"] {
+            let path = directory.path().join(format!("{name}.{extension}"));
+            fs::write(path, content).expect("written");
+        }
+    }
+
+    /// What a look reads; each pair fails.
+    fn read_by(store: &CertificateStore, wait: impl Fn(&str)) -> Vec<String> {
+        let renewal = store.renew_by(|files| {
+            let name = files.cert.file_stem().and_then(|name| name.to_str());
+            let name = name.expect("a name").to_owned();
+            wait(&name);
+            Err(name)
+        });
+        renewal.failures
+    }
+
+    #[test]
+    fn a_disk_that_does_not_respond_holds_up_no_other_pair() {
+        let (directory, store) = store(&["a", "b", "c"]);
+        let (begun, begins) = channel();
+        let (respond, disk) = channel::<()>();
+        let stuck_store = &store;
+        thread::scope(|scope| {
+            let stuck = scope.spawn(move || {
+                read_by(stuck_store, |name| {
+                    if name == "b" {
+                        begun.send(()).expect("somebody waits");
+                        disk.recv().expect_err("nothing is sent");
+                    }
+                })
+            });
+            begins.recv().expect("begun");
+            assert!(store.path().ends_with("b.crt"));
+            write(&directory, "a", "other");
+            assert_eq!(read_by(&store, |_| ()), ["a", "c"]);
+            fs::remove_file(directory.path().join("a.key")).expect("removed");
+            assert!(read_by(&store, |_| ()).is_empty());
+            drop(respond);
+            assert_eq!(stuck.join().expect("no panic"), ["a", "b"]);
+        });
+        assert!(read_by(&store, |_| ()).is_empty());
+    }
+
+    #[test]
+    fn a_folder_without_certificates_is_named_once() {
+        let (directory, store) = store(&["a"]);
+        assert_eq!(read_by(&store, |_| ()), ["a"]);
+        fs::remove_file(directory.path().join("a.crt")).expect("removed");
+        let failures = read_by(&store, |_| ());
+        assert!(matches!(&failures[..], [one] if one.contains("has neither NAME.crt")));
+        assert!(read_by(&store, |_| ()).is_empty());
+        drop(directory);
+        assert_eq!(read_by(&store, |_| ()).len(), 1);
+        assert!(read_by(&store, |_| ()).is_empty());
     }
 }

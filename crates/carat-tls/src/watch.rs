@@ -8,12 +8,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::certificate_store::{CertificateStore, Renewal};
+use super::certificate_store::CertificateStore;
 use carat_files::on_own_thread;
 use carat_log::Log;
 
 /// How often the files of certificates are looked at.
 const LOOK: Duration = Duration::from_secs(10);
+
+/// Most threads that wait for the disks of one listener's files. When there are as many, no further look begins.
+const LOOKS_LIMIT: usize = 8;
 
 /// Takes up certificates that were renewed: every ten seconds, and when `now` says so. Never returns without an error.
 pub async fn watch_certificates(
@@ -29,28 +32,40 @@ pub async fn watch_certificates(
     watches.join_next().await.transpose()?.unwrap_or(Ok(()))
 }
 
-/// Watches the files of one listener, of which a disk that does not respond holds one thread, however many listeners wait for
-/// theirs.
+/// Watches the files of one listener. A look that meets a disk which does not respond goes on waiting for it, and the next one
+/// leaves out what that reads.
 async fn watch(store: Arc<CertificateStore>, now: Rc<Notify>, log: Rc<Log>) -> io::Result<()> {
+    let mut looks = JoinSet::new();
     loop {
         // Whether it is time or somebody asks makes no difference.
         let _ = timeout(LOOK, now.notified()).await;
-        let store = Arc::clone(&store);
-        let mut renewal = pin!(on_own_thread(move || store.renew()));
-        let in_time = timeout(LOOK, &mut renewal).await;
-        let renewal = if let Ok(renewal) = in_time {
-            renewal
-        } else {
-            let reason = "their disk does not respond";
-            log.error("certificates not renewed", &[("reason", &reason)]);
-            renewal.await
-        };
-        match renewal? {
-            Renewal::Unchanged => {}
-            Renewal::Renewed => log.info("certificates renewed", &[]),
-            Renewal::Failed(reason) => {
-                log.error("certificates not renewed", &[("reason", &reason)]);
-            }
+        while let Some(look) = looks.try_join_next() {
+            look??;
+        }
+        if looks.len() < LOOKS_LIMIT {
+            looks.spawn_local(look(Arc::clone(&store), Rc::clone(&log)));
         }
     }
+}
+
+/// Looks at the files of one listener.
+async fn look(store: Arc<CertificateStore>, log: Rc<Log>) -> io::Result<()> {
+    let failed = |reason: &str| log.error("certificates not renewed", &[("reason", &reason)]);
+    let reader = Arc::clone(&store);
+    let mut renewal = pin!(on_own_thread(move || reader.renew()));
+    let in_time = timeout(LOOK, &mut renewal).await;
+    let renewal = if let Ok(renewal) = in_time {
+        renewal?
+    } else {
+        failed(&format!(
+            "the disk does not respond: {}",
+            store.path().display()
+        ));
+        renewal.await?
+    };
+    renewal.failures.iter().for_each(|reason| failed(reason));
+    if renewal.is_renewed {
+        log.info("certificates renewed", &[]);
+    }
+    Ok(())
 }

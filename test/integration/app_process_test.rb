@@ -100,7 +100,8 @@ class AppProcessTest < Support::IntegrationTest
     assert_equal 3, await_told(server, 6).map(&:first).count("end")
     assert_equal ["", "carat: the config file declares no process mail, only: jobs\n", 1],
                  carat(server, "scale", "mail", "1")
-    assert_match(/is not a whole number/, carat(server, "scale", "jobs", "many")[1])
+    assert_match(/is not a number of processes/, carat(server, "scale", "jobs", "many")[1])
+    assert_equal ["", "carat: process jobs has no load to follow\n", 1], carat(server, "scale", "jobs", "1..2")
   end
 
   def test_status_and_memory_have_rows_for_it

@@ -5,7 +5,10 @@ use carat_policy::EdgeMemory;
 use crate::container::Container;
 use crate::group::group_members;
 use crate::rollup::Rollup;
-use carat_supervisor::{AppProcessId, MemoryReading, MemorySubjects};
+use carat_supervisor::{AppProcessId, AppReading, MemoryReading, MemorySubjects};
+
+/// Of how many processes of one group memory is read, which takes the kernel milliseconds for each.
+const MEASURED_LIMIT: u32 = 1000;
 
 /// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks
 /// each process for milliseconds: never on the thread that serves the connections.
@@ -46,18 +49,27 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
     }
 }
 
-/// The private memory of each group together.
+/// The private memory of each group together, and how many are in it beside the first.
 fn read_groups(
     apps: &[(AppProcessId, u32)],
     mut read: impl FnMut(u32) -> Option<Rollup>,
-) -> Vec<(AppProcessId, u64)> {
+) -> Vec<AppReading> {
     let groups: Vec<u32> = apps.iter().map(|(_, group)| *group).collect();
-    let mut sums: Vec<_> = apps.iter().map(|(id, _)| (*id, 0)).collect();
+    let empty = |(id, _): &(AppProcessId, u32)| AppReading {
+        id: *id,
+        private: 0,
+        descendants: 0,
+    };
+    let mut sums: Vec<_> = apps.iter().map(empty).collect();
     for (group, pid) in group_members(&groups) {
         let index = groups.iter().position(|it| *it == group);
-        let sum = index.and_then(|index| sums.get_mut(index));
-        if let (Some((_, sum)), Some(rollup)) = (sum, read(pid)) {
-            *sum += rollup.private;
+        let Some(sum) = index.and_then(|index| sums.get_mut(index)) else {
+            continue;
+        };
+        sum.descendants += u32::from(pid != group);
+        // The first ones say enough of a group that has too many.
+        if sum.descendants <= MEASURED_LIMIT {
+            sum.private += read(pid).map_or(0, |rollup| rollup.private);
         }
     }
     sums

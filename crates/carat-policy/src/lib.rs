@@ -33,6 +33,7 @@ pub use memory::{EdgeMemory, EdgeReserve};
 pub use memory::{HolderStage, MemoryDemand, MemoryHolder, relief};
 pub use memory::{MemoryApproach, reading_pause};
 pub use workers::Backoff;
+pub use workers::LoadRule;
 pub use workers::{Demand, Elastic, WorkerCount};
 pub use workers::{RecycleLimits, ReplacementReason, Retirements};
 pub use workers::{ReforkRule, Reforks, WorkerUsage};

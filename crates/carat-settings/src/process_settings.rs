@@ -10,8 +10,10 @@ use crate::durations::optional_seconds;
 pub struct ProcessSettings {
     /// Which block the mold runs in it.
     pub name: String,
-    /// How many run.
+    /// How many run, at least.
     pub count: u32,
+    /// How many run at most: as many, unless the number follows a load.
+    pub most: u32,
     /// Private memory, with that of its descendants, above which it is replaced.
     pub memory: Option<u64>,
     /// The number of the signal that tells it to end.

@@ -98,10 +98,17 @@ pub enum Event {
     Tick(Tick),
     /// The number of workers follows the load between these bounds from now on.
     Scaled(Elastic),
-    /// So many processes of this name are to run from now on.
+    /// So many processes of this name are to run from now on: a number between these two.
     AppScaled {
         name: String,
-        count: u32,
+        bounds: (u32, u32),
+    },
+    /// What this process has measured: the load of those of a name.
+    AppLoad(AppProcessId, f64),
+    /// The processes of this name, or the one with this number, are to be replaced.
+    AppReplaced {
+        name: String,
+        number: Option<u32>,
     },
     /// Somebody wants this worker killed.
     KillRequested(WorkerId),
@@ -187,6 +194,17 @@ pub struct WorkerTraffic {
     pub tunnels: usize,
 }
 
+/// A further process of the application, at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppReading {
+    /// Which process.
+    pub id: AppProcessId,
+    /// Its private memory, with that of its descendants.
+    pub private: u64,
+    /// How many processes it has forked that run.
+    pub descendants: u32,
+}
+
 /// The memory of all processes at one time. Processes that ended, or cannot be read, are missing.
 #[derive(Debug, Clone)]
 pub struct MemoryReading {
@@ -202,8 +220,8 @@ pub struct MemoryReading {
     pub mold: Option<(u32, u64)>,
     /// Private memory of each worker.
     pub workers: Vec<(MemorySubject, u64)>,
-    /// Private memory of each further process of the application, with its descendants.
-    pub apps: Vec<(AppProcessId, u64)>,
+    /// The further processes of the application.
+    pub apps: Vec<AppReading>,
     /// Its control group.
     pub container: ContainerMemory,
     /// How many processors the container has.

@@ -13,7 +13,7 @@ mod ruby_process;
 mod state;
 
 pub use command::{AppCommand, BootSettings, Command, MemorySubject, MemorySubjects, Outcome};
-pub use event::{Event, MemoryReading, StackReport, Tick, WorkerTraffic};
+pub use event::{AppReading, Event, MemoryReading, StackReport, Tick, WorkerTraffic};
 pub use exit_status::ExitStatus;
 pub use generation_settings::GenerationSettings;
 pub use held_code::HeldCode;
@@ -22,5 +22,6 @@ pub use log_line::LogLine;
 pub use role::Role;
 pub use ruby_process::{AppProcessId, RubyProcess};
 pub use state::{
-    AppProcessStatus, RestartReport, RunningProcess, State, UpgradeReport, WorkerStatus,
+    AppProcessStatus, RestartReport, RunningProcess, State, UpgradeReport, WantedProcesses,
+    WorkerStatus,
 };

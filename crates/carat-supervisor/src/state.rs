@@ -20,7 +20,7 @@ mod upgrade;
 
 use std::time::{Duration, Instant};
 
-pub use self::app_processes::AppProcessStatus;
+pub use self::app_processes::{AppProcessStatus, WantedProcesses};
 pub use self::processes::running_process::RunningProcess;
 pub use self::processes::worker_status::WorkerStatus;
 pub use self::restart::RestartReport;
@@ -128,6 +128,7 @@ impl State {
             Event::Ready(RubyProcess::App(id)) => life.apps.ready(id, reaction),
             Event::AppForkFailed { id, cause } => life.apps.failed(id, &cause, reaction),
             Event::GroupEnded(id) => life.apps.group_ended(id),
+            Event::AppLoad(id, load) => life.load_measured(id, load, reaction),
             Event::BootFailed { process, cause } => life.boot_failed(process, &cause, reaction),
             Event::NotForkSafe { generation, cause } if molds.is_candidate(generation) => {
                 life.candidate_failed(&cause, true, reaction);
@@ -171,7 +172,8 @@ impl State {
             Event::StopRequested => self.stop_requested(reaction),
             Event::ClientsLimited(bytes) => reaction.limits.client_memory = bytes,
             Event::Scaled(elastic) => life.scale(elastic, reaction),
-            Event::AppScaled { name, count } => life.apps.scale(&name, count, reaction),
+            Event::AppScaled { name, bounds } => life.apps.scale(&name, bounds, reaction),
+            Event::AppReplaced { name, number } => life.apps.replace(&name, number),
             Event::RestartRequested => self.restart_requested(reaction),
             Event::ReloadRequested => self.reload_requested(reaction),
             Event::CanaryRequested { percent } if !restarts.is_under_way() => {

@@ -40,7 +40,7 @@ impl ForkWorker {
 /// Edge to mold: fork a further process of the application. Its control socket travels with the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForkApp<'a> {
-    /// Its number among those of its name.
+    /// Its number among those of its name; 0 if it measures their load instead.
     pub number: u32,
     /// The generation of the mold.
     pub generation: u32,
@@ -166,6 +166,25 @@ pub fn decode_begin_profile(payload: &[u8]) -> Result<Option<u64>, Malformed> {
     let sampling_bytes = cursor.u64()?;
     cursor.end()?;
     Ok((sampling_bytes != 0).then_some(sampling_bytes))
+}
+
+/// Appends the load of the processes of a name.
+pub fn encode_load(out: &mut Vec<u8>, load: f64) {
+    frame::push(out, Kind::Load, |out| {
+        out.extend_from_slice(&load.to_bits().to_le_bytes());
+    });
+}
+
+/// Reads it: a finite number of 0 or more.
+pub fn decode_load(payload: &[u8]) -> Result<f64, Malformed> {
+    let mut cursor = Cursor::new(payload);
+    let load = f64::from_bits(cursor.u64()?);
+    cursor.end()?;
+    if load.is_finite() && load >= 0.0 {
+        Ok(load)
+    } else {
+        Err(Malformed::BadValue("load"))
+    }
 }
 
 /// Appends a profile: a JSON object of at most [`PROFILE_LIMIT`] bytes; a longer one becomes an error.

@@ -97,6 +97,8 @@ kinds! {
     ForkApp = 48,
     /// Edge to such a process, which has sent `Ready`: run the block. One that the edge has given up never gets it.
     Begin = 49,
+    /// Such a process that measures the load of those of its name: the load.
+    Load = 56,
 }
 
 /// One frame at the front of a buffer.

@@ -1,9 +1,9 @@
 //! Any sequence of frames decodes to the same frames, wherever its bytes are cut.
 
 use carat_wire::control::{
-    AskStack, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_promote,
-    encode_begin_profile, encode_boot_failed, encode_not_fork_safe, encode_promote, encode_signal,
-    encode_sources, encode_stats,
+    AskStack, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_load,
+    decode_promote, encode_begin_profile, encode_boot_failed, encode_load, encode_not_fork_safe,
+    encode_promote, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
 use carat_wire::request::encode_descriptors_lost;
@@ -39,6 +39,7 @@ enum Message {
     ForkApp(u32, u32, Vec<u8>),
     Promote(u32),
     BeginProfile(Option<u64>),
+    Load(f64),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -234,6 +235,7 @@ impl Message {
             .encode(out),
             Message::Promote(generation) => encode_promote(out, *generation),
             Message::BeginProfile(bytes) => encode_begin_profile(out, *bytes),
+            Message::Load(load) => encode_load(out, *load),
         }
     }
 
@@ -268,6 +270,7 @@ impl Message {
             }
             Kind::Promote => Message::Promote(decode_promote(payload)?),
             Kind::BeginProfile => Message::BeginProfile(decode_begin_profile(payload)?),
+            Kind::Load => Message::Load(decode_load(payload)?),
             kind @ (Kind::BootFailed | Kind::NotForkSafe | Kind::Stats | Kind::Sources) => {
                 Message::Text(kind, payload.to_vec())
             }
@@ -421,6 +424,7 @@ fn message() -> impl Strategy<Value = Message> {
             .prop_map(|(number, generation, name)| Message::ForkApp(number, generation, name)),
         any::<u32>().prop_map(Message::Promote),
         prop::option::of(1..u64::MAX).prop_map(Message::BeginProfile),
+        (0.0..f64::MAX).prop_map(Message::Load),
     ]
 }
 

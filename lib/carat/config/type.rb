@@ -6,6 +6,7 @@ require_relative "type/network/address_list"
 require_relative "type/network/endpoint_list"
 require_relative "type/word/boolean"
 require_relative "type/number/byte_count"
+require_relative "type/number/count_range"
 require_relative "type/word/choice"
 require_relative "type/path/directory"
 require_relative "type/path/file_path"
@@ -36,7 +37,8 @@ module Carat
     module Type
       # The class of each type that an option can name.
       NAMES = {
-        addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, directory: Directory,
+        addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, count: CountRange,
+        directory: Directory,
         endpoints: EndpointList, file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile,
         memory: MemoryBudget, networks: NetworkList, optional_path: OptionalPath, pages: PageDirectory,
         pidfile: LogFile, prefix: UrlPrefix, refork: ReforkRule, seconds: Seconds, socket: SocketPath,

@@ -8,9 +8,11 @@ require_relative "worker_exit"
 module Carat
   module Processes
     # The role of a further process of the application: it runs the block, or the command, that a `process` of the
-    # config file declares. The edge ends it by signals, so no thread of Carat's is in it.
+    # config file declares, or measures the load of those that do. The edge ends it by signals, so no thread of Carat's
+    # is in it.
     class AppProcess
-      # An order of the edge: the name, the number among those of this name, the generation, and the control socket.
+      # An order of the edge: the name, the number among those of this name (0 to measure their load), the generation,
+      # and the control socket.
       Order = Struct.new(:name, :number, :generation, :control) do
         # Closes the control socket; the process has a copy.
         def close
@@ -29,13 +31,14 @@ module Carat
       def run
         WorkerExit.arrange(log: @context.log.with(process: @order.name))
         Process.setpgid(0, 0) # Whatever it forks ends with it.
-        Process.setproctitle("carat: #{@order.name} number=#{@order.number} gen=#{@order.generation}")
+        Process.setproctitle("carat: #{@order.name} #{measures? ? "load" : "number=#{@order.number}"} " \
+                             "gen=#{@order.generation}")
         @control.hello(:process)
         Signals.restore
         boot
         @control.ready
         exit!(1) unless @control.receive # The edge has given this process up, or is gone.
-        work
+        measures? ? measure : work
         nil
       rescue StandardError, ScriptError, NoMemoryError, SystemStackError => e
         @control.boot_failed(BootFailure.new(e).to_s)
@@ -48,7 +51,18 @@ module Carat
         @declaration = @context.configuration.processes[@order.name] or
           raise ArgumentError, "the config file declares no process #{@order.name.inspect} any more"
         ENV.update(@declaration.environment)
-        hooks.run(:on_process_boot, @order.name)
+        hooks.run(:on_process_boot, @order.name) unless measures?
+      end
+
+      def measures?
+        @order.number.zero?
+      end
+
+      def measure
+        load = @declaration.load.call
+        return @control.load(load.to_f) if load.is_a?(Numeric) && load.real? && load >= 0 && load.to_f.finite?
+
+        raise TypeError, "load: #{load.is_a?(Numeric) ? load : "a #{load.class}"} is not a number of 0 or more"
       end
 
       def work

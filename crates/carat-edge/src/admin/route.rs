@@ -71,6 +71,7 @@ impl Route {
             "/profile" => Err(NoRoute::NotAllowed("POST")),
             "/end-profile" => write(method, || number(query).map(ControlRequest::EndProfile)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
+            "/kill-process" => write(method, || kill_process(query)),
             "/restart" if *method == Method::POST => write(method, || restart(query)),
             "/restart" => {
                 let number = number(query).ok_or(NoRoute::BadQuery)?;
@@ -99,11 +100,25 @@ fn scale(query: &str) -> Option<ControlRequest> {
     app.map_or_else(|| workers(query).map(ControlRequest::Scale), processes)
 }
 
-/// Reads `jobs&count=2`.
+/// Reads `jobs&count=1..3`.
 fn processes(query: &str) -> Option<ControlRequest> {
     let (name, count) = query.split_once("&count=")?;
-    let (name, count) = (name.to_owned(), count.parse().ok()?);
-    (count <= PROCESSES_LIMIT).then_some(ControlRequest::ScaleApp { name, count })
+    let (min, max) = count.split_once("..")?;
+    let (min, max) = (min.parse().ok()?, max.parse().ok()?);
+    let (name, bounds) = (name.to_owned(), (min, max));
+    let is_allowed = min <= max && max <= PROCESSES_LIMIT;
+    is_allowed.then_some(ControlRequest::ScaleApp { name, bounds })
+}
+
+/// Reads `process=jobs`, or `process=jobs&number=2`.
+fn kill_process(query: &str) -> Option<ControlRequest> {
+    let query = query.strip_prefix("process=")?;
+    let (name, number) = match query.split_once('&') {
+        Some((name, rest)) => (name, Some(number(rest)?)),
+        None => (query, None),
+    };
+    let name = name.to_owned();
+    Some(ControlRequest::KillApp { name, number })
 }
 
 fn read(method: &Method, route: Route) -> Result<Route, NoRoute> {
@@ -223,13 +238,14 @@ mod tests {
         }
         let two = Ok(Route::Control(ControlRequest::ScaleApp {
             name: "jobs".to_owned(),
-            count: 2,
+            bounds: (2, 2),
         }));
-        assert_eq!(find(&Method::POST, "/scale?process=jobs&count=2"), two);
+        assert_eq!(find(&Method::POST, "/scale?process=jobs&count=2..2"), two);
         for query in [
             "process=jobs",
-            "process=jobs&count=1001",
-            "process=jobs&count=x",
+            "process=jobs&count=1..1001",
+            "process=jobs&count=2..1",
+            "process=jobs&count=2",
         ] {
             let target = format!("/scale?{query}");
             assert_eq!(find(&Method::POST, &target), Err(NoRoute::BadQuery));
@@ -256,6 +272,12 @@ mod tests {
         let kill = Ok(Route::Control(ControlRequest::KillWorker(2)));
         assert_eq!(find(&Method::POST, "/kill-worker?number=2"), kill);
         assert_eq!(find(&Method::POST, "/kill-worker"), Err(NoRoute::BadQuery));
+        for (number, query) in [(None, ""), (Some(2), "&number=2")] {
+            let name = "jobs".to_owned();
+            let kill = Ok(Route::Control(ControlRequest::KillApp { name, number }));
+            let target = format!("/kill-process?process=jobs{query}");
+            assert_eq!(find(&Method::POST, &target), kill);
+        }
     }
 
     #[test]

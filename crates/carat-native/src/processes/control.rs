@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use carat_lane::{AppOrder, ControlMessage, ControlSession};
 use carat_wire::control::{
-    ForkWorker, Stack, encode_boot_failed, encode_not_fork_safe, encode_profile, encode_signal,
+    ForkWorker, Stack, encode_boot_failed, encode_load, encode_not_fork_safe, encode_profile, encode_signal,
     encode_sources, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
@@ -44,6 +44,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("stack", method!(Control::stack, 3))?;
     class.define_method("stats", method!(Control::stats, 1))?;
     class.define_method("profile", method!(Control::profile, 1))?;
+    class.define_method("load", method!(Control::load, 1))?;
     class.define_method("sources", method!(Control::sources, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
@@ -179,6 +180,11 @@ impl Control {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let json = unsafe { json.as_slice() };
         control.send(ruby, |out| encode_profile(out, json))
+    }
+
+    /// Sends the load of the processes of a name.
+    fn load(ruby: &Ruby, control: &Control, load: f64) -> Result<(), Error> {
+        control.send(ruby, |out| encode_load(out, load))
     }
 
     /// Reports which files the code of the application is in, a JSON object.

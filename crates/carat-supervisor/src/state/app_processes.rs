@@ -3,6 +3,7 @@
 
 mod app_process;
 mod declaration;
+mod load_meter;
 
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use self::declaration::{Declaration, ForkOrigin};
 use super::processes::running_process::RunningProcess;
 use super::reaction::Reaction;
 use crate::command::{AppCommand, Command};
+use crate::event::AppReading;
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
 use crate::role::Role;
@@ -45,6 +47,31 @@ pub struct AppProcessStatus {
     pub age: Duration,
     /// Private memory, with that of its descendants, when it was last read.
     pub private: Option<u64>,
+    /// How many processes it has forked that run.
+    pub descendants: u32,
+}
+
+/// The memory that further processes of the application will take beyond what was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AppGrowth {
+    /// Bytes of those whose predecessors were read.
+    pub bytes: u64,
+    /// How many are like no other: each counts as a worker.
+    pub unknown: usize,
+}
+
+/// How many processes of a name should run.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+pub struct WantedProcesses {
+    pub name: String,
+    pub wanted: u32,
+    /// The fewest and the most; the same number twice unless it follows the load.
+    pub bounds: (u32, u32),
+    /// Whether the config file has a load that the number can follow.
+    pub has_load: bool,
+    /// The load, when it was last measured.
+    pub load: Option<f64>,
 }
 
 impl AppProcesses {
@@ -77,21 +104,31 @@ impl AppProcesses {
         self.declarations.extend(new);
     }
 
-    /// The names of those that are declared, and how many should run.
-    pub fn wanted(&self) -> Vec<(String, u32)> {
+    /// What is declared of each name.
+    pub fn wanted(&self) -> Vec<WantedProcesses> {
         let declared = self.declarations.iter().filter(|it| it.is_declared);
-        declared
-            .map(|it| (it.settings.name.clone(), it.wanted))
-            .collect()
+        let wanted = declared.map(|it| WantedProcesses {
+            name: it.settings.name.clone(),
+            wanted: it.wanted,
+            bounds: it.bounds(),
+            has_load: it.settings.count < it.settings.most,
+            load: it.meter.load,
+        });
+        wanted.collect()
     }
 
     /// So many of this name are to run, also after a restart, until the config file has another number.
-    pub(super) fn scale(&mut self, name: &str, count: u32, reaction: &mut Reaction) {
+    pub(super) fn scale(
+        &mut self,
+        name: &str,
+        (min, max): (u32, u32),
+        reaction: &mut Reaction,
+    ) {
         let mut declarations = self.declarations.iter_mut();
         if let Some(declaration) = declarations.find(|it| it.settings.name == name) {
-            declaration.scale(count);
+            declaration.scale(min..=max);
             let line = LogLine::info("processes scaled").text("process", name);
-            reaction.log(line.number("count", count));
+            reaction.log(line.number("min", min).number("max", max));
         }
     }
 
@@ -112,7 +149,7 @@ impl AppProcesses {
 
     /// Whether none runs, and none will.
     pub fn are_over(&self) -> bool {
-        self.is_ending && self.declarations.iter().all(|it| it.members.is_empty())
+        self.is_ending && self.declarations.iter().all(Declaration::is_over)
     }
 
     /// Whether none is left that could end.
@@ -133,7 +170,7 @@ impl AppProcesses {
             declaration.advance(origin, reaction);
         }
         self.declarations
-            .retain(|it| it.is_declared || !it.members.is_empty());
+            .retain(|it| it.is_declared || !it.is_over());
         if let (Some(origin), Some(_), false) = (origin, generation, self.waits_for_predecessor) {
             self.fork_missing(origin, reaction);
         }
@@ -145,12 +182,47 @@ impl AppProcesses {
                 self.serial += 1;
                 declaration.fork(AppProcessId(self.serial), origin, reaction);
             }
+            if declaration.is_measured(reaction.now) {
+                self.serial += 1;
+                let id = AppProcessId(self.serial);
+                declaration.measure(id, origin.generation, reaction);
+            }
         }
     }
 
     fn of(&mut self, id: AppProcessId) -> Option<&mut Declaration> {
         let mut declarations = self.declarations.iter_mut();
         declarations.find(|it| it.members.iter().any(|process| process.id == id))
+    }
+
+    /// The declaration whose load this process measures.
+    fn measured_by(&mut self, id: AppProcessId) -> Option<&mut Declaration> {
+        let mut declarations = self.declarations.iter_mut();
+        declarations.find(|it| it.meter.process().is_some_and(|(known, _)| known == id))
+    }
+
+    /// Whether this process measures a load.
+    pub(super) fn is_meter(&mut self, id: AppProcessId) -> bool {
+        self.measured_by(id).is_some()
+    }
+
+    /// The load of some was measured. `fits` says whether there is memory for this many bytes.
+    pub(super) fn measured(
+        &mut self,
+        (id, load): (AppProcessId, f64),
+        fits: impl FnOnce(u64) -> bool,
+        reaction: &mut Reaction,
+    ) {
+        if let Some(declaration) = self.measured_by(id) {
+            declaration.measured(load, fits, reaction);
+        }
+    }
+
+    fn meters(&self) -> impl Iterator<Item = (&str, AppProcessId, u32)> {
+        self.declarations.iter().filter_map(|it| {
+            let (id, pid) = it.meter.process()?;
+            Some((it.settings.name.as_str(), id, pid?))
+        })
     }
 
     fn members(&self) -> impl Iterator<Item = (&ProcessSettings, &AppProcess)> {
@@ -162,7 +234,9 @@ impl AppProcesses {
     pub(super) fn with_pid(&self, pid: u32) -> Option<AppProcessId> {
         let mut members = self.members();
         // A group whose first process has ended keeps its number, which no new process gets meanwhile.
-        members.find_map(|(_, it)| (it.pid == Some(pid)).then_some(it.id))
+        let found = members.find_map(|(_, it)| (it.pid == Some(pid)).then_some(it.id));
+        let mut meters = self.meters();
+        found.or_else(|| meters.find_map(|(_, id, known)| (known == pid).then_some(id)))
     }
 
     /// It said hello. False if it is not known any more.
@@ -173,6 +247,8 @@ impl AppProcesses {
             if !process.stays() {
                 process.kill(reaction);
             }
+        } else if let Some(declaration) = self.measured_by(id) {
+            declaration.meter.hello(pid);
         }
     }
 
@@ -180,11 +256,20 @@ impl AppProcesses {
     pub(super) fn ready(&mut self, id: AppProcessId, reaction: &mut Reaction) {
         if let Some(declaration) = self.of(id) {
             declaration.ready(id, reaction);
+        } else if self.is_meter(id) {
+            reaction.push(Command::App(AppCommand::Begin(id)));
         }
     }
 
     /// It, or the mold on its behalf, says why it ends.
     pub(super) fn failed(&mut self, id: AppProcessId, cause: &str, reaction: &mut Reaction) {
+        if let Some(Declaration {
+            meter, settings, ..
+        }) = self.measured_by(id)
+        {
+            meter.failed(&settings.name, cause, reaction);
+            return meter.closed(&settings.name, reaction);
+        }
         let Some(declaration) = self.of(id) else {
             return;
         };
@@ -196,6 +281,9 @@ impl AppProcesses {
 
     /// Its control socket is closed: it runs a command, ends, or was never forked.
     pub(super) fn closed(&mut self, id: AppProcessId, reaction: &mut Reaction) {
+        if let Some(it) = self.measured_by(id) {
+            return it.meter.closed(&it.settings.name, reaction);
+        }
         let Some(declaration) = self.of(id) else {
             return;
         };
@@ -215,6 +303,8 @@ impl AppProcesses {
     ) {
         if let Some(declaration) = self.of(id) {
             declaration.exited(id, status, is_oom, reaction);
+        } else if let Some(it) = self.measured_by(id) {
+            it.meter.exited(&it.settings.name, status, reaction);
         }
     }
 
@@ -225,13 +315,35 @@ impl AppProcesses {
         }
     }
 
+    /// Those of this name, or the one with this number, are to be replaced.
+    pub(super) fn replace(&mut self, name: &str, number: Option<u32>) {
+        let mut declarations = self.declarations.iter_mut();
+        if let Some(declaration) = declarations.find(|it| it.settings.name == name) {
+            declaration.replace(number);
+        }
+    }
+
     /// The memory of some was read.
-    pub(super) fn weigh(&mut self, apps: &[(AppProcessId, u64)], reaction: &mut Reaction) {
-        for (id, private) in apps {
-            if let Some(declaration) = self.of(*id) {
-                declaration.weigh(*id, *private, reaction);
+    pub(super) fn weigh(&mut self, apps: &[AppReading], reaction: &mut Reaction) {
+        for reading in apps {
+            if let Some(declaration) = self.of(reading.id) {
+                declaration.weigh(reading, reaction);
             }
         }
+    }
+
+    /// What those that run or are about to will take beyond what was read; none that waits for another server's.
+    pub(super) fn growth(&self, now: Instant) -> AppGrowth {
+        let mut growth = AppGrowth::default();
+        let is_still = self.is_ending || self.waits_for_predecessor;
+        let declarations = self.declarations.iter().filter(|_| !is_still);
+        for bytes in declarations.flat_map(|it| it.growth(now)) {
+            match bytes {
+                Some(bytes) => growth.bytes = growth.bytes.saturating_add(bytes),
+                None => growth.unknown += 1,
+            }
+        }
+        growth
     }
 
     /// Those whose memory is read, with the process ids of their groups.
@@ -268,6 +380,7 @@ impl AppProcesses {
             stage: it.stage_name(),
             age: it.age(now),
             private: it.private,
+            descendants: it.descendants,
         })
     }
 
@@ -282,7 +395,8 @@ impl AppProcesses {
 
     /// Kills all, and forgets none: the server is over.
     pub(super) fn kill_all(&self, reaction: &mut Reaction) {
-        for (id, pid) in self.groups() {
+        let meters = self.meters().map(|(_, id, pid)| (id, pid));
+        for (id, pid) in self.groups().into_iter().chain(meters) {
             let signal = Signal::KILL.as_raw();
             reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
         }

@@ -131,6 +131,14 @@ impl Lifecycle {
         let generation = self.processes.generation();
         let generation = generation.filter(|_| self.announcement.is_made);
         self.apps.advance(generation, reaction);
+        self.processes.memory.app_growth = self.apps.growth(reaction.now);
+    }
+
+    /// The load of further processes of the application was measured.
+    pub(super) fn load_measured(&mut self, id: AppProcessId, load: f64, reaction: &mut Reaction) {
+        let processes = &self.processes;
+        let fits = |bytes| processes.room() > 0 && processes.memory.fits(bytes);
+        self.apps.measured((id, load), fits, reaction);
     }
 
     /// A process said hello. It may have ended since.
@@ -139,8 +147,8 @@ impl Lifecycle {
             RubyProcess::Mold(_) => return,
             RubyProcess::Worker(id) => id,
             RubyProcess::App(id) => {
-                self.processes.memory.hurry(reaction.now);
                 self.apps.hello(id, pid, reaction);
+                self.hurry_memory(id, reaction);
                 if let Some(status) = self.processes.unclaimed_exits.claim(pid) {
                     self.app_exited(id, status, reaction);
                 }
@@ -320,8 +328,15 @@ impl Lifecycle {
         }
     }
 
+    /// A process that measures a load is over before its memory matters.
+    fn hurry_memory(&mut self, id: AppProcessId, reaction: &Reaction) {
+        if !self.apps.is_meter(id) {
+            self.processes.memory.hurry(reaction.now);
+        }
+    }
+
     fn app_exited(&mut self, id: AppProcessId, status: ExitStatus, reaction: &mut Reaction) {
-        self.processes.memory.hurry(reaction.now);
+        self.hurry_memory(id, reaction);
         let is_oom = self.processes.is_oom(status, reaction.now);
         self.apps.exited(id, status, is_oom, reaction);
     }

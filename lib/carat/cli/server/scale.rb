@@ -33,7 +33,7 @@ module Carat
         Config::Processes.check_name(name)
         count = Config::Processes::COUNT.parse(count)
         reply = ask(:post, "/scale?process=#{name}&count=#{count}")
-        say("carat: process #{name} #{reply.fetch("count")}, before #{reply.fetch("before")}")
+        say("carat: process #{name} #{range(reply.fetch("count"))}, before #{range(reply.fetch("before"))}")
       rescue Config::InvalidValue => e
         raise Config::ConfigError, "scale: #{e.message}"
       end

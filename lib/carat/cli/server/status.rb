@@ -22,7 +22,7 @@ module Carat
       WORKER = { "worker" => "number", "gen" => "generation", "pid" => "pid", "state" => "state", "age" => "age",
                  "running" => "running", "tunnels" => "tunnels", "requests" => "requests" }.freeze
       PROCESS = { "process" => "name", "number" => "number", "gen" => "generation", "pid" => "pid", "state" => "state",
-                  "age" => "age", "private MiB" => "private" }.freeze
+                  "age" => "age", "private MiB" => "private", "descendants" => "descendants" }.freeze
       MIB = 1024.0 * 1024
       private_constant :MIB, :PROCESS, :WORKER
 
@@ -34,7 +34,7 @@ module Carat
         return say(JSON.generate(with_compilers(status), ascii_only: true)) if @json
 
         say(*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
-            *table(status.fetch("processes"), WORKER), *app_processes(status.fetch("app_processes")))
+            *table(status.fetch("processes"), WORKER), *app_processes(status))
       rescue KeyError, NoMethodError, TypeError
         raise ControlError, "carat: #{@server.path}: it does not send a status"
       end
@@ -87,8 +87,17 @@ module Carat
         ["canary: #{report.share}", *report.lines, ""]
       end
 
-      def app_processes(processes)
-        processes.empty? ? [] : ["", *table(processes, PROCESS)]
+      def app_processes(status)
+        rows = status.fetch("app_processes")
+        counts = status.fetch("app_counts").select { |count| count["min"] < count["max"] }
+        [*("" if rows.any? || counts.any?), *counts.map { |count| Printable.text(app_count(count)) },
+         *(table(rows, PROCESS) if rows.any?)]
+      end
+
+      def app_count(count)
+        load = count["load"] ? "load #{count["load"].round(2)}" : "load not known"
+        "process #{count.fetch("name")}: #{count.fetch("wanted")} wanted of #{count.fetch("min")} to " \
+          "#{count.fetch("max")}; #{load}"
       end
 
       def table(processes, columns)

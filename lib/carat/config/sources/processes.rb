@@ -9,25 +9,25 @@ module Carat
   module Config
     # The further processes of the application that the config file declares.
     class Processes
-      # One of them. `count` is how many run; `stop_timeout` is nil for that of the server; `command` is nil where
-      # `block` is what runs.
+      # One of them. `count` is a Range, and `load` returns what the number follows within that; `stop_timeout` is nil
+      # for that of the server; `command` is nil where `block` is what runs.
       # rubocop:disable Lint/StructNewOverride -- nobody counts its members
-      Declaration = Struct.new(:name, :count, :memory, :stop_signal, :stop_timeout, :restart, :overlap, :environment,
-                               :command, :only, :block, keyword_init: true) do
+      Declaration = Struct.new(:name, :count, :load, :memory, :stop_signal, :stop_timeout, :restart, :overlap,
+                               :environment, :command, :only, :block, keyword_init: true) do
         # Returns what the edge reads, a Hash by name.
         def for_edge
-          { **to_h.slice(:name, :count, :memory, :stop_signal, :stop_timeout, :restart, :overlap),
-            is_command: !command.nil? }
+          { **to_h.slice(:name, :memory, :stop_signal, :stop_timeout, :restart, :overlap),
+            count: count.begin, most: count.end, is_command: !command.nil? }
         end
       end
       # rubocop:enable Lint/StructNewOverride
 
-      DEFAULTS = { count: 1, memory: nil, stop_signal: "TERM", stop_timeout: nil, restart: "always", overlap: false,
-                   environment: {}, command: nil, only: nil }.freeze
+      DEFAULTS = { count: 1, load: nil, memory: nil, stop_signal: "TERM", stop_timeout: nil, restart: "always",
+                   overlap: false, environment: {}, command: nil, only: nil }.freeze
       # Most declarations.
       LIMIT = 64
       # How many of one may run.
-      COUNT = Type.build(:integer, 0..1000)
+      COUNT = Type.build(:count, 0..1000)
       NAME = /\A[a-z][a-z0-9_-]{0,31}\z/i
       RESTART = %w[always on_failure never].freeze
       private_constant :DEFAULTS, :LIMIT, :NAME, :RESTART
@@ -52,6 +52,7 @@ module Carat
         raise ConfigError, "#{label}: takes a block or a command" if block.nil? == settings[:command].nil?
 
         values = settings.to_h { |key, value| [key, parse(key, value)] }
+        check_load(values)
         @declarations << Declaration.new(name: name.to_s, block:, **values)
       rescue InvalidValue => e
         raise ConfigError, "#{label}: #{e.message}"
@@ -83,6 +84,13 @@ module Carat
         raise ConfigError, "#{label}: there are #{LIMIT} already" if @declarations.size >= LIMIT
       end
 
+      def check_load(values)
+        is_range = values[:count].begin < values[:count].end
+        return if is_range == !values[:load].nil?
+
+        raise InvalidValue, is_range ? "count: a range needs a load to follow" : "load: needs a range of count"
+      end
+
       def known(settings, label)
         wrong = settings.keys.find { |key| !DEFAULTS.key?(key) } or return settings
         raise ConfigError, "#{label}: #{wrong}: no such setting#{Spelling.hint(wrong, DEFAULTS.keys)}"
@@ -91,6 +99,7 @@ module Carat
       def parse(key, value)
         case key
         when :count then COUNT.parse(value)
+        when :load then lambda_or_nil(value)
         when :memory then value && Type.build(:bytes).parse(value)
         when :stop_signal then signal(value)
         when :stop_timeout then value && Type.build(:seconds).parse(value)
@@ -107,6 +116,12 @@ module Carat
         return number if number&.positive?
 
         raise InvalidValue, "stop_signal: #{value.inspect} is not a signal, such as :TERM"
+      end
+
+      def lambda_or_nil(value)
+        return value if value.nil? || value.respond_to?(:call)
+
+        raise InvalidValue, "load: #{value.inspect} is not a lambda"
       end
 
       def environment(value)

@@ -11,10 +11,15 @@ pub(crate) enum ControlRequest {
     Stop,
     /// Run this many workers from now on.
     Scale(WorkerCount),
-    /// Run this many of the further process of the application with this name.
+    /// Run this many of the further process of the application with this name: a number between these two.
     ScaleApp {
         name: String,
-        count: u32,
+        bounds: (u32, u32),
+    },
+    /// End the processes of this name, or the one with this number; others take their places.
+    KillApp {
+        name: String,
+        number: Option<u32>,
     },
     /// Hold requests in the queue for this long.
     Pause(Duration),

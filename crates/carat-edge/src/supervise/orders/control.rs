@@ -13,7 +13,7 @@ use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
 use carat_machine::Machine;
-use carat_supervisor::{Event, Outcome, RestartReport, UpgradeReport};
+use carat_supervisor::{Event, Outcome, RestartReport, UpgradeReport, WantedProcesses};
 
 impl<H: Host> Supervisor<H> {
     /// Carries out a request, and replies when that is done. The outcome is that of the server if it ends.
@@ -38,7 +38,8 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::Go => self.go(),
             ControlRequest::Rollback => self.roll_back(),
             ControlRequest::Scale(count) => self.scale(count),
-            ControlRequest::ScaleApp { name, count } => self.scale_app(name, count),
+            ControlRequest::ScaleApp { name, bounds } => self.scale_app(name, bounds),
+            ControlRequest::KillApp { name, number } => self.kill_app(name, number),
             ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
             ControlRequest::Resume => (self.resume(), None),
             ControlRequest::EndProfile(number) => (self.profiles.end(number, &self.executor), None),
@@ -162,16 +163,41 @@ impl<H: Host> Supervisor<H> {
         (Ok(reply), outcome)
     }
 
-    fn scale_app(&mut self, name: String, count: u32) -> (ControlReply, Option<Outcome>) {
+    fn declared(&self, name: &str) -> Result<WantedProcesses, String> {
         let declared = self.state.apps().wanted();
-        let Some((_, before)) = declared.iter().find(|(known, _)| *known == name) else {
-            let known: Vec<_> = declared.into_iter().map(|(name, _)| name).collect();
+        let found = declared.iter().find(|it| it.name == name).cloned();
+        found.ok_or_else(|| {
+            let known: Vec<_> = declared.into_iter().map(|it| it.name).collect();
             let known = known.join(", ");
-            let cause = format!("the config file declares no process {name}, only: {known}");
-            return (Err(cause), None);
+            format!("the config file declares no process {name}, only: {known}")
+        })
+    }
+
+    fn scale_app(&mut self, name: String, bounds: (u32, u32)) -> (ControlReply, Option<Outcome>) {
+        let before = match self.declared(&name) {
+            Ok(it) if it.has_load || bounds.0 == bounds.1 => it.bounds,
+            Ok(_) => return (Err(format!("process {name} has no load to follow")), None),
+            Err(cause) => return (Err(cause), None),
         };
-        let reply = json!({ "process": name, "before": before, "count": count });
-        let outcome = self.handle([Event::AppScaled { name, count }]);
+        let reply = json!({ "process": name, "before": before, "count": bounds });
+        let outcome = self.handle([Event::AppScaled { name, bounds }]);
+        (Ok(reply), outcome)
+    }
+
+    fn kill_app(&mut self, name: String, number: Option<u32>) -> (ControlReply, Option<Outcome>) {
+        if let Err(cause) = self.declared(&name) {
+            return (Err(cause), None);
+        }
+        let statuses = self.state.apps().statuses(clock::now());
+        let of_name = statuses.filter(|it| it.name == name);
+        let meant = of_name.filter(|it| number.is_none_or(|number| it.number == number));
+        let pids: Vec<u32> = meant.filter_map(|it| it.pid).collect();
+        if pids.is_empty() {
+            let number = number.map_or(String::new(), |it| format!(" with the number {it}"));
+            return (Err(format!("no process {name}{number} runs")), None);
+        }
+        let reply = json!({ "process": name, "pids": pids });
+        let outcome = self.handle([Event::AppReplaced { name, number }]);
         (Ok(reply), outcome)
     }
 

@@ -5,7 +5,7 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use carat_link::{Inbox, Outbox};
-use carat_wire::control::Stack;
+use carat_wire::control::{Stack, decode_load};
 use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
@@ -143,6 +143,7 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             worker,
             result: Ok(()),
         },
+        (Kind::Load, RubyProcess::App(id)) => Event::AppLoad(id, decode_load(frame.payload)?),
         (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Leaving(worker),
         // A worker that is becoming the mold got a signal to end.
         (Kind::Leaving, RubyProcess::Mold(_)) => Event::Closed(process),

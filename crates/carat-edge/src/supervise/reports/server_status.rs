@@ -5,7 +5,7 @@ use crate::http::Server;
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use carat_exchange::clock;
-use carat_supervisor::{AppProcessStatus, State, WorkerStatus};
+use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
 
 /// What the server does: the response to `GET /status`. Times are seconds.
 #[derive(Debug, Serialize)]
@@ -37,8 +37,9 @@ pub(crate) struct ServerStatus {
     canary: Option<Value>,
     workers: WorkerBounds,
     processes: Vec<WorkerRow>,
-    /// The further processes of the application.
+    /// The further processes of the application, and how many of each name should run.
     app_processes: Vec<AppRow>,
+    app_counts: Vec<AppCount>,
     /// Process ids.
     molds: Vec<u32>,
 }
@@ -83,6 +84,30 @@ struct AppRow {
     age: f64,
     /// With that of its descendants.
     private: Option<u64>,
+    descendants: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct AppCount {
+    name: String,
+    min: u32,
+    max: u32,
+    wanted: u32,
+    /// When it was last measured.
+    load: Option<f64>,
+}
+
+impl From<WantedProcesses> for AppCount {
+    fn from(wanted: WantedProcesses) -> AppCount {
+        let (min, max) = wanted.bounds;
+        AppCount {
+            name: wanted.name,
+            min,
+            max,
+            wanted: wanted.wanted,
+            load: wanted.load,
+        }
+    }
 }
 
 impl From<AppProcessStatus> for AppRow {
@@ -95,6 +120,7 @@ impl From<AppProcessStatus> for AppRow {
             state: status.stage,
             age: status.age.as_secs_f64(),
             private: status.private,
+            descendants: status.descendants,
         }
     }
 }
@@ -153,6 +179,7 @@ impl ServerStatus {
             molds: mold_pids(state),
             processes: state.processes().worker_statuses(now).map(row).collect(),
             app_processes: state.apps().statuses(now).map(AppRow::from).collect(),
+            app_counts: state.apps().wanted().into_iter().map(AppCount::from).collect(),
         }
     }
 }

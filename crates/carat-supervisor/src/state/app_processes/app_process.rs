@@ -22,8 +22,12 @@ pub(super) struct AppProcess {
     pub(super) running_since: Option<Instant>,
     /// Private memory, with that of its descendants, when it was last read.
     pub(super) private: Option<u64>,
-    /// It is to be replaced because of its memory.
+    /// How many processes it has forked that run, when that was last read.
+    pub(super) descendants: u32,
+    /// It is to be replaced because of what it takes, whether or not others of its name run.
     pub(super) is_heavy: bool,
+    /// Somebody wants it replaced.
+    pub(super) is_unwanted: bool,
     /// Why it ends, in its own words.
     pub(super) cause: Option<String>,
 }
@@ -60,7 +64,9 @@ impl AppProcess {
             },
             running_since: None,
             private: None,
+            descendants: 0,
             is_heavy: false,
+            is_unwanted: false,
             cause: None,
         }
     }
@@ -82,6 +88,11 @@ impl AppProcess {
 
     pub(super) fn is_running(&self) -> bool {
         self.stage == AppStage::Running
+    }
+
+    /// Whether another one is to take its place. Those of older generations run old code.
+    pub(super) fn is_replaced(&self, oldest_generation: u32) -> bool {
+        self.is_heavy || self.is_unwanted || self.generation < oldest_generation
     }
 
     /// How long it ran the application's block.

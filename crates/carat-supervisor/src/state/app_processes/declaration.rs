@@ -1,10 +1,14 @@
-use std::time::Duration;
+use std::iter;
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
 
-use carat_policy::Backoff;
+use carat_policy::{Backoff, LoadRule};
 use carat_settings::{ProcessSettings, RestartPolicy};
 
 use super::app_process::{AppProcess, AppStage};
+use super::load_meter::LoadMeter;
 use crate::command::{AppCommand, Command};
+use crate::event::AppReading;
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
 use crate::ruby_process::{AppProcessId, RubyProcess};
@@ -12,6 +16,11 @@ use crate::state::reaction::{KILL_AFTER, Reaction};
 
 /// A process that ran this long did not fail at its start: the next one starts without a longer pause.
 const STEADY: Duration = Duration::from_secs(30);
+
+/// What the mold gets in place of the number of a process: this one measures the load.
+const LOAD_NUMBER: u32 = 0;
+/// A process with more descendants than this is replaced: they are a mistake.
+const DESCENDANTS_LIMIT: u32 = 256;
 
 /// What forks processes now.
 #[derive(Debug, Clone, Copy)]
@@ -28,10 +37,15 @@ pub(super) struct Declaration {
     pub(super) settings: ProcessSettings,
     /// Whether the current code declares it.
     pub(super) is_declared: bool,
-    /// How many should run.
+    /// How many should run: a number between these that follows the load, unless both are the same.
     pub(super) wanted: u32,
+    bounds: RangeInclusive<u32>,
+    rule: LoadRule,
+    pub(super) meter: LoadMeter,
     /// How many have ended that nothing follows (`restart`).
     finished: u32,
+    /// Private memory of the largest that was read.
+    largest: Option<u64>,
     backoff: Backoff,
     pub(super) members: Vec<AppProcess>,
 }
@@ -41,8 +55,12 @@ impl Declaration {
         Declaration {
             is_declared: true,
             wanted: settings.count,
+            bounds: settings.count..=settings.most,
+            rule: LoadRule::default(),
+            meter: LoadMeter::default(),
             settings,
             finished: 0,
+            largest: None,
             backoff: Backoff::default(),
             members: Vec::new(),
         }
@@ -51,20 +69,74 @@ impl Declaration {
     /// New code has taken over, with these settings; `None` if it does not declare the process any more.
     pub(super) fn adopt(&mut self, settings: Option<ProcessSettings>) {
         self.finished = 0;
+        self.largest = None;
         self.backoff.succeed();
         self.is_declared = settings.is_some();
         if let Some(settings) = settings {
-            if settings.count != self.settings.count {
-                self.wanted = settings.count;
+            let bounds = settings.count..=settings.most;
+            if bounds != (self.settings.count..=self.settings.most) {
+                self.set_bounds(bounds);
             }
             self.settings = settings;
         }
     }
 
     /// So many are to run, ended ones included.
-    pub(super) fn scale(&mut self, count: u32) {
-        (self.wanted, self.finished) = (count, 0);
+    pub(super) fn scale(&mut self, bounds: RangeInclusive<u32>) {
+        self.set_bounds(bounds);
+        self.finished = 0;
         self.backoff.succeed();
+    }
+
+    fn set_bounds(&mut self, bounds: RangeInclusive<u32>) {
+        self.wanted = self.wanted.clamp(*bounds.start(), *bounds.end());
+        self.bounds = bounds;
+    }
+
+    /// How many run at least, and at most.
+    pub(super) fn bounds(&self) -> (u32, u32) {
+        (*self.bounds.start(), *self.bounds.end())
+    }
+
+    fn follows_load(&self) -> bool {
+        self.is_declared && self.bounds.start() < self.bounds.end()
+    }
+
+    /// Whether the load is to be measured.
+    pub(super) fn is_measured(&self, now: Instant) -> bool {
+        self.follows_load() && self.meter.is_due(now)
+    }
+
+    /// Has the load measured.
+    pub(super) fn measure(&mut self, id: AppProcessId, generation: u32, reaction: &mut Reaction) {
+        self.meter.begin(id, reaction.now);
+        reaction.push(Command::App(AppCommand::Fork {
+            id,
+            name: self.settings.name.clone(),
+            number: LOAD_NUMBER,
+            generation,
+        }));
+    }
+
+    /// The load was measured. `fits` says whether there is memory for one more.
+    pub(super) fn measured(
+        &mut self,
+        load: f64,
+        fits: impl FnOnce(u64) -> bool,
+        reaction: &mut Reaction,
+    ) {
+        self.meter.measured(load);
+        let running = self.members.iter().filter(|it| it.is_running()).count();
+        let may_grow = running >= self.wanted as usize && fits(self.largest.unwrap_or_default());
+        let (before, now) = (self.wanted, reaction.now);
+        let numbers = (before, &self.bounds);
+        self.wanted = self.rule.follow(load, numbers, may_grow, now);
+        if self.wanted != before {
+            let line = LogLine::info("processes follow their load");
+            let line = line.text("process", &self.settings.name);
+            let line = line.number("count", self.wanted);
+            reaction.log(line.text("load", format!("{load:.2}")));
+        }
     }
 
     /// How many should run now.
@@ -80,47 +152,72 @@ impl Declaration {
     /// Ends what is overdue, replaced, or too much. `origin` is `None` while none is to run.
     pub(super) fn advance(&mut self, origin: Option<ForkOrigin>, reaction: &mut Reaction) {
         self.end_overdue(reaction);
+        self.meter.end_overdue(&self.settings.name, reaction);
+        if origin.is_none() || !self.follows_load() {
+            self.meter.stop(reaction);
+        }
         let Some(origin) = origin else {
             return self.end_surplus(0, "process ends with the server", reaction);
         };
-        let is_old = |it: &AppProcess| it.is_heavy || it.generation < origin.oldest_generation;
-        let target = self.target();
-        let new = |it: &&AppProcess| it.is_running() && !is_old(it);
-        let has_successors = self.members.iter().filter(new).count() >= target as usize;
-        let settings = &self.settings;
-        for old in self.members.iter_mut().filter(|it| is_old(it)) {
-            if has_successors || !settings.overlap {
-                old.end(settings, "process is replaced", reaction);
-            }
-        }
-        self.end_surplus(target, "surplus process ends", reaction);
+        self.end_old(origin, reaction);
+        self.end_surplus(self.target(), "surplus process ends", reaction);
     }
 
-    /// Ends the newest of those that are too many, of which old ones that overlap do not count.
+    /// Ends those that are to be replaced: one after another, so that the others work on meanwhile.
+    fn end_old(&mut self, origin: ForkOrigin, reaction: &mut Reaction) {
+        let is_running = |it: &&AppProcess| it.is_running();
+        let mut running = self.members.iter().filter(is_running).count();
+        let others = (self.target() as usize).saturating_sub(usize::from(!self.settings.overlap));
+        let is_old = |it: &&mut AppProcess| it.is_replaced(origin.oldest_generation);
+        for old in self.members.iter_mut().filter(is_old) {
+            if old.is_running() {
+                if running <= others {
+                    continue;
+                }
+                running -= 1;
+            }
+            old.end(&self.settings, "process is replaced", reaction);
+        }
+    }
+
+    /// Ends the newest of those that are too many, of which one that overlaps does not count.
     fn end_surplus(&mut self, target: u32, message: &'static str, reaction: &mut Reaction) {
-        let most = match (target, self.settings.overlap) {
-            (0, _) | (_, false) => target,
-            (_, true) => target.saturating_mul(2),
-        };
+        let most = target.saturating_add(u32::from(self.settings.overlap && target > 0));
         let staying = self.members.iter_mut().filter(|it| it.stays());
         for process in staying.skip(most as usize) {
             process.end(&self.settings, message, reaction);
         }
     }
 
-    /// Whether one more is to be forked. One that has not ended yet counts, unless they overlap.
+    /// Whether one more is to be forked. One that has not ended yet counts; while they overlap, one more may run.
     pub(super) fn lacks(&self, origin: ForkOrigin, reaction: &Reaction) -> bool {
-        let is_new = |it: &&AppProcess| {
-            it.stays() && !it.is_heavy && it.generation >= origin.oldest_generation
-        };
         let target = self.target() as usize;
-        let is_free = if self.settings.overlap {
-            let new = self.members.iter().filter(is_new).count();
-            new < target && self.members.len() < 2 * target
-        } else {
-            self.members.len() < target
-        };
-        is_free && self.backoff.allows(reaction.now)
+        let is_new = |it: &&AppProcess| it.stays() && !it.is_replaced(origin.oldest_generation);
+        let is_missing = self.members.iter().filter(is_new).count() < target;
+        let most = target + usize::from(self.settings.overlap);
+        is_missing && self.members.len() < most && self.backoff.allows(reaction.now)
+    }
+
+    /// How much memory those will take that run or are about to, beyond what was read, for each of them: as much as the
+    /// largest had. `None` for one of which nothing is known.
+    pub(super) fn growth(&self, now: Instant) -> impl Iterator<Item = Option<u64>> {
+        let staying = self.members.iter().filter(|it| it.stays());
+        let missing = (self.target() as usize).saturating_sub(self.members.len());
+        let growing = staying.filter(move |it| it.private.is_none() || it.age(now) < STEADY);
+        let read = growing.map(|it| it.private);
+        let all = read.chain(iter::repeat_n(None, missing));
+        all.filter_map(|private| match (self.largest, private) {
+            (None, None) => Some(None),
+            (None, Some(_)) => None,
+            (Some(largest), private) => Some(Some(largest.saturating_sub(private.unwrap_or(0)))),
+        })
+    }
+
+    /// All of this name, or the one with this number, are to be replaced.
+    pub(super) fn replace(&mut self, number: Option<u32>) {
+        let is_meant = |it: &&mut AppProcess| number.is_none_or(|number| it.number == number);
+        let members = self.members.iter_mut().filter(is_meant);
+        members.for_each(|it| it.is_unwanted = true);
     }
 
     pub(super) fn fork(&mut self, id: AppProcessId, origin: ForkOrigin, reaction: &mut Reaction) {
@@ -226,20 +323,36 @@ impl Declaration {
         self.members.retain(|it| it.id != id || !is_over(it));
     }
 
-    /// Its private memory was read.
-    pub(super) fn weigh(&mut self, id: AppProcessId, private: u64, reaction: &mut Reaction) {
-        let (name, limit) = (self.settings.name.clone(), self.settings.memory);
-        let Some(process) = self.get_mut(id) else {
+    /// Its memory was read, and how many descendants it has.
+    pub(super) fn weigh(&mut self, reading: &AppReading, reaction: &mut Reaction) {
+        let Some(process) = self.members.iter_mut().find(|it| it.id == reading.id) else {
             return;
         };
+        let private = reading.private;
         process.private = Some(private);
-        let limit = limit.filter(|limit| process.is_running() && private > *limit);
-        if let Some(limit) = limit.filter(|_| !process.is_heavy) {
-            process.is_heavy = true;
-            let line = LogLine::warn("process exceeds its memory");
-            let line = process.identify(&name, line).number("private", private);
-            reaction.log(line.number("limit", limit));
+        process.descendants = reading.descendants;
+        if !process.is_running() || process.is_heavy {
+            return;
         }
+        self.largest = self.largest.max(Some(private));
+        let line = |message| process.identify(&self.settings.name, LogLine::warn(message));
+        let limit = self.settings.memory.filter(|limit| private > *limit);
+        if let Some(limit) = limit {
+            let line = line("process exceeds its memory").number("private", private);
+            reaction.log(line.number("limit", limit));
+        } else if reading.descendants > DESCENDANTS_LIMIT {
+            let line = line("process has too many descendants");
+            let line = line.number("descendants", reading.descendants);
+            reaction.log(line.number("limit", DESCENDANTS_LIMIT));
+        } else {
+            return;
+        }
+        process.is_heavy = true;
+    }
+
+    /// Whether none runs, or measures the load.
+    pub(super) fn is_over(&self) -> bool {
+        self.members.is_empty() && self.meter.process().is_none()
     }
 
     /// Whether all have ended, or cannot be killed.

@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::iter;
 use std::time::{Duration, Instant};
 
 use carat_policy::{
@@ -14,6 +15,7 @@ use crate::command::{Command, MemorySubject, MemorySubjects};
 use crate::event::MemoryReading;
 use crate::log_line::LogLine;
 use crate::ruby_process::AppProcessId;
+use crate::state::app_processes::AppGrowth;
 use crate::state::reaction::Reaction;
 
 /// A reading that is under way sets its own due time when it ends.
@@ -50,6 +52,8 @@ pub struct MemoryMonitor {
     has_warned_of_shortage: bool,
     /// What the server before this one uses within the same budget, until it has ended.
     pub predecessor_bytes: u64,
+    /// What further processes of the application will take.
+    pub app_growth: AppGrowth,
 }
 
 /// All processes together.
@@ -75,6 +79,7 @@ impl MemoryMonitor {
             totals: None,
             has_warned_of_shortage: false,
             predecessor_bytes: 0,
+            app_growth: AppGrowth::default(),
         }
     }
 
@@ -233,11 +238,21 @@ impl MemoryMonitor {
         let reserving = workers.filter(|worker| worker.stays() || worker.memory.is_none());
         let unread = molds.others().filter(|(it, _)| !self.includes(it.pid));
         let unread = unread.map(|_| UNREAD);
+        let unread = unread.chain(iter::repeat_n(UNREAD, self.app_growth.unknown));
         let loads: Vec<WorkerLoad> = reserving.map(Worker::load).chain(unread).collect();
         let cost = worker_cost(&loads, mold.and_then(|mold| mold.anonymous));
         cost.map_or(u32::MAX, |cost| {
-            let used = totals.used.bytes.saturating_add(self.reserved(molds));
+            let reserved = self.reserved(molds).saturating_add(self.app_growth.bytes);
+            let used = totals.used.bytes.saturating_add(reserved);
             totals.budget.room(used, cost, &loads)
+        })
+    }
+
+    /// Whether this many bytes fit beside what is used and reserved.
+    pub fn fits(&self, bytes: u64) -> bool {
+        self.totals.is_some_and(|totals| {
+            let used = totals.used.bytes.saturating_add(self.app_growth.bytes);
+            !totals.budget.is_over(used.saturating_add(bytes))
         })
     }
 

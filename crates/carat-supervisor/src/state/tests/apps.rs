@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use carat_policy::ReforkRule;
+use carat_policy::{MemoryLimit, ReforkRule};
 use carat_settings::{ProcessSettings, RestartPolicy};
 
-use super::world::World;
+use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
 use super::{fixed, jobs};
 use crate::command::{AppCommand, Command};
 use crate::event::Event;
@@ -186,11 +186,12 @@ fn the_number_can_be_changed_while_the_server_runs() {
     world.most_apps = 3;
     for count in [3, 1, 0, 2] {
         let name = "jobs".to_owned();
-        world.send(Event::AppScaled { name, count });
+        let bounds = (count, count);
+        world.send(Event::AppScaled { name, bounds });
         world.settle_for(20);
         assert_eq!(world.app_pids().len(), count as usize);
     }
-    assert_eq!(world.state.apps().wanted(), [("jobs".to_owned(), 2)]);
+    assert_eq!(world.state.apps().wanted()[0].wanted, 2);
 }
 
 #[test]
@@ -206,6 +207,185 @@ fn a_heavy_one_is_replaced() {
     world.finish_reading();
     assert_eq!(world.count("process exceeds its memory"), 1);
     assert!(world.process(pid).is_told_to_end);
+}
+
+#[test]
+fn one_with_too_many_descendants_is_replaced() {
+    let mut world = running(vec![jobs(1)]);
+    let pid = only(&world);
+    world.descendants = 256;
+    world.wait(Duration::from_secs(60));
+    world.finish_reading();
+    assert!(!world.process(pid).is_told_to_end);
+    world.descendants = 257;
+    world.wait(Duration::from_secs(60));
+    world.finish_reading();
+    assert_eq!(world.count("process has too many descendants"), 1);
+    assert!(world.process(pid).is_told_to_end);
+}
+
+/// Those that were told to end.
+fn ending(world: &World) -> usize {
+    let told = |pid: &u32| world.processes[pid].is_told_to_end;
+    world.app_pids().into_iter().filter(told).count()
+}
+
+#[test]
+fn those_of_one_name_are_replaced_one_after_another() {
+    let mut world = running(vec![jobs(3)]);
+    restart(&mut world);
+    for _ in 0..3 {
+        assert_eq!((world.app_pids().len(), ending(&world)), (3, 1));
+        let pids = world.app_pids();
+        let told = pids.iter().find(|pid| world.processes[pid].is_told_to_end);
+        world.end(*told.expect("one ends"));
+        assert_eq!((world.app_pids().len(), ending(&world)), (3, 0));
+        world.settle_for(5);
+    }
+    assert_eq!((world.app_pids().len(), ending(&world)), (3, 0));
+    assert!(world.app_pids().iter().all(|pid| world.processes[pid].generation == 2));
+}
+
+#[test]
+fn with_overlap_there_is_one_more_during_a_restart() {
+    let overlap = true;
+    let apps = vec![ProcessSettings { overlap, ..jobs(3) }];
+    let mut world = World::with_apps(fixed(1), ReforkRule::Off, apps);
+    world.most_apps = 4;
+    world.settle();
+    restart(&mut world);
+    assert_eq!((world.app_pids().len(), ending(&world)), (4, 1));
+}
+
+#[test]
+fn those_that_somebody_ends_are_replaced() {
+    let mut world = running(vec![jobs(2)]);
+    let before = world.app_pids();
+    for pid in &before {
+        world.process(*pid).is_busy = true;
+    }
+    let name = "jobs".to_owned();
+    let number = Some(2);
+    world.send(Event::AppReplaced { name, number });
+    assert!(world.process(before[1]).is_told_to_end && ending(&world) == 1);
+    world.end(before[1]);
+    world.settle_for(5);
+    let (name, number) = ("jobs".to_owned(), None);
+    world.send(Event::AppReplaced { name, number });
+    for _ in 0..10 {
+        assert!(ending(&world) <= 1);
+        for pid in world.app_pids() {
+            world.process(pid).is_busy = false;
+        }
+        world.settle_for(2);
+    }
+    let after = world.app_pids();
+    assert!(after.len() == 2 && !after.iter().any(|pid| before.contains(pid)));
+}
+
+#[test]
+fn a_starting_process_takes_the_room_of_a_worker() {
+    let mut limits = fixed(3);
+    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 3 * WORKER_BYTES);
+    let mut world = World::with_apps(limits, ReforkRule::Off, vec![jobs(1)]);
+    while world.app_pids().is_empty() {
+        world.settle_for(1);
+    }
+    assert_eq!(world.serving_pids().len(), 2);
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 3);
+}
+
+#[test]
+fn as_much_memory_is_kept_for_a_successor_as_the_largest_had() {
+    let mut limits = fixed(3);
+    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 3 * WORKER_BYTES);
+    let mut world = World::with_apps(limits, ReforkRule::Off, vec![jobs(1)]);
+    world.settle();
+    world.app_bytes = 2 * WORKER_BYTES;
+    world.wait(Duration::from_secs(60));
+    world.finish_reading();
+    let (pid, worker) = (only(&world), world.serving_pids()[0]);
+    world.exit(pid, ExitStatus::Exited(1), false);
+    world.exit(worker, ExitStatus::Exited(1), false);
+    world.settle_for(3);
+    assert_eq!(world.serving_pids().len(), 2);
+}
+
+/// A world in which the load of up to three processes is measured.
+fn following() -> World {
+    let most = 3;
+    let mut world = World::with_apps(fixed(1), ReforkRule::Off, vec![ProcessSettings {
+        most,
+        ..jobs(1)
+    }]);
+    world.most_apps = 4;
+    world.settle();
+    world.commands.clear();
+    world
+}
+
+#[test]
+fn the_number_follows_the_load_that_is_measured() {
+    let mut world = following();
+    assert_eq!(world.members().len(), 1);
+    world.load = Some(3.0);
+    while world.members().len() == 1 {
+        world.settle_for(1);
+    }
+    world.settle_for(20);
+    assert_eq!(world.members().len(), 2);
+    world.settle();
+    assert_eq!(world.members().len(), 3);
+    assert_eq!(world.count("processes follow their load"), 2);
+    world.load = Some(0.6);
+    world.settle_for(1000);
+    assert_eq!(world.members().len(), 3);
+    world.load = Some(0.0);
+    world.settle_for(700);
+    assert_eq!(world.members().len(), 2);
+    world.settle_for(700);
+    assert_eq!(world.members().len(), 1);
+}
+
+#[test]
+fn a_load_that_cannot_be_measured_is_logged_once() {
+    let mut world = following();
+    world.load = None;
+    world.settle_for(300);
+    let message = "the load of processes cannot be measured";
+    assert_eq!((world.count(message), world.members().len()), (1, 1));
+    world.load = Some(0.6);
+    world.settle_for(100);
+    world.load = None;
+    world.settle_for(300);
+    assert_eq!(world.count(message), 2);
+}
+
+#[test]
+fn a_measurement_that_hangs_is_killed_and_another_follows() {
+    let mut world = following();
+    world.is_load_stuck = true;
+    world.settle_for(60);
+    let [pid] = world.meters()[..] else {
+        panic!("one measures: {world:#?}");
+    };
+    world.wait(Duration::from_secs(5));
+    assert!(world.process(pid).is_killed);
+    world.is_load_stuck = false;
+    world.load = Some(2.0);
+    world.settle_for(40);
+    assert_eq!(world.members().len(), 2);
+}
+
+#[test]
+fn a_stop_kills_what_measures() {
+    let mut world = following();
+    world.is_load_stuck = true;
+    world.settle_for(60);
+    let pid = world.meters()[0];
+    world.stop();
+    assert!(world.process(pid).is_killed);
 }
 
 #[test]

@@ -65,6 +65,7 @@ pub(super) fn jobs(count: u32) -> ProcessSettings {
     ProcessSettings {
         name: "jobs".to_owned(),
         count,
+        most: count,
         memory: None,
         stop_signal: 15,
         stop_timeout: Some(Duration::from_secs(20)),

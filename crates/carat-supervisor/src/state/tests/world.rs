@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule, client_memory};
 
 use crate::command::{AppCommand, BootSettings, Command, MemorySubjects, Outcome};
-use crate::event::{Event, MemoryReading, Tick, WorkerTraffic};
+use crate::event::{AppReading, Event, MemoryReading, Tick, WorkerTraffic};
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::limits::Limits;
@@ -60,6 +60,12 @@ pub(super) struct World {
     pub(super) client_bytes: u64,
     /// Private memory of each further process of the application.
     pub(super) app_bytes: u64,
+    /// How many processes each has forked.
+    pub(super) descendants: u32,
+    /// What is measured of their load; `None` if that fails.
+    pub(super) load: Option<f64>,
+    /// Whether what measures it hangs.
+    pub(super) is_load_stuck: bool,
     /// How many of them may run at any time.
     pub(super) most_apps: u32,
     /// Whether what a further process has forked outlives it.
@@ -93,6 +99,8 @@ pub(super) struct FakeProcess {
     pub(super) idle: Duration,
     pub(super) tunnels: usize,
     pub(super) bytes: u64,
+    /// Measures the load of other processes.
+    pub(super) is_meter: bool,
 }
 
 impl World {
@@ -139,6 +147,9 @@ impl World {
             no_process_starts: false,
             client_bytes: 0,
             app_bytes: 0,
+            descendants: 0,
+            load: Some(0.6),
+            is_load_stuck: false,
             most_apps: apps.iter().map(|it| it.count).sum(),
             has_descendants: false,
             commands: Vec::new(),
@@ -348,6 +359,7 @@ impl World {
             idle: Duration::ZERO,
             tunnels: 0,
             bytes,
+            is_meter: false,
         };
         self.processes.insert(pid, started);
         pid
@@ -355,17 +367,40 @@ impl World {
 
     fn carry_out_app(&mut self, command: &AppCommand) -> Option<Event> {
         match *command {
-            AppCommand::Fork { id, generation, .. } => {
+            AppCommand::Fork {
+                id,
+                generation,
+                number,
+                ..
+            } => {
                 let pid = self.start(RubyProcess::App(id), 0);
-                self.process(pid).generation = generation;
+                let forked = self.process(pid);
+                (forked.generation, forked.is_meter) = (generation, number == 0);
             }
             AppCommand::Signal { pid, .. } => self.with_pid(pid, |it| it.is_told_to_end = true),
             AppCommand::SignalGroup { id, pid, signal } => {
                 return self.signal_group(id, pid, signal);
             }
-            AppCommand::Begin(_) => {}
+            AppCommand::Begin(id) => return self.measure(id),
         }
         None
+    }
+
+    /// What measures the load does so, fails, or hangs.
+    fn measure(&mut self, id: AppProcessId) -> Option<Event> {
+        let process = RubyProcess::App(id);
+        let is_meter = self.find(process).is_some_and(|(_, it)| it.is_meter);
+        if !is_meter || self.is_load_stuck {
+            return None;
+        }
+        self.with(process, |it| it.is_told_to_end = true);
+        Some(match self.load {
+            Some(load) => Event::AppLoad(id, load),
+            None => Event::BootFailed {
+                process,
+                cause: "no queue".to_owned(),
+            },
+        })
     }
 
     fn signal_group(&mut self, id: AppProcessId, pid: u32, signal: i32) -> Option<Event> {
@@ -521,7 +556,11 @@ impl World {
             apps: subjects
                 .apps
                 .iter()
-                .map(|(id, _)| (*id, self.app_bytes))
+                .map(|(id, _)| AppReading {
+                    id: *id,
+                    private: self.app_bytes,
+                    descendants: self.descendants,
+                })
                 .collect(),
             container: ContainerMemory {
                 oom_kills: self.oom_kills,
@@ -637,7 +676,7 @@ impl World {
     fn check_pids(&self) {
         let mut known = self.state.processes().running();
         known.extend(self.state.apps().running().into_iter().map(|(it, ..)| it));
-        for (pid, it) in &self.processes {
+        for (pid, it) in self.processes.iter().filter(|(_, it)| !it.is_meter) {
             let count = known.iter().filter(|known| known.pid == *pid).count();
             let is_cared_for = count == 1 || it.is_killed || it.is_closed || !it.said_hello;
             assert!(
@@ -649,7 +688,7 @@ impl World {
 
     /// Of a process that does not overlap, no more than its count run at any time.
     fn check_apps(&self) {
-        let (running, most) = (self.app_pids().len(), self.most_apps);
+        let (running, most) = (self.members().len(), self.most_apps);
         assert!(running <= most as usize, "{running} of {most}: {self:#?}");
     }
 
@@ -676,6 +715,18 @@ impl World {
         let is_app = |it: &FakeProcess| matches!(it.process, RubyProcess::App(_));
         let apps = processes.filter(|(_, it)| is_app(it) && (it.said_hello || !it.is_closed));
         apps.map(|(pid, _)| *pid).collect()
+    }
+
+    /// Those of them that run the application's block.
+    pub(super) fn members(&self) -> Vec<u32> {
+        let pids = self.app_pids().into_iter();
+        pids.filter(|pid| !self.processes[pid].is_meter).collect()
+    }
+
+    /// Those that measure the load of the others.
+    pub(super) fn meters(&self) -> Vec<u32> {
+        let pids = self.app_pids().into_iter();
+        pids.filter(|pid| self.processes[pid].is_meter).collect()
     }
 
     /// The process ids of all molds.

@@ -1,54 +1,50 @@
 # frozen_string_literal: true
 
-require_relative "../../invalid_value"
+require_relative "count_range"
 
 module Carat
   module Config
     module Type
       # The number of workers: fixed, a range that follows the load, or what the machine has room for.
-      class WorkerCount
+      class WorkerCount < CountRange
         # The value that leaves the number to Carat.
         AUTO = "auto"
-        PATTERN = /\A(\d+)(?:\.\.(\d+))?\z/
 
         # The largest number.
         LIMIT = 10_000
-        EXAMPLES = 'such as 2, 1..8 or "auto"'
-        # Puma forks no worker then, and serves with the process that has loaded the application.
-        SINGLE = "; for Puma's single mode write 1"
-        private_constant :EXAMPLES, :PATTERN, :SINGLE
 
-        # Reads an Integer, a Range of them, or text such as "2", "1..8" and "auto"; returns a Range or "auto". Raises
-        # InvalidValue.
+        def initialize
+          super(1..LIMIT)
+        end
+
+        # Reads what a CountRange reads, or "auto", which it returns. Raises InvalidValue.
         def parse(value)
-          return AUTO if value.to_s == AUTO
+          value.to_s == AUTO ? AUTO : super
+        rescue InvalidValue => e
+          # Puma forks no worker then, and serves with the process that has loaded the application.
+          raise e, "#{e.message}; for Puma's single mode write 1" if value.to_s == "0"
 
-          range = value.is_a?(Range) && !value.exclude_end? ? value : read(value.to_s)
-          return range if range && whole?(range)
-
-          hint = SINGLE if value.to_s == "0"
-          raise InvalidValue, "#{value.inspect} is not a number of workers up to #{LIMIT}, #{EXAMPLES}#{hint}"
+          raise
         end
 
         # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
-          value == AUTO || value.begin != value.end ? value.to_s : value.begin.to_s
+          value == AUTO ? AUTO : super
         end
 
         # Returns the placeholder for a value in the help.
         def metavar
-          "N|N..M|#{AUTO}"
+          "#{super}|#{AUTO}"
         end
 
         private
 
-        def read(text)
-          match = PATTERN.match(text)
-          Range.new(Integer(match[1], 10), Integer(match[2] || match[1], 10)) if match
+        def noun
+          "workers"
         end
 
-        def whole?(range)
-          [range.begin, range.end].all?(Integer) && range.begin.positive? && (range.begin..LIMIT).cover?(range.end)
+        def examples
+          'such as 2, 1..8 or "auto"'
         end
       end
     end

@@ -1,0 +1,145 @@
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::command::{AppCommand, Command};
+use crate::exit_status::ExitStatus;
+use crate::log_line::LogLine;
+use crate::ruby_process::{AppProcessId, RubyProcess};
+use crate::state::reaction::{KILL_AFTER, Reaction};
+
+/// The time from one measurement to the next, at least.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How long one may take, with the fork of its process.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Measures the load of the processes of one name: in a process forked for each measurement, as the application's code
+/// may hang, leak, or fail.
+#[derive(Debug, Default)]
+pub(super) struct LoadMeter {
+    due: Option<Instant>,
+    under_way: Option<Measurement>,
+    /// The log says so until one succeeds.
+    has_failed: bool,
+    /// The newest.
+    pub(super) load: Option<f64>,
+}
+
+#[derive(Debug)]
+struct Measurement {
+    id: AppProcessId,
+    pid: Option<u32>,
+    deadline: Instant,
+    /// The load is known, or why it is not.
+    is_done: bool,
+}
+
+impl LoadMeter {
+    /// Whether one is to begin.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.under_way.is_none() && self.due.is_none_or(|due| now >= due)
+    }
+
+    /// A process is forked for it.
+    pub(super) fn begin(&mut self, id: AppProcessId, now: Instant) {
+        self.due = Some(now + PAUSE);
+        self.under_way = Some(Measurement {
+            id,
+            pid: None,
+            deadline: now + LOAD_TIMEOUT,
+            is_done: false,
+        });
+    }
+
+    /// The process that measures now, and its process id once that is known.
+    pub(super) fn process(&self) -> Option<(AppProcessId, Option<u32>)> {
+        self.under_way.as_ref().map(|it| (it.id, it.pid))
+    }
+
+    /// It said hello.
+    pub(super) fn hello(&mut self, pid: u32) {
+        if let Some(measurement) = &mut self.under_way {
+            measurement.pid = Some(pid);
+        }
+    }
+
+    /// This is the load.
+    pub(super) fn measured(&mut self, load: f64) {
+        if let Some(measurement) = &mut self.under_way {
+            measurement.is_done = true;
+            self.has_failed = false;
+            self.load = Some(load);
+        }
+    }
+
+    /// Why it is not known, in the words of the process, or of the mold that cannot fork it.
+    pub(super) fn failed(&mut self, name: &str, cause: &str, reaction: &mut Reaction) {
+        let Some(measurement) = self.under_way.as_mut().filter(|it| !it.is_done) else {
+            return;
+        };
+        measurement.is_done = true;
+        self.load = None;
+        if !std::mem::replace(&mut self.has_failed, true) {
+            let line = LogLine::warn("the load of processes cannot be measured");
+            reaction.log(line.text("process", name).text("cause", cause));
+        }
+    }
+
+    /// Its control socket is closed. It ends, or was never forked.
+    pub(super) fn closed(&mut self, name: &str, reaction: &mut Reaction) {
+        if self.under_way.as_ref().is_some_and(|it| it.pid.is_none()) {
+            self.failed(name, "the mold ended before it forked a process", reaction);
+            self.forget(reaction);
+        }
+    }
+
+    /// Its process has ended, and with it what it had forked.
+    pub(super) fn exited(&mut self, name: &str, status: ExitStatus, reaction: &mut Reaction) {
+        self.failed(name, &format!("its process ended ({status})"), reaction);
+        self.kill(reaction);
+        self.forget(reaction);
+    }
+
+    /// Kills one that takes too long.
+    pub(super) fn end_overdue(&mut self, name: &str, reaction: &mut Reaction) {
+        let now = reaction.now;
+        let Some(late) = self.under_way.as_mut().filter(|it| now >= it.deadline) else {
+            return;
+        };
+        late.deadline = now + KILL_AFTER;
+        let is_started = late.pid.is_some();
+        self.failed(name, &format!("none within {LOAD_TIMEOUT:?}"), reaction);
+        self.kill(reaction);
+        if !is_started {
+            self.forget(reaction);
+        }
+    }
+
+    /// It is not wanted any more.
+    pub(super) fn stop(&mut self, reaction: &mut Reaction) {
+        match &mut self.under_way {
+            Some(measurement) if measurement.is_done && measurement.pid.is_some() => {}
+            Some(measurement) if measurement.pid.is_some() => {
+                measurement.is_done = true;
+                self.kill(reaction);
+            }
+            // It finds its control socket closed.
+            Some(_) => self.forget(reaction),
+            None => {}
+        }
+    }
+
+    fn kill(&self, reaction: &mut Reaction) {
+        if let Some((id, Some(pid))) = self.process() {
+            let signal = Signal::KILL.as_raw();
+            reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
+        }
+    }
+
+    fn forget(&mut self, reaction: &mut Reaction) {
+        if let Some(measurement) = self.under_way.take() {
+            let process = RubyProcess::App(measurement.id);
+            reaction.push(Command::CloseControl(process));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "../../config/config_error"
+require_relative "../../config/invalid_value"
+require_relative "../../config/sources/processes"
+require_relative "../../config/type"
+require_relative "../control/control_command"
+
+module Carat
+  module CLI
+    # `carat kill-process`.
+    class KillProcess
+      include ControlCommand
+
+      # What follows `Usage: carat` in the help.
+      USAGE = "kill-process NAME [NUMBER] [--pid PID | --control-socket PATH] [--json]"
+
+      # The sentence in the list of subcommands.
+      SUMMARY = "Ends processes of this name by their stop signal; others follow."
+      NUMBER = Config::Type.build(:integer, 1..4_294_967_295)
+      private_constant :NUMBER
+
+      # Prints which processes end, or with `--json` the server's report. Raises ConfigError and ControlError.
+      def run
+        name, number, *more = @arguments
+        raise Config::ConfigError, "kill-process: needs NAME [NUMBER]" if name.nil? || more.any?
+
+        Config::Processes.check_name(name)
+        number = "&number=#{NUMBER.parse(number)}" if number
+        reply = ask(:post, "/kill-process?process=#{name}#{number}")
+        say(@json ? JSON.generate(reply, ascii_only: true) : sentence(reply))
+      rescue Config::InvalidValue => e
+        raise Config::ConfigError, "kill-process: #{e.message}"
+      end
+
+      private
+
+      def more_flags(parser)
+        parser.on("--json", "Print the server's JSON") { @json = true }
+      end
+
+      def sentence(reply)
+        pids = reply.fetch("pids")
+        "carat: told #{reply.fetch("process")} to end, process id #{pids.join(", ")}; another follows each"
+      end
+    end
+  end
+end

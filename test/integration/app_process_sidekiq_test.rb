@@ -70,6 +70,18 @@ class AppProcessSidekiqTest < Support::IntegrationTest
     end
   end
 
+  def test_the_number_of_processes_follows_the_latency_of_the_queue
+    Redis.new(path: Support::RedisServer.shared.path).flushall
+    server = start(COMMAND_LINE.sub("stop_timeout", "count: 1..2, load: -> { Sidekiq::Queue.new.latency }, stop_timeout")
+                               .sub('require "sidekiq/cli"', 'require "sidekiq/cli"; sleep 3')
+                               .prepend("before_fork { require 'sidekiq/api' }\n"))
+    10.times { |index| enqueue(server, (index * BATCH) + 1) }
+    await_log(server, /processes follow their load process=sidekiq count=2 load=[1-9]/)
+
+    eventually(within: 60, message: "all jobs") { ledger(server).uniq.size >= 10 * BATCH }
+    assert_equal (1..(10 * BATCH)).to_a, ledger(server).sort
+  end
+
   private
 
   def start(config)

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 
 use carat_lane::{AppOrder, ControlMessage, ControlSession};
 use carat_wire::control::{
-    ForkWorker, Stack, encode_boot_failed, encode_load, encode_not_fork_safe, encode_profile, encode_signal,
-    encode_sources, encode_stats,
+    ForkWorker, Stack, encode_boot_failed, encode_load, encode_not_fork_safe, encode_profile,
+    encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
 use magnus::{

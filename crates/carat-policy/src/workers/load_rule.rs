@@ -67,9 +67,10 @@ mod tests {
         let mut loads = vec![2.0, 2.0];
         loads.extend([0.0; 20]);
         let numbers = numbers(&loads);
-        assert_eq!(&numbers[2..], [
-            3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1
-        ]);
+        assert_eq!(
+            &numbers[2..],
+            [3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]
+        );
     }
 
     #[test]

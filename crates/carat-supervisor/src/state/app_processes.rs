@@ -118,12 +118,7 @@ impl AppProcesses {
     }
 
     /// So many of this name are to run, also after a restart, until the config file has another number.
-    pub(super) fn scale(
-        &mut self,
-        name: &str,
-        (min, max): (u32, u32),
-        reaction: &mut Reaction,
-    ) {
+    pub(super) fn scale(&mut self, name: &str, (min, max): (u32, u32), reaction: &mut Reaction) {
         let mut declarations = self.declarations.iter_mut();
         if let Some(declaration) = declarations.find(|it| it.settings.name == name) {
             declaration.scale(min..=max);

@@ -179,7 +179,12 @@ impl ServerStatus {
             molds: mold_pids(state),
             processes: state.processes().worker_statuses(now).map(row).collect(),
             app_processes: state.apps().statuses(now).map(AppRow::from).collect(),
-            app_counts: state.apps().wanted().into_iter().map(AppCount::from).collect(),
+            app_counts: state
+                .apps()
+                .wanted()
+                .into_iter()
+                .map(AppCount::from)
+                .collect(),
         }
     }
 }

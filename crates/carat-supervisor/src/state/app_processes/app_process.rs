@@ -20,6 +20,8 @@ pub(super) struct AppProcess {
     pub(super) pid: Option<u32>,
     pub(super) stage: AppStage,
     pub(super) running_since: Option<Instant>,
+    /// When it, or what it left, got its first SIGKILL.
+    killed_at: Option<Instant>,
     /// Private memory, with that of its descendants, when it was last read.
     pub(super) private: Option<u64>,
     /// How many processes it has forked that run, when that was last read.
@@ -63,6 +65,7 @@ impl AppProcess {
                 deadline: reaction.now + reaction.limits.boot_timeout,
             },
             running_since: None,
+            killed_at: None,
             private: None,
             descendants: 0,
             is_heavy: false,
@@ -142,6 +145,7 @@ impl AppProcess {
 
     /// Sends SIGKILL to it and its descendants.
     pub(super) fn kill(&mut self, reaction: &mut Reaction) {
+        self.killed_at.get_or_insert(reaction.now);
         if let Some(pid) = self.pid {
             reaction.push(Command::App(AppCommand::SignalGroup {
                 id: self.id,
@@ -175,6 +179,11 @@ impl AppProcess {
             let id = self.id;
             reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
         }
+    }
+
+    /// Whether it is left although it was killed: the kernel does not let it end.
+    pub(super) fn is_unkillable(&self, now: Instant) -> bool {
+        self.killed_at.is_some_and(|at| now >= at + 2 * KILL_AFTER)
     }
 
     /// Kills it when its time is over, and looks for what is left of its descendants.

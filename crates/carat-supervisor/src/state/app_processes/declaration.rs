@@ -12,7 +12,7 @@ use crate::event::AppReading;
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
 use crate::ruby_process::{AppProcessId, RubyProcess};
-use crate::state::reaction::{KILL_AFTER, Reaction};
+use crate::state::reaction::Reaction;
 
 /// A process that ran this long did not fail at its start: the next one starts without a longer pause.
 const STEADY: Duration = Duration::from_secs(30);
@@ -357,11 +357,8 @@ impl Declaration {
 
     /// Whether all have ended, or cannot be killed.
     pub(super) fn is_empty(&self, reaction: &Reaction) -> bool {
-        let is_left = |it: &AppProcess| match it.stage {
-            AppStage::Killed { deadline } => reaction.now < deadline + KILL_AFTER,
-            _ => true,
-        };
-        !self.members.iter().any(is_left)
+        let mut members = self.members.iter();
+        members.all(|it| it.is_unkillable(reaction.now))
     }
 }
 

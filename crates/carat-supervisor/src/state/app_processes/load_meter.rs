@@ -32,6 +32,8 @@ struct Measurement {
     deadline: Instant,
     /// The load is known, or why it is not.
     is_done: bool,
+    /// It was killed, as nobody wants to know any more.
+    is_stopped: bool,
 }
 
 impl LoadMeter {
@@ -48,6 +50,7 @@ impl LoadMeter {
             pid: None,
             deadline: now + LOAD_TIMEOUT,
             is_done: false,
+            is_stopped: false,
         });
     }
 
@@ -118,9 +121,9 @@ impl LoadMeter {
     /// It is not wanted any more.
     pub(super) fn stop(&mut self, reaction: &mut Reaction) {
         match &mut self.under_way {
-            Some(measurement) if measurement.is_done && measurement.pid.is_some() => {}
+            Some(measurement) if measurement.is_stopped => {}
             Some(measurement) if measurement.pid.is_some() => {
-                measurement.is_done = true;
+                (measurement.is_done, measurement.is_stopped) = (true, true);
                 self.kill(reaction);
             }
             // It finds its control socket closed.

@@ -243,7 +243,12 @@ fn those_of_one_name_are_replaced_one_after_another() {
         world.settle_for(5);
     }
     assert_eq!((world.app_pids().len(), ending(&world)), (3, 0));
-    assert!(world.app_pids().iter().all(|pid| world.processes[pid].generation == 2));
+    assert!(
+        world
+            .app_pids()
+            .iter()
+            .all(|pid| world.processes[pid].generation == 2)
+    );
 }
 
 #[test]
@@ -315,10 +320,11 @@ fn as_much_memory_is_kept_for_a_successor_as_the_largest_had() {
 /// A world in which the load of up to three processes is measured.
 fn following() -> World {
     let most = 3;
-    let mut world = World::with_apps(fixed(1), ReforkRule::Off, vec![ProcessSettings {
-        most,
-        ..jobs(1)
-    }]);
+    let mut world = World::with_apps(
+        fixed(1),
+        ReforkRule::Off,
+        vec![ProcessSettings { most, ..jobs(1) }],
+    );
     world.most_apps = 4;
     world.settle();
     world.commands.clear();

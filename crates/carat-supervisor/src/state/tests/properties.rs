@@ -14,6 +14,7 @@ use crate::exit_status::ExitStatus;
 use crate::limits::Limits;
 use crate::ruby_process::RubyProcess;
 use carat_log::WorkerId;
+use carat_settings::ProcessSettings;
 
 /// Something that happens; the number chooses the process.
 #[derive(Debug, Clone)]
@@ -48,6 +49,12 @@ enum Happening {
     SettingsAreRead(bool),
     IsChecked(bool),
     IsKilledOnRequest(usize),
+    AppsAreScaled(u32, u32),
+    AppsAreReplaced(Option<u32>),
+    AppsHaveLoad(Option<f64>),
+    LoadHangs(bool),
+    AppsHave(u32, u64),
+    AppsHaveDescendants(bool),
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -84,6 +91,20 @@ fn happening() -> impl Strategy<Value = Happening> {
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
         4 => any::<bool>().prop_map(Happening::IsChecked),
         1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
+        4 => happening_to_apps(),
+    ]
+}
+
+fn happening_to_apps() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        1 => (0..3_u32, 0..2_u32)
+            .prop_map(|(min, more)| Happening::AppsAreScaled(min, min + more)),
+        2 => prop::option::of(1..4_u32).prop_map(Happening::AppsAreReplaced),
+        4 => prop::option::of(0.0..3.0).prop_map(Happening::AppsHaveLoad),
+        1 => any::<bool>().prop_map(Happening::LoadHangs),
+        2 => (250..260_u32, 0..3 * WORKER_BYTES)
+            .prop_map(|(descendants, bytes)| Happening::AppsHave(descendants, bytes)),
+        1 => any::<bool>().prop_map(Happening::AppsHaveDescendants),
     ]
 }
 
@@ -118,6 +139,21 @@ impl World {
             }
             Happening::IsChecked(true) => self.finish_check(Ok(())),
             Happening::IsChecked(false) => self.finish_check(Err("503".to_owned())),
+            Happening::AppsAreScaled(min, max) => {
+                let (name, bounds) = ("jobs".to_owned(), (min, max));
+                self.most_apps = self.most_apps.max(max + 1);
+                self.send(Event::AppScaled { name, bounds });
+            }
+            Happening::AppsAreReplaced(number) => {
+                let name = "jobs".to_owned();
+                self.send(Event::AppReplaced { name, number });
+            }
+            Happening::AppsHaveLoad(load) => self.load = load,
+            Happening::LoadHangs(hangs) => self.is_load_stuck = hangs,
+            Happening::AppsHave(descendants, bytes) => {
+                (self.descendants, self.app_bytes) = (descendants, bytes);
+            }
+            Happening::AppsHaveDescendants(outlive_it) => self.has_descendants = outlive_it,
             Happening::Hello(index)
             | Happening::Ready(index)
             | Happening::BootFails(index)
@@ -228,6 +264,8 @@ impl World {
     fn recover(&mut self) {
         self.demand.waiting = 0;
         self.demand.queue_time = Duration::ZERO;
+        (self.load, self.is_load_stuck, self.has_descendants) = (Some(0.6), false, false);
+        (self.descendants, self.app_bytes) = (0, 0);
         for it in self.processes.values_mut() {
             it.idle = Duration::ZERO;
             it.is_busy &= !matches!(it.process, RubyProcess::App(_));
@@ -268,12 +306,13 @@ impl World {
             .wanted
             .min(self.fitting())
             .max(1);
-        let apps: u32 = self.apps.iter().map(|it| it.count).sum();
-        let running = self.processes.values().filter(|it| it.is_ready);
+        let apps: u32 = self.state.apps().wanted().iter().map(|it| it.wanted).sum();
+        let lasting = self.processes.values().filter(|it| !it.is_meter);
+        let running = lasting.clone().filter(|it| it.is_ready);
         let is_app = |it: &&FakeProcess| matches!(it.process, RubyProcess::App(_));
         let has_apps = running.filter(is_app).count() == apps as usize;
         let others = 1 + apps as usize;
-        let is_alone = self.processes.len() == self.serving_pids().len() + others && has_apps;
+        let is_alone = lasting.count() == self.serving_pids().len() + others && has_apps;
         serving == expected && is_alone && self.mold_pids().len() == 1
     }
 }
@@ -326,9 +365,13 @@ proptest! {
     fn whatever_happens_the_declared_processes_run_again_and_never_more(
         all in happenings(),
         count in 1..3_u32,
+        (more, overlap) in (0..3_u32, any::<bool>()),
         stops in any::<bool>(),
     ) {
-        let mut world = World::with_apps(elastic(), refork(), vec![jobs(count)]);
+        let most = count + more;
+        let apps = vec![ProcessSettings { most, overlap, ..jobs(count) }];
+        let mut world = World::with_apps(elastic(), refork(), apps);
+        world.most_apps = most + 1;
         for happening in &all {
             world.happen(happening);
         }
@@ -336,7 +379,10 @@ proptest! {
             world.stop();
             world.demand.has_clients = false;
             world.settle();
-            prop_assert!(world.outcome.is_some() && world.app_pids().is_empty(), "{world:#?}");
+            world.settle();
+            let is_left = !world.members().is_empty()
+                || world.meters().iter().any(|pid| !world.processes[pid].is_killed);
+            prop_assert!(world.outcome.is_some() && !is_left, "{world:#?}");
         } else {
             world.recover();
             prop_assert!(world.has_recovered(), "{world:#?}");

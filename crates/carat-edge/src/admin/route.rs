@@ -236,20 +236,6 @@ mod tests {
         for text in ["", "0..1", "3..2", "1..10001", "x..2", "4"] {
             assert_eq!(scale(text), Err(NoRoute::BadQuery), "{text}");
         }
-        let two = Ok(Route::Control(ControlRequest::ScaleApp {
-            name: "jobs".to_owned(),
-            bounds: (2, 2),
-        }));
-        assert_eq!(find(&Method::POST, "/scale?process=jobs&count=2..2"), two);
-        for query in [
-            "process=jobs",
-            "process=jobs&count=1..1001",
-            "process=jobs&count=2..1",
-            "process=jobs&count=2",
-        ] {
-            let target = format!("/scale?{query}");
-            assert_eq!(find(&Method::POST, &target), Err(NoRoute::BadQuery));
-        }
         let pause = |text: &str| find(&Method::POST, &format!("/pause?seconds={text}"));
         let half = Duration::from_millis(500);
         assert_eq!(
@@ -272,6 +258,24 @@ mod tests {
         let kill = Ok(Route::Control(ControlRequest::KillWorker(2)));
         assert_eq!(find(&Method::POST, "/kill-worker?number=2"), kill);
         assert_eq!(find(&Method::POST, "/kill-worker"), Err(NoRoute::BadQuery));
+    }
+
+    #[test]
+    fn further_processes_are_named() {
+        let two = Ok(Route::Control(ControlRequest::ScaleApp {
+            name: "jobs".to_owned(),
+            bounds: (2, 2),
+        }));
+        assert_eq!(find(&Method::POST, "/scale?process=jobs&count=2..2"), two);
+        for query in [
+            "process=jobs",
+            "process=jobs&count=1..1001",
+            "process=jobs&count=2..1",
+            "process=jobs&count=2",
+        ] {
+            let target = format!("/scale?{query}");
+            assert_eq!(find(&Method::POST, &target), Err(NoRoute::BadQuery));
+        }
         for (number, query) in [(None, ""), (Some(2), "&number=2")] {
             let name = "jobs".to_owned();
             let kill = Ok(Route::Control(ControlRequest::KillApp { name, number }));

@@ -12,6 +12,7 @@ use rustix::process::Signal;
 
 use self::app_process::AppProcess;
 use self::declaration::{Declaration, ForkOrigin};
+use super::processes::memory_monitor::AppGrowth;
 use super::processes::running_process::RunningProcess;
 use super::reaction::Reaction;
 use crate::command::{AppCommand, Command};
@@ -49,15 +50,6 @@ pub struct AppProcessStatus {
     pub private: Option<u64>,
     /// How many processes it has forked that run.
     pub descendants: u32,
-}
-
-/// The memory that further processes of the application will take beyond what was read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AppGrowth {
-    /// Bytes of those whose predecessors were read.
-    pub bytes: u64,
-    /// How many are like no other: each counts as a worker.
-    pub unknown: usize,
 }
 
 /// How many processes of a name should run.

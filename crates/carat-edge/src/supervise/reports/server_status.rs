@@ -73,6 +73,22 @@ struct WorkerRow {
     tunnels: usize,
 }
 
+impl WorkerRow {
+    fn new(status: &WorkerStatus, server: &Server, executor: &Executor<impl Host>) -> WorkerRow {
+        let lanes = &server.dispatcher.lanes;
+        WorkerRow {
+            number: status.id.number,
+            generation: status.generation,
+            pid: status.pid,
+            state: status.stage,
+            age: status.age.as_secs_f64(),
+            requests: executor.requests(status.id),
+            running: lanes.running_on(status.id),
+            tunnels: lanes.tunnels_on(status.id),
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct AppRow {
     name: String,
@@ -141,16 +157,7 @@ impl ServerStatus {
         let dispatcher = &server.dispatcher;
         let paused_for = dispatcher.hold.left(now).map(|left| left.as_secs_f64());
         let bounds = state.limits().elastic;
-        let row = |status: WorkerStatus| WorkerRow {
-            number: status.id.number,
-            generation: status.generation,
-            pid: status.pid,
-            state: status.stage,
-            age: status.age.as_secs_f64(),
-            requests: executor.requests(status.id),
-            running: dispatcher.lanes.running_on(status.id),
-            tunnels: dispatcher.lanes.tunnels_on(status.id),
-        };
+        let row = |status| WorkerRow::new(&status, server, executor);
         ServerStatus {
             version: server.settings.version.clone(),
             pid: std::process::id(),

@@ -15,7 +15,6 @@ use crate::command::{Command, MemorySubject, MemorySubjects};
 use crate::event::MemoryReading;
 use crate::log_line::LogLine;
 use crate::ruby_process::AppProcessId;
-use crate::state::app_processes::AppGrowth;
 use crate::state::reaction::Reaction;
 
 /// A reading that is under way sets its own due time when it ends.
@@ -54,6 +53,15 @@ pub struct MemoryMonitor {
     pub predecessor_bytes: u64,
     /// What further processes of the application will take.
     pub app_growth: AppGrowth,
+}
+
+/// The memory that further processes of the application will take beyond what was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AppGrowth {
+    /// Bytes of those whose predecessors were read.
+    pub bytes: u64,
+    /// How many are like no other: each counts as a worker.
+    pub unknown: usize,
 }
 
 /// All processes together.

@@ -139,21 +139,6 @@ impl World {
             }
             Happening::IsChecked(true) => self.finish_check(Ok(())),
             Happening::IsChecked(false) => self.finish_check(Err("503".to_owned())),
-            Happening::AppsAreScaled(min, max) => {
-                let (name, bounds) = ("jobs".to_owned(), (min, max));
-                self.most_apps = self.most_apps.max(max + 1);
-                self.send(Event::AppScaled { name, bounds });
-            }
-            Happening::AppsAreReplaced(number) => {
-                let name = "jobs".to_owned();
-                self.send(Event::AppReplaced { name, number });
-            }
-            Happening::AppsHaveLoad(load) => self.load = load,
-            Happening::LoadHangs(hangs) => self.is_load_stuck = hangs,
-            Happening::AppsHave(descendants, bytes) => {
-                (self.descendants, self.app_bytes) = (descendants, bytes);
-            }
-            Happening::AppsHaveDescendants(outlive_it) => self.has_descendants = outlive_it,
             Happening::Hello(index)
             | Happening::Ready(index)
             | Happening::BootFails(index)
@@ -176,6 +161,28 @@ impl World {
                     self.happen_to(*pid, happening);
                 }
             }
+            _ => self.happen_to_apps(happening),
+        }
+    }
+
+    fn happen_to_apps(&mut self, happening: &Happening) {
+        match *happening {
+            Happening::AppsAreScaled(min, max) => {
+                let (name, bounds) = ("jobs".to_owned(), (min, max));
+                self.most_apps = self.most_apps.max(max + 1);
+                self.send(Event::AppScaled { name, bounds });
+            }
+            Happening::AppsAreReplaced(number) => {
+                let name = "jobs".to_owned();
+                self.send(Event::AppReplaced { name, number });
+            }
+            Happening::AppsHaveLoad(load) => self.load = load,
+            Happening::LoadHangs(hangs) => self.is_load_stuck = hangs,
+            Happening::AppsHave(descendants, bytes) => {
+                (self.descendants, self.app_bytes) = (descendants, bytes);
+            }
+            Happening::AppsHaveDescendants(outlive_it) => self.has_descendants = outlive_it,
+            _ => {}
         }
     }
 

@@ -27,6 +27,7 @@ pub(super) const TICK: Duration = Duration::from_millis(100);
 const SIGKILL: i32 = 9;
 
 /// Stands in for the executor, the processes and the clock.
+#[expect(clippy::struct_excessive_bools, reason = "the facts are independent")]
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) state: State,

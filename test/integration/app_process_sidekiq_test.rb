@@ -72,7 +72,8 @@ class AppProcessSidekiqTest < Support::IntegrationTest
 
   def test_the_number_of_processes_follows_the_latency_of_the_queue
     Redis.new(path: Support::RedisServer.shared.path).flushall
-    server = start(COMMAND_LINE.sub("stop_timeout", "count: 1..2, load: -> { Sidekiq::Queue.new.latency }, stop_timeout")
+    load = "load: -> { Sidekiq::Queue.new.latency }"
+    server = start(COMMAND_LINE.sub("stop_timeout", "count: 1..2, #{load}, stop_timeout")
                                .sub('require "sidekiq/cli"', 'require "sidekiq/cli"; sleep 3')
                                .prepend("before_fork { require 'sidekiq/api' }\n"))
     10.times { |index| enqueue(server, (index * BATCH) + 1) }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::server_run::ServerRun;
 use carat_dispatch::{DispatcherView, LaneView};
+use carat_settings::RestartPolicy;
 
 /// Most requests in a lane of capacity 1, as `service_time.rs` has it.
 const MOST_PREFETCHED: usize = 128;
@@ -55,13 +56,28 @@ impl ServerRun {
         }
     }
 
+    /// Whether as many further processes of the application run as should: fewer where nothing follows some.
+    fn has_apps(&self, running: usize) -> bool {
+        let wanted = self.wanted_apps();
+        let mut declared = self.world.settings.processes.iter();
+        let is_refilled = declared.all(|it| it.restart == RestartPolicy::Always);
+        running == wanted || (running < wanted && !is_refilled)
+    }
+
     /// Whether everything is as it should be when nothing goes wrong: no client, one mold, and the wanted workers.
     pub(super) fn has_recovered(&self) -> bool {
         if !self.world.is_calm.get() || !self.server.is_idle() {
             return false;
         }
         let processes = self.world.processes.borrow();
-        let ready = processes.values().filter(|process| process.is_ready());
+        let apps = processes.values().filter_map(|it| it.as_app());
+        let apps = apps.filter(|it| !it.is_meter());
+        let running = apps.clone().filter(|it| it.is_running && !it.is_ending);
+        if apps.clone().count() != running.count() || !self.has_apps(apps.count()) {
+            return false;
+        }
+        let lasting = processes.values().filter(|it| it.as_app().is_none());
+        let ready = lasting.clone().filter(|process| process.is_ready());
         let workers = ready.clone().filter(|process| process.is_worker()).count();
         let wanted = usize::try_from(self.wanted()).expect("few");
         let lanes = usize::from(self.world.settings.lanes());
@@ -71,8 +87,8 @@ impl ServerRun {
             .iter()
             .filter(|lane| lane.is_open && lane.held == 0);
         workers == wanted
-            && processes.len() == wanted + 1
-            && ready.count() == processes.len()
+            && lasting.count() == wanted + 1
+            && ready.count() == wanted + 1
             && view.queued.is_empty()
             && open.count() == wanted * lanes
             && view.lanes.len() == wanted * lanes

@@ -145,6 +145,11 @@ impl ServerRun {
         self.supervisor.as_ref().map_or(0, Supervisor::wanted)
     }
 
+    /// How many further processes of the application should run.
+    pub(super) fn wanted_apps(&self) -> usize {
+        self.supervisor.as_ref().map_or(0, Supervisor::wanted_apps)
+    }
+
     fn has_failed(&self) -> bool {
         self.world.ledger.borrow().violation().is_some()
     }

@@ -429,6 +429,12 @@ impl<H: Host> Supervisor<H> {
     pub(crate) fn wanted(&self) -> u32 {
         self.state.processes().workers.wanted
     }
+
+    /// How many further processes of the application should run.
+    pub(crate) fn wanted_apps(&self) -> usize {
+        let wanted = self.state.apps().wanted();
+        wanted.iter().map(|it| it.wanted as usize).sum()
+    }
 }
 
 /// Ticks that are not made up for after a pause.

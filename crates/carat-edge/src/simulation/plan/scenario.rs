@@ -3,7 +3,8 @@ use std::time::Duration;
 use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
 
 use crate::simulation::plan::random::SeededRandom;
-use carat_settings::{QueueOrder, Settings};
+use carat_settings::{ProcessSettings, QueueOrder, RestartPolicy, Settings};
+use rustix::process::Signal;
 
 /// What a seed makes of the server, its load and its misfortune.
 #[derive(Debug)]
@@ -77,12 +78,40 @@ impl Scenario {
             },
             keep_previous: millis(&[1, 500, 3000]),
             canary: random.pick(&[None, None, Some(10), Some(60)]),
+            processes: processes(random),
             canary_by: random.pick(&[CanaryUnit::Request, CanaryUnit::Client]),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
             chosen_connections: None,
             ..Settings::plain()
         }
+    }
+}
+
+/// Further processes of the application: none, or of one name.
+fn processes(random: &SeededRandom) -> Vec<ProcessSettings> {
+    let count = u32::try_from(random.pick(&[1, 1, 2])).expect("small");
+    let most = count + u32::try_from(random.pick(&[0, 0, 1])).expect("small");
+    let declared = ProcessSettings {
+        name: "jobs".to_owned(),
+        count,
+        most,
+        memory: random.pick(&[None, Some(2 * WORKER_BYTES)]),
+        stop_signal: Signal::TERM.as_raw(),
+        stop_timeout: None,
+        restart: random.pick(&[
+            RestartPolicy::Always,
+            RestartPolicy::Always,
+            RestartPolicy::OnFailure,
+            RestartPolicy::Never,
+        ]),
+        overlap: random.chance(300),
+        is_command: random.chance(200),
+    };
+    if random.chance(500) {
+        vec![declared]
+    } else {
+        Vec::new()
     }
 }
 

@@ -77,8 +77,8 @@ impl Host for SimulatedHost {
         }
     }
 
-    fn signal_group(&self, _: u32, _: i32) -> bool {
-        false
+    fn signal_group(&self, group: u32, signal: i32) -> bool {
+        self.0.signal_group(group, signal)
     }
 
     fn read_memory(&self, subjects: MemorySubjects, _clients: u64, _mailbox: Mailbox) {

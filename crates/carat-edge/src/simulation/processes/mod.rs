@@ -1,5 +1,6 @@
 //! The simulated surroundings of the server: its processes, their lanes and memory.
 
+mod app;
 mod host;
 mod lane;
 mod page;

@@ -1,12 +1,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 
-use carat_lane::{ControlMessage, ControlSession, Step};
+use carat_lane::{AppOrder, ControlMessage, ControlSession, Step};
 use carat_wire::control::{
-    AskStack, Stack, encode_boot_failed, encode_not_fork_safe, encode_signal,
+    AskStack, Stack, encode_boot_failed, encode_load, encode_not_fork_safe, encode_signal,
 };
 use carat_wire::{Hello, Kind, SocketKind};
 
 use crate::simulation::plan::{Moment, WORKER_BYTES};
+use crate::simulation::processes::app::SimulatedApp;
 use crate::simulation::processes::worker::{SimulatedWorker, WorkerEnd};
 use crate::simulation::world::World;
 use crate::simulation::world::wire::{FarEnd, WireEnd};
@@ -39,6 +40,7 @@ enum ProcessRole {
         is_stuck: bool,
     },
     Worker(SimulatedWorker),
+    App(SimulatedApp),
 }
 
 #[derive(Debug)]
@@ -49,6 +51,8 @@ enum ProcessAction {
     RefuseRefork,
     Fork(Vec<OwnedFd>),
     RefuseFork(Vec<OwnedFd>),
+    ForkApp(AppOrder, OwnedFd),
+    SendLoad,
     Leave,
     ReportStack(AskStack),
     ReportForkSafety,
@@ -77,6 +81,19 @@ impl SimulatedProcess {
         process
     }
 
+    /// A further process of the application.
+    pub(crate) fn app(
+        pid: u32,
+        order: AppOrder,
+        control: OwnedFd,
+        world: &World,
+    ) -> SimulatedProcess {
+        let role = ProcessRole::App(SimulatedApp::new(order));
+        let mut process = SimulatedProcess::new(pid, control, role, world);
+        process.boot(world);
+        process
+    }
+
     fn new(pid: u32, control: OwnedFd, role: ProcessRole, world: &World) -> SimulatedProcess {
         SimulatedProcess {
             pid,
@@ -91,6 +108,14 @@ impl SimulatedProcess {
         }
     }
 
+    /// The further process of the application that it is.
+    pub(crate) fn as_app(&self) -> Option<&SimulatedApp> {
+        match &self.role {
+            ProcessRole::App(app) => Some(app),
+            ProcessRole::Mold { .. } | ProcessRole::Worker(_) => None,
+        }
+    }
+
     pub(crate) fn is_worker(&self) -> bool {
         matches!(self.role, ProcessRole::Worker(_))
     }
@@ -100,21 +125,30 @@ impl SimulatedProcess {
         match &self.role {
             ProcessRole::Mold { is_ready, is_stuck } => *is_ready && !is_stuck,
             ProcessRole::Worker(worker) => worker.serves(),
+            ProcessRole::App(app) => app.is_running && !app.is_ending,
         }
     }
 
     /// The number of its lanes.
     pub(crate) fn lanes(&self) -> u16 {
         match &self.role {
-            ProcessRole::Mold { .. } => 0,
+            ProcessRole::Mold { .. } | ProcessRole::App(_) => 0,
             ProcessRole::Worker(worker) => worker.lanes(),
         }
     }
 
     /// SIGTERM.
     pub(crate) fn terminate(&mut self, world: &World) {
-        if self.is_worker() {
-            self.plan(0, ProcessAction::Leave, world);
+        match &mut self.role {
+            ProcessRole::Worker(_) => self.plan(0, ProcessAction::Leave, world),
+            ProcessRole::App(app) if app.is_running && !app.is_ending => {
+                app.is_ending = true;
+                // Now and then a job takes too long.
+                let job = if world.fault(50) { 10_000_000 } else { 0 };
+                let job = job + world.random.between(0, 150_000);
+                self.plan(job, ProcessAction::Exit(0), world);
+            }
+            ProcessRole::App(_) | ProcessRole::Mold { .. } => {}
         }
     }
 
@@ -126,7 +160,7 @@ impl SimulatedProcess {
     /// The ends of its lanes.
     pub(crate) fn into_lane_ends(self) -> Vec<FarEnd> {
         match self.role {
-            ProcessRole::Mold { .. } => Vec::new(),
+            ProcessRole::Mold { .. } | ProcessRole::App(_) => Vec::new(),
             ProcessRole::Worker(worker) => worker.into_lane_ends(),
         }
     }
@@ -217,6 +251,7 @@ impl SimulatedProcess {
                 let kind = match self.role {
                     ProcessRole::Mold { .. } => SocketKind::Mold,
                     ProcessRole::Worker(_) => SocketKind::Worker,
+                    ProcessRole::App(_) => SocketKind::Process,
                 };
                 Hello::new(kind, self.pid, 0).encode(out);
             }
@@ -232,6 +267,14 @@ impl SimulatedProcess {
             ProcessAction::Fork(sockets) => {
                 let pid = world.next_pid();
                 world.forked.borrow_mut().push((pid, sockets));
+            }
+            ProcessAction::ForkApp(order, control) => {
+                let pid = world.next_pid();
+                world.forked_apps.borrow_mut().push((pid, order, control));
+            }
+            ProcessAction::SendLoad => {
+                encode_load(out, world.random.pick(&[0.0, 0.7, 3.0]));
+                self.plan(world.latency(), ProcessAction::Exit(0), world);
             }
             ProcessAction::RefuseFork(sockets) => refuse_fork(sockets, world),
             ProcessAction::Leave => encode_signal(out, Kind::Leaving),
@@ -258,6 +301,7 @@ impl SimulatedProcess {
         match &mut self.role {
             ProcessRole::Mold { is_ready, .. } => *is_ready = true,
             ProcessRole::Worker(worker) => worker.serve(world),
+            ProcessRole::App(app) => app.listens = true,
         }
     }
 
@@ -278,6 +322,7 @@ impl SimulatedProcess {
             && match &self.role {
                 ProcessRole::Mold { is_ready, is_stuck } => *is_ready && !is_stuck,
                 ProcessRole::Worker(worker) => worker.listens(),
+                ProcessRole::App(app) => app.listens,
             }
     }
 
@@ -285,7 +330,7 @@ impl SimulatedProcess {
         world.note("told", self.pid.into(), 0);
         match message {
             ControlMessage::Drain => match &mut self.role {
-                ProcessRole::Mold { .. } => self.exit_soon(0, world),
+                ProcessRole::Mold { .. } | ProcessRole::App(_) => self.exit_soon(0, world),
                 ProcessRole::Worker(worker) => worker.finish(WorkerEnd::Exits, world),
             },
             ControlMessage::Promote(_) => {
@@ -311,10 +356,9 @@ impl SimulatedProcess {
             ControlMessage::AskStats
             | ControlMessage::TrimMemory
             | ControlMessage::BeginProfile(_)
-            | ControlMessage::EndProfile
-            // No process is declared in the simulation.
-            | ControlMessage::ForkApp(..)
-            | ControlMessage::Begin => {}
+            | ControlMessage::EndProfile => {}
+            ControlMessage::ForkApp(order, control) => self.fork_app(order, control, world),
+            ControlMessage::Begin => self.begin(world),
             ControlMessage::End => self.exit_soon(1, world),
         }
     }
@@ -330,6 +374,34 @@ impl SimulatedProcess {
             };
         } else {
             self.plan(delay, ProcessAction::Fork(sockets), world);
+        }
+    }
+
+    fn fork_app(&mut self, order: AppOrder, control: OwnedFd, world: &World) {
+        let delay = world.random.between(200, 5_000);
+        let action = if world.fault(30) {
+            ProcessAction::RefuseFork(vec![control])
+        } else {
+            ProcessAction::ForkApp(order, control)
+        };
+        self.plan(delay, action, world);
+    }
+
+    /// The block runs until the process is told to end, unless it ends by itself.
+    fn begin(&mut self, world: &World) {
+        let ProcessRole::App(app) = &mut self.role else {
+            return;
+        };
+        (app.is_running, app.listens) = (true, false);
+        let is_meter = app.is_meter();
+        world.note("begins", self.pid.into(), is_meter.into());
+        let time = world.random.between(1_000, 700_000);
+        if world.fault(60) {
+            let status = world.random.pick(&[Some(0), Some(1), None]);
+            let end = status.map_or(ProcessAction::Die, ProcessAction::Exit);
+            self.plan(time, end, world);
+        } else if is_meter && !world.fault(100) {
+            self.plan(world.latency(), ProcessAction::SendLoad, world);
         }
     }
 

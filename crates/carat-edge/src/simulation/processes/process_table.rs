@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::rc::Rc;
 
+use rustix::process::Signal;
+
 use crate::simulation::plan::Moment;
 use crate::simulation::processes::process::SimulatedProcess;
 use crate::simulation::world::World;
@@ -51,10 +53,63 @@ impl ProcessTable {
         for (pid, sockets) in forked {
             self.insert(SimulatedProcess::worker(pid, sockets, self));
         }
+        let forked = self.world.forked_apps.take();
+        for (pid, order, control) in forked {
+            self.insert(SimulatedProcess::app(pid, order, control, self));
+        }
+        self.check_app(&process);
         match process.exit.take() {
             Some(status) => self.end(process, status),
             None => drop(self.processes.borrow_mut().insert(pid, process)),
         }
+    }
+
+    /// No more processes run than are declared, with what ended ones have left.
+    fn check_app(&self, process: &SimulatedProcess) {
+        let Some(app) = process.as_app().filter(|it| it.is_running) else {
+            return;
+        };
+        let processes = self.processes.borrow();
+        let apps = processes.values().filter_map(SimulatedProcess::as_app);
+        let others = apps.filter(|it| it.is_running && it.order.name == app.order.name);
+        let others = others.filter(|it| it.is_meter() == app.is_meter()).count();
+        let declared = self.settings.processes.iter();
+        let mut declared = declared.filter(|it| it.name == app.order.name);
+        let most = declared.next().map_or(0, |it| {
+            if app.is_meter() {
+                1
+            } else {
+                it.most as usize + usize::from(it.overlap)
+            }
+        });
+        if others >= most {
+            let name = &app.order.name;
+            self.violate(format!(
+                "{} of at most {most} processes {name} run",
+                others + 1
+            ));
+        }
+    }
+
+    /// A signal, 0 for none, to a group of processes. False if there is none.
+    pub(crate) fn signal_group(&self, group: u32, signal: i32) -> bool {
+        self.note("signal group", group.into(), signal.unsigned_abs().into());
+        let is_kill = signal == Signal::KILL.as_raw();
+        let mut descendants = self.descendants.borrow_mut();
+        if is_kill || (signal != 0 && !self.fault(100)) {
+            descendants.remove(&group);
+        }
+        let is_left = descendants.contains_key(&group);
+        let mut processes = self.processes.borrow_mut();
+        let Some(process) = processes.get_mut(&group) else {
+            return is_left;
+        };
+        if is_kill {
+            self.after(self.latency(), Moment::Kill(group));
+        } else if signal != 0 {
+            process.terminate(self);
+        }
+        true
     }
 
     /// A process is killed.
@@ -68,6 +123,10 @@ impl ProcessTable {
     fn end(&self, process: SimulatedProcess, status: ExitStatus) {
         self.note("exit", process.pid.into(), 0);
         let pid = process.pid;
+        let is_running = process.as_app().is_some_and(|app| app.is_running);
+        if is_running && self.fault(300) {
+            self.descendants.borrow_mut().insert(pid, 2);
+        }
         if self.fault(30) {
             self.orphans.borrow_mut().extend(process.into_lane_ends());
         }

@@ -4,7 +4,7 @@ use carat_policy::{ContainerMemory, EdgeMemory};
 
 use crate::simulation::processes::process_table::ProcessTable;
 use carat_exchange::clock;
-use carat_supervisor::{MemoryReading, MemorySubjects};
+use carat_supervisor::{AppProcessId, AppReading, MemoryReading, MemorySubjects};
 
 /// The memory of these processes now.
 pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> MemoryReading {
@@ -15,8 +15,14 @@ pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> Memory
         .filter_map(|subject| Some((*subject, bytes(subject.pid)?)))
         .collect();
     let mold = subjects.mold.filter(|(_, pid)| processes.contains_key(pid));
+    let descendants = world.descendants.borrow();
+    let app = |(id, pid): &(AppProcessId, u32)| AppReading {
+        id: *id,
+        private: bytes(*pid).unwrap_or_default(),
+        descendants: descendants.get(pid).copied().unwrap_or_default(),
+    };
     MemoryReading {
-        apps: Vec::new(),
+        apps: subjects.apps.iter().map(app).collect(),
         at: clock::now(),
         took: Duration::from_millis(1),
         edge: EdgeMemory::default(),

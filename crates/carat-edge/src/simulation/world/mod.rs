@@ -3,12 +3,14 @@
 pub(crate) mod wire;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Instant;
 
+use carat_lane::AppOrder;
 use tokio::task::AbortHandle;
 
 use crate::simulation::plan::{
@@ -31,6 +33,10 @@ pub(crate) struct World {
     pub(crate) wires: Wires,
     /// Workers that a mold has just forked, with their sockets.
     pub(crate) forked: RefCell<Vec<(u32, Vec<OwnedFd>)>>,
+    /// Further processes of the application that a mold has just forked, with their control sockets.
+    pub(crate) forked_apps: RefCell<Vec<(u32, AppOrder, OwnedFd)>>,
+    /// What such processes have forked and left: how many of each group.
+    pub(crate) descendants: RefCell<BTreeMap<u32, u32>>,
     pub(crate) trace: Trace,
     pub(crate) is_stopping: Cell<bool>,
     pub(crate) is_calm: Cell<bool>,
@@ -63,6 +69,8 @@ impl World {
             ledger: RefCell::default(),
             wires: Wires::default(),
             forked: RefCell::default(),
+            forked_apps: RefCell::default(),
+            descendants: RefCell::default(),
             trace: Trace::new(is_printed),
             is_stopping: Cell::new(false),
             orphans: RefCell::default(),

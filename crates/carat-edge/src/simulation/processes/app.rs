@@ -1,0 +1,29 @@
+use carat_lane::AppOrder;
+
+/// A further process of the application: what it was forked for, and how far it is.
+#[derive(Debug)]
+pub(crate) struct SimulatedApp {
+    pub(crate) order: AppOrder,
+    /// It has said that it is ready, and waits to be told to begin.
+    pub(crate) listens: bool,
+    /// It runs the application's block, or measures the load.
+    pub(crate) is_running: bool,
+    /// It was told to end.
+    pub(crate) is_ending: bool,
+}
+
+impl SimulatedApp {
+    pub(crate) fn new(order: AppOrder) -> SimulatedApp {
+        SimulatedApp {
+            order,
+            listens: false,
+            is_running: false,
+            is_ending: false,
+        }
+    }
+
+    /// Whether it measures the load of others.
+    pub(crate) fn is_meter(&self) -> bool {
+        self.order.number == 0
+    }
+}

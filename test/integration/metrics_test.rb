@@ -5,6 +5,8 @@ require "json"
 require "net/http"
 require "open3"
 require "tmpdir"
+require "support/test_certificate"
+require "support/tls_client"
 
 # What a monitoring system reads: the listener of the option `metrics`.
 class MetricsTest < Support::IntegrationTest
@@ -26,6 +28,38 @@ class MetricsTest < Support::IntegrationTest
     assert_includes text, "carat_workers{state=\"serving\"} 1\n"
     assert_match(/^carat_memory_private_bytes\{kind="worker"\} [1-9]\d+$/, text)
     assert_match(/^carat_supervisor_events_total\{event="worker ready"\} 1$/, text)
+    refute_includes text, "puma"
+  end
+
+  def test_connections_handshakes_and_replacements_are_counted_by_their_kind
+    certificate = Support::TestCertificate.new("localhost", "127.0.0.1")
+    server = start(binds: ["tcp://127.0.0.1:0", "tls://127.0.0.1:0?cert=server.crt&key=server.key"],
+                   files: certificate.files, args: %w[--worker-requests 1])
+    Support::TlsClient.connect(server, trust: certificate.certificate, nth: 1).get
+    2.times { server.get("/") }
+
+    await_sample("carat_tls_handshakes_total{result=\"established\"} 1")
+    await_sample("carat_client_connections_total{protocol=\"http/1.1\"} 3")
+    eventually { scrape.body.match?(/^carat_worker_replacements_total\{reason="worker_requests"\} [1-3]$/) }
+  end
+
+  # The names of yabeda-puma-plugin and puma-metrics.
+  def test_the_names_of_puma_stand_beside_its_own_on_request
+    start
+    names = scrape("/metrics?puma").body.scan(/^(puma_\w+) (\d+)$/).to_h
+
+    assert_equal({ "puma_backlog" => "0", "puma_running" => "1", "puma_max_threads" => "1", "puma_pool_capacity" => "1",
+                   "puma_workers" => "1", "puma_booted_workers" => "1", "puma_old_workers" => "0" }, names)
+  end
+
+  def test_the_board_for_grafana_reads_what_is_there
+    start.get("/bad")
+    await_sample("carat_request_duration_seconds_count{status=\"5xx\"} 1")
+    board = JSON.parse(File.read("deploy/grafana/carat.json"))
+    read = board.fetch("panels").flat_map { |panel| panel.fetch("targets").map { |it| it.fetch("expr") } }
+    names = read.join.scan(/carat_\w+/).uniq.map { |name| name.sub(/_(bucket|count|total)\z/, "") }
+
+    assert_empty(names.reject { |name| scrape.body.match?(/^# TYPE #{name}(_total)? /) })
   end
 
   def test_the_number_of_series_is_the_same_for_any_number_of_paths
@@ -87,8 +121,8 @@ class MetricsTest < Support::IntegrationTest
 
   private
 
-  def start(app = APP, args: [])
-    server = serve(app, threads: 1, args: [*args, "--metrics", "tcp://127.0.0.1:0"])
+  def start(app = APP, args: [], **options)
+    server = serve(app, threads: 1, args: [*args, "--metrics", "tcp://127.0.0.1:0"], **options)
     @port = await_log(server, %r{ info metrics address=tcp://127.0.0.1:(\d+)})[1]
     server
   end

@@ -11,6 +11,8 @@ pub struct LogLine {
     level: Level,
     /// What happened.
     pub message: &'static str,
+    /// What counters tell it apart by, if there is anything.
+    pub kind: Option<&'static str>,
     fields: Vec<(&'static str, LogValue)>,
 }
 
@@ -41,8 +43,16 @@ impl LogLine {
         LogLine {
             level,
             message,
+            kind: None,
             fields: Vec::new(),
         }
+    }
+
+    /// Says what counters tell it apart by: a value that is known beforehand.
+    #[must_use]
+    pub fn of_kind(mut self, kind: &'static str) -> LogLine {
+        self.kind = Some(kind);
+        self
     }
 
     /// Adds a number.

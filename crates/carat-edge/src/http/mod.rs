@@ -20,7 +20,7 @@ mod time_limits;
 mod tunnels;
 
 pub(crate) use accept::accept;
-pub(crate) use request_metrics::{KnownLabel, RequestMetrics};
+pub(crate) use request_metrics::RequestMetrics;
 pub(crate) use server::Server;
 pub(crate) use site::SiteFiles;
 pub(crate) use sockets::{HandedListener, Listener, Listeners, bind_all};

@@ -1,61 +1,66 @@
-use std::array;
-use std::sync::atomic::AtomicU64;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
 use carat_exchange::Refusal;
 
-/// Upper bounds of the buckets, in seconds.
-const BUCKETS: [f64; 15] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+/// Upper bounds of the buckets, in microseconds.
+const BUCKETS: [u64; 15] = [
+    1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
+    5_000_000, 10_000_000, 30_000_000, 60_000_000,
 ];
 /// The values of the label `status`. The first is for clients that left before the response.
 const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
+const MICROS: f64 = 1_000_000.0;
 
-/// A label whose values are known beforehand, so that the number of series has a bound.
-pub(crate) type KnownLabel = [(&'static str, &'static str); 1];
-pub(crate) type KnownCounters = Family<KnownLabel, Counter<u64, AtomicU64>>;
-
-/// What is counted of each request, and of what the supervisor logs: the option `metrics`.
+/// What is counted of requests, connections, and of what the supervisor logs: the option `metrics`. One thread counts,
+/// so this costs a few instructions; what a scrape needs is made when one comes.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
-    pub(crate) registry: Registry,
     durations: Histograms,
     queue_times: Histograms,
     app_times: Histograms,
-    refused: KnownCounters,
-    events: KnownCounters,
+    refused: LabelCounts,
+    connections: LabelCounts,
+    handshakes: LabelCounts,
+    events: LabelCounts,
+    replacements: LabelCounts,
 }
 
-/// One for each class of status.
+/// Times by class of status.
+#[derive(Debug, Default)]
+struct Histograms([TimeHistogram; CLASSES.len()]);
+
+#[derive(Debug, Default)]
+struct TimeHistogram {
+    /// The last one counts what is above all bounds.
+    buckets: [Cell<u64>; BUCKETS.len() + 1],
+    micros: Cell<u64>,
+}
+
+/// Counts by the value of one label. All values are known beforehand, so that the number of series has a bound.
 #[derive(Debug)]
-struct Histograms([Histogram; CLASSES.len()]);
+struct LabelCounts {
+    label: &'static str,
+    counts: RefCell<BTreeMap<&'static str, u64>>,
+}
 
 impl RequestMetrics {
     pub(crate) fn new() -> RequestMetrics {
-        let mut registry = Registry::with_prefix("carat");
-        let help = "Time from the header fields of a request to the end of its response";
-        let durations = Histograms::register(&mut registry, "request_duration", help);
-        let help = "Time that a request waited for a worker";
-        let queue_times = Histograms::register(&mut registry, "request_queue_time", help);
-        let help = "Time that the application took to respond";
-        let app_times = Histograms::register(&mut registry, "request_app_time", help);
-        let (refused, events) = (KnownCounters::default(), KnownCounters::default());
-        let help = "Requests that the edge answered itself, by reason";
-        registry.register("refused_requests", help, refused.clone());
-        let help = "What the supervisor logged: starts, ends, and replacements of processes";
-        registry.register("supervisor_events", help, events.clone());
         RequestMetrics {
-            registry,
-            durations,
-            queue_times,
-            app_times,
-            refused,
-            events,
+            durations: Histograms::default(),
+            queue_times: Histograms::default(),
+            app_times: Histograms::default(),
+            refused: LabelCounts::by("reason"),
+            connections: LabelCounts::by("protocol"),
+            handshakes: LabelCounts::by("result"),
+            events: LabelCounts::by("event"),
+            replacements: LabelCounts::by("reason"),
         }
     }
 
@@ -71,31 +76,153 @@ impl RequestMetrics {
     }
 
     pub(crate) fn refused(&self, refusal: Refusal) {
-        self.refused
-            .get_or_create(&[("reason", refusal.reason())])
-            .inc();
+        self.refused.add(refusal.reason());
+    }
+
+    /// A client speaks this protocol.
+    pub(crate) fn connected(&self, protocol: &'static str) {
+        self.connections.add(protocol);
+    }
+
+    /// A TLS handshake has ended like this.
+    pub(crate) fn handshake(&self, result: &'static str) {
+        self.handshakes.add(result);
     }
 
     /// The supervisor logs this message.
     pub(crate) fn event(&self, message: &'static str) {
-        self.events.get_or_create(&[("event", message)]).inc();
+        self.events.add(message);
+    }
+
+    /// The supervisor will replace a worker.
+    pub(crate) fn replaced(&self, reason: &'static str) {
+        self.replacements.add(reason);
+    }
+
+    /// Registers what has been counted so far.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let mut times = |name: &str, help: &str, histograms: &Histograms| {
+            registry.register_with_unit(name, help, Unit::Seconds, histograms.count());
+        };
+        let help = "Time from the header fields of a request to the end of its response";
+        times("request_duration", help, &self.durations);
+        let help = "Time that a request waited for a worker";
+        times("request_queue_time", help, &self.queue_times);
+        let help = "Time that the application took to respond";
+        times("request_app_time", help, &self.app_times);
+        let mut counts = |name: &str, help: &str, counts: &LabelCounts| {
+            registry.register(name, help, counts.count());
+        };
+        let help = "Requests that the edge answered itself, by reason";
+        counts("refused_requests", help, &self.refused);
+        let help = "Client connections with a first request, by protocol";
+        counts("client_connections", help, &self.connections);
+        let help = "TLS handshakes, by result";
+        counts("tls_handshakes", help, &self.handshakes);
+        let help = "What the supervisor logged: starts, ends, and replacements of processes";
+        counts("supervisor_events", help, &self.events);
+        let help = "Workers that are replaced while they could serve, by reason";
+        counts("worker_replacements", help, &self.replacements);
     }
 }
 
 impl Histograms {
-    fn register(registry: &mut Registry, name: &str, help: &str) -> Histograms {
-        let family =
-            Family::<KnownLabel, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
-        let of = |index: usize| family.get_or_create(&[("status", CLASSES[index])]).clone();
-        let histograms = Histograms(array::from_fn(of));
-        registry.register_with_unit(name, help, Unit::Seconds, family);
-        histograms
-    }
-
     fn observe(&self, status: Option<u16>, time: Duration) {
         let class = status.map_or(0, |status| usize::from(status / 100));
         if let Some(histogram) = self.0.get(class) {
-            histogram.observe(time.as_secs_f64());
+            let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+            let bucket = BUCKETS.partition_point(|bound| *bound < micros);
+            add(&histogram.buckets[bucket], 1);
+            add(&histogram.micros, micros);
         }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a sum of times is rounded")]
+    fn count(&self) -> ScrapedTimes {
+        let bounds = BUCKETS.iter().map(|micros| *micros as f64 / MICROS);
+        let bounds: Vec<_> = bounds.chain([f64::MAX]).collect();
+        let classes = CLASSES.iter().zip(&self.0);
+        let count = |(class, histogram): (&&'static str, &TimeHistogram)| {
+            let counts = histogram.buckets.iter().map(Cell::get);
+            ScrapedClass {
+                class,
+                sum: histogram.micros.get() as f64 / MICROS,
+                buckets: bounds.iter().copied().zip(counts).collect(),
+            }
+        };
+        ScrapedTimes(classes.map(count).collect())
+    }
+}
+
+fn add(counter: &Cell<u64>, number: u64) {
+    counter.set(counter.get().saturating_add(number));
+}
+
+impl LabelCounts {
+    fn by(label: &'static str) -> LabelCounts {
+        LabelCounts {
+            label,
+            counts: RefCell::default(),
+        }
+    }
+
+    fn add(&self, value: &'static str) {
+        *self.counts.borrow_mut().entry(value).or_default() += 1;
+    }
+
+    fn count(&self) -> ScrapedCounts {
+        ScrapedCounts(self.label, self.counts.borrow().clone())
+    }
+}
+
+/// Histograms at the time of a scrape.
+#[derive(Debug)]
+struct ScrapedTimes(Vec<ScrapedClass>);
+
+/// The times of one class of status, in seconds.
+#[derive(Debug)]
+struct ScrapedClass {
+    class: &'static str,
+    sum: f64,
+    buckets: Vec<(f64, u64)>,
+}
+
+impl EncodeMetric for ScrapedTimes {
+    fn encode(&self, mut encoder: MetricEncoder) -> Result<(), fmt::Error> {
+        for ScrapedClass {
+            class,
+            sum,
+            buckets,
+        } in &self.0
+        {
+            let label = [("status", *class)];
+            let mut encoder = encoder.encode_family(&label)?;
+            let count = buckets.iter().map(|(_, count)| count).sum();
+            encoder.encode_histogram::<NoLabelSet>(*sum, count, buckets, None)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// Counts at the time of a scrape, by the value of a label.
+#[derive(Debug)]
+struct ScrapedCounts(&'static str, BTreeMap<&'static str, u64>);
+
+impl EncodeMetric for ScrapedCounts {
+    fn encode(&self, mut encoder: MetricEncoder) -> Result<(), fmt::Error> {
+        for (value, count) in &self.1 {
+            let label = [(self.0, *value)];
+            let mut encoder = encoder.encode_family(&label)?;
+            encoder.encode_counter::<NoLabelSet, _, u64>(count, None)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
     }
 }

@@ -132,6 +132,7 @@ impl<H: Host> Executor<H> {
         line.write(&self.server.log);
         if let Some(metrics) = &self.server.metrics {
             metrics.event(line.message);
+            line.kind.inspect(|kind| metrics.replaced(kind));
         }
     }
 

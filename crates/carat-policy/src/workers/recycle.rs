@@ -83,6 +83,23 @@ impl Retirements {
     }
 }
 
+impl ReplacementReason {
+    /// Its kind in a word, for counters.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ReplacementReason::Requests(_) => "worker_requests",
+            ReplacementReason::Memory { .. } => "worker_memory",
+            ReplacementReason::Budget { .. } => "memory",
+            ReplacementReason::Age(_) => "worker_age",
+            ReplacementReason::Promotion => "promotion",
+            ReplacementReason::OpenFiles => "open_files",
+            ReplacementReason::Restart => "restart",
+            ReplacementReason::Outdated => "refork",
+        }
+    }
+}
+
 impl fmt::Display for ReplacementReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

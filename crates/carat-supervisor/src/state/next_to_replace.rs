@@ -55,7 +55,7 @@ pub(super) fn mark(
     };
     worker.replacement = Some(reason);
     let line = worker.identify(LogLine::info("worker will be replaced"));
-    let line = line.text("reason", reason);
+    let line = line.of_kind(reason.kind()).text("reason", reason);
     let sizes = reason.sizes().into_iter();
     reaction.log(sizes.fold(line, |line, (name, size)| line.text(name, size)));
     true

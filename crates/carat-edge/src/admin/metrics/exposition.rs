@@ -1,7 +1,7 @@
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use serde_json::Value;
 
-use super::gauges::{gauges, read_memory};
+use super::gauges::{as_puma, gauges, read_memory};
 use crate::http::Server;
 use carat_files::REPORT_THREAD;
 
@@ -10,11 +10,12 @@ pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0
 /// The Content-Type of Prometheus' own format.
 pub(super) const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All metrics in one of the two formats; `None` when they cannot be read. `status` is that of `carat status`.
+/// All metrics in one of the two formats, with those of Puma's names if asked for; `None` when they cannot be read.
+/// `status` is that of `carat status`.
 pub(super) async fn exposition(
     server: &Server,
     status: Value,
-    is_open_metrics: bool,
+    (is_open_metrics, names_puma): (bool, bool),
 ) -> Option<String> {
     let read = REPORT_THREAD.run(move || {
         let memory = read_memory(&status);
@@ -22,10 +23,14 @@ pub(super) async fn exposition(
     });
     let (status, (memory, files)) = read.await.ok()?;
     let mut text = String::new();
+    let mut registry = gauges(server, &status, &memory, files);
     if let Some(metrics) = &server.metrics {
-        encode_registry(&mut text, &metrics.registry).ok()?;
+        metrics.register(&mut registry);
     }
-    encode_registry(&mut text, &gauges(server, &status, &memory, files)).ok()?;
+    encode_registry(&mut text, &registry).ok()?;
+    if names_puma {
+        encode_registry(&mut text, &as_puma(server, &status)).ok()?;
+    }
     if is_open_metrics {
         encode_eof(&mut text).ok()?;
         return Some(text);

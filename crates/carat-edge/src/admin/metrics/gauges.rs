@@ -7,10 +7,11 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-use crate::http::{KnownLabel, Server};
+use crate::http::Server;
 use carat_machine::Rollup;
 
-type KnownGauges = Family<KnownLabel, Gauge<i64, AtomicI64>>;
+/// One label, whose values are known beforehand.
+type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
 
 /// States of workers, as `carat status` names them.
 const STATES: [&str; 5] = ["booting", "serving", "to be replaced", "draining", "stuck"];
@@ -96,6 +97,9 @@ pub(super) fn gauges(
     registry.register("overloaded", help, gauge(is_overloaded.into()));
     registry.register("open_files", "Descriptors of the edge", gauge(files as u64));
     register_workers(&mut registry, status);
+    if status["canary"].is_object() {
+        register_canary(&mut registry, &status["canary"]);
+    }
     register_bytes(&mut registry, server, memory);
     let dropped = ConstCounter::new(server.log.dropped_lines());
     registry.register(
@@ -104,6 +108,45 @@ pub(super) fn gauges(
         dropped,
     );
     registry
+}
+
+/// The same by the names of `puma-metrics` and `yabeda-puma-plugin`, all workers together: boards and autoscalers that
+/// were made for Puma read them.
+pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
+    let mut registry = Registry::with_prefix("puma");
+    let workers = status["processes"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let booted = workers.iter().filter(|row| row["state"] != "booting");
+    let old = booted.clone().filter(|row| row["state"] != "serving");
+    let (all, booted, old) = (workers.len(), booted.count(), old.count());
+    let threads = u64::from(server.settings.slots()) * booted as u64;
+    let running = status["running"].as_u64().unwrap_or_default();
+    let mut set = |name: &str, help: &str, value: u64| registry.register(name, help, gauge(value));
+    let waiting = status["waiting"].as_u64().unwrap_or_default();
+    set("backlog", "Requests that wait for a worker", waiting);
+    set("running", "Threads or fibers of all workers", threads);
+    set("max_threads", "The same: Carat starts all at once", threads);
+    let free = threads.saturating_sub(running);
+    set("pool_capacity", "Requests that would begin at once", free);
+    set("workers", "Workers", all as u64);
+    set("booted_workers", "Workers that are ready", booted as u64);
+    set("old_workers", "Workers that are replaced", old as u64);
+    registry
+}
+
+fn register_canary(registry: &mut Registry, canary: &Value) {
+    let (requests, errors) = (KnownGauges::default(), KnownGauges::default());
+    for code in ["old", "new"] {
+        let number = |key: &str| signed(canary[code][key].as_u64().unwrap_or_default());
+        let label = [("code", code)];
+        requests.get_or_create(&label).set(number("requests"));
+        errors.get_or_create(&label).set(number("errors"));
+    }
+    let help = "Requests since a restart waits, by the code that served them";
+    registry.register("canary_requests", help, requests);
+    let help = "Those of them that failed";
+    registry.register("canary_errors", help, errors);
 }
 
 fn register_workers(registry: &mut Registry, status: &Value) {

@@ -132,7 +132,8 @@ async fn respond(
                 return refusal(StatusCode::SERVICE_UNAVAILABLE);
             };
             let kind = if is_open { OPEN_METRICS } else { TEXT_FORMAT };
-            return match exposition(server, status, is_open).await {
+            let names_puma = request.uri().query() == Some("puma");
+            return match exposition(server, status, (is_open, names_puma)).await {
                 Some(text) => response(StatusCode::OK, kind, text),
                 None => refusal(StatusCode::INTERNAL_SERVER_ERROR),
             };

@@ -60,11 +60,13 @@ pub(crate) async fn serve_connection(
     }
     let mut http2 = server.settings.http2 && !stream.is_tls();
     let mut until = &server.first_requests_over;
+    let mut is_new = true;
     let active = loop {
         if !wait_readable(&stream, &deadline, wait, until).await {
             return close(stream, false).await;
         }
         let active = Box::pin(serve_active(stream, &peer, &deadline, &server, http2)).await;
+        count_http1(&server, &active.end, &mut is_new);
         match active.end {
             ActiveEnd::FalseAlarm => {}
             ActiveEnd::Idle => {
@@ -131,11 +133,27 @@ async fn speak_http2(
     deadline: &Rc<Deadline>,
     server: &Rc<Server>,
 ) {
+    count(server, "http/2");
     match serve_http2(stream, leading.into(), peer, deadline, server).await {
         (Some(stream), Http2End::Closed) => close(stream, false).await,
         (Some(stream), Http2End::GoneAway) => close(stream, true).await,
         (Some(stream), Http2End::Stuck) => stream.reset(),
         (None, _) => {}
+    }
+}
+
+/// The first request of a client tells that it speaks HTTP/1.1.
+fn count_http1(server: &Server, end: &ActiveEnd, is_new: &mut bool) {
+    let is_http1 = !matches!(end, ActiveEnd::FalseAlarm | ActiveEnd::Http2);
+    if is_http1 && std::mem::take(is_new) {
+        count(server, "http/1.1");
+    }
+}
+
+/// A client speaks this protocol.
+fn count(server: &Server, protocol: &'static str) {
+    if let Some(metrics) = &server.metrics {
+        metrics.connected(protocol);
     }
 }
 

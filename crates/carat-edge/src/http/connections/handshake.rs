@@ -41,20 +41,31 @@ pub(crate) async fn begin_tls(
         return HandshakeEnd::Failed;
     };
     if first.is_ascii_uppercase() {
-        let error = HandshakeError::PlainHttp;
-        server.handshakes.note_failure(peer, &error);
+        note_failure(server, peer, &HandshakeError::PlainHttp);
         return HandshakeEnd::PlainHttp(stream);
     }
     match establish(stream, config, peer, deadline, server).await {
         Ok(stream) => {
+            count(server, "established");
             peer.scheme = Scheme::Https;
             peer.variables = stream.client_variables(config);
             HandshakeEnd::Established(ClientStream::Tls(stream))
         }
         Err(error) => {
-            server.handshakes.note_failure(peer, &error);
+            note_failure(server, peer, &error);
             HandshakeEnd::Failed
         }
+    }
+}
+
+fn note_failure(server: &Server, peer: &Peer, error: &HandshakeError) {
+    count(server, "failed");
+    server.handshakes.note_failure(peer, error);
+}
+
+fn count(server: &Server, result: &'static str) {
+    if let Some(metrics) = &server.metrics {
+        metrics.handshake(result);
     }
 }
 

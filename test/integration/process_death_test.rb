@@ -50,14 +50,16 @@ class ProcessDeathTest < Support::IntegrationTest
     refute_includes server.log, "lane broken"
   end
 
-  def test_get_is_asked_once_more
-    server = serve(GATED, threads: 1)
-    client = ask(server, "GET", "/gate")
-    kill_worker(server)
-    await_arrivals(server, 2)
-    server.gate.open
+  def test_get_and_query_are_asked_once_more
+    { "GET" => nil, "QUERY" => "x" }.each do |verb, body|
+      server = serve(GATED, threads: 1)
+      client = ask(server, verb, "/gate", body: body)
+      kill_worker(server)
+      await_arrivals(server, 2)
+      server.gate.open
 
-    assert_equal server.workers.values, [client.read_response.body.to_i]
+      assert_equal server.workers.values, [client.read_response.body.to_i]
+    end
   end
 
   def test_worker_that_leaves_a_process_behind_is_noticed_nevertheless

@@ -60,7 +60,7 @@ module Bench
     end
 
     PEERS = [["puma"], ["hyper"]].freeze
-    SINGLE_PEERS = [["puma"], ["iodine"], ["hyper"]].freeze
+    SINGLE_PEERS = [["puma"], ["iodine"], ["falcon"], ["hyper"]].freeze
 
     def self.kase(name, title, load, servers, comparisons = PEERS, rate: nil)
       Case.new(name: name, title: title, servers: servers, busy: true, measure: load,
@@ -75,11 +75,11 @@ module Bench
                   env: -> { { "BLOG_DATA" => TestFile.path("blog") } })
 
     CASES = [
-      kase("hello", "Hello world, one worker", HELLO, %w[carat puma puma-t5 iodine hyper], SINGLE_PEERS),
+      kase("hello", "Hello world, one worker", HELLO, %w[carat puma puma-t5 iodine falcon hyper], SINGLE_PEERS),
       kase("body10k", "A body of 10 KB", new(File.join(APPS, "body10k.ru"), "/10k", 10_240),
-           %w[carat carat-w2 puma puma-t5 iodine hyper], SINGLE_PEERS),
+           %w[carat carat-w2 puma puma-t5 iodine falcon hyper], SINGLE_PEERS),
       kase("workers2", "Hello world, two workers", HELLO, %w[carat carat-w2 puma puma-w2 hyper]),
-      kase("blog", "An article from SQLite", ARTICLE, %w[carat-t5 carat-f256 puma-t5],
+      kase("blog", "An article from SQLite", ARTICLE, %w[carat-t5 carat-f256 puma-t5 falcon],
            [["puma-t5", Target.at_least(1.15)], ["puma-t5", Target.below(1), :pss_mb]]),
       # Meant for --duration 600: fragmentation shows only after a while.
       kase("allocate", "Requests that allocate, five threads",
@@ -87,10 +87,10 @@ module Bench
            %w[carat-t5 carat-t5-glibc carat-t5-one-arena puma-t5],
            [["carat-t5-glibc", Target.at_most(0.6), :pss_mb], ["carat-t5-glibc", Target.at_most(1), :p99_ms],
             ["carat-t5-one-arena", nil, :pss_mb], ["puma-t5", nil, :pss_mb]]),
-      kase("fibers", "Hello world, threads and fibers", HELLO, %w[carat carat-t3 carat-f256],
+      kase("fibers", "Hello world, threads and fibers", HELLO, %w[carat carat-t3 carat-f256 falcon],
            [["carat", Target.at_least(0.9)], ["carat-t3", Target.at_least(0.9)]]),
       kase("sleep", "Requests that sleep 0.1 s, 200 at once: 2000 a second would be ideal",
-           new(File.join(APPS, "sleep.ru"), "/sleep", 35, connections: 200), %w[carat-f256 puma-t200], [["puma-t200"]],
+           new(File.join(APPS, "sleep.ru"), "/sleep", 35, connections: 200), %w[carat-f256 puma-t200 falcon], [["puma-t200"]],
            rate: Target.at_least(1900))
     ].freeze
   end

@@ -57,6 +57,16 @@ module Bench
                      obstacle: -> { Executable.obstacle("iodine", "gem install iodine") })
     end
 
+    # A server in Ruby of one worker, with a fiber for each request. It would load the Gemfile of the current directory.
+    def self.falcon
+      ServerSpec.new(name: "falcon", env: { "RACK_ENV" => "production" }, workers: 1,
+                     roles: { "controller" => /serve --bind/, "falcon" => // },
+                     version: -> { Executable.first_line("falcon", "--version") },
+                     command: ["env", "-C", "/", "falcon", "serve", "--bind", "http://127.0.0.1:%<port>d", "--forked", "--count", "1",
+                               "--config", APP],
+                     obstacle: -> { Executable.obstacle("falcon", "gem install falcon") })
+    end
+
     # No server: a way to make many requests in one program.
     def self.client(name, *version, obstacle: -> {})
       ServerSpec.new(name: name, roles: { "client" => // }, workers: 1, command: [], obstacle: obstacle,
@@ -85,7 +95,7 @@ module Bench
       puma("puma-t5-deflater", "5:5", env: DEFLATER), puma("puma-t3", "3:3"),
       puma("puma", "1:1"), puma("puma-t5", "5:5"), puma("puma-t10", "10:10"), puma("puma-t200", "200:200"),
       puma("puma-t10000", "0:10000"), puma("puma-idle", "1:1", config: File.join(APPS, "puma_idle.rb")), hyper, iodine,
-      carat("carat-static", 1, "--static", "%<app>s/public", app: "%<app>s/config.ru"), nginx,
+      falcon, carat("carat-static", 1, "--static", "%<app>s/public", app: "%<app>s/config.ru"), nginx,
       client("carat-run", CARAT, "--version"), client("async", *ASYNC, obstacle: ASYNC_OBSTACLE),
       client("ruby-threads", "--version"), client("ruby-blocking", "--version")
     ].freeze

@@ -139,12 +139,13 @@ module Scheduler
     def test_buffers_of_ruby_read_and_write_through_the_hooks
       reader, writer = IO.pipe
       buffer = buffer_of("abcd")
+      four = ONE_ATTEMPT ? [0, 4] : [4]
       fibers do
-        go { buffer.write(writer, 4) }
-        assert_equal 4, IO::Buffer.new(8).read(reader, 3)
+        go { buffer.write(writer, *four) }
+        assert_equal 4, IO::Buffer.new(4).read(reader, *four)
       end
       reader.close
-      fibers { assert_equal(-Errno::EPIPE::Errno, buffer.write(writer, 4)) }
+      fibers { assert_equal(-Errno::EPIPE::Errno, buffer.write(writer, *four)) }
     end
 
     # Two bytes at the offset 6 or, from Ruby 4.1 on, six at the offset 2.
@@ -154,10 +155,10 @@ module Scheduler
         reader, writer = IO.pipe
         buffer = buffer_of("12345678")
         place.call { buffer.write(writer, 2, 6) }
+        written = reader.readpartial(8)
         writer.write("abcdef")
         place.call { buffer.read(reader, 2, 6) }
-        writer.close
-        [buffer.get_string, reader.read]
+        [written, buffer.get_string]
       end
       assert_equal outside, inside
     end

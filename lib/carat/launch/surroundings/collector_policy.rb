@@ -7,11 +7,16 @@ module Carat
     class CollectorPolicy
       # From Ruby 3.4 on, each pool of slots that is short after one of the three collections that follow a full one
       # adds a step, which all pools share. With the figures of older Rubies, workers had up to 94 000 more slots there.
-      MIN_RATIO, MOST_SLOTS = RUBY_VERSION < "3.4" ? %w[0.05 30000] : %w[0.02 20000]
-      private_constant :MIN_RATIO, :MOST_SLOTS
+      # Ruby 4.1 counts a step in bytes of each pool.
+      MIN_RATIO, STEP, MOST =
+        if RUBY_VERSION < "3.4" then %w[0.05 SLOTS 30000]
+        elsif RUBY_VERSION < "4.1" then %w[0.02 SLOTS 20000]
+        else %w[0.02 BYTES 800000]
+        end
+      private_constant :MIN_RATIO, :STEP, :MOST
       # By default, a heap with less than 20 % free slots after a full collection grows by up to 67 %. Slots shared with
       # the mold count, so the larger the application, the more garbage each worker keeps in private memory. Here the
-      # heap grows below MIN_RATIO (10 000 slots in a small heap), by up to 43 % or MOST_SLOTS (30 000 are 1.2 MB). The
+      # heap grows below MIN_RATIO (10 000 slots in a small heap), by up to 43 % or MOST (30 000 slots are 1.2 MB). The
       # growth must be well above the threshold: with 5 % for both, every few requests run a full collection. A worker
       # for which that is too little gets more: see Processes::HeapRoom and
       # docs/decisions/0016-room-for-garbage.md.
@@ -20,7 +25,7 @@ module Carat
         "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => MIN_RATIO,
         "RUBY_GC_HEAP_FREE_SLOTS_GOAL_RATIO" => "0.30",
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "0.50",
-        "RUBY_GC_HEAP_GROWTH_MAX_SLOTS" => MOST_SLOTS
+        "RUBY_GC_HEAP_GROWTH_MAX_#{STEP}" => MOST
       }.freeze
       # The variable that lists the variables set by Carat.
       NAMES = "CARAT_GC_VARIABLES"

@@ -6,6 +6,8 @@ require "test_helper"
 
 module Carat
   class CollectorPolicyTest < Minitest::Test
+    STEP = "RUBY_GC_HEAP_GROWTH_MAX_#{RUBY_VERSION < "4.1" ? "SLOTS" : "BYTES"}".freeze
+
     def test_frugal_policy_sets_its_variables_and_lists_them
       variables = variables("frugal")
       assert_equal Launch::CollectorPolicy::FRUGAL, variables.except("CARAT_GC_VARIABLES")
@@ -13,9 +15,8 @@ module Carat
     end
 
     def test_the_heap_of_ruby_3_4_grows_later_and_in_smaller_steps
-      figures = Launch::CollectorPolicy::FRUGAL.values_at("RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO",
-                                                          "RUBY_GC_HEAP_GROWTH_MAX_SLOTS")
-      assert_equal RUBY_VERSION < "3.4" ? %w[0.05 30000] : %w[0.02 20000], figures
+      figures = Launch::CollectorPolicy::FRUGAL.values_at("RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO", STEP)
+      assert_equal RUBY_VERSION < "3.4" ? %w[0.05 30000] : ["0.02", RUBY_VERSION < "4.1" ? "20000" : "800000"], figures
     end
 
     def test_policy_of_ruby_sets_nothing

@@ -6,7 +6,7 @@ require_relative "../../sources/spelling"
 module Carat
   module Config
     module Type
-      # The variables of Ruby's garbage collector (3.1 to 3.4) and their limits (gc.c). Ruby itself ignores unknown
+      # The variables of Ruby's garbage collector (3.1 to 4.1) and their limits (gc.c). Ruby itself ignores unknown
       # variables and wrong values, or at most warns with -w.
       module GcVariable
         PREFIX = "RUBY_GC_"
@@ -30,6 +30,7 @@ module Carat
           "HEAP_REMEMBERED_WB_UNPROTECTED_OBJECTS_LIMIT_RATIO" => MULTIPLE, # since 3.3
           "MALLOC_LIMIT" => COUNT, "MALLOC_LIMIT_MAX" => COUNT, "MALLOC_LIMIT_GROWTH_FACTOR" => FACTOR,
           "OLDMALLOC_LIMIT" => COUNT, "OLDMALLOC_LIMIT_MAX" => COUNT, "OLDMALLOC_LIMIT_GROWTH_FACTOR" => FACTOR,
+          "HEAP_INIT_BYTES" => COUNT, "HEAP_GROWTH_MAX_BYTES" => COUNT, # since 4.1, in place of slots
           **(0..4).to_h { |size| ["HEAP_#{size}_INIT_SLOTS", COUNT] } # since 3.3, in place of HEAP_INIT_SLOTS
         }.freeze
         private_constant :PREFIX, :COUNT, :FACTOR, :SHARE, :SHARE_OR_NONE, :MULTIPLE, :WORDS, :FIGURES
@@ -46,7 +47,7 @@ module Carat
         end
 
         def number?(figure, range)
-          figure.is_a?(Integer) || (figure.is_a?(Float) && range.begin.is_a?(Float))
+          figure.is_a?(Integer) || (figure.is_a?(Float) && !figure.nan? && range.begin.is_a?(Float))
         end
 
         def refuse_name(name, short)

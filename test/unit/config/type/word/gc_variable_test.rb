@@ -32,10 +32,11 @@ module Carat
 
     # With -w, Ruby prints the values that it has accepted.
     def test_ruby_accepts_the_names_and_values
-      figures = { heap_free_slots: 2, heap_growth_factor: 1.2, heap_growth_max_slots: 3, heap_free_slots_min_ratio: 0.1,
+      figures = { heap_free_slots: 2, heap_growth_factor: 1.2, heap_free_slots_min_ratio: 0.1,
                   heap_free_slots_goal_ratio: 0.2, heap_free_slots_max_ratio: 0.3, heap_oldobject_limit_factor: 2.5,
                   malloc_limit: 5, malloc_limit_max: 6, malloc_limit_growth_factor: 1.5, oldmalloc_limit: 7,
                   oldmalloc_limit_max: 8, oldmalloc_limit_growth_factor: 1.6 }
+      figures["heap_growth_max_#{RUBY_VERSION < "4.1" ? "slots" : "bytes"}"] = 3
       variables = figures.to_h { |name, figure| parse(name, figure) }
       told, = Open3.capture2e(variables, RbConfig.ruby, "-w", "--disable-gems", "-e", "")
 

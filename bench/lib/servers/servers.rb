@@ -62,8 +62,8 @@ module Bench
       ServerSpec.new(name: "falcon", env: { "RACK_ENV" => "production" }, workers: 1,
                      roles: { "controller" => /serve --bind/, "falcon" => // },
                      version: -> { Executable.first_line("falcon", "--version") },
-                     command: ["env", "-C", "/", "falcon", "serve", "--bind", "http://127.0.0.1:%<port>d", "--forked", "--count", "1",
-                               "--config", APP],
+                     command: ["env", "-C", "/", "falcon", "serve", "--bind", "http://127.0.0.1:%<port>d", "--forked",
+                               "--count", "1", "--config", APP],
                      obstacle: -> { Executable.obstacle("falcon", "gem install falcon") })
     end
 

@@ -16,7 +16,9 @@ module Shop
     config.active_storage.analyzers = []
     config.active_storage.variant_processor = :disabled if Rails.version >= "7.2"
     # Rails 8.2 looks at Sec-Fetch-Site only, and at nothing over plain HTTP.
-    config.action_controller.forgery_protection_verification_strategy = :header_or_legacy_token if Rails.version >= "8.2"
+    if Rails.version >= "8.2"
+      config.action_controller.forgery_protection_verification_strategy = :header_or_legacy_token
+    end
     config.log_tags = [:request_id]
     config.log_level = ENV.fetch("RAILS_LOG_LEVEL", "info").to_sym
     config.after_initialize { load Rails.root.join("db/tables.rb") }

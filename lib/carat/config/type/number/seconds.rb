@@ -19,7 +19,7 @@ module Carat
         # returns a Float and raises InvalidValue.
         def parse(value)
           seconds = value.is_a?(Numeric) && value.real? ? value.to_f : count(value.to_s)
-          return seconds if seconds && seconds >= Float::MIN && seconds <= LIMIT # Range#cover? of Ruby 4.1 raises for NaN
+          return seconds if seconds && !seconds.nan? && (Float::MIN..LIMIT).cover?(seconds)
 
           raise InvalidValue, "#{value.inspect} is not a time above 0 and up to a year, #{EXAMPLES}"
         end

@@ -16,7 +16,7 @@ class ChaosTest < Support::IntegrationTest
   WARM_UP = 300
   EDGE_GROWTH_KB = 16_384
   ARGS = %w[--request-timeout 3 --queue-timeout 1 --worker-memory 60MB --refork 200 --spool-limit 1500KB
-            --inline-body-limit 16KB --access-log].freeze
+            --inline-body-limit 16KB --access-log --maintenance maintenance].freeze
   # Files of the edge have at most 1 MB, less than the largest bodies have. The ledger may have more.
   FILE_BYTES = [1 << 20, Process::RLIM_INFINITY].freeze
   CONFIG = "on_worker_boot { Process.setrlimit(:FSIZE, Process::RLIM_INFINITY) }\n"
@@ -49,7 +49,7 @@ class ChaosTest < Support::IntegrationTest
   # A GET may run twice, so it survives its worker.
   def test_every_get_is_served_when_workers_and_molds_are_killed
     server = serve(Ledger::APP, workers: 3, threads: 2, args: %w[--refork 200])
-    load = Load.new(server, "g", random: @random, kinds: %i[get])
+    load = Load.new(server, "g", random: @random, kinds: %i[get get streams])
     Faults.new(server, load: load, random: @random).run({ kill_worker: 12, kill_mold: 3 }, calm: 30..60)
     outcomes = load.finish
 

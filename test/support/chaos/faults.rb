@@ -9,7 +9,7 @@ module Support
 
       # How often each happens, unless a test says otherwise.
       NUMBERS = { kill_worker: 10, kill_mold: 2, stop_worker: 3, stop_mold: 1, stop_all_workers: 1, lose_worker: 1,
-                  stop_edge: 2, stop_everybody: 1, mute_log: 2, hoard: 4, crowd: 3 }.freeze
+                  stop_edge: 2, stop_everybody: 1, mute_log: 2, hoard: 4, crowd: 3, hup: 3, fifo: 2 }.freeze
       # More connections than the server has descriptors for.
       CROWD = 300
       # Requests between two faults.
@@ -85,6 +85,19 @@ module Support
         pause
       ensure
         clients&.each(&:close)
+      end
+
+      def hup
+        signal(:HUP, @server.pid)
+      end
+
+      # In the place of the page for maintenance, which it can be for as long as it is there.
+      def fifo
+        ends = @server.log.scan("maintenance ends").size
+        File.mkfifo(path = File.join(@server.directory.path, "maintenance"))
+        eventually(message: "maintenance") { @server.log.scan("maintenance begins").size > ends }
+        File.delete(path)
+        eventually(message: "the end of maintenance") { @server.log.scan("maintenance ends").size > ends }
       end
 
       # The worker keeps 20 MB, and is replaced when that has happened to it too often.

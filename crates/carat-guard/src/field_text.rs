@@ -80,7 +80,8 @@ impl FieldText {
     }
 
     /// Looks at a text in Huffman code that has come as a whole. Returns whether it has to be read as one without that code.
-    pub(crate) fn must_be_plain(&mut self, own: &mut [u8]) -> bool {
+    /// That may be longer than what it stood for unless the field is added to the table.
+    pub(crate) fn must_be_plain(&mut self, own: &mut [u8], is_indexed: bool) -> bool {
         let is_name = self.kind == TextKind::Name;
         if self.state != TextState::Huffman || !(is_name || may_be_special(own)) {
             return false;
@@ -92,7 +93,12 @@ impl FieldText {
             |symbol: u16| u8::try_from(symbol).map_or(true, |byte| self.kind.may_have(byte));
         if is_name && PSEUDO_NAMES.iter().any(is) {
             self.state = TextState::PseudoName;
-        } else if !text.clone().all(may_be) && text.count() >= own.len() {
+        } else if !text.clone().all(may_be) {
+            // The end of a text within it is an error of the connection.
+            let must_stay = is_indexed || text.clone().any(|symbol| u8::try_from(symbol).is_err());
+            if text.count() < own.len() && must_stay {
+                return false;
+            }
             own.fill(self.kind.malformed_byte());
             self.state = TextState::Begun;
         }

@@ -75,7 +75,7 @@ impl HpackBlocks {
         while !bytes.is_empty() {
             if let Stage::Text(text) = &mut self.stage {
                 if let (Some(coding), Some(own)) = (coding.take(), bytes.get_mut(..text.left())) {
-                    if text.must_be_plain(own) {
+                    if text.must_be_plain(own, self.is_indexed) {
                         *coding &= !HUFFMAN;
                     }
                 }
@@ -258,6 +258,10 @@ mod tests {
             ),
             (b"\x00\x83\xb9\x29\xcf\x00", b"\x00\x03\"\"\"\x00"),
             (
+                b"\x00\x81\x1f\x84\xff\xff\xff\xf3",
+                b"\x00\x81\x1f\x04\t\t\t\t",
+            ),
+            (
                 b"\x0f\x2b\x8e\x18\xc6\x31\x8c\x63\x18\xc6\x31\x8c\x63\xff\xff\xff\xf3\x90",
                 b"\x0f\x2b\x0e\t\t\t\t\t\t\t\t\t\t\t\t\t\t\x90",
             ),
@@ -278,9 +282,9 @@ mod tests {
             b"\x20\x3f\xe1\x1f\x40\x01x\x03a\tb\xbe\x7e\x01\xe9",
             b"\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff",
             b"\x00\x84\xb9\x58\xd3\x3f\x01/\x00\x81\xf3\x81\x1f",
-            // Characters beyond ASCII in a value, and a text that is longer in the code.
+            // Characters beyond ASCII in a value, and a text for the table that is longer in the code.
             b"\x0f\x2b\x8a\x1f\xff\xf1\xff\xff\x73\xf8\xff\x3f\xe7",
-            b"\x00\x81\x1f\x84\xff\xff\xff\xf3",
+            b"\x40\x81\x1f\x84\xff\xff\xff\xf3",
             b"\x00\x7f\x01"
                 .iter()
                 .chain(&[b'a'; 128])

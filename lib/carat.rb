@@ -45,7 +45,11 @@ module Carat
   module Log
   end
 
-  private_constant :CLI, :Config, :Launch, :Log, :Processes, :Warmup, :Request, :Response
+  # Certificates from an authority that speaks ACME.
+  module ACME
+  end
+
+  private_constant :ACME, :CLI, :Config, :Launch, :Log, :Processes, :Warmup, :Request, :Response
 
   # Runs the block in a fiber under a Scheduler, and returns its value when all fibers have ended. Raises the first
   # error that a fiber does not rescue, and SchedulerError when the thread already has a scheduler.

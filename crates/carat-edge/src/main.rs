@@ -40,7 +40,7 @@ use carat_log::{Log, LogWriter, complaint};
 use carat_machine::MachineLimits;
 use carat_settings::{Identity, LogFormat, Settings};
 use carat_supervisor::Outcome;
-use carat_tls::watch_certificates;
+use carat_tls::{issue_certificates, watch_certificates};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -127,7 +127,8 @@ async fn run(
     let (lanes, lane_events) = LaneEvents::channel();
     let memory = ClientMemory::new(client_memory_limit(&settings));
     let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
-    let files = SiteFiles::open(&settings, &log)?;
+    let certificates = listeners.iter().filter_map(|it| it.certificates());
+    let files = SiteFiles::open(&settings, certificates.collect(), &log)?;
     let server = Server::new(&settings, &log, dispatcher, files, &budget);
     let host = LocalHost::find(Listeners::new(&listeners));
     let old = predecessor.as_ref();
@@ -171,10 +172,17 @@ fn start_tasks(
         tasks.spawn("reload", Rc::clone(reload).load_early());
     }
     tasks.spawn("client memory", Rc::clone(server).watch_memory());
-    let certificates = listeners.iter().filter_map(|it| it.certificates());
+    let validations = &server.files.validations;
+    let (stores, client) = (validations.stores.clone(), Rc::clone(&validations.client));
     let renewal = Rc::clone(&server.renew_certificates);
-    let watch = watch_certificates(certificates.collect(), renewal, Rc::clone(&server.log));
+    let watch = watch_certificates(stores.clone(), renewal, Rc::clone(&server.log));
     tasks.spawn("certificates", watch);
+    let issuer = Rc::clone(server);
+    tasks.spawn("authority", async move {
+        // Before, the server would not answer the authority.
+        issuer.opened().await;
+        issue_certificates(stores, client, Rc::clone(&issuer.log)).await
+    });
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(server)));
     }

@@ -37,6 +37,10 @@ pub struct Settings {
     /// A file with the process id of the edge, which is removed with the server.
     pub pid_file: Option<PathBuf>,
     pub mold_command: Vec<String>,
+    /// Where the certificates of an authority are kept.
+    pub acme_folder: PathBuf,
+    /// Asks the authority for the certificates of the names that follow.
+    pub acme_command: Vec<String>,
     /// Variables that the mold gets in addition to the edge's environment.
     pub mold_environment: BTreeMap<String, String>,
     /// The user to become once the ports are bound; `None` to stay who started the server.
@@ -345,7 +349,7 @@ fn canary_unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CanaryUnit,
 
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "acme_folder": "/", "acme_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",

@@ -1,7 +1,9 @@
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use super::acme::AcmeNames;
+use super::file_state::{FileState, state_of};
 
 /// The PEM files of a certificate, followed by its chain, and of its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -20,10 +22,9 @@ pub enum CertificateSource {
     /// All certificates of a folder, in the order of their names: `NAME.crt` with `NAME.key`, and folders with
     /// `fullchain.pem` and `privkey.pem`.
     Folder(PathBuf),
+    /// An authority issues them while the server runs.
+    Acme(AcmeNames),
 }
-
-/// What tells one state of a file from another: its inode, size, and time of change. `None` when there is none.
-pub(super) type FileState = Option<(u64, u64, i64, i64)>;
 
 impl CertificateSource {
     /// The pairs of files that may be there, without a look at a file: its disk may not respond. The error is one sentence.
@@ -32,12 +33,19 @@ impl CertificateSource {
             CertificateSource::Files(files) => Ok(files.clone()),
             CertificateSource::Folder(folder) => candidates_in(folder)
                 .map_err(|error| format!("cannot read {}: {error}", folder.display())),
+            CertificateSource::Acme(names) => {
+                let files = |path: PathBuf| TlsFiles {
+                    cert: path.clone(),
+                    key: path,
+                };
+                Ok(names.certificates().map(files).collect())
+            }
         }
     }
 
     /// Whether a candidate may lack a file.
     pub(super) fn may_lack_files(&self) -> bool {
-        matches!(self, CertificateSource::Folder(_))
+        !matches!(self, CertificateSource::Files(_))
     }
 
     /// What is looked at first.
@@ -47,6 +55,7 @@ impl CertificateSource {
                 files.first().map_or(Path::new(""), |files| &files.cert)
             }
             CertificateSource::Folder(folder) => folder,
+            CertificateSource::Acme(names) => &names.folder,
         }
     }
 }
@@ -54,10 +63,7 @@ impl CertificateSource {
 impl TlsFiles {
     /// The state of both files.
     pub(super) fn states(&self) -> [FileState; 2] {
-        [&self.cert, &self.key].map(|path| {
-            let found = fs::metadata(path).ok();
-            found.map(|data| (data.ino(), data.size(), data.mtime(), data.mtime_nsec()))
-        })
+        [&self.cert, &self.key].map(|path| state_of(path))
     }
 }
 

@@ -8,8 +8,10 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use webpki::EndEntityCert;
 
+use super::acme::{AcmeFolder, CertificateStatus, is_validation};
 use super::certificate::read_certificate;
-use super::certificate_source::{CertificateSource, FileState, TlsFiles};
+use super::certificate_source::{CertificateSource, TlsFiles};
+use super::file_state::FileState;
 
 /// The certificates of a listener, by the names for which they are. Files that change replace them, each pair on its own;
 /// connections keep the certificate that they began with.
@@ -19,6 +21,8 @@ pub struct CertificateStore {
     provider: Arc<CryptoProvider>,
     pairs: Mutex<CertificatePairs>,
     table: RwLock<CertificateTable>,
+    /// What is beside the certificates of an authority; `None` for others.
+    acme: Option<AcmeFolder>,
 }
 
 /// The pairs of files, and what was read from them.
@@ -66,18 +70,50 @@ impl CertificateStore {
         source: CertificateSource,
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<CertificateStore>, String> {
+        let acme = match &source {
+            CertificateSource::Acme(names) => Some(AcmeFolder::new(names.clone())),
+            CertificateSource::Files(_) | CertificateSource::Folder(_) => None,
+        };
         let store = CertificateStore {
+            acme,
             source,
             provider,
             pairs: Mutex::default(),
             table: RwLock::default(),
         };
         let failure = store.renew().failures.into_iter().next();
+        // An authority replaces what cannot be read.
+        let failure = failure.filter(|_| !store.is_issued());
         failure.map_or(Ok(Arc::new(store)), Err)
+    }
+
+    /// Whether an authority issues them while the server runs.
+    pub(super) fn is_issued(&self) -> bool {
+        self.acme.is_some()
+    }
+
+    /// Whether an authority has not issued one of them yet.
+    pub(super) fn awaits_first(&self) -> bool {
+        let statuses = self.statuses();
+        statuses.iter().any(|status| status.expires.is_none())
+    }
+
+    /// What is known about those that an authority issues.
+    pub fn statuses(&self) -> Vec<CertificateStatus> {
+        let acme = self.acme.as_ref();
+        acme.map(AcmeFolder::statuses).unwrap_or_default()
+    }
+
+    /// The response to an authority that asks for this token over HTTP.
+    pub fn validation_response(&self, token: &str) -> Option<String> {
+        self.acme.as_ref()?.response(token)
     }
 
     /// Reads the files that have changed, except those that another thread is reading. Blocks.
     pub fn renew(&self) -> Renewal {
+        if let Some(acme) = &self.acme {
+            acme.look(&self.provider);
+        }
         self.renew_by(|files| read_certificate(&files.cert, &files.key, &self.provider))
     }
 
@@ -112,7 +148,7 @@ impl CertificateStore {
             let failure = self.pairs().end(files, states, outcome);
             renewal.failures.extend(failure);
         }
-        if self.source.may_lack_files() {
+        if self.source.may_lack_files() && !self.is_issued() {
             let failure = self.pairs().find_none(&folder);
             renewal.failures.extend(failure);
         }
@@ -243,7 +279,12 @@ impl CertificateTable {
 }
 
 impl ResolvesServerCert for CertificateStore {
+    /// Without a certificate, the client gets the alert `access_denied`: one that nobody has signed would teach its user to
+    /// click warnings away.
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        if let Some(acme) = self.acme.as_ref().filter(|_| is_validation(&hello)) {
+            return acme.validation(&hello.server_name()?.to_ascii_lowercase());
+        }
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let named = hello
             .server_name()
@@ -269,6 +310,7 @@ mod tests {
             write(&directory, name, "");
         }
         let store = CertificateStore {
+            acme: None,
             source: CertificateSource::Folder(directory.path().to_owned()),
             provider: Arc::new(ring::default_provider()),
             pairs: Mutex::default(),

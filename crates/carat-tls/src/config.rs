@@ -4,6 +4,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 
+use super::acme::ACME_TLS;
 use super::certificate_source::CertificateSource;
 use super::certificate_store::CertificateStore;
 use super::client_authority::ClientAuthority;
@@ -48,8 +49,13 @@ impl TlsConfig {
                 verifier.unwrap_or_else(WebPkiClientVerifier::no_client_auth),
             )
             .with_cert_resolver(Arc::clone(&certificates) as Arc<_>);
-        let protocols: &[&[u8]] = if http2 { &[HTTP2, HTTP1] } else { &[HTTP1] };
-        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        let acme = certificates.is_issued().then_some(ACME_TLS);
+        let protocols = http2
+            .then_some(HTTP2)
+            .into_iter()
+            .chain([HTTP1])
+            .chain(acme);
+        config.alpn_protocols = protocols.map(<[u8]>::to_vec).collect();
         // Tickets keep the session at the client; a cache would keep it here.
         config.ticketer = Arc::clone(&tickets) as Arc<_>;
         // Each one costs a twentieth of a handshake, and a client gets another with each connection.

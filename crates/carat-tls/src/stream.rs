@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::acme::ACME_TLS;
 use super::client_certificate::{ClientVariable, client_variables};
 use super::config::{HTTP2, TlsConfig};
 use super::handshake_error::HandshakeError;
@@ -62,6 +63,8 @@ impl TlsStream {
         match self.session.advance() {
             Ok(TlsProgress::InHandshake) => Ok(false),
             Ok(TlsProgress::Established | TlsProgress::Plaintext) => Ok(true),
+            // An authority has seen enough with the handshake.
+            Ok(TlsProgress::Closed) if self.was_validation() => Ok(true),
             Ok(TlsProgress::Closed) => Err(HandshakeError::Closed),
             Err(error) => {
                 self.send_alert();
@@ -110,6 +113,11 @@ impl TlsStream {
     /// Whether the handshake has chosen HTTP/2.
     pub fn has_chosen_http2(&self) -> bool {
         self.session.protocol() == Some(HTTP2)
+    }
+
+    /// Whether this was the validation of a name, after which nothing follows.
+    pub fn was_validation(&self) -> bool {
+        self.session.protocol() == Some(ACME_TLS)
     }
 
     /// Whether a part of a record has arrived.

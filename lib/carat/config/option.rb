@@ -59,6 +59,11 @@ module Carat
         %i[addresses endpoints networks static targets].include?(type)
       end
 
+      # Returns what is between the values in a variable. An address may have commas within it.
+      def separator
+        type == :addresses ? %r{,(?=\s*\w+://)} : ","
+      end
+
       # Whether the flag needs no value.
       def boolean?
         type == :boolean

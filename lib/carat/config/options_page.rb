@@ -38,7 +38,7 @@ module Carat
         ## Values
 
         - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`,
-          `tls://HOST:PORT?cert=FILE&key=FILE` or `tls://HOST:PORT?certs=FOLDER` ([TLS](tls.md)), `unix:///PATH`, `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
+          `tls://HOST:PORT?cert=FILE&key=FILE`, `tls://HOST:PORT?certs=FOLDER`, or `tls://HOST:PORT?acme=NAME,NAME` ([TLS](tls.md)), `unix:///PATH`, `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
           call `bind` once for each address; in `CARAT_BIND`, separate them with commas. `PORT=3000` means
           `tcp://0.0.0.0:3000`. `?proxy_protocol=true` at the end of any of them means that
           [each connection begins with a PROXY header](proxies.md#proxy-protocol).
@@ -62,7 +62,8 @@ module Carat
         - **static**: a directory, or a prefix of the URL and a directory: `/assets=public/assets`. The config file
           [knows more](static.md).
         - **umask**: octal digits, such as `"027"`.
-        - **file**, **directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
+        - **https_url**: `https://HOST/PATH`.
+        - **file**, **directory**, **new_directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.
       MARKDOWN
       COLUMNS = %w[Option Type Default Meaning].freeze

@@ -12,9 +12,11 @@ require_relative "type/path/directory"
 require_relative "type/path/file_path"
 require_relative "type/word/gc_policy"
 require_relative "type/word/group_name"
+require_relative "type/network/https_url"
 require_relative "type/path/log_file"
 require_relative "type/number/memory_budget"
 require_relative "type/network/network_list"
+require_relative "type/path/new_directory"
 require_relative "type/path/optional_path"
 require_relative "type/path/page_directory"
 require_relative "type/number/refork_rule"
@@ -39,8 +41,9 @@ module Carat
       NAMES = {
         addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, count: CountRange,
         directory: Directory,
-        endpoints: EndpointList, file: FilePath, gc: GcPolicy, group: GroupName, integer: WholeNumber, log: LogFile,
-        memory: MemoryBudget, networks: NetworkList, optional_path: OptionalPath, pages: PageDirectory,
+        endpoints: EndpointList, file: FilePath, gc: GcPolicy, group: GroupName, https_url: HttpsURL,
+        integer: WholeNumber, log: LogFile, memory: MemoryBudget, networks: NetworkList, new_directory: NewDirectory,
+        optional_path: OptionalPath, pages: PageDirectory,
         pidfile: LogFile, prefix: UrlPrefix, refork: ReforkRule, seconds: Seconds, socket: SocketPath,
         static: StaticDirectories, string: Text, targets: TargetList, timeout: Timeout, umask: Umask, user: UserName,
         workers: WorkerCount

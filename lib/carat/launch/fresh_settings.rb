@@ -64,7 +64,7 @@ module Carat
 
       def changeable
         Config::Options.for_edge.select(&:restart?).map { |option| option.name.to_s } +
-          %w[mold_command mold_environment reader_command upgrade_command directory processes]
+          %w[acme_command mold_command mold_environment reader_command upgrade_command directory processes]
       end
 
       def unchanged

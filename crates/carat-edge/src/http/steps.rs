@@ -124,6 +124,7 @@ impl Steps {
 
     /// The steps of a request. The first one that answers it is the last.
     fn request(&self, request: &mut ArrivedRequest) -> ControlFlow<RequestAnswer, Infallible> {
+        self.files.validations.check(request)?;
         self.force_tls.check(request)?;
         self.files.pages.maintenance.check(request)?;
         request.refuse_if(are_too_many_waiting(clock::now()), Refusal::NoDescriptors)?;

@@ -61,7 +61,15 @@ module Carat
          "generation #{status.fetch("generation") || "none"}",
          *restart(status), *upgrade(status),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
-         "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}"]
+         "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}",
+         *status.fetch("certificates").map { |certificate| certificate(certificate) }]
+      end
+
+      def certificate(row)
+        expires, due = row.values_at("expires", "due").map { |at| "in #{time([at - Time.now.to_i, 0].max)}" if at }
+        state = [expires ? "expires #{expires}" : "none",
+                 ("#{row["error"] || !expires ? "next attempt" : "renewal"} #{due}" if due)].compact.join(", ")
+        "certificate of #{row.fetch("name")}: #{[state, row["error"]].compact.join(": ")}"
       end
 
       def time_left(status)

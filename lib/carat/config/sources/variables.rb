@@ -60,7 +60,7 @@ module Carat
         return "tcp://0.0.0.0:#{PORT.parse(text)}" if name == "PORT"
         return "1" if name == "WEB_CONCURRENCY" && text == SINGLE_MODE
 
-        option.list? ? text.split(",").map(&:strip) : text
+        option.list? ? text.split(option.separator).map(&:strip) : text
       end
     end
   end

@@ -34,6 +34,8 @@ module Carat
 
     def test_addresses_are_separated_by_commas
       assert_equal ["tcp://x:1", "fd://3"], read(:bind, "CARAT_BIND" => "tcp://x:1, fd://3")
+      assert_equal ["tls://x:1?acme=a.example,b.example", "tcp://x:2"],
+                   read(:bind, "CARAT_BIND" => "tls://x:1?acme=a.example,b.example,tcp://x:2")
     end
 
     def test_option_without_a_variable_stays_unset

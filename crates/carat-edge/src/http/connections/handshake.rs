@@ -45,6 +45,7 @@ pub(crate) async fn begin_tls(
         return HandshakeEnd::PlainHttp(stream);
     }
     match establish(stream, config, peer, deadline, server).await {
+        Ok(stream) if stream.was_validation() => HandshakeEnd::Failed,
         Ok(stream) => {
             count(server, "established");
             peer.scheme = Scheme::Https;

@@ -9,6 +9,7 @@ mod readiness;
 mod send_files;
 mod site_files;
 mod static_files;
+mod validations;
 
 pub(crate) use force_tls::ForceTls;
 pub(crate) use readiness::ReadinessChecks;

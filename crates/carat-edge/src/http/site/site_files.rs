@@ -1,28 +1,37 @@
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::http::site::error_pages::ErrorPages;
 use crate::http::site::send_files::SendFiles;
 use crate::http::site::static_files::StaticFiles;
+use crate::http::site::validations::Validations;
 use carat_log::Log;
 use carat_settings::Settings;
+use carat_tls::CertificateStore;
 
-/// Files that the edge sends itself: those that clients ask for, those that the application names, and pages in place of
-/// errors.
+/// Files that the edge sends itself: those that clients ask for, those that the application names, pages in place of
+/// errors, and what authorities ask for.
 #[derive(Debug)]
 pub(crate) struct SiteFiles {
     pub(crate) requested: Rc<StaticFiles>,
     pub(crate) named: Rc<SendFiles>,
     pub(crate) pages: Rc<ErrorPages>,
+    pub(crate) validations: Validations,
 }
 
 impl SiteFiles {
     /// Opens the directories of the settings. An error names the one that cannot be read.
-    pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<SiteFiles, String> {
+    pub(crate) fn open(
+        settings: &Settings,
+        certificates: Vec<Arc<CertificateStore>>,
+        log: &Rc<Log>,
+    ) -> Result<SiteFiles, String> {
         let disk = Rc::default();
         Ok(SiteFiles {
             requested: StaticFiles::open(settings, &disk, log)?,
             named: SendFiles::open(settings, &disk, log)?,
             pages: ErrorPages::open(settings, log)?,
+            validations: Validations::new(settings, certificates),
         })
     }
 
@@ -31,6 +40,7 @@ impl SiteFiles {
         self.requested.adopt(settings);
         self.named.adopt(settings);
         self.pages.adopt(settings);
+        self.validations.client.adopt(&settings.acme_command);
     }
 
     /// Notices what has changed on the disk. Called once a tick.
@@ -44,6 +54,6 @@ impl SiteFiles {
 impl SiteFiles {
     /// No directories.
     pub(crate) fn none(settings: &Settings, log: &Rc<Log>) -> SiteFiles {
-        SiteFiles::open(settings, log).expect("there is none")
+        SiteFiles::open(settings, Vec::new(), log).expect("there is none")
     }
 }

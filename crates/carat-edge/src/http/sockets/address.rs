@@ -69,7 +69,9 @@ fn address(text: &str) -> Result<Address, String> {
         return Err("only a Unix socket has a mode".to_owned());
     }
     if parameters.certificates.is_some() != at.starts_with("tls://") {
-        return Err("TLS is tls://HOST:PORT?cert=FILE&key=FILE or ?certs=FOLDER".to_owned());
+        return Err(
+            "TLS is tls://HOST:PORT?cert=FILE&key=FILE, ?certs=FOLDER, or ?acme=NAME".to_owned(),
+        );
     }
     if parameters.clients.is_some() && parameters.certificates.is_none() {
         return Err("only a tls:// address has ca=FILE".to_owned());
@@ -97,7 +99,7 @@ fn tcp(rest: &str) -> Result<Place, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carat_tls::TlsFiles;
+    use carat_tls::{AcmeNames, TlsFiles};
 
     fn plain(place: Place) -> Address {
         Address {
@@ -184,6 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn certificates_may_come_from_an_authority() {
+        let names = ["a.example".to_owned(), "b.example".to_owned()].to_vec();
+        let source = CertificateSource::Acme(AcmeNames {
+            names,
+            ..AcmeNames::default()
+        });
+        assert_eq!(
+            Address::parse("tls://h:443?acme=a.example,B.example"),
+            Ok(encrypted(tcp("h", 443), source))
+        );
+    }
+
+    #[test]
     fn parameters_do_not_make_another_place() {
         let is_same = |one: &str, other: &str| {
             Address::parse(one).is_ok_and(|address| address.is_place_of(one, other))
@@ -216,6 +231,10 @@ mod tests {
             "unix:///s?mode=rw",
             "tls://h:1",
             "tls://h:1?cert=/a.pem",
+            "tls://h:1?acme=*.example.com",
+            "tls://h:1?acme=a.example&cert=/a.pem&key=/b.pem",
+            "tls://h:1?certs=/a&acme=a.example",
+            "tcp://h:1?acme=a.example",
             "tls://h:1?key=/a.pem",
             "tls://h:1?cert=/a.pem&cert=/a.pem&key=/b.pem",
             "tls://h:1?certs=/a&cert=/a.pem&key=/b.pem",

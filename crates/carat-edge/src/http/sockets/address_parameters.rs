@@ -1,7 +1,7 @@
-use carat_tls::{CertificateSource, ClientAuthority, TlsFiles};
+use carat_tls::{AcmeNames, CertificateSource, ClientAuthority, TlsFiles};
 
-/// What may follow an address: `mode=0660&proxy_protocol=true`, `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`,
-/// and `ca=FILE&verify=optional`.
+/// What may follow an address: `mode=0660&proxy_protocol=true`, `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`, or
+/// `acme=NAME,NAME`, and `ca=FILE&verify=optional`.
 #[derive(Debug, Default)]
 pub(crate) struct AddressParameters {
     pub(crate) mode: Option<u32>,
@@ -23,6 +23,11 @@ impl AddressParameters {
                 ("cert", None) => cert = Some(value),
                 ("certs", None) if parameters.certificates.is_none() => {
                     parameters.certificates = Some(CertificateSource::Folder(value.into()));
+                }
+                ("acme", None) if parameters.certificates.is_none() => {
+                    let mut names = AcmeNames::default();
+                    names.add(value)?;
+                    parameters.certificates = Some(CertificateSource::Acme(names));
                 }
                 ("ca", None) if parameters.clients.is_none() => {
                     parameters.clients = Some(ClientAuthority {
@@ -65,7 +70,9 @@ impl AddressParameters {
                 all.push(files);
                 Ok(())
             }
-            CertificateSource::Folder(_) => Err("has both cert=FILE and certs=FOLDER".to_owned()),
+            CertificateSource::Folder(_) | CertificateSource::Acme(_) => {
+                Err("has certificates of two kinds".to_owned())
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use carat_files::SocketFile;
 use carat_files::in_time;
 use carat_settings::Settings;
-use carat_tls::{TicketKeys, TlsConfig};
+use carat_tls::{CertificateSource, TicketKeys, TlsConfig};
 
 use crate::http::sockets::address::{Address, Place};
 use crate::http::sockets::listener::{BindValue, Listener, Preamble};
@@ -32,7 +32,7 @@ pub(crate) fn bind_all(
     let mut paths = Vec::new();
     for (index, text) in settings.bind.iter().enumerate() {
         let address = Address::parse(text)?;
-        let bind = bind_value(text, &address, settings.http2, &sockets)?;
+        let bind = bind_value(text, &address, settings, &sockets)?;
         let taken = sockets.take(&bind, &address);
         let taken = taken.map_err(|error| advise(text, &error))?;
         if !taken.is_empty() {
@@ -61,10 +61,14 @@ pub(crate) fn bind_all(
 fn bind_value(
     text: &str,
     address: &Address,
-    http2: bool,
+    settings: &Settings,
     sockets: &InheritedSockets,
 ) -> Result<BindValue, String> {
-    let tls = address.certificates.clone().map(|source| {
+    let http2 = settings.http2;
+    let tls = address.certificates.clone().map(|mut source| {
+        if let CertificateSource::Acme(names) = &mut source {
+            names.folder.clone_from(&settings.acme_folder);
+        }
         let clients = address.clients.clone();
         let tickets = sockets.ticket_keys(text);
         in_time(move || TlsConfig::new(source, clients.as_ref(), http2, tickets))

@@ -6,6 +6,7 @@ use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use carat_exchange::clock;
 use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
+use carat_tls::CertificateStatus;
 
 /// What the server does: the response to `GET /status`. Times are seconds.
 #[derive(Debug, Serialize)]
@@ -42,6 +43,8 @@ pub(crate) struct ServerStatus {
     app_counts: Vec<AppCount>,
     /// Process ids.
     molds: Vec<u32>,
+    /// Those that an authority issues.
+    certificates: Vec<CertificateStatus>,
 }
 
 /// How many workers may run, and are wanted now.
@@ -141,6 +144,17 @@ impl From<AppProcessStatus> for AppRow {
     }
 }
 
+impl WorkerBounds {
+    fn of(state: &State) -> WorkerBounds {
+        let bounds = state.limits().elastic;
+        WorkerBounds {
+            min: bounds.min,
+            max: bounds.max,
+            wanted: state.processes().workers.wanted,
+        }
+    }
+}
+
 fn mold_pids(state: &State) -> Vec<u32> {
     let molds = state.processes().molds.iter();
     molds.filter_map(|(mold, _)| mold.pid).collect()
@@ -156,7 +170,6 @@ impl ServerStatus {
         let now = clock::now();
         let dispatcher = &server.dispatcher;
         let paused_for = dispatcher.hold.left(now).map(|left| left.as_secs_f64());
-        let bounds = state.limits().elastic;
         let row = |status| WorkerRow::new(&status, server, executor);
         ServerStatus {
             version: server.settings.version.clone(),
@@ -178,12 +191,9 @@ impl ServerStatus {
             upgrade: state.upgrades().stage(),
             predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
             canary,
-            workers: WorkerBounds {
-                min: bounds.min,
-                max: bounds.max,
-                wanted: state.processes().workers.wanted,
-            },
+            workers: WorkerBounds::of(state),
             molds: mold_pids(state),
+            certificates: server.files.validations.statuses(),
             processes: state.processes().worker_statuses(now).map(row).collect(),
             app_processes: state.apps().statuses(now).map(AppRow::from).collect(),
             app_counts: state

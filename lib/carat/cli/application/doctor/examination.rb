@@ -2,6 +2,7 @@
 
 require_relative "allocator"
 require_relative "build"
+require_relative "certificates"
 require_relative "fibers"
 require_relative "huge_pages"
 require_relative "memory_limit"
@@ -22,7 +23,7 @@ module Carat
         # Every check, in the order of the findings.
         CHECKS = [
           Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
-          OpenFiles, Fibers, Threads
+          OpenFiles, Certificates, Fibers, Threads
         ].freeze
 
         # Returns the Finding of each check, in the order of CHECKS.

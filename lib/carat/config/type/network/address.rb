@@ -8,7 +8,8 @@ module Carat
   module Config
     module Type
       # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`,
-      # `tls://host:port?cert=/path&key=/path`, `tls://host:port?certs=/path`, `unix:///path?mode=0660` or
+      # `tls://host:port?cert=/path&key=/path`, `tls://host:port?certs=/path`,
+      # `tls://host:port?acme=name,name`, `unix:///path?mode=0660` or
       # `fd://3`; any of them may have `proxy_protocol=true`.
       module Address
         # The forms of an address, for messages.

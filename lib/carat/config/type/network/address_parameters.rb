@@ -4,8 +4,9 @@ module Carat
   module Config
     module Type
       # What may follow an address: `?mode=0660&proxy_protocol=true`, or `?cert=a.crt&key=a.key`. `mode` is nil or three
-      # octal digits; `certificates` is an Array of names and absolute paths; `ca` is nil or a path.
-      AddressParameters = Struct.new(:mode, :proxy_protocol, :certificates, :ca, :verify, keyword_init: true)
+      # octal digits; `certificates` is an Array of names and absolute paths; `acme` is one of host names; `ca` is nil
+      # or a path.
+      AddressParameters = Struct.new(:mode, :proxy_protocol, :certificates, :acme, :ca, :verify, keyword_init: true)
 
       # What may follow an address.
       class AddressParameters
@@ -14,17 +15,20 @@ module Carat
         MODE = /\Amode=0?([0-7]{3})\z/
         PROXY = /\Aproxy_protocol=(true|false)\z/
         CERTIFICATE = /\A(certs?|key)=(.+)\z/
-        PAIRS = "needs ?cert=FILE&key=FILE, which may repeat, or ?certs=FOLDER"
+        PAIRS = "needs ?cert=FILE&key=FILE, which may repeat, ?certs=FOLDER, or ?acme=NAME,NAME"
+        ACME = /\Aacme=(.+)\z/
+        NAME = /\A(?=.{1,253}\z)(?:(?!-)[a-z\d-]{1,63}\.)+(?!-)(?=[a-z\d-]*[a-z])[a-z\d-]{1,63}\z/
         AUTHORITY = /\Aca=(.+)\z/
         VERIFY = /\Averify=(required|optional)\z/
-        private_constant :AUTHORITY, :CERTIFICATE, :MODE, :PAIRS, :PROXY, :VERIFY
+        private_constant :ACME, :AUTHORITY, :CERTIFICATE, :MODE, :NAME, :PAIRS, :PROXY, :VERIFY
 
         # Returns the parameters of a query, which may be empty; nil when it has others.
         def self.parse(query)
-          query.split("&", -1).each_with_object(new(certificates: [])) do |pair, parameters|
+          query.split("&", -1).each_with_object(new(certificates: [], acme: [])) do |pair, parameters|
             case pair
             when MODE then parameters.mode = Regexp.last_match(1)
             when PROXY then parameters.proxy_protocol = Regexp.last_match(1) == "true"
+            when ACME then parameters.acme += $1.downcase.split(",", -1)
             when AUTHORITY then parameters.ca = File.expand_path($1)
             when VERIFY then parameters.verify = $1
             when CERTIFICATE then parameters.certificates << [$1, File.expand_path($2)]
@@ -40,12 +44,13 @@ module Carat
           return "has certificates, which only a tls:// address has" if scheme != "tls"
           return "has verify=#{verify}, which needs ca=FILE" if verify && !ca
 
-          paired? ? missing : PAIRS
+          certificates_problem
         end
 
         # Returns them as the edge reads them, beginning with `?` unless there are none.
         def to_s
           pairs = certificates.map { |name, path| "#{name}=#{path}" }
+          pairs << "acme=#{acme.uniq.join(",")}" if acme.any?
           pairs << "ca=#{ca}" << "verify=#{verify || "required"}" if ca
           pairs << "mode=0#{mode}" if mode
           pairs << "proxy_protocol=true" if proxy_protocol
@@ -55,7 +60,21 @@ module Carat
         private
 
         def tls?
-          certificates.any? || ca || verify
+          certificates.any? || acme.any? || ca || verify
+        end
+
+        def certificates_problem
+          return acme_problem if acme.any? && certificates.empty?
+
+          acme.empty? && paired? ? missing : PAIRS
+        end
+
+        # Let's Encrypt proves a wildcard only in the DNS.
+        def acme_problem
+          name = acme.grep_v(NAME).first or return missing
+          return "names #{name}: a wildcard takes a proof in the DNS; list the names one by one" if name.include?("*")
+
+          "names #{name}, which is not the name of a host on the Internet"
         end
 
         def paired?

@@ -36,6 +36,20 @@ module Carat
       assert_equal "tls://localhost:443?certs=#{File.dirname(path("a.crt"))}", parse("tls://localhost:443?certs=.")
     end
 
+    def test_tls_addresses_may_name_the_hosts_of_certificates_to_ask_for
+      assert_equal "tls://x:1?acme=a.example,b.example&proxy_protocol=true",
+                   parse("tls://x:1?proxy_protocol=true&acme=A.example&acme=b.example,a.example")
+      assert_refused '"tls://x:1?acme=*.a.example" names *.a.example: a wildcard takes a proof in the DNS; list the ' \
+                     "names one by one", "tls://x:1?acme=*.a.example"
+      ["localhost", "..", "../a.example", "192.0.2.1", "a.example,", "-a.example", "a_b.example"].each do |name|
+        refused = assert_raises(Config::InvalidValue) { parse("tls://x:1?acme=#{name}") }
+        assert_match(/which is not the name of a host on the Internet\z/, refused.message, name)
+      end
+      assert_refused '"tcp://x:1?acme=a.example" has certificates, which only a tls:// address has',
+                     "tcp://x:1?acme=a.example"
+      assert_raises(Config::InvalidValue) { parse("tls://x:1?certs=.&acme=a.example") }
+    end
+
     def test_tls_addresses_may_ask_clients_for_certificates
       write("ca.crt", "")
       [["", "required"], ["&verify=required", "required"], ["&verify=optional", "optional"]].each do |given, parsed|
@@ -52,7 +66,8 @@ module Carat
     def test_tls_addresses_without_their_files_are_refused
       texts = %w[tls://x:1 tls://x:1? tls://x:1?cert=a tls://x:1?key=a&cert=b tls://x:1?certs=a&certs=b]
       texts.each do |text|
-        assert_refused "#{text.inspect} needs ?cert=FILE&key=FILE, which may repeat, or ?certs=FOLDER", text
+        assert_refused "#{text.inspect} needs ?cert=FILE&key=FILE, which may repeat, ?certs=FOLDER, " \
+                       "or ?acme=NAME,NAME", text
       end
       assert_refused '"tcp://x:1?certs=/tmp" has certificates, which only a tls:// address has', "tcp://x:1?certs=/tmp"
       missing = "tls://x:1?cert=/no/such.crt&key=/no/such.key"

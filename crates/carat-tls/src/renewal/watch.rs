@@ -8,12 +8,14 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::certificate_store::CertificateStore;
+use crate::certificate_store::CertificateStore;
 use carat_files::on_own_thread;
 use carat_log::Log;
 
 /// How often the files of certificates are looked at.
 const LOOK: Duration = Duration::from_secs(10);
+/// While an authority has not issued one yet, of which another server that has the folder may ask for the first.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// Most threads that wait for the disks of one listener's files. When there are as many, no further look begins.
 const LOOKS_LIMIT: usize = 8;
@@ -38,7 +40,12 @@ async fn watch(store: Arc<CertificateStore>, now: Rc<Notify>, log: Rc<Log>) -> i
     let mut looks = JoinSet::new();
     loop {
         // Whether it is time or somebody asks makes no difference.
-        let _ = timeout(LOOK, now.notified()).await;
+        let wait = if store.awaits_first() {
+            FIRST_LOOK
+        } else {
+            LOOK
+        };
+        let _ = timeout(wait, now.notified()).await;
         while let Some(look) = looks.try_join_next() {
             look??;
         }

@@ -1,0 +1,102 @@
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::io::FdFlags;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines, Take};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::messages::ClientMessage;
+use carat_settings::{SETTINGS_VARIABLE, UPGRADE_VARIABLE};
+
+/// Tells the client where to write its messages.
+const MESSAGES_VARIABLE: &str = "CARAT_ACME_FD";
+/// More than a client says.
+const MESSAGES_LIMIT: u64 = 1024 * 1024;
+
+/// The program that asks the authority, and that runs only while it does.
+#[derive(Debug)]
+pub struct AcmeClient {
+    /// Changes with the settings: the Ruby of an old release may be gone.
+    command: RefCell<Vec<String>>,
+    directory: PathBuf,
+}
+
+impl AcmeClient {
+    /// A client that runs this command in this directory.
+    pub fn new(command: Vec<String>, directory: PathBuf) -> AcmeClient {
+        AcmeClient {
+            command: RefCell::new(command),
+            directory,
+        }
+    }
+
+    /// Runs another command from now on.
+    pub fn adopt(&self, command: &[String]) {
+        self.command.replace(command.to_vec());
+    }
+
+    /// Starts it for these names.
+    pub(crate) fn start(&self, names: &[String]) -> io::Result<RunningClient> {
+        let (near, far) = StdUnixStream::pair()?;
+        let command = self.command.borrow();
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no command"))?;
+        // The one descriptor that it inherits; this copy is closed when `far` is dropped.
+        rustix::io::fcntl_setfd(&far, FdFlags::empty())?;
+        let child = Command::new(program)
+            .args(arguments)
+            .args(names)
+            .current_dir(&self.directory)
+            .env(MESSAGES_VARIABLE, far.as_raw_fd().to_string())
+            .env_remove(SETTINGS_VARIABLE)
+            .env_remove(UPGRADE_VARIABLE)
+            .spawn()?;
+        drop(far);
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| io::Error::other("the process id is out of range"))?;
+        near.set_nonblocking(true)?;
+        let (messages, replies) = UnixStream::from_std(near)?.into_split();
+        Ok(RunningClient {
+            pidfd: pidfd_open(pid, PidfdFlags::empty())?,
+            messages: BufReader::new(messages.take(MESSAGES_LIMIT)).lines(),
+            replies,
+        })
+    }
+}
+
+/// A client that asks the authority. It ends with this value at the latest.
+pub(crate) struct RunningClient {
+    pidfd: OwnedFd,
+    messages: Lines<BufReader<Take<OwnedReadHalf>>>,
+    replies: OwnedWriteHalf,
+}
+
+impl RunningClient {
+    /// What it says next; `None` when it has ended.
+    pub(crate) async fn message(&mut self) -> io::Result<Option<ClientMessage>> {
+        let Some(line) = self.messages.next_line().await? else {
+            return Ok(None);
+        };
+        let message = serde_json::from_str(&line);
+        Ok(Some(message.map_err(io::Error::other)?))
+    }
+
+    /// Tells it that the server has read what it wrote.
+    pub(crate) async fn confirm(&mut self) -> io::Result<()> {
+        self.replies.write_all(b"\n").await
+    }
+}
+
+impl Drop for RunningClient {
+    fn drop(&mut self) {
+        // It has ended already unless it was given up.
+        let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+}

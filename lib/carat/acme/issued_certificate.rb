@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "openssl"
+require_relative "acme_error"
+
+module Carat
+  module ACME
+    # A certificate that an authority issued, its chain, and its key: in one PEM file, so they are replaced together.
+    class IssuedCertificate
+      CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?/m
+      CHAIN_LIMIT = 10
+      private_constant :CERTIFICATE, :CHAIN_LIMIT
+
+      # Returns a new key and the request for a certificate for `name`, in DER.
+      def self.request(name)
+        key = OpenSSL::PKey::EC.generate("prime256v1")
+        request = OpenSSL::X509::Request.new
+        request.version = 0
+        request.subject = OpenSSL::X509::Name.new([])
+        request.public_key = key
+        extension = OpenSSL::X509::ExtensionFactory.new.create_extension("subjectAltName", "DNS:#{name}")
+        extensions = OpenSSL::ASN1::Set([OpenSSL::ASN1::Sequence([extension])])
+        request.add_attribute(OpenSSL::X509::Attribute.new("extReq", extensions))
+        request.sign(key, "SHA256")
+        [key, request.to_der]
+      end
+
+      # Returns the certificates of an authority's response with the key that they are for. Raises ACMEError when they
+      # are not what was asked for.
+      def self.of(text, key, name)
+        chain = text.b.scan(CERTIFICATE)
+        raise ACMEError, "the authority sent no certificate" unless (1..CHAIN_LIMIT).cover?(chain.size)
+
+        new(chain.join + key.private_to_pem).tap { |issued| issued.refuse_other(name) }
+      end
+
+      # Returns the PEM text.
+      attr_reader :text
+
+      # `text` is PEM. Raises OpenSSL::OpenSSLError when it is not.
+      def initialize(text)
+        @text = text
+        @certificate = OpenSSL::X509::Certificate.new(text[CERTIFICATE].to_s)
+        @key = OpenSSL::PKey.read(text)
+      rescue OpenSSL::OpenSSLError => e
+        raise ACMEError, "the certificate cannot be read: #{e.message}"
+      end
+
+      # Raises ACMEError unless clients that ask for `name` can use it.
+      def refuse_other(name)
+        fits = @certificate.check_private_key(@key) && OpenSSL::SSL.verify_certificate_identity(@certificate, name)
+        raise ACMEError, "the certificate is not the one that was asked for" unless fits
+        raise ACMEError, "the certificate has expired" unless expires > Time.now
+      end
+
+      # Returns the Time of its end.
+      def expires
+        @certificate.not_after
+      end
+
+      # Returns for how many seconds it is valid in all.
+      def lifetime
+        expires - @certificate.not_before
+      end
+    end
+  end
+end

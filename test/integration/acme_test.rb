@@ -1,0 +1,214 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require "open3"
+require "tmpdir"
+require "test_helper"
+require "support/needs"
+require "support/pebble"
+
+# Certificates from an authority.
+class ACMETest < Support::IntegrationTest
+  extend Support::Needs
+
+  needs(Support::Pebble.obstacle)
+
+  APP = 'run ->(env) { [200, {}, ["hello #{env["PATH_INFO"]}"]] }' # rubocop:disable Lint/InterpolationCheck
+  # An authority and validations take some seconds.
+  WITHIN = 60
+
+  def setup
+    super
+    @storage = Dir.mktmpdir("carat-acme-")
+    @ports = { tls: Support::Pebble.free_port, http: Support::Pebble.free_port }
+  end
+
+  def teardown
+    super
+    @pebble&.destroy
+    FileUtils.rm_rf(@storage)
+  end
+
+  def test_a_certificate_is_issued_for_each_name_and_survives_an_upgrade_and_a_restart
+    server = serve_names("one.example,two.example")
+    await_issued(server, 2)
+    serial = handshake("one.example").serial
+
+    assert_equal %w[one.example], names(handshake("one.example"))
+    assert_equal %w[two.example], names(handshake("two.example"))
+    assert_equal "hello /", get("one.example", "/")
+    assert_equal %w[700 600 600], [".", "account.pem", "one.example/certificate.pem"].map { |path| mode(path) }
+    assert_predicate server.stop, :success?
+
+    again = serve_names("one.example,two.example")
+    assert_equal serial, handshake("one.example").serial
+    refute_match(/certificate (?:not )?issued/, again.log)
+  end
+
+  def test_a_certificate_that_is_due_is_renewed_over_http_while_other_paths_reach_the_application
+    await_issued(server = serve_names("one.example"), 1)
+    serial = handshake("one.example").serial
+    server.stop
+    fake_status("one.example", failures: 1, due: 0, error: "no luck")
+    server = serve_names("one.example")
+    response = eventually { File.read(kept("one.example/response")) if File.exist?(kept("one.example/response")) }
+    token = response[/[^.]+/]
+
+    eventually { ask_plain(server, token).body == response }
+    assert_equal "hello /.well-known/acme-challenge/x#{token}", ask_plain(server, "x#{token}").body
+    await_issued(server, 1)
+    refute_equal serial, handshake("one.example").serial
+    assert_equal "hello /.well-known/acme-challenge/#{token}", ask_plain(server, token).body
+  end
+
+  def test_a_name_without_a_certificate_gets_an_alert_and_the_others_are_served
+    server = serve_names("blocked.example,one.example", plain: false)
+    await_issued(server, 1)
+
+    await_log(server, /not issued name=blocked\.example reason="the authority answered 400: .*forbidden by policy/)
+    assert_equal %w[one.example], names(handshake("blocked.example"))
+    status = JSON.parse(control(server, "status", "--json")).fetch("certificates")
+    blocked, one = status.sort_by { |row| row["name"] }
+    assert_match(/forbidden by policy/, blocked.fetch("error"))
+    assert_operator one.fetch("expires"), :>, Time.now.to_i + (80 * 86_400)
+    assert_match(/^certificate of blocked\.example: none, next attempt in .*: the authority answered 400/,
+                 control(server, "status"))
+    assert_match(/^certificate of one\.example: expires in (?:89|90) d, renewal in \d+ d$/, control(server, "status"))
+  end
+
+  def test_the_server_starts_and_says_so_while_the_authority_cannot_be_reached
+    server = serve(APP, binds: binds("one.example"), args: flags("https://localhost:#{Support::Pebble.free_port}/dir"))
+
+    await_log(server, /certificate not issued name=one\.example reason="localhost: .*refused/)
+    assert_match(/access denied/, assert_raises(OpenSSL::SSL::SSLError) { handshake("one.example") }.message)
+    assert_equal 200, server.connect(server.urls.last).get.status
+  end
+
+  def test_only_an_authority_learns_how_a_name_is_proved
+    await_issued(serve_names("one.example"), 1)
+
+    [%w[acme-tls/1], %w[acme-tls/1 h2]].zip([nil, "h2"]) do |offered, chosen|
+      found = begin
+        connect("one.example", alpn_protocols: offered, &:alpn_protocol)
+      rescue OpenSSL::SSL::SSLError
+        nil
+      end
+      chosen ? assert_equal(chosen, found) : assert_nil(found)
+    end
+  end
+
+  def test_refused_nonces_and_repeated_orders_are_no_failure
+    server = serve_names("one.example", authority: pebble(PEBBLE_WFE_NONCEREJECT: 30, PEBBLE_AUTHZREUSE: 100))
+    await_issued(server, 1)
+    server.stop
+    FileUtils.rm_rf(kept("one.example"))
+
+    again = serve_names("one.example")
+    await_issued(again, 1)
+    refute_match(/not issued/, server.log + again.log)
+  end
+
+  def test_servers_that_share_the_directory_ask_once
+    pebble
+    servers = [binds("one.example"), binds("one.example", tls: 0, http: 0)].map do |binds|
+      server(app: APP, binds: binds, files: { "authority.pem" => pebble.authority }, args: flags).tap(&:launch)
+    end
+    await_log(servers.last, /listening url=https/)
+    serials = eventually(within: WITHIN) do
+      ports = servers.map { |it| it.log[%r{listening url=https://127\.0\.0\.1:(\d+)}, 1] }
+      ports.map { |port| handshake("one.example", port: port).serial }
+    rescue SystemCallError, OpenSSL::SSL::SSLError
+      nil
+    end
+
+    assert_equal 1, serials.uniq.size
+    assert_equal 1, servers.sum { |it| it.log.scan("certificate issued").size }
+  end
+
+  def test_a_directory_that_cannot_be_written_to_is_a_sentence
+    File.write(File.join(@storage, "file"), "")
+    args = flags("https://localhost:1/dir", storage: "#{@storage}/file/acme")
+    server = serve(APP, binds: binds("one.example"), args: args)
+
+    await_log(server, /certificates not issued reason=".*must be able to write to .*acme_storage/)
+  end
+
+  private
+
+  def pebble(**env)
+    @pebble ||= Support::Pebble.new(@ports, env: env.transform_keys(&:to_s)).start
+  end
+
+  def binds(names, plain: true, tls: @ports[:tls], http: @ports[:http])
+    ["tls://127.0.0.1:#{tls}?acme=#{names}", *("tcp://127.0.0.1:#{http}" if plain)]
+  end
+
+  def serve_names(names, plain: true, authority: pebble)
+    serve(APP, binds: binds(names, plain: plain), files: { "authority.pem" => authority.authority }, args: flags)
+  end
+
+  def flags(url = pebble.url, storage: @storage)
+    ca = ["--acme-ca", "authority.pem"] if @pebble
+    ["--acme-directory", url, "--acme-storage", storage, *ca]
+  end
+
+  def kept(path)
+    File.join(Dir.glob("#{@storage}/localhost_*").first, path)
+  end
+
+  def mode(path)
+    format("%o", File.stat(kept(path)).mode & 0o777)
+  end
+
+  def fake_status(name, **status)
+    File.write(kept("#{name}/status.json"), JSON.generate({ expires: nil, **status }))
+  end
+
+  def ask_plain(server, token)
+    client = server.connect(server.urls.last)
+    client.get("/.well-known/acme-challenge/#{token}")
+  ensure
+    client&.close
+  end
+
+  def control(server, *words)
+    output, = Open3.capture2e({ "XDG_RUNTIME_DIR" => server.directory.path }, *Support::ServerOptions::COMMAND, *words,
+                              "--pid", server.pid.to_s)
+    output
+  end
+
+  def await_issued(server, count)
+    eventually(within: WITHIN, message: "certificates") { server.log.scan("certificate issued").size >= count }
+  end
+
+  # The certificate that a client gets who asks for this name.
+  def handshake(name, port: @ports[:tls])
+    connect(name, port: port, &:peer_cert)
+  end
+
+  def connect(name, port: @ports[:tls], **options)
+    context = OpenSSL::SSL::SSLContext.new
+    context.verify_mode = OpenSSL::SSL::VERIFY_NONE
+    options.each { |option, value| context.public_send("#{option}=", value) }
+    ssl = OpenSSL::SSL::SSLSocket.new(TCPSocket.new("127.0.0.1", port), context)
+    ssl.sync_close = true
+    ssl.hostname = name
+    ssl.connect
+    yield ssl
+  ensure
+    ssl&.close
+  end
+
+  def get(name, path)
+    connect(name) do |ssl|
+      ssl.write("GET #{path} HTTP/1.1\r\nHost: #{name}\r\nConnection: close\r\n\r\n")
+      ssl.read[/\r\n\r\n(.*)/m, 1]
+    end
+  end
+
+  def names(certificate)
+    extension = certificate.extensions.find { |it| it.oid == "subjectAltName" }
+    extension.value.split(", ").map { |name| name.delete_prefix("DNS:") }
+  end
+end

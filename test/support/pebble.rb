@@ -58,7 +58,8 @@ module Support
 
     def arguments
       FileUtils.cp(Open3.capture2(BUILD).first.chomp, @directory)
-      variables = { "PEBBLE_VA_NOSLEEP" => "1", "PEBBLE_AUTHZREUSE" => "0", **@env }.map { |name, value| "#{name}=#{value}" }
+      variables = { "PEBBLE_VA_NOSLEEP" => "1", "PEBBLE_AUTHZREUSE" => "0", **@env }
+      variables = variables.map { |name, value| "#{name}=#{value}" }
       ["env", *variables, "./pebble", "-config", "config.json", "-dnsserver", "127.0.0.1:#{names}"]
     end
 

@@ -12,7 +12,8 @@ module Carat
       fields = settings.scan(/(?:rename = "(\w+)".*\n)?^ +pub\S* (\w+):/).map { |names| names.compact.first.to_sym }
 
       beside = %i[acme_command acme_folder chosen_connections control_directories control_socket_name identity
-                  ignores_hangup version directory mold_command mold_environment pid_file processes reader_command start_options upgrade_command]
+                  ignores_hangup version directory mold_command mold_environment pid_file processes reader_command
+                  start_options upgrade_command]
 
       assert_equal Config::Options.for_edge.map(&:name).sort, (fields - beside).sort
     end

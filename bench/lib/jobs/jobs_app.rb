@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require_relative "../../../test/support/new_rails_app"
+
+module Bench
+  # What `rails new` makes, with Solid Queue and Sidekiq. POST /entries?from=1&count=9 enqueues jobs, by=Sidekiq for
+  # Sidekiq; each appends its number to the file `ledger` at its end. GET /state counts those of Solid Queue by state.
+  module JobsApp
+    FILES = {
+      "app/jobs/entry_job.rb" => <<~'RUBY',
+        class EntryJob < ApplicationJob
+          def perform(number)
+            sleep Float(ENV.fetch("JOB_SECONDS", "0.1"))
+            File.write("ledger", "#{number}\n", mode: "a")
+          end
+        end
+      RUBY
+      "app/jobs/entry_sidekiq_job.rb" => <<~'RUBY',
+        class EntrySidekiqJob
+          include Sidekiq::Job
+          sidekiq_options retry: false
+          def perform(number) = EntryJob.new.perform(number)
+        end
+      RUBY
+      "app/controllers/entries_controller.rb" => <<~'RUBY',
+        class EntriesController < ActionController::Base
+          skip_forgery_protection
+          def create
+            from = Integer(params[:from])
+            numbers = (from...(from + Integer(params[:count]))).map { |number| [number] }
+            if params[:by] == "Sidekiq"
+              EntrySidekiqJob.perform_bulk(numbers)
+            else
+              ActiveJob.perform_all_later(numbers.map { |(number)| EntryJob.new(number) })
+            end
+            head :created
+          end
+
+          def state
+            executions = { ready: SolidQueue::ReadyExecution, claimed: SolidQueue::ClaimedExecution,
+                           failed: SolidQueue::FailedExecution }
+            render json: executions.transform_values(&:count)
+          end
+        end
+      RUBY
+      "config/initializers/sidekiq.rb" => <<~'RUBY',
+        Sidekiq.logger.level = Logger::WARN
+        redis = { url: "unix://#{ENV.fetch("REDIS_SOCKET", "none")}" }
+        Sidekiq.configure_client { |config| config.redis = redis }
+        Sidekiq.configure_server { |config| config.redis = redis }
+      RUBY
+      "config/routes.rb" => <<~'RUBY'
+        Rails.application.routes.draw do
+          resources :posts
+          post "/entries", to: "entries#create"
+          get "/state", to: "entries#state"
+        end
+      RUBY
+    }.freeze
+
+    # One sentence why there can be none, or nil.
+    def self.obstacle
+      return "Sidekiq 8 is not installed" if Gem::Specification.find_all_by_name("sidekiq", "~> 8.0").empty?
+
+      Support::NewRailsApp.obstacle
+    end
+
+    # It is made once, and copied for each run.
+    TEMPLATE = File.expand_path("../../../tmp/jobs-app-#{RUBY_VERSION}", __dir__)
+
+    # Writes the application to a directory, with fifty posts.
+    def self.write(directory)
+      make(TEMPLATE) unless File.exist?(File.join(TEMPLATE, "made"))
+      FileUtils.cp_r(File.join(TEMPLATE, "."), directory)
+    end
+
+    def self.make(directory)
+      files = Support::NewRailsApp.files.merge(FILES)
+      files["Gemfile"] += "gem \"sidekiq\"\n"
+      files.except("Gemfile.lock", "app/jobs/title_job.rb", "app/models/post.rb").each do |name, text|
+        path = File.join(directory, name)
+        FileUtils.mkdir_p(File.dirname(path))
+        File.binwrite(path, text)
+      end
+      File.write(File.join(directory, "app/models/post.rb"), "class Post < ApplicationRecord\nend\n")
+      FileUtils.chmod("+x", Dir[File.join(directory, "bin/*")])
+      FileUtils.mkdir_p(%w[tmp log].map { |name| File.join(directory, name) })
+      run(directory, "bundle", "install", "--local", "--quiet")
+      run(directory, "bin/rails", "runner", '50.times { |n| Post.create!(title: "Post #{n}") }')
+      File.write(File.join(directory, "made"), "")
+    end
+
+    def self.run(directory, *command)
+      env = { "RAILS_ENV" => "production", "SECRET_KEY_BASE" => "secret" * 10 }
+      system(env, *command, chdir: directory, exception: true)
+    end
+    private_class_method :make, :run
+  end
+end

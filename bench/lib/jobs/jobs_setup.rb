@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+require "json"
+require "net/http"
+require "open3"
+require "socket"
+require "tmpdir"
+require_relative "../../../test/support/redis_server"
+
+module Bench
+  # The default Rails application with its jobs, as one of several programs run it: web with two workers of three
+  # threads. Its processes are those below the commands that were started.
+  class JobsSetup
+    HEADERS = { "x-forwarded-proto" => "https" }.freeze
+    START_SECONDS = 400
+    STOP_SECONDS = 60
+    CLI = "require 'sidekiq/cli'; it = Sidekiq::CLI.instance; it.parse(%w[-c 5]); it.run"
+    # What follows `process` in carat.rb.
+    PROCESSES = {
+      "solid" => 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start }',
+      "sidekiq" => "process(\"sidekiq\", count: 2, stop_timeout: \"30s\") { #{CLI} }",
+      "web" => ""
+    }.freeze
+    PUMA = %w[bundle exec puma -p %{port}].freeze
+    # The commands of each set-up, and further variables.
+    COMMANDS = {
+      "carat" => [[%w[%{carat} -b tcp://127.0.0.1:%{port} -w 2 -t 3 -C %{config} --control-socket control
+                       --boot-timeout 300]], {}],
+      "puma-plugin" => [[PUMA], { "SOLID_QUEUE_IN_PUMA" => "1" }],
+      "puma-jobs" => [[PUMA, %w[bin/jobs]], {}],
+      "puma-sidekiq" => [[PUMA, *[%w[bundle exec sidekiq -c 5 -e production]] * 2], {}]
+    }.freeze
+    VARIABLES = { "RUBYOPT" => "--yjit", "RAILS_ENV" => "production", "RAILS_LOG_LEVEL" => "warn",
+                  "WEB_CONCURRENCY" => "2", "RAILS_MAX_THREADS" => "3", "SECRET_KEY_BASE" => "secret" * 10 }.freeze
+    CARAT = File.expand_path("../../../exe/carat", __dir__)
+
+    attr_reader :directory, :port
+
+    # Makes a copy of the application, runs it, and yields the set-up. `wrap` changes a command, such as to run it in a
+    # control group.
+    def self.run(name, jobs: "solid", wrap: :itself.to_proc)
+      Dir.mktmpdir("carat-jobs") do |directory|
+        JobsApp.write(directory)
+        setup = new(name, directory, jobs)
+        setup.start(wrap)
+        yield setup
+      ensure
+        setup&.stop
+      end
+    end
+
+    def initialize(name, directory, jobs)
+      @name = name
+      @directory = directory
+      @jobs = jobs
+      @port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+      File.write(path("carat.rb"), PROCESSES.fetch(jobs))
+    end
+
+    def start(wrap)
+      commands, variables = COMMANDS.fetch(@name)
+      env = environment.merge(variables)
+      @pids = commands.map { |command| spawn(env, *wrap.call(fill(command)), **output) }
+      wait("the server", START_SECONDS) { get("/posts") == "200" }
+    end
+
+    def stop
+      @pids.reverse_each { |pid| Process.kill(:TERM, pid) }
+      @pids.each { |pid| wait("end", STOP_SECONDS) { !alive?(pid) } }
+    end
+
+    # Runs a subcommand of carat, and raises when it fails.
+    def carat(*words)
+      command = [CARAT, *words, "--control-socket", path("control")]
+      out, status = Open3.capture2e(environment, *command, chdir: directory)
+      raise Failure, "carat #{words.join(" ")}: #{out}" unless status.success?
+
+      out
+    end
+
+    # Whether no Carat runs.
+    def plain? = @name != "carat"
+
+    # Replaces the server by a new one.
+    def upgrade
+      old = @pids.first
+      carat("upgrade")
+      Process.wait(old)
+      @pids[0] = JSON.parse(carat("status", "--json")).fetch("pid")
+    end
+
+    # The rows of the processes that run jobs, each with their number.
+    def job_processes
+      running = JSON.parse(carat("status", "--json")).fetch("app_processes").select { |it| it["state"] == "running" }
+      running.each { |row| row["all"] = running.size }
+    end
+
+    # Ends the last command of the set-up by a signal, and starts it anew.
+    def replace(signal)
+      Process.kill(signal, @pids.last)
+      Process.wait(@pids.last)
+      pid = @pids[-1] = spawn(environment, *fill(COMMANDS.fetch(@name).first.last), **output)
+      wait("sidekiq", START_SECONDS) { File.read("/proc/#{pid}/cmdline").include?(" busy]") }
+    end
+
+    # Returns the status, or the name of the error.
+    def get(target) = exchange(Net::HTTP::Get.new(target, HEADERS))
+
+    def enqueue(from, count)
+      by = "&by=Sidekiq" if @jobs == "sidekiq"
+      exchange(Net::HTTP::Post.new("/entries?from=#{from}&count=#{count}#{by}", HEADERS))
+    end
+
+    def state = JSON.parse(http { |http| http.request(Net::HTTP::Get.new("/state", HEADERS)).body })
+
+    # The numbers in the ledger.
+    def ledger
+      File.exist?(path("ledger")) ? File.readlines(path("ledger"), chomp: true).map(&:to_i) : []
+    end
+
+    # Waits until a block returns true.
+    def wait(what, seconds)
+      give_up = Bench.now + seconds
+      until yield
+        if Bench.now > give_up
+          raise Failure, "#{@name}: no #{what} within #{seconds} s: #{File.readlines(path("output")).last(20).join}"
+        end
+
+        sleep 0.1
+      end
+    end
+
+    # All processes with their memory.
+    def members = @pids.flat_map { |pid| ProcessTree.new(pid).members }
+
+    def path(name) = File.join(directory, name)
+
+    private
+
+    # A server that an upgrade has started is no child of this process.
+    def alive?(pid)
+      Process.wait(pid, Process::WNOHANG).nil?
+    rescue Errno::ECHILD
+      File.exist?("/proc/#{pid}") && !File.read("/proc/#{pid}/stat").include?(") Z ")
+    end
+
+    def output = { chdir: directory, %i[out err] => [path("output"), "a"] }
+
+    def fill(command)
+      command.map { |word| format(word, carat: CARAT, port: port, config: path("carat.rb")) }
+    end
+
+    def environment
+      cleared = ENV.keys.grep(ServerSpec::CLEARED).to_h { |key| [key, nil] }
+      redis = @jobs == "sidekiq" ? { "REDIS_SOCKET" => Support::RedisServer.shared.path } : {}
+      { **cleared, **VARIABLES, **redis }
+    end
+
+    def exchange(request)
+      http { |http| http.request(request).code }
+    rescue SystemCallError, EOFError, Net::ReadTimeout, Net::OpenTimeout => e
+      e.class.name
+    end
+
+    def http(&) = Net::HTTP.start("127.0.0.1", port, read_timeout: 30, open_timeout: 10, &)
+  end
+end

@@ -160,7 +160,11 @@ impl Declaration {
             return self.end_surplus(0, "process ends with the server", reaction);
         };
         self.end_old(origin, reaction);
-        self.end_surplus(self.target(), "surplus process ends", reaction);
+        let target = self.target();
+        let is_old = |it: &AppProcess| it.stays() && it.is_replaced(origin.oldest_generation);
+        let overlaps = self.settings.overlap && target > 0 && self.members.iter().any(is_old);
+        let most = target.saturating_add(u32::from(overlaps));
+        self.end_surplus(most, "surplus process ends", reaction);
     }
 
     /// Ends those that are to be replaced: one after another, so that the others work on meanwhile.
@@ -180,9 +184,8 @@ impl Declaration {
         }
     }
 
-    /// Ends the newest of those that are too many, of which one that overlaps does not count.
-    fn end_surplus(&mut self, target: u32, message: &'static str, reaction: &mut Reaction) {
-        let most = target.saturating_add(u32::from(self.settings.overlap && target > 0));
+    /// Ends the newest of those that are too many.
+    fn end_surplus(&mut self, most: u32, message: &'static str, reaction: &mut Reaction) {
         let staying = self.members.iter_mut().filter(|it| it.stays());
         for process in staying.skip(most as usize) {
             process.end(&self.settings, message, reaction);

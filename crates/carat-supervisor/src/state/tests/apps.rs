@@ -195,6 +195,16 @@ fn the_number_can_be_changed_while_the_server_runs() {
 }
 
 #[test]
+fn fewer_that_may_overlap_end_at_once() {
+    let overlap = true;
+    let mut world = running(vec![ProcessSettings { overlap, ..jobs(2) }]);
+    let (name, bounds) = ("jobs".to_owned(), (1, 1));
+    world.send(Event::AppScaled { name, bounds });
+    world.settle_for(5);
+    assert_eq!(world.app_pids().len(), 1);
+}
+
+#[test]
 fn a_heavy_one_is_replaced() {
     let settings = ProcessSettings {
         memory: Some(100),

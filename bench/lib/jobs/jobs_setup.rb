@@ -85,7 +85,7 @@ module Bench
     def upgrade
       old = @pids.first
       carat("upgrade")
-      Process.wait(old)
+      wait("end of the old server", STOP_SECONDS) { !alive?(old) }
       @pids[0] = JSON.parse(carat("status", "--json")).fetch("pid")
     end
 

@@ -27,14 +27,19 @@ module Carat
           carat import config/puma.rb > carat.rb
           carat check
       TEXT
-      private_constant :FOOT
+      THRUSTER = <<~TEXT
+        # Thruster: Carat does its work. Remove gem "thruster" and bin/thrust, start `bundle exec carat` instead, and see
+        # the table of its variables in docs/rails.md. TLS_DOMAIN becomes:
+        # bind "tls://0.0.0.0:443?acme=example.com"
+      TEXT
+      private_constant :FOOT, :THRUSTER
 
       # Prints the text. Raises ConfigError when there is no such file, or when it is not Ruby.
       def run
         path = single_argument("file") || PLACES.find { |place| File.file?(place) }
         raise Config::ConfigError, "there is no #{PLACES.join(" or ")}; name the file: carat import FILE" unless path
 
-        say(PumaFile.new(path, read(path)).to_carat)
+        say(PumaFile.new(path, read(path)).to_carat, *(THRUSTER if File.file?("bin/thrust")))
       end
 
       # Returns the text of `carat import --help`.

@@ -37,6 +37,18 @@ module Carat
       assert_equal :mold, $before # rubocop:disable Style/GlobalVars
     end
 
+    def test_an_application_with_thruster_is_told_what_to_change
+      write("config/puma.rb", PUMA)
+      import
+      refute_match(/Thruster/, @out.string)
+
+      write("bin/thrust", "")
+      import
+      assert_match(/^# Thruster: .*Remove gem "thruster" and bin\/thrust/, @out.string)
+      write("carat.rb", @out.string)
+      assert_equal 4, Config::Configuration.new(Config::Settings.new, {})[:threads]
+    end
+
     def test_a_missing_file_is_told_with_what_to_do
       assert_equal 78, import
       assert_equal "there is no config/puma.rb or puma.rb; name the file: carat import FILE\n", @err.string

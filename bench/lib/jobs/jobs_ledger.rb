@@ -7,6 +7,7 @@ module Bench
     BATCH = 5
     PAUSE_SECONDS = 0.1
     JOB_SECONDS = "0.02"
+    LAST_JOB_SECONDS = 60
     # From the end of one event to the next.
     QUIET_SECONDS = 2
 
@@ -44,12 +45,19 @@ module Bench
 
     # Jobs that failed are kept by their framework: they are not lost.
     def self.outcome(setup, accepted)
-      kept = -> { setup.state.fetch("failed") }
-      finished = -> { (setup.ledger & accepted).size + kept.call >= accepted.size }
-      sleep 1 until finished.call || (give_up ||= Bench.now + 60) < Bench.now
+      await_end(setup, accepted.size)
       ledger = setup.ledger
-      { accepted: accepted.size, missing: (accepted - ledger).size, failed: kept.call,
+      { accepted: accepted.size, missing: (accepted - ledger).size, failed: setup.state.fetch("failed"),
         twice: ledger.size - ledger.uniq.size }
+    end
+
+    # Waits for this many jobs, as long as one ends within a minute.
+    def self.await_end(setup, count)
+      size = nil
+      until size == (size = setup.ledger.size)
+        give_up = Bench.now + LAST_JOB_SECONDS
+        sleep 1 until setup.ledger.size >= count || Bench.now > give_up
+      end
     end
 
     def self.restart(setup, _jobs)

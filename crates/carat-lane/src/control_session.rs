@@ -4,7 +4,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::Kind;
-use carat_wire::control::{AskStack, ForkApp, ForkWorker, decode_begin_profile, decode_promote};
+use carat_wire::control::{
+    AskStack, CONSOLE_DESCRIPTORS, ForkApp, ForkWorker, decode_begin_profile, decode_promote,
+};
 
 use crate::link_error::{self, LinkError};
 use crate::step::{Readiness, Step};
@@ -34,6 +36,8 @@ pub enum ControlMessage {
     ForkApp(AppOrder, OwnedFd),
     /// Run the application's block.
     Begin,
+    /// Run this on these standard streams.
+    Console(Vec<u8>, Vec<OwnedFd>),
     /// Become the mold of this generation.
     Promote(u32),
     /// The edge has closed the socket.
@@ -116,6 +120,11 @@ impl ControlSession {
                 ControlMessage::ForkWorker(fork, own.collect())
             }
             Kind::Begin => ControlMessage::Begin,
+            Kind::Console => {
+                let arrived = &mut self.inbox.descriptors;
+                let own = arrived.take(CONSOLE_DESCRIPTORS, frame.has_first_descriptor)?;
+                ControlMessage::Console(frame.payload.to_vec(), own.collect())
+            }
             Kind::ForkApp => {
                 let fork = ForkApp::decode(frame.payload)?;
                 let order = AppOrder {

@@ -135,6 +135,12 @@ impl Frames {
         &mut self.bytes[self.end..]
     }
 
+    /// The size of the first frame in bytes, as soon as its first bytes say it; 0 before.
+    #[must_use]
+    pub fn announced(&self) -> usize {
+        self.incomplete_frame()
+    }
+
     /// The size of the first frame, if it is known, and at most that of the largest frame.
     fn incomplete_frame(&self) -> usize {
         let held = &self.bytes[self.start..self.end];

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use carat_policy::CanaryRule;
 
+use super::exit_status::ExitStatus;
 use super::log_line::LogLine;
 use super::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::{LaneTag, WorkerId};
@@ -104,8 +105,13 @@ pub enum AppCommand {
         number: u32,
         generation: u32,
     },
-    /// Tell it to run the application's block.
+    /// Tell it to run the application's block, or what the client of the console wants.
     Begin(AppProcessId),
+    /// Tell the client of this console how it has ended, or why there is none.
+    ConsoleEnded {
+        id: AppProcessId,
+        end: Result<ExitStatus, String>,
+    },
     /// Send it this signal.
     Signal { pid: u32, signal: i32 },
     /// Send this signal, 0 for none, to its process group; report when no process is left in that.

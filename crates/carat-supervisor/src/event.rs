@@ -45,6 +45,15 @@ pub enum Event {
         id: AppProcessId,
         cause: String,
     },
+    /// A client of the control socket wants a console, which gets this id.
+    ConsoleRequested(AppProcessId),
+    /// It sends a signal.
+    ConsoleSignaled {
+        id: AppProcessId,
+        signal: i32,
+    },
+    /// It is gone.
+    ConsoleLeft(AppProcessId),
     /// No process of this group is left.
     GroupEnded(AppProcessId),
     /// A process sent its first message.

@@ -174,6 +174,9 @@ impl State {
             Event::Scaled(elastic) => life.scale(elastic, reaction),
             Event::AppScaled { name, bounds } => life.apps.scale(&name, bounds, reaction),
             Event::AppReplaced { name, number } => life.apps.replace(&name, number),
+            Event::ConsoleRequested(id) => life.apps.open_console(id, reaction),
+            Event::ConsoleSignaled { id, signal } => life.apps.signal_console(id, signal, reaction),
+            Event::ConsoleLeft(id) => life.apps.leave_console(id, reaction),
             Event::RestartRequested => self.restart_requested(reaction),
             Event::ReloadRequested => self.reload_requested(reaction),
             Event::CanaryRequested { percent } if !restarts.is_under_way() => {
@@ -226,8 +229,9 @@ impl State {
             }
             _ => {}
         }
-        let has_ended = matches!(self.phase, Phase::HandedOver(_) | Phase::Stopping(_));
-        self.lifecycle.apps.set_ending(has_ended);
+        let is_stopping = matches!(self.phase, Phase::Stopping(_));
+        let has_ended = is_stopping || matches!(self.phase, Phase::HandedOver(_));
+        self.lifecycle.apps.set_ending(has_ended, is_stopping);
         self.lifecycle.keep_apps(reaction);
         if let Phase::Stopping(stop) = &mut self.phase {
             stop.has_apps = !self.lifecycle.apps.is_empty(reaction);
@@ -443,6 +447,11 @@ impl State {
     /// Whether there is a mold to go back to.
     pub fn may_roll_back(&self) -> bool {
         self.processes().molds.previous.is_some() || self.restarts().is_canary()
+    }
+
+    /// Why there is no console now; `None` if there can be one.
+    pub fn console_obstacle(&self) -> Option<&'static str> {
+        self.is_stopping().then_some("the server is stopping")
     }
 
     /// Why no upgrade can begin now; `None` if one can.

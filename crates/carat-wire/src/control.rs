@@ -14,6 +14,12 @@ pub const SOURCES_LIMIT: usize = 4 * 1024 * 1024;
 /// Longest profile in bytes: with what the edge adds, it fits in what clients of its control socket accept.
 pub const PROFILE_LIMIT: usize = 7 * 1024 * 1024;
 
+/// Longest [`Console`](Kind::Console) in bytes: names of variables, their values, and the words of a command.
+pub const CONSOLE_LIMIT: usize = 128 * 1024;
+
+/// How many descriptors travel with a [`Console`](Kind::Console).
+pub const CONSOLE_DESCRIPTORS: usize = 3;
+
 message! {
     /// Edge to mold: fork a worker.
     ///
@@ -109,6 +115,26 @@ message! {
         /// The request's id on the lane.
         request: u32,
     }
+}
+
+message! {
+    /// Edge to a client: its console has ended.
+    Exited {
+        /// 1 if a signal ended it, else 0.
+        is_signal: u8,
+        /// The number of that signal, or the exit status.
+        number: u32,
+    }
+}
+
+/// Appends what to run on the standard streams of a client.
+pub fn encode_console(out: &mut Vec<u8>, order: &[u8]) {
+    frame::push(out, Kind::Console, |out| out.extend_from_slice(order));
+}
+
+/// Reads the number of a signal that a client has sent.
+pub fn decode_console_signal(payload: &[u8]) -> Result<u32, Malformed> {
+    decode_id(payload)
 }
 
 /// Appends why a boot failed: one or more lines of text, cut to [`TEXT_LIMIT`].

@@ -99,6 +99,14 @@ kinds! {
     Begin = 49,
     /// Such a process that measures the load of those of its name: the load.
     Load = 56,
+    /// Client of the edge's control socket to the edge, and the edge to a process that has sent `Ready`: what to run for
+    /// whom. The standard streams of the client, three descriptors, travel with the frame. The client gets `Begin` when
+    /// that runs, `BootFailed` when it never will, and `Exited` in the end.
+    Console = 50,
+    /// Client with a console to the edge: send this signal to the console.
+    Signal = 51,
+    /// Edge to a client: see [`Exited`](crate::control::Exited).
+    Exited = 52,
 }
 
 /// One frame at the front of a buffer.

@@ -15,6 +15,7 @@ module Carat
       ROOMS = {
         "application" => %w[serve init check doctor import dev-cert],
         "server" => %w[status stacks memory restart upgrade stop scale pause resume kill-worker kill-process],
+        "console" => %w[console run],
         "." => %w[help version]
       }.freeze
 

@@ -69,6 +69,8 @@ module Carat
         Option.new(name: :control_socket, group: "Service", type: :socket, edge: true,
                    default_text: "#{CONTROL_SOCKET} in a private directory",
                    doc: "The Unix socket on which the server responds to commands such as `carat status`."),
+        Option.new(name: :console, group: "Service", type: :boolean, default: true, edge: true,
+                   doc: "Whether the server's user and root get consoles of the application from the server."),
         Option.new(name: :pidfile, group: "Service", type: :pidfile, restart: false,
                    doc: "A file that holds the process id of the server while it runs."),
         Option.new(name: :user, group: "User", type: :user, restart: false,

@@ -14,6 +14,11 @@ module Carat
       # An order of the edge: the name, the number among those of this name (0 to measure their load), the generation,
       # and the control socket.
       Order = Struct.new(:name, :number, :generation, :control) do
+        # What a client of the control socket has asked for: no process is declared by this name.
+        def console?
+          name == "console"
+        end
+
         # Closes the control socket; the process has a copy.
         def close
           control.close

@@ -3,6 +3,7 @@
 require_relative "../native"
 require_relative "app_process"
 require_relative "boot_failure"
+require_relative "console/console"
 require_relative "double_fork"
 require_relative "measures/oom_score"
 require_relative "output"
@@ -58,9 +59,9 @@ module Carat
         nil
       end
 
-      # Returns the AppProcess in the new process, nil in this one.
+      # Returns the AppProcess or the Console in the new process, nil in this one.
       def fork_app(order)
-        return become(AppProcess, order) if DoubleFork.new(@edge).fork
+        return become(order.console? ? Console : AppProcess, order) if DoubleFork.new(@edge).fork
 
         order.close
         nil

@@ -55,6 +55,7 @@ module Carat
         @shared = shared
         @memory = memory
         @log = Log::ProcessLog.new(mold: true)
+        @loaded_at = Time.now
         @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
@@ -94,7 +95,7 @@ module Carat
         Warmup::FiberIsolation.establish if @configuration[:fibers]
         option = @configuration[:fibers] ? :fibers : :threads
         Warmup::PoolSize.check(option, @configuration[option], log: @log)
-        @context = AppContext.new(app, @configuration, template, @log)
+        @context = AppContext.new(app, @configuration, template, @log, @loaded_at)
         @configuration.hooks.run(:on_mold_boot)
         announce
         name_sources(&:loaded)

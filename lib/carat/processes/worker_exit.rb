@@ -11,14 +11,15 @@ module Carat
       module_function
 
       # Call it first in the new process. Blocks run in reverse order, so this one runs after the worker's own and exits
-      # before the inherited ones.
-      def arrange(log: Log::ProcessLog.new)
+      # before the inherited ones. With `by_signal`, the process dies by the signal that ended its main thread.
+      def arrange(log: Log::ProcessLog.new, by_signal: false)
         at_exit do
           error = $! # rubocop:disable Style/SpecialGlobalVars -- the alternative loads the English library
           report(error, log)
           end_threads
           remove_temporary_files(log)
           Output.flush
+          kill(error.signo) if by_signal && error.is_a?(SignalException)
           exit!(status(error)) unless @inherits
         end
       end
@@ -56,6 +57,11 @@ module Carat
         log.failure("cannot remove the temporary files", e)
       end
 
+      def kill(signal)
+        trap(signal, "SYSTEM_DEFAULT")
+        Process.kill(signal, Process.pid)
+      end
+
       def status(error)
         case error
         when nil then 0
@@ -65,7 +71,7 @@ module Carat
         end
       end
 
-      private_class_method :report, :end_threads, :remove_temporary_files, :status
+      private_class_method :report, :end_threads, :remove_temporary_files, :kill, :status
     end
   end
 end

@@ -4,6 +4,7 @@
 //! curl --unix-socket /run/carat/carat-4242.sock http://carat/memory
 //! ```
 
+mod consoles;
 mod control;
 mod control_directory;
 mod control_listener;

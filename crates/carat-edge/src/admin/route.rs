@@ -27,6 +27,8 @@ pub(super) enum Route {
     Memory,
     /// Where each running request stands.
     Stacks,
+    /// A process of the client's own, for which its connection is taken over.
+    Console,
     /// The profile of a worker, which takes its time.
     Profile(ProfileOrder),
     /// What the supervisor does or reports.
@@ -68,7 +70,8 @@ impl Route {
             "/profile" if *method == Method::POST => {
                 profile(query).map(Route::Profile).ok_or(NoRoute::BadQuery)
             }
-            "/profile" => Err(NoRoute::NotAllowed("POST")),
+            "/console" if *method == Method::POST => Ok(Route::Console),
+            "/profile" | "/console" => Err(NoRoute::NotAllowed("POST")),
             "/end-profile" => write(method, || number(query).map(ControlRequest::EndProfile)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
             "/kill-process" => write(method, || kill_process(query)),

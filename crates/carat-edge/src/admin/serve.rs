@@ -7,18 +7,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, UPGRADE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use serde_json::json;
 use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, sleep_until};
 
+use super::consoles::Consoles;
 use super::control::ask;
 use super::control_directory::choose;
 use super::control_listener::ControlListener;
@@ -54,7 +56,12 @@ pub(crate) async fn administer(server: &Server, mailbox: &Mailbox, old: Option<&
             let settings = Rc::clone(&server.settings);
             let reader = MemoryReader::new(settings, mailbox.clone(), memory);
             let mailbox = mailbox.clone();
-            let resources = Rc::new(Resources { reader, mailbox });
+            let consoles = Consoles::new(server.settings.console, mailbox.clone());
+            let resources = Rc::new(Resources {
+                reader,
+                mailbox,
+                consoles,
+            });
             tokio::select! {
                 failure = accept_clients(listener, resources, log) => {
                     log.warn("the control socket is broken", &[("cause", &failure)]);
@@ -90,6 +97,7 @@ fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> 
 struct Resources {
     reader: MemoryReader,
     mailbox: Mailbox,
+    consoles: Consoles,
 }
 
 /// When a client has had long enough.
@@ -148,21 +156,22 @@ async fn accept_clients(
 
 /// Serves one request.
 async fn serve_connection(stream: UnixStream, resources: Rc<Resources>, deadline: &ClientDeadline) {
-    let service = service_fn(|request| {
+    let service = service_fn(|mut request| {
         let resources = Rc::clone(&resources);
-        async move { Ok::<_, Infallible>(respond(&request, &resources, deadline).await) }
+        async move { Ok::<_, Infallible>(respond(&mut request, &resources, deadline).await) }
     });
     let served = http1::Builder::new()
         .keep_alive(false)
         .header_read_timeout(None)
         .max_buf_size(HEADER_LIMIT)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     // The response already reported the error.
     let _ = served.await;
 }
 
 async fn respond(
-    request: &Request<Incoming>,
+    request: &mut Request<Incoming>,
     resources: &Resources,
     deadline: &ClientDeadline,
 ) -> Response<Full<Bytes>> {
@@ -180,6 +189,10 @@ async fn respond(
                 Err(_) => return refusal(StatusCode::SERVICE_UNAVAILABLE),
             }
         }
+        Ok(Route::Console) => match resources.consoles.open(request) {
+            Ok(()) => return switching(),
+            Err(reason) => (StatusCode::CONFLICT, json!({ "error": reason }).to_string()),
+        },
         Ok(Route::Profile(order)) => {
             deadline.extend(order.takes_at_most());
             profile(&resources.mailbox, order).await
@@ -188,6 +201,16 @@ async fn respond(
         Err(no_route) => return no_resource(no_route),
     };
     response(status, "application/json", json)
+}
+
+/// The connection speaks another protocol from now on.
+fn switching() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("carat-console"));
+    response
 }
 
 fn no_resource(no_route: NoRoute) -> Response<Full<Bytes>> {

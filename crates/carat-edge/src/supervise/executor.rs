@@ -16,7 +16,9 @@ use super::open_files::descriptors_for;
 use super::upgrade::Successor;
 use crate::http::Server;
 use crate::supervise::messages::Mailbox;
-use crate::supervise::processes::{Channel, Generations, Host, Ready, WorkerSockets, check_worker};
+use crate::supervise::processes::{
+    Channel, Consoles, Generations, Host, Ready, WorkerSockets, check_worker,
+};
 use carat_dispatch::{Lane, carry};
 use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
@@ -37,6 +39,7 @@ pub(super) struct Executor<H> {
     channels: HashMap<RubyProcess, Channel>,
     generations: Generations,
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
+    pub(super) consoles: Consoles,
     /// The new edge, and the addresses on which it listens.
     successor: Option<Successor>,
     taken_addresses: Vec<String>,
@@ -54,6 +57,7 @@ impl<H: Host> Executor<H> {
             channels: HashMap::new(),
             generations,
             lanes: HashMap::new(),
+            consoles: Consoles::default(),
             successor: None,
             taken_addresses: Vec::new(),
         }
@@ -382,7 +386,14 @@ impl<H: Host> Executor<H> {
                 Some(Event::AppForkFailed { id, cause })
             }
             AppCommand::Begin(id) => {
-                self.send_signal(RubyProcess::App(id), Kind::Begin);
+                let channel = self.channels.get(&RubyProcess::App(id));
+                if !channel.is_some_and(|channel| self.consoles.begin(id, channel)) {
+                    self.send_signal(RubyProcess::App(id), Kind::Begin);
+                }
+                None
+            }
+            AppCommand::ConsoleEnded { id, end } => {
+                self.consoles.ended(id, end);
                 None
             }
             AppCommand::Signal { pid, signal } => {

@@ -242,6 +242,7 @@ impl<H: Host> Supervisor<H> {
                 let of_stuck = self.stacks.receive(report, &self.server.log);
                 of_stuck.and_then(|report| self.handle([Event::Stack(report)]))
             }
+            Message::Console(message) => self.console(message),
             Message::Stats(message) => {
                 self.stats.handle(message, &self.state, &self.executor);
                 None

@@ -1,7 +1,7 @@
 //! `Carat::Native::Control`: a mold's or a worker's end of its control socket.
 
 use std::cell::RefCell;
-use std::os::fd::OwnedFd;
+use std::os::fd::{IntoRawFd, OwnedFd};
 
 use carat_lane::{AppOrder, ControlMessage, ControlSession};
 use carat_wire::control::{
@@ -79,7 +79,7 @@ impl Control {
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
     /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:begin_profile, sampling_bytes]`, `[:end_profile]`,
-    /// `[:ask_stack, lane, request]`, `[:begin]`, `[:fork_app, name, number, generation, control]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
+    /// `[:ask_stack, lane, request]`, `[:begin]`, `[:console, order, stdin, stdout, stderr]` with numbers of descriptors, `[:fork_app, name, number, generation, control]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
     /// last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
@@ -114,6 +114,14 @@ impl Control {
                 RArray::from_value(message.into_value_with(ruby))
             }
             ControlMessage::Begin => Some(ruby.ary_new_from_values(&[ruby.to_symbol("begin")])),
+            ControlMessage::Console(order, streams) => {
+                let message = ruby.ary_new_from_values(&[ruby.to_symbol("console")]);
+                message.push(ruby.str_from_slice(&order))?;
+                for stream in streams {
+                    message.push(stream.into_raw_fd())?;
+                }
+                Some(message)
+            }
             ControlMessage::ForkApp(order, control) => Some(app_message(ruby, order, control)?),
             ControlMessage::ForkWorker(fork, descriptors) => {
                 Some(fork_message(ruby, fork, descriptors)?)

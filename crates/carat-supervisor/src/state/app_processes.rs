@@ -11,7 +11,7 @@ use carat_settings::ProcessSettings;
 use rustix::process::Signal;
 
 use self::app_process::AppProcess;
-use self::declaration::{Declaration, ForkOrigin};
+use self::declaration::{Declaration, ForkOrigin, NO_GENERATION};
 use super::processes::memory_monitor::AppGrowth;
 use super::processes::running_process::RunningProcess;
 use super::reaction::Reaction;
@@ -26,13 +26,17 @@ use crate::ruby_process::{AppProcessId, RubyProcess};
 #[derive(Debug)]
 pub struct AppProcesses {
     declarations: Vec<Declaration>,
+    /// Those that clients of the control socket have asked for.
+    consoles: Declaration,
     /// How many were forked.
     serial: u64,
     oldest_generation: u32,
     /// The server before this one runs its own.
     waits_for_predecessor: bool,
-    /// All are to end.
+    /// All are to end, except consoles.
     is_ending: bool,
+    /// Consoles are to end as well.
+    is_stopping: bool,
 }
 
 /// What `carat status` shows of one.
@@ -70,11 +74,34 @@ impl AppProcesses {
     pub(super) fn new(settings: Vec<ProcessSettings>) -> AppProcesses {
         AppProcesses {
             declarations: settings.into_iter().map(Declaration::new).collect(),
+            consoles: Declaration::of_consoles(),
             serial: 0,
             oldest_generation: 0,
             waits_for_predecessor: false,
             is_ending: false,
+            is_stopping: false,
         }
+    }
+
+    /// The id of the process that is forked next.
+    pub fn next_id(&self) -> AppProcessId {
+        AppProcessId(self.serial + 1)
+    }
+
+    /// A client of the control socket wants a console, which is forked as soon as a mold can.
+    pub(super) fn open_console(&mut self, id: AppProcessId, reaction: &Reaction) {
+        self.serial = id.0;
+        self.consoles.add(id, NO_GENERATION, reaction);
+    }
+
+    /// The client of a console sends a signal.
+    pub(super) fn signal_console(&self, id: AppProcessId, signal: i32, reaction: &mut Reaction) {
+        self.consoles.signal(id, signal, reaction);
+    }
+
+    /// The client of a console is gone.
+    pub(super) fn leave_console(&mut self, id: AppProcessId, reaction: &mut Reaction) {
+        self.consoles.leave(id, reaction);
     }
 
     /// What is declared.
@@ -129,20 +156,19 @@ impl AppProcesses {
         self.waits_for_predecessor = false;
     }
 
-    /// Whether all are to end from now on.
-    pub(super) fn set_ending(&mut self, is_ending: bool) {
-        self.is_ending = is_ending;
+    /// Whether all are to end from now on, and consoles as well.
+    pub(super) fn set_ending(&mut self, is_ending: bool, is_stopping: bool) {
+        (self.is_ending, self.is_stopping) = (is_ending, is_stopping);
     }
 
-    /// Whether none runs, and none will.
+    /// Whether none runs, and none will. A server that succeeds this one does not wait for consoles.
     pub fn are_over(&self) -> bool {
         self.is_ending && self.declarations.iter().all(Declaration::is_over)
     }
 
     /// Whether none is left that could end.
     pub(super) fn is_empty(&self, reaction: &Reaction) -> bool {
-        let mut declarations = self.declarations.iter();
-        declarations.all(|it| it.is_empty(reaction))
+        self.all().all(|it| it.is_empty(reaction))
     }
 
     /// Ends and starts what is to end and start. `generation` is that of a mold that can fork, once the server serves.
@@ -156,6 +182,9 @@ impl AppProcesses {
         for declaration in &mut self.declarations {
             declaration.advance(origin, reaction);
         }
+        let is_stopping = self.is_stopping;
+        self.consoles
+            .advance_consoles(generation, is_stopping, reaction);
         self.declarations
             .retain(|it| it.is_declared || !it.is_over());
         if let (Some(origin), Some(_), false) = (origin, generation, self.waits_for_predecessor) {
@@ -178,8 +207,12 @@ impl AppProcesses {
     }
 
     fn of(&mut self, id: AppProcessId) -> Option<&mut Declaration> {
-        let mut declarations = self.declarations.iter_mut();
-        declarations.find(|it| it.members.iter().any(|process| process.id == id))
+        let mut all = self.declarations.iter_mut().chain([&mut self.consoles]);
+        all.find(|it| it.members.iter().any(|process| process.id == id))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Declaration> {
+        self.declarations.iter().chain([&self.consoles])
     }
 
     /// The declaration whose load this process measures.
@@ -213,8 +246,8 @@ impl AppProcesses {
     }
 
     fn members(&self) -> impl Iterator<Item = (&ProcessSettings, &AppProcess)> {
-        let declarations = self.declarations.iter();
-        declarations.flat_map(|it| it.members.iter().map(|process| (&it.settings, process)))
+        self.all()
+            .flat_map(|it| it.members.iter().map(|process| (&it.settings, process)))
     }
 
     /// The process with this id.

@@ -16,7 +16,8 @@ module Carat
       # Maximum size of a response, far above what a server with a thousand workers sends.
       RESPONSE_LIMIT = 16 * 1024 * 1024
       REFUSAL = %r{\AHTTP/1\.1 (409|503) .*^content-type: application/json\r?$}im
-      private_constant :CHUNK, :REFUSAL, :RESPONSE_LIMIT
+      SWITCHING = "HTTP/1.1 101 "
+      private_constant :CHUNK, :REFUSAL, :SWITCHING, :RESPONSE_LIMIT
 
       # `path` is the path of the socket, `deadline` a number of seconds.
       def initialize(path, deadline: DEADLINE_SECONDS)
@@ -35,6 +36,19 @@ module Carat
         request("POST", target)
       end
 
+      # Yields the socket once the server has agreed to speak another protocol on it. Raises ControlError when it does
+      # not, with its reason.
+      def upgrade(target)
+        connect do |socket|
+          socket.write("POST #{target} HTTP/1.1\r\nHost: carat\r\nConnection: upgrade\r\nUpgrade: carat-console\r\n" \
+                       "Content-Length: 0\r\n\r\n")
+          head, body = read(socket, now + @deadline, until_head: true).split("\r\n\r\n", 2)
+          return yield(socket) if head&.start_with?(SWITCHING)
+
+          check(head, body)
+        end
+      end
+
       private
 
       def request(verb, target)
@@ -42,6 +56,11 @@ module Carat
                          "#{"Content-Length: 0\r\n" if verb == "POST"}\r\n").split("\r\n\r\n", 2)
         return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
 
+        check(head, body)
+      end
+
+      # Raises ControlError for a response that is none.
+      def check(head, body)
         refuse(body) if head&.match?(REFUSAL)
         fail_with(head ? "it responds with #{head[0, 100].lines.first.to_s.strip.dump}" : "it does not respond")
       end
@@ -55,10 +74,16 @@ module Carat
       end
 
       def ask(request)
-        UNIXSocket.open(@path) do |socket|
-          check_peer(socket)
+        connect do |socket|
           socket.write(request)
           read(socket, now + @deadline)
+        end
+      end
+
+      def connect
+        UNIXSocket.open(@path) do |socket|
+          check_peer(socket)
+          yield socket
         end
       rescue Errno::ENOENT, Errno::ECONNREFUSED
         fail_with("no server listens there")
@@ -77,11 +102,14 @@ module Carat
         fail_with("a process of another user (uid #{uid}) listens there")
       end
 
-      def read(socket, deadline)
+      # Returns what the server sends, or with `until_head` no more than a response without a body.
+      def read(socket, deadline, until_head: false)
         response = String.new
         while socket.wait_readable([deadline - now, 0].max)
           chunk = socket.read_nonblock(CHUNK, exception: false) or return response
           response << chunk unless chunk == :wait_readable
+          return response if until_head && response.start_with?(SWITCHING) && response.end_with?("\r\n\r\n")
+
           fail_with("it sends more than #{RESPONSE_LIMIT} bytes") if response.bytesize > RESPONSE_LIMIT
         end
         fail_with("no response within #{@deadline} s")

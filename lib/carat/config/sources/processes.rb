@@ -29,6 +29,8 @@ module Carat
       # How many of one may run.
       COUNT = Type.build(:count, 0..1000)
       NAME = /\A[a-z][a-z0-9_-]{0,31}\z/i
+      # The name of those that nobody declares.
+      CONSOLE = "console"
       RESTART = %w[always on_failure never].freeze
       private_constant :DEFAULTS, :LIMIT, :NAME, :RESTART
 
@@ -37,6 +39,7 @@ module Carat
       # Raises InvalidValue unless a process can be called `name`.
       def self.check_name(name)
         raise InvalidValue, "#{name.inspect} is not a name of letters, digits, - and _" unless NAME.match?(name)
+        raise InvalidValue, "#{name} is what carat console opens" if name == CONSOLE
       end
 
       def initialize

@@ -356,7 +356,9 @@ impl SimulatedProcess {
             ControlMessage::AskStats
             | ControlMessage::TrimMemory
             | ControlMessage::BeginProfile(_)
-            | ControlMessage::EndProfile => {}
+            | ControlMessage::EndProfile
+            // Nobody opens a console in the simulation.
+            | ControlMessage::Console(..) => {}
             ControlMessage::ForkApp(order, control) => self.fork_app(order, control, world),
             ControlMessage::Begin => self.begin(world),
             ControlMessage::End => self.exit_soon(1, world),

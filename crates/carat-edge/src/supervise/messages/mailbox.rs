@@ -2,6 +2,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
+use crate::supervise::messages::console_message::ConsoleMessage;
 use crate::supervise::messages::control_request::{ControlReply, ControlRequest};
 use crate::supervise::messages::predecessor_message::PredecessorMessage;
 use crate::supervise::messages::profile_order::{ProfileOrder, ProfileReply};
@@ -32,6 +33,7 @@ pub(crate) enum Message {
     AskStacks(oneshot::Sender<Value>),
     /// Where a request stands.
     Stack(StackReport),
+    Console(ConsoleMessage),
     LogReopened,
 }
 

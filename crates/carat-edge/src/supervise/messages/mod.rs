@@ -1,5 +1,6 @@
 //! What other parts of the server tell the supervisor.
 
+mod console_message;
 mod control_request;
 mod mailbox;
 mod predecessor_message;
@@ -7,6 +8,7 @@ mod profile_order;
 mod settings_reader;
 mod stats_report;
 
+pub(crate) use console_message::{ConsoleMessage, ConsoleOrder, ConsoleReport};
 pub(crate) use control_request::{ControlReply, ControlRequest};
 pub(crate) use mailbox::{Mailbox, Message, ProfileMessage, StatsMessage};
 pub(crate) use predecessor_message::PredecessorMessage;

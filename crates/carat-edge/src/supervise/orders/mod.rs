@@ -1,4 +1,5 @@
 //! Orders that arrive at the control socket.
 
 mod canary_hold;
+mod console;
 mod control;

@@ -74,6 +74,16 @@ impl AppProcess {
         }
     }
 
+    /// Asks the mold for it.
+    pub(super) fn fork_command(&self, settings: &ProcessSettings) -> Command {
+        Command::App(AppCommand::Fork {
+            id: self.id,
+            name: settings.name.clone(),
+            number: self.number,
+            generation: self.generation,
+        })
+    }
+
     /// Adds what identifies the process to a log line.
     pub(super) fn identify(&self, name: &str, line: LogLine) -> LogLine {
         let line = line.text("process", name).number("number", self.number);

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{Backoff, LoadRule};
 use carat_settings::{ProcessSettings, RestartPolicy};
+use rustix::process::Signal;
 
 use super::app_process::{AppProcess, AppStage};
 use super::load_meter::LoadMeter;
@@ -21,6 +22,11 @@ const STEADY: Duration = Duration::from_secs(30);
 const LOAD_NUMBER: u32 = 0;
 /// A process with more descendants than this is replaced: they are a mistake.
 const DESCENDANTS_LIMIT: u32 = 256;
+/// What `carat status` calls a process that a client of the control socket has asked for. None is declared by this name.
+const CONSOLE: &str = "console";
+
+/// The generation of a console that waits for a mold.
+pub(super) const NO_GENERATION: u32 = 0;
 
 /// What forks processes now.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +43,8 @@ pub(super) struct Declaration {
     pub(super) settings: ProcessSettings,
     /// Whether the current code declares it.
     pub(super) is_declared: bool,
+    /// Whether a client of the control socket asks for each, and learns how it ends.
+    is_console: bool,
     /// How many should run: a number between these that follows the load, unless both are the same.
     pub(super) wanted: u32,
     bounds: RangeInclusive<u32>,
@@ -54,6 +62,7 @@ impl Declaration {
     pub(super) fn new(settings: ProcessSettings) -> Declaration {
         Declaration {
             is_declared: true,
+            is_console: false,
             wanted: settings.count,
             bounds: settings.count..=settings.most,
             rule: LoadRule::default(),
@@ -63,6 +72,64 @@ impl Declaration {
             largest: None,
             backoff: Backoff::default(),
             members: Vec::new(),
+        }
+    }
+
+    /// Nothing declares consoles. They get what a terminal sends when it is closed.
+    pub(super) fn of_consoles() -> Declaration {
+        let settings = ProcessSettings {
+            name: CONSOLE.to_owned(),
+            count: 0,
+            most: 0,
+            memory: None,
+            stop_signal: Signal::HUP.as_raw(),
+            stop_timeout: None,
+            restart: RestartPolicy::Never,
+            overlap: false,
+            is_command: true,
+        };
+        Declaration {
+            is_declared: false,
+            is_console: true,
+            ..Declaration::new(settings)
+        }
+    }
+
+    /// Ends consoles that are overdue, or all, and forks those that wait. None is replaced, or one too many.
+    pub(super) fn advance_consoles(
+        &mut self,
+        generation: Option<u32>,
+        is_stopping: bool,
+        reaction: &mut Reaction,
+    ) {
+        self.end_overdue(reaction);
+        let waiting = self.members.iter_mut();
+        let waiting = waiting.filter(|it| it.generation == NO_GENERATION && it.stays());
+        for (process, generation) in waiting.zip(generation.into_iter().cycle()) {
+            process.generation = generation;
+            reaction.push(process.fork_command(&self.settings));
+        }
+        let ids = self.members.iter().filter(|it| it.stays()).map(|it| it.id);
+        for id in ids.filter(|_| is_stopping).collect::<Vec<_>>() {
+            self.leave(id, reaction);
+        }
+    }
+
+    /// Sends a signal to a console and what it has forked.
+    pub(super) fn signal(&self, id: AppProcessId, signal: i32, reaction: &mut Reaction) {
+        let process = self.members.iter().find(|it| it.id == id);
+        if let Some(pid) = process.and_then(|it| it.pid) {
+            reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
+        }
+    }
+
+    /// Ends a console whose client is gone, or whose server is about to be.
+    pub(super) fn leave(&mut self, id: AppProcessId, reaction: &mut Reaction) {
+        let process = self.members.iter_mut().find(|it| it.id == id);
+        if let Some(process) = process.filter(|it| it.stays()) {
+            process.end(&self.settings, "console is hung up", reaction);
+            // One that is stopped gets no other signal.
+            self.signal(id, Signal::CONT.as_raw(), reaction);
         }
     }
 
@@ -224,17 +291,18 @@ impl Declaration {
     }
 
     pub(super) fn fork(&mut self, id: AppProcessId, origin: ForkOrigin, reaction: &mut Reaction) {
+        self.add(id, origin.generation, reaction);
+        if let Some(process) = self.members.last() {
+            reaction.push(process.fork_command(&self.settings));
+        }
+    }
+
+    /// Adds one that is about to be forked from the mold of this generation.
+    pub(super) fn add(&mut self, id: AppProcessId, generation: u32, reaction: &Reaction) {
         let is_free = |number: &u32| self.members.iter().all(|it| it.number != *number);
         let number = (1..=u32::MAX).find(is_free).unwrap_or(u32::MAX);
-        let generation = origin.generation;
         let process = AppProcess::forked(id, number, generation, reaction);
         self.members.push(process);
-        reaction.push(Command::App(AppCommand::Fork {
-            id,
-            name: self.settings.name.clone(),
-            number,
-            generation,
-        }));
     }
 
     fn end_overdue(&mut self, reaction: &mut Reaction) {
@@ -284,7 +352,10 @@ impl Declaration {
         };
         let process = self.members.remove(index);
         reaction.push(Command::CloseControl(RubyProcess::App(id)));
-        if process.stays() {
+        if self.is_console {
+            let end = Err(cause.to_owned());
+            reaction.push(Command::App(AppCommand::ConsoleEnded { id, end }));
+        } else if process.stays() {
             let delay = self.backoff.fail(reaction.now);
             let line = LogLine::error("process failed to boot");
             let line = process.identify(&self.settings.name, line);
@@ -304,8 +375,21 @@ impl Declaration {
         let Some(process) = self.members.iter_mut().find(|it| it.id == id) else {
             return;
         };
-        let line = process.exit_line(settings, status, is_oom);
-        if !process.stays() {
+        let line = if self.is_console && !is_oom && process.is_running() {
+            // Its status is the client's concern.
+            let line = process.identify(&settings.name, LogLine::info("console ended"));
+            line.text("cause", status)
+        } else {
+            process.exit_line(settings, status, is_oom)
+        };
+        if self.is_console {
+            reaction.log(line);
+            let end = match process.cause.take() {
+                Some(cause) => Err(cause),
+                None => Ok(status),
+            };
+            reaction.push(Command::App(AppCommand::ConsoleEnded { id, end }));
+        } else if !process.stays() {
             reaction.log(line);
         } else if is_final(settings.restart, status) {
             self.finished = self.finished.saturating_add(1);

@@ -435,3 +435,54 @@ fn an_edge_that_hands_over_ends_its_own_and_takes_them_back() {
     world.settle_for(10);
     assert_eq!(world.app_pids().len(), 1);
 }
+
+#[test]
+fn a_console_waits_for_a_mold_and_its_client_hears_how_it_ends() {
+    let mut world = World::with_apps(fixed(1), ReforkRule::Off, Vec::new());
+    let id = world.open_console();
+    world.tick();
+    assert!(world.app_pids().is_empty());
+    world.settle();
+    let pid = only(&world);
+    let begin = Command::App(AppCommand::Begin(id));
+    assert!(world.commands.contains(&begin));
+    let status = ExitStatus::Exited(3);
+    world.exit(pid, status, false);
+    let end = Ok(status);
+    let ended = Command::App(AppCommand::ConsoleEnded { id, end });
+    assert!(world.commands.contains(&ended));
+    world.settle();
+    assert_eq!(world.count("process died"), 0);
+    assert!(world.app_pids().is_empty() && world.consoles.is_empty());
+}
+
+#[test]
+fn a_console_without_a_mold_is_given_up_at_boot_timeout() {
+    let mut world = running(Vec::new());
+    world.no_process_starts = true;
+    let mold = world.mold_pids()[0];
+    world.exit(mold, ExitStatus::Exited(1), false);
+    world.open_console();
+    let id = world.open_console();
+    world.send(Event::ConsoleLeft(id));
+    world.wait(Duration::from_secs(3));
+    assert_eq!(world.consoles.len(), 1);
+    world.wait(Duration::from_secs(60));
+    assert!(world.consoles.is_empty());
+}
+
+#[test]
+fn a_restart_and_a_new_edge_leave_a_console_alone_and_a_stop_hangs_up() {
+    let mut world = running(vec![jobs(1)]);
+    world.open_console();
+    world.settle();
+    let pids = world.app_pids();
+    let console = pids[1];
+    restart(&mut world);
+    assert!(!world.process(console).is_told_to_end);
+    world.end(pids[0]);
+    world.stop();
+    assert!(world.process(console).is_told_to_end);
+    world.wait(Duration::from_secs(31));
+    assert!(world.process(console).is_killed);
+}

@@ -55,6 +55,15 @@ enum Happening {
     LoadHangs(bool),
     AppsHave(u32, u64),
     AppsHaveDescendants(bool),
+    Console(ClientOf, usize),
+}
+
+/// What the client of a console does.
+#[derive(Debug, Clone, Copy)]
+enum ClientOf {
+    Opens,
+    Signals,
+    Leaves,
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -91,6 +100,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
         4 => any::<bool>().prop_map(Happening::IsChecked),
         1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
+        2 => Just(Happening::Console(ClientOf::Opens, 0)),
+        1 => (0..64_usize).prop_map(|index| Happening::Console(ClientOf::Signals, index)),
+        1 => (0..64_usize).prop_map(|index| Happening::Console(ClientOf::Leaves, index)),
         4 => happening_to_apps(),
     ]
 }
@@ -129,6 +141,7 @@ impl World {
             Happening::UpgradeFails => self.fail_upgrade(),
             Happening::FilesChange if self.limits.reload => self.change_files(),
             Happening::FilesChange => {}
+            Happening::Console(client, index) => self.happen_to_consoles(client, index),
             Happening::IsDecided => self.send(Event::GoRequested),
             Happening::SettingsAreRead(true) => self.finish_settings(self.limits),
             Happening::SettingsAreRead(false) => {
@@ -182,6 +195,21 @@ impl World {
                 (self.descendants, self.app_bytes) = (descendants, bytes);
             }
             Happening::AppsHaveDescendants(outlive_it) => self.has_descendants = outlive_it,
+            _ => {}
+        }
+    }
+
+    fn happen_to_consoles(&mut self, client: ClientOf, index: usize) {
+        let id = self
+            .consoles
+            .get(index % self.consoles.len().max(1))
+            .copied();
+        match (client, id) {
+            (ClientOf::Opens, _) if self.state.console_obstacle().is_none() => {
+                self.open_console();
+            }
+            (ClientOf::Signals, Some(id)) => self.send(Event::ConsoleSignaled { id, signal: 0 }),
+            (ClientOf::Leaves, Some(id)) => self.send(Event::ConsoleLeft(id)),
             _ => {}
         }
     }
@@ -278,6 +306,9 @@ impl World {
             it.is_busy &= !matches!(it.process, RubyProcess::App(_));
             it.bytes = it.bytes.min(MOLD_BYTES);
         }
+        for id in self.consoles.clone() {
+            self.send(Event::ConsoleLeft(id));
+        }
         for _ in 0..20 {
             self.send(Event::GoRequested);
             self.fail_upgrade();
@@ -320,6 +351,7 @@ impl World {
         let has_apps = running.filter(is_app).count() == apps as usize;
         let others = 1 + apps as usize;
         let is_alone = lasting.count() == self.serving_pids().len() + others && has_apps;
+        let is_alone = is_alone && self.consoles.is_empty();
         serving == expected && is_alone && self.mold_pids().len() == 1
     }
 }

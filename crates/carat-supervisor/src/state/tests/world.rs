@@ -69,6 +69,10 @@ pub(super) struct World {
     pub(super) is_load_stuck: bool,
     /// How many of them may run at any time.
     pub(super) most_apps: u32,
+    /// All consoles that were asked for.
+    opened: Vec<AppProcessId>,
+    /// Those whose clients have not heard of their end.
+    pub(super) consoles: Vec<AppProcessId>,
     /// Whether what a further process has forked outlives it.
     pub(super) has_descendants: bool,
     pub(super) commands: Vec<Command>,
@@ -152,6 +156,8 @@ impl World {
             load: Some(0.6),
             is_load_stuck: false,
             most_apps: apps.iter().map(|it| it.count).sum(),
+            opened: Vec::new(),
+            consoles: Vec::new(),
             has_descendants: false,
             commands: Vec::new(),
             outcome: None,
@@ -383,6 +389,11 @@ impl World {
                 return self.signal_group(id, pid, signal);
             }
             AppCommand::Begin(id) => return self.measure(id),
+            AppCommand::ConsoleEnded { id, .. } => {
+                let index = self.consoles.iter().position(|it| *it == id);
+                self.consoles
+                    .remove(index.expect("its client hears of one end"));
+            }
         }
         None
     }
@@ -721,13 +732,27 @@ impl World {
     /// Those of them that run the application's block.
     pub(super) fn members(&self) -> Vec<u32> {
         let pids = self.app_pids().into_iter();
-        pids.filter(|pid| !self.processes[pid].is_meter).collect()
+        let is_console = |it: &FakeProcess| match it.process {
+            RubyProcess::App(id) => self.opened.contains(&id),
+            _ => false,
+        };
+        let others = |it: &FakeProcess| it.is_meter || is_console(it);
+        pids.filter(|pid| !others(&self.processes[pid])).collect()
     }
 
     /// Those that measure the load of the others.
     pub(super) fn meters(&self) -> Vec<u32> {
         let pids = self.app_pids().into_iter();
         pids.filter(|pid| self.processes[pid].is_meter).collect()
+    }
+
+    /// A client of the control socket wants a console.
+    pub(super) fn open_console(&mut self) -> AppProcessId {
+        let id = self.state.apps().next_id();
+        self.consoles.push(id);
+        self.opened.push(id);
+        self.send(Event::ConsoleRequested(id));
+        id
     }
 
     /// The process ids of all molds.

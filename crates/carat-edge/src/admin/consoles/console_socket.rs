@@ -1,0 +1,118 @@
+use std::future::poll_fn;
+use std::os::fd::OwnedFd;
+use std::task::Poll;
+
+use carat_dispatch::{FrameSocket, FrameTransport};
+use carat_link::{Inbox, Outbox};
+use carat_supervisor::ExitStatus;
+use carat_wire::Kind;
+use carat_wire::control::{
+    CONSOLE_DESCRIPTORS, CONSOLE_LIMIT, Exited, decode_console_signal, encode_boot_failed,
+    encode_signal,
+};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::net::UnixStream;
+
+use crate::supervise::ConsoleReport;
+
+/// The connection of a client that wants a console, after its request over HTTP: frames from now on.
+pub(super) struct ConsoleSocket {
+    socket: FrameSocket,
+    inbox: Inbox,
+}
+
+impl ConsoleSocket {
+    /// Waits until the response is sent. `None` if the client is gone, or did not wait for that.
+    pub(super) async fn accept(upgrade: OnUpgrade) -> Option<ConsoleSocket> {
+        let upgraded = upgrade.await.ok()?;
+        let parts = upgraded.downcast::<TokioIo<UnixStream>>().ok()?;
+        let stream = parts.io.into_inner().into_std().ok()?;
+        Some(ConsoleSocket {
+            socket: FrameSocket::new(stream)
+                .ok()
+                .filter(|_| parts.read_buf.is_empty())?,
+            inbox: Inbox::default(),
+        })
+    }
+
+    /// Waits for what to run, and the client's standard streams, or says why that is refused.
+    pub(super) async fn order(&mut self) -> Result<(Vec<u8>, Vec<OwnedFd>), &'static str> {
+        const MALFORMED: &str = "the request for a console is malformed";
+        loop {
+            if !self.fill().await {
+                return Err(MALFORMED);
+            }
+            let Inbox {
+                frames,
+                descriptors,
+                ..
+            } = &mut self.inbox;
+            // Before anything else of it is stored.
+            if frames.announced() > CONSOLE_LIMIT {
+                return Err("the command and its environment are too long");
+            }
+            if descriptors.len() > CONSOLE_DESCRIPTORS {
+                return Err(MALFORMED);
+            }
+            let frame = match frames.next() {
+                Ok(Some(frame)) if frame.kind == Kind::Console => frame,
+                Ok(None) => continue,
+                _ => return Err(MALFORMED),
+            };
+            let own = descriptors.take(CONSOLE_DESCRIPTORS, frame.has_first_descriptor);
+            let own = own.map_err(|_| MALFORMED)?;
+            return Ok((frame.payload.to_vec(), own.collect()));
+        }
+    }
+
+    /// Waits for the number of a signal. `None` when the client is gone, or sends anything else.
+    pub(super) async fn signal(&mut self) -> Option<i32> {
+        loop {
+            match self.inbox.frames.next() {
+                Ok(Some(frame)) if frame.kind == Kind::Signal => {
+                    let number = decode_console_signal(frame.payload).ok()?;
+                    return i32::try_from(number).ok();
+                }
+                Ok(None) => {}
+                _ => return None,
+            }
+            let is_open = self.fill().await && self.inbox.descriptors.is_empty();
+            if !is_open || self.inbox.frames.announced() > CONSOLE_LIMIT {
+                return None;
+            }
+        }
+    }
+
+    /// Tells the client. All that it is ever told fits in its socket, whether it reads or not.
+    pub(super) async fn report(&self, report: ConsoleReport) {
+        let mut outbox = Outbox::default();
+        let out = outbox.buffer();
+        match report {
+            ConsoleReport::Begun => encode_signal(out, Kind::Begin),
+            ConsoleReport::Ended(Ok(status)) => exited(status).encode(out),
+            ConsoleReport::Ended(Err(cause)) => encode_boot_failed(out, cause.as_bytes()),
+        }
+        // A client that is gone is noticed by the next read.
+        let _ = poll_fn(|cx| Poll::Ready(self.socket.poll_flush(cx, &mut outbox))).await;
+    }
+
+    /// Reads once. False if the client is gone.
+    async fn fill(&mut self) -> bool {
+        let inbox = &mut self.inbox;
+        let filled = poll_fn(|cx| self.socket.poll_fill(cx, inbox)).await;
+        filled.is_ok_and(|is_open| is_open)
+    }
+}
+
+fn exited(status: ExitStatus) -> Exited {
+    let (is_signal, number) = match status {
+        ExitStatus::Exited(status) => (0, status),
+        ExitStatus::Signaled { signal, .. } => (1, signal),
+        ExitStatus::Unknown => (0, 1),
+    };
+    Exited {
+        is_signal,
+        number: number.unsigned_abs(),
+    }
+}

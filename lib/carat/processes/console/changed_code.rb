@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+module Carat
+  module Processes
+    # Says which files of the application have changed since the mold loaded them: a console has what was there then.
+    class ChangedCode
+      # What Rails and Bundler read without `require`.
+      READ = ["config.ru", "Gemfile.lock", "config/**/*.{rb,yml}"].freeze
+      UNITS = { "day" => 86_400, "hour" => 3600, "minute" => 60, "second" => 1 }.freeze
+      private_constant :READ, :UNITS
+
+      # `loaded_at` is the Time at which the mold began to load the application.
+      def initialize(loaded_at, directory: Dir.pwd)
+        @loaded_at = loaded_at
+        @directory = directory
+      end
+
+      # Prints one line if a file has changed.
+      def report(out = $stderr)
+        files = changed
+        return if files.empty?
+
+        name = files.first.delete_prefix("#{@directory}/")
+        name = "#{name} and #{files.size - 1} more" if files.size > 1
+        out.puts("carat: the code is #{age} old, and #{name} changed since; carat restart loads it")
+      end
+
+      private
+
+      def changed
+        read = READ.flat_map { |pattern| Dir.glob(pattern, base: @directory) }
+        read = read.map { |name| File.join(@directory, name) }
+        (required + read).uniq.select { |path| changed?(path) }
+      end
+
+      def required
+        installed = defined?(::Gem.path) ? ::Gem.path.map { |path| "#{path}/" } : []
+        $LOADED_FEATURES.select { |path| path.start_with?("#{@directory}/") && !path.start_with?(*installed) }
+      end
+
+      # Copies of a deployment keep the time of their content, but not that of their inodes.
+      def changed?(path)
+        File.stat(path).ctime > @loaded_at
+      rescue SystemCallError
+        true # it is gone
+      end
+
+      def age
+        seconds = (Time.now - @loaded_at).to_i
+        unit, length = UNITS.find { |_unit, length| seconds >= length } || ["second", 1]
+        number = seconds / length
+        "#{number} #{unit}#{"s" unless number == 1}"
+      end
+    end
+  end
+end

@@ -174,9 +174,6 @@ impl State {
             Event::Scaled(elastic) => life.scale(elastic, reaction),
             Event::AppScaled { name, bounds } => life.apps.scale(&name, bounds, reaction),
             Event::AppReplaced { name, number } => life.apps.replace(&name, number),
-            Event::ConsoleRequested(id) => life.apps.open_console(id, reaction),
-            Event::ConsoleSignaled { id, signal } => life.apps.signal_console(id, signal, reaction),
-            Event::ConsoleLeft(id) => life.apps.leave_console(id, reaction),
             Event::RestartRequested => self.restart_requested(reaction),
             Event::ReloadRequested => self.reload_requested(reaction),
             Event::CanaryRequested { percent } if !restarts.is_under_way() => {
@@ -214,6 +211,17 @@ impl State {
                 processes.memory.predecessor_uses(bytes, reaction.now);
             }
             Event::PredecessorRunsNoApps => life.apps.predecessor_ended(),
+            _ => self.apply_to_consoles(&event, reaction),
+        }
+    }
+
+    /// What clients with consoles want.
+    fn apply_to_consoles(&mut self, event: &Event, reaction: &mut Reaction) {
+        let apps = &mut self.lifecycle.apps;
+        match *event {
+            Event::ConsoleRequested(id) => apps.open_console(id, reaction),
+            Event::ConsoleSignaled { id, signal } => apps.signal_console(id, signal, reaction),
+            Event::ConsoleLeft(id) => apps.leave_console(id, reaction),
             _ => {}
         }
     }

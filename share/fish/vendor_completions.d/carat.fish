@@ -1,6 +1,6 @@
 # Generated from Carat's option table by `rake docs`.
 complete -c carat -n __fish_use_subcommand -a serve -d 'Serves the application; the default.'
-complete -c carat -n __fish_use_subcommand -a init -d 'Writes a carat.rb with comments for the application that is here.'
+complete -c carat -n __fish_use_subcommand -a init -d 'Writes a carat.rb with comments for the application here.'
 complete -c carat -n __fish_use_subcommand -a check -d 'Validates the configuration and exits.'
 complete -c carat -n __fish_use_subcommand -a doctor -d 'Validates the configuration, checks this machine, and exits.'
 complete -c carat -n __fish_use_subcommand -a import -d 'Prints the carat.rb for a configuration of Puma.'

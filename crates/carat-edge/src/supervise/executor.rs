@@ -17,7 +17,7 @@ use super::upgrade::Successor;
 use crate::http::Server;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::processes::{
-    Channel, Consoles, Generations, Host, Ready, WorkerSockets, check_worker,
+    Channel, ConsoleClients, Generations, Host, Ready, WorkerSockets, check_worker,
 };
 use carat_dispatch::{Lane, carry};
 use carat_exchange::clock;
@@ -39,7 +39,7 @@ pub(super) struct Executor<H> {
     channels: HashMap<RubyProcess, Channel>,
     generations: Generations,
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
-    pub(super) consoles: Consoles,
+    pub(super) consoles: ConsoleClients,
     /// The new edge, and the addresses on which it listens.
     successor: Option<Successor>,
     taken_addresses: Vec<String>,
@@ -57,7 +57,7 @@ impl<H: Host> Executor<H> {
             channels: HashMap::new(),
             generations,
             lanes: HashMap::new(),
-            consoles: Consoles::default(),
+            consoles: ConsoleClients::default(),
             successor: None,
             taken_addresses: Vec::new(),
         }

@@ -18,7 +18,7 @@ module Carat
       USAGE = "init"
 
       # The sentence in the list of subcommands.
-      SUMMARY = "Writes a carat.rb with comments for the application that is here."
+      SUMMARY = "Writes a carat.rb with comments for the application here."
 
       # The file that is written.
       PATH = "carat.rb"

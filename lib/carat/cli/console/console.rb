@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../control/control_command"
 require_relative "forked_command"
 
 module Carat
   module CLI
     # `carat console`.
     class Console
+      include ControlCommand
       include ForkedCommand
 
       # What follows `Usage: carat` in the help.

@@ -2,7 +2,6 @@
 
 require_relative "../../config/config_error"
 require_relative "../control/control_client"
-require_relative "../control/control_command"
 require_relative "../control/control_error"
 require_relative "console_session"
 
@@ -10,8 +9,6 @@ module Carat
   module CLI
     # What `carat console` and `carat run` have in common: a process that the server forks from its mold for them.
     module ForkedCommand
-      include ControlCommand
-
       # Variables that describe the terminal.
       TERMINAL = %w[TERM LANG COLUMNS].freeze
       NAME = /\A[a-z_][a-z0-9_]*\z/i

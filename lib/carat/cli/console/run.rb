@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../../config/config_error"
+require_relative "../control/control_command"
 require_relative "forked_command"
 
 module Carat
   module CLI
     # `carat run`.
     class Run
+      include ControlCommand
       include ForkedCommand
 
       # What follows `Usage: carat` in the help.

@@ -1,7 +1,7 @@
 //! The Ruby processes and the sockets to them.
 
 mod channel;
-mod consoles;
+mod console_clients;
 mod generations;
 mod host;
 mod local_host;
@@ -10,7 +10,7 @@ mod trial_request;
 mod worker_sockets;
 
 pub(crate) use channel::Channel;
-pub(crate) use consoles::Consoles;
+pub(crate) use console_clients::ConsoleClients;
 pub(crate) use generations::Generations;
 pub(crate) use host::Host;
 pub(crate) use local_host::LocalHost;

@@ -8,9 +8,9 @@ use crate::supervise::processes::channel::Channel;
 
 /// The clients that wait for the end of their consoles. Their number is bounded where they are accepted.
 #[derive(Debug, Default)]
-pub(crate) struct Consoles(HashMap<AppProcessId, ConsoleOrder>);
+pub(crate) struct ConsoleClients(HashMap<AppProcessId, ConsoleOrder>);
 
-impl Consoles {
+impl ConsoleClients {
     /// The process with this id is to run that.
     pub(crate) fn keep(&mut self, id: AppProcessId, order: ConsoleOrder) {
         self.0.insert(id, order);

@@ -13,7 +13,7 @@ module Carat
       include ControlCommand
 
       # What follows `Usage: carat` in the help.
-      USAGE = "kill-process NAME [NUMBER] [--pid PID | --control-socket PATH] [--json]"
+      USAGE = "kill-process NAME [NUMBER] [--pid PID] [--json]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Ends processes of this name by their stop signal; others follow."

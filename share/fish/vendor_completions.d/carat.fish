@@ -134,7 +134,7 @@ complete -c carat -n '__fish_seen_subcommand_from restart' -l go -d 'Replace all
 complete -c carat -n '__fish_seen_subcommand_from restart' -l rollback -d 'Go back to the previous code'
 complete -c carat -n '__fish_seen_subcommand_from kill-process' -l json -d 'Print the server'\''s JSON'
 complete -c carat -n '__fish_seen_subcommand_from console run' -l env -r -d 'Pass a variable, or set one; repeatable'
-complete -c carat -n '__fish_seen_subcommand_from console' -l sandbox -d 'Roll back changes of the database at the end'
+complete -c carat -n '__fish_seen_subcommand_from console' -l sandbox -d 'Roll the database back at the end'
 complete -c carat -n '__fish_seen_subcommand_from weigh' -l cut -r -d 'Hide lighter branches of the tree [0.3]'
 complete -c carat -n '__fish_seen_subcommand_from weigh' -l path -r -d 'Request this after the fork [/]'
 complete -c carat -n '__fish_seen_subcommand_from weigh leak profile allocations ips load compare' -l json -d 'Print JSON, sizes in bytes'

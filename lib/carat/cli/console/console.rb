@@ -26,7 +26,7 @@ module Carat
 
       def more_flags(parser)
         super
-        parser.on("--sandbox", "Roll back changes of the database at the end") { @sandbox = true }
+        parser.on("--sandbox", "Roll the database back at the end") { @sandbox = true }
       end
     end
   end

@@ -23,7 +23,8 @@ impl CodeSplit {
         self.0.take().is_some()
     }
 
-    pub(crate) fn is_on(&self) -> bool {
+    /// Whether there are two.
+    pub fn is_on(&self) -> bool {
         self.0.borrow().is_some()
     }
 

@@ -28,7 +28,7 @@ pub use memory::{ClientMemory, MemoryAccount, MemoryReservation, MemoryWait, Str
 pub use request_target::RequestTarget;
 pub use response::{
     FilePlaceholder, FileRange, OUTGOING_LIMIT, OutgoingFile, Refusal, Reply, ReplyBody,
-    ReplyContent, ReplySender, ReplySource, ReplyStream, reply_stream,
+    ReplyContent, ReplySender, ReplySource, ReplyStream, StoredBody, reply_stream,
 };
 pub use tunnel::{Takeover, Tunnel, TunnelLog};
 pub use worker_tunnels::{TunnelPlace, WorkerTunnels};

@@ -81,6 +81,8 @@ pub struct Settings {
     pub memory: MemoryLimit,
     #[serde(deserialize_with = "optional_memory")]
     pub client_memory: Option<MemoryLimit>,
+    /// Bytes of public responses to keep.
+    pub cache: Option<u64>,
     pub worker_memory: Option<u64>,
     #[serde(deserialize_with = "refork")]
     pub refork: ReforkRule,
@@ -353,7 +355,7 @@ fn canary_unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CanaryUnit,
 const PLAIN: &str = r#"{
     "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "acme_folder": "/", "acme_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
-    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
+    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null, "cache": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "console": true, "log": "/dev/null", "log_format": "text",
     "access_log": false, "spool_dir": "/var/tmp", "spool_limit": 18446744073709551615, "inline_body_limit": 1,
     "body_buffer": 1, "request_body": "whole", "multipart": "app", "max_parts": 1, "max_files": 1,

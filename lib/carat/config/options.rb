@@ -245,6 +245,8 @@ module Carat
                    doc: "A page that all clients get, with 503, as long as this file is there."),
         Option.new(name: :early_hints, group: "Responses", type: :boolean, default: false,
                    doc: "Whether the application may send 103 Early Hints, which an old nginx takes for the response."),
+        Option.new(name: :cache, group: "Responses", type: :bytes, within: MIB.., edge: true, default_text: "off",
+                   doc: "Memory for public responses of the application, which further requests get; at least 1 MiB."),
         Option.new(name: :compress, group: "Responses", type: :boolean, default: false, edge: true,
                    doc: "Whether responses are compressed with zstd, br or gzip for clients that accept it."),
         Option.new(name: :compress_min_bytes, group: "Responses", type: :bytes, default: 1 * KIB, edge: true,

@@ -1,12 +1,13 @@
 use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
 use super::encoded::EncodedBody;
-use super::parts::PartsBody;
+use super::parts::{PartsBody, Whole};
 use super::plain::{FullBody, PlainBody, PlainContent};
-use carat_exchange::{FileRange, ReplyBody};
+use carat_exchange::{FileRange, ReplyBody, StoredBody};
 
 /// The body of a response as the client gets it.
 pub struct ClientBody {
@@ -39,9 +40,14 @@ impl ClientBody {
         self
     }
 
-    /// The file that makes up the body, if a client may request ranges of it.
-    pub(super) fn ranged_file(&self) -> Option<&FileRange> {
-        self.plain.file().filter(|file| file.allows_ranges)
+    /// What a client may request ranges of.
+    pub(super) fn ranged(&self) -> Option<Whole> {
+        self.plain.ranged()
+    }
+
+    /// The body, if many clients get it.
+    pub(super) fn stored(&self) -> Option<&Rc<dyn StoredBody>> {
+        self.plain.stored()
     }
 
     /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body

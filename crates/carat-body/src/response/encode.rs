@@ -1,5 +1,6 @@
 use std::rc::Rc;
 
+use bytes::Bytes;
 use carat_coding::{Coding, negotiate};
 use http::header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
@@ -8,7 +9,8 @@ use super::client_body::ClientBody;
 use super::compressible::{Compressible, declared_length, lists};
 use super::encoded::EncodedBody;
 use super::encoders::Encoders;
-use carat_exchange::{MemoryAccount, MemoryReservation, Refusal, ReplyBody};
+use super::plain::FullBody;
+use carat_exchange::{MemoryAccount, MemoryReservation, Refusal, ReplyBody, StoredBody};
 
 /// Bodies up to this size are encoded before the headers are sent, which then declare the length.
 const FULL_LIMIT: u64 = 128 * 1024;
@@ -72,6 +74,27 @@ impl ResponseEncoding {
         }
     }
 
+    /// A stored body in a coding: made by the first client that wants it. Meanwhile others get it plain.
+    async fn stored_form(
+        &self,
+        coding: Coding,
+        stored: Rc<dyn StoredBody>,
+        mut memory: MemoryReservation,
+    ) -> Result<Option<Bytes>, Refusal> {
+        if let Some(kept) = stored.form(coding) {
+            return Ok(Some(kept));
+        }
+        if !stored.begin_form(coding) {
+            return Ok(None);
+        }
+        let plain = stored.plain().clone();
+        memory.grow(plain.len());
+        let mut making = FormInMaking(stored, coding, None);
+        let made = self.encoders.full(coding, FullBody::Bytes(plain)).await?;
+        making.2 = Some(made.clone());
+        Ok(Some(made))
+    }
+
     async fn encode(
         &self,
         response: Response<ClientBody>,
@@ -79,6 +102,15 @@ impl ResponseEncoding {
         mut memory: MemoryReservation,
     ) -> Result<Response<ClientBody>, Refusal> {
         let (mut head, body) = response.into_parts();
+        if let Some(stored) = body.stored() {
+            let Some(bytes) = self.stored_form(coding, Rc::clone(stored), memory).await? else {
+                return Ok(Response::from_parts(head, body));
+            };
+            describe(&mut head.headers, coding);
+            let length = HeaderValue::from(bytes.len());
+            head.headers.insert(CONTENT_LENGTH, length);
+            return Ok(Response::from_parts(head, ReplyBody::full(bytes).into()));
+        }
         let length = body
             .length()
             .and_then(|length| usize::try_from(length).ok());
@@ -101,6 +133,15 @@ impl ResponseEncoding {
             },
         };
         Ok(Response::from_parts(head, body))
+    }
+}
+
+/// Ends the wait for an encoded form, also when its client has left meanwhile.
+struct FormInMaking(Rc<dyn StoredBody>, Coding, Option<Bytes>);
+
+impl Drop for FormInMaking {
+    fn drop(&mut self) {
+        self.0.end_form(self.1, self.2.as_ref());
     }
 }
 

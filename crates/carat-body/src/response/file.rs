@@ -17,6 +17,11 @@ const PIECE_LIMIT: usize = 64 * 1024;
 /// fast client.
 const BURST_LIMIT: u8 = 8;
 
+/// Reads a file that is small, on a thread that may wait for a disk.
+pub async fn read_file(file: FileRange) -> io::Result<Bytes> {
+    read(|| FileBody::new(file).read_all()).await
+}
+
 /// A part of a file on its way to a client. Cached pages are read at once, the others on another
 /// thread, because a disk may be slow.
 pub(super) struct FileBody {

@@ -15,4 +15,5 @@ mod plain;
 pub use client_body::ClientBody;
 pub use encode::ResponseEncoding;
 pub use encoders::Encoders;
+pub use file::read_file;
 pub use partial::RangeRequest;

@@ -9,8 +9,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::client_body::ClientBody;
-use super::parts::{PartsBody, boundary};
-use carat_exchange::{FileRange, ReplyBody, ReplyContent};
+use super::parts::{PartsBody, Whole, boundary};
+use carat_exchange::ReplyBody;
 
 /// Headers that describe the content. A 416 response does not carry them: nobody may cache it or
 /// take it for the content.
@@ -58,7 +58,7 @@ impl RangeRequest {
         self.wanted.is_some()
     }
 
-    /// Cuts the requested ranges out of a file that the application named. Every other response
+    /// Cuts the requested ranges out of a file that the application named, or of a stored body. Every other response
     /// stays as it is. `compresses` says whether the server may apply a content coding to it.
     pub fn apply(
         &self,
@@ -74,18 +74,18 @@ impl RangeRequest {
         let wanted = self.wanted.as_ref().filter(|wanted| {
             self.method == Method::GET && wanted.applies_to(response.headers(), compresses)
         });
-        let (Some(file), Some(wanted)) = (response.body().ranged_file(), wanted) else {
+        let (Some(whole), Some(wanted)) = (response.body().ranged(), wanted) else {
             return response;
         };
-        let (header, body) = match RequestedRanges::of(wanted.range.as_bytes(), file.length) {
+        let (header, body) = match RequestedRanges::of(wanted.range.as_bytes(), whole.length()) {
             RequestedRanges::Whole => return response,
             RequestedRanges::Unsatisfiable => {
-                let length = file.length;
+                let length = whole.length();
                 return unsatisfiable(response, length);
             }
             RequestedRanges::Parts(ranges) => match &ranges[..] {
-                [range] => one(file, range),
-                ranges => several(file, ranges, response.headers().get(CONTENT_TYPE)),
+                [range] => one(&whole, range),
+                ranges => several(&whole, ranges, response.headers().get(CONTENT_TYPE)),
             },
         };
         cut(response, header, body)
@@ -120,11 +120,11 @@ impl WantedRange {
     }
 }
 
-/// Whether the body is a file, and the application neither refuses ranges nor handled them itself.
+/// Whether the body can be sent in parts, and the application neither refuses ranges nor handled them itself.
 fn offers_ranges(response: &Response<ClientBody>) -> bool {
     let headers = response.headers();
     response.status() == StatusCode::OK
-        && response.body().ranged_file().is_some()
+        && response.body().ranged().is_some()
         && !headers.contains_key(CONTENT_RANGE)
         && headers
             .get(ACCEPT_RANGES)
@@ -140,16 +140,16 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue
 /// The header that says which part the body is, and that body.
 type Part = ((HeaderName, HeaderValue), ClientBody);
 
-fn one(file: &FileRange, range: &Range<u64>) -> Part {
-    let numbers = format!("bytes {}-{}/{}", range.start, range.end - 1, file.length);
+fn one(whole: &Whole, range: &Range<u64>) -> Part {
+    let length = whole.length();
+    let numbers = format!("bytes {}-{}/{length}", range.start, range.end - 1);
     let header = (CONTENT_RANGE, value(numbers));
-    let body = ReplyBody::from(ReplyContent::File(file.part(range)));
-    (header, body.into())
+    (header, whole.part(range).into())
 }
 
-fn several(file: &FileRange, ranges: &[Range<u64>], content_type: Option<&HeaderValue>) -> Part {
+fn several(whole: &Whole, ranges: &[Range<u64>], content_type: Option<&HeaderValue>) -> Part {
     let boundary = boundary();
-    let parts = PartsBody::new(file, ranges, content_type, &boundary);
+    let parts = PartsBody::new(whole, ranges, content_type, &boundary);
     let content_type = format!("multipart/byteranges; boundary={boundary}");
     let header = (CONTENT_TYPE, value(content_type));
     (header, ClientBody::parts(parts))

@@ -8,9 +8,44 @@ use bytes::Bytes;
 use http::HeaderValue;
 
 use super::file::FileBody;
-use carat_exchange::FileRange;
+use carat_exchange::{FileRange, ReplyBody, ReplyContent};
 
-/// Parts of a file, each with its own headers: `multipart/byteranges` (RFC 9110, 14.6).
+/// Bytes that are passed on at once: a client that reads slowly is noticed between two pieces.
+const PIECE_LIMIT: usize = 64 * 1024;
+
+/// A whole body of which parts can be sent.
+pub(super) enum Whole {
+    File(FileRange),
+    Bytes(Bytes),
+}
+
+impl Whole {
+    /// In bytes.
+    pub(super) fn length(&self) -> u64 {
+        match self {
+            Whole::File(file) => file.length,
+            Whole::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// The bytes of `range`, which must not exceed the length.
+    pub(super) fn part(&self, range: &Range<u64>) -> ReplyBody {
+        match self {
+            Whole::File(file) => ReplyContent::File(file.part(range)).into(),
+            Whole::Bytes(bytes) => {
+                let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+                ReplyBody::full(bytes.slice(index(range.start)..index(range.end)))
+            }
+        }
+    }
+}
+
+/// Splits the next piece off.
+pub(super) fn next_piece(bytes: &mut Bytes) -> Bytes {
+    bytes.split_to(bytes.len().min(PIECE_LIMIT))
+}
+
+/// Parts of a whole, each with its own headers: `multipart/byteranges` (RFC 9110, 14.6).
 pub(super) struct PartsBody {
     pieces: VecDeque<PartsPiece>,
     left: u64,
@@ -22,14 +57,14 @@ enum PartsPiece {
 }
 
 impl PartsBody {
-    /// These ranges of `file`, whose content has this type.
+    /// These ranges of `whole`, whose content has this type.
     pub(super) fn new(
-        file: &FileRange,
+        whole: &Whole,
         ranges: &[Range<u64>],
         content_type: Option<&HeaderValue>,
         boundary: &str,
     ) -> PartsBody {
-        let length = file.length;
+        let length = whole.length();
         // The headers of the parts differ only in the numbers of their range.
         let opening = opening(content_type, boundary);
         let mut pieces = VecDeque::with_capacity(3 * ranges.len() + 1);
@@ -37,7 +72,11 @@ impl PartsBody {
             let numbers = format!("{}-{}/{length}\r\n\r\n", range.start, range.end - 1);
             pieces.push_back(PartsPiece::Text(opening.clone()));
             pieces.push_back(PartsPiece::Text(numbers.into()));
-            pieces.push_back(PartsPiece::File(FileBody::new(file.part(range))));
+            pieces.extend(match whole.part(range).content {
+                ReplyContent::File(file) => Some(PartsPiece::File(FileBody::new(file))),
+                ReplyContent::Full(bytes) => Some(PartsPiece::Text(bytes)),
+                _ => None,
+            });
         }
         pieces.push_back(PartsPiece::Text(format!("\r\n--{boundary}--\r\n").into()));
         let left = pieces.iter().map(PartsPiece::length).sum();
@@ -54,7 +93,7 @@ impl PartsBody {
         while let Some(piece) = self.pieces.front_mut() {
             let bytes = match piece {
                 PartsPiece::Text(text) if text.is_empty() => None,
-                PartsPiece::Text(text) => Some(Ok(std::mem::take(text))),
+                PartsPiece::Text(text) => Some(Ok(next_piece(text))),
                 PartsPiece::File(file) => ready!(file.poll_piece(cx)),
             };
             let Some(bytes) = bytes else {

@@ -1,12 +1,13 @@
 use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 
 use super::dechunk::Dechunk;
 use super::file::FileBody;
-use super::parts::PartsBody;
-use carat_exchange::{FileRange, ReplyBody, ReplyContent, ReplyStream};
+use super::parts::{PartsBody, Whole, next_piece};
+use carat_exchange::{FileRange, ReplyBody, ReplyContent, ReplyStream, StoredBody};
 
 /// The body of a response before the server applies a content coding.
 pub(super) struct PlainBody {
@@ -17,6 +18,7 @@ pub(super) struct PlainBody {
 /// Where the bytes of a body come from.
 pub(super) enum PlainContent {
     Full(Bytes),
+    Stored(Rc<dyn StoredBody>),
     File(FileBody),
     Parts(Box<PartsBody>),
     Stream(ReplyStream),
@@ -30,10 +32,22 @@ impl PlainBody {
         }
     }
 
-    /// The file that makes up the body, if there is one.
-    pub(super) fn file(&self) -> Option<&FileRange> {
+    /// What a client may request ranges of.
+    pub(super) fn ranged(&self) -> Option<Whole> {
         match &self.content {
-            PlainContent::File(file) if self.dechunk.is_none() => Some(file.rest()),
+            PlainContent::File(file) if self.dechunk.is_none() => {
+                let file = file.rest();
+                file.allows_ranges.then(|| Whole::File(file.clone()))
+            }
+            PlainContent::Stored(stored) => Some(Whole::Bytes(stored.plain().clone())),
+            _ => None,
+        }
+    }
+
+    /// The body, if many clients get it.
+    pub(super) fn stored(&self) -> Option<&Rc<dyn StoredBody>> {
+        match &self.content {
+            PlainContent::Stored(stored) => Some(stored),
             _ => None,
         }
     }
@@ -60,7 +74,7 @@ impl PlainBody {
         match self.content {
             PlainContent::Full(bytes) => Ok(FullBody::Bytes(bytes)),
             PlainContent::File(file) => Ok(FullBody::File(file)),
-            PlainContent::Parts(_) | PlainContent::Stream(_) => Err(self),
+            PlainContent::Stored(_) | PlainContent::Parts(_) | PlainContent::Stream(_) => Err(self),
         }
     }
 
@@ -74,6 +88,7 @@ impl PlainBody {
         match &self.content {
             _ if self.dechunk.is_some() => None,
             PlainContent::Full(bytes) => Some(bytes.len() as u64),
+            PlainContent::Stored(stored) => Some(stored.plain().len() as u64),
             PlainContent::File(file) => Some(file.left()),
             PlainContent::Parts(parts) => Some(parts.left()),
             PlainContent::Stream(_) => None,
@@ -120,9 +135,13 @@ impl PlainBody {
 
     /// The next piece as the application sent it.
     fn poll_content(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if let PlainContent::Stored(stored) = &self.content {
+            self.content = PlainContent::Full(stored.plain().clone());
+        }
         match &mut self.content {
             PlainContent::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
-            PlainContent::Full(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
+            PlainContent::Full(bytes) => Poll::Ready(Some(Ok(next_piece(bytes)))),
+            PlainContent::Stored(_) => Poll::Ready(None),
             PlainContent::File(file) => file.poll_piece(cx),
             PlainContent::Parts(parts) => parts.poll_piece(cx),
             PlainContent::Stream(stream) => stream.poll_piece(cx),
@@ -134,6 +153,7 @@ impl From<ReplyBody> for PlainBody {
     fn from(body: ReplyBody) -> PlainBody {
         let content = match body.content {
             ReplyContent::Full(bytes) => PlainContent::Full(bytes),
+            ReplyContent::Stored(stored) => PlainContent::Stored(stored),
             ReplyContent::File(range) => PlainContent::File(FileBody::new(range)),
             ReplyContent::Stream(stream) => PlainContent::Stream(stream),
             // Where HTTP goes on, nobody uses it.

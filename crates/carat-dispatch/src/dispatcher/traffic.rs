@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::future::poll_fn;
 use std::io;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -239,7 +240,7 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// Reserves what the response takes on disk, and adds a cookie if one is due.
+    /// Reserves what the response takes on disk, says who made it, and adds a cookie if one is due.
     fn prepared(
         &self,
         mut response: http::Response<ReplyBody>,
@@ -249,6 +250,7 @@ impl FrameBatch<'_> {
             .lanes
             .split
             .mark(exchange, response.headers_mut());
+        response.body_mut().generation = NonZeroU32::new(self.lane.generation());
         (self.reserve(&response), response)
     }
 

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 
 use super::edge_stats::edge_stats;
 use super::report::{BudgetReport, ClientsReport, MeasuredProcess, MemoryReport, ReportingServer};
+use crate::http::{CacheReport, ResponseCache, Server};
 use crate::supervise::{
     Mailbox, MemoryAllowance, Message, ProcessStats, StatsMessage, StatsReport,
 };
@@ -20,18 +21,16 @@ pub(super) struct MemoryReader {
     settings: Rc<Settings>,
     mailbox: Mailbox,
     clients: Rc<ClientMemory>,
+    cache: Option<Rc<ResponseCache>>,
 }
 
 impl MemoryReader {
-    pub(super) fn new(
-        settings: Rc<Settings>,
-        mailbox: Mailbox,
-        clients: Rc<ClientMemory>,
-    ) -> MemoryReader {
+    pub(super) fn new(server: &Server, mailbox: Mailbox) -> MemoryReader {
         MemoryReader {
-            settings,
+            settings: Rc::clone(&server.settings),
             mailbox,
-            clients,
+            clients: Rc::clone(server.client_memory()),
+            cache: server.cache().cloned(),
         }
     }
 
@@ -46,17 +45,25 @@ impl MemoryReader {
             pid: std::process::id(),
         };
         let clients = ClientsReport {
-            limit: self.clients.limit(),
+            limit: self.clients.own_limit(),
             used: self.clients.used(),
         };
-        let report = REPORT_THREAD.run(move || report(server, stats, clients));
+        let cache = self.cache.as_ref().map(|cache| {
+            let CacheReport { limit, used, .. } = cache.report();
+            ClientsReport { limit, used }
+        });
+        let report = REPORT_THREAD.run(move || report(server, stats, (clients, cache)));
         let report = report.await;
         report.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 /// Reads the memory of the processes. Those that ended meanwhile are omitted.
-fn report(server: ReportingServer, stats: StatsReport, clients: ClientsReport) -> String {
+fn report(
+    server: ReportingServer,
+    stats: StatsReport,
+    held: (ClientsReport, Option<ClientsReport>),
+) -> String {
     let edge = ProcessStats {
         role: Role::Edge,
         name: None,
@@ -77,7 +84,7 @@ fn report(server: ReportingServer, stats: StatsReport, clients: ClientsReport) -
         }),
     });
     let budget = stats.allowance.as_ref().map(budget);
-    let report = MemoryReport::new(server, measured.collect(), budget, clients);
+    let report = MemoryReport::new(server, measured.collect(), budget, held);
     serde_json::to_string(&report).expect("a report has only string keys")
 }
 

@@ -35,6 +35,8 @@ pub(super) struct MemoryReport {
     passing_molds: u64,
     budget: Option<BudgetReport>,
     clients: ClientsReport,
+    /// The responses that the edge keeps (the option `cache`); `None` without it.
+    cache: Option<ClientsReport>,
 }
 
 /// One process.
@@ -85,7 +87,7 @@ pub(super) struct BudgetReport {
     source: Option<Source>,
 }
 
-/// What clients may make the edge hold (the option `client_memory`), and what they do.
+/// What may be held, and is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(super) struct ClientsReport {
     pub(super) limit: u64,
@@ -115,7 +117,7 @@ impl MemoryReport {
         server: ReportingServer,
         processes: Vec<MeasuredProcess>,
         budget: Option<BudgetReport>,
-        clients: ClientsReport,
+        (clients, cache): (ClientsReport, Option<ClientsReport>),
     ) -> MemoryReport {
         let totals = Totals::of(&processes);
         let passing_molds = passing_molds(&processes);
@@ -127,6 +129,7 @@ impl MemoryReport {
             totals,
             budget,
             clients,
+            cache,
             processes: processes.into_iter().map(Row::from).collect(),
         }
     }
@@ -324,7 +327,7 @@ mod tests {
     fn a_mold_that_passes_is_no_part_of_the_fit() {
         let report = |processes| {
             let clients = ClientsReport::default();
-            let report = MemoryReport::new(server(), processes, None, clients);
+            let report = MemoryReport::new(server(), processes, None, (clients, None));
             serde_json::to_value(&report).expect("JSON")
         };
         let before = report(processes());
@@ -391,7 +394,7 @@ mod tests {
             server(),
             vec![silent, garbled, telling],
             None,
-            ClientsReport { limit: 8, used: 2 },
+            (ClientsReport { limit: 8, used: 2 }, None),
         );
         let json = serde_json::to_value(&report).expect("JSON");
         assert_eq!(

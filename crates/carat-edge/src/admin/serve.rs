@@ -52,9 +52,7 @@ pub(crate) async fn administer(server: &Server, mailbox: &Mailbox, old: Option<&
     server.note_files();
     match bound {
         Ok(listener) => {
-            let memory = Rc::clone(server.client_memory());
-            let settings = Rc::clone(&server.settings);
-            let reader = MemoryReader::new(settings, mailbox.clone(), memory);
+            let reader = MemoryReader::new(server, mailbox.clone());
             let mailbox = mailbox.clone();
             let consoles = Consoles::new(server.settings.console, mailbox.clone());
             let resources = Rc::new(Resources {

@@ -1,6 +1,7 @@
 //! Client connections: listeners, TLS handshakes, the guard in front of hyper, HTTP/2, timeouts, access log.
 
 mod accept;
+mod cache;
 mod connection_permits;
 mod connections;
 mod date_field;
@@ -20,6 +21,7 @@ mod time_limits;
 mod tunnels;
 
 pub(crate) use accept::accept;
+pub(crate) use cache::{CacheReport, ResponseCache};
 pub(crate) use request_metrics::RequestMetrics;
 pub(crate) use server::Server;
 pub(crate) use site::SiteFiles;

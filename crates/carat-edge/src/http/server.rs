@@ -8,6 +8,7 @@ use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
 use tokio::sync::{Notify, watch};
 
+use super::cache::ResponseCache;
 use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
 use super::http1::http1;
@@ -72,13 +73,14 @@ impl Server {
         let files = Rc::new(files);
         let metrics = !settings.metrics.is_empty();
         let metrics = metrics.then(|| Rc::new(RequestMetrics::new()));
+        let steps = Steps::new(settings, log, &dispatcher, &files, metrics.as_ref());
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
-            steps: Steps::new(settings, log, &dispatcher, &files, metrics.as_ref()),
             metrics,
             deadlines: Deadlines::new(),
-            active: ActiveConnections::new(&dispatcher.client_memory),
+            active: ActiveConnections::new(&dispatcher.client_memory, steps.cache.as_ref()),
+            steps,
             dispatcher,
             files,
             http1: http1(settings),
@@ -253,6 +255,17 @@ impl Server {
         self.report();
         self.log.flush();
         !has_paused
+    }
+
+    /// The responses that are kept; `None` without the option `cache`.
+    pub(crate) fn cache(&self) -> Option<&Rc<ResponseCache>> {
+        self.steps.cache.as_ref()
+    }
+
+    /// Bytes that clients may make the edge hold, and the cache with them.
+    pub(crate) fn held_limit(&self) -> u64 {
+        let cache = self.cache().map_or(0, |cache| cache.report().limit);
+        self.client_memory().own_limit().saturating_add(cache)
     }
 
     /// What clients make the edge hold.

@@ -7,6 +7,7 @@ use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
 use crate::http::RequestMetrics;
+use crate::http::cache::{ChangedUrl, ResponseCache};
 use crate::http::request::{
     AccessLog, ArrivedRequest, ConnectionEnd, RequestAnswer, RequestContext, RequestDispatch,
     Takeovers, TrackedBody, asks_to_close, check_prefix, cut, delimit, encode, take_body,
@@ -31,6 +32,8 @@ pub(super) struct Steps {
     pub(super) readiness: ReadinessChecks,
     files: Rc<SiteFiles>,
     dispatch: Rc<RequestDispatch>,
+    /// `None` without the option `cache`.
+    pub(super) cache: Option<Rc<ResponseCache>>,
     takeovers: Takeovers,
     /// `None` when responses are not compressed.
     encoders: Option<Rc<Encoders>>,
@@ -45,6 +48,10 @@ impl Steps {
         files: &Rc<SiteFiles>,
         metrics: Option<&Rc<RequestMetrics>>,
     ) -> Rc<Steps> {
+        let dispatch = Rc::new(RequestDispatch {
+            dispatcher: Rc::clone(dispatcher),
+            stamps: settings.request_start,
+        });
         Rc::new(Steps {
             access_log: AccessLog::new(log, settings.access_log, metrics),
             proxies: ProxyPolicy::new(settings),
@@ -53,10 +60,8 @@ impl Steps {
             bodies: Rc::new(RequestBodies::new(settings, log, &dispatcher.spool_quota)),
             readiness: ReadinessChecks::new(settings),
             files: Rc::clone(files),
-            dispatch: Rc::new(RequestDispatch {
-                dispatcher: Rc::clone(dispatcher),
-                stamps: settings.request_start,
-            }),
+            cache: ResponseCache::new(settings, &dispatch),
+            dispatch,
             takeovers: Takeovers::new(settings),
             encoders: Encoders::new(settings, log),
             end: ConnectionEnd::default(),
@@ -74,9 +79,11 @@ impl Steps {
         state: &Rc<ConnectionState>,
     ) -> impl Future<Output = Result<Response<TrackedBody>, Infallible>> + use<> {
         let mut request = self.begin(request, peer, state);
+        let cache = self.cache.as_ref();
+        let changed = cache.and_then(|_| ChangedUrl::by(request.call()));
         let ControlFlow::Break(answer) = self.request(&mut request);
         let (mut context, steps) = (request.context, Rc::clone(self));
-        async move { Ok(steps.response(answer, &mut context).await) }
+        async move { Ok(steps.response(answer, &mut context, changed).await) }
     }
 
     /// Reads what the steps need to know, and starts the line of the access log.
@@ -132,6 +139,9 @@ impl Steps {
         take_body(request, &self.bodies)?;
         self.readiness.check(request)?;
         self.files.requested.look(request)?;
+        if let Some(cache) = &self.cache {
+            cache.look(request)?;
+        }
         let pending = self.dispatch.dispatch(request.take_call());
         ControlFlow::Break(RequestAnswer::Now(pending))
     }
@@ -141,10 +151,14 @@ impl Steps {
         &self,
         answer: RequestAnswer,
         context: &mut RequestContext,
+        changed: Option<Box<ChangedUrl>>,
     ) -> Response<TrackedBody> {
         // In a block: what follows takes its room.
         let mut response = {
             let mut reply = answer.reply().await;
+            if let (Some(cache), Some(changed)) = (&self.cache, changed) {
+                cache.note_change(*changed, &reply);
+            }
             poll_fn(|cx| context.state.interim().poll_written(cx)).await;
             if let Some(replaced) = self.files.named.replace(&mut reply) {
                 reply = replaced.await;

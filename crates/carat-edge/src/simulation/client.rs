@@ -132,7 +132,7 @@ impl SimulatedClient {
         let is_whole = match reply.response.into_body().content {
             ReplyContent::Full(bytes) => bytes == pattern(number, expected),
             ReplyContent::Stream(stream) => self.receive(number, stream, expected).await,
-            ReplyContent::File(_) | ReplyContent::Tunnel(_) => false,
+            ReplyContent::Stored(_) | ReplyContent::File(_) | ReplyContent::Tunnel(_) => false,
         };
         let mut ledger = self.world.ledger.borrow_mut();
         ledger.check(is_own && is_whole, number, "has another response");

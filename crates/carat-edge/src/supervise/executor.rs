@@ -152,7 +152,7 @@ impl<H: Host> Executor<H> {
     fn limit_clients(&self, budget: u64) -> Event {
         let bytes = client_memory(self.server.settings.client_memory, budget);
         self.server.client_memory().set_limit(bytes);
-        Event::ClientsLimited(bytes)
+        Event::ClientsLimited(self.server.held_limit())
     }
 
     /// One that leaves clients hardly any stays as it is.
@@ -163,7 +163,8 @@ impl<H: Host> Executor<H> {
     }
 
     fn read_memory(&self, subjects: MemorySubjects) {
-        let clients = self.server.client_memory().used();
+        let cached = self.server.cache().map_or(0, |cache| cache.used());
+        let clients = self.server.client_memory().used() + cached;
         self.host
             .read_memory(subjects, clients, self.mailbox.clone());
     }
@@ -274,6 +275,9 @@ impl<H: Host> Executor<H> {
         let settings = self.generations.adopt(generation);
         self.server.dispatcher.adopt(&settings);
         self.server.files.adopt(&settings);
+        if let Some(cache) = self.server.cache() {
+            cache.adopt(generation);
+        }
     }
 
     fn renumber(&mut self, before: u32, generation: u32) {

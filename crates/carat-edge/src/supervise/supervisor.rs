@@ -48,7 +48,7 @@ impl<H: Host> Supervisor<H> {
     ) -> Supervisor<H> {
         let settings = &server.settings;
         let machine = Machine::read(host.root());
-        let clients = server.client_memory().limit();
+        let clients = server.held_limit();
         let first = GenerationSettings::new(settings, machine.processors, machine.memory, clients);
         let executor = Executor::new(host, Rc::clone(&server), mailbox.clone(), ready);
         let oom_kills = executor.container().oom_kills();
@@ -265,7 +265,7 @@ impl<H: Host> Supervisor<H> {
 
     fn settings_read(&mut self, fresh: FreshSettings) -> Option<Outcome> {
         let machine = Machine::read(self.executor.root());
-        let clients = self.server.client_memory().limit();
+        let clients = self.server.held_limit();
         let settings = fresh.settings;
         let generation =
             GenerationSettings::new(&settings, machine.processors, machine.memory, clients);

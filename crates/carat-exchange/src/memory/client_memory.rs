@@ -25,6 +25,8 @@ const UNBUFFERED_WRITERS: usize = 4;
 #[derive(Debug)]
 pub struct ClientMemory {
     limit: Cell<u64>,
+    /// What the cache leaves to clients beside.
+    lent: Cell<u64>,
     /// Bytes that accounts hold.
     counted: Cell<u64>,
     /// What the process holds for clients beside, as far as it is known.
@@ -71,6 +73,7 @@ impl ClientMemory {
     pub fn new(limit: u64) -> Rc<ClientMemory> {
         Rc::new(ClientMemory {
             limit: Cell::new(limit),
+            lent: Cell::new(0),
             counted: Cell::new(0),
             uncounted: Cell::new(0),
             promised: Cell::new(0),
@@ -89,16 +92,33 @@ impl ClientMemory {
         self.writers.acquire().await.ok()
     }
 
-    /// In bytes.
+    /// In bytes, with what is lent.
     pub fn limit(&self) -> u64 {
+        self.limit.get() + self.lent.get()
+    }
+
+    /// In bytes, without what is lent.
+    pub fn own_limit(&self) -> u64 {
         self.limit.get()
+    }
+
+    /// Whether clients need what others could leave to them.
+    pub fn needs_more(&self) -> bool {
+        self.used() > MemoryDemand::comfortable(self.limit.get())
+    }
+
+    /// From now on clients may take this many bytes beside the budget, as long as they need them.
+    pub fn lend(&self, bytes: u64) {
+        if self.lent.replace(bytes) != bytes {
+            self.alarm_at.set(self.limit());
+        }
     }
 
     /// From now on the budget is `limit` bytes. When more is used, some clients have to go.
     pub fn set_limit(&self, limit: u64) {
         self.limit.set(limit);
-        self.alarm_at.set(limit);
-        if self.used() > limit {
+        self.alarm_at.set(self.limit());
+        if self.used() > self.limit() {
             self.alarm.notify_one();
         }
     }

@@ -7,6 +7,7 @@ mod refusal;
 mod reply;
 mod reply_body;
 mod reply_stream;
+mod stored_body;
 
 pub(crate) use hint_sink::HintSink;
 pub(crate) use interim_responses::InterimResponses;
@@ -15,3 +16,4 @@ pub use refusal::Refusal;
 pub use reply::Reply;
 pub use reply_body::{FileRange, ReplyBody, ReplyContent};
 pub use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_stream};
+pub use stored_body::StoredBody;

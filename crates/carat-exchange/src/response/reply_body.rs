@@ -1,9 +1,12 @@
+use std::num::NonZeroU32;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::response::reply_stream::ReplyStream;
+use crate::response::stored_body::StoredBody;
 use crate::tunnel::Tunnel;
 use carat_files::SlowFile;
 
@@ -16,6 +19,8 @@ pub struct ReplyBody {
     pub is_chunked: bool,
     /// Whether the application failed, and this is the server's sentence.
     pub is_failure: bool,
+    /// The generation of the worker that sent it; `None` when the edge itself responds.
+    pub generation: Option<NonZeroU32>,
 }
 
 /// Where the bytes of a body come from.
@@ -23,6 +28,8 @@ pub struct ReplyBody {
 pub enum ReplyContent {
     /// In memory.
     Full(Bytes),
+    /// In memory, for many clients.
+    Stored(Rc<dyn StoredBody>),
     /// In an open file.
     File(FileRange),
     /// They arrive from the worker.
@@ -67,6 +74,7 @@ impl ReplyBody {
         match &self.content {
             _ if self.is_chunked => None,
             ReplyContent::Full(bytes) => Some(bytes.len() as u64),
+            ReplyContent::Stored(stored) => Some(stored.plain().len() as u64),
             ReplyContent::File(range) => Some(range.length),
             ReplyContent::Stream(_) | ReplyContent::Tunnel(_) => None,
         }
@@ -79,6 +87,7 @@ impl From<ReplyContent> for ReplyBody {
             content,
             is_chunked: false,
             is_failure: false,
+            generation: None,
         }
     }
 }

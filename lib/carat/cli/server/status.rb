@@ -62,7 +62,7 @@ module Carat
          *restart(status), *upgrade(status),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
          "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}",
-         *status.fetch("certificates").map { |certificate| certificate(certificate) }]
+         *cache(status), *status.fetch("certificates").map { |certificate| certificate(certificate) }]
       end
 
       def certificate(row)
@@ -86,6 +86,13 @@ module Carat
         return "upgrade: process #{old["pid"]} finishes #{old["connections"]} connections" if old
 
         "upgrade: #{status["upgrade"]}" if status["upgrade"]
+      end
+
+      def cache(status)
+        cache = status["cache"] or return
+        used, limit = cache.values_at("used", "limit").map { |bytes| (bytes / MIB).round(1) }
+        "cache: #{Log::Counted.of(cache["entries"], "response")}, #{used} of #{limit} MiB; #{cache["hits"]} hits, " \
+          "#{cache["misses"]} misses, #{cache["revalidated"]} confirmed, #{cache["evictions"]} evicted"
       end
 
       def canary(status)

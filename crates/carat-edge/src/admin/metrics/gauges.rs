@@ -7,7 +7,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-use crate::http::Server;
+use crate::http::{CacheReport, Server};
 use carat_machine::Rollup;
 
 /// One label, whose values are known beforehand.
@@ -101,6 +101,9 @@ pub(super) fn gauges(
         register_canary(&mut registry, &status["canary"]);
     }
     register_bytes(&mut registry, server, memory);
+    if let Some(cache) = server.cache() {
+        register_cache(&mut registry, &cache.report());
+    }
     let dropped = ConstCounter::new(server.log.dropped_lines());
     registry.register(
         "log_lines_dropped",
@@ -147,6 +150,50 @@ fn register_canary(registry: &mut Registry, canary: &Value) {
     registry.register("canary_requests", help, requests);
     let help = "Those of them that failed";
     registry.register("canary_errors", help, errors);
+}
+
+/// What the cache holds and did.
+fn register_cache(registry: &mut Registry, cache: &CacheReport) {
+    let gauges = [
+        ("cache_limit", "The option cache", cache.limit),
+        ("cache_used", "Stored responses", cache.used),
+    ];
+    for (name, help, value) in gauges {
+        registry.register_with_unit(name, help, Unit::Bytes, gauge(value));
+    }
+    let help = "Stored responses";
+    registry.register("cache_entries", help, gauge(cache.entries));
+    let counters = [
+        ("cache_hits", "Requests that the cache answered", cache.hits),
+        (
+            "cache_stale",
+            "Of these, with a response that was not fresh",
+            cache.stale,
+        ),
+        (
+            "cache_collapsed",
+            "Of these, with the response to another request",
+            cache.collapsed,
+        ),
+        (
+            "cache_misses",
+            "Requests that the cache passed to the application",
+            cache.misses,
+        ),
+        (
+            "cache_revalidations",
+            "Of these, after which the stored response still held",
+            cache.revalidated,
+        ),
+        (
+            "cache_evictions",
+            "Stored responses that had to go because others came",
+            cache.evictions,
+        ),
+    ];
+    for (name, help, value) in counters {
+        registry.register(name, help, ConstCounter::new(value));
+    }
 }
 
 fn register_workers(registry: &mut Registry, status: &Value) {

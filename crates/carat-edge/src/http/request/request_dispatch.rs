@@ -25,8 +25,8 @@ impl RequestDispatch {
         self.dispatcher.dispatch(call)
     }
 
-    /// The reply with a static file, which no worker has seen.
-    pub(crate) fn file_reply(&self, response: Response<ReplyBody>) -> Reply {
+    /// A reply that no worker has made.
+    pub(crate) fn own_reply(&self, response: Response<ReplyBody>) -> Reply {
         Reply {
             response,
             spooled: SpoolReservation::of(&self.dispatcher.spool_quota),

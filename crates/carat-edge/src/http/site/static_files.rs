@@ -50,14 +50,14 @@ impl StaticFiles {
         };
         let dispatch = &request.context.dispatch;
         ControlFlow::Break(match query.run(Access::Cached) {
-            Ok(Some(found)) => RequestAnswer::Found(Box::new(dispatch.file_reply(found.map(body)))),
+            Ok(Some(found)) => RequestAnswer::Found(Box::new(dispatch.own_reply(found.map(body)))),
             Ok(None) => return ControlFlow::Continue(()),
             Err(LookupError::WouldBlock) => {
                 let (disk, dispatch) = (Rc::clone(&self.disk), Rc::clone(dispatch));
                 let call = request.take_call();
                 RequestAnswer::Later(Box::pin(async move {
                     match disk.ask(move || query.run(Access::Any)).await? {
-                        Some(found) => Ok(dispatch.file_reply(found.map(body))),
+                        Some(found) => Ok(dispatch.own_reply(found.map(body))),
                         None => dispatch.dispatch(call)?.await,
                     }
                 }))

@@ -37,7 +37,7 @@ impl Validations {
         let mut response = Response::new(ReplyBody::full(response.into()));
         let kind = HeaderValue::from_static("application/octet-stream");
         response.headers_mut().insert(CONTENT_TYPE, kind);
-        let reply = request.context.dispatch.file_reply(response);
+        let reply = request.context.dispatch.own_reply(response);
         ControlFlow::Break(RequestAnswer::Found(Box::new(reply)))
     }
 

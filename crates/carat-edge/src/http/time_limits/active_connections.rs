@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{HolderStage, MemoryDemand, MemoryHolder, relief};
 
+use crate::http::cache::ResponseCache;
 use crate::http::time_limits::allocator_use::AllocatorUse;
 use crate::http::time_limits::deadlines::Deadline;
 use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, clock};
@@ -16,6 +17,8 @@ const LOOK: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct ActiveConnections {
     memory: Rc<ClientMemory>,
+    /// What gives way before any client does.
+    cache: Option<Rc<ResponseCache>>,
     allocator: AllocatorUse,
     entries: RefCell<Vec<Option<ActiveConnection>>>,
     free: RefCell<Vec<usize>>,
@@ -50,9 +53,13 @@ pub(crate) struct ActiveGuard<'a> {
 }
 
 impl ActiveConnections {
-    pub(crate) fn new(memory: &Rc<ClientMemory>) -> ActiveConnections {
+    pub(crate) fn new(
+        memory: &Rc<ClientMemory>,
+        cache: Option<&Rc<ResponseCache>>,
+    ) -> ActiveConnections {
         ActiveConnections {
             memory: Rc::clone(memory),
+            cache: cache.cloned(),
             allocator: AllocatorUse::default(),
             entries: RefCell::default(),
             free: RefCell::default(),
@@ -110,13 +117,16 @@ impl ActiveConnections {
         }
     }
 
-    /// Adds what the allocator holds for clients beyond what is counted.
+    /// Adds what the allocator holds for clients beyond what is counted. When that is much, the cache leaves them its memory.
     fn measure(&self, now: Instant) {
         let memory = &self.memory;
-        let uncounted = self
-            .allocator
-            .uncounted(memory.counted(), memory.limit(), now);
+        let cached = self.cache.as_ref().map_or(0, |cache| cache.used());
+        let counted = (memory.counted(), cached);
+        let uncounted = self.allocator.uncounted(counted, memory.limit(), now);
         memory.set_uncounted(uncounted);
+        if let Some(cache) = &self.cache {
+            cache.give_way(memory);
+        }
     }
 
     fn look(&self) {
@@ -297,7 +307,7 @@ mod tests {
         fn new() -> Scene {
             let memory = ClientMemory::new(LIMIT);
             Scene {
-                connections: ActiveConnections::new(&memory),
+                connections: ActiveConnections::new(&memory, None),
                 deadline: Rc::new(Deadlines::new().deadline()),
                 memory,
                 start: Instant::now(),

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::http::Server;
+use crate::http::{CacheReport, Server};
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use carat_exchange::clock;
@@ -36,6 +36,8 @@ pub(crate) struct ServerStatus {
     predecessor: Option<PredecessorRow>,
     /// What old code and new came to while a restart waits.
     canary: Option<Value>,
+    /// `None` without the option `cache`.
+    cache: Option<CacheReport>,
     workers: WorkerBounds,
     processes: Vec<WorkerRow>,
     /// The further processes of the application, and how many of each name should run.
@@ -191,6 +193,7 @@ impl ServerStatus {
             upgrade: state.upgrades().stage(),
             predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
             canary,
+            cache: server.cache().map(|cache| cache.report()),
             workers: WorkerBounds::of(state),
             molds: mold_pids(state),
             certificates: server.files.validations.statuses(),

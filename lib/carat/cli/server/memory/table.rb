@@ -93,7 +93,7 @@ module Carat
         end
 
         def summary
-          [fit, without_sharing, *passing_molds, budget, parts, clients, *silence].compact
+          [fit, without_sharing, *passing_molds, budget, parts, clients, cache, *silence].compact
         end
 
         def fit
@@ -121,18 +121,25 @@ module Carat
         # Of what the used part of the budget consists: readers add up the table, and miss the rest.
         def parts
           limit, used = @report["budget"]&.values_at("limit", "used")
-          kept, held = @report["clients"]&.values_at("limit", "used")
-          return unless limit && kept
+          sums = @report.values_at("clients", "cache").compact
+          return if !limit || sums.empty?
 
+          kept, held = %w[limit used].map { |name| sums.sum { |sum| sum[name] } }
           ours = @report["totals"].values_at("pss", "swap").sum - held
           rest = used - kept - ours
           others = ", #{mib(rest)} by others in the container, or earlier" if rest > limit * NOTABLE
-          "  of that, #{mib(ours)} by the processes above, #{mib(kept)} kept for clients#{others}"
+          cache = " and the cache" if @report["cache"]
+          "  of that, #{mib(ours)} by the processes above, #{mib(kept)} kept for clients#{cache}#{others}"
         end
 
         def clients
           limit, used = @report["clients"]&.values_at("limit", "used")
           "clients make the edge hold #{mib(used)} of at most #{mib(limit)} (client_memory)" if limit
+        end
+
+        def cache
+          limit, used = @report["cache"]&.values_at("limit", "used")
+          "the cache holds #{mib(used)} of at most #{mib(limit)} (cache)" if limit
         end
 
         # The processes that did not report their stats.

@@ -1,0 +1,280 @@
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use http::header::{AGE, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+use crate::freshness::Freshness;
+
+/// What an entry takes beside its bytes, and each header field beside its text.
+const ENTRY_OVERHEAD: usize = 768;
+const FIELD_OVERHEAD: usize = 160;
+
+/// Fields of one message or one hop (RFC 9111, section 3.1); the length is that of the body.
+const UNSTORED_FIELDS: [HeaderName; 7] = [
+    AGE,
+    CONNECTION,
+    CONTENT_LENGTH,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// A stored response.
+#[derive(Debug)]
+pub struct StoredResponse {
+    pub(crate) url: Rc<[u8]>,
+    /// Its status.
+    pub status: StatusCode,
+    /// Its header fields, without those of the hop.
+    pub headers: HeaderMap,
+    /// All of its body.
+    pub body: Bytes,
+    /// Until when it may be served.
+    pub freshness: Freshness,
+    /// The body in the content codings that clients wanted.
+    forms: RefCell<Vec<(&'static str, EncodedForm)>>,
+    is_refreshing: Cell<bool>,
+}
+
+#[derive(Debug, Clone)]
+enum EncodedForm {
+    /// Somebody makes it.
+    Begun,
+    Made(Bytes),
+}
+
+/// Another response is fetched for an entry. Dropping it ends that.
+#[derive(Debug)]
+pub struct Refreshing(Rc<StoredResponse>);
+
+impl StoredResponse {
+    pub(crate) fn new(
+        url: Rc<[u8]>,
+        (status, headers): (StatusCode, &HeaderMap),
+        body: Bytes,
+        freshness: Freshness,
+    ) -> StoredResponse {
+        StoredResponse {
+            url,
+            status,
+            headers: stored_headers(headers),
+            body,
+            freshness,
+            forms: RefCell::default(),
+            is_refreshing: Cell::new(false),
+        }
+    }
+
+    /// The same response after the application has confirmed it.
+    #[must_use]
+    pub fn confirmed(&self, headers: &HeaderMap, freshness: Freshness) -> StoredResponse {
+        let mut entry = StoredResponse::new(
+            Rc::clone(&self.url),
+            (self.status, headers),
+            self.body.clone(),
+            freshness,
+        );
+        let made = |form: &&(_, EncodedForm)| matches!(form.1, EncodedForm::Made(_));
+        let forms = self.forms.borrow().iter().filter(made).cloned().collect();
+        entry.forms = RefCell::new(forms);
+        entry
+    }
+
+    /// The body in a content coding, if it was kept.
+    #[must_use]
+    pub fn form(&self, coding: &'static str) -> Option<Bytes> {
+        let forms = self.forms.borrow();
+        forms.iter().find_map(|form| match form {
+            (name, EncodedForm::Made(bytes)) if *name == coding => Some(bytes.clone()),
+            _ => None,
+        })
+    }
+
+    /// Whether the caller is to make the body in a content coding: false while another one does.
+    #[must_use]
+    pub fn begin_form(&self, coding: &'static str) -> bool {
+        let mut forms = self.forms.borrow_mut();
+        let is_new = forms.iter().all(|(name, _)| *name != coding);
+        if is_new {
+            forms.push((coding, EncodedForm::Begun));
+        }
+        is_new
+    }
+
+    /// The body in a content coding, or nothing when that has failed.
+    pub(crate) fn end_form(&self, coding: &'static str, made: Option<Bytes>) {
+        let mut forms = self.forms.borrow_mut();
+        forms.retain(|(name, _)| *name != coding);
+        forms.extend(made.map(|bytes| (coding, EncodedForm::Made(bytes))));
+    }
+
+    /// Begins to fetch another one; `None` while somebody does.
+    #[must_use]
+    pub fn begin_refresh(self: &Rc<Self>) -> Option<Refreshing> {
+        let is_first = !self.is_refreshing.replace(true);
+        is_first.then(|| Refreshing(Rc::clone(self)))
+    }
+
+    /// Bytes that it takes beside its bodies.
+    pub(crate) fn head_bytes(&self) -> usize {
+        ENTRY_OVERHEAD + fields_bytes(&self.headers)
+    }
+
+    /// Bytes of its bodies.
+    pub(crate) fn body_bytes(&self) -> usize {
+        let forms = self.forms.borrow();
+        let forms = forms.iter().map(|(_, form)| match form {
+            EncodedForm::Begun => 0,
+            EncodedForm::Made(bytes) => bytes.len(),
+        });
+        self.body.len() + forms.sum::<usize>()
+    }
+}
+
+impl Drop for Refreshing {
+    fn drop(&mut self) {
+        self.0.is_refreshing.set(false);
+    }
+}
+
+/// What header fields take in a table.
+pub(crate) fn fields_bytes(headers: &HeaderMap) -> usize {
+    let fields = headers.iter();
+    let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + FIELD_OVERHEAD);
+    fields.sum()
+}
+
+/// The fields in memory of their own: those of a response are parts of what its worker has sent.
+fn stored_headers(headers: &HeaderMap) -> HeaderMap {
+    let options: Vec<&[u8]> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .collect();
+    let is_of_hop = |name: &HeaderName| {
+        let mut options = options.iter();
+        options.any(|option| option.eq_ignore_ascii_case(name.as_str().as_bytes()))
+    };
+    let mut stored = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        if !UNSTORED_FIELDS.contains(name) && !is_of_hop(name) {
+            let own = HeaderValue::from_bytes(value.as_bytes());
+            stored.append(name, own.expect("it was a value before"));
+        }
+    }
+    stored
+}
+
+/// A body in memory that counts as long as anybody has it, also after its entry is gone.
+pub(crate) struct CountedBody {
+    bytes: Box<[u8]>,
+    live: Arc<AtomicUsize>,
+}
+
+impl CountedBody {
+    pub(crate) fn of(bytes: &[u8], live: &Arc<AtomicUsize>) -> Bytes {
+        live.fetch_add(bytes.len(), Ordering::Relaxed);
+        Bytes::from_owner(CountedBody {
+            bytes: bytes.into(),
+            live: Arc::clone(live),
+        })
+    }
+}
+
+impl AsRef<[u8]> for CountedBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for CountedBody {
+    fn drop(&mut self) {
+        self.live.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::directives::ResponseDirectives;
+
+    pub(crate) fn entry(
+        lines: &[(&'static str, &'static str)],
+        body: &'static str,
+    ) -> Rc<StoredResponse> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        let hour = Duration::from_secs(3600);
+        let freshness = Freshness::new(
+            &ResponseDirectives::default(),
+            hour,
+            Duration::ZERO,
+            Instant::now(),
+        );
+        let body = Bytes::from_static(body.as_bytes());
+        Rc::new(StoredResponse::new(
+            Rc::from(&b"/"[..]),
+            (StatusCode::OK, &headers),
+            body,
+            freshness,
+        ))
+    }
+
+    #[test]
+    fn fields_of_the_hop_are_not_stored() {
+        let lines = [
+            ("connection", "close, X-Own"),
+            ("x-own", "1"),
+            ("keep-alive", "1"),
+            ("age", "3"),
+            ("content-length", "4"),
+            ("etag", "\"x\""),
+        ];
+        let page = entry(&lines, "page");
+        let names: Vec<&str> = page.headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["etag"]);
+    }
+
+    #[test]
+    fn a_coding_is_made_once_and_again_when_that_failed() {
+        let page = entry(&[], "page");
+        assert!(page.begin_form("gzip") && !page.begin_form("gzip") && page.begin_form("br"));
+        assert_eq!(page.form("gzip"), None);
+        page.end_form("gzip", None);
+        assert!(page.begin_form("gzip"));
+        page.end_form("gzip", Some(Bytes::from_static(b"small")));
+        assert_eq!(page.form("gzip"), Some(Bytes::from_static(b"small")));
+        assert!(!page.begin_form("gzip"));
+        assert_eq!(page.body_bytes(), 9);
+    }
+
+    #[test]
+    fn one_refresh_runs_at_a_time() {
+        let page = entry(&[], "page");
+        let first = page.begin_refresh();
+        assert!(first.is_some() && page.begin_refresh().is_none());
+        drop(first);
+        assert!(page.begin_refresh().is_some());
+    }
+
+    #[test]
+    fn a_body_counts_until_nobody_has_it() {
+        let live = Arc::new(AtomicUsize::new(0));
+        let body = CountedBody::of(b"12345", &live);
+        let part = body.slice(1..2);
+        drop(body);
+        assert_eq!(live.load(Ordering::Relaxed), 5);
+        drop(part);
+        assert_eq!(live.load(Ordering::Relaxed), 0);
+    }
+}

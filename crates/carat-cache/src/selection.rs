@@ -1,0 +1,225 @@
+use http::header::{ACCEPT_ENCODING, ACCEPT_LANGUAGE, VARY};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Header fields that frameworks read although no response names them in Vary: who may send them could otherwise choose
+/// the page that others get. `X-Forwarded-For` is not among them, since it differs for each client.
+const UNNAMED_FIELDS: [&str; 18] = [
+    "forwarded",
+    "turbo-frame",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
+    "x-forwarded-proto",
+    "x-forwarded-scheme",
+    "x-forwarded-server",
+    "x-forwarded-ssl",
+    "x-host",
+    "x-http-host-override",
+    "x-http-method-override",
+    "x-original-host",
+    "x-original-url",
+    "x-requested-with",
+    "x-rewrite-url",
+    "x-script-name",
+    "x-url-scheme",
+];
+
+/// Fields that a response may name in Vary; one that names more is not stored.
+const VARY_LIMIT: usize = 16;
+
+/// What a request asks for, by what the application is known to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Host, path and query.
+    pub(crate) url: Box<[u8]>,
+    /// The scheme, and the fields that choose a page unnamed.
+    pub(crate) origin: Box<[u8]>,
+}
+
+impl RequestKey {
+    /// `host` is what the application takes for it, with its port.
+    #[must_use]
+    pub fn new(
+        (scheme, host): (&str, (&[u8], u16)),
+        (path, query): (&str, &str),
+        headers: &HeaderMap,
+    ) -> RequestKey {
+        let mut origin = Vec::from(scheme.as_bytes());
+        for name in UNNAMED_FIELDS {
+            for value in headers.get_all(name) {
+                origin.extend_from_slice(b"\n");
+                origin.extend_from_slice(name.as_bytes());
+                origin.extend_from_slice(b":");
+                origin.extend_from_slice(value.as_bytes());
+            }
+        }
+        RequestKey {
+            url: url_key(host, path, query),
+            origin: origin.into(),
+        }
+    }
+
+    /// What invalidates it.
+    #[must_use]
+    pub fn url(&self) -> &[u8] {
+        &self.url
+    }
+}
+
+/// A URL without its scheme.
+#[must_use]
+pub fn url_key((host, port): (&[u8], u16), path: &str, query: &str) -> Box<[u8]> {
+    let length = host.len() + path.len() + query.len() + 4;
+    let mut url = Vec::with_capacity(length);
+    url.extend(host.iter().map(u8::to_ascii_lowercase));
+    url.push(b'\n');
+    url.extend_from_slice(&port.to_be_bytes());
+    url.extend_from_slice(path.as_bytes());
+    if !query.is_empty() {
+        url.push(b'?');
+        url.extend_from_slice(query.as_bytes());
+    }
+    url.into()
+}
+
+/// Which requests a stored response answers: those with the same origin, and the same values of the fields that it names
+/// in Vary (RFC 9111, section 4.1).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Selection {
+    origin: Box<[u8]>,
+    fields: Box<[(HeaderName, Vec<u8>)]>,
+}
+
+impl Selection {
+    /// `None` for a response that names too much.
+    pub(crate) fn of(
+        key: &RequestKey,
+        request: &HeaderMap,
+        response: &HeaderMap,
+    ) -> Option<Selection> {
+        let lines = response.get_all(VARY).iter().map(HeaderValue::as_bytes);
+        let members = lines.flat_map(|line| line.split(|byte| *byte == b','));
+        let names = members.map(<[u8]>::trim_ascii).filter(|it| !it.is_empty());
+        let mut fields = Vec::new();
+        for name in names {
+            let name = HeaderName::from_bytes(name).ok()?;
+            let value = normalized(request, &name);
+            fields.push((name, value));
+        }
+        fields.sort_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
+        fields.dedup();
+        (fields.len() <= VARY_LIMIT).then(|| Selection {
+            origin: key.origin.clone(),
+            fields: fields.into(),
+        })
+    }
+
+    pub(crate) fn selects(&self, key: &RequestKey, request: &HeaderMap) -> bool {
+        let mut fields = self.fields.iter();
+        self.origin == key.origin && fields.all(|(name, value)| normalized(request, name) == *value)
+    }
+
+    /// The same for a request whose response is not there yet.
+    pub(crate) fn for_request(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
+        let mut text = Vec::from(&*key.origin);
+        for (name, _) in &self.fields {
+            text.push(b'\n');
+            text.extend_from_slice(&normalized(request, name));
+        }
+        text
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let fields = self.fields.iter().map(|(_, value)| value.len() + 64);
+        self.origin.len() + fields.sum::<usize>()
+    }
+}
+
+/// The lines of a field joined, without the space between members; its case does not matter in two fields.
+fn normalized(request: &HeaderMap, name: &HeaderName) -> Vec<u8> {
+    let ignores_case = *name == ACCEPT_ENCODING || *name == ACCEPT_LANGUAGE;
+    let mut text = Vec::new();
+    for (index, value) in request.get_all(name).iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        for (index, member) in value.as_bytes().split(|byte| *byte == b',').enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            text.extend_from_slice(member.trim_ascii());
+        }
+    }
+    if ignores_case {
+        text.make_ascii_lowercase();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn key(request: &HeaderMap) -> RequestKey {
+        RequestKey::new(("http", (b"Example.com", 80)), ("/a", "b=1"), request)
+    }
+
+    #[test]
+    fn a_response_answers_requests_with_the_same_values_of_what_it_names() {
+        let request = headers(&[("accept-language", "de, EN"), ("cookie", "x")]);
+        let response = headers(&[("vary", "Accept-Language"), ("vary", ", accept")]);
+        let key = key(&request);
+        let selection = Selection::of(&key, &request, &response).expect("few fields");
+        assert!(selection.selects(&key, &request));
+        let same = headers(&[("accept-language", "de"), ("accept-language", "en")]);
+        assert!(selection.selects(&key, &same));
+        assert!(!selection.selects(&key, &headers(&[("accept-language", "de")])));
+        let more = headers(&[("accept-language", "de,en"), ("accept", "x")]);
+        assert!(!selection.selects(&key, &more));
+    }
+
+    #[test]
+    fn what_frameworks_read_unnamed_is_part_of_the_key() {
+        let plain = headers(&[]);
+        for name in UNNAMED_FIELDS {
+            let request = headers(&[(name, "evil.example")]);
+            assert_ne!(key(&request), key(&plain), "{name}");
+            assert_eq!(key(&request).url(), key(&plain).url(), "{name}");
+        }
+        let other = headers(&[("x-forwarded-for", "192.0.2.1")]);
+        assert_eq!(key(&other), key(&plain));
+    }
+
+    #[test]
+    fn a_url_is_its_host_port_path_and_query() {
+        let url = |host: &[u8], port, path, query| url_key((host, port), path, query);
+        let one = url(b"A.example", 80, "/a", "b");
+        assert_eq!(one, url(b"a.EXAMPLE", 80, "/a", "b"));
+        for other in [
+            url(b"b.example", 80, "/a", "b"),
+            url(b"a.example", 81, "/a", "b"),
+            url(b"a.example", 80, "/A", "b"),
+            url(b"a.example", 80, "/a", "B"),
+            url(b"a.example", 80, "/a", ""),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+
+    #[test]
+    fn a_response_that_names_too_much_is_not_stored() {
+        let names: Vec<String> = (0..=VARY_LIMIT).map(|index| format!("x-{index}")).collect();
+        let many = HeaderValue::try_from(names.join(",")).expect("valid");
+        let response = HeaderMap::from_iter([(VARY, many)]);
+        let request = headers(&[]);
+        assert_eq!(Selection::of(&key(&request), &request, &response), None);
+    }
+}

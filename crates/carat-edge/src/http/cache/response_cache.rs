@@ -1,0 +1,139 @@
+use std::cell::{Cell, RefCell};
+use std::num::NonZeroU32;
+use std::rc::Rc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use carat_cache::{RequestKey, Store, StoredResponse};
+
+use carat_wire::Scheme;
+
+use super::changes::ChangedUrl;
+use super::counts::{CacheCounts, CacheReport};
+use super::flights::Flights;
+use crate::http::request::RequestDispatch;
+use carat_exchange::{Call, ClientMemory, Refusal, Reply, RequestTarget, clock};
+use carat_settings::Settings;
+
+/// Public responses of the application, kept in memory for further requests.
+#[derive(Debug)]
+pub(crate) struct ResponseCache {
+    pub(super) store: RefCell<Store>,
+    pub(super) flights: Flights,
+    pub(super) counts: CacheCounts,
+    pub(super) dispatch: Rc<RequestDispatch>,
+    /// Requests that fetch a response in the background.
+    pub(super) refreshes: Rc<Cell<usize>>,
+    /// Responses of workers of older generations are not stored.
+    generation: Cell<u32>,
+    /// Clients need the memory: nothing is stored.
+    gives_way: Cell<bool>,
+}
+
+impl ResponseCache {
+    /// `None` without the option, and where changed code is loaded before each request.
+    pub(crate) fn new(
+        settings: &Settings,
+        dispatch: &Rc<RequestDispatch>,
+    ) -> Option<Rc<ResponseCache>> {
+        let limit = settings.cache.filter(|_| !settings.reload)?;
+        Some(Rc::new(ResponseCache {
+            store: RefCell::new(Store::new(usize::try_from(limit).unwrap_or(usize::MAX))),
+            flights: Flights::default(),
+            counts: CacheCounts::default(),
+            dispatch: Rc::clone(dispatch),
+            refreshes: Rc::default(),
+            generation: Cell::new(0),
+            gives_way: Cell::new(false),
+        }))
+    }
+
+    /// From now on this generation serves: what older code has made goes.
+    pub(crate) fn adopt(&self, generation: u32) {
+        self.generation.set(generation);
+        self.store.borrow_mut().clear();
+    }
+
+    /// Leaves its memory to clients as long as they need it. Called once a tick, and when they have used up theirs.
+    pub(crate) fn give_way(&self, clients: &ClientMemory) {
+        let gives_way = clients.needs_more();
+        self.gives_way.set(gives_way);
+        let lent = if gives_way {
+            let mut store = self.store.borrow_mut();
+            store.clear();
+            store.limit().saturating_sub(store.used()) as u64
+        } else {
+            0
+        };
+        clients.lend(lent);
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn used(&self) -> u64 {
+        self.store.borrow().used() as u64
+    }
+
+    pub(crate) fn report(&self) -> CacheReport {
+        let (store, counts) = (self.store.borrow(), &self.counts);
+        CacheReport {
+            limit: store.limit() as u64,
+            used: store.used() as u64,
+            entries: store.entries() as u64,
+            hits: counts.hits.get(),
+            stale: counts.stale.get(),
+            collapsed: counts.collapsed.get(),
+            misses: counts.misses.get(),
+            revalidated: counts.revalidated.get(),
+            evictions: store.evictions(),
+        }
+    }
+
+    /// A request that may have changed something has this reply.
+    pub(crate) fn note_change(&self, changed: ChangedUrl, reply: &Result<Reply, Refusal>) {
+        let Ok(reply) = reply else { return };
+        let status = reply.response.status();
+        if status.is_success() || status.is_redirection() {
+            let now = clock::now();
+            for url in changed.all(reply.response.headers()) {
+                self.store.borrow_mut().invalidate(&url, now);
+            }
+        }
+    }
+
+    /// Whether a reply is one of the code that serves, and there is room at all.
+    pub(super) fn may_keep(&self, reply: &Reply) -> bool {
+        let is_of_code = |generation: NonZeroU32| generation.get() >= self.generation.get();
+        let is_alone = !self.dispatch.dispatcher.lanes.split.is_on();
+        let generation = reply.response.body().generation;
+        generation.is_some_and(is_of_code) && is_alone && !self.gives_way.get()
+    }
+
+    pub(super) fn keep_form(
+        &self,
+        entry: &Rc<StoredResponse>,
+        coding: &'static str,
+        made: Option<&Bytes>,
+    ) {
+        let made = made.map(|bytes| &bytes[..]);
+        self.store.borrow_mut().keep_form(entry, coding, made);
+    }
+
+    pub(super) fn pass(&self, key: &RequestKey, now: Instant) {
+        self.store.borrow_mut().pass(key, now);
+    }
+}
+
+/// What the application knows a request by.
+pub(super) fn key_of(call: &Call) -> RequestKey {
+    let target = RequestTarget::of(call);
+    let host = (target.server_name, target.server_port);
+    let scheme = match call.scheme() {
+        Scheme::Http => "http",
+        Scheme::Https => "https",
+    };
+    RequestKey::new(
+        (scheme, host),
+        (target.path, target.query),
+        &call.parts.headers,
+    )
+}

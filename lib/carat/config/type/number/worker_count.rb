@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../invalid_value"
 require_relative "count_range"
 
 module Carat

@@ -16,7 +16,7 @@ module Support
     def self.obstacle
       return "Pebble is compiled by Go, which is not installed" unless system("command -v go > /dev/null")
 
-      output, status = Open3.capture2e(BUILD)
+      output, status = Open3.capture2e("timeout", "300", BUILD)
       "Pebble cannot be compiled: #{output.lines.last}" unless status.success?
     end
 

@@ -69,7 +69,7 @@ module Carat
 
       def parse(url)
         uri = URI.parse(url.to_s)
-        return uri if uri.is_a?(URI::HTTPS) && uri.host
+        return uri if uri.is_a?(URI::HTTPS) && !uri.host.to_s.empty?
 
         raise ACMEError, "the authority names #{url.inspect}, which is not an https URL"
       rescue URI::InvalidURIError

@@ -28,7 +28,8 @@ module Carat
       # Signals by which this process ends as its console did, without a dump of its own.
       FATAL = %w[HUP INT KILL PIPE ALRM TERM USR1 USR2].freeze
       SIGNALED = 128
-      private_constant(*constants(false) - %i[START_SECONDS])
+      private_constant :BOOT_FAILED, :BEGUN, :CONSOLE, :SIGNAL, :EXITED, :DESCRIPTORS, :ORDER_LIMIT, :FRAME_LIMIT,
+                       :FATAL, :SIGNALED
 
       # `order` is what the process reads.
       def initialize(order)

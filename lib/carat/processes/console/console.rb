@@ -19,10 +19,12 @@ module Carat
 
       # Reports to the client's terminal, as Ruby does.
       class Report
+        # Prints an exception that nothing has rescued.
         def application_error(error)
           $stderr.write(error.full_message(highlight: $stderr.tty?))
         end
 
+        # Prints what did not work, and why.
         def failure(message, error)
           $stderr.puts("carat: #{message}: #{error.message}")
         end

@@ -11,7 +11,9 @@ module Support
 
     def setup
       super
-      @gates = Hash.new { |gates, path| gates[path] = Queue.new }
+      # The thread of the test and that of the lane may ask for the same one at once.
+      making = Mutex.new
+      @gates = Hash.new { |gates, path| making.synchronize { gates.fetch(path) { gates[path] = Queue.new } } }
     end
 
     # Computes for some time without a wait, then responds.

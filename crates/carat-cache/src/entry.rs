@@ -206,6 +206,14 @@ pub(crate) mod tests {
     use super::*;
     use crate::directives::ResponseDirectives;
 
+    pub(crate) fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
     pub(crate) fn entry(
         lines: &[(&'static str, &'static str)],
         body: &'static str,

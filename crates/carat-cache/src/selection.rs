@@ -159,14 +159,7 @@ fn normalized(request: &HeaderMap, name: &HeaderName) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
-        headers
-    }
+    use crate::entry::tests::headers;
 
     fn key(request: &HeaderMap) -> RequestKey {
         RequestKey::new(("http", (b"Example.com", 80)), ("/a", "b=1"), request)

@@ -94,15 +94,7 @@ pub fn is_failure(status: StatusCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::tests::entry;
-
-    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
-        headers
-    }
+    use crate::entry::tests::{entry, headers};
 
     const OLD: &str = "Sun, 09 Sep 2001 01:46:40 GMT";
     const NEW: &str = "Sun, 09 Sep 2001 01:46:41 GMT";

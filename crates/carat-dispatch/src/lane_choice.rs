@@ -1,10 +1,9 @@
 use std::cell::RefCell;
-use std::cmp::Reverse;
 use std::rc::Rc;
 use std::time::Instant;
 
 use carat_exchange::clock;
-use carat_log::WorkerId;
+use carat_log::{LaneTag, WorkerId};
 
 use crate::canary::Code;
 use crate::code_split::CodeSplit;
@@ -30,13 +29,27 @@ impl LaneChoice {
         lanes.iter().map(|lane| lane.in_flight().len()).sum()
     }
 
-    /// The requests that the workers have begun, oldest first.
-    pub fn running_requests(&self, now: Instant) -> Vec<RunningRequest> {
+    /// The oldest requests that the workers have begun, at most `limit`, and how many there are beyond. Only those are
+    /// described: the target of a request may be long.
+    pub fn running_requests(&self, now: Instant, limit: usize) -> (Vec<RunningRequest>, usize) {
         let lanes = self.lanes.borrow();
-        let of_lane = |lane: &Rc<Lane>| lane.running_requests(now);
-        let mut requests: Vec<_> = lanes.iter().flat_map(of_lane).collect();
-        requests.sort_by_key(|request| Reverse(request.age));
-        requests
+        let mut begun = Vec::new();
+        for lane in lanes.iter() {
+            begun.extend(lane.begun_requests().into_iter().map(|it| (it, lane)));
+        }
+        begun.sort_by_key(|((since, _), _)| *since);
+        let omitted = begun.len().saturating_sub(limit);
+        begun.truncate(limit);
+        let requests = begun.into_iter();
+        let requests = requests.filter_map(|((_, id), lane)| lane.running_request(id, now));
+        (requests.collect(), omitted)
+    }
+
+    /// A request that a worker has.
+    pub fn running_request(&self, tag: LaneTag, id: u32, now: Instant) -> Option<RunningRequest> {
+        let lanes = self.lanes.borrow();
+        let lane = lanes.iter().find(|lane| lane.tag == tag)?;
+        lane.running_request(id, now)
     }
 
     /// Reports each request for which `slow_request` has expired, once.
@@ -208,6 +221,8 @@ impl LaneChoice {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use carat_exchange::Call;
     use carat_policy::{CanaryRule, CanaryUnit};
@@ -241,6 +256,27 @@ mod tests {
         choice.remove(&old);
         choice.remove(&new);
         assert!(choice.choose(None, now).is_none());
+    }
+
+    #[test]
+    fn only_the_oldest_running_requests_are_described() {
+        let (choice, old, new) = lanes();
+        let now = Instant::now();
+        for (lane, path, age) in [(&old, "/b", 1), (&new, "/a", 2), (&new, "/c", 0)] {
+            let exchange = Rc::new(Exchange::new(Call::plain("GET", path)));
+            let since = now + Duration::from_secs(2 - age);
+            lane.begin(exchange, since).expect("encoded");
+        }
+        old.worker_begins(1);
+        new.worker_begins(1);
+        let described = |limit| {
+            let (requests, omitted) = choice.running_requests(now, limit);
+            let texts: Vec<_> = requests.into_iter().map(|it| it.text).collect();
+            (texts.join(" "), omitted)
+        };
+        assert_eq!(described(1), ("GET /a".to_owned(), 1));
+        // The worker has not begun the other one.
+        assert_eq!(described(9), ("GET /a GET /b".to_owned(), 0));
     }
 
     #[test]

@@ -224,14 +224,19 @@ impl Lane {
         slow
     }
 
-    /// What the worker has begun, oldest first.
-    pub(crate) fn running_requests(&self, now: Instant) -> Vec<RunningRequest> {
+    /// Since when the worker has had each request that it has begun, and its number.
+    pub(crate) fn begun_requests(&self) -> Vec<(Instant, u32)> {
         let in_flight = self.in_flight.borrow();
         let running = in_flight.iter().take(usize::from(self.capacity.get()));
-        let mut requests: Vec<_> = running.map(|it| it.running(self.tag, now)).collect();
+        let mut requests: Vec<_> = running.map(|it| (it.since, it.id)).collect();
         let begun = if requests.is_empty() { 0 } else { self.begun() };
-        requests.retain(|request| !is_behind(request.id, begun));
+        requests.retain(|(_, id)| !is_behind(*id, begun));
         requests
+    }
+
+    /// Describes a request that it has.
+    pub(crate) fn running_request(&self, id: u32, now: Instant) -> Option<RunningRequest> {
+        Some(self.in_flight.borrow().get(id)?.running(self.tag, now))
     }
 
     /// Whether the thread has begun nothing for longer than `limit`, although it has no request: what it was sent was

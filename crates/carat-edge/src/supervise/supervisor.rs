@@ -17,7 +17,7 @@ use carat_machine::Machine;
 use carat_supervisor::{Command, Event, GenerationSettings, Outcome, RubyProcess, State, Tick};
 
 use crate::http::{Server, TICK};
-use carat_dispatch::{LaneEvent, RunningRequest};
+use carat_dispatch::LaneEvent;
 use carat_exchange::clock;
 use carat_log::Field;
 
@@ -162,6 +162,7 @@ impl<H: Host> Supervisor<H> {
             }
             Command::Promote { worker, .. } => {
                 self.profiles.gone(*worker, "became the mold");
+                self.stacks.gone(*worker, &self.server.log);
                 let worker = RubyProcess::Worker(*worker);
                 self.stats
                     .receive(worker, None, &self.state, &self.executor);
@@ -234,8 +235,8 @@ impl<H: Host> Supervisor<H> {
                 None
             }
             Message::AskStacks(asker) => {
-                let running = self.server.dispatcher.lanes.running_requests(clock::now());
-                self.stacks.ask(asker, running, &self.executor);
+                let lanes = &self.server.dispatcher.lanes;
+                self.stacks.ask(asker, lanes, &self.executor);
                 None
             }
             Message::Stack(report) => {
@@ -279,9 +280,8 @@ impl<H: Host> Supervisor<H> {
                 return self.handle([Event::LaneStuck { tag, request }]);
             }
             LaneEvent::Slow { tag, request } => {
-                let running = self.server.dispatcher.lanes.running_requests(clock::now());
-                let is_it = |it: &RunningRequest| it.key() == (tag, request);
-                if let Some(slow) = running.into_iter().find(is_it) {
+                let lanes = &self.server.dispatcher.lanes;
+                if let Some(slow) = lanes.running_request(tag, request, clock::now()) {
                     self.stacks.ask_slow(slow, &self.executor);
                 }
                 return None;

@@ -41,6 +41,10 @@ impl Channel {
         spawn_local(async move {
             let mut inbox = Inbox::default();
             let deliver = |frame: Frame<'_>| {
+                // Of a worker that has become the mold: its request has ended.
+                if frame.kind == Kind::Stack && matches!(current.get(), RubyProcess::Mold(_)) {
+                    return Ok(());
+                }
                 message_of(current.get(), frame).map(|message| mailbox.send(message))
             };
             poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, deliver)).await;

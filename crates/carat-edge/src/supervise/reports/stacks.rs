@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
-use carat_dispatch::RunningRequest;
+use carat_dispatch::{LaneChoice, RunningRequest};
 use carat_exchange::clock;
 use carat_log::{Log, WorkerId};
 use carat_supervisor::StackReport;
@@ -69,19 +69,18 @@ impl Stacks {
         self.put(request, true, executor);
     }
 
-    /// Somebody wants to know where these requests stand, the oldest first.
+    /// Somebody wants to know where the requests on these lanes stand, the oldest first.
     pub(crate) fn ask(
         &mut self,
         asker: oneshot::Sender<Value>,
-        mut running: Vec<RunningRequest>,
+        lanes: &LaneChoice,
         executor: &Executor<impl Host>,
     ) {
         if let Some(report) = &mut self.report {
             report.askers.push(asker);
             return;
         }
-        let omitted = running.len().saturating_sub(REQUEST_LIMIT);
-        running.truncate(REQUEST_LIMIT);
+        let (running, omitted) = lanes.running_requests(clock::now(), REQUEST_LIMIT);
         for request in &running {
             self.put(request.clone(), false, executor);
         }
@@ -104,8 +103,9 @@ impl Stacks {
         let same = open.find(|it| it.request.key() == request.key());
         let asked = clock::now();
         if let Some(question) = same {
-            question.is_slow |= is_slow;
-            question.asked = asked;
+            if is_slow {
+                (question.is_slow, question.asked) = (true, asked);
+            }
             return;
         }
         executor.ask_stack(request.tag, request.id);
@@ -137,7 +137,7 @@ impl Stacks {
         None
     }
 
-    /// The worker has ended.
+    /// The worker is not a worker any more.
     pub(crate) fn gone(&mut self, worker: WorkerId, log: &Log) {
         let is_of = |question: &StackQuestion| question.request.tag.worker == worker;
         let (gone, open) = std::mem::take(&mut self.open).into_iter().partition(is_of);
@@ -183,8 +183,7 @@ impl Stacks {
     fn report_if_complete(&mut self) {
         let is_open = |row: &ReportedRequest| {
             let mut open = self.open.iter();
-            let is_asked = open.any(|it| it.request.key() == row.request.key());
-            row.answer.is_none() && is_asked
+            row.answer.is_none() && open.any(|it| it.request.key() == row.request.key())
         };
         if self
             .report

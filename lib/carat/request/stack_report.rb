@@ -42,7 +42,7 @@ module Carat
         place = kernel_function(thread)
         return place.match?(/futex/) ? "the GVL" : RUNS if thread.status == "run"
 
-        return "something without the GVL" if place.empty?
+        return "unknown: it sleeps or runs outside the GVL" if place.empty?
 
         "#{IN_KERNEL.find { |pattern, _what| pattern.match?(place) }&.last || "something"} (#{place})"
       end

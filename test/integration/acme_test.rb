@@ -5,12 +5,14 @@ require "json"
 require "open3"
 require "tmpdir"
 require "test_helper"
+require "support/controlled_server"
 require "support/needs"
 require "support/pebble"
 
 # Certificates from an authority.
 class ACMETest < Support::IntegrationTest
   extend Support::Needs
+  include Support::ControlledServer
 
   needs(Support::Pebble.obstacle)
 
@@ -30,7 +32,7 @@ class ACMETest < Support::IntegrationTest
     FileUtils.rm_rf(@storage)
   end
 
-  def test_a_certificate_is_issued_for_each_name_and_is_there_after_the_next_start
+  def test_a_certificate_is_issued_for_each_name_and_outlives_an_upgrade_and_a_stop
     server = serve_names("one.example,two.example")
     await_issued(server, 2)
     serial = handshake("one.example").serial
@@ -39,7 +41,11 @@ class ACMETest < Support::IntegrationTest
     assert_equal %w[two.example], names(handshake("two.example"))
     assert_equal "hello /", get("one.example", "/")
     assert_equal %w[700 600 600], [".", "account.pem", "one.example/certificate.pem"].map { |path| mode(path) }
-    assert_predicate server.stop, :success?
+    assert_equal 0, carat(server, "upgrade").last
+    assert_equal serial, handshake("one.example").serial
+    stop = carat(server, "stop")
+    assert_equal 0, stop.last
+    server.wait
 
     again = serve_names("one.example,two.example")
     assert_equal serial, handshake("one.example").serial
@@ -68,13 +74,14 @@ class ACMETest < Support::IntegrationTest
 
     await_log(server, /not issued name=blocked\.example reason="the authority answered 400: .*forbidden by policy/)
     assert_equal %w[one.example], names(handshake("blocked.example"))
-    status = JSON.parse(control(server, "status", "--json")).fetch("certificates")
+    status = JSON.parse(carat(server, "status", "--json").first).fetch("certificates")
     blocked, one = status.sort_by { |row| row["name"] }
     assert_match(/forbidden by policy/, blocked.fetch("error"))
     assert_operator one.fetch("expires"), :>, Time.now.to_i + (80 * 86_400)
     assert_match(/^certificate of blocked\.example: none, next attempt in .*: the authority answered 400/,
-                 control(server, "status"))
-    assert_match(/^certificate of one\.example: expires in (?:89|90) d, renewal in \d+ d$/, control(server, "status"))
+                 carat(server, "status").first)
+    assert_match(/^certificate of one\.example: expires in (?:89|90) d, renewal in \d+ d$/,
+                 carat(server, "status").first)
   end
 
   def test_the_server_starts_and_says_so_while_the_authority_cannot_be_reached
@@ -150,7 +157,7 @@ class ACMETest < Support::IntegrationTest
 
   def flags(url = pebble.url, storage: @storage)
     ca = ["--acme-ca", "authority.pem"] if @pebble
-    ["--acme-directory", url, "--acme-storage", storage, *ca]
+    ["--acme-directory", url, "--acme-storage", storage, *ca, *CONTROL_SOCKET]
   end
 
   def kept(path)
@@ -170,12 +177,6 @@ class ACMETest < Support::IntegrationTest
     client.get("/.well-known/acme-challenge/#{token}")
   ensure
     client&.close
-  end
-
-  def control(server, *words)
-    output, = Open3.capture2e({ "XDG_RUNTIME_DIR" => server.directory.path }, *Support::ServerOptions::COMMAND, *words,
-                              "--pid", server.pid.to_s)
-    output
   end
 
   def await_issued(server, count)

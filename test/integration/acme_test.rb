@@ -2,7 +2,6 @@
 
 require "fileutils"
 require "json"
-require "open3"
 require "tmpdir"
 require "test_helper"
 require "support/controlled_server"

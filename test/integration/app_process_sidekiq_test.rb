@@ -74,10 +74,11 @@ class AppProcessSidekiqTest < Support::IntegrationTest
     Redis.new(path: Support::RedisServer.shared.path).flushall
     load = "load: -> { Sidekiq::Queue.new.latency }"
     server = start(COMMAND_LINE.sub("stop_timeout", "count: 1..2, #{load}, stop_timeout")
-                               .sub('require "sidekiq/cli"', 'require "sidekiq/cli"; sleep 3')
+                               .sub("sidekiq.run", 'sleep 0.01 until File.exist?("gate"); sidekiq.run')
                                .prepend("before_fork { require 'sidekiq/api' }\n"))
     10.times { |index| enqueue(server, (index * BATCH) + 1) }
     await_log(server, /processes follow their load process=sidekiq count=2 load=[1-9]/)
+    server.directory.write("gate", "")
 
     eventually(within: 60, message: "all jobs") { ledger(server).uniq.size >= 10 * BATCH }
     assert_equal (1..(10 * BATCH)).to_a, ledger(server).sort

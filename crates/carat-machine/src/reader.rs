@@ -26,7 +26,7 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
     }
     let mold = subjects
         .mold
-        .and_then(|(generation, pid)| Some((generation, read(pid)?.anonymous_pss)));
+        .and_then(|(generation, pid)| Some((generation, read(pid)?.anonymous)));
     let workers = subjects.workers.into_iter();
     let workers = workers
         .filter_map(|subject| Some((subject, read(subject.pid)?.private)))

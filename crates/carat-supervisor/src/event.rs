@@ -225,7 +225,7 @@ pub struct MemoryReading {
     pub edge: EdgeMemory,
     /// Proportional set size of all Ruby processes together, swapped out or not.
     pub ruby: u64,
-    /// Generation and anonymous memory of the mold.
+    /// Generation and anonymous memory of the mold, shared with workers or not.
     pub mold: Option<(u32, u64)>,
     /// Private memory of each worker.
     pub workers: Vec<(MemorySubject, u64)>,

@@ -42,6 +42,8 @@ pub struct ContainerMemory {
 pub struct WorkerLoad {
     /// Private memory in bytes; `None` until it was read.
     pub private: Option<u64>,
+    /// The most private memory that a reading has shown, in bytes.
+    pub highest: u64,
     /// Whether it served enough requests that it will hardly grow.
     pub is_grown: bool,
 }
@@ -96,13 +98,15 @@ impl MemoryBudget {
         others.max(ruby).saturating_add(reserve)
     }
 
-    /// How many workers fit if each needs `cost` bytes and the `staying` ones may still grow to that size.
+    /// How many workers fit if each needs `cost` bytes, and the `staying` ones may still grow to that size, or once more
+    /// to their highest.
     #[must_use]
     pub fn room(&self, used: u64, cost: u64, staying: &[WorkerLoad]) -> u32 {
         let cost = cost.max(LEAST_COST);
-        let growing = staying.iter().filter(|load| !load.is_grown);
-        let reserved: u64 = growing
-            .map(|load| cost.saturating_sub(load.private.unwrap_or(0)))
+        let most = |load: &WorkerLoad| if load.is_grown { load.highest } else { cost };
+        let reserved: u64 = staying
+            .iter()
+            .map(|load| most(load).saturating_sub(load.private.unwrap_or(0)))
             .sum();
         let left = self.limit.saturating_sub(used.saturating_add(reserved));
         u32::try_from(left / cost).unwrap_or(u32::MAX)
@@ -115,15 +119,16 @@ impl MemoryBudget {
     }
 }
 
-/// The expected private memory of one more worker: as much as that of the largest. While no worker has grown, at least
-/// half of the mold's anonymous memory, which is what garbage collections write to over time.
+/// The expected private memory of one more worker: as much as the largest has needed; at least `ungrown` while no worker
+/// has grown.
 #[must_use]
-pub fn worker_cost(staying: &[WorkerLoad], mold_anonymous: Option<u64>) -> Option<u64> {
-    let heaviest = staying.iter().filter_map(|load| load.private).max();
+pub fn worker_cost(staying: &[WorkerLoad], ungrown: Option<u64>) -> Option<u64> {
+    let read = staying.iter().filter(|load| load.private.is_some());
+    let heaviest = read.map(|load| load.highest).max();
     if staying.iter().any(|load| load.is_grown) {
         heaviest
     } else {
-        heaviest.max(mold_anonymous.map(|bytes| bytes / 2))
+        heaviest.max(ungrown)
     }
 }
 
@@ -215,6 +220,7 @@ mod tests {
     fn grown(private: u64) -> WorkerLoad {
         WorkerLoad {
             private: Some(private),
+            highest: private,
             is_grown: true,
         }
     }
@@ -228,6 +234,7 @@ mod tests {
 
     const NOT_READ: WorkerLoad = WorkerLoad {
         private: None,
+        highest: 0,
         is_grown: false,
     };
 
@@ -260,6 +267,22 @@ mod tests {
     }
 
     #[test]
+    fn workers_that_have_shrunk_reserve_what_they_once_needed() {
+        let budget = MemoryBudget::new(
+            MemoryLimit::Bytes(256 * MIB),
+            &ContainerMemory::default(),
+            None,
+        );
+        let shrunk = WorkerLoad {
+            highest: 50 * MIB,
+            ..grown(20 * MIB)
+        };
+        assert_eq!(worker_cost(&[shrunk], None), Some(50 * MIB));
+        assert_eq!(budget.room(100 * MIB, 50 * MIB, &[shrunk]), 2);
+        assert_eq!(budget.room(100 * MIB, 50 * MIB, &[shrunk; 2]), 1);
+    }
+
+    #[test]
     fn a_worker_has_a_minimum_cost() {
         let budget = MemoryBudget::new(
             MemoryLimit::Bytes(8 * MIB),
@@ -283,11 +306,12 @@ mod tests {
     }
 
     #[test]
-    fn before_any_has_grown_one_more_costs_at_least_half_of_the_mold() {
-        let mold = Some(90 * MIB);
-        assert_eq!(worker_cost(&[], mold), Some(45 * MIB));
-        assert_eq!(worker_cost(&[young(3 * MIB)], mold), Some(45 * MIB));
-        assert_eq!(worker_cost(&[young(60 * MIB)], mold), Some(60 * MIB));
+    fn before_any_has_grown_one_more_costs_at_least_what_is_expected_of_it() {
+        let expected = Some(45 * MIB);
+        assert_eq!(worker_cost(&[], expected), expected);
+        assert_eq!(worker_cost(&[young(3 * MIB)], expected), expected);
+        assert_eq!(worker_cost(&[young(60 * MIB)], expected), Some(60 * MIB));
+        assert_eq!(worker_cost(&[grown(3 * MIB)], expected), Some(3 * MIB));
         assert_eq!(worker_cost(&[NOT_READ], None), None);
     }
 }

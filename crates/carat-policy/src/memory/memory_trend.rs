@@ -12,6 +12,8 @@ const READINGS: u32 = 3;
 pub struct MemoryTrend {
     /// The last reading.
     pub bytes: u64,
+    /// The highest reading.
+    pub highest: u64,
     /// Growth in bytes per second between the last two readings.
     rate: f64,
     at: Instant,
@@ -29,6 +31,7 @@ impl MemoryTrend {
         let above = before.map_or(0, |before| before.above);
         MemoryTrend {
             bytes,
+            highest: before.map_or(bytes, |before| before.highest.max(bytes)),
             rate: before.map_or(0.0, |before| before.rate_to(bytes, at)),
             at,
             above: if is_above { above + 1 } else { 0 },

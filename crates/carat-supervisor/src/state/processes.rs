@@ -107,6 +107,11 @@ impl Processes {
         self.memory.room(&self.workers, &self.molds)
     }
 
+    /// How many more workers fit that will be busy at once.
+    pub(super) fn busy_room(&self) -> u32 {
+        self.memory.busy_room(&self.workers, &self.molds)
+    }
+
     /// Whether the last reading shows that no worker fits.
     pub(super) fn has_no_room(&self, now: Instant) -> bool {
         self.memory.is_current(now) && self.room() == 0

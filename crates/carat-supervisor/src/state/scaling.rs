@@ -19,7 +19,7 @@ pub(super) fn grow(processes: &mut Processes, tick: &Tick, reaction: &mut Reacti
         slots: reaction.limits.slots.into(),
         booting: workers.booting() + workers.missing(),
     };
-    let affordable = workers.staying().saturating_add(processes.room());
+    let affordable = workers.staying().saturating_add(processes.busy_room());
     let asked = reaction.limits.elastic.grown(workers.wanted, &demand);
     let wanted = asked.min(affordable.max(workers.wanted));
     if wanted > workers.wanted {

@@ -23,9 +23,13 @@ const READING: Duration = Duration::from_secs(3600);
 /// A worker with this many requests will hardly grow.
 const GROWN_REQUESTS: u64 = 100;
 
+/// Garbage collections write to one part in this many of the mold's anonymous memory over time.
+const COLLECTED: u64 = 2;
+
 /// A process whose memory is unknown.
 const UNREAD: WorkerLoad = WorkerLoad {
     private: None,
+    highest: 0,
     is_grown: false,
 };
 
@@ -237,6 +241,16 @@ impl MemoryMonitor {
     /// How many more workers fit: none before the first reading, any number where the kernel does not say. Those that
     /// stay may still grow, and processes that no reading includes count as one worker each.
     pub fn room(&self, workers: &Workers, molds: &Molds) -> u32 {
+        self.room_for((workers, molds), |mold| mold / COLLECTED)
+    }
+
+    /// How many more workers fit that will be busy at once, with requests whose garbage nobody has measured yet.
+    pub fn busy_room(&self, workers: &Workers, molds: &Molds) -> u32 {
+        self.room_for((workers, molds), |mold| mold)
+    }
+
+    /// How many more workers fit, each of which needs `ungrown` of the mold's bytes while no worker has grown.
+    fn room_for(&self, (workers, molds): (&Workers, &Molds), ungrown: fn(u64) -> u64) -> u32 {
         let mold = molds.current.as_ref();
         let is_unread = mold.is_some_and(|mold| mold.is_ready && !self.includes_mold(mold));
         let Some(totals) = self.totals.filter(|_| !is_unread) else {
@@ -248,7 +262,7 @@ impl MemoryMonitor {
         let unread = unread.map(|_| UNREAD);
         let unread = unread.chain(iter::repeat_n(UNREAD, self.app_growth.unknown));
         let loads: Vec<WorkerLoad> = reserving.map(Worker::load).chain(unread).collect();
-        let cost = worker_cost(&loads, mold.and_then(|mold| mold.anonymous));
+        let cost = worker_cost(&loads, mold.and_then(|it| it.anonymous).map(ungrown));
         cost.map_or(u32::MAX, |cost| {
             let reserved = self.reserved(molds).saturating_add(self.app_growth.bytes);
             let used = totals.used.bytes.saturating_add(reserved);

@@ -140,6 +140,7 @@ impl Worker {
     pub fn load(&self) -> WorkerLoad {
         WorkerLoad {
             private: self.memory.map(|memory| memory.private.bytes),
+            highest: self.memory.map_or(0, |memory| memory.private.highest),
             is_grown: self.memory.is_some_and(|memory| memory.is_grown),
         }
     }

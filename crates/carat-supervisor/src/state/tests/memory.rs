@@ -41,6 +41,24 @@ fn no_more_workers_run_than_fit_and_the_log_says_so_once() {
 }
 
 #[test]
+fn waiting_requests_get_no_second_worker_while_the_garbage_of_the_first_is_unknown() {
+    let mut limits = fixed(1);
+    limits.elastic.max = 2;
+    limits.elastic.queue_time_target = Duration::from_millis(5);
+    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 3 * WORKER_BYTES);
+    let mut world = World::serving(limits, ReforkRule::Off);
+    world.demand.queue_time = Duration::from_secs(1);
+    world.demand.waiting = 9;
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 1);
+    let pid = world.serving_pids()[0];
+    world.process(pid).requests = 500;
+    read(&mut world, 1);
+    world.settle();
+    assert_eq!(world.serving_pids().len(), 2);
+}
+
+#[test]
 fn one_worker_runs_whatever_the_budget() {
     let world = with_room(2, 0);
     assert_eq!(world.serving_pids().len(), 1);

@@ -44,6 +44,7 @@ class MemoryCgroupTest < Support::IntegrationTest
   end
 
   def test_a_worker_that_the_oom_killer_takes_counts_as_recycled
+    @cgroup.limit(LIMIT * 3 / 2)
     server = serve_inside(workers: 2)
     await_workers(server, 2)
     others = Thread.new { Array.new(200) { server.get("/").status } }

@@ -42,7 +42,7 @@ pub struct ContainerMemory {
 pub struct WorkerLoad {
     /// Private memory in bytes; `None` until it was read.
     pub private: Option<u64>,
-    /// The most private memory that a reading has shown, in bytes.
+    /// The most private memory that it is expected to need once it has grown, in bytes.
     pub highest: u64,
     /// Whether it served enough requests that it will hardly grow.
     pub is_grown: bool,
@@ -98,8 +98,8 @@ impl MemoryBudget {
         others.max(ruby).saturating_add(reserve)
     }
 
-    /// How many workers fit if each needs `cost` bytes, and the `staying` ones may still grow to that size, or once more
-    /// to their highest.
+    /// How many workers fit if each needs `cost` bytes, and the `staying` ones may still grow to that size, or to their
+    /// highest.
     #[must_use]
     pub fn room(&self, used: u64, cost: u64, staying: &[WorkerLoad]) -> u32 {
         let cost = cost.max(LEAST_COST);

@@ -241,16 +241,22 @@ impl MemoryMonitor {
     /// How many more workers fit: none before the first reading, any number where the kernel does not say. Those that
     /// stay may still grow, and processes that no reading includes count as one worker each.
     pub fn room(&self, workers: &Workers, molds: &Molds) -> u32 {
-        self.room_for((workers, molds), |mold| mold / COLLECTED)
+        self.room_for((workers, molds), Worker::load, |mold| mold / COLLECTED)
     }
 
-    /// How many more workers fit that will be busy at once, with requests whose garbage nobody has measured yet.
+    /// How many more workers fit that will be busy at once: all of them may need their highest, and nobody has measured
+    /// the garbage of their requests before one has grown.
     pub fn busy_room(&self, workers: &Workers, molds: &Molds) -> u32 {
-        self.room_for((workers, molds), |mold| mold)
+        self.room_for((workers, molds), Worker::highest_load, |mold| mold)
     }
 
     /// How many more workers fit, each of which needs `ungrown` of the mold's bytes while no worker has grown.
-    fn room_for(&self, (workers, molds): (&Workers, &Molds), ungrown: fn(u64) -> u64) -> u32 {
+    fn room_for(
+        &self,
+        (workers, molds): (&Workers, &Molds),
+        load: fn(&Worker) -> WorkerLoad,
+        ungrown: fn(u64) -> u64,
+    ) -> u32 {
         let mold = molds.current.as_ref();
         let is_unread = mold.is_some_and(|mold| mold.is_ready && !self.includes_mold(mold));
         let Some(totals) = self.totals.filter(|_| !is_unread) else {
@@ -261,7 +267,7 @@ impl MemoryMonitor {
         let unread = molds.others().filter(|(it, _)| !self.includes(it.pid));
         let unread = unread.map(|_| UNREAD);
         let unread = unread.chain(iter::repeat_n(UNREAD, self.app_growth.unknown));
-        let loads: Vec<WorkerLoad> = reserving.map(Worker::load).chain(unread).collect();
+        let loads: Vec<WorkerLoad> = reserving.map(load).chain(unread).collect();
         let cost = worker_cost(&loads, mold.and_then(|it| it.anonymous).map(ungrown));
         cost.map_or(u32::MAX, |cost| {
             let reserved = self.reserved(molds).saturating_add(self.app_growth.bytes);

@@ -138,10 +138,19 @@ impl Worker {
     }
 
     pub fn load(&self) -> WorkerLoad {
+        let private = self.memory.map(|memory| memory.private.bytes);
         WorkerLoad {
-            private: self.memory.map(|memory| memory.private.bytes),
-            highest: self.memory.map_or(0, |memory| memory.private.highest),
+            private,
+            highest: private.unwrap_or(0),
             is_grown: self.memory.is_some_and(|memory| memory.is_grown),
+        }
+    }
+
+    /// As `load`, with what it has once needed.
+    pub fn highest_load(&self) -> WorkerLoad {
+        WorkerLoad {
+            highest: self.memory.map_or(0, |memory| memory.private.highest),
+            ..self.load()
         }
     }
 

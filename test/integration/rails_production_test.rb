@@ -19,7 +19,7 @@ class RailsProductionTest < Support::ShopTest
 
   def test_the_queue_time_of_a_request_is_told_by_a_notification
     server = shop(files: { "config/initializers/queue_time.rb" => QUEUE_TIME.sub('"queued', '"#{start} queued') },
-                  threads: 1, args: %w[--request-start])
+                  threads: 1)
     first = ask(server, "GET", "/events/two")
     await_log(server, /^\[[\w-]+\] t=\S+ queued for 0\.\d+ s$/)
     second = ask(server, "GET", "/items")

@@ -168,7 +168,7 @@ module Carat
                    limit: 503, doc: "Wait that all requests must exceed before `queue` sees an overload."),
         Option.new(name: :queue_timeout, group: "Requests", type: :seconds, default: 30, edge: true, restart: true,
                    limit: 503, doc: "How long a request may wait for a worker; then 503."),
-        Option.new(name: :request_start, group: "Requests", type: :boolean, default: false, edge: true,
+        Option.new(name: :request_start, group: "Requests", type: :boolean, default: true, edge: true,
                    doc: "Tell the application in X-Request-Start when a request began to wait for a worker."),
         Option.new(name: :prefix, group: "Requests", type: :prefix, edge: true, mold: true,
                    doc: "The path below which the application is reached, its SCRIPT_NAME; other paths get 404."),

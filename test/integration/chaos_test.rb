@@ -31,7 +31,7 @@ class ChaosTest < Support::IntegrationTest
   RUBY
 
   def test_every_request_is_accounted_for_with_threads
-    survive(workers: 3, threads: 2)
+    survive(workers: 3, threads: 2, last: :upgrade_in_the_middle)
   end
 
   def test_every_request_is_accounted_for_with_fibers_and_streams
@@ -71,7 +71,7 @@ class ChaosTest < Support::IntegrationTest
   private
 
   # Starts a server, does everything to it, and proves that nothing is missing.
-  def survive(numbers: Faults::NUMBERS, args: [], **options)
+  def survive(numbers: Faults::NUMBERS, args: [], last: :stop_in_the_middle, **options)
     log = LogPipe.new
     server = serve(Ledger::APP, args: ARGS + args, config: CONFIG, **options,
                                 spawn: { %i[out err] => log.writer, rlimit_fsize: FILE_BYTES,
@@ -86,7 +86,7 @@ class ChaosTest < Support::IntegrationTest
     await_responses_of_all_workers(server)
     eventually(message: "#{least} workers again") { server.workers.size == least }
     assert_nothing_left(server, calm, warm)
-    stop_in_the_middle(server)
+    send(last, server)
     assert_empty Ledger.of(server.directory).contradictions(@outcomes)
     assert_operator @outcomes.count(&:served?), :>, @outcomes.size / 2
   ensure
@@ -115,10 +115,28 @@ class ChaosTest < Support::IntegrationTest
   end
 
   def stop_in_the_middle(server)
-    load = load_for(server, "s")
+    in_the_middle(server, "s") do |load|
+      load.expect_stop
+      assert_equal 0, server.stop.exitstatus
+    end
+  end
+
+  # The old edge finishes while its clients go on, and then the new one is told to stop.
+  def upgrade_in_the_middle(server)
+    in_the_middle(server, "u") do |load|
+      server.kill(:USR2)
+      assert_equal 0, server.wait.exitstatus
+      goal = load.size + 100
+      eventually(message: "100 requests of the new edge") { load.size >= goal }
+      load.expect_stop
+      Process.kill(:TERM, *Support::ProcessTree.edges(server.directory.path))
+    end
+  end
+
+  def in_the_middle(server, name)
+    load = load_for(server, name)
     eventually(message: "100 requests") { load.size >= 100 }
-    load.expect_stop
-    assert_equal 0, server.stop.exitstatus
+    yield load
     await_emptiness(server)
   ensure
     @outcomes.concat(load.join)

@@ -248,7 +248,7 @@ class UpgradeTest < Support::IntegrationTest
 
   # The edges that run, by process id.
   def edges(server)
-    server.processes.select { |pid| Support::ProcessTree.title(pid).start_with?("carat-edge") }
+    Support::ProcessTree.edges(server.directory.path)
   end
 
   # How many descriptors the mold and the worker of the edge with this process id have.

@@ -24,6 +24,11 @@ module Support
       Dir.glob("/proc/[0-9]*/cwd").select { |link| File.identical?(link, directory) }.map { |link| link[/\d+/].to_i }
     end
 
+    # Pids of the edges whose working directory this is: an upgrade has two for a while.
+    def edges(directory)
+      inside(directory).select { |pid| title(pid).start_with?("carat-edge") }
+    end
+
     # The command line, or the title that the process gave itself; empty when the process is gone.
     def title(pid)
       File.read("/proc/#{pid}/cmdline").tr("\0", " ").strip

@@ -3,14 +3,17 @@
 require "digest/sha2"
 require_relative "outcome"
 require_relative "streams"
+require_relative "tunnels"
 
 module Support
   module Chaos
     # A client that sends requests of all kinds over a connection that it keeps, and notes what came of each.
     class Client
       include Streams
+      include Tunnels
 
-      KINDS = %i[get get inline inline slow bulky spooled spooled huge chunked trickled pair left streams].freeze
+      KINDS = %i[get get inline inline slow bulky spooled spooled huge chunked trickled pair left streams
+                 tunnel].freeze
       INLINE_BYTES = (1..2000)
       SPOOLED_BYTES = (100_000..400_000)
       # Bytes of the bodies of plain POSTs. Huge ones are larger than the largest file that the server may write.

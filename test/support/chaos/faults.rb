@@ -9,12 +9,15 @@ module Support
 
       # How often each happens, unless a test says otherwise.
       NUMBERS = { kill_worker: 10, kill_mold: 2, stop_worker: 3, stop_mold: 1, stop_all_workers: 1, lose_worker: 1,
-                  stop_edge: 2, stop_everybody: 1, mute_log: 2, hoard: 4, crowd: 3, hup: 3, fifo: 2 }.freeze
+                  stop_edge: 2, stop_everybody: 1, mute_log: 2, hoard: 4, crowd: 3, hup: 3, fifo: 2, upgrade: 1,
+                  slow_disk: 2 }.freeze
       # More connections than the server has descriptors for.
       CROWD = 300
       # Requests between two faults.
       CALM = (1..25)
       PAUSE_SECONDS = 0.3
+      # 20 ms for each write.
+      SLOW_WRITES = %w[strace -qq -o /dev/null -e trace=write -e inject=write:delay_enter=20000].freeze
 
       # @param load [Load] whose requests are counted
       # @param client [Client] for requests that do harm
@@ -98,6 +101,28 @@ module Support
         eventually(message: "maintenance") { @server.log.scan("maintenance begins").size > ends }
         File.delete(path)
         eventually(message: "the end of maintenance") { @server.log.scan("maintenance ends").size > ends }
+      end
+
+      # A new edge that gives up, because no worker is ready so soon.
+      def upgrade
+        config = @server.directory.read(ServerOptions::CONFIG)
+        refusals = @server.log.scan("not upgraded").size
+        @server.directory.replace(ServerOptions::CONFIG, "#{config}boot_timeout 0.001\n")
+        signal(:USR2, @server.pid)
+        eventually(message: "a refused upgrade") { @server.log.scan("not upgraded").size > refusals }
+      ensure
+        @server.directory.replace(ServerOptions::CONFIG, config)
+      end
+
+      # For all threads of the edge but that of the connections, on a machine with strace.
+      def slow_disk
+        threads = Dir.children("/proc/#{@server.pid}/task") - [@server.pid.to_s]
+        strace = Process.spawn(*SLOW_WRITES, *threads.flat_map { |thread| ["-p", thread] }, err: File::NULL)
+        await_requests(20)
+        signal(:TERM, strace)
+        Process.wait(strace)
+      rescue Errno::ENOENT
+        nil
       end
 
       # The worker keeps 20 MB, and is replaced when that has happened to it too often.

@@ -5,9 +5,9 @@ module Support
     # Which requests the application has run, as it wrote them down itself.
     class Ledger
       FILE = "ledger"
-      # Responds with the SHA-256 of the body, to /bulky with many copies of it. It writes a line when it begins a
-      # request and one when it has finished it, each with one system call at the end of the file, so that lines of
-      # several processes do not mix.
+      # Responds with the SHA-256 of the body, to /bulky with many copies of it; in a tunnel, of what comes. It writes a
+      # line when it begins a request and one when it has finished it, each with one system call at the end of the file,
+      # so that lines of several processes do not mix.
       APP = <<~'RUBY'
         require "digest/sha2"
         LEDGER = File.open("ledger", "a")
@@ -22,13 +22,25 @@ module Support
         }
         run(lambda do |env|
           note.call("begun", env)
-          digest = Digest::SHA256.new
-          buffer = String.new
-          digest << buffer while env["rack.input"].read(16_384, buffer)
-          work[env["PATH_INFO"].split("/")[1]]&.call
-          note.call("finished", env, digest.hexdigest)
+          finish = lambda do |input|
+            digest = Digest::SHA256.new
+            buffer = String.new
+            digest << buffer while input.read(16_384, buffer)
+            work[env["PATH_INFO"].split("/")[1]]&.call
+            note.call("finished", env, digest.hexdigest)
+            digest.hexdigest
+          end
+          tunnel = lambda do |io|
+            io.write(finish.call(io))
+            io.close
+          rescue NoMemoryError
+            exit!
+          end
+          headers = { "x-worker" => Process.pid.to_s }
+          next [200, headers.merge("rack.hijack" => tunnel), []] if env["PATH_INFO"].start_with?("/tunnel")
+
           copies = env["PATH_INFO"].start_with?("/bulky") ? 5000 : 1
-          [200, { "x-worker" => Process.pid.to_s }, [digest.hexdigest * copies]]
+          [200, headers, [finish.call(env["rack.input"]) * copies]]
         end)
       RUBY
 

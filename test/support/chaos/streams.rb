@@ -46,6 +46,7 @@ module Support
       def hear(frame, open)
         raise EOFError if frame.nil? || (frame.kind == :go_away && frame.error.positive?)
 
+        refuse(frame.payload.unpack1("N"), open) if frame.kind == :go_away
         outcome = open[frame.stream] or return
         outcome.status ||= frame.status if frame.kind == :headers
         outcome.body = "#{outcome.body}#{frame.payload}" if frame.kind == :data
@@ -53,6 +54,14 @@ module Support
 
         outcome.stopping = @stopping.call
         open.delete(frame.stream)
+      end
+
+      # An edge that finishes leaves later streams to the next one.
+      def refuse(last, open)
+        open.select { |stream, _| stream > last }.each do |stream, outcome|
+          outcome.left = true
+          open.delete(stream)
+        end
       end
     end
   end

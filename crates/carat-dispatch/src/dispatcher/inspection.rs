@@ -3,6 +3,7 @@
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{Exchange, Lane, LaneState, RequestStage};
 use carat_exchange::Call;
+use carat_wire::is_behind;
 
 /// Where the requests are.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct DispatcherView {
     pub lanes: Vec<LaneView>,
     /// Whether a request waits that an idle lane would take.
     pub waits_beside_idle_lane: bool,
+    /// The requests that a worker has not begun, and that an idle lane would take.
+    pub behind_beside_idle_lane: Vec<usize>,
     /// Lanes that are idle as the dispatcher knows, and hold a request or take none.
     pub wrongly_idle: usize,
 }
@@ -48,16 +51,13 @@ impl Dispatcher {
     /// What the dispatcher and its lanes hold.
     pub fn inspect(&self) -> DispatcherView {
         let idles = |exchange: &Exchange| self.lanes.has_idle(self.lanes.code_for(exchange));
+        let lanes = self.lanes.list();
         DispatcherView {
             queued: self.queue.list(|exchange| number_of(&exchange.call)),
             queue_limit: self.timeouts.settings().queue_limit,
-            lanes: self
-                .lanes
-                .list()
-                .iter()
-                .map(|lane| lane.inspect())
-                .collect(),
+            lanes: lanes.iter().map(|lane| lane.inspect()).collect(),
             waits_beside_idle_lane: self.queue.has(idles),
+            behind_beside_idle_lane: lanes.iter().flat_map(|lane| lane.behind(idles)).collect(),
             wrongly_idle: self.lanes.count_wrongly_idle(),
         }
     }
@@ -66,6 +66,20 @@ impl Dispatcher {
 impl Lane {
     pub(crate) fn is_free(&self) -> bool {
         self.state() == LaneState::Open && self.is_empty()
+    }
+
+    /// Such requests that the worker has not begun.
+    fn behind(&self, is_such: impl Fn(&Exchange) -> bool) -> Vec<usize> {
+        let begun = self.begun();
+        let in_flight = self.in_flight();
+        let behind = in_flight
+            .iter()
+            .filter(|request| is_behind(request.id, begun));
+        let such = behind.filter_map(|request| match &request.stage {
+            RequestStage::Waiting(exchange) if is_such(exchange) => Some(number_of(&exchange.call)),
+            _ => None,
+        });
+        such.collect()
     }
 
     fn inspect(&self) -> LaneView {

@@ -1,6 +1,6 @@
 //! What holds at each moment at which the edge waits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::server_run::ServerRun;
 use carat_dispatch::{DispatcherView, LaneView};
@@ -10,12 +10,16 @@ use carat_settings::RestartPolicy;
 const MOST_PREFETCHED: usize = 128;
 /// Most bytes that a worker has not begun, as `lane.rs` has it, and the largest request beside them.
 const MOST_AHEAD: usize = 9 * 1024 * 1024;
+/// How long a request may be behind another one, or behind what follows a response, although a lane is idle, in
+/// microseconds.
+const LONGEST_BEHIND: u64 = 20_000;
 
 impl ServerRun {
     /// Checks the queue and the lanes.
-    pub(super) fn check_bounds(&self) {
+    pub(super) fn check_bounds(&mut self) {
         let view = self.server.dispatcher.inspect();
         self.check_places(&view);
+        self.check_order(&view);
         if view.waits_beside_idle_lane {
             self.world
                 .violate(format!("requests wait beside an idle lane: {view:?}"));
@@ -52,6 +56,21 @@ impl ServerRun {
             let waiting = self.world.ledger.borrow().waiting().clone();
             self.world.violate(format!(
                 "clients wait for {waiting:?}, the edge has {view:?}"
+            ));
+        }
+    }
+
+    /// No request waits for a busy thread for long while another one is free.
+    fn check_order(&mut self, view: &DispatcherView) {
+        let now = self.world.now();
+        let since = |number| self.behind_since.get(number).copied().unwrap_or(now);
+        let behind = view.behind_beside_idle_lane.iter();
+        let behind: BTreeMap<usize, u64> = behind.map(|number| (*number, since(number))).collect();
+        self.behind_since = behind;
+        let waited = |since: &u64| self.world.spent_since(*since) > LONGEST_BEHIND;
+        if self.behind_since.values().any(waited) {
+            self.world.violate(format!(
+                "requests wait for a busy thread beside an idle lane: {view:?}"
             ));
         }
     }

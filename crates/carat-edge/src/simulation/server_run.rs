@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -56,6 +57,8 @@ pub(super) struct ServerRun {
     outcome: Option<Outcome>,
     start: Instant,
     moments: u64,
+    /// The requests that wait for a busy thread although a lane is idle, and since when, in microseconds.
+    pub(super) behind_since: BTreeMap<usize, u64>,
 }
 
 impl ServerRun {
@@ -102,6 +105,7 @@ impl ServerRun {
             outcome: None,
             start: Instant::now(),
             moments: 0,
+            behind_since: BTreeMap::new(),
         }
     }
 

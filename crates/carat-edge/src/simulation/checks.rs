@@ -11,8 +11,8 @@ const MOST_PREFETCHED: usize = 128;
 /// Most bytes that a worker has not begun, as `lane.rs` has it, and the largest request beside them.
 const MOST_AHEAD: usize = 9 * 1024 * 1024;
 /// How long a request may be behind another one, or behind what follows a response, although a lane is idle, in
-/// microseconds.
-const LONGEST_BEHIND: u64 = 20_000;
+/// microseconds. The edge sees to it within milliseconds, but workers may read what it sends only at the next tick.
+const LONGEST_BEHIND: u64 = 250_000;
 
 impl ServerRun {
     /// Checks the queue and the lanes.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::supervise::messages::{ControlReply, ControlRequest};
 use crate::supervise::orders::canary_hold::canary_hold;
 use crate::supervise::processes::Host;
-use crate::supervise::reports::{ServerStatus, numbers};
+use crate::supervise::reports::{ServerStatus, no_such_worker};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
@@ -228,11 +228,7 @@ impl<H: Host> Supervisor<H> {
     fn kill_worker(&mut self, number: u32) -> (ControlReply, Option<Outcome>) {
         let workers = self.state.processes().workers_by_number();
         let Some((worker, pid)) = workers.iter().find(|(id, _)| id.number == number) else {
-            let known = numbers(&workers);
-            return (
-                Err(format!("there is no worker {number}, only: {known}")),
-                None,
-            );
+            return (Err(no_such_worker(number, &workers)), None);
         };
         let (worker, pid) = (*worker, *pid);
         let running = self.server.dispatcher.lanes.running_on(worker);

@@ -6,7 +6,7 @@ mod stacks;
 mod stats_collector;
 mod stats_query;
 
-pub(crate) use profiles::{Profiles, numbers};
+pub(crate) use profiles::{Profiles, no_such_worker};
 pub(crate) use server_status::ServerStatus;
 pub(crate) use stacks::Stacks;
 pub(crate) use stats_collector::StatsCollector;

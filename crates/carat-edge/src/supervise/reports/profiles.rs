@@ -84,8 +84,7 @@ impl Profiles {
         let workers = state.processes().workers_by_number();
         let mut candidates = workers.iter();
         let chosen = candidates.find(|(worker, _)| number == worker.number);
-        let (worker, pid) = *chosen
-            .ok_or_else(|| format!("there is no worker {number}, only: {}", numbers(&workers)))?;
+        let (worker, pid) = *chosen.ok_or_else(|| no_such_worker(number, &workers))?;
         if self.running.iter().any(|profile| profile.worker == worker) {
             return Err(format!("worker {number} is already being profiled"));
         }
@@ -169,10 +168,24 @@ impl RunningProfile {
     }
 }
 
-/// The numbers of the workers, for readers.
-pub(crate) fn numbers(workers: &[(WorkerId, u32)]) -> String {
+/// Says that no worker has this number.
+pub(crate) fn no_such_worker(number: u32, workers: &[(WorkerId, u32)]) -> String {
     let mut numbers: Vec<_> = workers.iter().map(|(worker, _)| worker.number).collect();
     numbers.sort_unstable();
     let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
-    numbers.join(", ")
+    match numbers.join(", ") {
+        known if known.is_empty() => format!("there is no worker {number}, and no other now"),
+        known => format!("there is no worker {number}, only: {known}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_no_worker_has_is_answered_with_those_that_there_are() {
+        let none = no_such_worker(7, &[]);
+        assert_eq!(none, "there is no worker 7, and no other now");
+    }
 }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require "yaml"
 
 module Support
@@ -33,6 +34,10 @@ module Support
       load("compose/compose.yaml").dig("services", "web")
     end
 
+    def swarm
+      load("swarm/stack.yaml").dig("services", "web")
+    end
+
     def kamal
       load("kamal/deploy.yml")
     end
@@ -41,12 +46,22 @@ module Support
       container["env"].to_h { |variable| variable.values_at("name", "value") }
     end
 
+    def swarm_variables
+      swarm["environment"]
+    end
+
     def compose_variables
       compose["environment"].transform_values(&:to_s)
     end
 
     def kamal_variables
       kamal.dig("env", "clear").transform_values(&:to_s)
+    end
+
+    # The program of the image's health check with its arguments, and its flags.
+    def health_check
+      flags, command = dockerfile[/^HEALTHCHECK (.+?\])$/m, 1].gsub("\\\n", "").split(" CMD ")
+      [JSON.parse(command), flags.scan(/--([a-z-]+)=(\S+)/).to_h]
     end
 
     def image_variables

@@ -20,7 +20,7 @@ module Carat
     COMMAND = %w[bundle exec carat].freeze
 
     def test_every_variable_of_carat_is_an_option_with_such_a_value
-      [pod_variables, compose_variables, kamal_variables].each do |found|
+      [pod_variables, compose_variables, kamal_variables, swarm_variables].each do |found|
         settings(found)
 
         refute_empty found.keys.grep(/\ACARAT_/)
@@ -29,14 +29,14 @@ module Carat
     end
 
     def test_all_listen_on_the_same_port
-      variables = [pod_variables, compose_variables, kamal_variables, image_variables]
+      variables = [pod_variables, compose_variables, kamal_variables, swarm_variables, image_variables]
 
       assert_equal([PORT.to_s], variables.map { |found| found["PORT"] }.uniq)
-      assert_equal [{ "name" => "http", "containerPort" => PORT }], container["ports"]
+      assert_equal({ "name" => "http", "containerPort" => PORT }, container["ports"].first)
       assert_equal ["#{PORT}:#{PORT}"], compose["ports"]
       assert_equal PORT, kamal.dig("proxy", "app_port")
       assert_includes dockerfile, "\nEXPOSE #{PORT}\n"
-      assert_includes compose.dig("healthcheck", "test").last, "/dev/tcp/127.0.0.1/#{PORT} "
+      assert_includes haproxy, " tasks.web:#{PORT} "
     end
 
     def test_the_image_starts_carat_without_a_shell_and_without_privileges
@@ -55,6 +55,9 @@ module Carat
       assert_operator pod["terminationGracePeriodSeconds"], :>, stop
       assert_operator seconds(compose["stop_grace_period"]), :>,
                       option(compose_variables, :shutdown_timeout) + BEYOND_SECONDS
+      assert_operator seconds(swarm["stop_grace_period"]), :>,
+                      option(swarm_variables, :drain_delay) + option(swarm_variables, :shutdown_timeout) +
+                      BEYOND_SECONDS
     end
 
     def test_the_pod_drains_until_its_readiness_probe_has_failed_everywhere
@@ -66,12 +69,34 @@ module Carat
       refute container["livenessProbe"].key?("httpGet"), "a pod that drains would be killed"
     end
 
+    def test_the_task_of_the_swarm_drains_until_the_proxy_has_noticed
+      interval, failures = haproxy.match(/^  default-server inter (\d+)s fall (\d+) /).captures.map(&:to_i)
+
+      assert_equal option(swarm_variables, :readiness_path), [haproxy[/^  option httpchk GET (\S+)$/, 1]]
+      assert_operator option(swarm_variables, :drain_delay), :>, interval * failures
+      assert_equal "start-first", swarm.dig("deploy", "update_config", "order")
+      assert_operator Integer(haproxy[/server-template task (\d+) /, 1]), :>=, 2 * swarm.dig("deploy", "replicas")
+    end
+
+    def test_autoscalers_aim_at_seven_tenths_of_the_threads_of_a_pod
+      threads = pod_variables.values_at("WEB_CONCURRENCY", "RAILS_MAX_THREADS").map { |text| Integer(text) }.reduce(:*)
+      pods = load("autoscaling/hpa.yaml").dig("spec", "metrics", 0, "pods")
+      trigger = load("autoscaling/keda.yaml").dig("spec", "triggers", 0, "metadata")
+      rule = load("autoscaling/prometheus-adapter.yaml").dig("rules", "custom", 0)
+
+      assert_equal [(threads * 7 / 10.0).to_s] * 2, [pods.dig("target", "averageValue"), trigger["threshold"]]
+      assert_equal pods.dig("metric", "name"), rule.dig("name", "as")
+      [rule["metricsQuery"], trigger["query"]].each do |query|
+        assert_equal %w[queue app], query.scan(/carat_request_(\w+)_time_seconds_sum/).flatten
+      end
+    end
+
     def test_a_boot_has_the_time_that_carat_allows
       boot = 2 * Config::Options.fetch(:boot_timeout).default
       probe = container["startupProbe"]
 
       assert_operator probe["periodSeconds"] * probe["failureThreshold"], :>, boot
-      assert_operator seconds(compose.dig("healthcheck", "start_period")), :>, boot
+      assert_operator seconds(health_check.last["start-period"]), :>, boot
       assert_operator kamal["deploy_timeout"], :>, boot
     end
 
@@ -96,7 +121,8 @@ module Carat
       assert_equal %w[/app/tmp /tmp /var/tmp], mounts.sort
       assert_equal Config::Options.fetch(:spool_dir).default, "/var/tmp"
       assert_operator option(pod_variables, :spool_limit), :<, spool.dig("emptyDir", "sizeLimit").to_i * (1024**3)
-      assert_equal ["spool:/var/tmp"], compose["volumes"]
+      assert_equal ["spool:/var/tmp", "storage:/app/storage"], compose["volumes"]
+      assert_equal ["spool:/var/tmp"], swarm["volumes"]
     end
 
     def test_service_and_disruption_budget_select_the_pods
@@ -126,6 +152,10 @@ module Carat
     end
 
     private
+
+    def haproxy
+      File.read(File.join(FOLDER, "swarm/haproxy.cfg"))
+    end
 
     # The value of an option with these variables.
     def option(variables, name)

@@ -4,8 +4,8 @@ require "open3"
 require "test_helper"
 require "support/deploy_files"
 
-# The health check of deploy/compose/compose.yaml, which runs without Ruby.
-class ComposeHealthTest < Support::IntegrationTest
+# The health check of deploy/docker/Dockerfile, which runs without Ruby.
+class ImageHealthTest < Support::IntegrationTest
   include Support::DeployFiles
 
   def test_the_check_succeeds_with_200_and_fails_with_anything_else
@@ -21,8 +21,6 @@ class ComposeHealthTest < Support::IntegrationTest
   private
 
   def check(port)
-    program, *command = compose.dig("healthcheck", "test")
-    assert_equal "CMD", program
-    Open3.capture2e(*command.map { |word| word.sub("/3000 ", "/#{port} ") }).last
+    Open3.capture2e({ "PORT" => port.to_s }, *health_check.first).last
   end
 end

@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require "open3"
+require "tmpdir"
+require "yaml"
+require_relative "../../../test/support/eventually"
+
+module Bench
+  # Runs an image of apps/ledger.ru by the stack of deploy/swarm in a swarm of this daemon, updates it under load, kills
+  # replicas, and changes the memory limit of a container. The ledger has the requests that were served.
+  class Swarm
+    include Support::Eventually
+
+    STACK = File.expand_path("../../../deploy/swarm", __dir__)
+    PROXY = "http://127.0.0.1:80"
+    SECONDS = 300
+    MEBI = 1024 * 1024
+    # Memory limits in MiB, and what a worker keeps in bytes.
+    LIMITS = [320, 1024, 320].freeze
+    KEPT = 60_000_000
+    KILLS = 5
+    # Memory is read every 5 s, and one worker ends after another.
+    SETTLE_SECONDS = 15
+    SAMPLES = 8
+    private_constant :STACK, :PROXY, :SECONDS, :MEBI, :LIMITS, :KEPT, :KILLS, :SETTLE_SECONDS,
+                     :SAMPLES
+
+    # @param image [String] the tag of the application
+    # @param proxy [String] that of an image with HAProxy
+    def initialize(image, proxy)
+      @image = image
+      @proxy = proxy
+      @clients = LedgerClients.new
+    end
+
+    # Prints a line for each trial.
+    def run
+      docker("swarm", "init", "--advertise-addr", "127.0.0.1")
+      Dir.mktmpdir("carat-swarm") do |work|
+        @work = work
+        deploy
+        update
+        kill
+        resize
+      ensure
+        docker("stack", "rm", "app")
+      end
+    ensure
+      docker("swarm", "leave", "--force")
+    end
+
+    private
+
+    def deploy
+      Dir.mkdir(File.join(@work, "ledger"))
+      File.chmod(0o777, File.join(@work, "ledger"))
+      FileUtils.cp(File.join(STACK, "haproxy.cfg"), @work)
+      File.write(File.join(@work, "stack.yaml"), YAML.dump(stack))
+      docker("stack", "deploy", "--compose-file", File.join(@work, "stack.yaml"), "app")
+      eventually(message: "three replicas", within: SECONDS) { serving == 3 && @clients.get("up", PROXY) == "200" }
+    end
+
+    # The stack with the images of the trial, and a ledger.
+    def stack
+      YAML.safe_load(File.read(File.join(STACK, "stack.yaml"))).tap do |stack|
+        web, proxy = stack["services"].values_at("web", "proxy")
+        web["image"] = @image
+        web["volumes"] << "#{@work}/ledger:/ledger"
+        web["environment"]["WEB_CONCURRENCY"] = "1..4"
+        proxy.update("image" => @proxy, "command" => %w[haproxy -f /usr/local/etc/haproxy/haproxy.cfg])
+      end
+    end
+
+    def update
+      report("rolling update of three replicas") do
+        docker("service", "update", "--detach", "--env-add", "RELEASE=2", "app_web")
+        eventually(message: "the update", within: SECONDS) { updated? && containers.size == 3 }
+      end
+    end
+
+    def kill
+      report("#{KILLS} times kill -9 of a replica") do
+        KILLS.times do
+          killed = containers.first
+          docker("kill", "--signal", "KILL", killed)
+          eventually(message: "its successor", within: SECONDS) { serving == 3 && !containers.include?(killed) }
+        end
+      end
+    end
+
+    # A container without others, so that its load is its own.
+    def resize
+      id = docker("run", "--detach", "--memory", "#{LIMITS.first}m", "--tmpfs", "/ledger:mode=1777",
+                  "--env", "WEB_CONCURRENCY=1..4", "--env", "RAILS_MAX_THREADS=1",
+                  "--env", "KEEP=#{KEPT}", @image).chomp
+      address = docker("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id).chomp
+      url = "http://#{address}:3000"
+      eventually(message: "a server", within: SECONDS) { @clients.get("up", url) == "200" }
+      @clients.load(url) do
+        LIMITS.each do |limit|
+          docker("update", "--memory", "#{limit}m", "--memory-swap", "#{limit}m", id)
+          puts "memory limit #{limit} MiB: #{followed(id, limit)}"
+        end
+      end
+    ensure
+      docker("rm", "--force", id) if id
+    end
+
+    # What the server says when its budget is 80 % of the limit, and its processes are within it.
+    def followed(id, limit)
+      budget, clients = eventually(message: "the limit", within: SECONDS) do
+        found = carat(id, "memory").values_at("budget", "clients")
+        allowed, used = found.first.values_at("limit", "used")
+        found if ((limit * MEBI * 0.8) - allowed).abs < MEBI && used <= allowed
+      end
+      sleep SETTLE_SECONDS
+      workers = Array.new(SAMPLES) { carat(id, "status")["processes"].size }
+      "budget #{budget["limit"] / MEBI} MiB, client_memory #{clients["limit"] / MEBI} MiB, workers #{workers.join(" ")}"
+    end
+
+    def carat(id, command)
+      JSON.parse(docker("exec", id, "bundle", "exec", "carat", command, "--json")[/^\{.*/])
+    end
+
+    # Runs the block under load, and compares what clients got with the ledger.
+    def report(what, &)
+      answers = @clients.load(PROXY, &)
+      puts "#{what}: #{LedgerClients.compare(answers, File.readlines(File.join(@work, "ledger/served"), chomp: true))}"
+    end
+
+    # The number of healthy replicas.
+    def serving
+      docker("ps", "--quiet", "--filter", "name=app_web", "--filter", "health=healthy").lines.size
+    end
+
+    def containers = docker("ps", "--quiet", "--filter", "name=app_web").lines(chomp: true)
+
+    def updated?
+      docker("service", "inspect", "--format", "{{json .UpdateStatus}}", "app_web").include?('"State":"completed"')
+    end
+
+    def docker(*words)
+      output, status = Open3.capture2e("docker", *words)
+      status.success? ? output : abort("docker #{words.join(" ")}: #{output}")
+    end
+  end
+end

@@ -9,9 +9,11 @@ module Suite
   # Collects what each test did, and writes it as JSON when all have run.
   class ResultFile < Minitest::AbstractReporter
     # @param path [String]
-    def initialize(path)
+    # @param of_all [Boolean] whether all tests of the files are to run
+    def initialize(path, of_all:)
       super()
       @path = path
+      @of_all = of_all
       @passed = @skipped = 0
       @failures = []
     end
@@ -24,8 +26,10 @@ module Suite
       end
     end
 
-    # Called after the last one.
+    # Called after the last one, or when the run is interrupted, which minitest calls a success.
     def report
+      left = Minitest::Runnable.runnables.sum { |it| it.runnable_methods.size } - @passed - @skipped - @failures.size
+      @failures << { test: "all tests", text: "#{left} tests did not run" } if @of_all && left.positive?
       File.write(@path, JSON.generate({ passed: @passed, skipped: @skipped, failures: @failures }))
     end
 
@@ -38,7 +42,7 @@ module Suite
   end
 end
 
-results = Suite::ResultFile.new(ARGV.shift)
+results = Suite::ResultFile.new(ARGV.shift, of_all: !ARGV.include?("-n"))
 Minitest.extensions << "result_file"
 Minitest.define_singleton_method(:plugin_result_file_init) { |_options| reporter << results }
 

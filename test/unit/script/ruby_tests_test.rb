@@ -78,6 +78,14 @@ class RubyTestsTest < Minitest::Test
     assert_match(/test_first.*caf/m, step.failures.join)
   end
 
+  def test_tests_that_an_interrupt_leaves_out_have_failed
+    step = run_step(first: "raise Interrupt", second: "raise Interrupt")
+
+    assert_empty step.repeat(out: StringIO.new)
+    assert_equal 1, step.tally.failed
+    assert_match(/tests? did not run/, step.failures.join)
+  end
+
   def test_process_that_died_is_not_repeated
     step = run_step(first: "exit!(1)", second: "exit!(1)")
 

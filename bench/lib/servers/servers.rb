@@ -7,6 +7,7 @@ module Bench
   module Servers
     CARAT = File.expand_path("../../../exe/carat", __dir__)
     HYPER = RustProgram.new("bare-hyper")
+    POOL = File.expand_path("../../apps/pools_config.rb", __dir__)
     ADDRESS = "tcp://127.0.0.1:%<port>d"
     APP = "%<app>s"
     # /tmp may be in memory, and bodies must go to a disk with every server.
@@ -85,6 +86,7 @@ module Bench
     SPEED = [
       carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
       carat("carat-t5", 1, threads: 5), carat("carat-t5-fifo", 1, "--queue", "fifo", threads: 5),
+      carat("carat-t5-pool", 1, "-C", POOL, threads: 5),
       carat("carat-f256", 1, fibers: 256), carat("carat-f10000", 1, fibers: 10_000),
       carat("carat-t5-glibc", 1, "--allocator", "system", threads: 5, env: STOCK_ARENAS),
       carat("carat-t5-one-arena", 1, "--allocator", "system", threads: 5),

@@ -20,13 +20,13 @@ use crate::lanes::{
     Exchange, Lane, LaneEvent, LaneEvents, LaneState, PendingReply, RequestStage, cut_off,
     cut_off_lane, fail_over, refuse_trial, report_request,
 };
-use crate::queue::{Hold, RequestTimeouts, WaitingQueue};
+use crate::queue::{Hold, PoolQueues, RequestTimeouts};
 use crate::rebalance::Rebalance;
 use crate::reload::Reload;
 use crate::tunnel_drain::TunnelDrain;
 use carat_exchange::{Call, ClientMemory, Refusal, SpoolQuota, clock};
 use carat_log::{Log, WorkerId};
-use carat_settings::Settings;
+use carat_settings::{PoolPriority, Settings};
 
 /// Sends each request to a lane. Composes what decides about it: each part has fields of its own, and this is where one
 /// part's decision becomes another's event.
@@ -41,7 +41,7 @@ pub struct Dispatcher {
     /// Whether requests wait as `carat pause` asked.
     pub hold: Hold,
     /// The requests that wait.
-    pub queue: WaitingQueue,
+    pub queue: PoolQueues,
     /// The lanes, and which of them is next.
     pub lanes: LaneChoice,
     rebalance: Rebalance,
@@ -71,7 +71,7 @@ impl Dispatcher {
             timeouts: RequestTimeouts::new(settings),
             reload: settings.reload.then(reload),
             hold: Hold::default(),
-            queue: WaitingQueue::new(settings),
+            queue: PoolQueues::new(settings),
             lanes: LaneChoice::default(),
             rebalance: Rebalance::default(),
             tunnels: TunnelDrain::default(),
@@ -96,6 +96,7 @@ impl Dispatcher {
     pub fn dispatch(self: &Rc<Self>, call: Call) -> Result<PendingReply, Refusal> {
         let exchange = Rc::new(Exchange::new(call));
         self.lanes.split.assign(&exchange);
+        self.queue.assign(&exchange);
         self.admit(&exchange)?;
         Ok(PendingReply::new(exchange))
     }
@@ -112,20 +113,22 @@ impl Dispatcher {
         {
             return Ok(());
         }
-        let limit = self.timeouts.settings().queue_limit;
-        self.queue.add(exchange, limit, || {
+        let pool = self.queue.pool(exchange);
+        let limit = pool.limit(self.timeouts.settings().queue_limit);
+        pool.queue.add(exchange, limit, || {
             if self.is_held() {
                 0
             } else {
-                self.lanes.vacancies()
+                self.lanes.vacancies().min(pool.share_left())
             }
         })
     }
 
-    /// Sends a request to a lane, unless others wait for one. False if it has to wait, too.
+    /// Sends a request to a lane, unless others wait for one, or its pool has its share. False if it has to wait, too.
     fn begin_at_once(self: &Rc<Self>, exchange: &Rc<Exchange>) -> bool {
         let (now, code) = (exchange.arrived, self.lanes.code_for(exchange));
-        if self.is_anyone_waiting(code) {
+        let pool = self.queue.pool(exchange);
+        if !pool.has_share() || self.is_anyone_before(pool.priority(), code) {
             return false;
         }
         let Some(lane) = self.choose(code, now) else {
@@ -138,20 +141,22 @@ impl Dispatcher {
         true
     }
 
-    /// Whether requests wait for this code; `None` is for any.
-    fn is_anyone_waiting(&self, code: Option<Code>) -> bool {
+    /// Whether requests wait for this code that get a lane before a new one; `None` is for any.
+    fn is_anyone_before(&self, priority: PoolPriority, code: Option<Code>) -> bool {
         let is_meant = |it: &Exchange| code.is_none_or(|code| it.code.get() == code);
-        !self.queue.is_empty() && (!self.lanes.split.is_on() || self.queue.has(is_meant))
+        let is_meant = self.lanes.split.is_on().then_some(is_meant);
+        self.queue.has_before(priority, is_meant.as_ref())
     }
 
     /// Whether a request would crowd others out if it waited for new code: then the old code serves it.
     fn gives_way(&self, exchange: &Exchange) -> bool {
-        let limit = self.timeouts.settings().queue_limit;
+        let pool = self.queue.pool(exchange);
+        let limit = pool.limit(self.timeouts.settings().queue_limit);
         let Some(part) = self.lanes.split.queue_part(limit) else {
             return false;
         };
         let gives_way = exchange.code.get() == Code::New
-            && self.queue.count(|it| it.code.get() == Code::New) >= part;
+            && pool.queue.count(|it| it.code.get() == Code::New) >= part;
         if gives_way {
             exchange.code.set(Code::Old);
         }
@@ -168,7 +173,7 @@ impl Dispatcher {
 
     fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
         self.lanes.note_used(lane);
-        self.queue.note_begun(exchange, now);
+        self.queue.pool(exchange).queue.note_begun(exchange, now);
         if let Err(error) = lane.begin(Rc::clone(exchange), now) {
             self.log.error(
                 "cannot send a request to its worker",
@@ -185,7 +190,7 @@ impl Dispatcher {
             return;
         }
         while !self.is_held() && lane.has_room(now) {
-            let Some(exchange) = self.next_waiting(lane) else {
+            let Some(exchange) = self.queue.take_next(self.lanes.meant_for(lane).as_ref()) else {
                 break;
             };
             self.begin(lane, &exchange, now);
@@ -194,25 +199,19 @@ impl Dispatcher {
     }
 
     /// Moves requests from the queue to every lane that has room.
-    fn hand_out(&self, now: Instant) {
+    pub(crate) fn hand_out(&self, now: Instant) {
         for code in self.lanes.split.codes() {
-            while !self.queue.is_empty() {
+            while self.queue.has_next() {
                 let Some(lane) = self.choose(*code, now) else {
                     break;
                 };
-                let Some(exchange) = self.next_waiting(&lane) else {
+                let Some(exchange) = self.queue.take_next(self.lanes.meant_for(&lane).as_ref())
+                else {
                     self.note_idle(&lane);
                     break;
                 };
                 self.begin(&lane, &exchange, now);
             }
-        }
-    }
-
-    fn next_waiting(&self, lane: &Lane) -> Option<Rc<Exchange>> {
-        match self.lanes.meant_for(lane) {
-            Some(is_meant) => self.queue.take_meant(is_meant),
-            None => self.queue.take_next(),
         }
     }
 
@@ -298,13 +297,13 @@ impl Dispatcher {
                 let took = exchange.waited(clock::now());
                 self.lanes.split.note_outcome(lane, took, true);
             };
-            self.requeue(fail_over(lane, lost));
+            self.requeue(&fail_over(lane, lost));
         }
         self.events.send(LaneEvent::Lost(lane.tag));
     }
 
     /// Returns requests to the front of the queue in their order, and then to lanes with room.
-    pub(crate) fn requeue(&self, back: Vec<Rc<Exchange>>) {
+    pub(crate) fn requeue(&self, back: &[Rc<Exchange>]) {
         self.queue.put_back(back);
         self.hand_out(clock::now());
     }
@@ -312,7 +311,7 @@ impl Dispatcher {
     /// Returns the requests that a lane has not begun to the queue.
     fn recall(&self, lane: &Lane) {
         match lane.recall() {
-            Ok(back) => self.requeue(back),
+            Ok(back) => self.requeue(&back),
             Err(error) => {
                 self.log.error(
                     "cannot recall requests",
@@ -413,8 +412,8 @@ impl Dispatcher {
         self.lanes.note_slow(&self.timeouts, &self.events);
         self.expire_running(clock::now());
         self.expire_tunnels(clock::now());
-        let settings = self.timeouts.settings();
-        self.queue.report_refused(&settings, &self.log);
+        let limit = self.timeouts.settings().queue_limit;
+        self.queue.report_refused(limit, &self.log);
     }
 
     fn end_hold(&self, now: Instant) {

@@ -13,7 +13,7 @@ use carat_exchange::{
     reply_stream,
 };
 use carat_log::Log;
-use carat_settings::Settings;
+use carat_settings::{PoolSettings, Settings};
 
 const BUDGET: DescriptorBudget = DescriptorBudget {
     connections: 10,
@@ -55,6 +55,17 @@ impl Fixture {
     pub(crate) fn reloading(capacities: &[u16]) -> Fixture {
         let mut settings = Settings::plain();
         (settings.reload, settings.queue_limit) = (true, 10);
+        Fixture::with(settings, unshared(capacities))
+    }
+
+    /// The same with pools.
+    pub(crate) fn with_pools(capacities: &[u16], pool: Vec<PoolSettings>) -> Fixture {
+        let (queue_limit, plain) = (10, Settings::plain());
+        let settings = Settings {
+            queue_limit,
+            pool,
+            ..plain
+        };
         Fixture::with(settings, unshared(capacities))
     }
 

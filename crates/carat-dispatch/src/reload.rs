@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::frames::FailurePage;
 use crate::lanes::{Exchange, LaneEvent, LaneEvents};
-use crate::queue::{Hold, WaitingQueue};
+use crate::queue::{Hold, PoolQueues};
 use carat_exchange::{Reply, SpoolQuota, SpoolReservation, clock};
 use carat_log::Log;
 use carat_settings::Settings;
@@ -168,7 +168,7 @@ impl Reload {
 
     /// The workers that take requests have the code of the files, or why they have not. Responds to the requests that
     /// `queue` holds if the code cannot be loaded. False if requests go on to wait, or did not wait.
-    pub(crate) fn end(&self, result: Result<(), String>, queue: &WaitingQueue) -> bool {
+    pub(crate) fn end(&self, result: Result<(), String>, queue: &PoolQueues) -> bool {
         if self.is_requested.get() {
             // Another load follows the one that has ended.
             return false;
@@ -194,7 +194,7 @@ impl Reload {
     }
 
     /// Does not let requests wait for new code for ever. Called once a tick. True if requests go on.
-    pub(crate) fn expire(&self, now: Instant, queue: &WaitingQueue) -> bool {
+    pub(crate) fn expire(&self, now: Instant, queue: &PoolQueues) -> bool {
         let is_over = self.hold.left(now).is_some_and(|left| left.is_zero());
         if is_over {
             let limit = self.limit.get();
@@ -204,7 +204,7 @@ impl Reload {
     }
 
     /// Responds to all waiting requests if the code cannot be loaded. True if requests go on.
-    fn respond_to_waiting(&self, queue: &WaitingQueue) -> bool {
+    fn respond_to_waiting(&self, queue: &PoolQueues) -> bool {
         if let ReloadPhase::Failed(page, _) = &*self.phase.borrow() {
             for exchange in queue.take_all() {
                 self.show(page, &exchange);

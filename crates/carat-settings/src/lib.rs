@@ -2,11 +2,13 @@
 
 mod durations;
 mod identity;
+mod pool_settings;
 mod process_settings;
 mod settings;
 mod url_prefix;
 
 pub use identity::Identity;
+pub use pool_settings::{PoolPriority, PoolSettings};
 pub use process_settings::{ProcessSettings, RestartPolicy};
 pub use settings::{
     LogFormat, Multipart, ProxyHeaders, QueueOrder, RequestMode, SETTINGS_VARIABLE, Settings,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::durations::{optional_seconds, seconds};
 use crate::identity::Identity;
+use crate::pool_settings::PoolSettings;
 use crate::process_settings::ProcessSettings;
 use crate::url_prefix::UrlPrefix;
 
@@ -134,6 +135,8 @@ pub struct Settings {
     pub zstd_level: i32,
     pub queue_limit: usize,
     pub queue: QueueOrder,
+    /// Routes with a queue and a share of the lanes of their own.
+    pub pool: Vec<PoolSettings>,
     #[serde(deserialize_with = "seconds")]
     pub queue_delay: Duration,
     #[serde(deserialize_with = "seconds")]
@@ -362,7 +365,7 @@ const PLAIN: &str = r#"{
     "max_part_header": 1, "max_field_bytes": 1, "decode_requests": false, "max_decoded_body": 1,
     "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "http2": true, "http2_max_streams": 1, "max_tunnels": null, "max_uri": 1,
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
-    "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "queue_delay": 60,
+    "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
     "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []

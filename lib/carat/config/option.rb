@@ -16,7 +16,7 @@ module Carat
     #   edge      whether the edge reads it
     #   mold      whether the mold uses the edge's value rather than reading its own
     #   restart   whether a change takes effect at a restart; without it, only if the edge does not read the option
-    #   only      [:flag] or [:flag, :env] for an option that not every source may set
+    #   only      [:flag], [:file] or [:flag, :env] for an option that not every source may set
     #   remedy    what to do about a rejected value
     #   limit     for a limit on clients or the application: the status or the end that follows when it is exceeded
     #   doc       one sentence
@@ -56,7 +56,12 @@ module Carat
 
       # Whether repeated values add up.
       def list?
-        %i[addresses endpoints networks static targets].include?(type)
+        %i[addresses endpoints networks pools static targets].include?(type)
+      end
+
+      # Returns the values of a list that came before and these together. Raises InvalidValue.
+      def join(earlier, values)
+        type == :pools ? @reader.join(earlier, values) : earlier + values
       end
 
       # Returns what is between the values in a variable. An address may have commas within it.

@@ -61,6 +61,7 @@ module Carat
           `trusted_proxies "10.0.0.0/8", "192.0.2.7"` in the config file, commas in the variable, one flag for each.
         - **static**: a directory, or a prefix of the URL and a directory: `/assets=public/assets`. The config file
           [knows more](static.md).
+        - **pools**: a name, and `paths`, `threads`, `queue_limit`, or `priority`: [Pools](pools.md).
         - **umask**: octal digits, such as `"027"`.
         - **https_url**: `https://HOST/PATH`.
         - **file**, **directory**, **new_directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
@@ -100,7 +101,8 @@ module Carat
       # What the rule at the top of the page does not say.
       def remarks(option)
         also = [option.short, *option.env].compact.map { |word| "`#{word}`" }.join(", ")
-        sources = { %i[flag] => " Only a flag.", %i[flag env] => " Not in the config file." }
+        sources = { %i[flag] => " Only a flag.", %i[file] => " Only in the config file.",
+                    %i[flag env] => " Not in the config file." }
         "#{" Also #{also}." unless also.empty?}#{sources[option.only]}"
       end
 

@@ -27,7 +27,7 @@ module Carat
         raise ConfigError, "#{place}: is too late: the configuration has been read" if frozen?
 
         parsed = option.parse(value)
-        @values[option.name] = option.list? && parsed ? [*@values[option.name], *parsed].freeze : parsed
+        @values[option.name] = option.list? && parsed ? option.join(@values[option.name] || [], parsed).freeze : parsed
       rescue InvalidValue => e
         raise ConfigError, "#{place}: #{e.message}"
       end

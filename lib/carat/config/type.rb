@@ -19,6 +19,7 @@ require_relative "type/network/network_list"
 require_relative "type/path/new_directory"
 require_relative "type/path/optional_path"
 require_relative "type/path/page_directory"
+require_relative "type/path/pool_list"
 require_relative "type/number/refork_rule"
 require_relative "type/number/seconds"
 require_relative "type/path/socket_path"
@@ -44,7 +45,7 @@ module Carat
         endpoints: EndpointList, file: FilePath, gc: GcPolicy, group: GroupName, https_url: HttpsURL,
         integer: WholeNumber, log: LogFile, memory: MemoryBudget, networks: NetworkList, new_directory: NewDirectory,
         optional_path: OptionalPath, pages: PageDirectory,
-        pidfile: LogFile, prefix: UrlPrefix, refork: ReforkRule, seconds: Seconds, socket: SocketPath,
+        pidfile: LogFile, pools: PoolList, prefix: UrlPrefix, refork: ReforkRule, seconds: Seconds, socket: SocketPath,
         static: StaticDirectories, string: Text, targets: TargetList, timeout: Timeout, umask: Umask, user: UserName,
         workers: WorkerCount
       }.freeze

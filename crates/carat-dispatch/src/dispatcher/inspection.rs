@@ -1,7 +1,7 @@
 //! What a simulation sees of the dispatcher. The path of each request is its number.
 
 use crate::dispatcher::Dispatcher;
-use crate::lanes::{Exchange, Lane, LaneState, RequestStage};
+use crate::lanes::{Exchange, InFlightRequest, Lane, LaneState, RequestStage};
 use carat_exchange::Call;
 use carat_wire::is_behind;
 
@@ -18,6 +18,8 @@ pub struct DispatcherView {
     pub waits_beside_idle_lane: bool,
     /// The requests that a worker has not begun, and that an idle lane would take.
     pub behind_beside_idle_lane: Vec<usize>,
+    /// How many lanes each pool has but the first, and may have.
+    pub shares: Vec<(usize, usize)>,
     /// Lanes that are idle as the dispatcher knows, and hold a request or take none.
     pub wrongly_idle: usize,
 }
@@ -37,13 +39,15 @@ pub struct LaneView {
     pub bytes_ahead: usize,
     /// Requests that it could take now.
     pub vacancies: usize,
+    /// The pool of each request that belongs to one.
+    pools: Vec<usize>,
 }
 
 impl DispatcherView {
-    /// Whether another request is accepted for sure.
+    /// Whether another request is accepted for sure, whatever its pool is.
     pub fn room(&self) -> bool {
         let vacancies: usize = self.lanes.iter().map(|lane| lane.vacancies).sum();
-        self.queued.len() < self.queue_limit + vacancies
+        self.shares.is_empty() && self.queued.len() < self.queue_limit + vacancies
     }
 }
 
@@ -52,10 +56,17 @@ impl Dispatcher {
     pub fn inspect(&self) -> DispatcherView {
         let idles = |exchange: &Exchange| self.lanes.has_idle(self.lanes.code_for(exchange));
         let lanes = self.lanes.list();
+        let views: Vec<_> = lanes.iter().map(|lane| lane.inspect()).collect();
+        let has = |pool: usize| {
+            let pools = views.iter().flat_map(|lane| &lane.pools);
+            pools.filter(|index| **index == pool).count()
+        };
+        let shares = self.queue.shares().into_iter();
         DispatcherView {
             queued: self.queue.list(|exchange| number_of(&exchange.call)),
             queue_limit: self.timeouts.settings().queue_limit,
-            lanes: lanes.iter().map(|lane| lane.inspect()).collect(),
+            shares: shares.map(|(pool, share)| (has(pool), share)).collect(),
+            lanes: views,
             waits_beside_idle_lane: self.queue.has(idles),
             behind_beside_idle_lane: lanes.iter().flat_map(|lane| lane.behind(idles)).collect(),
             wrongly_idle: self.lanes.count_wrongly_idle(),
@@ -89,6 +100,7 @@ impl Lane {
             RequestStage::Waiting(exchange) => waits(exchange).then(|| number_of(&exchange.call)),
             RequestStage::Streaming(..) | RequestStage::TakenOver => None,
         });
+        let pools = in_flight.iter().filter_map(InFlightRequest::pool);
         LaneView {
             is_open: self.state() == LaneState::Open,
             capacity: usize::from(self.capacity.get()),
@@ -96,6 +108,7 @@ impl Lane {
             held: in_flight.len(),
             bytes_ahead: in_flight.bytes_behind(self.begun()),
             vacancies: self.vacancies(),
+            pools: pools.collect(),
         }
     }
 }

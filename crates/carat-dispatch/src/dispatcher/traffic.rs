@@ -99,6 +99,10 @@ fn take_frames(
     }
     lane.stall.end();
     dispatcher.refill(lane, now);
+    if dispatcher.queue.are_several() {
+        // The next request of a pool that had its share may get another lane than this one.
+        dispatcher.hand_out(now);
+    }
     dispatcher.rebalance_soon();
     Ok(())
 }
@@ -200,8 +204,7 @@ impl FrameBatch<'_> {
         });
         let made = made.map(|response| self.prepared(response, &exchange));
         self.note_outcome(&made, app_time);
-        let begun = exchange.arrived + app_time;
-        let queue_time = self.now.saturating_duration_since(begun);
+        let queue_time = self.note_queue_time(&exchange, app_time);
         if self.lane.in_flight().is_slow(reply.id) {
             self.report_slow(&exchange, queue_time, app_time);
         }
@@ -224,6 +227,15 @@ impl FrameBatch<'_> {
             }
         });
         Ok(())
+    }
+
+    /// How long a request waited to which the application has replied.
+    fn note_queue_time(&self, exchange: &Exchange, app_time: Duration) -> Duration {
+        let begun = exchange.arrived + app_time;
+        let queue_time = self.now.saturating_duration_since(begun);
+        let pool = self.dispatcher.queue.pool(exchange);
+        pool.queue.note_served(queue_time);
+        queue_time
     }
 
     /// The request is over, unless the application goes on sending, or has taken over the connection.
@@ -305,7 +317,7 @@ impl FrameBatch<'_> {
                 report_request(message, self.lane, &exchange, &self.dispatcher.log);
                 exchange.settle(Err(Refusal::NoDescriptors));
             } else {
-                self.dispatcher.requeue(vec![exchange]);
+                self.dispatcher.requeue(&[exchange]);
             }
         }
         let exhausted = LaneEvent::DescriptorsLost(self.lane.tag);
@@ -380,7 +392,7 @@ impl FrameBatch<'_> {
             // The request was recalled while the worker took it, and the worker skipped it.
             RequestStage::Waiting(exchange) => {
                 self.lane.usage.take_back(1);
-                self.dispatcher.requeue(vec![exchange]);
+                self.dispatcher.requeue(&[exchange]);
             }
         }
     }

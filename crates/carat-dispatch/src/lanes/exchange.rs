@@ -1,4 +1,4 @@
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -9,6 +9,7 @@ use http::HeaderMap;
 
 use crate::canary::Code;
 use crate::frames::HintAllowance;
+use crate::lanes::pool_share::PoolMembership;
 use carat_exchange::{Call, Refusal, Reply, clock};
 use carat_log::FieldValue;
 
@@ -26,6 +27,8 @@ pub(crate) struct Exchange {
     pub(crate) code: Cell<Code>,
     /// Whether its client gets the cookie that names the code.
     pub(crate) is_first: Cell<bool>,
+    /// The pool that it belongs to, unless that is the pool of all requests.
+    pub(crate) pool: OnceCell<PoolMembership>,
     hint_allowance: HintAllowance,
     cancelled: Cell<bool>,
     outcome: RefCell<ExchangeOutcome>,
@@ -47,6 +50,7 @@ impl Exchange {
             resent: Cell::new(false),
             code: Cell::default(),
             is_first: Cell::new(false),
+            pool: OnceCell::new(),
             hint_allowance: HintAllowance::default(),
             cancelled: Cell::new(false),
             outcome: RefCell::new(ExchangeOutcome::Open(None)),

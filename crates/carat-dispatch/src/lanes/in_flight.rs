@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use carat_wire::is_behind;
 
 use crate::lanes::exchange::{Exchange, LoggedRequest};
+use crate::lanes::pool_share::{PoolMembership, PoolShare};
 use crate::lanes::worker_requests::WorkerRequests;
 use carat_exchange::{BodyStream, ReplySender, StreamCredit};
 use carat_log::LaneTag;
@@ -26,6 +27,12 @@ pub(crate) struct InFlightRequest {
     pub(crate) stage: RequestStage,
     /// Whether `slow_request` has expired for it.
     is_slow: bool,
+    /// What it takes of the bound of its pool.
+    #[cfg_attr(
+        not(any(test, feature = "fixture")),
+        expect(dead_code, reason = "dropping it is what it is for")
+    )]
+    pub(crate) share: Option<PoolShare>,
 }
 
 /// A request that a worker has begun.
@@ -67,6 +74,14 @@ pub(crate) enum RequestStage {
     Streaming(ReplySender, Option<Rc<BodyStream>>),
     /// The application has taken over the connection, while it still works on the request.
     TakenOver,
+}
+
+#[cfg(any(test, feature = "fixture"))]
+impl InFlightRequest {
+    /// Which pool it takes a lane of.
+    pub(crate) fn pool(&self) -> Option<usize> {
+        self.share.as_ref().map(PoolShare::index)
+    }
 }
 
 impl InFlightRequest {
@@ -198,6 +213,7 @@ impl InFlightRequests {
         self.last = number;
         self.bytes += bytes;
         self.worker_requests.add(1);
+        let share = exchange.pool.get().map(PoolMembership::take_share);
         let request = Some(InFlightRequest {
             id,
             bytes,
@@ -205,6 +221,7 @@ impl InFlightRequests {
             credit: Some(credit),
             stage: RequestStage::Waiting(exchange),
             is_slow: false,
+            share,
         });
         self.slots.push_back(InFlightSlot { number, request });
     }

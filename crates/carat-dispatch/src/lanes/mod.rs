@@ -7,6 +7,7 @@ mod lane;
 mod lane_end;
 mod lane_event;
 mod lane_state;
+mod pool_share;
 mod worker_requests;
 
 pub use exchange::PendingReply;
@@ -20,4 +21,5 @@ pub(crate) use lane_end::{cut_off, cut_off_lane, fail_over, refuse_trial, report
 pub use lane_event::{LaneEvent, LaneEvents};
 pub(crate) use lane_state::LaneState;
 
+pub(crate) use pool_share::PoolMembership;
 pub use worker_requests::WorkerRequests;

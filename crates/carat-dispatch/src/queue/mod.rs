@@ -2,11 +2,13 @@
 
 mod controlled_delay;
 mod hold;
+mod path_pattern;
 mod pauses;
+mod pool_queues;
 mod queue_time;
 mod request_timeouts;
 mod waiting_queue;
 
 pub use hold::Hold;
+pub use pool_queues::{PoolQueues, PoolReport};
 pub use request_timeouts::RequestTimeouts;
-pub use waiting_queue::WaitingQueue;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use carat_exchange::{Refusal, clock};
-use carat_log::Log;
+use carat_log::{FieldValue, Log};
 use carat_settings::{QueueOrder, Settings};
 
 use crate::lanes::{Exchange, LoggedRequest};
@@ -13,16 +13,26 @@ use crate::queue::queue_time::QueueTime;
 
 /// The requests that wait for a lane, in the order in which they arrived. The first is next, or in an overload the last.
 #[derive(Debug, Default)]
-pub struct WaitingQueue {
+pub(crate) struct WaitingQueue {
     requests: RefCell<VecDeque<Rc<Exchange>>>,
     time: QueueTime,
     /// Requests that found the queue full since the last report.
     refused: Cell<u64>,
     /// Requests that gave way to newer ones since the last report.
     outrun: Cell<u64>,
+    totals: Cell<QueueTotals>,
     delay: RefCell<ControlledDelay>,
     /// `queue_delay`; `None` for first in, first out.
     target: Cell<Option<Duration>>,
+}
+
+/// What became of the requests of a queue, and of those that did not have to wait in it.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct QueueTotals {
+    pub(crate) served: u64,
+    /// What these waited together.
+    pub(crate) queue_time: Duration,
+    pub(crate) refused: u64,
 }
 
 impl WaitingQueue {
@@ -45,14 +55,39 @@ impl WaitingQueue {
     }
 
     /// Whether more requests arrive than the application serves.
-    pub fn is_overloaded(&self) -> bool {
+    pub(crate) fn is_overloaded(&self) -> bool {
         self.delay.borrow().overload().is_some()
     }
 
     /// How many requests wait for a worker.
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         let requests = self.requests.borrow();
         requests.iter().filter(|it| !it.is_cancelled()).count()
+    }
+
+    /// Since the start.
+    pub(crate) fn totals(&self) -> QueueTotals {
+        self.totals.get()
+    }
+
+    /// The application has responded to a request, which had waited this long for its thread.
+    pub(crate) fn note_served(&self, queue_time: Duration) {
+        let mut totals = self.totals.get();
+        totals.served += 1;
+        totals.queue_time += queue_time;
+        self.totals.set(totals);
+    }
+
+    fn count_refused(&self) {
+        let mut totals = self.totals.get();
+        totals.refused += 1;
+        self.totals.set(totals);
+    }
+
+    /// When the request arrived that has waited longest.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        let requests = self.requests.borrow();
+        requests.front().map(|front| front.arrived)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -85,6 +120,7 @@ impl WaitingQueue {
             requests.retain(|exchange| !exchange.is_cancelled());
             if requests.len() >= limit + vacancies() {
                 self.refused.set(self.refused.get() + 1);
+                self.count_refused();
                 return Err(Refusal::QueueFull);
             }
         }
@@ -107,6 +143,7 @@ impl WaitingQueue {
         while let Some(exchange) = self.take_beyond(room) {
             if !exchange.is_cancelled() {
                 self.outrun.set(self.outrun.get() + 1);
+                self.count_refused();
                 let retry_after = overload.retry_after(now);
                 exchange.settle(Err(Refusal::Overloaded { retry_after }));
             }
@@ -206,6 +243,7 @@ impl WaitingQueue {
         });
         drop(requests);
         for exchange in expired {
+            self.count_refused();
             log.warn(
                 "request waited too long",
                 &[("request", &LoggedRequest(&exchange))],
@@ -214,22 +252,22 @@ impl WaitingQueue {
         }
     }
 
-    /// Logs how many requests found the queue full, or gave way to newer ones, since the last call.
-    pub(crate) fn report_refused(&self, settings: &Settings, log: &Log) {
+    /// Logs how many requests found the queue full, or gave way to newer ones, since the last call. `pool` is named
+    /// unless it is that of all requests.
+    pub(crate) fn report_refused(&self, pool: Option<&str>, queue_limit: usize, log: &Log) {
+        let warn = |message, refused: u64, (name, number): (&'static str, usize)| {
+            let pool = pool.as_ref().map(|it| ("pool", it as &dyn FieldValue));
+            let numbers: [(&str, &dyn FieldValue); 2] = [("refused", &refused), (name, &number)];
+            let fields: Vec<_> = pool.into_iter().chain(numbers).collect();
+            log.warn(message, &fields);
+        };
         let outrun = self.outrun.take();
         if outrun > 0 {
-            let waiting = self.waiting();
-            log.warn("overloaded", &[("refused", &outrun), ("waiting", &waiting)]);
+            warn("overloaded", outrun, ("waiting", self.waiting()));
         }
         let refused = self.refused.take();
         if refused > 0 {
-            log.warn(
-                "queue full",
-                &[
-                    ("refused", &refused),
-                    ("queue_limit", &settings.queue_limit),
-                ],
-            );
+            warn("queue full", refused, ("queue_limit", queue_limit));
         }
     }
 }

@@ -28,6 +28,10 @@ impl ServerRun {
             self.world
                 .violate(format!("a lane is idle by mistake: {view:?}"));
         }
+        if view.shares.iter().any(|(has, share)| has > share) {
+            self.world
+                .violate(format!("a pool has more than its share: {view:?}"));
+        }
         for lane in &view.lanes {
             let limit = if lane.capacity > 1 {
                 lane.capacity

@@ -23,8 +23,10 @@ module Carat
                  "running" => "running", "tunnels" => "tunnels", "requests" => "requests" }.freeze
       PROCESS = { "process" => "name", "number" => "number", "gen" => "generation", "pid" => "pid", "state" => "state",
                   "age" => "age", "private MiB" => "private", "descendants" => "descendants" }.freeze
+      POOL = { "pool" => "name", "running" => "running", "threads" => "threads", "waiting" => "waiting",
+               "queue limit" => "queue_limit", "served" => "served", "refused" => "refused" }.freeze
       MIB = 1024.0 * 1024
-      private_constant :MIB, :PROCESS, :WORKER
+      private_constant :MIB, :POOL, :PROCESS, :WORKER
 
       # Prints a summary, a table of the workers, and one of the further processes, or with `--json` the server's
       # report. Raises ConfigError and ControlError.
@@ -34,7 +36,7 @@ module Carat
         return say(JSON.generate(with_compilers(status), ascii_only: true)) if @json
 
         say(*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
-            *table(status.fetch("processes"), WORKER), *app_processes(status))
+            *table(status.fetch("processes"), WORKER), *pools(status), *app_processes(status))
       rescue KeyError, NoMethodError, TypeError
         raise ControlError, "carat: #{@server.path}: it does not send a status"
       end
@@ -100,6 +102,11 @@ module Carat
 
         report = CanaryReport.new(status["canary"])
         ["canary: #{report.share}", *report.lines, ""]
+      end
+
+      def pools(status)
+        rows = status.fetch("pools")
+        rows.any? ? ["", *table(rows, POOL)] : []
       end
 
       def app_processes(status)

@@ -1,7 +1,7 @@
 use std::fs;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
-use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
@@ -12,6 +12,9 @@ use carat_machine::Rollup;
 
 /// One label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
+/// The label `pool`, whose values the configuration names.
+type PoolGauges = Family<[(&'static str, String); 1], Gauge<i64, AtomicI64>>;
+type PoolCounters<N, A> = Family<[(&'static str, String); 1], Counter<N, A>>;
 
 /// States of workers, as `carat status` names them.
 const STATES: [&str; 5] = ["booting", "serving", "to be replaced", "draining", "stuck"];
@@ -97,6 +100,7 @@ pub(super) fn gauges(
     registry.register("overloaded", help, gauge(is_overloaded.into()));
     registry.register("open_files", "Descriptors of the edge", gauge(files as u64));
     register_workers(&mut registry, status);
+    register_pools(&mut registry, status);
     if status["canary"].is_object() {
         register_canary(&mut registry, &status["canary"]);
     }
@@ -194,6 +198,43 @@ fn register_cache(registry: &mut Registry, cache: &CacheReport) {
     for (name, help, value) in counters {
         registry.register(name, help, ConstCounter::new(value));
     }
+}
+
+/// What each pool does, if there are several.
+fn register_pools(registry: &mut Registry, status: &Value) {
+    let (running, waiting) = (PoolGauges::default(), PoolGauges::default());
+    let (served, refused) = (
+        PoolCounters::<u64, AtomicU64>::default(),
+        PoolCounters::<u64, AtomicU64>::default(),
+    );
+    let queue_time = PoolCounters::<f64, AtomicU64>::default();
+    let pools = status["pools"].as_array().map_or(&[][..], Vec::as_slice);
+    for pool in pools {
+        let label = [("pool", pool["name"].as_str().unwrap_or_default().to_owned())];
+        let number = |key: &str| pool[key].as_u64().unwrap_or_default();
+        let gauges = [(&running, "running"), (&waiting, "waiting")];
+        for (family, key) in gauges {
+            family.get_or_create(&label).set(signed(number(key)));
+        }
+        for (family, key) in [(&served, "served"), (&refused, "refused")] {
+            family.get_or_create(&label).inc_by(number(key));
+        }
+        let seconds = pool["queue_time"].as_f64().unwrap_or_default();
+        queue_time.get_or_create(&label).inc_by(seconds);
+    }
+    if pools.is_empty() {
+        return;
+    }
+    let help = "Requests of a pool that the workers have";
+    registry.register("pool_running_requests", help, running);
+    let help = "Requests of a pool that wait for a worker";
+    registry.register("pool_waiting_requests", help, waiting);
+    let help = "Requests of a pool to which the application has responded";
+    registry.register("pool_requests", help, served);
+    let help = "Requests of a pool that got 503 instead of a worker";
+    registry.register("pool_refused_requests", help, refused);
+    let help = "Time that the requests of a pool have waited for a worker";
+    registry.register_with_unit("pool_queue_time", help, Unit::Seconds, queue_time);
 }
 
 fn register_workers(registry: &mut Registry, status: &Value) {

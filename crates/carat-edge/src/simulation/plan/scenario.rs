@@ -3,7 +3,9 @@ use std::time::Duration;
 use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
 
 use crate::simulation::plan::random::SeededRandom;
-use carat_settings::{ProcessSettings, QueueOrder, RestartPolicy, Settings};
+use carat_settings::{
+    PoolPriority, PoolSettings, ProcessSettings, QueueOrder, RestartPolicy, Settings,
+};
 use rustix::process::Signal;
 
 /// What a seed makes of the server, its load and its misfortune.
@@ -79,6 +81,7 @@ impl Scenario {
             keep_previous: millis(&[1, 500, 3000]),
             canary: random.pick(&[None, None, Some(10), Some(60)]),
             processes: processes(random),
+            pool: pools(random),
             canary_by: random.pick(&[CanaryUnit::Request, CanaryUnit::Client]),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
@@ -86,6 +89,20 @@ impl Scenario {
             ..Settings::plain()
         }
     }
+}
+
+/// Pools for the paths of some requests, which are their numbers.
+fn pools(random: &SeededRandom) -> Vec<PoolSettings> {
+    let priorities = [PoolPriority::Low, PoolPriority::Normal, PoolPriority::High];
+    let pool = |first: &&str| PoolSettings {
+        name: (*first).to_owned(),
+        paths: vec![format!("/{first}*")],
+        threads: random.pick(&[Some(1), Some(2), None]),
+        queue_limit: random.pick(&[None, Some(3)]),
+        priority: random.pick(&priorities),
+    };
+    let names: &[&str] = random.pick(&[&[], &["1"], &["2", "3"]]);
+    names.iter().map(pool).collect()
 }
 
 /// Further processes of the application: none, or of one name.

@@ -4,6 +4,7 @@ use serde_json::Value;
 use crate::http::{CacheReport, Server};
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
+use carat_dispatch::PoolReport;
 use carat_exchange::clock;
 use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
 use carat_tls::CertificateStatus;
@@ -24,6 +25,8 @@ pub(crate) struct ServerStatus {
     /// Requests that wait for a worker.
     waiting: usize,
     queue_limit: usize,
+    /// None without the option `pool`.
+    pools: Vec<PoolReport>,
     /// How much longer a pause lasts.
     paused_for: Option<f64>,
     /// How much longer it serves before it stops.
@@ -187,6 +190,9 @@ impl ServerStatus {
             running: dispatcher.lanes.running(),
             waiting: dispatcher.queue.waiting(),
             queue_limit: server.settings.queue_limit,
+            pools: dispatcher
+                .queue
+                .reports(dispatcher.lanes.running(), server.settings.queue_limit),
             paused_for,
             draining_for: state.draining_for(now).map(|left| left.as_secs_f64()),
             restart: state.restarts().stage(),

@@ -68,7 +68,7 @@ module Carat
           log_formatter: 'use log_format "json", or the text format',
           lowlevel_error_handler: "Carat logs the error and responds with 500; use a middleware for another response",
           max_fast_inline: CONNECTIONS, max_keep_alive: CONNECTIONS,
-          max_io_threads: "use threads, or fibers",
+          max_io_threads: "use threads, or fibers; `pool` bounds the slow requests of a path",
           mutate_stdout_and_stderr_to_sync_on_write: ALWAYS,
           nakayoshi_fork: ALWAYS,
           out_of_band: "use rack.response_finished in the application",

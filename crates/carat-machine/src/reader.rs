@@ -58,6 +58,7 @@ fn read_groups(
     let empty = |(id, _): &(AppProcessId, u32)| AppReading {
         id: *id,
         private: 0,
+        saved: 0,
         descendants: 0,
     };
     let mut sums: Vec<_> = apps.iter().map(empty).collect();
@@ -69,7 +70,9 @@ fn read_groups(
         sum.descendants += u32::from(pid != group);
         // The first ones say enough of a group that has too many.
         if sum.descendants <= MEASURED_LIMIT {
-            sum.private += read(pid).map_or(0, |rollup| rollup.private);
+            let rollup = read(pid).unwrap_or_default();
+            sum.private += rollup.private;
+            sum.saved += rollup.anonymous.saturating_sub(rollup.anonymous_pss);
         }
     }
     sums

@@ -210,6 +210,8 @@ pub struct AppReading {
     pub id: AppProcessId,
     /// Its private memory, with that of its descendants.
     pub private: u64,
+    /// How much more it would take if it shared no memory, with its descendants.
+    pub saved: u64,
     /// How many processes it has forked that run.
     pub descendants: u32,
 }

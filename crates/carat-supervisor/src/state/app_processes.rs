@@ -343,6 +343,12 @@ impl AppProcesses {
         }
     }
 
+    /// A worker has become the mold: those that this costs much of what they share move to it.
+    pub(super) fn begin_refork(&mut self) {
+        let declarations = self.declarations.iter_mut();
+        declarations.for_each(Declaration::begin_refork);
+    }
+
     /// The memory of some was read.
     pub(super) fn weigh(&mut self, apps: &[AppReading], reaction: &mut Reaction) {
         for reading in apps {

@@ -169,6 +169,7 @@ impl Lifecycle {
                 return self.restarts.loaded(&mut self.processes, reaction);
             }
             self.refork.take_over(&mut self.processes, reaction);
+            self.apps.begin_refork();
         }
         self.processes.mold_ready(generation, reaction);
     }

@@ -19,6 +19,7 @@ pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> Memory
     let app = |(id, pid): &(AppProcessId, u32)| AppReading {
         id: *id,
         private: bytes(*pid).unwrap_or_default(),
+        saved: world.random.pick(&[0, 64 << 20]),
         descendants: descendants.get(pid).copied().unwrap_or_default(),
     };
     MemoryReading {

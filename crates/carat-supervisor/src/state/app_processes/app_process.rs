@@ -4,10 +4,14 @@ use carat_settings::ProcessSettings;
 use rustix::process::Signal;
 
 use crate::command::{AppCommand, Command};
+use crate::event::AppReading;
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::reaction::{KILL_AFTER, Reaction};
+
+/// A process that ceases to share this much with a refork moves to the new mold, which frees the pages of the old one.
+const REFORK_GAIN: u64 = 8 << 20;
 
 /// A further process of the application as the supervisor knows it.
 #[derive(Debug)]
@@ -24,6 +28,10 @@ pub(super) struct AppProcess {
     killed_at: Option<Instant>,
     /// Private memory, with that of its descendants, when it was last read.
     pub(super) private: Option<u64>,
+    /// What the sharing of memory saves it, when that was last read.
+    saved: Option<u64>,
+    /// The same when a refork left it on the pages of an older mold.
+    saved_before: Option<u64>,
     /// How many processes it has forked that run, when that was last read.
     pub(super) descendants: u32,
     /// It is to be replaced because of what it takes, whether or not others of its name run.
@@ -67,6 +75,8 @@ impl AppProcess {
             running_since: None,
             killed_at: None,
             private: None,
+            saved: None,
+            saved_before: None,
             descendants: 0,
             is_heavy: false,
             is_unwanted: false,
@@ -122,6 +132,20 @@ impl AppProcess {
             AppStage::Killed { .. } => "killed",
             AppStage::Orphaned { .. } => "ending descendants",
         }
+    }
+
+    /// A worker has become the mold: the one that this process shares its pages with ends.
+    pub(super) fn begin_refork(&mut self) {
+        self.saved_before = self.saved_before.or(self.saved);
+    }
+
+    /// Its memory was read. Returns what it has ceased to share since a refork, once that is worth its end.
+    pub(super) fn weigh(&mut self, reading: &AppReading) -> Option<u64> {
+        self.private = Some(reading.private);
+        self.saved = Some(reading.saved);
+        self.descendants = reading.descendants;
+        let lost = self.saved_before?.saturating_sub(reading.saved);
+        (lost >= REFORK_GAIN).then_some(lost)
     }
 
     /// Tells it to end. Before its block has begun, there is nothing to finish.

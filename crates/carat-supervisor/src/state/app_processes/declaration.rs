@@ -290,6 +290,13 @@ impl Declaration {
         members.for_each(|it| it.is_unwanted = true);
     }
 
+    /// A worker has become the mold. A command shares nothing with it.
+    pub(super) fn begin_refork(&mut self) {
+        let members = self.members.iter_mut();
+        let members = members.filter(|it| it.is_running() && !self.settings.is_command);
+        members.for_each(AppProcess::begin_refork);
+    }
+
     pub(super) fn fork(&mut self, id: AppProcessId, origin: ForkOrigin, reaction: &mut Reaction) {
         self.add(id, origin.generation, reaction);
         if let Some(process) = self.members.last() {
@@ -416,8 +423,7 @@ impl Declaration {
             return;
         };
         let private = reading.private;
-        process.private = Some(private);
-        process.descendants = reading.descendants;
+        let unshared = process.weigh(reading);
         if !process.is_running() || process.is_heavy {
             return;
         }
@@ -431,6 +437,11 @@ impl Declaration {
             let line = line("process has too many descendants");
             let line = line.number("descendants", reading.descendants);
             reaction.log(line.number("limit", DESCENDANTS_LIMIT));
+        } else if let Some(unshared) = unshared.filter(|_| !process.is_unwanted) {
+            process.is_unwanted = true;
+            let line = LogLine::info("process moves to the new mold");
+            let line = process.identify(&self.settings.name, line);
+            return reaction.log(line.number("unshared", unshared));
         } else {
             return;
         }

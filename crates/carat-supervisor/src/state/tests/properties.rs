@@ -55,6 +55,7 @@ enum Happening {
     LoadHangs(bool),
     AppsHave(u32, u64),
     AppsHaveDescendants(bool),
+    AppsSave(u64),
     Console(ClientOf, usize),
 }
 
@@ -117,6 +118,7 @@ fn happening_to_apps() -> impl Strategy<Value = Happening> {
         2 => (250..260_u32, 0..3 * WORKER_BYTES)
             .prop_map(|(descendants, bytes)| Happening::AppsHave(descendants, bytes)),
         1 => any::<bool>().prop_map(Happening::AppsHaveDescendants),
+        2 => (0..2_u64).prop_map(|it| Happening::AppsSave(it << 30)),
     ]
 }
 
@@ -190,6 +192,7 @@ impl World {
                 self.send(Event::AppReplaced { name, number });
             }
             Happening::AppsHaveLoad(load) => self.load = load,
+            Happening::AppsSave(bytes) => self.saved = bytes,
             Happening::LoadHangs(hangs) => self.is_load_stuck = hangs,
             Happening::AppsHave(descendants, bytes) => {
                 (self.descendants, self.app_bytes) = (descendants, bytes);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use carat_policy::{MemoryLimit, ReforkRule};
 
-use super::fixed;
 use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
+use super::{fixed, jobs};
 use crate::command::Command;
 use crate::event::Event;
 use crate::limits::Limits;
@@ -225,4 +225,51 @@ fn a_stop_makes_no_worker_the_mold() {
     world.settle();
     assert_eq!(world.count("worker becomes the next mold"), 0);
     assert!(!world.processes.contains_key(&pid));
+}
+
+/// Two processes beside two workers, of which one becomes the mold. So much does sharing save each before and after.
+fn reforked_with_apps(before: u64, after: u64) -> (World, Vec<u32>) {
+    let rule = ReforkRule::After(vec![100]);
+    let mut world = World::with_apps(fixed(2), rule, vec![jobs(2)]);
+    world.saved = before;
+    world.settle();
+    world.wait(Duration::from_secs(60));
+    world.finish_reading();
+    world.commands.clear();
+    let (worker, apps) = (world.serving_pids()[0], world.app_pids());
+    for pid in &apps {
+        world.process(*pid).is_busy = true;
+    }
+    world.process(worker).requests = 150;
+    world.settle();
+    assert_eq!(world.mold_pids(), [worker]);
+    world.saved = after;
+    world.wait(Duration::from_secs(60));
+    world.finish_reading();
+    (world, apps)
+}
+
+#[test]
+fn processes_that_cease_to_share_move_to_the_new_mold_one_after_another() {
+    let (mut world, apps) = reforked_with_apps(30 << 20, 20 << 20);
+    let ending = |world: &World| {
+        apps.iter()
+            .map(|pid| world.processes[pid].is_told_to_end)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ending(&world), [true, false]);
+    for pid in &apps {
+        world.end(*pid);
+        world.wait(Duration::from_secs(60));
+    }
+    assert_eq!(world.count("process moves to the new mold"), 2);
+    let moved = world.app_pids();
+    assert!(moved.len() == 2 && moved.iter().all(|pid| world.processes[pid].generation == 2));
+}
+
+#[test]
+fn processes_that_share_as_much_after_a_refork_work_on() {
+    let (world, apps) = reforked_with_apps(30 << 20, 25 << 20);
+    assert_eq!(world.app_pids(), apps);
+    assert_eq!(world.count("process moves to the new mold"), 0);
 }

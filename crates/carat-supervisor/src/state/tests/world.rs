@@ -61,6 +61,8 @@ pub(super) struct World {
     pub(super) client_bytes: u64,
     /// Private memory of each further process of the application.
     pub(super) app_bytes: u64,
+    /// What sharing saves each of them.
+    pub(super) saved: u64,
     /// How many processes each has forked.
     pub(super) descendants: u32,
     /// What is measured of their load; `None` if that fails.
@@ -152,6 +154,7 @@ impl World {
             no_process_starts: false,
             client_bytes: 0,
             app_bytes: 0,
+            saved: 0,
             descendants: 0,
             load: Some(0.6),
             is_load_stuck: false,
@@ -571,6 +574,7 @@ impl World {
                 .map(|(id, _)| AppReading {
                     id: *id,
                     private: self.app_bytes,
+                    saved: self.saved,
                     descendants: self.descendants,
                 })
                 .collect(),

@@ -50,7 +50,7 @@ class AppProcessSidekiqTest < Support::IntegrationTest
       require "sidekiq/cli"
       sidekiq = Sidekiq::CLI.instance
       sidekiq.parse(%w[-r ./job.rb -c 5])
-      sidekiq.run
+      sidekiq.run(warmup: false)
     end
   RUBY
 

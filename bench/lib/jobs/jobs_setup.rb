@@ -14,7 +14,7 @@ module Bench
     HEADERS = { "x-forwarded-proto" => "https" }.freeze
     START_SECONDS = 400
     STOP_SECONDS = 60
-    CLI = "require 'sidekiq/cli'; it = Sidekiq::CLI.instance; it.parse(%w[-c 5]); it.run"
+    CLI = "require 'sidekiq/cli'; it = Sidekiq::CLI.instance; it.parse(%w[-c 5]); it.run(warmup: false)"
     # What follows `process` in carat.rb.
     PROCESSES = {
       "solid" => 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start }',

@@ -1,9 +1,9 @@
 //! Any sequence of frames decodes to the same frames, wherever its bytes are cut.
 
 use carat_wire::control::{
-    AskStack, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_load,
-    decode_promote, encode_begin_profile, encode_boot_failed, encode_load, encode_not_fork_safe,
-    encode_promote, encode_signal, encode_sources, encode_stats,
+    AskStack, Exited, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_load,
+    decode_promote, encode_begin_profile, encode_boot_failed, encode_console, encode_load,
+    encode_not_fork_safe, encode_promote, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
 use carat_wire::request::encode_descriptors_lost;
@@ -15,6 +15,15 @@ use carat_wire::{
 };
 use proptest::collection;
 use proptest::prelude::*;
+
+/// Those that carry nothing but bytes.
+const TEXTS: [Kind; 5] = [
+    Kind::BootFailed,
+    Kind::NotForkSafe,
+    Kind::Stats,
+    Kind::Sources,
+    Kind::Console,
+];
 
 type Header = (String, Vec<u8>);
 
@@ -37,6 +46,7 @@ enum Message {
     AskStack(AskStack),
     Stack(u16, u32, Vec<u8>),
     ForkApp(u32, u32, Vec<u8>),
+    Exited(Exited),
     Promote(u32),
     BeginProfile(Option<u64>),
     Load(f64),
@@ -219,8 +229,10 @@ impl Message {
             Message::Text(Kind::BootFailed, text) => encode_boot_failed(out, text),
             Message::Text(Kind::NotForkSafe, text) => encode_not_fork_safe(out, text),
             Message::Text(Kind::Sources, text) => encode_sources(out, text),
+            Message::Text(Kind::Console, order) => encode_console(out, order),
             Message::Text(_, text) => encode_stats(out, text),
             Message::AskStack(ask) => ask.encode(out),
+            Message::Exited(exited) => exited.encode(out),
             Message::ForkApp(number, generation, name) => ForkApp {
                 number: *number,
                 generation: *generation,
@@ -260,6 +272,7 @@ impl Message {
             Kind::Window => Message::Window(Window::decode(payload)?),
             Kind::ForkWorker => Message::ForkWorker(ForkWorker::decode(payload)?),
             Kind::AskStack => Message::AskStack(AskStack::decode(payload)?),
+            Kind::Exited => Message::Exited(Exited::decode(payload)?),
             Kind::ForkApp => {
                 let fork = ForkApp::decode(payload)?;
                 Message::ForkApp(fork.number, fork.generation, fork.name.to_vec())
@@ -271,9 +284,11 @@ impl Message {
             Kind::Promote => Message::Promote(decode_promote(payload)?),
             Kind::BeginProfile => Message::BeginProfile(decode_begin_profile(payload)?),
             Kind::Load => Message::Load(decode_load(payload)?),
-            kind @ (Kind::BootFailed | Kind::NotForkSafe | Kind::Stats | Kind::Sources) => {
-                Message::Text(kind, payload.to_vec())
-            }
+            kind @ (Kind::BootFailed
+            | Kind::NotForkSafe
+            | Kind::Stats
+            | Kind::Sources
+            | Kind::Console) => Message::Text(kind, payload.to_vec()),
             kind => {
                 assert_eq!(payload, b"", "a signal says all by its kind");
                 Message::Signal(kind)
@@ -389,12 +404,6 @@ fn message() -> impl Strategy<Value = Message> {
         Kind::Lingers,
         Kind::Begin,
     ];
-    let texts = [
-        Kind::BootFailed,
-        Kind::NotForkSafe,
-        Kind::Stats,
-        Kind::Sources,
-    ];
     prop_oneof![
         call(),
         reply(),
@@ -414,7 +423,7 @@ fn message() -> impl Strategy<Value = Message> {
                 lanes,
             })
         }),
-        (prop::sample::select(texts.to_vec()), bytes(300))
+        (prop::sample::select(&TEXTS[..]), bytes(300))
             .prop_map(|(kind, text)| Message::Text(kind, text)),
         any::<(u16, u32)>()
             .prop_map(|(lane, request)| Message::AskStack(AskStack { lane, request })),
@@ -422,6 +431,8 @@ fn message() -> impl Strategy<Value = Message> {
             .prop_map(|(lane, request, text)| Message::Stack(lane, request, text)),
         (any::<u32>(), any::<u32>(), bytes(300))
             .prop_map(|(number, generation, name)| Message::ForkApp(number, generation, name)),
+        any::<(u8, u32)>()
+            .prop_map(|(is_signal, number)| Message::Exited(Exited { is_signal, number })),
         any::<u32>().prop_map(Message::Promote),
         prop::option::of(1..u64::MAX).prop_map(Message::BeginProfile),
         (0.0..f64::MAX).prop_map(Message::Load),

@@ -5,6 +5,8 @@ require "json"
 require "net/http"
 require "open3"
 require "tmpdir"
+require "support/browser"
+require "support/gate"
 require "support/test_certificate"
 require "support/tls_client"
 
@@ -23,10 +25,11 @@ class MetricsTest < Support::IntegrationTest
     server.get("/bad")
 
     await_sample("carat_request_duration_seconds_count{status=\"2xx\"} 3")
+    # Memory is read soon after the worker is ready.
+    eventually { scrape.body.match?(/^carat_memory_private_bytes\{kind="worker"\} [1-9]/) }
     text = scrape.body
     assert_includes text, "carat_request_app_time_seconds_count{status=\"5xx\"} 1\n"
     assert_includes text, "carat_workers{state=\"serving\"} 1\n"
-    assert_match(/^carat_memory_private_bytes\{kind="worker"\} [1-9]\d+$/, text)
     assert_match(/^carat_supervisor_events_total\{event="worker ready"\} 1$/, text)
     refute_includes text, "puma"
   end
@@ -119,7 +122,38 @@ class MetricsTest < Support::IntegrationTest
     eventually { scrape("/livez").body == "alive\n" }
   end
 
+  def test_the_dashboard_shows_what_runs_and_loads_nothing_from_elsewhere
+    server = start(Support::Gate::APP)
+    client = server.connect
+    client.write("GET /gate/%3Cb%3E?token=secret HTTP/1.1\r\nHost: a\r\n\r\n")
+    page = scrape("/dashboard")
+    data = eventually { dashboard.then { |it| it if it.fetch("requests").any? } }
+
+    assert_equal ["GET /gate/%3Cb%3E", 1], data.fetch("requests").first.values_at("request", "worker")
+    assert_includes page["content-security-policy"], "default-src 'none'; style-src 'self'; script-src 'self'"
+    assert_equal %w[dashboard.css dashboard.js], page.body.scan(/(?:src|href)="(?!data:)([^"]+)"/).flatten
+    assert_equal "405", Net::HTTP.post(URI("http://127.0.0.1:#{@port}/dashboard.json"), "").code
+    skip Support::Browser.obstacle if Support::Browser.obstacle
+
+    Support::Browser.open { |browser| look_at(browser) }
+  end
+
   private
+
+  def dashboard = JSON.parse(scrape("/dashboard.json").body)
+
+  def look_at(browser)
+    browser.visit("http://127.0.0.1:#{@port}/dashboard", screen: Support::Browser::PHONE, scheme: "dark")
+    text = "document.querySelector('#requests td.path')?.textContent"
+    assert_equal "GET /gate/%3Cb%3E", eventually { browser.evaluate(text) }
+    # The first sample comes after five seconds.
+    eventually { browser.evaluate("document.querySelectorAll('#plots .curve').length").to_i > 5 }
+    browser.evaluate("document.querySelector('#plots svg').focus()")
+    browser.press("ArrowLeft")
+    assert_match(/ ago: all \d/, browser.evaluate("document.activeElement.getAttribute('aria-label')"))
+    assert_operator browser.evaluate("document.documentElement.scrollWidth"), :<=, Support::Browser::PHONE[:width]
+    assert_empty browser.complaints
+  end
 
   def start(app = APP, args: [], **options)
     server = serve(app, threads: 1, args: [*args, "--metrics", "tcp://127.0.0.1:0"], **options)

@@ -5,7 +5,7 @@ use carat_policy::EdgeMemory;
 use crate::container::Container;
 use crate::group::group_members;
 use crate::rollup::Rollup;
-use carat_supervisor::{AppProcessId, AppReading, MemoryReading, MemorySubjects};
+use carat_supervisor::{AppProcessId, AppReading, MemoryReading, MemorySubjects, ProcessMemory};
 
 /// Of how many processes of one group memory is read, which takes the kernel milliseconds for each.
 const MEASURED_LIMIT: u32 = 1000;
@@ -15,23 +15,27 @@ const MEASURED_LIMIT: u32 = 1000;
 pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container) -> MemoryReading {
     let at = Instant::now();
     let edge = Rollup::of(std::process::id()).unwrap_or_default();
+    let mut processes = Vec::new();
+    add(&mut processes, ("edge", std::process::id()), &edge);
     let mut ruby = 0;
-    let mut read = |pid| {
+    let mut read = |process, pid| {
         let rollup = Rollup::of(pid).ok()?;
         ruby += rollup.pss + rollup.swap;
+        add(&mut processes, process, &rollup);
         Some(rollup)
     };
     for pid in subjects.others {
-        read(pid);
+        read(("mold", pid), pid);
     }
     let mold = subjects
         .mold
-        .and_then(|(generation, pid)| Some((generation, read(pid)?.anonymous)));
+        .and_then(|(generation, pid)| Some((generation, read(("mold", pid), pid)?.anonymous)));
     let workers = subjects.workers.into_iter();
+    let mut private = |pid| Some(read(("worker", pid), pid)?.private);
     let workers = workers
-        .filter_map(|subject| Some((subject, read(subject.pid)?.private)))
+        .filter_map(|subject| Some((subject, private(subject.pid)?)))
         .collect();
-    let apps = read_groups(&subjects.apps, read);
+    let apps = read_groups(&subjects.apps, |group, pid| read(("app", group), pid));
     MemoryReading {
         at,
         edge: EdgeMemory {
@@ -43,16 +47,37 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
         mold,
         workers,
         apps,
+        processes,
         container: container.memory(),
         processors: container.processors(),
         took: at.elapsed(),
     }
 }
 
+/// Adds a process to the list, or to the one that it belongs to.
+fn add(processes: &mut Vec<ProcessMemory>, (kind, pid): (&'static str, u32), rollup: &Rollup) {
+    let sum = match processes.iter().position(|it| it.pid == pid) {
+        Some(index) => processes.swap_remove(index),
+        None => ProcessMemory {
+            kind,
+            pid,
+            pss: 0,
+            private: 0,
+            shared: 0,
+        },
+    };
+    processes.push(ProcessMemory {
+        pss: sum.pss + rollup.pss,
+        private: sum.private + rollup.private,
+        shared: sum.shared + rollup.shared(),
+        ..sum
+    });
+}
+
 /// The private memory of each group together, and how many are in it beside the first.
 fn read_groups(
     apps: &[(AppProcessId, u32)],
-    mut read: impl FnMut(u32) -> Option<Rollup>,
+    mut read: impl FnMut(u32, u32) -> Option<Rollup>,
 ) -> Vec<AppReading> {
     let groups: Vec<u32> = apps.iter().map(|(_, group)| *group).collect();
     let empty = |(id, _): &(AppProcessId, u32)| AppReading {
@@ -70,7 +95,7 @@ fn read_groups(
         sum.descendants += u32::from(pid != group);
         // The first ones say enough of a group that has too many.
         if sum.descendants <= MEASURED_LIMIT {
-            let rollup = read(pid).unwrap_or_default();
+            let rollup = read(group, pid).unwrap_or_default();
             sum.private += rollup.private;
             sum.saved += rollup.anonymous.saturating_sub(rollup.anonymous_pss);
         }
@@ -85,6 +110,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_process_has_forked_adds_to_its_memory() {
+        let rollup = Rollup {
+            rss: 10,
+            pss: 7,
+            private: 4,
+            ..Rollup::default()
+        };
+        let mut processes = Vec::new();
+        for pid in [42, 43, 42] {
+            add(&mut processes, ("app", pid), &rollup);
+        }
+        let sums = processes
+            .iter()
+            .map(|it| (it.pid, it.pss, it.private, it.shared));
+        assert_eq!(sums.collect::<Vec<_>>(), [(43, 7, 4, 6), (42, 14, 8, 12)]);
+    }
+
+    #[test]
     fn a_reading_includes_the_edge_and_skips_processes_that_are_gone() {
         let subjects = MemorySubjects {
             mold: Some((1, u32::MAX)),
@@ -96,5 +139,7 @@ mod tests {
         assert!(reading.edge.total > 0 && reading.edge.anonymous > 0);
         assert_eq!((reading.edge.clients, reading.ruby), (7, 0));
         assert_eq!(reading.mold, None);
+        let kinds: Vec<_> = reading.processes.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, ["edge"]);
     }
 }

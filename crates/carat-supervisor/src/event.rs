@@ -7,6 +7,7 @@ use super::exit_status::ExitStatus;
 use super::generation_settings::GenerationSettings;
 use super::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::{LaneTag, WorkerId};
+use serde::Serialize;
 
 /// Where a request stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,6 +217,21 @@ pub struct AppReading {
     pub descendants: u32,
 }
 
+/// The memory of one process, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ProcessMemory {
+    /// `edge`, `mold`, `worker`, or `app`: a further process of the application, with its descendants.
+    pub kind: &'static str,
+    /// Its process id.
+    pub pid: u32,
+    /// Resident, with each shared page divided by the number of processes that share it.
+    pub pss: u64,
+    /// Resident in no other process.
+    pub private: u64,
+    /// Resident in other processes as well.
+    pub shared: u64,
+}
+
 /// The memory of all processes at one time. Processes that ended, or cannot be read, are missing.
 #[derive(Debug, Clone)]
 pub struct MemoryReading {
@@ -233,6 +249,8 @@ pub struct MemoryReading {
     pub workers: Vec<(MemorySubject, u64)>,
     /// The further processes of the application.
     pub apps: Vec<AppReading>,
+    /// Each process, for reports.
+    pub processes: Vec<ProcessMemory>,
     /// Its control group.
     pub container: ContainerMemory,
     /// How many processors the container has.

@@ -13,7 +13,9 @@ mod ruby_process;
 mod state;
 
 pub use command::{AppCommand, BootSettings, Command, MemorySubject, MemorySubjects, Outcome};
-pub use event::{AppReading, Event, MemoryReading, StackReport, Tick, WorkerTraffic};
+pub use event::{
+    AppReading, Event, MemoryReading, ProcessMemory, StackReport, Tick, WorkerTraffic,
+};
 pub use exit_status::ExitStatus;
 pub use generation_settings::GenerationSettings;
 pub use held_code::HeldCode;

@@ -14,6 +14,7 @@ module Carat
       # The server's subcommands by the folder of their files, in the order of the help.
       ROOMS = {
         "application" => %w[serve init check doctor import dev-cert],
+        "top" => %w[top],
         "server" => %w[status stacks memory restart upgrade stop scale pause resume kill-worker kill-process],
         "console" => %w[console run],
         "." => %w[help version]

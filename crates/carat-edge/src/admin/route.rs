@@ -63,6 +63,13 @@ impl Route {
             "/memory" => read(method, Route::Memory),
             "/stacks" => read(method, Route::Stacks),
             "/status" => read(method, Route::Control(ControlRequest::Status)),
+            "/top" => {
+                let has_plots = false;
+                read(
+                    method,
+                    Route::Control(ControlRequest::Overview { has_plots }),
+                )
+            }
             "/stop" => write(method, || Some(ControlRequest::Stop)),
             "/scale" => write(method, || scale(query)),
             "/pause" => write(method, || seconds(query).map(ControlRequest::Pause)),

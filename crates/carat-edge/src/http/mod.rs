@@ -22,7 +22,7 @@ mod tunnels;
 
 pub(crate) use accept::accept;
 pub(crate) use cache::{CacheReport, ResponseCache};
-pub(crate) use request_metrics::RequestMetrics;
+pub(crate) use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub(crate) use server::Server;
 pub(crate) use site::SiteFiles;
 pub(crate) use sockets::{HandedListener, Listener, Listeners, bind_all};

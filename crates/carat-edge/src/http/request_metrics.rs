@@ -43,6 +43,19 @@ struct TimeHistogram {
     micros: Cell<u64>,
 }
 
+/// What was counted until a moment: of a dashboard's plots.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestTotals {
+    pub(crate) durations: TimeCounts,
+    pub(crate) queue_times: TimeCounts,
+    /// Requests with a status of 500 or more.
+    pub(crate) errors: u64,
+}
+
+/// How many times were in each bucket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TimeCounts([u64; BUCKETS.len() + 1]);
+
 /// Counts by the value of one label. All values are known beforehand, so that the number of series has a bound.
 #[derive(Debug)]
 struct LabelCounts {
@@ -99,6 +112,17 @@ impl RequestMetrics {
         self.replacements.add(reason);
     }
 
+    /// What has been counted so far.
+    pub(crate) fn totals(&self) -> RequestTotals {
+        let durations = &self.durations.0;
+        let errors = durations.last().map_or(0, |class| class.counts().sum());
+        RequestTotals {
+            durations: TimeCounts::of(&self.durations),
+            queue_times: TimeCounts::of(&self.queue_times),
+            errors,
+        }
+    }
+
     /// Registers what has been counted so far.
     pub(crate) fn register(&self, registry: &mut Registry) {
         let mut times = |name: &str, help: &str, histograms: &Histograms| {
@@ -126,6 +150,56 @@ impl RequestMetrics {
     }
 }
 
+impl TimeHistogram {
+    fn counts(&self) -> impl Iterator<Item = u64> {
+        self.buckets.iter().map(Cell::get)
+    }
+}
+
+impl TimeCounts {
+    fn of(histograms: &Histograms) -> TimeCounts {
+        let mut sum = TimeCounts::default();
+        for histogram in &histograms.0 {
+            let both = sum.0.iter_mut().zip(histogram.counts());
+            both.for_each(|(sum, count)| *sum += count);
+        }
+        sum
+    }
+
+    pub(crate) fn add(&mut self, other: &TimeCounts) {
+        let both = self.0.iter_mut().zip(other.0);
+        both.for_each(|(count, other)| *count += other);
+    }
+
+    /// What has come since then.
+    pub(crate) fn since(&self, before: &TimeCounts) -> TimeCounts {
+        let mut counts = *self;
+        let both = counts.0.iter_mut().zip(before.0);
+        both.for_each(|(count, before)| *count = count.saturating_sub(before));
+        counts
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The time in seconds that this share of all has not exceeded, as `histogram_quantile` of Prometheus has it: times
+    /// are taken to lie evenly in a bucket. `None` without a time.
+    #[expect(clippy::cast_precision_loss, reason = "a bucket's width is far more")]
+    pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
+        let rank = share * self.count() as f64;
+        let (mut below, mut floor) = (0.0, 0.0);
+        for (count, bound) in self.0.iter().zip(BUCKETS) {
+            let (count, bound) = (*count as f64, bound as f64 / MICROS);
+            if count > 0.0 && below + count >= rank {
+                return Some(floor + (bound - floor) * ((rank - below) / count).max(0.0));
+            }
+            (below, floor) = (below + count, bound);
+        }
+        (self.count() > 0).then_some(floor)
+    }
+}
+
 impl Histograms {
     fn observe(&self, status: Option<u16>, time: Duration) {
         let class = status.map_or(0, |status| usize::from(status / 100));
@@ -143,7 +217,7 @@ impl Histograms {
         let bounds: Vec<_> = bounds.chain([f64::MAX]).collect();
         let classes = CLASSES.iter().zip(&self.0);
         let count = |(class, histogram): (&&'static str, &TimeHistogram)| {
-            let counts = histogram.buckets.iter().map(Cell::get);
+            let counts = histogram.counts();
             ScrapedClass {
                 class,
                 sum: histogram.micros.get() as f64 / MICROS,
@@ -224,5 +298,34 @@ impl EncodeMetric for ScrapedCounts {
 
     fn metric_type(&self) -> MetricType {
         MetricType::Counter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(quantile: Option<f64>) -> Option<f64> {
+        quantile.map(|seconds| (seconds * 1e6).round() / 1e3)
+    }
+
+    #[test]
+    fn a_quantile_lies_in_the_bucket_of_its_rank() {
+        let metrics = RequestMetrics::new();
+        let none = metrics.totals();
+        assert_eq!(none.durations.quantile(0.5), None);
+        for millis in [7, 7, 7, 7, 7, 7, 7, 7, 7, 400] {
+            metrics.ended(Some(200), Duration::from_millis(millis));
+        }
+        metrics.ended(Some(503), Duration::from_secs(100));
+        let totals = metrics.totals();
+        let times = totals.durations.since(&none.durations);
+        assert_eq!((times.count(), totals.errors), (11, 1));
+        assert_eq!(millis(times.quantile(0.0)), Some(5.0));
+        assert_eq!(millis(times.quantile(9.0 / 11.0)), Some(10.0));
+        assert_eq!(millis(times.quantile(10.0 / 11.0)), Some(500.0));
+        // Above all bounds.
+        assert_eq!(times.quantile(0.99), Some(60.0));
+        assert_eq!(times.since(&times).quantile(0.99), None);
     }
 }

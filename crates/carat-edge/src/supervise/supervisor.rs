@@ -11,10 +11,13 @@ use super::executor::Executor;
 use super::upgrade::{HandOverState, Predecessor};
 use crate::supervise::messages::{FreshSettings, Mailbox, Message, PredecessorMessage};
 use crate::supervise::processes::{Host, Ready};
-use crate::supervise::reports::{Profiles, Stacks, StatsCollector};
+use crate::supervise::reports::{Gauges, History, Profiles, Stacks, StatsCollector};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
 use carat_machine::Machine;
-use carat_supervisor::{Command, Event, GenerationSettings, Outcome, RubyProcess, State, Tick};
+use carat_supervisor::{
+    Command, Event, GenerationSettings, MemoryReading, Outcome, ProcessMemory, RubyProcess, State,
+    Tick,
+};
 
 use crate::http::{Server, TICK};
 use carat_dispatch::LaneEvent;
@@ -31,6 +34,10 @@ pub(crate) struct Supervisor<H> {
     stats: StatsCollector,
     pub(super) profiles: Profiles,
     stacks: Stacks,
+    /// `None` without the option `metrics`.
+    pub(super) history: Option<History>,
+    /// The memory of the processes, when it was last read.
+    pub(super) memory: Vec<ProcessMemory>,
     pub(super) service_manager: ServiceManager,
     pub(super) hand_over: HandOverState,
     ticks: Interval,
@@ -54,17 +61,19 @@ impl<H: Host> Supervisor<H> {
         let oom_kills = executor.container().oom_kills();
         Supervisor {
             state: State::new(first, oom_kills, clock::now()),
-            server,
             messages,
             lane_events,
             executor,
             profiles: Profiles::new(mailbox.clone()),
             stacks: Stacks::default(),
+            history: server.metrics.as_ref().map(|_| History::new(clock::now())),
+            memory: Vec::new(),
             stats: StatsCollector::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
             hand_over: HandOverState::default(),
             ticks: ticks(TICK),
             lost: Duration::ZERO,
+            server,
         }
     }
 
@@ -202,7 +211,7 @@ impl<H: Host> Supervisor<H> {
 
     fn receive(&mut self, message: Message) -> Option<Outcome> {
         match message {
-            Message::Event(event @ Event::MemoryRead(_)) => self.handle([self.traffic(), event]),
+            Message::Event(Event::MemoryRead(reading)) => self.memory_read(reading),
             Message::Event(event) => {
                 self.forget_questions(&event);
                 self.handle([event])
@@ -343,6 +352,7 @@ impl<H: Host> Supervisor<H> {
             return None;
         }
         self.stacks.tick(&self.server.log);
+        self.sample();
         if self.hand_over.is_late() {
             let cause = "the old edge does not reply, so this one does not take over";
             return Some(Outcome::Failed(cause.to_owned()));
@@ -362,6 +372,21 @@ impl<H: Host> Supervisor<H> {
             clients: self.server.connections(),
         });
         self.handle([self.traffic(), tick])
+    }
+
+    fn sample(&mut self) {
+        let due = self.history.as_mut().filter(|it| it.is_due(clock::now()));
+        let (Some(history), Some(metrics)) = (due, &self.server.metrics) else {
+            return;
+        };
+        let gauges = Gauges::of(&self.server, &self.memory);
+        let times = (self.server.started, clock::now());
+        history.add(metrics.totals(), gauges, times);
+    }
+
+    fn memory_read(&mut self, mut reading: MemoryReading) -> Option<Outcome> {
+        self.memory = std::mem::take(&mut reading.processes);
+        self.handle([self.traffic(), Event::MemoryRead(reading)])
     }
 
     /// An event may be the first after a pause, before the tick that comes late.

@@ -81,16 +81,30 @@ module Carat
       end
 
       def connect
-        UNIXSocket.open(@path) do |socket|
-          check_peer(socket)
-          yield socket
-        end
+        socket = open_socket
+        check_peer(socket)
+        yield socket
+      rescue Errno::EAGAIN
+        fail_with("too many clients wait for it: the server does not respond")
       rescue Errno::ENOENT, Errno::ECONNREFUSED
         fail_with("no server listens there")
       rescue Errno::EACCES, Errno::EPERM
         fail_with("permission denied: only the server's user and root may ask")
       rescue SystemCallError, ArgumentError => e # ArgumentError: the path is too long
         fail_with(e.message)
+      ensure
+        socket&.close
+      end
+
+      # A connection to a server that stands still would wait without an end once others wait.
+      def open_socket
+        socket = Socket.new(:UNIX, :STREAM)
+        socket.connect_nonblock(Addrinfo.unix(@path))
+        socket.autoclose = false
+        UNIXSocket.for_fd(socket.fileno)
+      rescue StandardError
+        socket&.close
+        raise
       end
 
       # Any user can create a socket and send anything on it: only servers of the same user and of root are trusted.

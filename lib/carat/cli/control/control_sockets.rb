@@ -83,10 +83,15 @@ module Carat
       end
 
       def listening?(path)
-        UNIXSocket.open(path, &:itself)
+        socket = Socket.new(:UNIX, :STREAM)
+        socket.connect_nonblock(Addrinfo.unix(path))
         true
+      rescue Errno::EAGAIN
+        true # it stands still, and others wait for it
       rescue SystemCallError
         false # a killed server has left its socket behind
+      ensure
+        socket&.close
       end
     end
   end

@@ -36,16 +36,21 @@ module Carat
         end
       end
 
-      # Returns the body of the response to a GET of `target`, a String. Raises ControlError when no server can be
-      # asked, and ConfigError.
-      def get(target)
-        ControlClient.new(path).get(target)
+      # Returns the body of the response to a GET of `target`, a String; `options` are those of ControlClient. Raises
+      # ControlError when no server can be asked, and ConfigError.
+      def get(target, **options)
+        ControlClient.new(path, **options).get(target)
       end
 
       # Returns the body of the response to a POST of `target`, a String. Raises ControlError when no server can be
       # asked or it refuses, and ConfigError.
-      def post(target)
-        ControlClient.new(path).post(target)
+      def post(target, **options)
+        ControlClient.new(path, **options).post(target)
+      end
+
+      # Looks for the server anew the next time.
+      def forget
+        @sockets = nil
       end
 
       # Returns the path of the control socket. Raises ControlError and ConfigError.

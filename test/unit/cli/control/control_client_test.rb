@@ -43,6 +43,16 @@ module Carat
       server.close
     end
 
+    def test_server_that_stands_still_does_not_hold_a_further_client
+      server = UNIXServer.new(socket)
+      server.listen(0)
+      waiting = UNIXSocket.new(socket)
+
+      assert_refused "carat: #{socket}: too many clients wait for it: the server does not respond"
+    ensure
+      [waiting, server].each(&:close)
+    end
+
     def test_endless_response_is_cut_at_the_limit
       server = UNIXServer.new(socket)
       flood = Thread.new { send_without_end(server.accept) }

@@ -1,7 +1,9 @@
+use std::fs;
+
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use serde_json::Value;
 
-use super::gauges::{as_puma, gauges, read_memory};
+use super::gauges::{as_puma, gauges};
 use crate::http::Server;
 use carat_files::REPORT_THREAD;
 
@@ -17,13 +19,9 @@ pub(super) async fn exposition(
     status: Value,
     (is_open_metrics, names_puma): (bool, bool),
 ) -> Option<String> {
-    let read = REPORT_THREAD.run(move || {
-        let memory = read_memory(&status);
-        (status, memory)
-    });
-    let (status, (memory, files)) = read.await.ok()?;
+    let files = REPORT_THREAD.run(|| fs::read_dir("/proc/self/fd").map_or(0, Iterator::count));
+    let mut registry = gauges(server, &status, files.await.ok()?);
     let mut text = String::new();
-    let mut registry = gauges(server, &status, &memory, files);
     if let Some(metrics) = &server.metrics {
         metrics.register(&mut registry);
     }

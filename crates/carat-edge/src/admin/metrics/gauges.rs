@@ -1,4 +1,3 @@
-use std::fs;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -8,7 +7,6 @@ use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
 use crate::http::{CacheReport, Server};
-use carat_machine::Rollup;
 
 /// One label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
@@ -18,6 +16,9 @@ type PoolCounters<N, A> = Family<[(&'static str, String); 1], Counter<N, A>>;
 
 /// States of workers, as `carat status` names them.
 const STATES: [&str; 5] = ["booting", "serving", "to be replaced", "draining", "stuck"];
+
+/// Kinds of processes.
+const KINDS: [&str; 4] = ["edge", "mold", "worker", "app"];
 
 /// Metric, help, and where `carat status` has it.
 const NUMBERS: [(&str, &str, &str); 5] = [
@@ -40,52 +41,8 @@ const NUMBERS: [(&str, &str, &str); 5] = [
     ),
 ];
 
-/// The memory of the processes of one kind.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct KindMemory {
-    kind: &'static str,
-    pss: u64,
-    private: u64,
-}
-
-/// Reads the memory of all processes, which takes milliseconds: never on the thread that serves the connections.
-pub(super) fn read_memory(status: &Value) -> (Vec<KindMemory>, usize) {
-    let pids = |list: &Value, key: &str| -> Vec<u32> {
-        let rows = list.as_array().into_iter().flatten();
-        let pids = rows.filter_map(|row| if key.is_empty() { row } else { &row[key] }.as_u64());
-        pids.filter_map(|pid| u32::try_from(pid).ok()).collect()
-    };
-    let kinds = [
-        ("edge", vec![std::process::id()]),
-        ("mold", pids(&status["molds"], "")),
-        ("worker", pids(&status["processes"], "pid")),
-        ("app", pids(&status["app_processes"], "pid")),
-    ];
-    let of_kind = |(kind, pids): (&'static str, Vec<u32>)| {
-        let rollups = pids.into_iter().filter_map(|pid| Rollup::of(pid).ok());
-        rollups.fold(
-            KindMemory {
-                kind,
-                ..KindMemory::default()
-            },
-            |sum, rollup| KindMemory {
-                kind,
-                pss: sum.pss + rollup.pss,
-                private: sum.private + rollup.private,
-            },
-        )
-    };
-    let files = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    (kinds.map(of_kind).to_vec(), files)
-}
-
 /// What the server is and does at this moment.
-pub(super) fn gauges(
-    server: &Server,
-    status: &Value,
-    memory: &[KindMemory],
-    files: usize,
-) -> Registry {
+pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry {
     let mut registry = Registry::with_prefix("carat");
     for (name, help, key) in NUMBERS {
         let value = status.pointer(key).and_then(Value::as_u64);
@@ -104,7 +61,8 @@ pub(super) fn gauges(
     if status["canary"].is_object() {
         register_canary(&mut registry, &status["canary"]);
     }
-    register_bytes(&mut registry, server, memory);
+    register_bytes(&mut registry, server);
+    register_memory(&mut registry, status);
     if let Some(cache) = server.cache() {
         register_cache(&mut registry, &cache.report());
     }
@@ -249,7 +207,7 @@ fn register_workers(registry: &mut Registry, status: &Value) {
     registry.register("workers", "Workers by state", workers);
 }
 
-fn register_bytes(registry: &mut Registry, server: &Server, memory: &[KindMemory]) {
+fn register_bytes(registry: &mut Registry, server: &Server) {
     let clients = server.client_memory();
     let mut set = |name: &str, help: &str, value: u64| {
         registry.register_with_unit(name, help, Unit::Bytes, gauge(value));
@@ -269,11 +227,18 @@ fn register_bytes(registry: &mut Registry, server: &Server, memory: &[KindMemory
         "Bodies in files",
         server.dispatcher.spool_quota.used(),
     );
+}
+
+/// The memory of the processes when the supervisor last read it, which takes the kernel milliseconds for each.
+fn register_memory(registry: &mut Registry, status: &Value) {
     let (pss, private) = (KnownGauges::default(), KnownGauges::default());
-    for kind in memory {
-        let label = [("kind", kind.kind)];
-        pss.get_or_create(&label).set(signed(kind.pss));
-        private.get_or_create(&label).set(signed(kind.private));
+    let rows = status["memory"].as_array().into_iter().flatten();
+    for kind in KINDS {
+        let rows = rows.clone().filter(|row| row["kind"] == kind);
+        let sum = |key: &str| rows.clone().filter_map(|row| row[key].as_u64()).sum();
+        let label = [("kind", kind)];
+        pss.get_or_create(&label).set(signed(sum("pss")));
+        private.get_or_create(&label).set(signed(sum("private")));
     }
     let help = "Memory of the processes of a kind, each shared page once";
     registry.register_with_unit("memory_pss", help, Unit::Bytes, pss);

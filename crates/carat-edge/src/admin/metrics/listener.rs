@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
+use super::dashboard;
 use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition};
 use super::health::{readiness, startup};
 use crate::http::Server;
@@ -123,6 +124,9 @@ async fn respond(
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return refusal(StatusCode::METHOD_NOT_ALLOWED);
     }
+    if let Some(page) = dashboard::page(request.uri().path()) {
+        return page;
+    }
     let (status, text) = match request.uri().path() {
         "/metrics" => {
             let accept = request.headers().get(ACCEPT).map(HeaderValue::as_bytes);
@@ -138,6 +142,13 @@ async fn respond(
                 None => refusal(StatusCode::INTERNAL_SERVER_ERROR),
             };
         }
+        "/dashboard.json" => {
+            let Some(overview) = ask(mailbox, ControlRequest::Overview { has_plots: true }).await
+            else {
+                return refusal(StatusCode::SERVICE_UNAVAILABLE);
+            };
+            return dashboard::data(&overview);
+        }
         "/livez" => (StatusCode::OK, "alive\n".to_owned()),
         "/readyz" => readiness(ask_status(mailbox).await.as_ref()),
         "/startupz" => startup(server.has_opened()),
@@ -148,8 +159,12 @@ async fn respond(
 
 /// What `carat status` shows; `None` when the server is about to exit.
 async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
+    ask(mailbox, ControlRequest::Status).await
+}
+
+async fn ask(mailbox: &Mailbox, request: ControlRequest) -> Option<Value> {
     let (asker, reply) = oneshot::channel();
-    mailbox.send(Message::Control(ControlRequest::Status, asker));
+    mailbox.send(Message::Control(request, asker));
     reply.await.ok()?.ok()
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> Memory
         ruby: processes.values().map(|process| process.bytes).sum(),
         mold: mold.and_then(|(generation, pid)| Some((generation, bytes(pid)?))),
         workers,
+        processes: Vec::new(),
         container: ContainerMemory {
             oom_kills: world.oom_kills.get(),
             ..ContainerMemory::default()

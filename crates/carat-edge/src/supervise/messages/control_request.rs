@@ -8,6 +8,10 @@ use serde_json::Value;
 pub(crate) enum ControlRequest {
     /// Report what the server does.
     Status,
+    /// The same with the requests that run, the last minute, and if wanted the last ten minutes.
+    Overview {
+        has_plots: bool,
+    },
     Stop,
     /// Run this many workers from now on.
     Scale(WorkerCount),

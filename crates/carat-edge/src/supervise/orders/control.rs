@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::supervise::messages::{ControlReply, ControlRequest};
 use crate::supervise::orders::canary_hold::canary_hold;
 use crate::supervise::processes::Host;
-use crate::supervise::reports::{ServerStatus, no_such_worker};
+use crate::supervise::reports::{ServerStatus, listed_requests, no_such_worker};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
@@ -22,6 +22,7 @@ impl<H: Host> Supervisor<H> {
         let is_draining = self.state.draining_for(clock::now()).is_some();
         match request {
             ControlRequest::Status => (Ok(self.status()), None),
+            ControlRequest::Overview { has_plots } => (Ok(self.overview(has_plots)), None),
             ControlRequest::RestartReport(number) => (self.restart_report(number), None),
             ControlRequest::UpgradeReport(number) => (self.upgrade_report(number), None),
             ControlRequest::Upgrade => self.upgrade(),
@@ -53,8 +54,22 @@ impl<H: Host> Supervisor<H> {
             &self.state,
             &self.executor,
             (self.hand_over.remainder(), self.canary()),
+            &self.memory,
         );
         serde_json::to_value(status).expect("a status has only string keys")
+    }
+
+    fn overview(&self, has_plots: bool) -> serde_json::Value {
+        let lanes = &self.server.dispatcher.lanes;
+        let mut overview = self.status();
+        (overview["requests"], overview["omitted"]) = listed_requests(lanes);
+        if let Some(history) = &self.history {
+            overview["recent"] = json!(history.recent());
+            if has_plots {
+                overview["plots"] = json!(history.plots());
+            }
+        }
+        overview
     }
 
     fn stop_server(&mut self) -> (ControlReply, Option<Outcome>) {

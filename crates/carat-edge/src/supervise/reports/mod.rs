@@ -1,12 +1,14 @@
 //! What the server and its processes report.
 
+mod history;
 mod profiles;
 mod server_status;
 mod stacks;
 mod stats_collector;
 mod stats_query;
 
+pub(crate) use history::{Gauges, History};
 pub(crate) use profiles::{Profiles, no_such_worker};
 pub(crate) use server_status::ServerStatus;
-pub(crate) use stacks::Stacks;
+pub(crate) use stacks::{Stacks, listed_requests};
 pub(crate) use stats_collector::StatsCollector;

@@ -6,7 +6,7 @@ use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use carat_dispatch::PoolReport;
 use carat_exchange::clock;
-use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
+use carat_supervisor::{AppProcessStatus, ProcessMemory, State, WantedProcesses, WorkerStatus};
 use carat_tls::CertificateStatus;
 
 /// What the server does: the response to `GET /status`. Times are seconds.
@@ -48,6 +48,8 @@ pub(crate) struct ServerStatus {
     app_counts: Vec<AppCount>,
     /// Process ids.
     molds: Vec<u32>,
+    /// That of each process when it was last read.
+    memory: Vec<ProcessMemory>,
     /// Those that an authority issues.
     certificates: Vec<CertificateStatus>,
 }
@@ -171,6 +173,7 @@ impl ServerStatus {
         state: &State,
         executor: &Executor<impl Host>,
         (predecessor, canary): (Option<(u32, usize)>, Option<Value>),
+        memory: &[ProcessMemory],
     ) -> ServerStatus {
         let now = clock::now();
         let dispatcher = &server.dispatcher;
@@ -202,6 +205,7 @@ impl ServerStatus {
             cache: server.cache().map(|cache| cache.report()),
             workers: WorkerBounds::of(state),
             molds: mold_pids(state),
+            memory: memory.to_vec(),
             certificates: server.files.validations.statuses(),
             processes: state.processes().worker_statuses(now).map(row).collect(),
             app_processes: state.apps().statuses(now).map(AppRow::from).collect(),

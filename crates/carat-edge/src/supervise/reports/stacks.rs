@@ -19,6 +19,9 @@ const REQUEST_LIMIT: usize = 256;
 /// The longest stack and the longest target of a request in a report, in bytes: the command reads up to 8 MiB.
 const STACK_LIMIT: usize = 16 * 1024;
 const TARGET_LIMIT: usize = 1024;
+/// A list of requests has at most so many, the oldest, and so many bytes of the path of each.
+const LISTED_LIMIT: usize = 50;
+const PATH_LIMIT: usize = 256;
 /// What stands in place of a reply.
 const NO_REPLY: &str = "unknown: the worker does not reply, so its threads may keep Ruby's lock";
 
@@ -214,6 +217,7 @@ impl ReportedRequest {
         json!({
             "worker": request.tag.worker.number,
             "lane": request.tag.lane,
+            "id": request.id,
             "request": cut(&request.text, TARGET_LIMIT),
             "stage": request.stage,
             "age": request.age.as_secs_f64(),
@@ -221,6 +225,25 @@ impl ReportedRequest {
             "stack": answer.map_or("", |answer| cut(&answer.stack, STACK_LIMIT)),
         })
     }
+}
+
+/// The requests that run, the oldest first, and how many more there are. No worker is asked. The list leaves out the
+/// query of a target: whoever may see the dashboard need not see what it has, such as tokens.
+pub(crate) fn listed_requests(lanes: &LaneChoice) -> (Value, Value) {
+    let (running, omitted) = lanes.running_requests(clock::now(), LISTED_LIMIT);
+    let row = |request: &RunningRequest| {
+        let (path, _) = request.text.split_once('?').unwrap_or((&request.text, ""));
+        json!({
+            "worker": request.tag.worker.number,
+            "lane": request.tag.lane,
+            "id": request.id,
+            "request": cut(path, PATH_LIMIT),
+            "stage": request.stage,
+            "age": request.age.as_secs_f64(),
+        })
+    };
+    let rows: Vec<_> = running.iter().map(row).collect();
+    (Value::Array(rows), omitted.into())
 }
 
 fn write(request: &RunningRequest, (waits_for, stack): (&str, &str), log: &Log) {

@@ -378,6 +378,7 @@ mod tests {
             mold: None,
             workers: Vec::new(),
             apps: Vec::new(),
+            processes: Vec::new(),
             container: ContainerMemory::default(),
             processors: 1,
         }

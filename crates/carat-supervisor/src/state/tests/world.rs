@@ -578,6 +578,7 @@ impl World {
                     descendants: self.descendants,
                 })
                 .collect(),
+            processes: Vec::new(),
             container: ContainerMemory {
                 oom_kills: self.oom_kills,
                 limit: self.container_limit,

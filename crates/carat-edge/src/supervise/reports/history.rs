@@ -1,0 +1,235 @@
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::http::{RequestTotals, Server, TimeCounts};
+use carat_supervisor::ProcessMemory;
+
+/// The time from one sample to the next.
+const SAMPLE_PERIOD: Duration = Duration::from_secs(5);
+/// How many samples are kept: ten minutes, and about 40 KB.
+const SAMPLE_LIMIT: usize = 120;
+/// How many samples make the last minute.
+const RECENT_SAMPLES: usize = 12;
+
+/// What the server did in the last ten minutes: the plots of the dashboard. Only with the option `metrics`.
+#[derive(Debug)]
+pub(crate) struct History {
+    samples: VecDeque<HistorySample>,
+    totals: RequestTotals,
+    sampled: Instant,
+    due: Instant,
+}
+
+#[derive(Debug, Clone)]
+struct HistorySample {
+    /// How long the server had run.
+    uptime: Duration,
+    /// The time since the sample before.
+    period: Duration,
+    requests: RequestTotals,
+    gauges: Gauges,
+}
+
+/// What the server was at the time of a sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Gauges {
+    running: usize,
+    waiting: usize,
+    connections: usize,
+    pss: u64,
+    private: u64,
+}
+
+/// The last minute. Times are seconds.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct RecentRequests {
+    seconds: f64,
+    requests: u64,
+    errors: u64,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    queue_p50: Option<f64>,
+    queue_p99: Option<f64>,
+}
+
+/// A list for each plot, with an element for each sample, the oldest first. Times are seconds, sizes bytes.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Plots {
+    uptime: Vec<f64>,
+    /// Requests and errors a second.
+    requests: Vec<f64>,
+    errors: Vec<f64>,
+    p50: Vec<Option<f64>>,
+    p99: Vec<Option<f64>>,
+    queue_p99: Vec<Option<f64>>,
+    running: Vec<usize>,
+    waiting: Vec<usize>,
+    connections: Vec<usize>,
+    private: Vec<u64>,
+    /// Each shared page once.
+    shared: Vec<u64>,
+}
+
+impl Gauges {
+    pub(crate) fn of(server: &Server, memory: &[ProcessMemory]) -> Gauges {
+        Gauges {
+            running: server.dispatcher.lanes.running(),
+            waiting: server.dispatcher.queue.waiting(),
+            connections: server.connections(),
+            pss: memory.iter().map(|process| process.pss).sum(),
+            private: memory.iter().map(|process| process.private).sum(),
+        }
+    }
+}
+
+impl History {
+    pub(crate) fn new(now: Instant) -> History {
+        History {
+            samples: VecDeque::with_capacity(SAMPLE_LIMIT),
+            totals: RequestTotals::default(),
+            sampled: now,
+            due: now + SAMPLE_PERIOD,
+        }
+    }
+
+    /// Whether the next sample is due.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        now >= self.due
+    }
+
+    /// Adds a sample, and drops the oldest when there are enough.
+    pub(crate) fn add(&mut self, totals: RequestTotals, gauges: Gauges, times: (Instant, Instant)) {
+        let (started, now) = times;
+        let requests = RequestTotals {
+            durations: totals.durations.since(&self.totals.durations),
+            queue_times: totals.queue_times.since(&self.totals.queue_times),
+            errors: totals.errors.saturating_sub(self.totals.errors),
+        };
+        if self.samples.len() == SAMPLE_LIMIT {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(HistorySample {
+            uptime: now.saturating_duration_since(started),
+            period: now.saturating_duration_since(self.sampled),
+            requests,
+            gauges,
+        });
+        (self.totals, self.sampled) = (totals, now);
+        // Ticks come a little late, and after a standstill very late.
+        let next = self.due + SAMPLE_PERIOD;
+        self.due = if next > now {
+            next
+        } else {
+            now + SAMPLE_PERIOD
+        };
+    }
+
+    /// The last minute.
+    pub(crate) fn recent(&self) -> RecentRequests {
+        let (mut durations, mut queue_times) = (TimeCounts::default(), TimeCounts::default());
+        let (mut errors, mut period) = (0, Duration::ZERO);
+        for sample in self.samples.iter().rev().take(RECENT_SAMPLES) {
+            durations.add(&sample.requests.durations);
+            queue_times.add(&sample.requests.queue_times);
+            errors += sample.requests.errors;
+            period += sample.period;
+        }
+        RecentRequests {
+            seconds: period.as_secs_f64(),
+            requests: durations.count(),
+            errors,
+            p50: durations.quantile(0.5),
+            p99: durations.quantile(0.99),
+            queue_p50: queue_times.quantile(0.5),
+            queue_p99: queue_times.quantile(0.99),
+        }
+    }
+
+    /// All samples.
+    #[expect(clippy::cast_precision_loss, reason = "a number in a plot")]
+    pub(crate) fn plots(&self) -> Plots {
+        let mut plots = Plots::default();
+        for sample in &self.samples {
+            let (requests, gauges) = (&sample.requests, &sample.gauges);
+            let seconds = sample.period.as_secs_f64();
+            plots.uptime.push(sample.uptime.as_secs_f64());
+            let rate = requests.durations.count() as f64 / seconds;
+            plots.requests.push(rate);
+            plots.errors.push(requests.errors as f64 / seconds);
+            plots.p50.push(requests.durations.quantile(0.5));
+            plots.p99.push(requests.durations.quantile(0.99));
+            plots.queue_p99.push(requests.queue_times.quantile(0.99));
+            plots.running.push(gauges.running);
+            plots.waiting.push(gauges.waiting);
+            plots.connections.push(gauges.connections);
+            plots.private.push(gauges.private);
+            let shared = gauges.pss.saturating_sub(gauges.private);
+            plots.shared.push(shared);
+        }
+        plots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::RequestMetrics;
+
+    const DAY: u64 = 24 * 60 * 60;
+
+    #[test]
+    fn after_a_day_there_are_ten_minutes_and_no_byte_more() {
+        let (started, metrics) = (Instant::now(), RequestMetrics::new());
+        let mut history = History::new(started);
+        let capacity = history.samples.capacity();
+        // The supervisor's ticks come ten times a second.
+        for tenth in 1..=DAY * 10 {
+            let now = started + Duration::from_millis(tenth * 100);
+            if !history.is_due(now) {
+                continue;
+            }
+            metrics.ended(Some(200), Duration::from_millis(7));
+            history.add(metrics.totals(), Gauges::default(), (started, now));
+        }
+        assert_eq!(history.samples.len(), SAMPLE_LIMIT);
+        assert_eq!(history.samples.capacity(), capacity);
+        assert!(capacity * size_of::<HistorySample>() <= 42 * 1024);
+        let plots = history.plots();
+        let ends = [plots.uptime.first(), plots.uptime.last()].map(Option::unwrap);
+        assert_eq!(ends.map(f64::to_string), ["85805", "86400"]);
+        assert!(plots.requests.iter().all(|rate| (rate - 0.2).abs() < 1e-9));
+        let json = serde_json::to_string(&plots).expect("only string keys");
+        assert!(json.len() < 16 * 1024, "{}", json.len());
+    }
+
+    #[test]
+    fn the_last_minute_leaves_out_what_was_before() {
+        let (started, metrics) = (Instant::now(), RequestMetrics::new());
+        let mut history = History::new(started);
+        metrics.ended(Some(500), Duration::from_secs(20));
+        for sample in 1..=13 {
+            let now = started + SAMPLE_PERIOD * sample;
+            history.add(metrics.totals(), Gauges::default(), (started, now));
+            metrics.ended(Some(200), Duration::from_millis(7));
+        }
+        let recent = history.recent();
+        assert_eq!((recent.requests, recent.errors), (12, 0));
+        assert_eq!(recent.seconds.to_string(), "60");
+        assert!(recent.p99.is_some_and(|seconds| seconds < 0.01));
+        assert_eq!(recent.queue_p99, None);
+    }
+
+    #[test]
+    fn after_a_standstill_one_sample_covers_it() {
+        let (started, metrics) = (Instant::now(), RequestMetrics::new());
+        let mut history = History::new(started);
+        metrics.ended(Some(200), Duration::ZERO);
+        let now = started + Duration::from_secs(100);
+        history.add(metrics.totals(), Gauges::default(), (started, now));
+        assert!(!history.is_due(now));
+        assert_eq!(history.plots().requests.len(), 1);
+        assert_eq!(history.recent().seconds.to_string(), "100");
+    }
+}

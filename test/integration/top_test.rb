@@ -32,7 +32,7 @@ class TopTest < Support::IntegrationTest
     open_terminal(server)
     await_output(/serving/)
     server.kill(:KILL)
-    await_output(/no server listens there; trying again/)
+    await_output(/trying again: no server listens there/)
     @terminal.winsize = [10, 60]
     Process.kill(:WINCH, @pid)
     await_output(/trying again/)

@@ -125,7 +125,8 @@ module Carat
         rescue ControlError, JSON::ParserError => e
           # Another one may take its place.
           @server.forget
-          @failure = "#{e.message.lines.first.chomp}; trying again"
+          # The path of the socket may be longer than a line of the terminal.
+          @failure = "trying again: #{e.message.lines.first.chomp.rpartition(": ").last}"
           @asked = now
         end
 

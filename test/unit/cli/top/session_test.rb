@@ -55,7 +55,7 @@ module Carat
     def test_server_that_is_gone_is_said_and_asked_again_and_its_last_figures_stay
       pages = run_with([[], [], :quit], replies: ["carat: x.sock: no server listens there", Overview::ALL])
 
-      assert_equal "carat: x.sock: no server listens there; trying again", pages[1].last
+      assert_equal "trying again: no server listens there", pages[1].last
       assert_includes pages[1].first, "carat 0.1.0, pid 40"
       refute_includes pages[2].last, "trying again"
       assert_equal ["/top", :forget, "/top"], @server.asked

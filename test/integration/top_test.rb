@@ -50,8 +50,8 @@ class TopTest < Support::IntegrationTest
     @terminal.winsize = [24, 80]
     @before = modes
     env, *words = [Support::ServerOptions::NEUTRAL_ENV, *Support::ServerOptions::COMMAND, "top", *CONTROL_SOCKET]
-    @pid = Process.spawn(env, *words, "--interval", "0.2", chdir: server.directory.path, in: @inside, out: @inside,
-                                                            err: @inside)
+    streams = { in: @inside, out: @inside, err: @inside }
+    @pid = Process.spawn(env, *words, "--interval", "0.2", chdir: server.directory.path, **streams)
     @seen = +""
   end
 

@@ -13,6 +13,7 @@ module Carat
         PROCESSES = { "process" => "label", "state" => "state", "running" => "running", "requests" => "requests",
                       "private" => "private", "shared" => "shared", "PSS" => "pss", "age" => "age",
                       "gen" => "generation", "pid" => "pid" }.freeze
+        # The same of requests.
         REQUESTS = { "age" => "age", "worker" => "worker", "lane" => "lane", "state" => "stage",
                      "request" => "request" }.freeze
         # What is aligned left.

@@ -24,7 +24,7 @@ module Carat
         CHUNK = 64
         # Where the terminal has no size.
         SIZE = [24, 80].freeze
-        private_constant(*(constants - %i[ENTER LEAVE]))
+        private_constant :CHUNK, :ENTER, :HOME, :KEY, :KEYS, :LEAVE, :REST_OF_LINE, :REST_OF_PAGE, :SIGNALS, :SIZE
 
         def initialize(input, output)
           @input = input

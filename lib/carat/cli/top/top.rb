@@ -16,7 +16,7 @@ module Carat
       include ControlCommand
 
       # What follows `Usage: carat` in the help.
-      USAGE = "top [--interval SECONDS] [--pid PID | --control-socket PATH] [--json]"
+      USAGE = "top [--interval TIME] [--pid PID | --control-socket PATH] [--json]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows what a running server does now, and goes on."
@@ -62,8 +62,8 @@ module Carat
       private
 
       def more_flags(parser)
-        parser.on("--interval SECONDS", "Time between two pages, 0.2 to 60") { |text| @interval = interval(text) }
-        parser.on("--json", "Print the server's JSON once, times in seconds") { @json = true }
+        parser.on("--interval TIME", "Time between two pages, 0.2 to 60") { |text| @interval = interval(text) }
+        parser.on("--json", "Print the JSON once, times in seconds") { @json = true }
       end
 
       def interval(text)

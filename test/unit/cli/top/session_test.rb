@@ -49,7 +49,8 @@ module Carat
     end
 
     STACKS = { "requests" => [{ "worker" => 1, "lane" => 0, "id" => 0, "request" => "GET /reports?a=\e[2J",
-                                "stage" => "runs", "age" => 4.5, "waits_for" => "a lock", "stack" => "a.rb:1\nb.rb:2" }],
+                                "stage" => "runs", "age" => 4.5, "waits_for" => "a lock",
+                                "stack" => "a.rb:1\nb.rb:2" }],
                "omitted" => 0 }.freeze
 
     def test_server_that_is_gone_is_said_and_asked_again_and_its_last_figures_stay
@@ -62,7 +63,7 @@ module Carat
     end
 
     def test_enter_shows_where_the_selected_request_stands
-      pages = run_with([:enter, :escape], replies: [STACKS, Overview::ALL])
+      pages = run_with(%i[enter escape], replies: [STACKS, Overview::ALL])
 
       assert_includes pages[1].first, 'worker 1, lane 0: GET /reports?a=\e[2J'
       assert_equal ["runs for 4.5 s, waits for: a lock", "", "a.rb:1", "b.rb:2"], pages[1][1..4]
@@ -70,7 +71,7 @@ module Carat
     end
 
     def test_request_that_has_ended_is_said
-      pages = run_with([:down, :enter], replies: [STACKS])
+      pages = run_with(%i[down enter], replies: [STACKS])
 
       assert_equal "the request has ended", pages[2].last
     end

@@ -18,7 +18,7 @@ Gem::Specification.new do |spec|
   spec.metadata = { "rubygems_mfa_required" => "true" }
 
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,docs,share}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{css,html,js,map,rs,toml}",
+    Dir["{lib,docs,share}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{css,html,js,ld,map,rs,toml}",
         "Cargo.{toml,lock}", ".cargo/config.toml", "clippy.toml", "README.md", "LICENSE", "CHANGELOG.md"]
       .select { |path| File.file?(path) && !path.match?(%r{\A(docs/(benchmarks|images)|crates/[^/]+/tests)/}) }
   end

@@ -3,5 +3,5 @@
 fn main() {
     let order = concat!(env!("CARGO_MANIFEST_DIR"), "/functions.ld");
     println!("cargo:rerun-if-changed={order}");
-    println!("cargo:rustc-link-arg-bins=-Wl,-T,{order}");
+    println!("cargo:rustc-link-arg-bins=-T{order}");
 }

@@ -140,7 +140,7 @@ class UpgradeTest < Support::IntegrationTest
     assert_equal "#{server.pid}\n", server.directory.read("carat.pid")
     assert_equal 0, carat(server, "upgrade").last
     refute_equal server.pid.to_s, server.get.body
-    refute_predicate hanging, :closed_by_peer?
+    refute hanging.closed_by_peer?(within: 0)
   end
 
   def test_new_edge_whose_worker_cannot_boot_fails_at_once

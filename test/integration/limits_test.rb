@@ -10,10 +10,10 @@ require_relative "../../script/suite/named_limits"
 # Each limit of the option table, and each constant that has no test of its own: what is at its bound is served, and
 # what is one beyond gets the answer of the table. A limit without a driver fails.
 class LimitsTest < Support::IntegrationTest
-  # Driven by upgrade_test.rb, which ends both edges.
-  UPGRADE = :upgrade_timeout
+  # Driven by upgrade_test.rb, which ends both edges, and by pools_test.rb.
+  ELSEWHERE = %i[upgrade_timeout pool].freeze
   OPTIONS = Carat.const_get(:Config)::Options.select(&:limit).to_h { |option| [option.name, option.limit] }
-                 .except(UPGRADE).freeze
+                 .except(*ELSEWHERE).freeze
   CONSTANTS = Suite::NamedLimits::TABLE.reject(&:test).to_h { |limit| [limit.name, limit.answer] }.freeze
   SECONDS = 1
   LARGE = 40 * 1024 * 1024

@@ -90,11 +90,11 @@ module Bench
       end
     end
 
-    # A container without others, so that its load is its own.
+    # A container without others, so that its load is its own. After a refork, workers would share what they keep.
     def resize
       id = docker("run", "--detach", "--memory", "#{LIMITS.first}m", "--tmpfs", "/ledger:mode=1777",
                   "--env", "WEB_CONCURRENCY=1..4", "--env", "RAILS_MAX_THREADS=1",
-                  "--env", "KEEP=#{KEPT}", @image).chomp
+                  "--env", "CARAT_REFORK=off", "--env", "KEEP=#{KEPT}", @image).chomp
       address = docker("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id).chomp
       url = "http://#{address}:3000"
       eventually(message: "a server", within: SECONDS) { @clients.get("up", url) == "200" }

@@ -36,7 +36,11 @@ module Carat
 
         # Fewer bytes of pages a round are those of a page of Ruby's heap that has come or gone.
         NOISE_OF_PAGES = 64 * 1024
-        private_constant :SATURATION, :LAST_ROUNDS, :FLAT, :NOISE_BYTES, :NOISE_OBJECTS, :NOISE_OF_PAGES
+
+        # Fewer live bytes in all are those of tables and strings that Ruby makes wider and narrower.
+        NOISE_OF_TABLES = 2 * 1024
+        private_constant :SATURATION, :LAST_ROUNDS, :FLAT, :NOISE_BYTES, :NOISE_OBJECTS, :NOISE_OF_PAGES,
+                         :NOISE_OF_TABLES
 
         # The measurements that `lines` has.
         MEASURES = %i[live objects active resident pss rss threads descriptors].freeze
@@ -113,7 +117,8 @@ module Carat
         # Whether the first half rises, and every later census lies above those of the beginning.
         def grown?(measure)
           beginning = @censuses.first(@censuses.size / 3)
-          certain?(early(measure)) && @late.map(&measure).min > beginning.map(&measure).max
+          gained = @late.map(&measure).min - beginning.map(&measure).max
+          gained > NOISE_OF_TABLES && certain?(early(measure))
         end
 
         # Whether the growth has slowed down for certain, or has ended.

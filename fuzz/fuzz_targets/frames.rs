@@ -54,11 +54,12 @@ fn frames(mut bytes: &[u8]) -> Vec<(u8, u8, &[u8])> {
     frames
 }
 
-/// Whether each header block is passed as a whole: it is in one frame, and that is not too large.
+/// Whether each header block is passed as a whole: it is in one frame, and that is not too large. A CONTINUATION frame that
+/// continues nothing, for which h2 ends the connection, does not wait.
 fn all_blocks_wait(mut bytes: &[u8]) -> bool {
     while let Some((header, payload)) = bytes.split_at_checked(HEADER_BYTES) {
         let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
-        if matches!(header[3], 1 | 9) && (header[4] & 4 == 0 || length > BLOCK_LIMIT) {
+        if header[3] == 9 || header[3] == 1 && (header[4] & 4 == 0 || length > BLOCK_LIMIT) {
             return false;
         }
         bytes = payload.get(length..).unwrap_or_default();

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require "minitest"
+require_relative "process_tree"
 
 module Support
-  # Gives each test a deadline. A test that misses it fails with the backtraces of all threads, and one that does not
-  # even notice ends the process. Tests that take long are named while they run.
+  # Gives each test a deadline. A test that misses it fails with the backtraces of all threads and the processes below it.
+  # The commands that it waits for are killed, since Open3 waits for their end in any case. A test that does not even
+  # notice ends the process. Tests that take long are named while they run.
   #
   #   class SlowTest < Minitest::Test
   #     def watchdog_seconds = 900
@@ -34,8 +36,8 @@ module Support
       end
     end
 
-    # What is under watch: since and until when, by the monotonic clock.
-    Watch = Struct.new(:name, :thread, :since, :deadline, :notices, :expired)
+    # What is under watch: since and until when, by the monotonic clock, and which processes others wait for.
+    Watch = Struct.new(:name, :thread, :since, :deadline, :waiters, :notices, :expired)
     private_constant :Watch
 
     class << self
@@ -72,7 +74,7 @@ module Support
 
     def begin_watch(name, seconds)
       @mutex.synchronize do
-        @watch = Watch.new(name, Thread.current, now, now + seconds, 0, false)
+        @watch = Watch.new(name, Thread.current, now, now + seconds, waiters, 0, false)
         @thread = Thread.new { keep_watch } unless @thread&.alive?
       end
     end
@@ -101,7 +103,19 @@ module Support
 
     def expire(watch)
       watch.expired = true
-      watch.thread.raise(Expired, "not finished after #{(watch.deadline - watch.since).to_i} s\n#{backtraces}")
+      seconds = (watch.deadline - watch.since).to_i
+      watch.thread.raise(Expired, "not finished after #{seconds} s\n#{backtraces}\n#{processes}")
+      (waiters - watch.waiters).each { |waiter| Process.kill(:KILL, waiter.pid) }
+    rescue Errno::ESRCH
+      nil # It has ended by itself.
+    end
+
+    def waiters
+      Thread.list.grep(Process::Waiter)
+    end
+
+    def processes
+      ProcessTree.descendants(Process.pid).map { |pid| "#{pid} #{ProcessTree.title(pid)}" }.join("\n")
     end
 
     def give_up(watch)

@@ -8,6 +8,7 @@ require "test_helper"
 class WatchdogTest < Minitest::Test
   ROOT = File.expand_path("../../..", __dir__)
   PROGRAM = <<~RUBY
+    require "open3"
     require "test_helper"
 
     class StuckTest < Minitest::Test
@@ -19,6 +20,7 @@ class WatchdogTest < Minitest::Test
         retry
       end
       def test_it_ends = nil
+      def test_its_command_hangs = Open3.capture2("sleep", "1000")
     end
   RUBY
 
@@ -26,10 +28,11 @@ class WatchdogTest < Minitest::Test
     output, status = Open3.capture2e(RbConfig.ruby, "-Itest", "-Ilib", "-e", PROGRAM, chdir: ROOT)
 
     assert_equal 1, status.exitstatus, output
-    assert_match(/StuckTest#test_it_hangs:\n\S+Expired: not finished after 0 s\n#<Thread:.*-e:7:in `?.*test_it_hangs'/m,
+    assert_match(/StuckTest#test_it_hangs:\n\S+Expired: not finished after 0 s\n#<Thread:.*-e:8:in `?.*test_it_hangs'/m,
                  output)
-    assert_equal 2, output.scan("torn down").size
-    assert_match(/^2 runs, 0 assertions, 0 failures, 1 errors, 0 skips/, output)
+    assert_match(/StuckTest#test_its_command_hangs:\n\S+Expired: not.*^\d+ sleep 1000$/m, output)
+    assert_equal 3, output.scan("torn down").size
+    assert_match(/^3 runs, 0 assertions, 0 failures, 2 errors, 0 skips/, output)
   end
 
   def test_test_that_cannot_be_interrupted_ends_the_process

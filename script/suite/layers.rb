@@ -16,6 +16,9 @@ module Suite
   SIMULATION = "crates/carat-edge/src/simulation"
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
   PURE = %w[carat-fields carat-guard carat-wire].freeze
+  # These use other crates, but none that does I/O.
+  WITHOUT_IO = %w[carat-cable carat-cache].freeze
+  IO_CRATES = %w[mio nix rustix socket2 tokio].freeze
   # A lane has two ends: the edge's, and the class that Ruby sees.
   SEVERAL = %w[Lane].freeze
 
@@ -43,6 +46,13 @@ module Suite
     PURE.each do |crate|
       others = names(crate) - [crate]
       abort "#{crate} is pure, but depends on #{others.join(", ")}" if others.any?
+    end
+  end
+
+  def self.check_io
+    WITHOUT_IO.each do |crate|
+      others = names(crate) & IO_CRATES
+      abort "#{crate} does no I/O, but depends on #{others.join(", ")}" if others.any?
     end
   end
 
@@ -75,6 +85,7 @@ if $PROGRAM_NAME == __FILE__
   Suite.check_ruby
   Suite.check_allocator
   Suite.check_pure
+  Suite.check_io
   Suite.check_unsafe
   Suite.check_rooms
   Suite.check_type_names

@@ -1,0 +1,33 @@
+//! Action Cable without I/O: the frames of a WebSocket (RFC 6455), the texts of the protocol `actioncable-v1-json`, and what
+//! the edge and the application tell each other about a client. It has no socket, no clock and no runtime.
+//!
+//! ```
+//! use carat_cable::{ClientCommand, FrameReader, WebSocketEvent, confirm_subscription, text_frame};
+//!
+//! let mut reader = FrameReader::new(65_536);
+//! // What a client sends is masked; this mask changes nothing.
+//! let text = br#"{"command":"subscribe","identifier":"{\"channel\":\"Chat\"}"}"#;
+//! let sent = [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], &text[..]].concat();
+//! let mut arriving = &sent[..];
+//! let Ok(Some(WebSocketEvent::Text(text))) = reader.read(&mut arriving) else {
+//!     panic!("a whole message");
+//! };
+//! let Ok(ClientCommand::Subscribe { identifier }) = ClientCommand::parse(&text) else {
+//!     panic!("a subscription");
+//! };
+//! let frame = text_frame(&confirm_subscription(&identifier));
+//! assert!(frame.ends_with(br#""type":"confirm_subscription"}"#));
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod protocol;
+mod websocket;
+mod worker;
+
+pub use protocol::{ClientCommand, NotACommand, Payload};
+pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
+pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
+pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
+pub use worker::{CommandBody, CommandClose, CommandResult};
+pub use worker::{InvalidResult, StateChange, SubscriptionAnswer, SubscriptionRecord};

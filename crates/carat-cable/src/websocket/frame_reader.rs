@@ -1,0 +1,180 @@
+use std::mem::{replace, take};
+
+use super::masked_frame::{BINARY, CLOSE, CONTINUATION, MaskedFrame, PING, PONG};
+use super::{CloseCode, WebSocketEvent};
+
+/// Reads the frames of a client (RFC 6455, section 5). It joins the fragments of a message, and passes what is sent between
+/// them at once.
+///
+/// It holds what has arrived of a message, never what a header announces, and owns no memory between two messages.
+///
+/// ```
+/// use carat_cable::{CloseCode, FrameReader, WebSocketEvent};
+///
+/// let mut reader = FrameReader::new(5);
+/// let mut arriving: &[u8] = b"\x81\x85\x01\x02\x03\x04igohn\x81\x86\0\0\0\0";
+/// assert_eq!(reader.read(&mut arriving), Ok(Some(WebSocketEvent::Text("hello".into()))));
+/// assert_eq!(reader.read(&mut arriving), Err(CloseCode::MESSAGE_TOO_BIG));
+/// // Nothing that follows counts.
+/// assert_eq!(reader.read(&mut b"more".as_slice()), Ok(None));
+/// assert_eq!(reader.held_bytes(), 0);
+/// ```
+#[derive(Debug)]
+pub struct FrameReader {
+    /// The message as far as it has arrived, and behind it a control frame.
+    held: Vec<u8>,
+    frame: MaskedFrame,
+    /// Bytes of a message.
+    message_limit: u32,
+    /// Bytes of the message in `held`.
+    message_bytes: u32,
+    message: MessageState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MessageState {
+    None,
+    /// A fragment has arrived, and not the last one.
+    Begun,
+    /// The client has closed, or made a mistake: nothing more is read.
+    Ended,
+}
+
+impl FrameReader {
+    /// Accepts messages of at most so many bytes.
+    pub fn new(message_limit: u32) -> FrameReader {
+        FrameReader {
+            held: Vec::new(),
+            frame: MaskedFrame::NEW,
+            // A header says `u32::MAX` for all that is longer.
+            message_limit: message_limit.min(u32::MAX - 1),
+            message_bytes: 0,
+            message: MessageState::None,
+        }
+    }
+
+    /// Takes bytes from the front, up to the end of what is next. Returns `None` when all are taken. After an error, which
+    /// says how to close, and after [`WebSocketEvent::Close`], it discards whatever follows.
+    pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<WebSocketEvent>, CloseCode> {
+        if self.message == MessageState::Ended {
+            *bytes = &[];
+            return Ok(None);
+        }
+        let read = self.advance(bytes);
+        if matches!(read, Err(_) | Ok(Some(WebSocketEvent::Close(_)))) {
+            self.message = MessageState::Ended;
+            self.held = Vec::new();
+        }
+        read
+    }
+
+    /// Bytes of memory that a message or a control frame takes until it is complete.
+    pub fn held_bytes(&self) -> usize {
+        self.held.capacity()
+    }
+
+    fn advance(&mut self, bytes: &mut &[u8]) -> Result<Option<WebSocketEvent>, CloseCode> {
+        while let Some((first, rest)) = bytes.split_first() {
+            if self.frame.is_complete() {
+                self.push_payload(bytes);
+            } else {
+                self.frame.push(*first)?;
+                *bytes = rest;
+                if self.frame.knows_more() {
+                    self.check_header()?;
+                }
+            }
+            if self.frame.is_complete() && self.frame.remaining == 0 {
+                if let Some(event) = self.finish_frame()? {
+                    return Ok(Some(event));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Refuses a frame before any of its payload is held.
+    fn check_header(&self) -> Result<(), CloseCode> {
+        if self.frame.is_control() {
+            return Ok(());
+        }
+        let continues = self.frame.opcode() == CONTINUATION;
+        if continues != (self.message == MessageState::Begun) {
+            return Err(CloseCode::PROTOCOL_ERROR);
+        }
+        if self.frame.opcode() == BINARY {
+            return Err(CloseCode::UNSUPPORTED_DATA);
+        }
+        let most = self.message_limit - self.message_bytes;
+        if self.frame.remaining > most {
+            return Err(CloseCode::MESSAGE_TOO_BIG);
+        }
+        Ok(())
+    }
+
+    /// Takes the part of the payload that has arrived.
+    fn push_payload(&mut self, bytes: &mut &[u8]) {
+        let remaining = self.frame.remaining as usize;
+        let (payload, rest) = bytes.split_at(remaining.min(bytes.len()));
+        *bytes = rest;
+        let start = self.held.len();
+        if self.held.capacity() < start + payload.len() {
+            // Twice what is held, so that bytes are seldom moved, but no more than is still to come.
+            let most = if self.frame.is_final() {
+                remaining
+            } else {
+                (self.message_limit as usize).saturating_sub(start)
+            };
+            self.held.reserve_exact(start.min(most).max(payload.len()));
+        }
+        self.held.extend_from_slice(payload);
+        self.frame.unmask(&mut self.held[start..]);
+    }
+
+    fn finish_frame(&mut self) -> Result<Option<WebSocketEvent>, CloseCode> {
+        let frame = replace(&mut self.frame, MaskedFrame::NEW);
+        match frame.opcode() {
+            PING => Ok(Some(WebSocketEvent::Ping(self.take_control()))),
+            PONG => {
+                self.take_control();
+                Ok(Some(WebSocketEvent::Pong))
+            }
+            CLOSE => close_event(&self.take_control()).map(Some),
+            _ if frame.is_final() => {
+                self.message = MessageState::None;
+                self.message_bytes = 0;
+                let text = String::from_utf8(take(&mut self.held));
+                let text = text.map_err(|_| CloseCode::INVALID_PAYLOAD)?;
+                Ok(Some(WebSocketEvent::Text(text)))
+            }
+            _ => {
+                self.message = MessageState::Begun;
+                self.message_bytes = u32::try_from(self.held.len()).unwrap_or(u32::MAX);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The payload of a control frame, which is behind the message.
+    fn take_control(&mut self) -> Vec<u8> {
+        if self.message_bytes == 0 {
+            return take(&mut self.held);
+        }
+        let start = self.message_bytes as usize;
+        let payload = self.held[start..].to_vec();
+        self.held.truncate(start);
+        payload
+    }
+}
+
+fn close_event(payload: &[u8]) -> Result<WebSocketEvent, CloseCode> {
+    let Some((code, reason)) = payload.split_first_chunk() else {
+        return match payload {
+            [] => Ok(WebSocketEvent::Close(None)),
+            _ => Err(CloseCode::PROTOCOL_ERROR),
+        };
+    };
+    let code = CloseCode::received(u16::from_be_bytes(*code)).ok_or(CloseCode::PROTOCOL_ERROR)?;
+    std::str::from_utf8(reason).map_err(|_| CloseCode::INVALID_PAYLOAD)?;
+    Ok(WebSocketEvent::Close(Some(code)))
+}

@@ -1,0 +1,85 @@
+//! The cases are those of Autobahn's test suite, by its numbers, as far as the server's side and texts are concerned.
+
+mod closing;
+mod fragments;
+mod frames;
+mod memory;
+mod splits;
+mod texts;
+
+use crate::{CloseCode, FrameReader, WebSocketEvent};
+
+const FIN: u8 = 0x80;
+const CONTINUATION: u8 = 0;
+const TEXT: u8 = 1;
+const BINARY: u8 = 2;
+const CLOSE: u8 = 8;
+const PING: u8 = 9;
+const PONG: u8 = 10;
+
+const LIMIT: u32 = 1 << 20;
+const MASK: [u8; 4] = [0xA5, 0x5A, 0x0F, 0xF0];
+
+/// A frame of a client.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let masked = payload.iter().zip(MASK.iter().cycle());
+    [
+        header(first, payload.len() as u64),
+        masked.map(|(byte, mask)| byte ^ mask).collect(),
+    ]
+    .concat()
+}
+
+/// The header of such a frame, with the mask.
+fn header(first: u8, length: u64) -> Vec<u8> {
+    let bytes = length.to_be_bytes();
+    let (short, long) = match length {
+        0..=125 => (bytes[7], &bytes[8..]),
+        126..=0xFFFF => (126, &bytes[6..]),
+        _ => (127, &bytes[..]),
+    };
+    [&[first, 0x80 | short], long, &MASK].concat()
+}
+
+fn text(text: &str) -> WebSocketEvent {
+    WebSocketEvent::Text(text.to_string())
+}
+
+/// What a reader makes of the pieces, and the error.
+fn read<'a>(
+    limit: u32,
+    pieces: impl Iterator<Item = &'a [u8]>,
+) -> (Vec<WebSocketEvent>, Option<CloseCode>) {
+    let mut reader = FrameReader::new(limit);
+    let mut events = Vec::new();
+    for mut piece in pieces {
+        loop {
+            match reader.read(&mut piece) {
+                Ok(Some(event)) => events.push(event),
+                Ok(None) => break,
+                Err(code) => return (events, Some(code)),
+            }
+        }
+        assert_eq!(piece, b"", "bytes are left");
+    }
+    (events, None)
+}
+
+/// The same wherever the frames are cut.
+fn read_frames(frames: &[Vec<u8>]) -> (Vec<WebSocketEvent>, Option<CloseCode>) {
+    let bytes = frames.concat();
+    let whole = read(LIMIT, [&bytes[..]].into_iter());
+    assert_eq!(read(LIMIT, bytes.chunks(1)), whole);
+    assert_eq!(read(LIMIT, frames.iter().map(|frame| &frame[..])), whole);
+    whole
+}
+
+fn events(frames: &[Vec<u8>]) -> Vec<WebSocketEvent> {
+    let (events, error) = read_frames(frames);
+    assert_eq!(error, None);
+    events
+}
+
+fn error(frames: &[Vec<u8>]) -> CloseCode {
+    read_frames(frames).1.expect("an error")
+}

@@ -1,0 +1,8 @@
+//! What the edge and the application tell each other about a client, as JSON.
+
+mod command_body;
+mod command_result;
+
+pub use command_body::{CommandBody, SubscriptionRecord};
+pub use command_result::{CommandClose, CommandResult};
+pub use command_result::{InvalidResult, StateChange, SubscriptionAnswer};

@@ -4,7 +4,7 @@ require "minitest"
 require_relative "process_tree"
 
 module Support
-  # Gives each test a deadline. A test that misses it fails with the backtraces of all threads and the processes below it.
+  # Gives each test a deadline. A test that misses it fails with the backtraces of all threads and its processes.
   # The commands that it waits for are killed, since Open3 waits for their end in any case. A test that does not even
   # notice ends the process. Tests that take long are named while they run.
   #

@@ -1,0 +1,92 @@
+//! The frames of a WebSocket mean the same wherever they are cut, a reader holds no more than has arrived, and whatever a
+//! client writes is a command or none.
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use carat_cable::{ClientCommand, CloseCode, FrameReader, WebSocketEvent};
+use carat_cable::{CommandResult, Payload, message};
+use carat_fuzz::Input;
+use libfuzzer_sys::fuzz_target;
+use serde_json::value::RawValue;
+
+const LIMITS: [u32; 4] = [0, 20, 300, u32::MAX];
+
+/// The largest payload of a control frame.
+const CONTROL: usize = 125;
+
+type Outcome = (Vec<WebSocketEvent>, Option<CloseCode>);
+
+fn read<'a>(limit: u32, pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
+    let mut reader = FrameReader::new(limit);
+    let (mut events, mut arrived) = (Vec::new(), 0);
+    for mut piece in pieces {
+        arrived += piece.len();
+        loop {
+            let next = reader.read(&mut piece);
+            assert!(
+                reader.held_bytes() <= 2 * arrived.max(CONTROL),
+                "more than has arrived"
+            );
+            assert!(
+                reader.held_bytes() <= limit as usize + CONTROL,
+                "more than the limit"
+            );
+            match next {
+                Ok(Some(event)) => events.push(event),
+                Ok(None) => break,
+                Err(code) => {
+                    assert_eq!(reader.held_bytes(), 0);
+                    return (events, Some(code));
+                }
+            }
+        }
+        assert!(piece.is_empty(), "input is left");
+    }
+    (events, None)
+}
+
+/// A text as a client's command, as a broadcast, and as the application's result.
+fn check_text(text: &str) {
+    if let Ok(ClientCommand::Subscribe { identifier }) = ClientCommand::parse(text) {
+        let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).expect("JSON");
+        let last: String = serde_json::from_str(raw["identifier"].get()).expect("a string");
+        assert_eq!(last, identifier);
+    }
+    if let Some(payload) = Payload::parse(text.as_bytes()) {
+        let message = message(text, &payload);
+        let raw: BTreeMap<&str, &RawValue> = serde_json::from_str(&message).expect("JSON");
+        let identifier: String = serde_json::from_str(raw["identifier"].get()).expect("a string");
+        assert_eq!((raw.len(), &*identifier), (2, text));
+        assert_eq!(raw["message"].get(), payload.as_str());
+        assert_eq!(payload.as_str(), text.trim_ascii());
+    }
+    // The application's mistake is no panic.
+    let _ = CommandResult::parse(text.as_bytes());
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::read(data) else {
+        return;
+    };
+    let limit = LIMITS[input.choose(LIMITS.len())];
+    let whole = read(limit, [input.bytes].into_iter());
+    assert_eq!(read(limit, input.pieces()), whole);
+    assert_eq!(read(limit, input.bytes.chunks(1)), whole);
+    for event in &whole.0 {
+        match event {
+            WebSocketEvent::Text(text) => {
+                assert!(text.len() <= limit as usize, "a message over the limit");
+                check_text(text);
+            }
+            WebSocketEvent::Ping(payload) => assert!(payload.len() <= CONTROL),
+            WebSocketEvent::Close(Some(code)) => {
+                assert_eq!(CloseCode::received(code.get()), Some(*code));
+            }
+            WebSocketEvent::Close(None) | WebSocketEvent::Pong => {}
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(input.bytes) {
+        check_text(text);
+    }
+});

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+module Carat
+  # Action Cable whose sockets the edge keeps (option `cable`): connections and channels run as short requests, and
+  # broadcasts go to the edge, which sends them to the subscribers.
+  module Cable
+    autoload :Endpoint, File.join(__dir__, "cable/endpoint.rb")
+    autoload :Installation, File.join(__dir__, "cable/installation.rb")
+    autoload :Result, File.join(__dir__, "cable/result.rb")
+    private_constant :Endpoint, :Installation, :Result
+
+    # Set to true in the environment of requests that the edge makes for its sockets; no client can set it.
+    FLAG = "carat.cable"
+
+    # What the edge takes of one broadcast, in bytes.
+    STREAM_LIMIT = 1024
+    PAYLOAD_LIMIT = 1024 * 1024
+
+    # What a channel or a connection does cannot work with the option `cable`. The message names the remedy.
+    class Error < StandardError
+    end
+
+    # A command of a socket asks for the request that has opened it.
+    class NoRequestError < Error
+      # Gives it the message that names the remedy.
+      def initialize(message = "the request that opened the socket is over: keep what a command needs from it in " \
+                               "`connect`, as an identifier or in an instance variable of the connection")
+        super
+      end
+    end
+
+    class << self
+      # The Native::Control of this process, which passes broadcasts to the edge; nil outside of Carat.
+      attr_writer :control
+
+      # Sends `payload`, JSON, to all subscribers of `stream`; within a command of a socket, when it has ended. Raises
+      # Error outside of a server with the option `cable`, and when one of them is too long.
+      def broadcast(stream, payload)
+        stream = text(stream, STREAM_LIMIT, "the name of a stream")
+        payload = text(payload, PAYLOAD_LIMIT, "a broadcast")
+        result = Result.current
+        return result.broadcast(stream, payload) if result
+        return if control.broadcast(stream, payload)
+
+        raise Error, "the server did not take a broadcast to #{stream.inspect}"
+      end
+
+      # Prepares Action Cable, and returns the Rack application that takes commands of sockets and passes everything
+      # else on to `app`. Raises ConfigError when the application cannot run this way.
+      def install(app)
+        Installation.new.run
+        Endpoint.new(app)
+      end
+
+      # Returns `string` as UTF-8; raises Error when it is none, or longer than `limit` bytes.
+      def text(string, limit, name)
+        string = string.to_s
+        raise Error, "#{name} has #{string.bytesize} bytes, and may have #{limit}" if string.bytesize > limit
+
+        utf8 = string.encoding == Encoding::UTF_8 ? string : string.dup.force_encoding(Encoding::UTF_8)
+        utf8.valid_encoding? ? utf8 : raise(Error, "#{name} is not UTF-8")
+      end
+
+      private
+
+      def control
+        @control or raise Error, "no server with the option `cable` has forked this process, so nobody can be " \
+                                 "reached: use `carat console`, `carat run`, or a `process` with a block"
+      end
+    end
+  end
+end

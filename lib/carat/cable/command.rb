@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require_relative "../application_errors"
+require_relative "record"
+require_relative "refusals"
+require_relative "result"
+
+module Carat
+  module Cable
+    # What a client asks for over an open socket, or the end of that socket.
+    class Command
+      # `server` is an ActionCable::Server::Base, `order` what the edge has sent, a Hash.
+      def initialize(server, order)
+        @server = server
+        @order = order
+        @result = Result.new
+      end
+
+      # Returns Rack's response. Without content, nothing of a failed command is carried out.
+      def response
+        @result.collect { in_executor { run } }
+        @result.response
+      rescue *APPLICATION_ERRORS => e
+        report(e)
+        [500, {}, []]
+      end
+
+      private
+
+      # The executor of Rails resets what belongs to one unit of work, and returns database connections. That of Action
+      # Cable's worker is within this one, which the records need.
+      def in_executor(&block)
+        application = ::Rails.application if defined?(::Rails.application)
+        application ? application.executor.wrap(&block) : yield
+      end
+
+      def run
+        @connection = Record.connection(@server, @result, @order.fetch("connection"))
+        return work { end_connection } if @order.fetch("command") == "close"
+
+        identifier = @order.fetch("identifier")
+        Record.subscribe(@connection, identifier, @order["state"]) unless subscribes?
+        work { execute }
+        keep(Record.channels(@connection)[identifier])
+      end
+
+      # An exception that nobody has rescued ends the command, as in Action Cable.
+      def work(&block)
+        @server.worker_pool.work(@connection, &block)
+      rescue *APPLICATION_ERRORS => e
+        report(e)
+        @result.fail
+      end
+
+      # Rails 7.0 has no callbacks of commands.
+      def execute
+        order = @order.slice("command", "identifier", "data")
+        return @connection.handle_channel_command(order) if @connection.respond_to?(:handle_channel_command)
+
+        @connection.subscriptions.execute_command(order)
+      end
+
+      def end_connection
+        @order.fetch("subscriptions").each do |subscription|
+          Record.subscribe(@connection, *subscription.values_at("identifier", "state"))
+        rescue *APPLICATION_ERRORS => e
+          report(e)
+          @result.fail
+        end
+        @connection.send(:handle_close)
+      end
+
+      # `channel` is nil when the command has ended the subscription.
+      def keep(channel)
+        keep_connection
+        return unless channel && !(subscribes? && @result.failed?)
+
+        state = Record.of_channel(channel)
+        @result[:state] = state unless state == @order["state"]
+        @result[:subscription] ||= "pending" if subscribes?
+      end
+
+      def keep_connection
+        record = Record.of_connection(@connection)
+        @result[:connection] = record unless record == @order["connection"]
+      end
+
+      def subscribes?
+        @order["command"] == "subscribe"
+      end
+
+      # As Action Cable's worker does.
+      def report(error)
+        @server.logger.error("There was an exception - #{error.class}(#{error.message})")
+        @server.logger.error(error.backtrace&.join("\n"))
+      end
+    end
+  end
+end

@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require_relative "record"
+require_relative "refusals"
+require_relative "result"
+require_relative "socket"
+
+module Carat
+  module Cable
+    # The request that opens a socket, where the application has mounted ActionCable.server.
+    class Handshake
+      # `server` is an ActionCable::Server::Base, `env` Rack's environment.
+      def initialize(server, env)
+        @server = server
+        @env = env
+        @result = Result.new
+      end
+
+      # Returns Rack's response. Raises what `connect` raises.
+      def response
+        raise Error, "only ActionCable.server can be mounted at the path of `cable`" unless default?
+
+        socket = Socket.new(@server, @result, env: @env)
+        @connection = @server.config.connection_class.call.new(@server, socket)
+        Refusals.check_connection(@connection.class)
+        return [404, { "content-type" => "text/plain; charset=utf-8" }, ["Page not found"]] unless allowed?
+
+        @result.collect { open }
+        @result.response
+      end
+
+      private
+
+      def default?
+        @server.equal?(::ActionCable.server)
+      end
+
+      # Rails 8.2 has moved it from the connection, where applications may have one of their own.
+      def allowed?
+        return @connection.send(:allow_request_origin?) if @connection.respond_to?(:allow_request_origin?, true)
+
+        @server.allow_request_origin?(@env)
+      end
+
+      # The connection is none of this process's.
+      def open
+        @server.worker_pool.work(@connection) { @connection.send(:handle_open) }
+        @result[:connection] = Record.of_connection(@connection) unless @result.closed?
+      ensure
+        @server.remove_connection(@connection)
+      end
+    end
+  end
+end

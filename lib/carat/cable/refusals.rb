@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+require_relative "../cable"
+
+module Carat
+  module Cable
+    # What cannot work while the edge has the sockets is refused, and never done in another way.
+    module Refusals
+      # Methods that messages of streams, or of clients, do not pass any more.
+      CHANNEL_METHODS = %i[transmit stream_handler stream_decoder stream_transmitter default_stream_handler
+                           worker_pool_stream_handler].freeze
+      CONNECTION_METHODS = %i[transmit encode decode receive on_message dispatch_websocket_message beat].freeze
+      STREAMS = %i[stream_from stream_for].freeze
+      private_constant :CHANNEL_METHODS, :CONNECTION_METHODS, :STREAMS
+
+      module_function
+
+      # Checks all classes that are loaded; raises Error with class, file and line.
+      def check_loaded
+        descendants(::ActionCable::Connection::Base).each { |owner| check_connection(owner) }
+        descendants(::ActionCable::Channel::Base).each { |owner| check_channel(owner) }
+      end
+
+      # Checks a class of connections, once.
+      def check_connection(owner)
+        once(owner) { check_overridden(owner, CONNECTION_METHODS, ::ActionCable::Connection::Base) }
+      end
+
+      # Checks a class of channels, once.
+      def check_channel(owner)
+        once(owner) do
+          check_timers(owner)
+          check_overridden(owner, CHANNEL_METHODS, ::ActionCable::Channel::Base)
+          own_methods(owner, ::ActionCable::Channel::Base).each { |method| check_code(owner, method) }
+        end
+      end
+
+      # Checks what a channel passes to `stream_from`.
+      def check_stream(owner, handler, coder)
+        refuse(owner, handler.try(:source_location), "`stream_from` with a block") if handler
+        return if coder.nil? || coder == ::ActiveSupport::JSON
+
+        refuse(owner, nil, "`stream_from` with the coder #{coder}")
+      end
+
+      def descendants(owner)
+        owner.subclasses.flat_map { |subclass| [subclass, *descendants(subclass)] }
+      end
+
+      # Reloaded code comes with new classes.
+      def once(owner)
+        return if owner.instance_variable_defined?(:@carat_cable_checked)
+
+        yield
+        owner.instance_variable_set(:@carat_cable_checked, true)
+      end
+
+      def check_timers(owner)
+        callback, = owner.periodic_timers.first
+        return unless callback
+
+        place = callback.source_location unless callback.source_location&.first&.include?("/action_cable/")
+        refuse(owner, place, "`periodically`")
+      end
+
+      def check_overridden(owner, names, base)
+        own_methods(owner, base).each do |method|
+          next unless names.include?(method.name)
+
+          refuse(owner, method.source_location, "a method `#{method.name}` of its own")
+        end
+      end
+
+      # The methods of a class and of its modules down to `base`, which has the patches.
+      def own_methods(owner, base)
+        (owner.ancestors - base.ancestors).flat_map do |ancestor|
+          names = ancestor.instance_methods(false) + ancestor.private_instance_methods(false)
+          names.map { |name| ancestor.instance_method(name) }
+        end
+      end
+
+      def check_code(owner, method)
+        code = RubyVM::InstructionSequence.of(method)
+        line = code && line_of_block(code)
+        refuse(owner, [code.path, line], "`stream_from` with a block") if line
+      end
+
+      # The line of the first call of STREAMS with a block, or nil. A call with `&block` may turn out to have none.
+      def line_of_block(code)
+        line = code.first_lineno
+        code.to_a.last.each do |instruction|
+          line = instruction if instruction.is_a?(Integer)
+          return line if instruction.is_a?(Array) && passes_block?(*instruction)
+        end
+        code.each_child do |child|
+          inner = line_of_block(child)
+          return inner if inner
+        end
+        nil
+      end
+
+      def passes_block?(_name, *operands)
+        operands.last.is_a?(Array) &&
+          operands.any? { |operand| operand.is_a?(Hash) && STREAMS.include?(operand[:mid]) }
+      end
+
+      def refuse(owner, place, what)
+        place ||= Object.const_source_location(owner.name) if owner.name
+        raise Error, "#{[owner, place&.first(2)&.join(":")].compact.join(", ")}: #{what} does not work with the " \
+                     "option `cable`"
+      end
+
+      private_class_method :descendants, :once, :check_timers, :check_overridden, :own_methods, :check_code,
+                           :line_of_block, :passes_block?, :refuse
+    end
+  end
+end

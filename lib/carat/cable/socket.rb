@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require_relative "../cable"
+
+module Carat
+  module Cable
+    # The socket of a connection, as Rails 8.2 describes it (ActionCable::Server::Socket): what the connection does with
+    # it becomes part of a Result.
+    class Socket
+      # The environment of a connection that goes on without its request. It is empty, for those who only look around.
+      NO_ENV = Hash.new { raise NoRequestError }.freeze
+      private_constant :NO_ENV
+
+      # Rack's environment, the Result, the logger with tags, and the subprotocol.
+      attr_reader :env, :result, :logger, :protocol
+
+      # `server` is an ActionCable::Server::Base. Without `env`, the socket has been open before, and `tags` and
+      # `protocol` are what it had then.
+      def initialize(server, result, env: NO_ENV, tags: nil, protocol: nil)
+        @server = server
+        @result = result
+        @env = env
+        @logger = proxy.new(server.logger, tags: tags || tags_of_request)
+        @protocol = protocol || offered.find { |name| ::ActionCable::INTERNAL[:protocols].include?(name) }
+      end
+
+      # Returns the request of the handshake as Action Cable does; raises NoRequestError later.
+      def request
+        raise NoRequestError if @env.equal?(NO_ENV)
+
+        application = ::Rails.application if defined?(::Rails.application)
+        @request ||= ::ActionDispatch::Request.new(application ? application.env_config.merge(@env) : @env)
+      end
+
+      # Sends a message to the client. The edge writes that of a disconnect itself.
+      def transmit(message)
+        return @result.close(*message.values_at(:reason, :reconnect)) if message[:type] == disconnect
+
+        @result.transmit(::ActiveSupport::JSON.encode(message))
+      end
+
+      # Closes the socket; Action Cable has said why before.
+      def close(*)
+        @result.close(nil, true)
+      end
+
+      # Whether messages can still be sent.
+      def alive?
+        !@result.closed?
+      end
+
+      # Returns the name of a stream with the prefix that config/cable.yml asks for.
+      def stream(name)
+        prefix = @server.config.cable&.[](:channel_prefix)
+        Cable.text([*prefix, name].join(":"), STREAM_LIMIT, "the name of a stream")
+      end
+
+      private
+
+      def disconnect
+        ::ActionCable::INTERNAL[:message_types][:disconnect]
+      end
+
+      # Rails 8.2 has moved it.
+      def proxy
+        return ::ActionCable::Server::TaggedLoggerProxy if ::ActionCable::Server.const_defined?(:TaggedLoggerProxy, false)
+
+        ::ActionCable::Connection::TaggedLoggerProxy
+      end
+
+      def tags_of_request
+        @server.config.log_tags.map { |tag| tag.respond_to?(:call) ? tag.call(request) : tag.to_s.camelize }
+      end
+
+      def offered
+        return [] if @env.equal?(NO_ENV)
+
+        @env["HTTP_SEC_WEBSOCKET_PROTOCOL"].to_s.split(/ *, */)
+      end
+    end
+  end
+end

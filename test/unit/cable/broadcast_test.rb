@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/cable_app"
+require "support/needs"
+
+module Carat
+  class CableBroadcastTest < Minitest::Test
+    extend Support::Needs
+    include Support::CableApp
+    needs Support::CableApp.obstacle
+
+    def teardown
+      server.config.cable.delete(:channel_prefix)
+    end
+
+    def test_a_broadcast_outside_of_a_command_goes_to_the_edge
+      server.broadcast("room", { "text" => "grüße" })
+      RoomChannel.broadcast_to("hall", [1])
+
+      assert_equal [["room", '{"text":"grüße"}'], ["room:hall", "[1]"]], @control.broadcasts
+    end
+
+    def test_connections_are_ended_remotely
+      server.remote_connections.where(person: Person.new("ann"), locale: :de).disconnect
+      stream, message = @control.broadcasts.first
+
+      assert_equal [open["internal"], "disconnect"], [stream, JSON.parse(message)["type"]]
+    end
+
+    def test_a_prefix_is_that_of_broadcasts_and_of_streams
+      server.config.cable[:channel_prefix] = "blog"
+      server.broadcast("room", 1)
+
+      assert_equal [["blog:room", "1"]], @control.broadcasts
+      assert_equal "blog:room", subscribe("RoomChannel")["start"].first
+      assert_equal ["blog:room"], perform("RoomChannel", "move")["stop"]
+      assert_match(%r{\Ablog:action_cable/}, open["internal"])
+    end
+
+    def test_a_process_that_no_server_has_forked_is_told_so
+      Cable.control = nil
+      error = assert_raises(Cable::Error) { server.broadcast("room", 1) }
+
+      assert_match(/\Ano server with the option `cable` has forked this process.*`carat run`/, error.message)
+    end
+
+    def test_a_broadcast_that_the_edge_refuses_raises
+      @control.takes = false
+
+      assert_raises(Cable::Error) { server.broadcast("room", 1) }
+    end
+
+    def test_what_is_too_long_or_no_text_is_refused_at_once
+      [["r" * 1025, 1], ["room", "x" * (1024 * 1024)], ["\xFF", 1]].each do |stream, message|
+        assert_raises(Cable::Error) { server.broadcast(stream, message) }
+      end
+      assert_empty @control.broadcasts
+    end
+
+    def test_a_command_that_sends_without_end_fails
+      result = Cable.const_get(:Result).new
+      error = assert_raises(Cable::Error) { 5.times { result.broadcast("room", "x" * (1024 * 1024)) } }
+
+      assert_match(/\Aone command sends more than/, error.message)
+    end
+
+    def test_a_process_cannot_subscribe
+      assert_raises(Cable::Error) { server.pubsub.subscribe("room", ->(_message) {}) }
+      assert_nil server.restart
+    end
+
+    private
+
+    def server
+      ActionCable.server
+    end
+  end
+end

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require "open3"
+require "rbconfig"
+require "test_helper"
+require "support/cable_app"
+require "support/needs"
+
+module Carat
+  class CableInstallationTest < Minitest::Test
+    extend Support::Needs
+    include Support::CableApp
+    needs Support::CableApp.obstacle
+
+    # Installs in a process of its own, and prints what it says.
+    PROGRAM = <<~'RUBY'
+      require "carat"
+      require "stringio"
+      module Support; module CableApp; ORIGIN = ""; LOG = StringIO.new; end; end
+      eval(ARGV.fetch(0))
+      begin
+        Carat::Cable.install(->(_env) {})
+        print "installed"
+      rescue Carat.const_get(:Config)::ConfigError => e
+        print e.message
+      end
+    RUBY
+    SHOP = "require #{File.expand_path("../../support/cable_app/shop.rb", __dir__).inspect};".freeze
+
+    def test_an_application_that_names_the_adapter_is_prepared
+      assert_equal "installed", install(SHOP)
+      assert_equal "installed", install("#{SHOP} ActionCable.server.config.cable[:adapter] = 'test'")
+    end
+
+    def test_action_cable_has_to_be_loaded
+      assert_match(/\Acable: the application does not load Action Cable: require "action_cable\/engine"/, install(""))
+    end
+
+    def test_another_adapter_is_refused
+      assert_equal "cable: config/cable.yml must name the adapter carat, not redis",
+                   install("#{SHOP} ActionCable.server.config.cable[:adapter] = 'redis'")
+      assert_equal "cable: config/cable.yml must name the adapter carat",
+                   install("#{SHOP} ActionCable.server.config.cable = nil")
+    end
+
+    def test_a_channel_that_cannot_work_is_refused
+      channel = "class NewsChannel < TestChannel; periodically(:send_news, every: 5); end"
+
+      assert_match(/\Acable: NewsChannel, .*: `periodically` does not work with the option `cable`\z/,
+                   install("#{SHOP} #{channel}"))
+    end
+
+    private
+
+    def install(code)
+      flags = $LOAD_PATH.flat_map { |path| ["-I", path] }
+      out, = Open3.capture2e(RbConfig.ruby, "-W0", *flags, "-rlogger", "-e", PROGRAM, code)
+      out
+    end
+  end
+end

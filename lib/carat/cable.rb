@@ -12,8 +12,9 @@ module Carat
     # Set to true in the environment of requests that the edge makes for its sockets; no client can set it.
     FLAG = "carat.cable"
 
-    # What the edge takes of one broadcast, in bytes.
+    # Bytes of the name of a stream.
     STREAM_LIMIT = 1024
+    # Bytes of one broadcast.
     PAYLOAD_LIMIT = 1024 * 1024
 
     # What a channel or a connection does cannot work with the option `cable`. The message names the remedy.

@@ -2,7 +2,9 @@
 
 require "carat"
 
+# Rails looks for the adapter here.
 module ActionCable
+  # Ways to broadcast.
   module SubscriptionAdapter
     # The adapter `carat` of config/cable.yml: the edge of Carat has the subscribers.
     class Carat < Base

@@ -63,9 +63,10 @@ module Carat
 
       # Rails 8.2 has moved it.
       def proxy
-        return ::ActionCable::Server::TaggedLoggerProxy if ::ActionCable::Server.const_defined?(:TaggedLoggerProxy, false)
-
-        ::ActionCable::Connection::TaggedLoggerProxy
+        owner = [::ActionCable::Server, ::ActionCable::Connection].find do |room|
+          room.const_defined?(:TaggedLoggerProxy, false)
+        end
+        owner::TaggedLoggerProxy
       end
 
       def tags_of_request

@@ -6,8 +6,8 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # Values as JSON can carry them, and back: what JSON knows as it is, everything else as a Hash with one member, whose
-    # name says what it is. Records travel as their GlobalID.
+    # Values as JSON can carry them, and back: what JSON knows as it is, everything else as a Hash with one member,
+    # whose name says what it is. Records travel as their GlobalID.
     module Values
       # Levels of Arrays and Hashes in each other.
       DEPTH_LIMIT = 32

@@ -70,7 +70,7 @@ module Carat
 
     def test_nothing_can_be_sent_after_a_command
       perform("RoomChannel", "later")
-      error = assert_raises(Cable::Error) { $cable_transmit.call("late") }
+      error = assert_raises(Cable::Error) { CurrentPerson.outlives.call("late") }
 
       assert_equal "a command has ended: broadcast what comes later", error.message
     end

@@ -57,8 +57,7 @@ module Carat
 
     # Without the middleware, which turns exceptions into pages.
     def env_of(target)
-      fields = { "HTTP_ORIGIN" => Support::CableApp::ORIGIN, "carat.cable" => true, "action_dispatch.show_exceptions" => false }
-      Rack::MockRequest.env_for(target, fields)
+      Rack::MockRequest.env_for(target, "HTTP_ORIGIN" => Support::CableApp::ORIGIN, "carat.cable" => true)
     end
   end
 end

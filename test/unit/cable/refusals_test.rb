@@ -30,8 +30,8 @@ module Carat
         line = code.lines.index { |text| text.include?("stream_") } + 1
         error = assert_raises(Cable::Error, name) { refusals.check_channel(channel) }
 
-        assert_equal "RefusedChannel, chat.rb:#{line}: `stream_from` with a block does not work with the option `cable`",
-                     error.message
+        assert_equal "RefusedChannel, chat.rb:#{line}: `stream_from` with a block does not work with the option " \
+                     "`cable`", error.message
       end
     end
 

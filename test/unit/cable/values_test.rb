@@ -12,11 +12,11 @@ module Carat
     needs Support::CableApp.obstacle
 
     def test_what_is_kept_comes_back
-      values = [nil, true, false, 1, 2**80, -1.5, "grüße", "\xFF".b, "ab".encode("UTF-16LE"), :name, [1, [2]],
-                { "a" => 1, b: [nil], [1] => {} }, Set[1, :a], Date.new(2026, 2, 28), Rational(1, 3), BigDecimal("1.10"),
-                DateTime.new(2026, 2, 28, 1, 2, Rational(7, 2)), Time.utc(2026, 2, 28, 1, 2, Rational(3_456_789, 1_000_000)),
-                Time.new(2026, 2, 28, 1, 2, 3, "+05:30"), Person.new("ann"), Float::INFINITY,
-                Time.utc(2026, 7, 1).in_time_zone("Berlin"), { "a" => { "b" => 1 } }.with_indifferent_access]
+      values = [nil, true, false, 1, 2**80, -1.5, Float::INFINITY, Rational(1, 3), BigDecimal("1.10"), "grüße",
+                "\xFF".b, "ab".encode("UTF-16LE"), :name, [1, [2]], { "a" => 1, b: [nil], [1] => {} }, Set[1, :a],
+                Date.new(2026, 2, 28), DateTime.new(2026, 2, 28, 1, 2, Rational(7, 2)), Time.at(1, 5, :nsec).utc,
+                Time.new(2026, 2, 28, 1, 2, 3, "+05:30"), Time.utc(2026, 7, 1).in_time_zone("Berlin"),
+                Person.new("ann"), { "a" => { "b" => 1 } }.with_indifferent_access]
 
       values.each do |value|
         again = again(value)

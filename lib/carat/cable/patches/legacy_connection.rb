@@ -5,8 +5,8 @@ require_relative "../socket"
 module Carat
   module Cable
     module Patches
-      # For ActionCable::Connection::Base before Rails 8.2, whose connections make their socket themselves. They take one
-      # that they are given in the place of an environment.
+      # For ActionCable::Connection::Base before Rails 8.2, whose connections make their socket themselves: they take
+      # one in the place of an environment.
       module LegacyConnection
         # `socket` is a Socket, or Rack's environment.
         def initialize(server, socket, **)

@@ -7,8 +7,11 @@ module Carat
   module Cable
     # What a handshake or a command makes the edge do with a socket. It leaves when the command has ended.
     class Result
-      # Bytes of texts and broadcasts in one result.
-      OUTPUT_LIMIT = 4 * 1024 * 1024
+      # Bytes of all texts and names in one result, which JSON at most doubles: the edge takes 4 MiB.
+      OUTPUT_LIMIT = 2_000_000
+      # What JSON puts between two of them.
+      SEPARATORS = 16
+      private_constant :SEPARATORS
 
       CURRENT = :carat_cable_result
       private_constant :CURRENT
@@ -105,7 +108,7 @@ module Carat
       def list(field, bytes)
         raise Error, "a command has ended: broadcast what comes later" if @ended
 
-        @bytes += bytes
+        @bytes += bytes + SEPARATORS
         raise Error, "one command sends more than #{OUTPUT_LIMIT} bytes" if @bytes > OUTPUT_LIMIT
 
         @fields[field] ||= []

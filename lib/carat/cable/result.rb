@@ -53,7 +53,7 @@ module Carat
 
       # Sends `payload` to the subscribers of `stream`.
       def broadcast(stream, payload)
-        list(:broadcasts, payload.bytesize) << [stream, payload]
+        list(:broadcasts, stream.bytesize + payload.bytesize) << [stream, payload]
       end
 
       # Lets the subscription hear `stream`.

@@ -24,6 +24,8 @@ pub struct Call {
     pub memory: Rc<MemoryAccount>,
     /// The files that were taken out of the body; `None` for one that was put back.
     pub files: Vec<Option<Spool>>,
+    /// Whether the edge's cable asks.
+    pub is_cable: bool,
     /// Where early hints go; `None` for a client that understands none.
     pub hints: Option<Rc<dyn HintSink>>,
 }
@@ -51,6 +53,7 @@ impl Call {
             body: CallBody::None,
             memory,
             files: Vec::new(),
+            is_cable: false,
             hints: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Frames of the control socket between the edge and a Ruby process.
 
 use crate::Malformed;
-use crate::codec::Cursor;
+use crate::codec::{Cursor, push_short};
 use crate::frame::{self, Kind, message};
 use crate::stream::decode_id;
 
@@ -16,6 +16,12 @@ pub const PROFILE_LIMIT: usize = 7 * 1024 * 1024;
 
 /// Longest [`Console`](Kind::Console) in bytes: names of variables, their values, and the words of a command.
 pub const CONSOLE_LIMIT: usize = 128 * 1024;
+
+/// Longest name of a stream of the cable in bytes.
+pub const STREAM_NAME_LIMIT: usize = 1024;
+
+/// Longest message for the subscribers of a stream in bytes.
+pub const BROADCAST_LIMIT: usize = 1024 * 1024;
 
 /// How many descriptors travel with a [`Console`](Kind::Console).
 pub const CONSOLE_DESCRIPTORS: usize = 3;
@@ -103,6 +109,39 @@ impl<'a> Stack<'a> {
             lane: cursor.u16()?,
             request: cursor.u32()?,
             text: cursor.rest(),
+        })
+    }
+}
+
+/// A Ruby process to the edge: what the subscribers of a stream of the cable get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broadcast<'a> {
+    /// The name of the stream, at most [`STREAM_NAME_LIMIT`] bytes.
+    pub stream: &'a [u8],
+    /// A JSON value, at most [`BROADCAST_LIMIT`] bytes.
+    pub message: &'a [u8],
+}
+
+impl<'a> Broadcast<'a> {
+    /// Appends the frame to `out`. Returns false, and appends nothing, when a limit is exceeded.
+    #[must_use]
+    pub fn encode(&self, out: &mut Vec<u8>) -> bool {
+        let fits = self.stream.len() <= STREAM_NAME_LIMIT && self.message.len() <= BROADCAST_LIMIT;
+        if fits {
+            frame::push(out, Kind::Broadcast, |out| {
+                push_short(out, self.stream);
+                out.extend_from_slice(self.message);
+            });
+        }
+        fits
+    }
+
+    /// Reads the payload.
+    pub fn decode(payload: &'a [u8]) -> Result<Broadcast<'a>, Malformed> {
+        let mut cursor = Cursor::new(payload);
+        Ok(Broadcast {
+            stream: cursor.short()?,
+            message: cursor.rest(),
         })
     }
 }

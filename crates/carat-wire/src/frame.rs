@@ -107,6 +107,8 @@ kinds! {
     Signal = 51,
     /// Edge to a client: see [`Exited`](crate::control::Exited).
     Exited = 52,
+    /// A Ruby process: what the subscribers of a stream of the cable get: see [`Broadcast`](crate::control::Broadcast).
+    Broadcast = 53,
 }
 
 /// One frame at the front of a buffer.

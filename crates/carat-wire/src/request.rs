@@ -23,6 +23,8 @@ pub struct RequestHead<'a> {
     pub scheme: Scheme,
     /// Whether a streamed response begins with [`SHORT_STREAM_WINDOW`](crate::stream::SHORT_STREAM_WINDOW).
     pub has_short_window: bool,
+    /// Whether the edge's cable asks: see docs/cable.md.
+    pub is_cable: bool,
     /// The host of the request, without its port.
     pub server_name: &'a [u8],
     /// The port of the request, or the default of the scheme.
@@ -99,7 +101,11 @@ pub fn encode_descriptors_lost(out: &mut Vec<u8>, id: u32) {
 fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {
     out.extend_from_slice(&head.id.to_le_bytes());
     out.push(head.version);
-    out.push(u8::from(head.scheme == Scheme::Https) | u8::from(head.has_short_window) << 1);
+    out.push(
+        u8::from(head.scheme == Scheme::Https)
+            | u8::from(head.has_short_window) << 1
+            | u8::from(head.is_cable) << 2,
+    );
     out.extend_from_slice(&head.server_port.to_le_bytes());
     push_short(out, head.method);
     push_long(out, head.path);
@@ -162,19 +168,21 @@ impl<'a> Request<'a> {
 fn decode_head<'a>(cursor: &mut Cursor<'a>) -> Result<RequestHead<'a>, Malformed> {
     let id = cursor.u32()?;
     let version = cursor.u8()?;
-    let (scheme, has_short_window) = match cursor.u8()? {
-        0 => (Scheme::Http, false),
-        1 => (Scheme::Https, false),
-        2 => (Scheme::Http, true),
-        3 => (Scheme::Https, true),
-        _ => return Err(Malformed::BadValue("scheme")),
-    };
+    let flags = cursor.u8()?;
+    if flags > 7 {
+        return Err(Malformed::BadValue("scheme"));
+    }
     let server_port = cursor.u16()?;
     Ok(RequestHead {
         id,
         version,
-        scheme,
-        has_short_window,
+        scheme: if flags & 1 == 0 {
+            Scheme::Http
+        } else {
+            Scheme::Https
+        },
+        has_short_window: flags & 2 != 0,
+        is_cable: flags & 4 != 0,
         server_port,
         method: cursor.short()?,
         path: cursor.long()?,
@@ -196,6 +204,7 @@ mod tests {
         query: b"q=1",
         scheme: Scheme::Https,
         has_short_window: true,
+        is_cable: true,
         server_name: b"example.org",
         server_port: 8080,
         remote_addr: b"127.0.0.1",
@@ -209,8 +218,8 @@ mod tests {
         encode(&mut bytes, &HEAD, RequestBody::None, none, |_| 0);
         let frame = Frame::first(&bytes).expect("well formed");
         let mut payload = frame.expect("complete").payload.to_vec();
-        assert_eq!(payload[5], 3, "behind the id and the version");
-        payload[5] = 4;
+        assert_eq!(payload[5], 7, "behind the id and the version");
+        payload[5] = 8;
         assert_eq!(
             Request::decode(&payload).map(|request| request.head),
             Err(Malformed::BadValue("scheme"))

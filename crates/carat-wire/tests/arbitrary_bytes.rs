@@ -1,6 +1,6 @@
 //! Decoders never panic, and never read past their payload, whatever the bytes.
 
-use carat_wire::control::{AskStack, ForkWorker, Stack};
+use carat_wire::control::{AskStack, Broadcast, ForkWorker, Stack};
 use carat_wire::hints::Hints;
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{
@@ -13,6 +13,7 @@ fn decode_all(payload: &[u8]) {
     let _ = ForkWorker::decode(payload);
     let _ = Stack::decode(payload);
     let _ = AskStack::decode(payload);
+    let _ = Broadcast::decode(payload);
     let _ = Chunk::decode(payload);
     let _ = Window::decode(payload);
     let _ = decode_id(payload);
@@ -61,6 +62,7 @@ fn request_bytes() -> Vec<u8> {
         query: b"b=c",
         scheme: Scheme::Http,
         has_short_window: false,
+        is_cable: false,
         server_name: b"example.org",
         server_port: 80,
         remote_addr: b"127.0.0.1",

@@ -1,9 +1,9 @@
 //! Any sequence of frames decodes to the same frames, wherever its bytes are cut.
 
 use carat_wire::control::{
-    AskStack, Exited, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile, decode_load,
-    decode_promote, encode_begin_profile, encode_boot_failed, encode_console, encode_load,
-    encode_not_fork_safe, encode_promote, encode_signal, encode_sources, encode_stats,
+    AskStack, Broadcast, Exited, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile,
+    decode_load, decode_promote, encode_begin_profile, encode_boot_failed, encode_console,
+    encode_load, encode_not_fork_safe, encode_promote, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
 use carat_wire::request::encode_descriptors_lost;
@@ -50,6 +50,7 @@ enum Message {
     Promote(u32),
     BeginProfile(Option<u64>),
     Load(f64),
+    Broadcast(Vec<u8>, Vec<u8>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +59,7 @@ struct Call {
     version: u8,
     scheme: Scheme,
     has_short_window: bool,
+    is_cable: bool,
     server_port: u16,
     texts: [Vec<u8>; 5],
     headers: Vec<Header>,
@@ -116,6 +118,7 @@ impl Call {
             query,
             scheme: self.scheme,
             has_short_window: self.has_short_window,
+            is_cable: self.is_cable,
             server_name,
             server_port: self.server_port,
             remote_addr,
@@ -152,6 +155,7 @@ impl Call {
             version: head.version,
             scheme: head.scheme,
             has_short_window: head.has_short_window,
+            is_cable: head.is_cable,
             server_port: head.server_port,
             texts: texts.map(<[u8]>::to_vec),
             headers: owned(headers),
@@ -248,6 +252,12 @@ impl Message {
             Message::Promote(generation) => encode_promote(out, *generation),
             Message::BeginProfile(bytes) => encode_begin_profile(out, *bytes),
             Message::Load(load) => encode_load(out, *load),
+            Message::Broadcast(stream, message) => {
+                assert!(
+                    Broadcast { stream, message }.encode(out),
+                    "within its limits"
+                );
+            }
         }
     }
 
@@ -284,6 +294,10 @@ impl Message {
             Kind::Promote => Message::Promote(decode_promote(payload)?),
             Kind::BeginProfile => Message::BeginProfile(decode_begin_profile(payload)?),
             Kind::Load => Message::Load(decode_load(payload)?),
+            Kind::Broadcast => {
+                let broadcast = Broadcast::decode(payload)?;
+                Message::Broadcast(broadcast.stream.to_vec(), broadcast.message.to_vec())
+            }
             kind @ (Kind::BootFailed
             | Kind::NotForkSafe
             | Kind::Stats
@@ -321,7 +335,7 @@ fn call() -> impl Strategy<Value = Message> {
         any::<u32>(),
         any::<u8>(),
         scheme,
-        any::<bool>(),
+        any::<(bool, bool)>(),
         any::<u16>(),
     );
     let texts = prop::array::uniform5(bytes(30));
@@ -334,7 +348,7 @@ fn call() -> impl Strategy<Value = Message> {
     )
         .prop_map(
             |(
-                (id, version, scheme, has_short_window, server_port),
+                (id, version, scheme, (has_short_window, is_cable), server_port),
                 texts,
                 headers,
                 body,
@@ -345,6 +359,7 @@ fn call() -> impl Strategy<Value = Message> {
                     version,
                     scheme,
                     has_short_window,
+                    is_cable,
                     server_port,
                     texts,
                     headers,
@@ -436,6 +451,7 @@ fn message() -> impl Strategy<Value = Message> {
         any::<u32>().prop_map(Message::Promote),
         prop::option::of(1..u64::MAX).prop_map(Message::BeginProfile),
         (0.0..f64::MAX).prop_map(Message::Load),
+        (bytes(30), bytes(300)).prop_map(|(stream, message)| Message::Broadcast(stream, message)),
     ]
 }
 

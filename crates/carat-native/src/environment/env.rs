@@ -37,6 +37,9 @@ pub(crate) fn environment(
         if request.head.scheme == Scheme::Https {
             env.put_https();
         }
+        if request.head.is_cable {
+            env.put_cable();
+        }
         if template.protocols && known.may_have(roots().upgrade) {
             env.put_protocols(request);
         }

@@ -104,6 +104,11 @@ impl<'a> EnvBuilder<'a> {
         self.put(self.roots.https_key, self.roots.on);
     }
 
+    /// The edge's cable asks.
+    pub(crate) fn put_cable(&self) {
+        self.put(self.roots.cable, rb_sys::Qtrue.into());
+    }
+
     fn uri(&self, head: &RequestHead<'_>) -> VALUE {
         let uri = text::binary(self.ruby, head.path);
         if !head.query.is_empty() {

@@ -36,6 +36,7 @@ fn encode(target: &[u8]) -> Vec<u8> {
         query: parts.next().unwrap_or_default(),
         scheme: Scheme::Http,
         has_short_window: false,
+        is_cable: false,
         server_name: HOST.as_bytes(),
         server_port: 80,
         remote_addr: b"127.0.0.1",

@@ -5,8 +5,8 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 
 use carat_lane::{AppOrder, ControlMessage, ControlSession};
 use carat_wire::control::{
-    ForkWorker, Stack, encode_boot_failed, encode_load, encode_not_fork_safe, encode_profile,
-    encode_signal, encode_sources, encode_stats,
+    Broadcast, ForkWorker, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
+    encode_profile, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
 use magnus::{
@@ -45,6 +45,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("stats", method!(Control::stats, 1))?;
     class.define_method("profile", method!(Control::profile, 1))?;
     class.define_method("load", method!(Control::load, 1))?;
+    class.define_method("broadcast", method!(Control::broadcast, 2))?;
     class.define_method("sources", method!(Control::sources, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
@@ -193,6 +194,23 @@ impl Control {
     /// Sends the load of the processes of a name.
     fn load(ruby: &Ruby, control: &Control, load: f64) -> Result<(), Error> {
         control.send(ruby, |out| encode_load(out, load))
+    }
+
+    /// Sends what the subscribers of a stream of the cable get, a JSON value. Returns false when the name or the message is
+    /// too long. Any thread may call it.
+    fn broadcast(
+        ruby: &Ruby,
+        control: &Control,
+        stream: RString,
+        message: RString,
+    ) -> Result<bool, Error> {
+        // SAFETY: no Ruby code runs before the slices have been copied into the frame.
+        let (stream, message) = unsafe { (stream.as_slice(), message.as_slice()) };
+        let mut fits = false;
+        control.send(ruby, |out| {
+            fits = Broadcast { stream, message }.encode(out);
+        })?;
+        Ok(fits)
     }
 
     /// Reports which files the code of the application is in, a JSON object.

@@ -22,11 +22,13 @@
 #![forbid(unsafe_code)]
 
 mod protocol;
+mod sockets;
 mod websocket;
 mod worker;
 
 pub use protocol::{ClientCommand, NotACommand, Payload};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
+pub use sockets::{Hub, OUTBOX_LIMIT, Outbox, Reached, SESSION_LIMIT, Session, SocketNumber};
 pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
 pub use worker::{CommandBody, CommandClose, CommandResult};

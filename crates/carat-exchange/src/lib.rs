@@ -30,5 +30,5 @@ pub use response::{
     FilePlaceholder, FileRange, OUTGOING_LIMIT, OutgoingFile, Refusal, Reply, ReplyBody,
     ReplyContent, ReplySender, ReplySource, ReplyStream, StoredBody, reply_stream,
 };
-pub use tunnel::{Takeover, Tunnel, TunnelLog};
+pub use tunnel::{EdgeApplication, Takeover, Tunnel, TunnelApplication, TunnelLog};
 pub use worker_tunnels::{TunnelPlace, WorkerTunnels};

@@ -3,24 +3,40 @@ use std::os::unix::net::UnixStream;
 
 use http::StatusCode;
 use http::response::Parts;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::worker_tunnels::TunnelPlace;
 
 /// What the application gets in place of its client's connection.
 #[derive(Debug)]
 pub struct Tunnel {
-    /// The other end of the application's socket.
-    pub socket: UnixStream,
+    /// Who is at its other end.
+    pub application: TunnelApplication,
     /// Whether the application sends the response's status and headers through the tunnel, too.
     pub is_raw: bool,
     /// Its place among the tunnels of its worker.
     pub place: TunnelPlace,
 }
 
+/// Who is at the other end of a tunnel.
+#[derive(Debug)]
+pub enum TunnelApplication {
+    /// The application, which has the other end of this socket.
+    Worker(UnixStream),
+    /// The edge itself.
+    Edge(Box<dyn EdgeApplication>),
+}
+
+/// A part of the edge that a tunnel leads to.
+pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
+    /// Bytes that it holds for the client.
+    fn held_bytes(&self) -> usize;
+}
+
 /// A tunnel that takes the place of HTTP on a connection.
 #[derive(Debug)]
 pub struct Takeover {
-    /// The socket to the application.
+    /// The way to the application.
     pub tunnel: Tunnel,
     /// What the client is sent first, unless the application sends it.
     pub head: Option<Parts>,

@@ -505,7 +505,10 @@ proptest! {
         message.encode(&mut encoded);
         let frame = Frame::first(&encoded).expect("well formed").expect("complete");
         let longer = [frame.payload, b"x"].concat();
-        let is_open = matches!(message, Message::Text(..) | Message::Chunk(..) | Message::Stack(..) | Message::ForkApp(..));
+        let is_open = matches!(
+            message,
+            Message::Text(..) | Message::Chunk(..) | Message::Stack(..) | Message::ForkApp(..) | Message::Broadcast(..)
+        );
         if !is_open && !matches!(message, Message::Signal(_)) {
             let shorter = &frame.payload[..cut.index(frame.payload.len())];
             for payload in [shorter, &longer] {

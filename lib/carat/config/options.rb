@@ -168,6 +168,8 @@ module Carat
                    doc: "Tell the application in X-Request-Start when a request began to wait for a worker."),
         Option.new(name: :prefix, group: "Requests", type: :prefix, edge: true, mold: true,
                    doc: "The path below which the application is reached, its SCRIPT_NAME; other paths get 404."),
+        Option.new(name: :cable, group: "Requests", type: :prefix, edge: true, mold: true,
+                   doc: "The path where the edge serves Action Cable, such as /cable; not set: the application does."),
         Option.new(name: :inline_body_limit, group: "Requests", type: :bytes, within: 0..4 * MIB,
                    default: 64 * KIB, edge: true,
                    doc: "Request bodies up to this size stay in memory; larger ones go to an unlinked file."),

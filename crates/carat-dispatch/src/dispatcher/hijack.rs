@@ -1,5 +1,4 @@
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use carat_link::MissingDescriptors;
@@ -8,7 +7,9 @@ use http::{Response, StatusCode};
 
 use crate::dispatcher::traffic::FrameBatch;
 use crate::lanes::LoggedRequest;
-use carat_exchange::{Refusal, Reply, ReplyBody, ReplyContent, SpoolReservation, Tunnel};
+use carat_exchange::{
+    Refusal, Reply, ReplyBody, ReplyContent, SpoolReservation, Tunnel, TunnelApplication,
+};
 use carat_files::SlowFile;
 
 impl FrameBatch<'_> {
@@ -44,7 +45,7 @@ impl FrameBatch<'_> {
     /// A tunnel of this worker that ends in this socket.
     pub(crate) fn tunnel(&self, socket: SlowFile, is_raw: bool) -> ReplyBody {
         let tunnel = Tunnel {
-            socket: UnixStream::from(OwnedFd::from(socket.into_file())),
+            application: TunnelApplication::Worker(OwnedFd::from(socket.into_file()).into()),
             is_raw,
             place: self.lane.tunnels().open(),
         };
@@ -57,6 +58,7 @@ mod tests {
     use std::fs::File;
 
     use std::io::Read;
+    use std::os::unix::net::UnixStream;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
     use std::time::Instant;

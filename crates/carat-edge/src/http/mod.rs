@@ -1,6 +1,7 @@
 //! Client connections: listeners, TLS handshakes, the guard in front of hyper, HTTP/2, timeouts, access log.
 
 mod accept;
+mod cable;
 mod cache;
 mod connection_permits;
 mod connections;
@@ -21,6 +22,7 @@ mod time_limits;
 mod tunnels;
 
 pub(crate) use accept::accept;
+pub(crate) use cable::{Cable, CableStats};
 pub(crate) use cache::{CacheReport, ResponseCache};
 pub(crate) use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub(crate) use server::Server;

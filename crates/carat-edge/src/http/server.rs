@@ -8,6 +8,7 @@ use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
 use tokio::sync::{Notify, watch};
 
+use super::cable::Cable;
 use super::cache::ResponseCache;
 use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
@@ -26,6 +27,9 @@ use carat_settings::Settings;
 /// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
 /// the time that the stop may take.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
+
+/// In how much time clients of the cable are asked to connect again, one after the other.
+const CABLE_WINDOW: Duration = Duration::from_secs(1);
 
 /// What all connections share.
 #[derive(Debug)]
@@ -127,6 +131,7 @@ impl Server {
         self.dispatcher.stop_reloading();
         self.steps.end.turns_away.set(true);
         self.steps.readiness.end();
+        self.disconnect_cable(self.settings.drain_delay.unwrap_or(CABLE_WINDOW));
     }
 
     /// Accepts clients from now on.
@@ -150,6 +155,7 @@ impl Server {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(true);
+        self.disconnect_cable(CABLE_WINDOW);
         self.closed.set();
     }
 
@@ -157,6 +163,9 @@ impl Server {
     pub(crate) fn take_back(&self) {
         self.dispatcher.tunnels.keep(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(false);
+        if let Some(cable) = self.cable() {
+            cable.keep_all();
+        }
         self.left.clear();
         self.closed.clear();
         self.taken_back.notify_one();
@@ -210,12 +219,19 @@ impl Server {
     pub(crate) fn drain(&self, within: Duration) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
+        self.disconnect_cable(CABLE_WINDOW.min(within / 2));
         self.closed.set();
         self.draining.set();
         let first_requests = FIRST_REQUEST.min(within / 2);
         self.first_requests_until
             .set(Some(clock::now() + first_requests));
         self.deadlines.wake_all();
+    }
+
+    fn disconnect_cable(&self, within: Duration) {
+        if let Some(cable) = self.cable() {
+            cable.disconnect_all(within);
+        }
     }
 
     /// Ends the connections that have no request yet.
@@ -248,6 +264,9 @@ impl Server {
             self.dispatcher.tick();
             self.active.tick(now);
             self.files.tick();
+            if let Some(cable) = self.cable() {
+                cable.tick();
+            }
             if self.first_requests_until.get().is_some_and(|at| now >= at) {
                 self.end_first_requests();
             }
@@ -260,6 +279,11 @@ impl Server {
     /// The responses that are kept; `None` without the option `cache`.
     pub(crate) fn cache(&self) -> Option<&Rc<ResponseCache>> {
         self.steps.cache.as_ref()
+    }
+
+    /// The sockets of the cable; `None` without the option `cable`.
+    pub(crate) fn cable(&self) -> Option<&Rc<Cable>> {
+        self.steps.cable.as_ref()
     }
 
     /// Bytes that clients may make the edge hold, and the cache with them.

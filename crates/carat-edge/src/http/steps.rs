@@ -7,6 +7,7 @@ use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
 use crate::http::RequestMetrics;
+use crate::http::cable::Cable;
 use crate::http::cache::{ChangedUrl, ResponseCache};
 use crate::http::request::{
     AccessLog, ArrivedRequest, ConnectionEnd, RequestAnswer, RequestContext, RequestDispatch,
@@ -35,6 +36,8 @@ pub(super) struct Steps {
     /// `None` without the option `cache`.
     pub(super) cache: Option<Rc<ResponseCache>>,
     takeovers: Takeovers,
+    /// `None` without the option `cable`.
+    pub(super) cable: Option<Rc<Cable>>,
     /// `None` when responses are not compressed.
     encoders: Option<Rc<Encoders>>,
     pub(super) end: ConnectionEnd,
@@ -52,6 +55,7 @@ impl Steps {
             dispatcher: Rc::clone(dispatcher),
             stamps: settings.request_start,
         });
+        let takeovers = Takeovers::new(settings);
         Rc::new(Steps {
             access_log: AccessLog::new(log, settings.access_log, metrics),
             proxies: ProxyPolicy::new(settings),
@@ -61,8 +65,9 @@ impl Steps {
             readiness: ReadinessChecks::new(settings),
             files: Rc::clone(files),
             cache: ResponseCache::new(settings, &dispatch),
+            cable: Cable::new(settings, log, &dispatch, metrics, &takeovers),
             dispatch,
-            takeovers: Takeovers::new(settings),
+            takeovers,
             encoders: Encoders::new(settings, log),
             end: ConnectionEnd::default(),
         })
@@ -116,6 +121,7 @@ impl Steps {
             is_http10: version == Version::HTTP_10,
             closes,
             scheme: call.scheme(),
+            cable: None,
             location: None,
             gets_page,
             ranges,
@@ -138,6 +144,9 @@ impl Steps {
         check_prefix(request, self.prefix.as_ref())?;
         take_body(request, &self.bodies)?;
         self.readiness.check(request)?;
+        if let Some(cable) = &self.cable {
+            cable.look(request)?;
+        }
         self.files.requested.look(request)?;
         if let Some(cache) = &self.cache {
             cache.look(request)?;
@@ -163,7 +172,13 @@ impl Steps {
             if let Some(replaced) = self.files.named.replace(&mut reply) {
                 reply = replaced.await;
             }
-            if self.takeovers.leave(&mut reply, context) {
+            let is_open = match (&self.cable, context.cable.take()) {
+                (Some(cable), Some(handshake)) => {
+                    Box::pin(cable.open(*handshake, &mut reply, context)).await
+                }
+                _ => false,
+            };
+            if is_open || self.takeovers.leave(&mut reply, context) {
                 pending::<()>().await;
             }
             self.files.pages.explain_failure(&mut reply, context);

@@ -19,7 +19,7 @@ use crate::supervise::messages::Mailbox;
 use crate::supervise::processes::{
     Channel, ConsoleClients, Generations, Host, Ready, WorkerSockets, check_worker,
 };
-use carat_dispatch::{Lane, carry};
+use carat_dispatch::{FrameTransport, Lane, carry};
 use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
 use carat_machine::Container;
@@ -333,7 +333,7 @@ impl<H: Host> Executor<H> {
         let (near, far) = self.host.socket_pair()?;
         let pid = self.host.start_mold(generation, settings, far)?;
         let process = RubyProcess::Mold(generation);
-        let channel = Channel::open(near, process, self.mailbox.clone());
+        let channel = self.channel(near, process);
         self.channels.insert(process, channel);
         Ok(pid)
     }
@@ -351,7 +351,7 @@ impl<H: Host> Executor<H> {
         let lanes = self.generations.of(generation).lanes();
         let sockets = WorkerSockets::new(&self.host, worker, generation, lanes)?;
         let process = RubyProcess::Worker(worker);
-        let channel = Channel::open(sockets.control, process, self.mailbox.clone());
+        let channel = self.channel(sockets.control, process);
         let fork = ForkWorker {
             worker: worker.number,
             generation,
@@ -370,6 +370,12 @@ impl<H: Host> Executor<H> {
             spawn_local(carry(lane, socket, Rc::clone(&self.server.dispatcher)));
         }
         Ok(())
+    }
+
+    /// Serves the control socket of a process.
+    fn channel(&self, socket: impl FrameTransport + 'static, process: RubyProcess) -> Channel {
+        let cable = self.server.cable().cloned();
+        Channel::open(socket, process, self.mailbox.clone(), cable)
     }
 
     fn carry_out_app(&mut self, command: AppCommand) -> Option<Event> {
@@ -414,7 +420,7 @@ impl<H: Host> Executor<H> {
     fn fork_app(&mut self, id: AppProcessId, fork: ForkApp<'_>) -> io::Result<()> {
         let (near, far) = self.host.socket_pair()?;
         let process = RubyProcess::App(id);
-        let channel = Channel::open(near, process, self.mailbox.clone());
+        let channel = self.channel(near, process);
         if let Some(mold) = self.channels.get(&RubyProcess::Mold(fork.generation)) {
             mold.send(vec![far.into()], |out| fork.encode(out));
         }

@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-use crate::http::{CacheReport, Server};
+use crate::http::{CableStats, CacheReport, Server};
 
 /// One label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
@@ -65,6 +65,9 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     register_memory(&mut registry, status);
     if let Some(cache) = server.cache() {
         register_cache(&mut registry, &cache.report());
+    }
+    if let Some(cable) = server.cable() {
+        register_cable(&mut registry, cable.stats());
     }
     let dropped = ConstCounter::new(server.log.dropped_lines());
     registry.register(
@@ -151,6 +154,43 @@ fn register_cache(registry: &mut Registry, cache: &CacheReport) {
             "cache_evictions",
             "Stored responses that had to go because others came",
             cache.evictions,
+        ),
+    ];
+    for (name, help, value) in counters {
+        registry.register(name, help, ConstCounter::new(value));
+    }
+}
+
+/// The sockets of the cable, and what passed over them.
+fn register_cable(registry: &mut Registry, cable: CableStats) {
+    let gauges = [
+        ("cable_sockets", "WebSockets of the cable", cable.sockets),
+        (
+            "cable_streams",
+            "Streams that someone receives",
+            cable.streams,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        registry.register(name, help, gauge(value as u64));
+    }
+    let counters = [
+        ("cable_commands", "Commands of clients", cable.received),
+        (
+            "cable_lost_commands",
+            "Of these, those that failed",
+            cable.lost,
+        ),
+        (
+            "cable_broadcasts",
+            "Messages of the application",
+            cable.broadcasts,
+        ),
+        ("cable_messages", "Messages to subscribers", cable.sent),
+        (
+            "cable_slow_clients",
+            "Clients that did not read",
+            cable.slow,
         ),
     ];
     for (name, help, value) in counters {

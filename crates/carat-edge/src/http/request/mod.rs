@@ -2,6 +2,7 @@
 
 mod access;
 mod body_piece;
+mod cable_handshake;
 mod connection_end;
 mod prefix;
 mod representation;
@@ -13,6 +14,7 @@ mod tracked_body;
 mod uploads;
 
 pub(crate) use access::AccessLog;
+pub(crate) use cable_handshake::CableHandshake;
 pub(crate) use connection_end::{ConnectionEnd, asks_to_close, delimit};
 pub(crate) use prefix::check_prefix;
 pub(crate) use representation::{cut, encode};

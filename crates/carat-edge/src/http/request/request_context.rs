@@ -4,6 +4,7 @@ use carat_wire::Scheme;
 use http::HeaderValue;
 
 use crate::http::request::access::AccessEntry;
+use crate::http::request::cable_handshake::CableHandshake;
 use crate::http::request::request_dispatch::RequestDispatch;
 use carat_body::response::{RangeRequest, ResponseEncoding};
 use carat_exchange::{ConnectionState, SpoolReservation};
@@ -17,6 +18,8 @@ pub(crate) struct RequestContext {
     /// Whether the client ends the connection with this request.
     pub(crate) closes: bool,
     pub(crate) scheme: Scheme,
+    /// Set when the client asks for a socket of the cable.
+    pub(crate) cable: Option<Box<CableHandshake>>,
     /// Where `force_tls` sends the client.
     pub(crate) location: Option<Box<HeaderValue>>,
     /// Whether an error is a page.

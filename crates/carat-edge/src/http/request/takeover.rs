@@ -17,7 +17,7 @@ use carat_settings::Settings;
 #[derive(Debug)]
 pub(crate) struct Takeovers {
     /// Those of tunnels; `None` without `max_tunnels`.
-    permits: Option<Arc<Semaphore>>,
+    pub(crate) permits: Option<Arc<Semaphore>>,
 }
 
 impl Takeovers {

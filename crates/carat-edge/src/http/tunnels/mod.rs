@@ -1,7 +1,9 @@
 //! Connections that an application has taken over.
 
+mod application;
 mod tunnel;
 mod tunnel_client;
 
-pub(crate) use tunnel::{TunnelEnd, TunnelEnds, application_of, serve_tunnel};
+pub(crate) use application::Application;
+pub(crate) use tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
 pub(crate) use tunnel_client::TunnelClient;

@@ -6,12 +6,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::StatusCode;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::net::UnixStream;
 
 use crate::http::request::head_of_http1;
 use crate::http::server::Server;
 use crate::http::time_limits::{ActiveGuard, Deadline, SlowReader};
+use crate::http::tunnels::application::Application;
 use crate::http::tunnels::tunnel_client::TunnelClient;
 use crate::tunnel::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
 use carat_exchange::{
@@ -27,7 +26,7 @@ const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 
 /// What is between a client and the application that has taken over its connection.
 pub(crate) struct TunnelEnds {
-    application: UnixStream,
+    application: Application,
     place: TunnelPlace,
     log: Box<dyn TunnelLog>,
     /// What the client has sent before.
@@ -48,7 +47,7 @@ impl TunnelEnds {
     ) -> io::Result<TunnelEnds> {
         let Takeover { tunnel, head, log } = takeover;
         Ok(TunnelEnds {
-            application: application_of(tunnel.socket)?,
+            application: Application::open(tunnel.application)?,
             place: tunnel.place,
             log,
             received,
@@ -60,7 +59,7 @@ impl TunnelEnds {
 
     /// Those of a stream of HTTP/2 whose headers are sent. `first` is what the application has sent behind its own.
     pub(crate) fn of_stream(
-        (application, place): (UnixStream, TunnelPlace),
+        (application, place): (Application, TunnelPlace),
         log: Box<dyn TunnelLog>,
         first: Vec<u8>,
         state: Rc<ConnectionState>,
@@ -75,12 +74,6 @@ impl TunnelEnds {
             state,
         }
     }
-}
-
-/// The socket of an application, for a task.
-pub(crate) fn application_of(socket: std::os::unix::net::UnixStream) -> io::Result<UnixStream> {
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
 }
 
 /// Carries bytes between a client and the application that has taken over its connection, until either ends. There may be
@@ -120,7 +113,7 @@ enum TunnelWait {
 /// The tunnel of one client.
 struct ClientTunnel<'a, C> {
     client: &'a mut C,
-    relay: Relay<UnixStream>,
+    relay: Relay<Application>,
     place: TunnelPlace,
     log: Box<dyn TunnelLog>,
     /// Whether the application has yet to send its own status.
@@ -133,7 +126,8 @@ struct ClientTunnel<'a, C> {
     reader: SlowReader,
     deadline: &'a Rc<Deadline>,
     server: &'a Server,
-    /// Set while bytes wait for the client, or for the application: when memory is short, the tunnel may have to go.
+    /// Set while bytes wait for the client, or for the application, or the edge keeps much for the client: when memory is
+    /// short, the tunnel may have to go.
     active: Option<ActiveGuard<'a>>,
 }
 
@@ -232,12 +226,14 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         self.state.bytes.count_written(self.relay.take_written());
         let is_held_back = self.relay.awaits_application() || self.memory_wait.is_some();
         let held = self.client.held_bytes(is_held_back);
+        let held = held + self.relay.application().held_bytes();
         self.held.set(self.relay.held_bytes() + held);
         let is_blocked = self.relay.awaits_client() || is_held_back;
         self.state.set_write_blocked(is_blocked);
-        if is_blocked != self.active.is_some() {
+        let may_go = is_blocked || self.relay.application().held_bytes() > TUNNEL_BUFFER_LIMIT;
+        if may_go != self.active.is_some() {
             let active = &self.server.active;
-            self.active = is_blocked.then(|| active.add(&self.state, self.deadline));
+            self.active = may_go.then(|| active.add(&self.state, self.deadline));
         }
     }
 
@@ -295,7 +291,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         match self.wait {
             TunnelWait::Nothing => self.deadline.set(Duration::MAX),
             TunnelWait::Closing => return Some(TunnelEnd::Stuck),
-            TunnelWait::HangUp if is_hung_up(self.relay.application()) => {
+            TunnelWait::HangUp if self.relay.application().is_hung_up() => {
                 return Some(TunnelEnd::Complete);
             }
             TunnelWait::HangUp => self.deadline.set(HANG_UP_CHECK),
@@ -319,14 +315,6 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
     }
 }
 
-/// Whether the application has closed its socket, and not only its direction. Half-closed sockets report nothing when
-/// they are closed.
-fn is_hung_up(application: &UnixStream) -> bool {
-    let mut polled = [PollFd::new(application, PollFlags::empty())];
-    poll(&mut polled, Some(&Timespec::default())).is_ok()
-        && polled[0].revents().contains(PollFlags::HUP)
-}
-
 /// The status at the beginning of a response that the application wrote itself.
 fn status_of(bytes: &[u8]) -> Option<StatusCode> {
     let rest = bytes.strip_prefix(b"HTTP/1.")?;
@@ -340,6 +328,7 @@ mod tests {
     use std::task::Waker;
 
     use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+    use tokio::net::UnixStream;
     use tokio::task::{LocalSet, spawn_local};
     use tokio::time::timeout;
 
@@ -422,6 +411,7 @@ mod tests {
     fn ends(memory: &Rc<ClientMemory>, application: UnixStream) -> TunnelEnds {
         let state = Rc::new(ConnectionState::new(memory.account()));
         state.begin_message();
+        let application = Application::Worker(application);
         let ends = (application, WorkerTunnels::default().open());
         TunnelEnds::of_stream(ends, Box::new(NoLog), Vec::new(), state)
     }

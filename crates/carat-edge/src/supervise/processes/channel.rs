@@ -5,10 +5,11 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use carat_link::{Inbox, Outbox};
-use carat_wire::control::{Stack, decode_load};
+use carat_wire::control::{Broadcast, Stack, decode_load};
 use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
+use crate::http::Cable;
 use crate::supervise::messages::{Mailbox, Message, ProfileMessage, StatsMessage};
 use carat_dispatch::FrameTransport;
 use carat_log::{LaneTag, WorkerId};
@@ -28,11 +29,12 @@ struct Outgoing {
 }
 
 impl Channel {
-    /// Serves the socket until either side closes it. Messages go to the supervisor.
+    /// Serves the socket until either side closes it. Messages go to the supervisor, and broadcasts to the cable.
     pub(crate) fn open(
         socket: impl FrameTransport + 'static,
         process: RubyProcess,
         mailbox: Mailbox,
+        cable: Option<Rc<Cable>>,
     ) -> Channel {
         let outgoing = Rc::new(RefCell::new(Outgoing::default()));
         let weak = Rc::downgrade(&outgoing);
@@ -43,6 +45,13 @@ impl Channel {
             let deliver = |frame: Frame<'_>| {
                 // Of a worker that has become the mold: its request has ended.
                 if frame.kind == Kind::Stack && matches!(current.get(), RubyProcess::Mold(_)) {
+                    return Ok(());
+                }
+                if frame.kind == Kind::Broadcast {
+                    let Broadcast { stream, message } = Broadcast::decode(frame.payload)?;
+                    if let Some(cable) = &cable {
+                        cable.broadcast(stream, message);
+                    }
                     return Ok(());
                 }
                 message_of(current.get(), frame).map(|message| mailbox.send(message))

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::http::{CacheReport, Server};
+use crate::http::{CableStats, CacheReport, Server};
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use carat_dispatch::PoolReport;
@@ -41,6 +41,8 @@ pub(crate) struct ServerStatus {
     canary: Option<Value>,
     /// `None` without the option `cache`.
     cache: Option<CacheReport>,
+    /// `None` without the option `cable`.
+    cable: Option<CableStats>,
     workers: WorkerBounds,
     processes: Vec<WorkerRow>,
     /// The further processes of the application, and how many of each name should run.
@@ -203,6 +205,7 @@ impl ServerStatus {
             predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
             canary,
             cache: server.cache().map(|cache| cache.report()),
+            cable: server.cable().map(|cable| cable.stats()),
             workers: WorkerBounds::of(state),
             molds: mold_pids(state),
             memory: memory.to_vec(),

@@ -8,7 +8,6 @@ use http::response::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use httparse::{EMPTY_HEADER, Status};
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::UnixStream;
 
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
@@ -37,7 +36,7 @@ impl RawHead {
     /// Reads it. Ready with the status and the headers, and what follows them.
     pub(crate) fn poll(
         &mut self,
-        application: &mut UnixStream,
+        application: &mut (impl AsyncRead + Unpin),
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<(Parts, Vec<u8>)>> {
         loop {

@@ -9,7 +9,6 @@ use http::header::{CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT};
 use http::response::Parts;
 use http::{Response, StatusCode};
 use tokio::io::AsyncWriteExt;
-use tokio::net::UnixStream;
 
 use crate::http::h2::client::Http2Client;
 use crate::http::h2::end::Http2StreamEnd;
@@ -18,7 +17,7 @@ use crate::http::h2::tunnels::raw_head::RawHead;
 use crate::http::h2::tunnels::tunnel_stream::TunnelStream;
 use crate::http::h2::unsent_bytes::SentPiece;
 use crate::http::time_limits::Deadline;
-use crate::http::tunnels::{TunnelEnd, TunnelEnds, application_of, serve_tunnel};
+use crate::http::tunnels::{Application, TunnelEnd, TunnelEnds, serve_tunnel};
 use carat_exchange::{ConnectionState, Takeover, TunnelPlace};
 
 /// A stream that an application has taken over (RFC 8441).
@@ -55,7 +54,7 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
         head,
         mut log,
     } = takeover;
-    let mut application = application_of(tunnel.socket)?;
+    let mut application = Application::open(tunnel.application)?;
     let (head, first) = if let Some(head) = head {
         (head, Vec::new())
     } else {
@@ -89,7 +88,7 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
 
 /// What the application writes itself, and what follows it; `None` when the client or the worker is gone before.
 async fn raw_head(
-    application: &mut UnixStream,
+    application: &mut Application,
     place: &TunnelPlace,
     sender: &mut SendResponse<SentPiece>,
     state: &Rc<ConnectionState>,

@@ -1,0 +1,233 @@
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use serde::Deserialize;
+
+use super::Outbox;
+use crate::{Payload, message, text_frame};
+
+/// Identifies the socket of a client.
+pub type SocketNumber = u64;
+
+/// The subscriptions to streams of all clients. A message is encoded once for each identifier, not for each client.
+///
+/// ```
+/// use std::rc::Rc;
+/// use carat_cable::{Hub, Outbox};
+///
+/// let (hub, outbox) = (Hub::default(), Rc::<Outbox>::default());
+/// let identifier = hub.identifier(r#"{"channel":"Chat"}"#);
+/// let stream = hub.start("chat", &identifier, (1, &outbox));
+/// assert_eq!(hub.broadcast("chat", b"1").map(|reached| reached.clients), Some(1));
+/// hub.stop(&stream, &identifier, 1);
+/// assert_eq!(hub.broadcast("chat", b"1").map(|reached| reached.clients), Some(0));
+/// ```
+#[derive(Debug, Default)]
+pub struct Hub {
+    streams: RefCell<HashMap<Rc<str>, Audience>>,
+    /// Who is disconnected by which internal stream.
+    internal: RefCell<HashMap<Rc<str>, Vec<NumberedOutbox>>>,
+    /// Clients that ask for the same share one.
+    identifiers: RefCell<HashSet<Rc<str>>>,
+}
+
+type NumberedOutbox = (SocketNumber, Rc<Outbox>);
+
+/// Who receives a stream, those of one identifier after the other.
+type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<Outbox>>;
+
+/// Whom a broadcast has reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// How many subscriptions.
+    pub clients: usize,
+    /// How many of these had too much to read, and are disconnected.
+    pub slow: usize,
+}
+
+/// What Rails broadcasts on the internal stream of a connection.
+#[derive(Deserialize)]
+struct InternalMessage {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default = "may_reconnect")]
+    reconnect: bool,
+}
+
+fn may_reconnect() -> bool {
+    true
+}
+
+impl Hub {
+    /// The identifier of a subscription, which clients share.
+    pub fn identifier(&self, identifier: &str) -> Rc<str> {
+        let mut identifiers = self.identifiers.borrow_mut();
+        if let Some(known) = identifiers.get(identifier) {
+            return Rc::clone(known);
+        }
+        let identifier = Rc::from(identifier);
+        identifiers.insert(Rc::clone(&identifier));
+        identifier
+    }
+
+    /// A subscription with this identifier is over.
+    pub fn release(&self, identifier: &Rc<str>) {
+        if Rc::strong_count(identifier) <= 2 {
+            self.identifiers.borrow_mut().remove(identifier);
+        }
+    }
+
+    /// The client receives the stream from now on. Returns the stream, to stop it with.
+    pub fn start(
+        &self,
+        stream: &str,
+        identifier: &Rc<str>,
+        (number, outbox): (SocketNumber, &Rc<Outbox>),
+    ) -> Rc<str> {
+        let mut streams = self.streams.borrow_mut();
+        let known = streams.get_key_value(stream);
+        let stream = known.map_or_else(|| Rc::from(stream), |(stream, _)| Rc::clone(stream));
+        let audience = streams.entry(Rc::clone(&stream)).or_default();
+        audience.insert((Rc::clone(identifier), number), Rc::clone(outbox));
+        stream
+    }
+
+    /// The client does not receive the stream any more by this subscription.
+    pub fn stop(&self, stream: &str, identifier: &Rc<str>, number: SocketNumber) {
+        let mut streams = self.streams.borrow_mut();
+        if let Some(audience) = streams.get_mut(stream) {
+            audience.remove(&(Rc::clone(identifier), number));
+            if audience.is_empty() {
+                streams.remove(stream);
+            }
+        }
+    }
+
+    /// The client is disconnected when this internal stream says so.
+    pub fn listen(&self, internal: &str, number: SocketNumber, outbox: &Rc<Outbox>) -> Rc<str> {
+        let mut listening = self.internal.borrow_mut();
+        let known = listening.get_key_value(internal);
+        let internal = known.map_or_else(|| Rc::from(internal), |(known, _)| Rc::clone(known));
+        let entry = listening.entry(Rc::clone(&internal)).or_default();
+        entry.push((number, Rc::clone(outbox)));
+        internal
+    }
+
+    /// The client is gone.
+    pub fn forget(&self, internal: &str, number: SocketNumber) {
+        let mut listening = self.internal.borrow_mut();
+        if let Some(entry) = listening.get_mut(internal) {
+            entry.retain(|(other, _)| *other != number);
+            if entry.is_empty() {
+                listening.remove(internal);
+            }
+        }
+    }
+
+    /// Sends a message to all subscribers of a stream, or carries an internal one out. `None` if it is no JSON.
+    pub fn broadcast(&self, stream: &str, payload: &[u8]) -> Option<Reached> {
+        if let Some(listening) = self.internal.borrow().get(stream) {
+            let message: InternalMessage = serde_json::from_slice(payload).ok()?;
+            if message.kind == "disconnect" {
+                let each = listening.iter().map(|(_, outbox)| outbox);
+                each.for_each(|outbox| outbox.close(Some("remote"), message.reconnect));
+            }
+            return Some(Reached::default());
+        }
+        let payload = Payload::parse(payload)?;
+        let streams = self.streams.borrow();
+        let mut reached = Reached::default();
+        let mut encoded: Option<(&Rc<str>, Rc<[u8]>)> = None;
+        for ((identifier, _), outbox) in streams.get(stream).into_iter().flatten() {
+            let frame = match &encoded {
+                Some((known, frame)) if *known == identifier => frame,
+                _ => {
+                    let frame = text_frame(&message(identifier, &payload)).into();
+                    &encoded.insert((identifier, frame)).1
+                }
+            };
+            reached.clients += 1;
+            reached.slow += usize::from(!outbox.push(frame));
+        }
+        Some(reached)
+    }
+
+    /// How many streams have subscribers.
+    pub fn streams(&self) -> usize {
+        self.streams.borrow().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(outbox: &Outbox) -> String {
+        let mut bytes = [0; 1000];
+        let count = outbox.take(&mut bytes);
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    }
+
+    #[test]
+    fn each_subscription_gets_a_message_with_its_own_identifier() {
+        let hub = Hub::default();
+        let outboxes = [(); 3].map(|()| Rc::<Outbox>::default());
+        for (index, identifier) in [(0, "a"), (1, "b"), (2, "a"), (2, "b")] {
+            let identifier = hub.identifier(identifier);
+            hub.start("chat", &identifier, (index as u64, &outboxes[index]));
+        }
+        let reached = Reached {
+            clients: 4,
+            slow: 0,
+        };
+        assert_eq!(hub.broadcast("chat", b"[1]"), Some(reached));
+        assert_eq!(hub.broadcast("other", b"[1]"), Some(Reached::default()));
+        let text = |identifier| format!(r#"{{"identifier":"{identifier}","message":[1]}}"#);
+        assert!(received(&outboxes[0]).ends_with(&text("a")));
+        assert!(received(&outboxes[1]).ends_with(&text("b")));
+        let both = received(&outboxes[2]);
+        assert!(both.contains(&text("a")) && both.ends_with(&text("b")));
+    }
+
+    #[test]
+    fn nothing_of_a_client_stays_when_it_is_gone() {
+        let hub = Hub::default();
+        let outbox = Rc::<Outbox>::default();
+        let identifier = hub.identifier("a");
+        let again = hub.identifier("a");
+        assert!(Rc::ptr_eq(&identifier, &again));
+        hub.release(&again);
+        drop(again);
+        let stream = hub.start("chat", &identifier, (1, &outbox));
+        let internal = hub.listen("action_cable/1", 1, &outbox);
+        assert_eq!(hub.streams(), 1);
+        hub.stop(&stream, &identifier, 1);
+        hub.stop(&stream, &identifier, 1);
+        hub.release(&identifier);
+        hub.forget(&internal, 1);
+        assert!(hub.streams.borrow().is_empty() && hub.internal.borrow().is_empty());
+        assert!(hub.identifiers.borrow().is_empty());
+        assert_eq!(Rc::strong_count(&outbox), 1);
+    }
+
+    #[test]
+    fn the_application_disconnects_a_client_by_its_internal_stream() {
+        let hub = Hub::default();
+        let outbox = Rc::<Outbox>::default();
+        hub.listen("action_cable/1", 1, &outbox);
+        let message = br#"{"type":"disconnect","reconnect":false}"#;
+        assert_eq!(hub.broadcast("action_cable/1", b"{"), None);
+        hub.broadcast("action_cable/1", br#"{"type":"other"}"#);
+        assert!(outbox.is_empty());
+        hub.broadcast("action_cable/1", message);
+        assert!(received(&outbox).contains(r#""reason":"remote","reconnect":false"#));
+        assert!(outbox.has_ended());
+    }
+
+    #[test]
+    fn what_is_no_json_is_not_broadcast() {
+        let hub = Hub::default();
+        assert_eq!(hub.broadcast("chat", b"{"), None);
+    }
+}

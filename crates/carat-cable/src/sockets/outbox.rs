@@ -1,0 +1,185 @@
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use crate::{CloseCode, close_frame, disconnect, text_frame};
+
+/// Most bytes that wait for one client. One that does not read as fast as it is sent messages is disconnected.
+pub const OUTBOX_LIMIT: usize = 256 * 1024;
+/// What a frame takes beside its bytes.
+const FRAME_COST: usize = 16;
+
+/// The frames that wait for one client. A frame may wait for many clients, and is in memory once.
+///
+/// ```
+/// use carat_cable::Outbox;
+///
+/// let outbox = Outbox::default();
+/// outbox.push(&b"\x81\x05hello"[..].into());
+/// outbox.close(None, true);
+/// let mut bytes = [0; 100];
+/// assert_eq!(outbox.take(&mut bytes[..3]), 3);
+/// assert!(outbox.take(&mut bytes[3..]) > 4 && outbox.has_ended());
+/// assert!(bytes.starts_with(b"\x81\x05hello\x81"));
+/// ```
+#[derive(Debug, Default)]
+pub struct Outbox {
+    frames: RefCell<VecDeque<Rc<[u8]>>>,
+    /// What `frames` take.
+    bytes: Cell<usize>,
+    /// Bytes of the first frame that are gone.
+    sent: Cell<usize>,
+    /// Nothing follows the frames.
+    is_closed: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Outbox {
+    /// Adds a frame, unless the connection is being closed. Returns false when too much waits: then the client is
+    /// disconnected.
+    pub fn push(&self, frame: &Rc<[u8]>) -> bool {
+        if self.is_closed.get() {
+            return true;
+        }
+        let fits = self.bytes.get() + frame.len() + FRAME_COST <= OUTBOX_LIMIT;
+        if fits {
+            self.append(Rc::clone(frame));
+        } else {
+            let mut frames = self.frames.borrow_mut();
+            // What the client has a part of must be complete.
+            frames.truncate(usize::from(self.sent.get() > 0));
+            let left = frames.iter().map(|frame| frame.len() + FRAME_COST).sum();
+            drop(frames);
+            self.bytes.set(left);
+            self.close(Some("too_slow"), true);
+        }
+        fits
+    }
+
+    /// Adds a text.
+    pub fn send(&self, text: &str) -> bool {
+        self.push(&text_frame(text).into())
+    }
+
+    /// Disconnects the client behind what waits: says why, whether it may come back, and closes the WebSocket.
+    pub fn close(&self, reason: Option<&str>, reconnect: bool) {
+        if !self.is_closed.get() {
+            self.append(text_frame(&disconnect(reason, reconnect)).into());
+            self.end(Some(CloseCode::NORMAL));
+        }
+    }
+
+    /// Closes the WebSocket behind what waits.
+    pub fn end(&self, code: Option<CloseCode>) {
+        if !self.is_closed.replace(true) {
+            self.append(close_frame(code, "").into());
+        }
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.get() == 0
+    }
+
+    /// Whether nothing follows what waits.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.get()
+    }
+
+    /// Whether nothing waits, and nothing follows.
+    pub fn has_ended(&self) -> bool {
+        self.is_closed.get() && self.is_empty()
+    }
+
+    /// What the frames take that wait. Those for many clients count for each of them.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes.get()
+    }
+
+    /// Moves bytes to the front of `into`, and returns how many.
+    pub fn take(&self, into: &mut [u8]) -> usize {
+        let mut frames = self.frames.borrow_mut();
+        let mut taken = 0;
+        while let Some(frame) = frames.front() {
+            let rest = &frame[self.sent.get()..];
+            let count = rest.len().min(into.len() - taken);
+            into[taken..taken + count].copy_from_slice(&rest[..count]);
+            taken += count;
+            if count < rest.len() {
+                self.sent.set(self.sent.get() + count);
+                return taken;
+            }
+            self.bytes.set(self.bytes.get() - frame.len() - FRAME_COST);
+            self.sent.set(0);
+            frames.pop_front();
+        }
+        // Most clients are idle.
+        *frames = VecDeque::new();
+        taken
+    }
+
+    /// Ready when there is something to take, or nothing follows.
+    pub fn poll_ready(&self, cx: &Context<'_>) -> Poll<()> {
+        if !self.is_empty() || self.is_closed.get() {
+            return Poll::Ready(());
+        }
+        let mut waker = self.waker.borrow_mut();
+        match &mut *waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => *waker = Some(cx.waker().clone()),
+        }
+        Poll::Pending
+    }
+
+    fn append(&self, frame: Rc<[u8]>) {
+        self.bytes.set(self.bytes.get() + frame.len() + FRAME_COST);
+        self.frames.borrow_mut().push_back(frame);
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(outbox: &Outbox) -> Vec<u8> {
+        let mut bytes = vec![0; 2 * OUTBOX_LIMIT];
+        let count = outbox.take(&mut bytes);
+        bytes.truncate(count);
+        bytes
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_is_told_so_behind_the_frame_that_it_has_a_part_of() {
+        let outbox = Outbox::default();
+        let frame: Rc<[u8]> = vec![b'x'; 1000].into();
+        assert_eq!(outbox.take(&mut []), 0);
+        assert!(outbox.push(&frame) && outbox.push(&frame));
+        assert_eq!(outbox.take(&mut [0; 400]), 400);
+        let pushed = (0..).take_while(|_| outbox.push(&frame)).count();
+        assert_eq!(pushed, OUTBOX_LIMIT / (1000 + FRAME_COST) - 2);
+        assert!(outbox.held_bytes() < 1200);
+        let bytes = taken(&outbox);
+        let rest = bytes.strip_prefix(&[b'x'; 600][..]).expect("the rest");
+        assert!(String::from_utf8_lossy(rest).contains(r#""reason":"too_slow","reconnect":true"#));
+        assert!(rest.ends_with(b"\x88\x02\x03\xe8"));
+        assert!(outbox.push(&frame) && outbox.has_ended());
+    }
+
+    #[test]
+    fn whoever_waits_is_woken_by_a_frame_and_by_the_end() {
+        let outbox = Outbox::default();
+        let cx = Context::from_waker(Waker::noop());
+        assert!(outbox.poll_ready(&cx).is_pending());
+        assert!(outbox.send("{}") && outbox.poll_ready(&cx).is_ready());
+        assert_eq!(taken(&outbox), b"\x81\x02{}");
+        assert!(outbox.poll_ready(&cx).is_pending());
+        outbox.end(None);
+        outbox.close(None, false);
+        assert_eq!(taken(&outbox), b"\x88\0");
+        assert!(outbox.poll_ready(&cx).is_ready() && outbox.has_ended());
+    }
+}

@@ -1,0 +1,158 @@
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_TYPE, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use tokio::sync::Semaphore;
+
+use crate::http::cable::server::Cable;
+use crate::http::cable::socket::CableSocket;
+use crate::http::request::{
+    ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep,
+};
+use carat_cable::accept_key;
+use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
+
+/// The subprotocols, as clients of `ActionCable` ask for them.
+const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
+const VERSION: &str = "13";
+/// The type of a result, by which the application lets a client in. Anything else is its response to the client.
+const RESULT_TYPE: &str = "application/vnd.carat.cable+json";
+
+impl Cable {
+    /// Sends the handshake of a WebSocket to the application, as a request of the cable.
+    pub(crate) fn look(self: &Rc<Self>, request: &mut ArrivedRequest) -> RequestStep {
+        let call = request.call();
+        let headers = &call.parts.headers;
+        let is_handshake = call.parts.method == Method::GET && is_websocket(headers);
+        if !is_handshake || call.parts.uri.path() != self.path {
+            return ControlFlow::Continue(());
+        }
+        let key = headers.get(SEC_WEBSOCKET_KEY);
+        let accept = key.and_then(|key| accept_key(key.as_bytes()));
+        let accept = accept.and_then(|accept| HeaderValue::try_from(accept).ok());
+        let version = headers.get(SEC_WEBSOCKET_VERSION);
+        let is_known = version.is_some_and(|version| version == VERSION);
+        let Some(accept) = accept.filter(|_| is_known) else {
+            let reply = self.dispatch.own_reply(unknown_version());
+            return ControlFlow::Break(RequestAnswer::Found(Box::new(reply)));
+        };
+        let permit = self.permits.clone().map(Semaphore::try_acquire_owned);
+        let Ok(permit) = permit.transpose() else {
+            return request.refuse_if(true, Refusal::TooManyTunnels);
+        };
+        let protocol = protocol_of(headers);
+        let mut call = request.take_call();
+        call.is_cable = true;
+        call.parts.headers.remove(ACCEPT_ENCODING);
+        request.context.cable = Some(Box::new(CableHandshake {
+            accept,
+            protocol,
+            peer: Rc::clone(&call.peer),
+            permit,
+        }));
+        let cable = Rc::clone(self);
+        ControlFlow::Break(RequestAnswer::Later(Box::pin(async move {
+            // Nobody closes it.
+            let _permit = cable.requests.acquire().await;
+            cable.dispatch.dispatch(call)?.await
+        })))
+    }
+
+    /// Opens the socket if the application lets the client in. Returns whether it does: then HTTP is over, and there is no
+    /// response.
+    pub(crate) async fn open(
+        self: &Rc<Self>,
+        handshake: CableHandshake,
+        reply: &mut Result<Reply, Refusal>,
+        context: &mut RequestContext,
+    ) -> bool {
+        let is_result = |reply: &mut Reply| {
+            let kind = reply.response.headers().get(CONTENT_TYPE);
+            kind.is_some_and(|kind| kind == RESULT_TYPE)
+        };
+        let Ok(received) = reply else { return false };
+        if !is_result(received) || !context.state.allows_takeover() {
+            return false;
+        }
+        let taken = std::mem::replace(reply, Err(Refusal::InvalidResponse));
+        let Ok(taken) = taken else { return false };
+        let mut entry = std::mem::take(&mut context.entry);
+        entry.timed(taken.queue_time, taken.app_time);
+        let head = handshake.head(taken.response.headers());
+        let Some(result) = self.result_of(taken).await else {
+            context.entry = entry;
+            return false;
+        };
+        let mut place = self.places.open();
+        if let Some(permit) = handshake.permit {
+            place.keep(permit);
+        }
+        let memory = context.state.memory();
+        let socket = CableSocket::open(self, result, handshake.peer, memory);
+        entry.responded(StatusCode::SWITCHING_PROTOCOLS);
+        context.state.take_over(Takeover {
+            tunnel: Tunnel {
+                application: TunnelApplication::Edge(Box::new(socket)),
+                is_raw: false,
+                place,
+            },
+            head: Some(head),
+            log: Box::new(entry),
+        });
+        true
+    }
+}
+
+fn is_websocket(headers: &HeaderMap) -> bool {
+    let upgrade = headers.get(UPGRADE);
+    upgrade.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
+}
+
+/// The first protocol of the client that is known.
+fn protocol_of(headers: &HeaderMap) -> Option<&'static str> {
+    let named = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+    let named = named.filter_map(|value| value.to_str().ok());
+    let mut named = named.flat_map(|value| value.split(',')).map(str::trim);
+    named.find_map(|name| PROTOCOLS.into_iter().find(|known| *known == name))
+}
+
+/// RFC 6455, section 4.2.2.
+fn unknown_version() -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::empty());
+    *response.status_mut() = StatusCode::UPGRADE_REQUIRED;
+    let headers = response.headers_mut();
+    headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static(VERSION));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_protocol_of_the_client_that_is_known_is_chosen() {
+        for (named, chosen) in [
+            (
+                &["actioncable-v1-json, actioncable-unsupported"][..],
+                Some(PROTOCOLS[0]),
+            ),
+            (
+                &["actioncable-unsupported,actioncable-v1-json"],
+                Some(PROTOCOLS[1]),
+            ),
+            (&["graphql-ws", "actioncable-v1-json"], Some(PROTOCOLS[0])),
+            (&["actioncable-v2"], None),
+            (&[], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in named {
+                headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(value));
+            }
+            assert_eq!(protocol_of(&headers), chosen, "{named:?}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The cable: WebSockets of `ActionCable` that belong to the edge. Their commands are requests to the application.
+
+mod handshake;
+mod pulse;
+mod server;
+mod socket;
+
+pub(crate) use server::{Cable, CableStats};

@@ -1,0 +1,73 @@
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use carat_cable::{Outbox, SocketNumber, ping, text_frame};
+
+/// Sends each client a ping every three seconds. Clients that get none for six connect again.
+#[derive(Debug, Default)]
+pub(super) struct Pulse {
+    /// Those whose turn comes in the same tick of 100 ms.
+    parts: RefCell<[BTreeMap<SocketNumber, Rc<Outbox>>; Pulse::PARTS as usize]>,
+    ticks: Cell<u32>,
+}
+
+impl Pulse {
+    pub(super) const PARTS: u32 = 30;
+
+    pub(super) fn add(&self, number: SocketNumber, outbox: &Rc<Outbox>) {
+        let part = part_of(number);
+        self.parts.borrow_mut()[part].insert(number, Rc::clone(outbox));
+    }
+
+    pub(super) fn remove(&self, number: SocketNumber) {
+        self.parts.borrow_mut()[part_of(number)].remove(&number);
+    }
+
+    /// Sends a ping to those whose turn it is. Whoever has other bytes to read needs none.
+    pub(super) fn tick(&self) {
+        let tick = self.ticks.get();
+        self.ticks.set(tick.wrapping_add(1));
+        // A clock before 1970 has no time that a client could use.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let frame = text_frame(&ping(now.unwrap_or_default().as_secs())).into();
+        self.each(tick % Pulse::PARTS, |outbox| {
+            if outbox.is_empty() {
+                outbox.push(&frame);
+            }
+        });
+    }
+
+    pub(super) fn each(&self, part: u32, act: impl Fn(&Outbox)) {
+        let parts = self.parts.borrow();
+        parts[part as usize].values().for_each(|outbox| act(outbox));
+    }
+}
+
+fn part_of(number: SocketNumber) -> usize {
+    usize::try_from(number % u64::from(Pulse::PARTS)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_gets_a_ping_in_thirty_ticks() {
+        let pulse = Pulse::default();
+        let outboxes: Vec<_> = (0..100).map(|_| Rc::<Outbox>::default()).collect();
+        for (number, outbox) in (0..).zip(&outboxes) {
+            pulse.add(number, outbox);
+        }
+        pulse.remove(99);
+        (0..29).for_each(|_| pulse.tick());
+        assert!(outboxes.iter().filter(|it| it.is_empty()).count() > 1);
+        pulse.tick();
+        let once = outboxes[0].held_bytes();
+        assert!(outboxes[..99].iter().all(|it| it.held_bytes() == once));
+        assert!(outboxes[99].is_empty());
+        (0..30).for_each(|_| pulse.tick());
+        assert_eq!(outboxes[0].held_bytes(), once);
+    }
+}

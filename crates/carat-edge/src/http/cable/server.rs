@@ -1,0 +1,261 @@
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{Method, Request};
+use serde::Serialize;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_local;
+use tokio::time::sleep;
+
+use crate::http::RequestMetrics;
+use crate::http::cable::pulse::Pulse;
+use crate::http::request::{AccessLog, Later, RequestDispatch, Takeovers};
+use carat_body::response::read_file;
+use carat_cable::{CommandResult, Hub, Outbox, Reached, SocketNumber};
+use carat_exchange::{
+    Call, CallBody, InlineBytes, MemoryAccount, Peer, Refusal, Reply, ReplyBody, ReplyContent,
+    WorkerTunnels,
+};
+use carat_log::Log;
+use carat_settings::Settings;
+
+/// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
+/// has room for requests.
+const REQUESTS_LIMIT: usize = 64;
+/// Longest result of the application in bytes.
+const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// All sockets of the cable.
+#[derive(Debug)]
+pub(crate) struct Cable {
+    /// Where clients reach it.
+    pub(super) path: String,
+    pub(super) hub: Rc<Hub>,
+    pub(super) pulse: Pulse,
+    /// Those of tunnels; `None` without `max_tunnels`.
+    pub(super) permits: Option<Arc<Semaphore>>,
+    pub(super) places: WorkerTunnels,
+    /// How many more requests the application may get.
+    pub(super) requests: Semaphore,
+    pub(super) dispatch: Rc<RequestDispatch>,
+    access_log: AccessLog,
+    pub(super) log: Rc<Log>,
+    counts: CableCounts,
+    last: Cell<SocketNumber>,
+    /// Changes when the sockets are to go, and when they are to stay after all.
+    closing: Cell<u64>,
+}
+
+/// What has happened since the server started.
+#[derive(Debug, Default)]
+struct CableCounts {
+    received: Cell<u64>,
+    sent: Cell<u64>,
+    broadcasts: Cell<u64>,
+    slow: Cell<u64>,
+    lost: Cell<u64>,
+}
+
+/// What the cable does, and did since the server started.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct CableStats {
+    pub(crate) sockets: usize,
+    pub(crate) streams: usize,
+    /// Commands of clients.
+    pub(crate) received: u64,
+    /// Messages to subscribers.
+    pub(crate) sent: u64,
+    pub(crate) broadcasts: u64,
+    /// Clients that were disconnected because they did not read.
+    pub(crate) slow: u64,
+    /// Commands that the application did not carry out.
+    pub(crate) lost: u64,
+}
+
+fn add(count: &Cell<u64>, more: usize) {
+    count.set(count.get() + more as u64);
+}
+
+impl Cable {
+    /// `None` without the option `cable`.
+    pub(crate) fn new(
+        settings: &Settings,
+        log: &Rc<Log>,
+        dispatch: &Rc<RequestDispatch>,
+        metrics: Option<&Rc<RequestMetrics>>,
+        takeovers: &Takeovers,
+    ) -> Option<Rc<Cable>> {
+        let path = settings.cable.as_ref()?;
+        let prefix = settings.prefix.as_ref();
+        Some(Rc::new(Cable {
+            path: format!("{}{path}", prefix.map_or("", |prefix| prefix.as_str())),
+            hub: Rc::default(),
+            pulse: Pulse::default(),
+            permits: takeovers.permits.clone(),
+            places: WorkerTunnels::default(),
+            requests: Semaphore::new(REQUESTS_LIMIT),
+            dispatch: Rc::clone(dispatch),
+            access_log: AccessLog::new(log, settings.access_log, metrics),
+            log: Rc::clone(log),
+            counts: CableCounts::default(),
+            last: Cell::default(),
+            closing: Cell::default(),
+        }))
+    }
+
+    /// Sends a message to the subscribers of a stream.
+    pub(crate) fn broadcast(&self, stream: &[u8], message: &[u8]) {
+        let reached = std::str::from_utf8(stream).ok();
+        match reached.and_then(|stream| self.hub.broadcast(stream, message)) {
+            Some(reached) => {
+                add(&self.counts.broadcasts, 1);
+                self.note(reached);
+            }
+            None => self.log.error(
+                "broadcast refused: it is no JSON",
+                &[("stream", &&*String::from_utf8_lossy(stream))],
+            ),
+        }
+    }
+
+    /// Keeps connections alive. Called once a tick.
+    pub(crate) fn tick(&self) {
+        self.pulse.tick();
+    }
+
+    /// Disconnects all clients, which may come back: one after the other, within this time.
+    pub(crate) fn disconnect_all(self: &Rc<Self>, within: Duration) {
+        let closing = self.closing.get() + 1;
+        self.closing.set(closing);
+        let cable = Rc::clone(self);
+        spawn_local(async move {
+            for part in 0..Pulse::PARTS {
+                if cable.closing.get() != closing {
+                    return;
+                }
+                let close = |outbox: &Outbox| outbox.close(Some("server_restart"), true);
+                cable.pulse.each(part, close);
+                sleep(within / Pulse::PARTS).await;
+            }
+        });
+    }
+
+    /// Whoever is still connected stays.
+    pub(crate) fn keep_all(&self) {
+        self.closing.set(self.closing.get() + 1);
+    }
+
+    /// What the cable does.
+    pub(crate) fn stats(&self) -> CableStats {
+        let counts = &self.counts;
+        CableStats {
+            sockets: self.places.count(),
+            streams: self.hub.streams(),
+            received: counts.received.get(),
+            sent: counts.sent.get(),
+            broadcasts: counts.broadcasts.get(),
+            slow: counts.slow.get(),
+            lost: counts.lost.get(),
+        }
+    }
+
+    /// The number of a new socket.
+    pub(super) fn next_number(&self) -> SocketNumber {
+        self.last.set(self.last.get() + 1);
+        self.last.get()
+    }
+
+    pub(super) fn note(&self, reached: Reached) {
+        add(&self.counts.sent, reached.clients);
+        add(&self.counts.slow, reached.slow);
+    }
+
+    /// Has the application carry out a command of a client; `None` if it could not.
+    pub(super) fn command(
+        self: &Rc<Self>,
+        body: String,
+        peer: &Rc<Peer>,
+        memory: &Rc<MemoryAccount>,
+    ) -> Later<Option<CommandResult>> {
+        add(&self.counts.received, 1);
+        let cable = Rc::clone(self);
+        let (peer, memory) = (Rc::clone(peer), Rc::clone(memory));
+        Box::pin(async move {
+            let result = cable.carry_out(body, peer, memory).await;
+            if result.is_none() {
+                add(&cable.counts.lost, 1);
+            }
+            result
+        })
+    }
+
+    async fn carry_out(
+        &self,
+        body: String,
+        peer: Rc<Peer>,
+        memory: Rc<MemoryAccount>,
+    ) -> Option<CommandResult> {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(&self.path)
+            .header(CONTENT_TYPE, "application/json")
+            .body(())
+            .ok()?;
+        // Nobody closes it.
+        let _permit = self.requests.acquire().await.ok()?;
+        let mut entry = self.access_log.start(&request, peer.logged());
+        let mut bytes = InlineBytes::new(&memory);
+        if !bytes.push(body.as_bytes(), usize::MAX) {
+            entry.refused(Refusal::ClientMemory);
+            return None;
+        }
+        drop(body);
+        let mut call = Call::new(request.into_parts().0, peer, memory);
+        call.body = CallBody::Inline(bytes);
+        call.is_cable = true;
+        let reply = match self.dispatch.dispatch(call) {
+            Ok(pending) => pending.await,
+            Err(refusal) => Err(refusal),
+        };
+        match reply {
+            Ok(reply) => {
+                entry.timed(reply.queue_time, reply.app_time);
+                entry.responded(reply.response.status());
+                self.result_of(reply).await
+            }
+            Err(refusal) => {
+                entry.responded(refusal.status());
+                entry.refused(refusal);
+                None
+            }
+        }
+    }
+
+    /// What the application makes of a handshake or a command; `None` for an error, which is reported.
+    pub(super) async fn result_of(&self, reply: Reply) -> Option<CommandResult> {
+        if !reply.response.status().is_success() {
+            // The application has reported why.
+            return None;
+        }
+        let parsed = match whole(reply.response.into_body()).await {
+            Some(body) => CommandResult::parse(&body).map_err(|error| error.to_string()),
+            None => Err("it is too large".to_owned()),
+        };
+        let report =
+            |cause: &String| (self.log).error("invalid result of the cable", &[("cause", cause)]);
+        parsed.inspect_err(report).ok()
+    }
+}
+
+/// The body, unless it is too large.
+async fn whole(body: ReplyBody) -> Option<Bytes> {
+    match body.content {
+        ReplyContent::Full(bytes) => Some(bytes),
+        ReplyContent::File(file) if file.length <= RESULT_LIMIT => read_file(file).await.ok(),
+        _ => None,
+    }
+}

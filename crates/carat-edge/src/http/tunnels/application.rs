@@ -1,0 +1,85 @@
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+
+use carat_exchange::{EdgeApplication, TunnelApplication};
+
+/// The far end of a tunnel, for a task.
+pub(crate) enum Application {
+    Worker(UnixStream),
+    Edge(Box<dyn EdgeApplication>),
+}
+
+impl Application {
+    pub(crate) fn open(application: TunnelApplication) -> io::Result<Application> {
+        Ok(match application {
+            TunnelApplication::Worker(socket) => {
+                socket.set_nonblocking(true)?;
+                Application::Worker(UnixStream::from_std(socket)?)
+            }
+            TunnelApplication::Edge(edge) => Application::Edge(edge),
+        })
+    }
+
+    /// Whether it has closed its socket, and not only its direction. Half-closed sockets report nothing when they are closed.
+    pub(crate) fn is_hung_up(&self) -> bool {
+        let Application::Worker(socket) = self else {
+            return true;
+        };
+        let mut polled = [PollFd::new(socket, PollFlags::empty())];
+        poll(&mut polled, Some(&Timespec::default())).is_ok()
+            && polled[0].revents().contains(PollFlags::HUP)
+    }
+
+    /// Bytes that it holds for the client.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match self {
+            Application::Worker(_) => 0,
+            Application::Edge(edge) => edge.held_bytes(),
+        }
+    }
+}
+
+impl AsyncRead for Application {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Application::Worker(socket) => Pin::new(socket).poll_read(cx, buf),
+            Application::Edge(edge) => Pin::new(edge).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Application {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Application::Worker(socket) => Pin::new(socket).poll_write(cx, bytes),
+            Application::Edge(edge) => Pin::new(edge).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Application::Worker(socket) => Pin::new(socket).poll_flush(cx),
+            Application::Edge(edge) => Pin::new(edge).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Application::Worker(socket) => Pin::new(socket).poll_shutdown(cx),
+            Application::Edge(edge) => Pin::new(edge).poll_shutdown(cx),
+        }
+    }
+}

@@ -28,7 +28,9 @@ mod worker;
 
 pub use protocol::{ClientCommand, NotACommand, Payload};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
-pub use sockets::{Hub, OUTBOX_LIMIT, Outbox, Reached, SESSION_LIMIT, Session, SocketNumber};
+pub use sockets::{
+    CableSession, ClientOutbox, Hub, OUTBOX_LIMIT, Reached, SESSION_LIMIT, SocketNumber,
+};
 pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
 pub use worker::{CommandBody, CommandClose, CommandResult};

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
-use super::Outbox;
+use super::ClientOutbox;
 use crate::{Payload, message, text_frame};
 
 /// Identifies the socket of a client.
@@ -14,9 +14,9 @@ pub type SocketNumber = u64;
 ///
 /// ```
 /// use std::rc::Rc;
-/// use carat_cable::{Hub, Outbox};
+/// use carat_cable::{Hub, ClientOutbox};
 ///
-/// let (hub, outbox) = (Hub::default(), Rc::<Outbox>::default());
+/// let (hub, outbox) = (Hub::default(), Rc::<ClientOutbox>::default());
 /// let identifier = hub.identifier(r#"{"channel":"Chat"}"#);
 /// let stream = hub.start("chat", &identifier, (1, &outbox));
 /// assert_eq!(hub.broadcast("chat", b"1").map(|reached| reached.clients), Some(1));
@@ -32,10 +32,10 @@ pub struct Hub {
     identifiers: RefCell<HashSet<Rc<str>>>,
 }
 
-type NumberedOutbox = (SocketNumber, Rc<Outbox>);
+type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
 
 /// Who receives a stream, those of one identifier after the other.
-type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<Outbox>>;
+type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
 
 /// Whom a broadcast has reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Hub {
         &self,
         stream: &str,
         identifier: &Rc<str>,
-        (number, outbox): (SocketNumber, &Rc<Outbox>),
+        (number, outbox): (SocketNumber, &Rc<ClientOutbox>),
     ) -> Rc<str> {
         let mut streams = self.streams.borrow_mut();
         let known = streams.get_key_value(stream);
@@ -105,7 +105,12 @@ impl Hub {
     }
 
     /// The client is disconnected when this internal stream says so.
-    pub fn listen(&self, internal: &str, number: SocketNumber, outbox: &Rc<Outbox>) -> Rc<str> {
+    pub fn listen(
+        &self,
+        internal: &str,
+        number: SocketNumber,
+        outbox: &Rc<ClientOutbox>,
+    ) -> Rc<str> {
         let mut listening = self.internal.borrow_mut();
         let known = listening.get_key_value(internal);
         let internal = known.map_or_else(|| Rc::from(internal), |(known, _)| Rc::clone(known));
@@ -163,7 +168,7 @@ impl Hub {
 mod tests {
     use super::*;
 
-    fn received(outbox: &Outbox) -> String {
+    fn received(outbox: &ClientOutbox) -> String {
         let mut bytes = [0; 1000];
         let count = outbox.take(&mut bytes);
         String::from_utf8_lossy(&bytes[..count]).into_owned()
@@ -172,7 +177,7 @@ mod tests {
     #[test]
     fn each_subscription_gets_a_message_with_its_own_identifier() {
         let hub = Hub::default();
-        let outboxes = [(); 3].map(|()| Rc::<Outbox>::default());
+        let outboxes = [(); 3].map(|()| Rc::<ClientOutbox>::default());
         for (index, identifier) in [(0, "a"), (1, "b"), (2, "a"), (2, "b")] {
             let identifier = hub.identifier(identifier);
             hub.start("chat", &identifier, (index as u64, &outboxes[index]));
@@ -193,7 +198,7 @@ mod tests {
     #[test]
     fn nothing_of_a_client_stays_when_it_is_gone() {
         let hub = Hub::default();
-        let outbox = Rc::<Outbox>::default();
+        let outbox = Rc::<ClientOutbox>::default();
         let identifier = hub.identifier("a");
         let again = hub.identifier("a");
         assert!(Rc::ptr_eq(&identifier, &again));
@@ -214,7 +219,7 @@ mod tests {
     #[test]
     fn the_application_disconnects_a_client_by_its_internal_stream() {
         let hub = Hub::default();
-        let outbox = Rc::<Outbox>::default();
+        let outbox = Rc::<ClientOutbox>::default();
         hub.listen("action_cable/1", 1, &outbox);
         let message = br#"{"type":"disconnect","reconnect":false}"#;
         assert_eq!(hub.broadcast("action_cable/1", b"{"), None);

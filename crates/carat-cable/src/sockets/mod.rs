@@ -1,9 +1,9 @@
 //! The sockets of all clients: what waits for each of them, what each has subscribed to, and who receives which stream.
 
+mod cable_session;
+mod client_outbox;
 mod hub;
-mod outbox;
-mod session;
 
+pub use cable_session::{CableSession, SESSION_LIMIT};
+pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT};
 pub use hub::{Hub, Reached, SocketNumber};
-pub use outbox::{OUTBOX_LIMIT, Outbox};
-pub use session::{SESSION_LIMIT, Session};

@@ -16,7 +16,7 @@ use crate::http::request::{
 use carat_cable::accept_key;
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
 
-/// The subprotocols, as clients of `ActionCable` ask for them.
+/// The subprotocols, as clients of Action Cable ask for them.
 const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
 const VERSION: &str = "13";
 /// The type of a result, by which the application lets a client in. Anything else is its response to the client.

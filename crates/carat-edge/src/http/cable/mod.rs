@@ -1,4 +1,4 @@
-//! The cable: WebSockets of `ActionCable` that belong to the edge. Their commands are requests to the application.
+//! The cable: `WebSockets` of Action Cable that belong to the edge. Their commands are requests to the application.
 
 mod handshake;
 mod pulse;

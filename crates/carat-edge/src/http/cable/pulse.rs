@@ -3,20 +3,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use carat_cable::{Outbox, SocketNumber, ping, text_frame};
+use carat_cable::{ClientOutbox, SocketNumber, ping, text_frame};
 
 /// Sends each client a ping every three seconds. Clients that get none for six connect again.
 #[derive(Debug, Default)]
 pub(super) struct Pulse {
     /// Those whose turn comes in the same tick of 100 ms.
-    parts: RefCell<[BTreeMap<SocketNumber, Rc<Outbox>>; Pulse::PARTS as usize]>,
+    parts: RefCell<[BTreeMap<SocketNumber, Rc<ClientOutbox>>; Pulse::PARTS as usize]>,
     ticks: Cell<u32>,
 }
 
 impl Pulse {
     pub(super) const PARTS: u32 = 30;
 
-    pub(super) fn add(&self, number: SocketNumber, outbox: &Rc<Outbox>) {
+    pub(super) fn add(&self, number: SocketNumber, outbox: &Rc<ClientOutbox>) {
         let part = part_of(number);
         self.parts.borrow_mut()[part].insert(number, Rc::clone(outbox));
     }
@@ -39,7 +39,7 @@ impl Pulse {
         });
     }
 
-    pub(super) fn each(&self, part: u32, act: impl Fn(&Outbox)) {
+    pub(super) fn each(&self, part: u32, act: impl Fn(&ClientOutbox)) {
         let parts = self.parts.borrow();
         parts[part as usize].values().for_each(|outbox| act(outbox));
     }
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn each_client_gets_a_ping_in_thirty_ticks() {
         let pulse = Pulse::default();
-        let outboxes: Vec<_> = (0..100).map(|_| Rc::<Outbox>::default()).collect();
+        let outboxes: Vec<_> = (0..100).map(|_| Rc::<ClientOutbox>::default()).collect();
         for (number, outbox) in (0..).zip(&outboxes) {
             pulse.add(number, outbox);
         }

@@ -15,7 +15,7 @@ use crate::http::RequestMetrics;
 use crate::http::cable::pulse::Pulse;
 use crate::http::request::{AccessLog, Later, RequestDispatch, Takeovers};
 use carat_body::response::read_file;
-use carat_cable::{CommandResult, Hub, Outbox, Reached, SocketNumber};
+use carat_cable::{ClientOutbox, CommandResult, Hub, Reached, SocketNumber};
 use carat_exchange::{
     Call, CallBody, InlineBytes, MemoryAccount, Peer, Refusal, Reply, ReplyBody, ReplyContent,
     WorkerTunnels,
@@ -137,7 +137,7 @@ impl Cable {
                 if cable.closing.get() != closing {
                     return;
                 }
-                let close = |outbox: &Outbox| outbox.close(Some("server_restart"), true);
+                let close = |outbox: &ClientOutbox| outbox.close(Some("server_restart"), true);
                 cable.pulse.each(part, close);
                 sleep(within / Pulse::PARTS).await;
             }

@@ -10,7 +10,8 @@ use tokio::task::spawn_local;
 use crate::http::cable::server::Cable;
 use crate::http::request::Later;
 use carat_cable::{
-    CommandResult, FrameReader, Outbox, Session, SocketNumber, WebSocketEvent, pong_frame,
+    CableSession, ClientOutbox, CommandResult, FrameReader, SocketNumber, WebSocketEvent,
+    pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
 
@@ -21,10 +22,10 @@ const MESSAGE_LIMIT: u32 = 64 * 1024;
 pub(super) struct CableSocket {
     cable: Rc<Cable>,
     number: SocketNumber,
-    outbox: Rc<Outbox>,
+    outbox: Rc<ClientOutbox>,
     reader: FrameReader,
     /// `None` once it is dropped.
-    session: Option<Session>,
+    session: Option<CableSession>,
     /// The command that the application has.
     running: Option<Later<Option<CommandResult>>>,
     peer: Rc<Peer>,
@@ -39,8 +40,8 @@ impl CableSocket {
         peer: Rc<Peer>,
         memory: &Rc<MemoryAccount>,
     ) -> CableSocket {
-        let (number, outbox) = (cable.next_number(), Rc::<Outbox>::default());
-        let (session, reached) = Session::open(&cable.hub, (number, &outbox), result);
+        let (number, outbox) = (cable.next_number(), Rc::<ClientOutbox>::default());
+        let (session, reached) = CableSession::open(&cable.hub, (number, &outbox), result);
         cable.note(reached);
         cable.pulse.add(number, &outbox);
         CableSocket {
@@ -99,7 +100,7 @@ impl CableSocket {
     }
 
     fn is_full(&self) -> bool {
-        self.session.as_ref().is_some_and(Session::is_full)
+        self.session.as_ref().is_some_and(CableSession::is_full)
     }
 }
 
@@ -148,7 +149,7 @@ impl AsyncWrite for CableSocket {
 
 impl EdgeApplication for CableSocket {
     fn held_bytes(&self) -> usize {
-        let session = self.session.as_ref().map_or(0, Session::held_bytes);
+        let session = self.session.as_ref().map_or(0, CableSession::held_bytes);
         session + self.outbox.held_bytes() + self.reader.held_bytes()
     }
 }

@@ -2,7 +2,6 @@
 
 mod access;
 mod body_piece;
-mod cable_handshake;
 mod connection_end;
 mod prefix;
 mod representation;
@@ -14,11 +13,10 @@ mod tracked_body;
 mod uploads;
 
 pub(crate) use access::AccessLog;
-pub(crate) use cable_handshake::CableHandshake;
 pub(crate) use connection_end::{ConnectionEnd, asks_to_close, delimit};
 pub(crate) use prefix::check_prefix;
 pub(crate) use representation::{cut, encode};
-pub(crate) use request_context::RequestContext;
+pub(crate) use request_context::{CableHandshake, RequestContext};
 pub(crate) use request_dispatch::RequestDispatch;
 pub(crate) use request_step::{ArrivedRequest, Later, RequestAnswer, RequestStep};
 pub(crate) use takeover::{Takeovers, head_of_http1};

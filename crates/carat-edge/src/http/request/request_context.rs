@@ -1,13 +1,15 @@
 use std::rc::Rc;
 
 use carat_wire::Scheme;
-use http::HeaderValue;
+use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, SET_COOKIE, UPGRADE};
+use http::response::Parts;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::http::request::access::AccessEntry;
-use crate::http::request::cable_handshake::CableHandshake;
 use crate::http::request::request_dispatch::RequestDispatch;
 use carat_body::response::{RangeRequest, ResponseEncoding};
-use carat_exchange::{ConnectionState, SpoolReservation};
+use carat_exchange::{ConnectionState, Peer, SpoolReservation};
 
 /// What the steps of a response know of its request, which the application has by then.
 pub(crate) struct RequestContext {
@@ -29,4 +31,33 @@ pub(crate) struct RequestContext {
     pub(crate) encoding: Option<ResponseEncoding>,
     /// What the body of the response takes of `spool_limit`.
     pub(crate) spooled: Option<SpoolReservation>,
+}
+
+/// The request by which a client opens a socket of the cable.
+#[derive(Debug)]
+pub(crate) struct CableHandshake {
+    pub(crate) accept: HeaderValue,
+    pub(crate) protocol: Option<&'static str>,
+    pub(crate) peer: Rc<Peer>,
+    /// Held while the socket is open, if there may be only so many.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+impl CableHandshake {
+    /// The response. Of what the application has sent, it has the cookies.
+    pub(crate) fn head(&self, sent: &HeaderMap) -> Parts {
+        let (mut head, ()) = Response::new(()).into_parts();
+        head.status = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = &mut head.headers;
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(SEC_WEBSOCKET_ACCEPT, self.accept.clone());
+        if let Some(protocol) = self.protocol {
+            headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+        }
+        for cookie in sent.get_all(SET_COOKIE) {
+            headers.append(SET_COOKIE, cookie.clone());
+        }
+        head
+    }
 }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem::take;
 use std::rc::Rc;
 
-use super::{Hub, Outbox, Reached, SocketNumber};
+use super::{ClientOutbox, Hub, Reached, SocketNumber};
 use crate::{
     ClientCommand, CommandBody, CommandResult, StateChange, SubscriptionAnswer, SubscriptionRecord,
     reject_subscription,
@@ -21,11 +21,11 @@ const ENTRY_COST: usize = 128;
 ///
 /// ```
 /// use std::rc::Rc;
-/// use carat_cable::{CommandResult, Hub, Outbox, Session};
+/// use carat_cable::{CommandResult, Hub, ClientOutbox, CableSession};
 ///
-/// let (hub, outbox) = (Rc::<Hub>::default(), Rc::<Outbox>::default());
+/// let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
 /// let opened = CommandResult { connection: Some("c".into()), ..CommandResult::default() };
-/// let (mut session, _) = Session::open(&hub, (1, &outbox), opened);
+/// let (mut session, _) = CableSession::open(&hub, (1, &outbox), opened);
 /// session.receive(r#"{"command":"subscribe","identifier":"chat"}"#);
 /// let body = session.next_command().expect("a command");
 /// assert!(body.starts_with(r#"{"command":"subscribe","connection":"c","identifier":"chat""#));
@@ -34,10 +34,10 @@ const ENTRY_COST: usize = 128;
 /// assert_eq!(hub.broadcast("room", b"1").map(|reached| reached.clients), Some(1));
 /// ```
 #[derive(Debug)]
-pub struct Session {
+pub struct CableSession {
     hub: Rc<Hub>,
     number: SocketNumber,
-    outbox: Rc<Outbox>,
+    outbox: Rc<ClientOutbox>,
     /// What the application needs to know of the client.
     connection: Box<str>,
     internal: Option<Rc<str>>,
@@ -63,18 +63,18 @@ enum RunningCommand {
     Unsubscribe,
 }
 
-impl Session {
+impl CableSession {
     /// A client that the application has let in. Returns whom its broadcasts have reached, too.
     pub fn open(
         hub: &Rc<Hub>,
-        (number, outbox): (SocketNumber, &Rc<Outbox>),
+        (number, outbox): (SocketNumber, &Rc<ClientOutbox>),
         mut result: CommandResult,
-    ) -> (Session, Reached) {
+    ) -> (CableSession, Reached) {
         let connection = result.connection.take().unwrap_or_default();
         let internal = result.internal.take();
         let internal = internal.map(|internal| hub.listen(&internal, number, outbox));
         let kept = connection.len() + internal.as_ref().map_or(0, |name| name.len() + ENTRY_COST);
-        let session = Session {
+        let session = CableSession {
             hub: Rc::clone(hub),
             number,
             outbox: Rc::clone(outbox),
@@ -291,7 +291,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for CableSession {
     fn drop(&mut self) {
         if let Some(internal) = &self.internal {
             self.hub.forget(internal, self.number);
@@ -326,15 +326,15 @@ mod tests {
 
     struct Client {
         hub: Rc<Hub>,
-        outbox: Rc<Outbox>,
-        session: Session,
+        outbox: Rc<ClientOutbox>,
+        session: CableSession,
     }
 
     impl Client {
         fn new() -> Client {
-            let (hub, outbox) = (Rc::<Hub>::default(), Rc::<Outbox>::default());
+            let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
             let opened = result(r#"{"connection": "c", "internal": "action_cable/c"}"#);
-            let (session, _) = Session::open(&hub, (1, &outbox), opened);
+            let (session, _) = CableSession::open(&hub, (1, &outbox), opened);
             Client {
                 hub,
                 outbox,

@@ -152,19 +152,27 @@ impl CableSession {
             }
             return Reached::default();
         };
+        if let Some(connection) = result.connection.take() {
+            self.kept += connection.len();
+            self.kept -= self.connection.len();
+            self.connection = connection;
+        }
         match running {
-            Some(RunningCommand::Subscribe(identifier)) => {
-                if result.subscription == Some(SubscriptionAnswer::Confirmed) {
+            Some(RunningCommand::Subscribe(identifier)) => match result.subscription {
+                Some(SubscriptionAnswer::Confirmed | SubscriptionAnswer::Pending) => {
                     self.kept += identifier.len() + ENTRY_COST;
-                    let subscription = Subscription::default();
-                    self.subscriptions
-                        .insert(Rc::clone(&identifier), subscription);
+                    let subscriptions = &mut self.subscriptions;
+                    subscriptions.insert(Rc::clone(&identifier), Subscription::default());
                     self.change(&identifier, &mut result);
-                } else {
-                    self.hub.release(&identifier);
+                }
+                Some(SubscriptionAnswer::Rejected) | None => self.hub.release(&identifier),
+            },
+            Some(RunningCommand::Message(identifier)) => {
+                self.change(&identifier, &mut result);
+                if result.subscription == Some(SubscriptionAnswer::Rejected) {
+                    self.remove(&identifier);
                 }
             }
-            Some(RunningCommand::Message(identifier)) => self.change(&identifier, &mut result),
             Some(RunningCommand::Unsubscribe) | None => {}
         }
         if self.kept > SESSION_LIMIT {
@@ -220,19 +228,25 @@ impl CableSession {
 
     /// The subscription ends before the application knows.
     fn unsubscribe(&mut self, identifier: &str) -> Option<String> {
-        let (identifier, mut subscription) = self.subscriptions.remove_entry(identifier)?;
+        let subscription = self.subscriptions.get(identifier)?;
         let body = CommandBody::Unsubscribe {
             connection: &self.connection,
-            identifier: &identifier,
+            identifier,
             state: subscription.state.as_deref(),
         };
         let body = body.to_json();
         self.running = Some(RunningCommand::Unsubscribe);
-        self.kept -= identifier.len() + ENTRY_COST + subscription.state.map_or(0, |it| it.len());
-        let streams = take(&mut subscription.streams);
-        self.stop(&identifier, &streams);
-        self.hub.release(&identifier);
+        self.remove(identifier);
         Some(body)
+    }
+
+    fn remove(&mut self, identifier: &str) {
+        let Some((identifier, subscription)) = self.subscriptions.remove_entry(identifier) else {
+            return;
+        };
+        self.kept -= identifier.len() + ENTRY_COST + subscription.state.map_or(0, |it| it.len());
+        self.stop(&identifier, &subscription.streams);
+        self.hub.release(&identifier);
     }
 
     /// Changes the state and the streams of a subscription.
@@ -422,6 +436,26 @@ mod tests {
             );
             assert_eq!(client.sends("message", "chat"), None);
         }
+    }
+
+    #[test]
+    fn a_channel_may_confirm_later_or_refuse_after_all() {
+        let pending = r#"{"subscription": "pending", "start": ["a"]}"#;
+        let mut client = Client::new().subscribed(pending);
+        assert!(client.sends("message", "chat").is_some());
+        client.session.finish(Some(result(
+            r#"{"subscription": "confirmed", "connection": "d"}"#,
+        )));
+        assert_eq!(client.receives("a"), 1);
+        let body = client.sends("message", "chat");
+        assert!(body.is_some_and(|body| body.contains(r#""connection":"d""#)));
+        client
+            .session
+            .finish(Some(result(r#"{"subscription": "rejected"}"#)));
+        assert_eq!(
+            (client.receives("a"), client.session.subscriptions()),
+            (0, 0)
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ const STREAM_NAME_LIMIT: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CommandResult {
-    /// After a handshake: what the application needs to know of the client at each command.
+    /// What the application needs to know of the client at each command from now on.
     pub connection: Option<Box<str>>,
     /// After a handshake: the stream by which the application disconnects the client.
     pub internal: Option<Box<str>>,
@@ -51,6 +51,8 @@ pub enum SubscriptionAnswer {
     Confirmed,
     /// The channel refuses it.
     Rejected,
+    /// It has, and a later command confirms it.
+    Pending,
 }
 
 /// What becomes of the state of a subscription.

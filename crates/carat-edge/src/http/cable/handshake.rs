@@ -2,13 +2,12 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use http::header::{
-    ACCEPT_ENCODING, CONTENT_TYPE, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
-    SEC_WEBSOCKET_VERSION, UPGRADE,
+    ACCEPT_ENCODING, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use tokio::sync::Semaphore;
 
-use crate::http::cable::server::Cable;
+use crate::http::cable::server::{Cable, is_result};
 use crate::http::cable::socket::CableSocket;
 use crate::http::request::{
     ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep,
@@ -19,8 +18,6 @@ use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplicat
 /// The subprotocols, as clients of Action Cable ask for them.
 const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
 const VERSION: &str = "13";
-/// The type of a result, by which the application lets a client in. Anything else is its response to the client.
-const RESULT_TYPE: &str = "application/vnd.carat.cable+json";
 
 impl Cable {
     /// Sends the handshake of a WebSocket to the application, as a request of the cable.
@@ -70,12 +67,8 @@ impl Cable {
         reply: &mut Result<Reply, Refusal>,
         context: &mut RequestContext,
     ) -> bool {
-        let is_result = |reply: &mut Reply| {
-            let kind = reply.response.headers().get(CONTENT_TYPE);
-            kind.is_some_and(|kind| kind == RESULT_TYPE)
-        };
-        let Ok(received) = reply else { return false };
-        if !is_result(received) || !context.state.allows_takeover() {
+        let is_let_in = |reply: &Reply| reply.response.status().is_success() && is_result(reply);
+        if !reply.as_ref().is_ok_and(is_let_in) || !context.state.allows_takeover() {
             return false;
         }
         let taken = std::mem::replace(reply, Err(Refusal::InvalidResponse));

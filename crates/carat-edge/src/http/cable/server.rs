@@ -26,6 +26,8 @@ use carat_settings::Settings;
 /// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
 /// has room for requests.
 const REQUESTS_LIMIT: usize = 64;
+/// The type of a result.
+const RESULT_TYPE: &str = "application/vnd.carat.cable+json";
 /// Longest result of the application in bytes.
 const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
 
@@ -184,13 +186,7 @@ impl Cable {
         add(&self.counts.received, 1);
         let cable = Rc::clone(self);
         let (peer, memory) = (Rc::clone(peer), Rc::clone(memory));
-        Box::pin(async move {
-            let result = cable.carry_out(body, peer, memory).await;
-            if result.is_none() {
-                add(&cable.counts.lost, 1);
-            }
-            result
-        })
+        Box::pin(async move { cable.carry_out(body, peer, memory).await })
     }
 
     async fn carry_out(
@@ -210,6 +206,7 @@ impl Cable {
         let mut entry = self.access_log.start(&request, peer.logged());
         let mut bytes = InlineBytes::new(&memory);
         if !bytes.push(body.as_bytes(), usize::MAX) {
+            add(&self.counts.lost, 1);
             entry.refused(Refusal::ClientMemory);
             return None;
         }
@@ -224,10 +221,15 @@ impl Cable {
         match reply {
             Ok(reply) => {
                 entry.timed(reply.queue_time, reply.app_time);
-                entry.responded(reply.response.status());
+                let status = reply.response.status();
+                entry.responded(status);
+                if status.is_server_error() {
+                    add(&self.counts.lost, 1);
+                }
                 self.result_of(reply).await
             }
             Err(refusal) => {
+                add(&self.counts.lost, 1);
                 entry.responded(refusal.status());
                 entry.refused(refusal);
                 None
@@ -235,10 +237,9 @@ impl Cable {
         }
     }
 
-    /// What the application makes of a handshake or a command; `None` for an error, which is reported.
+    /// What the application makes of a handshake or a command; `None` if it has responded something else, as to an error.
     pub(super) async fn result_of(&self, reply: Reply) -> Option<CommandResult> {
-        if !reply.response.status().is_success() {
-            // The application has reported why.
+        if !is_result(&reply) {
             return None;
         }
         let parsed = match whole(reply.response.into_body()).await {
@@ -249,6 +250,12 @@ impl Cable {
             |cause: &String| (self.log).error("invalid result of the cable", &[("cause", cause)]);
         parsed.inspect_err(report).ok()
     }
+}
+
+/// Whether this is a result, and no response to the client.
+pub(super) fn is_result(reply: &Reply) -> bool {
+    let kind = reply.response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind == RESULT_TYPE)
 }
 
 /// The body, unless it is too large.

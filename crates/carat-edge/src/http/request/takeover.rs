@@ -10,9 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::http::request::access::AccessEntry;
 use crate::http::request::request_context::RequestContext;
-use carat_exchange::{
-    ConnectionState, Peer, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog,
-};
+use carat_exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
 use carat_settings::Settings;
 
 /// The replies by which an application takes over its connection.

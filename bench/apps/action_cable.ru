@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# GET /cable is ActionCable, and each socket listens to one room; /publish?TEXT sends one message to all.
+# With CABLE_ADAPTER=carat, the edge serves the sockets. GET /cable is ActionCable, and each socket listens to one room; /publish?TEXT sends one message to all.
 require "logger" # Rails 6.1 and 7.0 use it without saying so
 require "action_controller/railtie"
 require "action_cable/engine"
@@ -11,7 +11,7 @@ class Rooms < Rails::Application
   config.hosts = nil
   config.secret_key_base = "secret" * 10
   config.logger = Logger.new(nil)
-  config.action_cable.cable = { "adapter" => "async" }
+  config.action_cable.cable = { "adapter" => ENV.fetch("CABLE_ADAPTER", "async") }
   config.action_cable.disable_request_forgery_protection = true
   routes.append do
     get "/publish", to: "messages#create"

@@ -23,8 +23,8 @@ module Bench
     CASES = [
       Case.new(name: "websockets", title: "5000 idle WebSockets", servers: %w[carat-t5 puma-t5],
                measure: PLAIN, columns: COLUMNS),
-      Case.new(name: "action_cable", title: "5000 idle subscribers of ActionCable", servers: %w[carat-t5 puma-t5],
-               measure: CABLE, columns: COLUMNS)
+      Case.new(name: "action_cable", title: "5000 idle subscribers of ActionCable",
+               servers: %w[carat-t5-cable carat-t5 puma-t5], measure: CABLE, columns: COLUMNS)
     ].freeze
   end
 end

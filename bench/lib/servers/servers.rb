@@ -87,6 +87,7 @@ module Bench
       carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
       carat("carat-t5", 1, threads: 5), carat("carat-t5-fifo", 1, "--queue", "fifo", threads: 5),
       carat("carat-t5-pool", 1, "-C", POOL, threads: 5),
+      carat("carat-t5-cable", 1, "--cable", "/cable", threads: 5).with_env("CABLE_ADAPTER" => "carat"),
       carat("carat-f256", 1, fibers: 256), carat("carat-f10000", 1, fibers: 10_000),
       carat("carat-t5-glibc", 1, "--allocator", "system", threads: 5, env: STOCK_ARENAS),
       carat("carat-t5-one-arena", 1, "--allocator", "system", threads: 5),

@@ -23,7 +23,7 @@ pub struct RequestHead<'a> {
     pub scheme: Scheme,
     /// Whether a streamed response begins with [`SHORT_STREAM_WINDOW`](crate::stream::SHORT_STREAM_WINDOW).
     pub has_short_window: bool,
-    /// Whether the edge's cable asks: see docs/cable.md.
+    /// Whether the cable of the edge asks.
     pub is_cable: bool,
     /// The host of the request, without its port.
     pub server_name: &'a [u8],

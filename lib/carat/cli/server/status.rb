@@ -64,7 +64,7 @@ module Carat
          *restart(status), *upgrade(status),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
          "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}",
-         *cache(status), *status.fetch("certificates").map { |certificate| certificate(certificate) }]
+         *cache(status), *cable(status), *status.fetch("certificates").map { |certificate| certificate(certificate) }]
       end
 
       def certificate(row)
@@ -95,6 +95,15 @@ module Carat
         used, limit = cache.values_at("used", "limit").map { |bytes| (bytes / MIB).round(1) }
         "cache: #{Log::Counted.of(cache["entries"], "response")}, #{used} of #{limit} MiB; #{cache["hits"]} hits, " \
           "#{cache["misses"]} misses, #{cache["revalidated"]} confirmed, #{cache["evictions"]} evicted"
+      end
+
+      def cable(status)
+        cable = status["cable"] or return
+        counted = { "sockets" => "socket", "streams" => "stream", "received" => "command", "broadcasts" => "broadcast",
+                    "sent" => "message" }
+        counted = counted.to_h { |key, noun| [key, Log::Counted.of(cable[key], noun)] }
+        "cable: #{counted["sockets"]}, #{counted["streams"]}; #{counted["received"]}, #{cable["lost"]} lost; " \
+          "#{counted["broadcasts"]}, #{counted["sent"]}, #{cable["slow"]} clients too slow"
       end
 
       def canary(status)

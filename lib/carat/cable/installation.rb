@@ -40,7 +40,7 @@ module Carat
       end
 
       def check_adapter
-        adapter = ::ActionCable.server.config.cable&.fetch(:adapter, nil)
+        adapter = ::ActionCable.server.config.cable&.fetch("adapter", nil)
         return if ADAPTERS.include?(adapter)
 
         raise Error, "config/cable.yml must name the adapter carat#{", not #{adapter}" if adapter}"

@@ -1,0 +1,211 @@
+use super::*;
+
+struct Client {
+    hub: Rc<Hub>,
+    outbox: Rc<ClientOutbox>,
+    session: CableSession,
+}
+
+impl Client {
+    fn new() -> Client {
+        let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
+        let opened = result(r#"{"connection": "c", "internal": "action_cable/c"}"#);
+        let (session, _) = CableSession::open(&hub, (1, &outbox), opened);
+        Client {
+            hub,
+            outbox,
+            session,
+        }
+    }
+
+    fn sends(&mut self, command: &str, identifier: &str) -> Option<String> {
+        let text = format!(r#"{{"command":"{command}","identifier":"{identifier}","data":"d"}}"#);
+        self.session.receive(&text);
+        self.session.next_command()
+    }
+
+    fn subscribed(mut self, json: &str) -> Client {
+        assert!(self.sends("subscribe", "chat").is_some());
+        self.session.finish(Some(result(json)));
+        self
+    }
+
+    /// How many of its subscriptions receive this stream.
+    fn receives(&self, stream: &str) -> usize {
+        self.hub.broadcast(stream, b"1").expect("JSON").clients
+    }
+
+    fn received(&self) -> String {
+        let mut bytes = vec![0; 10_000];
+        let count = self.outbox.take(&mut bytes);
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    }
+}
+
+fn result(json: &str) -> CommandResult {
+    CommandResult::parse(json.as_bytes()).expect("a result")
+}
+
+const CONFIRMED: &str =
+    r#"{"subscription": "confirmed", "start": ["a", "b"], "state": "s", "send": ["yes"]}"#;
+
+#[test]
+fn what_a_subscription_needs_goes_with_each_of_its_commands() {
+    let mut client = Client::new().subscribed(CONFIRMED);
+    assert!(client.received().contains("yes"));
+    let body = client.sends("message", "chat");
+    let json =
+        r#"{"command":"message","connection":"c","identifier":"chat","data":"d","state":"s"}"#;
+    assert_eq!(body.as_deref(), Some(json));
+    client.session.finish(Some(result(r#"{"state": null}"#)));
+    let body = client.sends("unsubscribe", "chat");
+    assert!(body.is_some_and(|body| body.ends_with(r#""state":null}"#)));
+    assert_eq!(
+        (client.receives("a"), client.session.subscriptions()),
+        (0, 0)
+    );
+}
+
+#[test]
+fn commands_wait_for_the_one_before_them_and_senseless_ones_are_left_out() {
+    let mut client = Client::new();
+    for (command, identifier) in [("message", "chat"), ("unsubscribe", "chat"), ("dance", "")] {
+        assert_eq!(client.sends(command, identifier), None);
+    }
+    client.session.receive("hello");
+    assert!(client.sends("subscribe", "chat").is_some());
+    assert_eq!(client.sends("subscribe", "chat"), None);
+    assert_eq!(client.sends("message", "chat"), None);
+    assert!(client.session.is_running());
+    client.session.finish(Some(result(CONFIRMED)));
+    let next = client.session.next_command();
+    assert!(next.is_some_and(|body| body.contains(r#""command":"message""#)));
+}
+
+#[test]
+fn a_subscription_that_is_refused_or_fails_is_none() {
+    for result in [
+        Some(result(r#"{"subscription": "rejected", "start": ["a"]}"#)),
+        None,
+    ] {
+        let mut client = Client::new();
+        assert!(client.sends("subscribe", "chat").is_some());
+        client.session.finish(result);
+        assert_eq!(
+            (client.receives("a"), client.session.subscriptions()),
+            (0, 0)
+        );
+        assert_eq!(client.sends("message", "chat"), None);
+    }
+}
+
+#[test]
+fn a_channel_may_confirm_later_or_refuse_after_all() {
+    let pending = r#"{"subscription": "pending", "start": ["a"]}"#;
+    let mut client = Client::new().subscribed(pending);
+    assert!(client.sends("message", "chat").is_some());
+    client.session.finish(Some(result(
+        r#"{"subscription": "confirmed", "connection": "d"}"#,
+    )));
+    assert_eq!(client.receives("a"), 1);
+    let body = client.sends("message", "chat");
+    assert!(body.is_some_and(|body| body.contains(r#""connection":"d""#)));
+    client
+        .session
+        .finish(Some(result(r#"{"subscription": "rejected"}"#)));
+    assert_eq!(
+        (client.receives("a"), client.session.subscriptions()),
+        (0, 0)
+    );
+}
+
+#[test]
+fn streams_stop_before_others_start() {
+    let mut client = Client::new().subscribed(CONFIRMED);
+    let kept = client.session.held_bytes();
+    for (json, expected) in [
+        (r#"{"stop": ["a"], "start": ["c"]}"#, [0, 1, 1]),
+        (r#"{"stop_all": true, "start": ["a", "a"]}"#, [1, 0, 0]),
+        (r#"{"stop": ["a"], "start": ["a", "b"]}"#, [1, 1, 0]),
+    ] {
+        assert!(client.sends("message", "chat").is_some());
+        client.session.finish(Some(result(json)));
+        assert_eq!(
+            ["a", "b", "c"].map(|stream| client.receives(stream)),
+            expected
+        );
+    }
+    assert_eq!(client.session.held_bytes(), kept);
+}
+
+#[test]
+fn a_client_waits_while_much_of_it_waits_for_the_application() {
+    let mut client = Client::new().subscribed(CONFIRMED);
+    assert!(client.sends("message", "chat").is_some());
+    let mut sent = 0;
+    while !client.session.is_full() {
+        assert_eq!(client.sends("message", "chat"), None);
+        sent += 1;
+    }
+    assert_eq!(sent, WAITING_COMMANDS);
+    client.session.finish(None);
+    assert!(client.session.next_command().is_some() && !client.session.is_full());
+}
+
+#[test]
+fn what_is_kept_for_a_client_has_a_limit() {
+    let mut client = Client::new();
+    let mut subscriptions = 0;
+    while let Some(_body) = client.sends("subscribe", &format!("{subscriptions:01000}")) {
+        let confirmed = result(r#"{"subscription": "confirmed"}"#);
+        client.session.finish(Some(confirmed));
+        subscriptions += 1;
+    }
+    assert!(client.received().contains("reject_subscription"));
+    assert_eq!(subscriptions, SESSION_LIMIT / (1000 + ENTRY_COST));
+
+    let streams: Vec<_> = (0..2000).map(|number| format!("\"{number}\"")).collect();
+    let many = format!(
+        r#"{{"subscription": "confirmed", "start": [{}]}}"#,
+        streams.join(",")
+    );
+    let client = Client::new().subscribed(&many);
+    let streams = client.hub.streams();
+    assert!(
+        (1000..SESSION_LIMIT / ENTRY_COST + 1).contains(&streams),
+        "{streams}"
+    );
+    assert!(
+        client
+            .received()
+            .contains(r#""reason":"too_many_subscriptions""#)
+    );
+}
+
+#[test]
+fn the_end_of_a_client_names_its_subscriptions_and_leaves_nothing() {
+    let client = Client::new().subscribed(CONFIRMED);
+    let json = r#"{"command":"close","connection":"c","subscriptions":[{"identifier":"chat","state":"s"}]}"#;
+    assert_eq!(client.session.close_body(), json);
+    drop(client.session);
+    assert_eq!(
+        (client.hub.streams(), Rc::strong_count(&client.outbox)),
+        (0, 1)
+    );
+}
+
+#[test]
+fn what_a_command_broadcasts_leaves_with_its_result() {
+    let mut client = Client::new().subscribed(CONFIRMED);
+    assert!(client.sends("message", "chat").is_some());
+    let json = r#"{"send": ["own"], "broadcasts": [["a", "[7]"]], "close": {"reason": null, "reconnect": false}}"#;
+    let reached = client.session.finish(Some(result(json)));
+    assert_eq!((reached.clients, reached.slow), (1, 0));
+    let received = client.received();
+    let positions = ["own", "[7]", r#""type":"disconnect""#].map(|text| received.find(text));
+    assert!(
+        positions.is_sorted() && positions[0].is_some(),
+        "{received}"
+    );
+    assert!(client.outbox.has_ended());
+}

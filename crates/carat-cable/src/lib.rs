@@ -33,5 +33,5 @@ pub use sockets::{
 };
 pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
-pub use worker::{CommandBody, CommandClose, CommandResult};
+pub use worker::{BroadcastOrder, CommandBody, CommandClose, CommandResult};
 pub use worker::{InvalidResult, StateChange, SubscriptionAnswer, SubscriptionRecord};

@@ -1,3 +1,4 @@
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// What is broadcast: one value of JSON, sent as the application has encoded it.
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 /// assert_eq!(text, r#"{"identifier":"{}","message":{"body": "hello"}}"#);
 /// assert!(Payload::parse(br#"1},{"identifier":"another""#).is_none());
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Payload(Box<RawValue>);
 
 impl Payload {

@@ -1,8 +1,10 @@
 //! What the edge and the application tell each other about a client, as JSON.
 
+mod broadcast_order;
 mod command_body;
 mod command_result;
 
+pub use broadcast_order::BroadcastOrder;
 pub use command_body::{CommandBody, SubscriptionRecord};
 pub use command_result::{CommandClose, CommandResult};
 pub use command_result::{InvalidResult, StateChange, SubscriptionAnswer};

@@ -29,6 +29,8 @@ pub(super) enum Route {
     Stacks,
     /// A process of the client's own, for which its connection is taken over.
     Console,
+    /// A message for the subscribers of a stream of the cable.
+    Broadcast,
     /// The profile of a worker, which takes its time.
     Profile(ProfileOrder),
     /// What the supervisor does or reports.
@@ -78,7 +80,8 @@ impl Route {
                 profile(query).map(Route::Profile).ok_or(NoRoute::BadQuery)
             }
             "/console" if *method == Method::POST => Ok(Route::Console),
-            "/profile" | "/console" => Err(NoRoute::NotAllowed("POST")),
+            "/broadcast" if *method == Method::POST => Ok(Route::Broadcast),
+            "/profile" | "/console" | "/broadcast" => Err(NoRoute::NotAllowed("POST")),
             "/end-profile" => write(method, || number(query).map(ControlRequest::EndProfile)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
             "/kill-process" => write(method, || kill_process(query)),

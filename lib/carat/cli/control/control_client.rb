@@ -30,10 +30,10 @@ module Carat
         request("GET", target)
       end
 
-      # Returns the body of the response to a POST without a body. Raises ControlError when there is none, with the
-      # server's reason when it refuses.
-      def post(target)
-        request("POST", target)
+      # Returns the body of the response to a POST. Raises ControlError when there is none, with the server's reason when
+      # it refuses.
+      def post(target, body = "")
+        request("POST", target, body)
       end
 
       # Yields the socket once the server has agreed to speak another protocol on it. Raises ControlError when it does
@@ -51,9 +51,10 @@ module Carat
 
       private
 
-      def request(verb, target)
+      def request(verb, target, content = nil)
         head, body = ask("#{verb} #{target} HTTP/1.1\r\nHost: carat\r\nConnection: close\r\n" \
-                         "#{"Content-Length: 0\r\n" if verb == "POST"}\r\n").split("\r\n\r\n", 2)
+                         "#{"Content-Length: #{content.bytesize}\r\n" if content}\r\n".b + content.to_s.b)
+                     .split("\r\n\r\n", 2)
         return body.force_encoding(Encoding::UTF_8) if head&.match?(%r{\AHTTP/1\.1 200 })
 
         check(head, body)

@@ -109,19 +109,19 @@ impl Cable {
         }))
     }
 
-    /// Sends a message to the subscribers of a stream.
-    pub(crate) fn broadcast(&self, stream: &[u8], message: &[u8]) {
-        let reached = std::str::from_utf8(stream).ok();
-        match reached.and_then(|stream| self.hub.broadcast(stream, message)) {
-            Some(reached) => {
-                add(&self.counts.broadcasts, 1);
-                self.note(reached);
-            }
-            None => self.log.error(
+    /// Sends a message to the subscribers of a stream, and returns how many these are. `None` if it is no JSON.
+    pub(crate) fn broadcast(&self, stream: &[u8], message: &[u8]) -> Option<usize> {
+        let text = std::str::from_utf8(stream).ok();
+        let Some(reached) = text.and_then(|stream| self.hub.broadcast(stream, message)) else {
+            self.log.error(
                 "broadcast refused: it is no JSON",
                 &[("stream", &&*String::from_utf8_lossy(stream))],
-            ),
-        }
+            );
+            return None;
+        };
+        add(&self.counts.broadcasts, 1);
+        self.note(reached);
+        Some(reached.clients)
     }
 
     /// Keeps connections alive. Called once a tick.

@@ -3,6 +3,7 @@
 require_relative "record"
 require_relative "refusals"
 require_relative "result"
+require_relative "signed_streams"
 require_relative "socket"
 
 module Carat
@@ -45,7 +46,11 @@ module Carat
       # The connection is none of this process's.
       def open
         @server.worker_pool.work(@connection) { @connection.send(:handle_open) }
-        @result[:connection] = Record.of_connection(@connection) unless @result.closed?
+        return if @result.closed?
+
+        @result[:connection] = Record.of_connection(@connection)
+        key = SignedStreams.key(@connection)
+        @result[:turbo] = key if key
       ensure
         @server.remove_connection(@connection)
       end

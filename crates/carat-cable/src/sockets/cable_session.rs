@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{ClientOutbox, Hub, Reached, SocketNumber};
 use crate::{
     ClientCommand, CommandBody, CommandResult, StateChange, SubscriptionAnswer, SubscriptionRecord,
-    reject_subscription,
+    confirm_subscription, reject_subscription,
 };
 
 /// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
@@ -56,6 +56,8 @@ struct Subscription {
     identifier: Rc<str>,
     state: Option<Box<str>>,
     streams: Vec<Rc<str>>,
+    /// The application does not know of it: it has signed the name of the stream.
+    is_signed: bool,
 }
 
 impl Subscription {
@@ -82,6 +84,9 @@ impl CableSession {
         mut result: CommandResult,
     ) -> (CableSession, Reached) {
         let connection = result.connection.take().unwrap_or_default();
+        if let Some(key) = result.turbo.take() {
+            hub.verify_with(key);
+        }
         let internal = result.internal.take();
         let internal = internal.map(|internal| hub.listen(&internal, number, outbox));
         let kept = connection.len() + internal.as_ref().map_or(0, |name| name.len() + ENTRY_COST);
@@ -178,6 +183,7 @@ impl CableSession {
                         identifier,
                         state: None,
                         streams: Vec::new(),
+                        is_signed: false,
                     });
                     self.change(at, &mut result);
                 }
@@ -201,7 +207,8 @@ impl CableSession {
 
     /// What the application is to know of the end of the client.
     pub fn close_body(&self) -> String {
-        let records = self.subscriptions.iter().map(Subscription::record);
+        let known = self.subscriptions.iter().filter(|it| !it.is_signed);
+        let records = known.map(Subscription::record);
         let body = CommandBody::Close {
             connection: &self.connection,
             subscriptions: &records.collect::<Vec<_>>(),
@@ -222,6 +229,10 @@ impl CableSession {
             self.outbox.send(&reject_subscription(identifier));
             return None;
         }
+        if let Some(stream) = self.hub.signed_stream(identifier) {
+            self.subscribe_signed(identifier, &stream);
+            return None;
+        }
         let body = CommandBody::Subscribe {
             connection: &self.connection,
             identifier,
@@ -229,6 +240,22 @@ impl CableSession {
         };
         self.running = Some(RunningCommand::Subscribe(self.hub.identifier(identifier)));
         Some(body.to_json())
+    }
+
+    /// A page of Turbo Streams costs no request.
+    fn subscribe_signed(&mut self, identifier: &str, stream: &str) {
+        let identifier = self.hub.identifier(identifier);
+        let socket = (self.number, &self.outbox);
+        let stream = self.hub.start(stream, &identifier, socket);
+        self.kept += identifier.len() + stream.len() + 2 * ENTRY_COST;
+        self.outbox.send(&confirm_subscription(&identifier));
+        self.subscriptions.reserve_exact(1);
+        self.subscriptions.push(Subscription {
+            identifier,
+            state: None,
+            streams: vec![stream],
+            is_signed: true,
+        });
     }
 
     fn message(&mut self, identifier: &str, data: &str) -> Option<String> {
@@ -251,10 +278,10 @@ impl CableSession {
             identifier,
             state: self.subscriptions[at].state.as_deref(),
         };
-        let body = body.to_json();
-        self.running = Some(RunningCommand::Unsubscribe);
+        let body = (!self.subscriptions[at].is_signed).then(|| body.to_json());
+        self.running = body.as_ref().map(|_| RunningCommand::Unsubscribe);
         self.remove(at);
-        Some(body)
+        body
     }
 
     fn remove(&mut self, at: usize) {

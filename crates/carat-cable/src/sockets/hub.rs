@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use super::ClientOutbox;
+use super::signed_streams::{SignedStreams, SigningKey};
 use crate::{Payload, message, text_frame};
 
 /// Identifies the socket of a client.
@@ -28,6 +29,8 @@ pub struct Hub {
     streams: RefCell<HashMap<Rc<str>, Audience>>,
     /// Who is disconnected by which internal stream.
     internal: RefCell<HashMap<Rc<str>, Vec<NumberedOutbox>>>,
+    /// `None` until the application has said how it signs the names of streams.
+    signed: RefCell<Option<SignedStreams>>,
     /// Clients that ask for the same share one.
     identifiers: RefCell<HashSet<Rc<str>>>,
 }
@@ -156,6 +159,19 @@ impl Hub {
             reached.slow += usize::from(!outbox.push(frame));
         }
         Some(reached)
+    }
+
+    /// The application signs the names of Turbo's streams with this key from now on.
+    pub fn verify_with(&self, key: SigningKey) {
+        let mut signed = self.signed.borrow_mut();
+        if signed.as_ref().is_none_or(|known| known.differs(&key)) {
+            *signed = SignedStreams::new(key);
+        }
+    }
+
+    /// The stream that an identifier names, if the application has signed that.
+    pub fn signed_stream(&self, identifier: &str) -> Option<String> {
+        self.signed.borrow().as_ref()?.stream_of(identifier)
     }
 
     /// How many streams have subscribers.

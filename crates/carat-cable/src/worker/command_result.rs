@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::SigningKey;
+
 /// Bytes of `connection` and of a `state`, each of which the edge keeps for the application.
 const RECORD_LIMIT: usize = 4096;
 /// Bytes of a stream's name.
@@ -25,6 +27,8 @@ pub struct CommandResult {
     pub connection: Option<Box<str>>,
     /// After a handshake: the stream by which the application disconnects the client.
     pub internal: Option<Box<str>>,
+    /// After a handshake: the key of Turbo's stream names, which the edge can then verify.
+    pub turbo: Option<SigningKey>,
     /// Texts for the client, in their order, after the streams have started.
     pub send: Vec<String>,
     /// What became of `subscribe`.

@@ -209,3 +209,32 @@ fn what_a_command_broadcasts_leaves_with_its_result() {
     );
     assert!(client.outbox.has_ended());
 }
+
+#[test]
+fn a_stream_that_the_application_has_signed_needs_no_command() {
+    let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
+    let opened = result(r#"{"connection": "c", "turbo": {"key": "736563726574"}}"#);
+    let (session, _) = CableSession::open(&hub, (1, &outbox), opened);
+    let mut client = Client {
+        hub,
+        outbox,
+        session,
+    };
+    let name = "IloybGtPaTh2YzJodmNDOVNiMjl0THpFOm1lc3NhZ2VzIg==";
+    let signed =
+        format!("{name}--dbd8ed2506779c312a0d26997981588d5909b29a3054e22a14074b131499a72e");
+    let identifier =
+        format!(r#"{{\"channel\":\"Turbo::StreamsChannel\",\"signed_stream_name\":\"{signed}\"}}"#);
+    assert_eq!(client.sends("subscribe", &identifier), None);
+    assert!(client.received().contains("confirm_subscription"));
+    assert_eq!(client.receives("Z2lkOi8vc2hvcC9Sb29tLzE:messages"), 1);
+    let json = r#"{"command":"close","connection":"c","subscriptions":[]}"#;
+    assert_eq!(client.session.close_body(), json);
+    assert_eq!(client.sends("unsubscribe", &identifier), None);
+    assert_eq!(
+        (client.hub.streams(), client.session.is_running()),
+        (0, false)
+    );
+    let forged = identifier.replace("--d", "--e");
+    assert!(client.sends("subscribe", &forged).is_some());
+}

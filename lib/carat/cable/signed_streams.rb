@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "../cable"
+
+module Carat
+  module Cable
+    # The names of Turbo's streams, which the application has signed in its pages. With the key, the edge verifies them
+    # itself, so that a page of Turbo Streams costs no command. It asks the application about whatever it cannot verify.
+    module SignedStreams
+      CHANNEL = "Turbo::StreamsChannel"
+      # What a channel of the application might do instead, and the class that has Rails' own.
+      METHODS = { subscribed: CHANNEL, unsubscribed: "ActionCable::Channel::Base",
+                  subscribe_to_channel: "ActionCable::Channel::Base" }.freeze
+      private_constant :CHANNEL, :METHODS
+
+      module_function
+
+      # Returns what the edge needs, a Hash. Returns nil without Turbo, and when the application does more than Turbo when
+      # a client subscribes.
+      def key(connection)
+        return unless Object.const_defined?(CHANNEL) && plain?(::Turbo::StreamsChannel, connection.class)
+
+        verifier = ::Turbo.signed_stream_verifier
+        return unless verifier.instance_of?(::ActiveSupport::MessageVerifier) && digest(verifier) == "SHA256"
+
+        { key: verifier.instance_variable_get(:@secret).unpack1("H*"), prefix: connection.carat_socket.stream("") }
+      end
+
+      def plain?(channel, connection)
+        METHODS.all? { |name, owner| channel.instance_method(name).owner.name == owner } &&
+          channel.method(:verified_stream_name).owner == ::Turbo::Streams::StreamName &&
+          callbacks(channel, :subscribe, :unsubscribe).empty? && callbacks(connection, :command).empty?
+      end
+
+      # Rails 7.0 has none of commands.
+      def callbacks(class_, *names)
+        class_.__callbacks.values_at(*names).compact.flat_map(&:to_a)
+      end
+
+      def digest(verifier)
+        verifier.instance_variable_get(:@digest)
+      end
+      private_class_method :plain?, :callbacks, :digest
+    end
+  end
+end

@@ -15,8 +15,8 @@ module Carat
 
       module_function
 
-      # Returns what the edge needs, a Hash. Returns nil without Turbo, and when the application does more than Turbo when
-      # a client subscribes.
+      # Returns what the edge needs, a Hash. Returns nil without Turbo, and when the application does more than Turbo
+      # when a client subscribes.
       def key(connection)
         return unless Object.const_defined?(CHANNEL) && plain?(::Turbo::StreamsChannel, connection.class)
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# With CABLE_ADAPTER=carat, the edge serves the sockets. GET /cable is ActionCable, and each socket listens to one room; /publish?TEXT sends one message to all.
+# With CABLE_ADAPTER=carat, the edge serves the sockets. GET /cable is ActionCable, and each socket listens to one room;
+# /publish?TEXT sends one message to all.
 require "logger" # Rails 6.1 and 7.0 use it without saying so
 require "action_controller/railtie"
 require "action_cable/engine"

@@ -7,11 +7,14 @@ module Carat
     autoload :Endpoint, File.join(__dir__, "cable/endpoint.rb")
     autoload :Installation, File.join(__dir__, "cable/installation.rb")
     autoload :Result, File.join(__dir__, "cable/result.rb")
-    private_constant :Endpoint, :Installation, :Result
+    autoload :ServerSocket, File.join(__dir__, "cable/server_socket.rb")
+    private_constant :Endpoint, :Installation, :Result, :ServerSocket
 
     # Set to true in the environment of requests that the edge makes for its sockets; no client can set it.
     FLAG = "carat.cable"
 
+    # Names the control socket of a server for programs that it has not forked: that of the option `control_socket`.
+    SOCKET_VARIABLE = "CARAT_CONTROL_SOCKET"
     # Bytes of the name of a stream.
     STREAM_LIMIT = 1024
     # Bytes of one broadcast.
@@ -31,8 +34,21 @@ module Carat
     end
 
     class << self
-      # The Native::Control of this process, which passes broadcasts to the edge; nil outside of Carat.
-      attr_writer :control
+      # Says how broadcasts of this process reach the edge, its parent: `control` is its Native::Control,
+      # `configuration` the server's.
+      def join(control, configuration)
+        return unless configuration[:cable]
+
+        @control = control
+        @pid = Process.pid
+        @edge = Process.ppid
+        @server_path = configuration[:control_socket]
+      end
+
+      # Returns the path of the server's control socket, or nil.
+      def server_path
+        @server_path ||= ENV.fetch(SOCKET_VARIABLE, nil) || (ServerSocket.find(@edge) if @edge)
+      end
 
       # Sends `payload`, JSON, to all subscribers of `stream`; within a command of a socket, when it has ended. Raises
       # Error outside of a server with the option `cable`, and when one of them is too long.
@@ -65,8 +81,11 @@ module Carat
       private
 
       def control
-        @control or raise Error, "no server with the option `cable` has forked this process, so nobody can be " \
-                                 "reached: use `carat console`, `carat run`, or a `process` with a block"
+        return @control if @control && @pid == Process.pid
+        return ServerSocket.new(server_path) if server_path
+
+        raise Error, "this process does not belong to a server with the option `cable`, so nobody can be reached: " \
+                     "use `carat run`, or name the control socket in #{SOCKET_VARIABLE}"
       end
     end
   end

@@ -35,7 +35,7 @@ module Support
       LOG.rewind
       @control = Control.new([], true)
       CableApp.instance
-      Carat::Cable.control = @control
+      join(@control)
     end
 
     # In the place of Carat::Native::Control.
@@ -47,6 +47,11 @@ module Support
     end
 
     private
+
+    # `path` is that of the server's control socket.
+    def join(control, path: nil)
+      Carat::Cable.join(control, { cable: "/cable", control_socket: path })
+    end
 
     # Returns the response to a handshake.
     def handshake(target = "/cable?name=ann", **fields)

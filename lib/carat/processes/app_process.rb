@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../cable"
 require_relative "../native"
 require_relative "boot_failure"
 require_relative "signals"
@@ -30,6 +31,7 @@ module Carat
         @order = order
         @context = context
         @control = Native::Control.new(order.control)
+        Cable.join(@control, context.configuration)
       end
 
       # Runs until the block returns, and exits with status 1 when it, or a hook, raises.
@@ -71,10 +73,16 @@ module Carat
       end
 
       def work
-        exec(@declaration.command) if @declaration.command
+        execute if @declaration.command
         @declaration.block.call
       ensure
         hooks.run(:on_process_shutdown, @order.name)
+      end
+
+      # The program broadcasts over the server's control socket.
+      def execute
+        ENV[Cable::SOCKET_VARIABLE] = Cable.server_path if @context.configuration[:cable]
+        exec(@declaration.command)
       end
 
       def hooks

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../carat"
+require_relative "../cable"
 require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../launch/surroundings/mold_environment"
@@ -90,7 +91,9 @@ module Carat
         name_sources(&:before_load)
         require_relative "../request/fiber_lane" if @configuration[:fibers]
         ENV["RAILS_RELATIVE_URL_ROOT"] ||= @configuration[:prefix]
+        Cable.join(@control, @configuration)
         app = load_application
+        app = Cable.install(app) if @configuration[:cable]
         Warmup::ConsoleLog.attach(ENV)
         Warmup::FiberIsolation.establish if @configuration[:fibers]
         option = @configuration[:fibers] ? :fibers : :threads

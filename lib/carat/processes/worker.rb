@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../cable"
 require_relative "../native"
 require_relative "../request/lane"
 require_relative "../warmup/fork_safety"
@@ -31,6 +32,7 @@ module Carat
         @context = context
         @app, @configuration, @template = *context
         @control = Native::Control.new(order.control)
+        Cable.join(@control, @configuration)
         @log = context.log.with(worker: order.worker)
       end
 

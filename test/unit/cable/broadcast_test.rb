@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "socket"
 require "test_helper"
+require "tmpdir"
 require "support/cable_app"
 require "support/needs"
 
@@ -39,10 +41,42 @@ module Carat
     end
 
     def test_a_process_that_no_server_has_forked_is_told_so
-      Cable.control = nil
+      join(nil)
       error = assert_raises(Cable::Error) { server.broadcast("room", 1) }
 
-      assert_match(/\Ano server with the option `cable` has forked this process.*`carat run`/, error.message)
+      assert_match(/\Athis process does not belong to a server with the option `cable`.*`carat run`/, error.message)
+    end
+
+    def test_what_the_application_forks_uses_the_control_socket_of_the_server
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "carat.sock")
+        listener = UNIXServer.new(path)
+        join(@control, path:)
+        pid = fork do
+          server.broadcast("room", "grüße")
+          exit!(0)
+        ensure
+          exit!(1)
+        end
+        request = answer(listener, "200 OK")
+        Process.wait(pid)
+
+        assert_equal "POST /broadcast HTTP/1.1", request.lines.first.chomp
+        assert request.end_with?("\r\n\r\n{\"stream\":\"room\",\"message\":\"grüße\"}"), request
+        assert_predicate Process.last_status, :success?
+      end
+    end
+
+    def test_a_reason_of_the_server_is_that_of_the_error
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "carat.sock")
+        listener = UNIXServer.new(path)
+        thread = Thread.new { answer(listener, "409 Conflict", '{"error":"no cable"}') }
+        join(nil, path:)
+
+        assert_equal "no cable", assert_raises(Cable::Error) { server.broadcast("room", 1) }.message
+        thread.join
+      end
     end
 
     def test_a_broadcast_that_the_edge_refuses_raises
@@ -73,6 +107,16 @@ module Carat
     end
 
     private
+
+    # Answers one request, and returns it.
+    def answer(listener, status, body = "{}")
+      socket = listener.accept
+      request = socket.readpartial(4096)
+      socket.write("HTTP/1.1 #{status}\r\ncontent-type: application/json\r\n\r\n#{body}")
+      request.force_encoding("UTF-8")
+    ensure
+      socket&.close
+    end
 
     def server
       ActionCable.server

@@ -30,8 +30,8 @@ module Carat
         request("GET", target)
       end
 
-      # Returns the body of the response to a POST. Raises ControlError when there is none, with the server's reason when it
-      # refuses.
+      # Returns the body of the response to a POST. Raises ControlError when there is none, with the server's reason
+      # when it refuses.
       def post(target, body = "")
         request("POST", target, body)
       end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../cable"
 require_relative "../../config/locale"
 require_relative "../../native"
 require_relative "../boot_failure"
@@ -43,7 +44,7 @@ module Carat
         WorkerExit.arrange(log: Report.new, by_signal: true)
         prepare
         order = receive
-        @control.close
+        keep_control
         command = command(order)
         command.run { |work| with_hooks(work) }
         nil
@@ -57,6 +58,11 @@ module Carat
         Signals.restore
         @control.hello(:process)
         @control.ready
+      end
+
+      # With the cable, broadcasts go over it.
+      def keep_control
+        @context.configuration[:cable] ? Cable.join(@control, @context.configuration) : @control.close
       end
 
       def receive

@@ -1,0 +1,307 @@
+# frozen_string_literal: true
+
+require "set"
+require "test_helper"
+require "support/cable_app"
+require "support/controlled_server"
+require "support/needs"
+require "support/web_socket_client"
+
+# The option `cable`: the edge has the sockets of Action Cable, and the application its channels.
+class CableTest < Support::IntegrationTest
+  extend Support::Needs
+  include Support::ControlledServer
+  needs Support::CableApp.obstacle
+
+  APP = <<~'RUBY'
+    require "logger"
+    require "action_controller/railtie"
+    require "active_job/railtie"
+    require "action_cable/engine"
+
+    class Shop < Rails::Application
+      config.load_defaults Rails::VERSION::STRING.to_f
+      config.eager_load = true
+      config.hosts = nil
+      config.secret_key_base = "secret" * 10
+      config.logger = Logger.new($stdout)
+      config.log_level = :error
+      config.active_job.queue_adapter = :async
+      config.action_cable.allowed_request_origins = ["http://shop.test"]
+      routes.append do
+        get "/pid", to: "notices#pid"
+        post "/notices", to: "notices#create"
+        delete "/clients/:name", to: "notices#disconnect"
+      end
+    end
+
+    module ApplicationCable
+      class Connection < ActionCable::Connection::Base
+        identified_by :name
+
+        def connect
+          self.name = request.params[:name] || reject_unauthorized_connection
+        end
+
+        def disconnect = ActionCable.server.broadcast("doors", { "text" => "#{name} is gone" })
+      end
+    end
+
+    class RoomChannel < ActionCable::Channel::Base
+      def subscribed
+        reject if params[:closed]
+        @said = []
+        stream_from "room"
+      end
+
+      def unsubscribed = ActionCable.server.broadcast("room", { "text" => "#{name} left after #{@said.size}" })
+
+      def say(data)
+        @said << data["text"]
+        ActionCable.server.broadcast("room", { "text" => "#{name}: #{@said.join(" ")}", "pid" => Process.pid })
+      end
+
+      def say_later(data)
+        File.write("arrived", Process.pid.to_s)
+        sleep 0.01 until File.exist?("open")
+        say(data)
+      end
+
+      def fail = raise("no such action")
+    end
+
+    class DoorsChannel < ActionCable::Channel::Base
+      def subscribed = stream_from("doors")
+    end
+
+    class NoticeJob < ActiveJob::Base
+      def perform(text) = ActionCable.server.broadcast("room", { "text" => "job: #{text}" })
+    end
+
+    class NoticesController < ActionController::API
+      def pid = render(plain: Process.pid.to_s)
+
+      def create
+        text = params[:text]
+        params[:job] ? NoticeJob.perform_later(text) : ActionCable.server.broadcast("room", { "text" => text })
+        head :no_content
+      end
+
+      def disconnect
+        ActionCable.server.remote_connections.where(name: params[:name]).disconnect
+        head :no_content
+      end
+    end
+
+    Shop.initialize!
+    run Rails.application
+  RUBY
+  ORIGIN = { "Origin" => "http://shop.test", "Sec-WebSocket-Protocol" => "actioncable-v1-json" }.freeze
+  ROOM = JSON.generate("channel" => "RoomChannel")
+
+  def test_clients_hear_each_other_and_who_leaves
+    server = rails(workers: 2, threads: 1)
+    ann, *others = %w[ann ben cid].map { |name| subscriber(server, name) }
+    say(ann, "grüße")
+
+    [ann, *others].each { |member| assert_equal "ann: grüße", heard(member) }
+    ann.json("command" => "unsubscribe", "identifier" => ROOM)
+    others.each { |member| assert_equal "ann left after 1", heard(member) }
+    others.first.close
+    assert_equal "ben left after 0", heard(others.last)
+    refute_match(/ERROR|Error/, server.log)
+  end
+
+  def test_the_application_says_who_may_come_in
+    server = rails(workers: 1, threads: 1)
+    foreign = socket(server, "ann", "Origin" => "http://elsewhere.test")
+    nobody = socket(server, nil)
+
+    assert_equal 404, foreign.response.status
+    assert_predicate nobody, :accepted?
+    assert_equal({ "type" => "disconnect", "reason" => "unauthorized", "reconnect" => false }, reply(nobody))
+    assert_nil nobody.read_text
+  end
+
+  def test_a_channel_rejects
+    ann = welcome(rails(workers: 1, threads: 1), "ann")
+    closed = JSON.generate("channel" => "RoomChannel", "closed" => true)
+    ann.json("command" => "subscribe", "identifier" => closed)
+
+    assert_equal({ "identifier" => closed, "type" => "reject_subscription" }, reply(ann))
+  end
+
+  def test_controllers_jobs_and_consoles_broadcast
+    program = 'ActionCable.server.broadcast("room", { "text" => "console" })'
+    server = rails(workers: 2, threads: 2, files: { "say.rb" => program })
+    ann = subscriber(server, "ann")
+    server.request("POST", "/notices?text=hello")
+    assert_equal "hello", heard(ann)
+    server.request("POST", "/notices?text=later&job=1")
+    assert_equal "job: later", heard(ann)
+    command = [*Support::ServerOptions::COMMAND, "run", *CONTROL_SOCKET, "--", "ruby", "say.rb"]
+    out, status = Open3.capture2e(Support::ServerOptions::NEUTRAL_ENV, *command, chdir: server.directory.path)
+
+    assert_equal ["", 0], [out, status.exitstatus]
+    assert_equal "console", heard(ann)
+  end
+
+  # One broadcasts from its block, one from what it forks, and one is another program.
+  def test_processes_broadcast
+    program = "loop { Carat::Cable.broadcast('room', '{\"text\":\"program\"}'); sleep 0.05 }"
+    server = rails(workers: 1, threads: 1, config: <<~RUBY, files: { "program.rb" => program })
+      tick = ->(text) { loop { ActionCable.server.broadcast("room", { "text" => text }); sleep 0.05 } }
+      process("block") { tick.call("block") }
+      process("fork") { Process.wait(fork { tick.call("fork") }) }
+      process("program", command: "exec #{RbConfig.ruby} -I#{File.expand_path("../../lib", __dir__)} -rcarat program.rb")
+    RUBY
+    ann = subscriber(server, "ann")
+    texts = Set.new
+
+    eventually { texts.add(heard(ann)).size == 3 }
+    assert_equal %w[block fork program], texts.sort
+  end
+
+  def test_a_client_is_disconnected_remotely
+    server = rails(workers: 2, threads: 1)
+    ann = subscriber(server, "ann")
+    ben = subscriber(server, "ben")
+    server.request("DELETE", "/clients/ann")
+
+    assert_equal({ "type" => "disconnect", "reason" => "remote", "reconnect" => true }, reply(ann))
+    assert_nil ann.read_text
+    assert_equal "ann left after 0", heard(ben)
+  end
+
+  def test_a_restart_keeps_sockets_and_the_variables_of_channels
+    server = rails(workers: 1, threads: 1)
+    ann = subscriber(server, "ann")
+    say(ann, "one")
+    old = reply(ann).dig("message", "pid")
+    assert_equal 0, carat(server, "restart").last
+    say(ann, "two")
+    message = reply(ann).fetch("message")
+
+    assert_equal "ann: one two", message["text"]
+    refute_equal old, message["pid"]
+  end
+
+  def test_a_killed_worker_costs_no_socket_and_no_other_command
+    server = rails(workers: 1, threads: 1)
+    ann = subscriber(server, "ann")
+    say(ann, "one")
+    pid = reply(ann).dig("message", "pid")
+    Process.kill(:KILL, pid)
+    say(ann, "two")
+    message = reply(ann).fetch("message")
+
+    assert_equal "ann: one two", message["text"]
+    refute_equal pid, message["pid"]
+  end
+
+  def test_a_command_whose_worker_is_killed_has_done_nothing
+    server = rails(workers: 1, threads: 1)
+    ann = subscriber(server, "ann")
+    perform(ann, "say_later", text: "lost")
+    pid = eventually { server.directory.read("arrived").to_i.then { |number| number if number.positive? } }
+    Process.kill(:KILL, pid)
+    eventually { server.workers.values.any? { |worker| worker != pid } }
+    server.directory.write("open", "")
+    say(ann, "kept")
+
+    assert_equal "ann: kept", heard(ann)
+  end
+
+  def test_a_command_that_fails_is_logged_and_ends_nothing
+    server = rails(workers: 1, threads: 1)
+    ann = subscriber(server, "ann")
+    perform(ann, "fail")
+    say(ann, "still here")
+
+    assert_equal "ann: still here", heard(ann)
+    assert_match(/no such action/, server.log)
+  end
+
+  def test_the_end_of_a_connection_reaches_the_application
+    server = rails(workers: 1, threads: 1)
+    ben = welcome(server, "ben")
+    ben.json("command" => "subscribe", "identifier" => JSON.generate("channel" => "DoorsChannel"))
+    reply(ben)
+    subscriber(server, "ann").close
+
+    assert_equal "ann is gone", heard(ben)
+  end
+
+  def test_fibers_keep_their_clients_apart
+    server = rails(workers: 1, fibers: 8)
+    members = Array.new(8) { |number| subscriber(server, "n#{number}") }
+    members.each_with_index { |member, number| say(member, number.to_s) }
+    texts = Array.new(8) { |number| "n#{number}: #{number}" }
+
+    members.each { |member| assert_equal texts, Array.new(8) { heard(member) }.sort }
+  end
+
+  def test_what_cannot_work_is_refused_at_boot
+    channel = "class NewsChannel < ActionCable::Channel::Base\n  periodically(every: 5) { 1 }\nend\n"
+    server = server(app: APP.sub("Shop.initialize!", "#{channel}Shop.initialize!"), **settings)
+
+    refute_predicate server.run, :success?
+    assert_match(/cable: NewsChannel, .*config.ru:\d+: `periodically` does not work with the option/, server.log)
+  end
+
+  def test_another_adapter_is_refused_at_boot
+    server = server(app: APP, **settings(adapter: "async"))
+
+    refute_predicate server.run, :success?
+    assert_match(%r{cable: config/cable.yml must name the adapter carat, not async}, server.log)
+  end
+
+  private
+
+  def rails(**options)
+    serve(APP, **settings(**options))
+  end
+
+  def settings(adapter: "carat", files: {}, **options)
+    { files: { "config/cable.yml" => "production:\n  adapter: #{adapter}\n", **files },
+      env: { "RAILS_ENV" => "production" }, args: ["--cable", "/cable", *CONTROL_SOCKET], **options }
+  end
+
+  def socket(server, name, **fields)
+    target = name ? "/cable?name=#{name}" : "/cable"
+    Support::WebSocketClient.new(server.connect, target, ORIGIN.merge(fields))
+  end
+
+  def welcome(server, name)
+    client = socket(server, name)
+    assert_predicate client, :accepted?, client.response.inspect
+    assert_equal "actioncable-v1-json", client.response["sec-websocket-protocol"]
+    assert_equal "welcome", reply(client)["type"]
+    client
+  end
+
+  def subscriber(server, name)
+    client = welcome(server, name)
+    client.json("command" => "subscribe", "identifier" => ROOM)
+    assert_equal({ "identifier" => ROOM, "type" => "confirm_subscription" }, reply(client))
+    client
+  end
+
+  def perform(client, action, **data)
+    client.json("command" => "message", "identifier" => ROOM, "data" => JSON.generate({ "action" => action, **data }))
+  end
+
+  def say(client, text)
+    perform(client, "say", text:)
+  end
+
+  # The next message that is no ping. Pings come every three seconds.
+  def reply(client)
+    pings = 0
+    client.read_json { |message| message["type"] != "ping" || (pings += 1) > 5 }
+  end
+
+  def heard(client)
+    reply(client).dig("message", "text")
+  end
+end

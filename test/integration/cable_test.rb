@@ -3,101 +3,14 @@
 require "set"
 require "test_helper"
 require "support/cable_app"
-require "support/controlled_server"
+require "support/cable_server"
 require "support/needs"
-require "support/web_socket_client"
 
 # The option `cable`: the edge has the sockets of Action Cable, and the application its channels.
 class CableTest < Support::IntegrationTest
   extend Support::Needs
-  include Support::ControlledServer
+  include Support::CableServer
   needs Support::CableApp.obstacle
-
-  APP = <<~'RUBY'
-    require "logger"
-    require "action_controller/railtie"
-    require "active_job/railtie"
-    require "action_cable/engine"
-
-    class Shop < Rails::Application
-      config.load_defaults Rails::VERSION::STRING.to_f
-      config.eager_load = true
-      config.hosts = nil
-      config.secret_key_base = "secret" * 10
-      config.logger = Logger.new($stdout)
-      config.log_level = :error
-      config.active_job.queue_adapter = :async
-      config.action_cable.allowed_request_origins = ["http://shop.test"]
-      routes.append do
-        get "/pid", to: "notices#pid"
-        post "/notices", to: "notices#create"
-        delete "/clients/:name", to: "notices#disconnect"
-      end
-    end
-
-    module ApplicationCable
-      class Connection < ActionCable::Connection::Base
-        identified_by :name
-
-        def connect
-          self.name = request.params[:name] || reject_unauthorized_connection
-        end
-
-        def disconnect = ActionCable.server.broadcast("doors", { "text" => "#{name} is gone" })
-      end
-    end
-
-    class RoomChannel < ActionCable::Channel::Base
-      def subscribed
-        reject if params[:closed]
-        @said = []
-        stream_from "room"
-      end
-
-      def unsubscribed = ActionCable.server.broadcast("room", { "text" => "#{name} left after #{@said.size}" })
-
-      def say(data)
-        @said << data["text"]
-        ActionCable.server.broadcast("room", { "text" => "#{name}: #{@said.join(" ")}", "pid" => Process.pid })
-      end
-
-      def say_later(data)
-        File.write("arrived", Process.pid.to_s)
-        sleep 0.01 until File.exist?("open")
-        say(data)
-      end
-
-      def fail = raise("no such action")
-    end
-
-    class DoorsChannel < ActionCable::Channel::Base
-      def subscribed = stream_from("doors")
-    end
-
-    class NoticeJob < ActiveJob::Base
-      def perform(text) = ActionCable.server.broadcast("room", { "text" => "job: #{text}" })
-    end
-
-    class NoticesController < ActionController::API
-      def pid = render(plain: Process.pid.to_s)
-
-      def create
-        text = params[:text]
-        params[:job] ? NoticeJob.perform_later(text) : ActionCable.server.broadcast("room", { "text" => text })
-        head :no_content
-      end
-
-      def disconnect
-        ActionCable.server.remote_connections.where(name: params[:name]).disconnect
-        head :no_content
-      end
-    end
-
-    Shop.initialize!
-    run Rails.application
-  RUBY
-  ORIGIN = { "Origin" => "http://shop.test", "Sec-WebSocket-Protocol" => "actioncable-v1-json" }.freeze
-  ROOM = JSON.generate("channel" => "RoomChannel")
 
   def test_clients_hear_each_other_and_who_leaves
     server = rails(workers: 2, threads: 1)
@@ -254,54 +167,5 @@ class CableTest < Support::IntegrationTest
 
     refute_predicate server.run, :success?
     assert_match(%r{cable: config/cable.yml must name the adapter carat, not async}, server.log)
-  end
-
-  private
-
-  def rails(**options)
-    serve(APP, **settings(**options))
-  end
-
-  def settings(adapter: "carat", files: {}, **options)
-    { files: { "config/cable.yml" => "production:\n  adapter: #{adapter}\n", **files },
-      env: { "RAILS_ENV" => "production" }, args: ["--cable", "/cable", *CONTROL_SOCKET], **options }
-  end
-
-  def socket(server, name, **fields)
-    target = name ? "/cable?name=#{name}" : "/cable"
-    Support::WebSocketClient.new(server.connect, target, ORIGIN.merge(fields))
-  end
-
-  def welcome(server, name)
-    client = socket(server, name)
-    assert_predicate client, :accepted?, client.response.inspect
-    assert_equal "actioncable-v1-json", client.response["sec-websocket-protocol"]
-    assert_equal "welcome", reply(client)["type"]
-    client
-  end
-
-  def subscriber(server, name)
-    client = welcome(server, name)
-    client.json("command" => "subscribe", "identifier" => ROOM)
-    assert_equal({ "identifier" => ROOM, "type" => "confirm_subscription" }, reply(client))
-    client
-  end
-
-  def perform(client, action, **data)
-    client.json("command" => "message", "identifier" => ROOM, "data" => JSON.generate({ "action" => action, **data }))
-  end
-
-  def say(client, text)
-    perform(client, "say", text:)
-  end
-
-  # The next message that is no ping. Pings come every three seconds.
-  def reply(client)
-    pings = 0
-    client.read_json { |message| message["type"] != "ping" || (pings += 1) > 5 }
-  end
-
-  def heard(client)
-    reply(client).dig("message", "text")
   end
 end

@@ -59,10 +59,11 @@ class CableTest < Support::IntegrationTest
     assert_equal "console", heard(ann)
   end
 
-  # One broadcasts from its block, one from what it forks, and one is another program.
+  # One broadcasts from its block, one from what it forks, and one is another program. They find the control socket.
   def test_processes_broadcast
     program = "loop { Carat::Cable.broadcast('room', '{\"text\":\"program\"}'); sleep 0.05 }"
-    server = rails(workers: 1, threads: 1, config: <<~RUBY, files: { "program.rb" => program })
+    files = { "program.rb" => program }
+    server = rails(workers: 1, threads: 1, args: %w[--cable /cable], files:, config: <<~RUBY)
       tick = ->(text) { loop { ActionCable.server.broadcast("room", { "text" => text }); sleep 0.05 } }
       process("block") { tick.call("block") }
       process("fork") { Process.wait(fork { tick.call("fork") }) }

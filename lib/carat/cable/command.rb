@@ -89,10 +89,10 @@ module Carat
         @order["command"] == "subscribe"
       end
 
-      # As Action Cable's worker does.
+      # As much as Action Cable: clients can make commands fail.
       def report(error)
-        @server.logger.error("There was an exception - #{error.class}(#{error.message})")
-        @server.logger.error(error.backtrace&.join("\n"))
+        place = error.backtrace.to_a.first(5).join(" | ")
+        @server.logger.error("There was an exception - #{error.class}(#{error.message}): #{place}")
       end
     end
   end

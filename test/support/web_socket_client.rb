@@ -55,6 +55,20 @@ module Support
       end
     end
 
+    # Sends bytes as they are. Returns self.
+    def write(bytes)
+      @client.write(bytes)
+      self
+    end
+
+    # Returns the code with which the server closes the WebSocket.
+    def close_code
+      loop do
+        kind, payload = read_frame
+        return payload.unpack1("S>") if kind == CLOSE
+      end
+    end
+
     def close
       @client.close
     end
@@ -65,13 +79,13 @@ module Support
       mask = "mask".bytes
       masked = payload.b.bytes.each_with_index.map { |byte, index| byte ^ mask[index % 4] }
       length = payload.bytesize < 126 ? [0x80 | payload.bytesize].pack("C") : [0xFE, payload.bytesize].pack("CS>")
-      @client.write([0x80 | kind].pack("C") << length << [*mask, *masked].pack("C*"))
-      self
+      write([0x80 | kind].pack("C") << length << [*mask, *masked].pack("C*"))
     end
 
     def read_frame
       kind, length = @client.read_exactly(2).unpack("CC")
       length = @client.read_exactly(2).unpack1("S>") if length == 126
+      length = @client.read_exactly(8).unpack1("Q>") if length == 127
       [kind & 0x0F, @client.read_exactly(length)]
     end
   end

@@ -314,6 +314,21 @@ mod tests {
     }
 
     #[test]
+    fn a_broadcast_has_a_limit() {
+        let message = vec![b' '; BROADCAST_LIMIT + 1];
+        let stream = vec![b'x'; STREAM_NAME_LIMIT + 1];
+        let encodes = |name: usize, length: usize| {
+            let mut out = Vec::new();
+            let (stream, message) = (&stream[..name], &message[..length]);
+            let fits = Broadcast { stream, message }.encode(&mut out);
+            assert_eq!(fits, !out.is_empty());
+            fits
+        };
+        assert!(encodes(STREAM_NAME_LIMIT, BROADCAST_LIMIT));
+        assert!(!encodes(STREAM_NAME_LIMIT + 1, 1) && !encodes(1, BROADCAST_LIMIT + 1));
+    }
+
+    #[test]
     fn a_stack_longer_than_its_limit_is_cut() {
         let text = vec![b'x'; TEXT_LIMIT + 1];
         let mut bytes = Vec::new();

@@ -11,7 +11,9 @@ module Carat
       # What a channel of the application might do instead, and the class that has Rails' own.
       METHODS = { subscribed: CHANNEL, unsubscribed: "ActionCable::Channel::Base",
                   subscribe_to_channel: "ActionCable::Channel::Base" }.freeze
-      private_constant :CHANNEL, :METHODS
+      # What Action Cable itself does then.
+      CALLBACKS = %i[start_periodic_timers stop_periodic_timers stop_all_streams].freeze
+      private_constant :CHANNEL, :METHODS, :CALLBACKS
 
       module_function
 
@@ -29,18 +31,25 @@ module Carat
       def plain?(channel, connection)
         METHODS.all? { |name, owner| channel.instance_method(name).owner.name == owner } &&
           channel.method(:verified_stream_name).owner == ::Turbo::Streams::StreamName &&
-          callbacks(channel, :subscribe, :unsubscribe).empty? && callbacks(connection, :command).empty?
+          callbacks(channel, :subscribe, :unsubscribe).all? { |callback| rails?(callback) } &&
+          callbacks(connection, :command).empty?
       end
 
       # Rails 7.0 has none of commands.
       def callbacks(class_, *names)
-        class_.__callbacks.values_at(*names).compact.flat_map(&:to_a)
+        class_.__callbacks.values_at(*names).compact.flat_map(&:to_a).map(&:filter)
+      end
+
+      # The Proc is that of the Rails executor.
+      def rails?(callback)
+        CALLBACKS.include?(callback) ||
+          (callback.is_a?(Proc) && callback.source_location.first.start_with?("#{::ActionCable::Engine.root}/"))
       end
 
       def digest(verifier)
         verifier.instance_variable_get(:@digest)
       end
-      private_class_method :plain?, :callbacks, :digest
+      private_class_method :plain?, :callbacks, :rails?, :digest
     end
   end
 end

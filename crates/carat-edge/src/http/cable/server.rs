@@ -266,3 +266,27 @@ async fn whole(body: ReplyBody) -> Option<Bytes> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+
+    use carat_exchange::FileRange;
+
+    use super::*;
+
+    async fn read(length: u64) -> Option<Bytes> {
+        let mut file: File = tempfile::tempfile().expect("a file");
+        file.write_all(b"{}").expect("written");
+        whole(ReplyContent::File(FileRange::new(file, 0, length)).into()).await
+    }
+
+    #[tokio::test]
+    async fn a_result_has_a_limit() {
+        assert_eq!(read(2).await.as_deref(), Some(&b"{}"[..]));
+        assert_eq!(read(RESULT_LIMIT + 1).await, None);
+        let full = whole(ReplyBody::full(Bytes::from_static(b"{}"))).await;
+        assert_eq!(full.as_deref(), Some(&b"{}"[..]));
+    }
+}

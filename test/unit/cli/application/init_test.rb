@@ -19,12 +19,13 @@ module Carat
     end
 
     def test_what_it_suggests_is_valid_too
-      write("config/database.yml", "")
+      %w[database cable].each { |name| write("config/#{name}.yml", "") }
       Dir.mkdir("public")
       init
       File.write("carat.rb", File.read("carat.rb").gsub(/^# (?=[a-z_]+ \S+$)/, ""))
 
-      assert_equal [1..4, 5, ["/"], 30.0], configured.values_at(:workers, :threads, :warm_up, :request_timeout)
+      assert_equal [1..4, 5, ["/"], 30.0, "/cable"],
+                   configured.values_at(:workers, :threads, :warm_up, :request_timeout, :cable)
       assert_includes File.read("carat.rb"), "The pool in config/database.yml must be as large."
     end
 

@@ -2,9 +2,10 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use http::header::{
-    ACCEPT_ENCODING, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+    ACCEPT_ENCODING, CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
+    UPGRADE,
 };
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 use tokio::sync::Semaphore;
 
 use crate::http::cable::server::{Cable, is_result};
@@ -24,7 +25,9 @@ impl Cable {
     pub(crate) fn look(self: &Rc<Self>, request: &mut ArrivedRequest) -> RequestStep {
         let call = request.call();
         let headers = &call.parts.headers;
-        let is_handshake = call.parts.method == Method::GET && is_websocket(headers);
+        let is_handshake = call.parts.method == Method::GET
+            && call.parts.version > Version::HTTP_10
+            && is_websocket(headers);
         if !is_handshake || call.parts.uri.path() != self.path {
             return ControlFlow::Continue(());
         }
@@ -100,9 +103,16 @@ impl Cable {
     }
 }
 
+/// RFC 6455, section 4.2.1.
 fn is_websocket(headers: &HeaderMap) -> bool {
-    let upgrade = headers.get(UPGRADE);
-    upgrade.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
+    names(headers, &UPGRADE, "websocket") && names(headers, &CONNECTION, "upgrade")
+}
+
+/// Whether a field lists this token.
+fn names(headers: &HeaderMap, field: &HeaderName, token: &str) -> bool {
+    let values = headers.get_all(field).iter();
+    let mut tokens = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    tokens.any(|it| it.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
 }
 
 /// The first protocol of the client that is known.
@@ -125,6 +135,21 @@ fn unknown_version() -> Response<ReplyBody> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_upgrade_to_a_websocket_names_both_in_their_fields() {
+        for (upgrade, connection, expected) in [
+            ("websocket", "Upgrade", true),
+            ("h2c, WebSocket", "keep-alive, upgrade", true),
+            ("websocket2", "Upgrade", false),
+            ("websocket", "close", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(UPGRADE, HeaderValue::from_static(upgrade));
+            headers.insert(CONNECTION, HeaderValue::from_static(connection));
+            assert_eq!(is_websocket(&headers), expected, "{upgrade} {connection}");
+        }
+    }
 
     #[test]
     fn the_first_protocol_of_the_client_that_is_known_is_chosen() {

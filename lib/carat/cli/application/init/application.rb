@@ -41,6 +41,11 @@ module Carat
           File.directory?("public")
         end
 
+        # Whether it may use Action Cable.
+        def cable?
+          File.file?("config/cable.yml")
+        end
+
         # Whether it asks a relational database.
         def database?
           File.file?("config/database.yml")

@@ -15,7 +15,8 @@ module Carat
           # file wins over environment variables, such as PORT, WEB_CONCURRENCY, and RAILS_MAX_THREADS.
         RUBY
         POOL = "The pool in config/database.yml must be as large."
-        private_constant :HEAD, :POOL
+        ADAPTER = "config/cable.yml must name the adapter carat."
+        private_constant :HEAD, :POOL, :ADAPTER
 
         # `application` is an Application.
         def initialize(application)
@@ -35,7 +36,7 @@ module Carat
             suggestion(:threads, "5", *(POOL if @application.database?)), suggestion(:worker_memory, '"400MB"'),
             *checks, *(suggestion(:static, '"public"') if @application.public?),
             suggestion(:request_timeout, '"30s"'), suggestion(:max_body, '"100MB"'), suggestion(:compress, "true"),
-            suggestion(:access_log, "true")
+            *(suggestion(:cable, '"/cable"', ADAPTER) if @application.cable?), suggestion(:access_log, "true")
           ]
         end
 

@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
+require "tmpdir"
 require "test_helper"
+require "support/browser"
+require "support/controlled_server"
 require "support/new_rails_app"
 require "support/shop_test"
 require "support/web_socket_client"
@@ -108,10 +111,19 @@ class RailsNewApplicationTest < Support::ShopTest
   # What a browser sends with a form of Turbo.
   TURBO = { "Accept" => "text/vnd.turbo-stream.html, text/html" }.freeze
   APP = Support::NewRailsApp
+  COUNT = "document.querySelectorAll('#posts > div').length"
+
+  include Support::ControlledServer
 
   def setup
     super
+    @directories = []
     APP.obstacle&.then { |obstacle| skip obstacle }
+  end
+
+  def teardown
+    super
+    FileUtils.rm_rf(@directories)
   end
 
   def test_pages_assets_forms_jobs_and_streams_work_in_production
@@ -131,6 +143,26 @@ class RailsNewApplicationTest < Support::ShopTest
     assert_equal 200, asset(server, "stylesheet").status
     server.directory.write("app/views/posts/index.html.erb", "changed")
     assert_includes server.get("/posts").body, "changed"
+  end
+
+  # By the official client of Turbo, over the cable of the edge, and by jobs.
+  def test_two_pages_in_browsers_hear_of_posts_through_a_restart
+    Support::Browser.obstacle&.then { |obstacle| skip obstacle }
+    files = APP.files.merge("config/cable.yml" => "production:\n  adapter: carat\n")
+    server = serve(APP.files["config.ru"], workers: 1, threads: 3, files:, env: { "RAILS_ENV" => "production" },
+                                           config: 'process("jobs") { SolidQueue::Supervisor.start }',
+                                           args: ["--cable", "/cable", *CONTROL_SOCKET])
+    pages = Array.new(2) { page(server) }
+    [nil, "restart"].each.with_index(1) do |order, number|
+      assert_equal 0, carat(server, order).last if order
+      publish(server)
+      pages.each { |browser| eventually { browser.evaluate(COUNT) == number } }
+    end
+
+    assert_equal [[], []], pages.map(&:complaints)
+    assert_match(/^cable: 2 sockets, 1 stream; 0 commands, 0 lost;/, carat(server, "status").first)
+  ensure
+    pages&.each(&:close)
   end
 
   def test_the_configuration_of_puma_is_translated
@@ -159,6 +191,20 @@ class RailsNewApplicationTest < Support::ShopTest
     assert_equal [302, "/posts/1"], [made.status, URI(made["location"]).path]
     assert_includes heard(socket), "<turbo-stream action=\"append\" target=\"posts\">"
     eventually(message: "the job") { server.directory.read("tmp/job") == "Hello" }
+  end
+
+  # A browser that shows the posts, and hears of further ones.
+  def page(server)
+    browser = Support::Browser.new(Dir.mktmpdir.tap { |directory| @directories << directory })
+    browser.visit("http://localhost:#{server.port}/posts")
+    eventually { browser.evaluate("document.querySelector('turbo-cable-stream-source[connected]') !== null") }
+    browser
+  end
+
+  def publish(server)
+    visitor = visitor(server)
+    form = visitor.request("GET", "/posts/new").body
+    assert_equal 302, post(visitor, form[/name="authenticity_token" value="([^"]+)"/, 1]).status
   end
 
   def post(visitor, token)

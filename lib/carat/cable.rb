@@ -4,11 +4,13 @@ module Carat
   # Action Cable whose sockets the edge keeps (option `cable`): connections and channels run as short requests, and
   # broadcasts go to the edge, which sends them to the subscribers.
   module Cable
+    autoload :Broker, File.join(__dir__, "cable/servers/broker.rb")
     autoload :Endpoint, File.join(__dir__, "cable/endpoint.rb")
     autoload :Installation, File.join(__dir__, "cable/installation.rb")
+    autoload :Relay, File.join(__dir__, "cable/servers/relay.rb")
     autoload :Result, File.join(__dir__, "cable/result.rb")
     autoload :ServerSocket, File.join(__dir__, "cable/server_socket.rb")
-    private_constant :Endpoint, :Installation, :Result, :ServerSocket
+    private_constant :Broker, :Endpoint, :Installation, :Relay, :Result, :ServerSocket
 
     # Set to true in the environment of requests that the edge makes for its sockets; no client can set it.
     FLAG = "carat.cable"
@@ -51,21 +53,37 @@ module Carat
       end
 
       # Sends `payload`, JSON, to all subscribers of `stream`; within a command of a socket, when it has ended. Raises
-      # Error outside of a server with the option `cable`, and when one of them is too long.
+      # Error when one of them is too long. With a broker, raises what its adapter raises; without one, Error outside of
+      # a server with the option `cable`.
       def broadcast(stream, payload)
         stream = text(stream, STREAM_LIMIT, "the name of a stream")
         payload = text(payload, PAYLOAD_LIMIT, "a broadcast")
         result = Result.current
         return result.broadcast(stream, payload) if result
+        return broker.broadcast(stream, payload) if broker
         return if control.broadcast(stream, payload)
 
         raise Error, "the server did not take a broadcast to #{stream.inspect}"
       end
 
+      # Returns what connects several servers, nil when config/cable.yml has no key `through`.
+      def broker
+        Broker.current if defined?(::ActionCable.server)
+      end
+
+      # Passes broadcasts of all servers, which the broker sends, to the edge: the block of the process "cable". It ends
+      # by a signal. Raises Error, or what the broker's adapter raises, when the broker is lost.
+      def relay
+        raise Error, "config/cable.yml names no broker: add the key through, such as through: redis" unless broker
+
+        Relay.new(broker, control, @edge).run
+      end
+
       # Prepares Action Cable, and returns the Rack application that takes commands of sockets and passes everything
-      # else on to `app`. Raises ConfigError when the application cannot run this way.
-      def install(app)
-        Installation.new.run
+      # else on to `app`. `processes` are those of the config file, by name. Raises ConfigError when the application
+      # cannot run this way.
+      def install(app, processes = {})
+        Installation.new(processes).run
         Endpoint.new(app)
       end
 

@@ -18,7 +18,10 @@ module Carat
 
       # Returns Rack's response. Without content, nothing of a failed command is carried out.
       def response
-        @result.collect { in_executor { run } }
+        in_executor do
+          @result.collect { run }
+          publish
+        end
         @result.response
       rescue *APPLICATION_ERRORS => e
         report(e)
@@ -47,6 +50,14 @@ module Carat
       # An exception that nobody has rescued ends the command, as in Action Cable.
       def work(&block)
         @server.worker_pool.work(@connection, &block)
+      rescue *APPLICATION_ERRORS => e
+        report(e)
+        @result.fail
+      end
+
+      # When the broker is lost, the client gets its part all the same.
+      def publish
+        @result.publish
       rescue *APPLICATION_ERRORS => e
         report(e)
         @result.fail

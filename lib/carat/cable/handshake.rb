@@ -27,6 +27,7 @@ module Carat
         return [404, { "content-type" => "text/plain; charset=utf-8" }, ["Page not found"]] unless allowed?
 
         @result.collect { open }
+        @result.publish
         @result.response
       end
 

@@ -15,12 +15,19 @@ module Carat
       # The adapter that passes broadcasts to the edge, and the one that Rails uses in tests.
       ADAPTERS = %w[carat test].freeze
       OLDEST = "7.0"
-      private_constant :ADAPTERS, :OLDEST
+      PROCESS = "cable"
+      private_constant :ADAPTERS, :OLDEST, :PROCESS
+
+      # `processes` are those that the config file declares, by name.
+      def initialize(processes)
+        @processes = processes
+      end
 
       # Raises ConfigError when the application cannot run this way.
       def run
         check_library
         check_adapter
+        check_broker
         Refusals.check_loaded
         patch
       rescue Error => e
@@ -44,6 +51,14 @@ module Carat
         return if ADAPTERS.include?(adapter)
 
         raise Error, "config/cable.yml must name the adapter carat#{", not #{adapter}" if adapter}"
+      end
+
+      # Loads the adapter, too, whose memory all processes then share.
+      def check_broker
+        return if !Cable.broker || @processes[PROCESS]
+
+        raise Error, "config/cable.yml passes broadcasts through #{Broker.through}, which no process of this server " \
+                     "hears: add process(\"#{PROCESS}\", overlap: true) { Carat::Cable.relay } to the config file"
       end
 
       def patch

@@ -94,6 +94,13 @@ module Carat
         @failed
       end
 
+      # Broadcasts of a command that has ended go to the broker, if there is one: they come back from it.
+      def publish
+        return unless (broker = Cable.broker)
+
+        @fields.delete(:broadcasts)&.each { |stream, payload| broker.broadcast(stream, payload) }
+      end
+
       # Returns the result as Rack's response. The edge carries out what a failed command did before it failed, as
       # Action Cable does.
       def response

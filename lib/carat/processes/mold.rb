@@ -93,7 +93,7 @@ module Carat
         ENV["RAILS_RELATIVE_URL_ROOT"] ||= @configuration[:prefix]
         Cable.join(@control, @configuration)
         app = load_application
-        app = Cable.install(app) if @configuration[:cable]
+        app = Cable.install(app, @configuration.processes) if @configuration[:cable]
         Warmup::ConsoleLog.attach(ENV)
         Warmup::FiberIsolation.establish if @configuration[:fibers]
         option = @configuration[:fibers] ? :fibers : :threads

@@ -17,15 +17,19 @@ module Carat
       require "carat"
       require "stringio"
       module Support; module CableApp; ORIGIN = ""; LOG = StringIO.new; end; end
+      processes = {}
       eval(ARGV.fetch(0))
       begin
-        Carat::Cable.install(->(_env) {})
+        Carat::Cable.install(->(_env) {}, processes)
         print "installed"
       rescue Carat.const_get(:Config)::ConfigError => e
         print e.message
       end
     RUBY
     SHOP = "require #{File.expand_path("../../support/cable_app/shop.rb", __dir__).inspect};".freeze
+
+    LEDGER = "#{SHOP} require 'support/cable_broker'; Support::CableBroker::Adapter.define; " \
+             "through = ->(name) { ActionCable.server.config.cable[:through] = name };".freeze
 
     def test_an_application_that_names_the_adapter_is_prepared
       assert_equal "installed", install(SHOP)
@@ -41,6 +45,20 @@ module Carat
                    install("#{SHOP} ActionCable.server.config.cable[:adapter] = 'redis'")
       assert_equal "cable: config/cable.yml must name the adapter carat",
                    install("#{SHOP} ActionCable.server.config.cable = nil")
+    end
+
+    def test_a_broker_needs_a_process_that_hears_it
+      assert_equal 'cable: config/cable.yml passes broadcasts through ledger, which no process of this server hears: ' \
+                   'add process("cable", overlap: true) { Carat::Cable.relay } to the config file',
+                   install("#{LEDGER} through.call('ledger')")
+      assert_equal "installed", install("#{LEDGER} through.call('ledger'); processes = { 'cable' => 1 }")
+    end
+
+    def test_a_broker_connects_processes
+      assert_equal "cable: config/cable.yml: through async reaches one process only",
+                   install("#{LEDGER} through.call('async')")
+      assert_match(%r{\Acable: config/cable.yml: through radio: Could not load the 'radio' Action Cable pubsub adapter},
+                   install("#{LEDGER} through.call('radio')"))
     end
 
     def test_a_channel_that_cannot_work_is_refused

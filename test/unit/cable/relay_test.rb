@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/cable_broker"
+require "support/eventually"
+require "support/needs"
+
+module Carat
+  class CableRelayTest < Minitest::Test
+    extend Support::Needs
+    include Support::CableBroker
+    include Support::Eventually
+    needs Support::CableApp.obstacle
+
+    # A broker that sends nothing back.
+    SILENT = Class.new do
+      def subscribe(_heard, ready) = ready.call
+      def publish(_message) = nil
+    end
+
+    def setup
+      super
+      @relays = []
+      # Each test has a broker of its own.
+      @broker = Cable.const_get(:Broker).new("ledger")
+    end
+
+    def teardown
+      @relays.each(&:kill)
+      super
+    end
+
+    def test_what_the_broker_sends_reaches_the_edge_once_and_in_order
+      start
+      texts = Array.new(20) { |number| ["room", number.to_s] }
+      texts.each { |stream, payload| @broker.broadcast(stream, payload) }
+
+      assert_equal texts, @control.broadcasts
+    end
+
+    def test_a_successor_takes_over_without_a_gap_and_without_a_double
+      start
+      @broker.broadcast("room", "1")
+      second = Support::CableApp::Control.new([], true)
+      start(second)
+      @broker.broadcast("room", "2")
+
+      assert_equal [[["room", "1"]], [["room", "2"]]], [@control.broadcasts, second.broadcasts]
+    end
+
+    def test_a_relay_of_another_server_takes_nothing_away
+      start
+      other = Support::CableApp::Control.new([], true)
+      start(other, edge: 2)
+      @broker.broadcast("room", "1")
+
+      assert_equal [[["room", "1"]]] * 2, [@control.broadcasts, other.broadcasts]
+    end
+
+    def test_a_relay_that_is_told_to_end_waits_for_its_successor
+      first = start(beat: 60)
+      first.raise(SignalException.new("TERM"))
+      @broker.broadcast("room", "1")
+      start(Support::CableApp::Control.new([], true))
+
+      assert_raises(SignalException) { first.value }
+      assert_equal [["room", "1"]], @control.broadcasts
+    end
+
+    def test_a_relay_without_a_successor_ends_soon
+      relay = start
+      relay.raise(SignalException.new("TERM"))
+
+      assert_raises(SignalException) { relay.value }
+    end
+
+    def test_a_silent_broker_ends_the_relay
+      relay = run_relay(SILENT.new)
+
+      assert_match(/\Athe broker has sent nothing for 0.\d s\z/, assert_raises(Cable::Error) { relay.value }.message)
+    end
+
+    def test_what_is_no_broadcast_is_dropped_and_logged
+      start
+      ["no JSON", "[1]", '["room","1","2"]', '[null,"x","y"]', JSON.generate(["r" * 1025, "1"])].each do |text|
+        @broker.pubsub.broadcast("carat", text)
+      end
+      @broker.broadcast("room", "1")
+
+      assert_equal [["room", "1"]], @control.broadcasts
+      assert_equal 5, log.scan("cable: a message of the broker is dropped: ").size
+    end
+
+    def test_what_the_edge_refuses_is_logged
+      @control.takes = false
+      start
+      @broker.broadcast("room", "1")
+
+      assert_match(/is dropped: the edge does not take it/, log)
+    end
+
+    private
+
+    def run_relay(broker = @broker, control = @control, edge: 1, beat: 0.05)
+      relay = Cable.const_get(:Relay).new(broker, control, edge, beat:)
+      @relays << Thread.new { relay.run }
+      @relays.last.report_on_exception = false
+      @relays.last
+    end
+
+    # Returns the thread of a relay that has taken over.
+    def start(control = @control, edge: 1, beat: 0.05)
+      count = messages.size
+      run_relay(@broker, control, edge:, beat:).tap { eventually { messages.size > count } }
+    end
+  end
+end

@@ -85,6 +85,7 @@ class CableServersTest < Support::IntegrationTest
     @app = "require \"active_record/railtie\"\n#{APP}"
     prove
     assert_a_program_is_heard
+    assert_too_long_a_notification_is_refused
     assert_the_broker_comes_back(:INT)
   end
 
@@ -167,6 +168,15 @@ class CableServersTest < Support::IntegrationTest
 
     assert_empty out
     assert_heard(["program"])
+  end
+
+  def assert_too_long_a_notification_is_refused
+    fields = { "Content-Type" => "application/x-www-form-urlencoded" }
+    send = ->(bytes) { @pair.first.request("POST", "/notices", fields:, body: "text=#{"x" * bytes}").status }
+
+    assert_equal [204, 500], [send.call(7900), send.call(8000)]
+    assert_match(/PG::InvalidParameterValue .*payload string too long/, @pair.first.log)
+    assert_heard(["x" * 7900])
   end
 
   def assert_a_restart_loses_nothing

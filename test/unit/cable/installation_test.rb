@@ -48,7 +48,7 @@ module Carat
     end
 
     def test_a_broker_needs_a_process_that_hears_it
-      assert_equal 'cable: config/cable.yml passes broadcasts through ledger, which no process of this server hears: ' \
+      assert_equal "cable: config/cable.yml passes broadcasts through ledger, which no process of this server hears: " \
                    'add process("cable", overlap: true) { Carat::Cable.relay } to the config file',
                    install("#{LEDGER} through.call('ledger')")
       assert_equal "installed", install("#{LEDGER} through.call('ledger'); processes = { 'cable' => 1 }")

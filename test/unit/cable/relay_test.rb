@@ -83,7 +83,7 @@ module Carat
     def test_what_is_no_broadcast_is_dropped_and_logged
       start
       ["no JSON", "[1]", '["room","1","2"]', '[null,"x","y"]', JSON.generate(["r" * 1025, "1"])].each do |text|
-        @broker.pubsub.broadcast("carat", text)
+        @broker.adapter.broadcast("carat", text)
       end
       @broker.broadcast("room", "1")
 

@@ -1,17 +1,19 @@
 # frozen_string_literal: true
 
 require "json"
+require "monitor"
 require_relative "../../cable"
 
 module Carat
   module Cable
-    # What connects several servers: the adapter of Action Cable that the key `through` of config/cable.yml names, as if
-    # it were the application's. All broadcasts take one channel of it, so that a Relay hears them in their order.
-    class Broker < ::ActionCable::Server::Base
+    # What connects several servers: the adapter of Action Cable that the key `through` of config/cable.yml names. All
+    # broadcasts take one channel of it, so that a Relay hears them in their order. To the adapter, it is the server of
+    # Action Cable.
+    class Broker
       CHANNEL = "carat"
       # Adapters that reach this process alone.
       LOCAL = %w[async carat inline test].freeze
-      private_constant :LOCAL
+      private_constant :CHANNEL, :LOCAL
 
       class << self
         # Returns the broker of this process, nil when config/cable.yml names none. A forked process has one of its own:
@@ -30,16 +32,17 @@ module Carat
         end
       end
 
-      # `adapter` is the name of one. Raises Error when it connects nobody, or cannot be loaded.
-      def initialize(adapter)
-        raise Error, "config/cable.yml: through #{adapter} reaches one process only" if LOCAL.include?(adapter)
+      # The adapter, and what it asks of a server: its ActionCable::Server::Configuration, and a lock.
+      attr_reader :adapter, :config, :mutex
 
-        config = ::ActionCable.server.config.dup
-        config.cable = config.cable.except("adapter", "through").merge("adapter" => adapter)
-        super(config:)
-        config.pubsub_adapter
-      rescue LoadError, NameError => e
-        raise Error, "config/cable.yml: through #{adapter}: #{e.message}"
+      # `name` is that of an adapter. Raises Error when it connects nobody, or cannot be loaded.
+      def initialize(name)
+        raise Error, "config/cable.yml: through #{name} reaches one process only" if LOCAL.include?(name)
+
+        @config = ::ActionCable.server.config.dup
+        @config.cable = @config.cable.except("adapter", "through").merge("adapter" => name)
+        @mutex = Monitor.new
+        @adapter = load(name).new(self)
       end
 
       # Sends a broadcast to the relays of all servers.
@@ -49,13 +52,18 @@ module Carat
 
       # Sends a message, which JSON can carry, to the channel.
       def publish(message)
-        pubsub.broadcast(CHANNEL, JSON.generate(message))
+        @adapter.broadcast(CHANNEL, JSON.generate(message))
       end
 
       # Calls `heard` with each message of the channel, a String, in the thread that reads them, and `ready` once they
       # come.
       def subscribe(heard, ready)
-        pubsub.subscribe(CHANNEL, heard, ready)
+        @adapter.subscribe(CHANNEL, heard, ready)
+      end
+
+      # The log of the application.
+      def logger
+        @config.logger
       end
 
       # What adapters, before Rails 8.2 and since, run callbacks with. The pool of Action Cable would lose their order.
@@ -67,6 +75,14 @@ module Carat
       # Runs a callback of the adapter.
       def post(task = nil, &block)
         (task || block).call
+      end
+
+      private
+
+      def load(name)
+        @config.pubsub_adapter
+      rescue LoadError, NameError => e
+        raise Error, "config/cable.yml: through #{name}: #{e.message}"
       end
     end
   end

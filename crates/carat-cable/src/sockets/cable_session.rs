@@ -10,7 +10,7 @@ use crate::{
 
 /// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
 /// the identifiers, states and streams of its subscriptions.
-pub const SESSION_LIMIT: usize = 256 * 1024;
+pub const SESSION_LIMIT: usize = 128 * 1024;
 /// No message of the client is read while this many bytes, or commands, wait for the application.
 const WAITING_BYTES: usize = 64 * 1024;
 const WAITING_COMMANDS: usize = 32;

@@ -1,11 +1,11 @@
 use std::fmt;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::task::spawn_local;
+use tokio::task::{consume_budget, spawn_local};
 
 use crate::http::cable::server::Cable;
 use crate::http::request::Later;
@@ -99,8 +99,10 @@ impl CableSocket {
         true
     }
 
-    fn is_full(&self) -> bool {
-        self.session.as_ref().is_some_and(CableSession::is_full)
+    /// Whether more of the client is read. Nothing is once the socket is being closed.
+    fn reads_on(&self) -> bool {
+        let is_full = self.session.as_ref().is_some_and(CableSession::is_full);
+        !is_full && !self.outbox.is_closed()
     }
 }
 
@@ -127,10 +129,10 @@ impl AsyncWrite for CableSocket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let mut rest = bytes;
-        while !this.is_full() && this.read(&mut rest, cx) {}
+        while this.reads_on() && has_turn(cx) && this.read(&mut rest, cx) {}
         let count = bytes.len() - rest.len();
         if count == 0 && !bytes.is_empty() {
-            // The end of the running command wakes the task.
+            // The end of the running command, or the next turn, wakes the task. After a close, the other direction ends.
             return Poll::Pending;
         }
         Poll::Ready(Ok(count))
@@ -145,6 +147,11 @@ impl AsyncWrite for CableSocket {
         self.outbox.end(None);
         Poll::Ready(Ok(()))
     }
+}
+
+/// Whether the task may go on. A client that floods the server with small frames gives way to the others.
+fn has_turn(cx: &mut Context<'_>) -> bool {
+    pin!(consume_budget()).poll(cx).is_ready()
 }
 
 impl EdgeApplication for CableSocket {

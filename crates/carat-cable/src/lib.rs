@@ -29,9 +29,9 @@ mod worker;
 pub use protocol::{ClientCommand, NotACommand, Payload};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
 pub use sockets::{
-    CableSession, ClientOutbox, Hub, OUTBOX_LIMIT, Reached, SESSION_LIMIT, SigningKey, SocketNumber,
+    CableSession, ClientOutbox, Hub, OUTBOX_LIMIT, Reached, SESSION_LIMIT, SocketNumber,
 };
 pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
 pub use worker::{BroadcastOrder, CommandBody, CommandClose, CommandResult};
-pub use worker::{InvalidResult, StateChange, SubscriptionAnswer, SubscriptionRecord};
+pub use worker::{InvalidResult, SigningKey, StateChange, SubscriptionAnswer, SubscriptionRecord};

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use super::ClientOutbox;
-use super::signed_streams::{SignedStreams, SigningKey};
-use crate::{Payload, message, text_frame};
+use super::signed_streams::SignedStreams;
+use crate::{Payload, SigningKey, message, text_frame};
 
 /// Identifies the socket of a client.
 pub type SocketNumber = u64;

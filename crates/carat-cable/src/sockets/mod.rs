@@ -8,4 +8,3 @@ mod signed_streams;
 pub use cable_session::{CableSession, SESSION_LIMIT};
 pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT};
 pub use hub::{Hub, Reached, SocketNumber};
-pub use signed_streams::SigningKey;

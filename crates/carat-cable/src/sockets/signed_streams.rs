@@ -1,29 +1,13 @@
 use ring::hmac::{HMAC_SHA256, Key, verify};
 use serde::Deserialize;
 
+use crate::SigningKey;
+
 /// The channel of Turbo's streams, whose name the application has signed.
 const CHANNEL: &str = "Turbo::StreamsChannel";
 /// Between a message of `ActiveSupport::MessageVerifier` and its digest in hexadecimal digits.
 const SEPARATOR: &str = "--";
 const DIGEST_BYTES: usize = 32;
-
-/// What the application says about the signatures of Turbo's streams.
-///
-/// ```
-/// use carat_cable::SigningKey;
-///
-/// let json = r#"{"key": "6b", "prefix": "shop:"}"#;
-/// let key: SigningKey = serde_json::from_str(json).expect("complete");
-/// assert_eq!(key.key, "6b");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct SigningKey {
-    /// The key, in hexadecimal digits.
-    pub key: String,
-    /// What precedes the name of each stream.
-    #[serde(default)]
-    pub prefix: String,
-}
 
 /// Tells which stream a client has a signed name of. Whatever is not plainly valid is left to the application.
 #[derive(Debug)]

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::SigningKey;
+use super::SigningKey;
 
 /// Bytes of `connection` and of a `state`, each of which the edge keeps for the application.
 const RECORD_LIMIT: usize = 4096;

@@ -3,8 +3,10 @@
 mod broadcast_order;
 mod command_body;
 mod command_result;
+mod signing_key;
 
 pub use broadcast_order::BroadcastOrder;
 pub use command_body::{CommandBody, SubscriptionRecord};
 pub use command_result::{CommandClose, CommandResult};
 pub use command_result::{InvalidResult, StateChange, SubscriptionAnswer};
+pub use signing_key::SigningKey;

@@ -133,6 +133,7 @@ async fn run(
     let host = LocalHost::find(Listeners::new(&listeners));
     let old = predecessor.as_ref();
     let mut tasks = start_tasks(&server, &mailbox.0, old, (listeners, pid_file.as_ref()));
+    let tracer = server.tracer.clone();
     let supervisor = Supervisor::new(host, server, mailbox, lane_events, ready);
     let supervisor = supervisor
         .after(predecessor)
@@ -141,6 +142,9 @@ async fn run(
         outcome = supervisor.run(signals) => outcome,
         failure = tasks.failure() => Outcome::Failed(failure),
     };
+    if let (Some(tracer), Outcome::Finished) = (tracer, &outcome) {
+        tracer.finish(&log).await;
+    }
     log.finish();
     Ok(outcome)
 }
@@ -165,6 +169,10 @@ fn start_tasks(
     for address in server.settings.metrics.iter().cloned() {
         let metrics = serve_metrics(address, Rc::clone(server), mailbox.clone());
         tasks.spawn("metrics", metrics);
+    }
+    if let Some(tracer) = server.tracer.clone() {
+        // No task of the server: what it fails at costs spans, and nothing else.
+        spawn_local(tracer.export(Rc::clone(&server.log)));
     }
     let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
     tasks.spawn("restart file", restart_file);

@@ -49,6 +49,8 @@ pub struct Settings {
     pub bind: Vec<String>,
     /// Where metrics are served.
     pub metrics: Vec<String>,
+    /// Where spans go.
+    pub otlp: Option<Otlp>,
     pub backlog: i32,
     #[serde(rename = "static")]
     pub static_files: Vec<StaticDirectory>,
@@ -198,6 +200,19 @@ pub struct StaticDirectory {
     pub cache_control: Option<String>,
     /// The page for what is not there, which then does not go to the application.
     pub not_found: Option<String>,
+}
+
+/// A collector of spans that speaks OTLP over HTTP.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Otlp {
+    /// A name or an address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// What precedes `/v1/traces`.
+    pub path: String,
+    /// The share of the traces that begin here.
+    pub sample: f64,
 }
 
 /// How log lines are written.
@@ -358,7 +373,7 @@ fn canary_unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CanaryUnit,
 
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "acme_folder": "/", "acme_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "acme_folder": "/", "acme_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "otlp": null, "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
     "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null, "cache": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "console": true, "log": "/dev/null", "log_format": "text",

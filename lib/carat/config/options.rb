@@ -64,6 +64,8 @@ module Carat
                    doc: "A PEM file with those who sign the authority's own certificate."),
         Option.new(name: :metrics, group: "Service", type: :endpoints, default: [], default_text: "off", edge: true,
                    doc: "An address on which the server answers Prometheus and health checks; repeatable."),
+        Option.new(name: :otlp, group: "Service", type: :collector, default_text: "off", edge: true,
+                   doc: "An OpenTelemetry collector that gets spans of the requests, or of a share with `?sample=`."),
         Option.new(name: :control_socket, group: "Service", type: :socket, edge: true,
                    default_text: "#{CONTROL_SOCKET} in a private directory",
                    doc: "The Unix socket on which the server responds to commands such as `carat status`."),

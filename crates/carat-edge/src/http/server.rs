@@ -14,6 +14,7 @@ use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::http2::Http2;
+use super::request::AccessLog;
 use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
 use crate::http::site::SiteFiles;
@@ -22,6 +23,7 @@ use carat_dispatch::Dispatcher;
 use carat_exchange::{ClientMemory, clock};
 use carat_log::Log;
 use carat_settings::Settings;
+use carat_telemetry::Tracer;
 
 /// For how long a client that has connected may send its first request once the server drains. A proxy in front of the
 /// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
@@ -39,6 +41,8 @@ pub(crate) struct Server {
     pub(super) steps: Rc<Steps>,
     /// `None` without the option `metrics`.
     pub(crate) metrics: Option<Rc<RequestMetrics>>,
+    /// `None` without the option `otlp`.
+    pub(crate) tracer: Option<Rc<Tracer>>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
@@ -77,11 +81,15 @@ impl Server {
         let files = Rc::new(files);
         let metrics = !settings.metrics.is_empty();
         let metrics = metrics.then(|| Rc::new(RequestMetrics::new()));
-        let steps = Steps::new(settings, log, &dispatcher, &files, metrics.as_ref());
+        let tracer = Tracer::new(settings);
+        let access_log =
+            AccessLog::new(log, settings.access_log, metrics.as_ref(), tracer.as_ref());
+        let steps = Steps::new(settings, log, &dispatcher, &files, access_log);
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
             metrics,
+            tracer,
             deadlines: Deadlines::new(),
             active: ActiveConnections::new(&dispatcher.client_memory, steps.cache.as_ref()),
             steps,

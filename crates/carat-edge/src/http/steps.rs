@@ -6,7 +6,6 @@ use std::rc::Rc;
 use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
-use crate::http::RequestMetrics;
 use crate::http::cable::Cable;
 use crate::http::cache::{ChangedUrl, ResponseCache};
 use crate::http::request::{
@@ -17,10 +16,11 @@ use crate::http::site::{ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
 use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
 use carat_dispatch::Dispatcher;
-use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy, Refusal, clock};
+use carat_exchange::{Call, ConnectionState, Peer, ProxyFields, ProxyPolicy, Refusal, clock};
 use carat_files::are_too_many_waiting;
 use carat_log::Log;
 use carat_settings::{Settings, UrlPrefix};
+use carat_telemetry::TracedClient;
 
 /// The way of a request to the application, and of its response to the client.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Steps {
         log: &Rc<Log>,
         dispatcher: &Rc<Dispatcher>,
         files: &Rc<SiteFiles>,
-        metrics: Option<&Rc<RequestMetrics>>,
+        access_log: AccessLog,
     ) -> Rc<Steps> {
         let dispatch = Rc::new(RequestDispatch {
             dispatcher: Rc::clone(dispatcher),
@@ -57,7 +57,6 @@ impl Steps {
         });
         let takeovers = Takeovers::new(settings);
         Rc::new(Steps {
-            access_log: AccessLog::new(log, settings.access_log, metrics),
             proxies: ProxyPolicy::new(settings),
             force_tls: ForceTls::new(settings),
             prefix: settings.prefix.clone(),
@@ -65,7 +64,8 @@ impl Steps {
             readiness: ReadinessChecks::new(settings),
             files: Rc::clone(files),
             cache: ResponseCache::new(settings, &dispatch),
-            cable: Cable::new(settings, log, &dispatch, metrics, &takeovers),
+            cable: Cable::new(settings, log, &dispatch, access_log.clone(), &takeovers),
+            access_log,
             dispatch,
             takeovers,
             encoders: Encoders::new(settings, log),
@@ -101,8 +101,14 @@ impl Steps {
         let fields = request.headers_mut();
         let forwarded = self.proxies.receive(peer.proxy_fields, fields);
         let client = forwarded.as_ref();
+        let scheme = client.and_then(|client| client.scheme);
         let client = client.and_then(|client| client.remote.as_deref());
-        let entry = (self.access_log).start(&request, client.unwrap_or_else(|| peer.logged()));
+        let client = TracedClient {
+            address: client.unwrap_or_else(|| peer.logged()),
+            scheme: scheme.unwrap_or(peer.scheme),
+            names_parent: peer.proxy_fields != ProxyFields::Removed,
+        };
+        let entry = self.access_log.start(&mut request, &client);
         let encoders = self.encoders.as_ref();
         let encoding = encoders.map(|encoders| ResponseEncoding::negotiate(&request, encoders));
         let gets_page = self.files.pages.are_for(&request);

@@ -8,6 +8,15 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    /// Its name in a URL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+
     /// The port of a URL that names none.
     #[must_use]
     pub fn default_port(self) -> u16 {

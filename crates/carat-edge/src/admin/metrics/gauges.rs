@@ -69,6 +69,12 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     if let Some(cable) = server.cable() {
         register_cable(&mut registry, cable.stats());
     }
+    if let Some((exported, dropped)) = server.tracer.as_ref().map(|tracer| tracer.counts()) {
+        let help = "Spans that the collector has taken";
+        registry.register("otlp_spans_exported", help, ConstCounter::new(exported));
+        let help = "Spans that the collector has not taken";
+        registry.register("otlp_spans_dropped", help, ConstCounter::new(dropped));
+    }
     let dropped = ConstCounter::new(server.log.dropped_lines());
     registry.register(
         "log_lines_dropped",

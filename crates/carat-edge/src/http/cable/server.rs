@@ -11,7 +11,6 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_local;
 use tokio::time::sleep;
 
-use crate::http::RequestMetrics;
 use crate::http::cable::pulse::Pulse;
 use crate::http::request::{AccessLog, Later, RequestDispatch, Takeovers};
 use carat_body::response::read_file;
@@ -22,6 +21,7 @@ use carat_exchange::{
 };
 use carat_log::Log;
 use carat_settings::Settings;
+use carat_telemetry::TracedClient;
 
 /// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
 /// has room for requests.
@@ -88,7 +88,7 @@ impl Cable {
         settings: &Settings,
         log: &Rc<Log>,
         dispatch: &Rc<RequestDispatch>,
-        metrics: Option<&Rc<RequestMetrics>>,
+        access_log: AccessLog,
         takeovers: &Takeovers,
     ) -> Option<Rc<Cable>> {
         let path = settings.cable.as_ref()?;
@@ -101,7 +101,7 @@ impl Cable {
             places: WorkerTunnels::default(),
             requests: Semaphore::new(REQUESTS_LIMIT),
             dispatch: Rc::clone(dispatch),
-            access_log: AccessLog::new(log, settings.access_log, metrics),
+            access_log,
             log: Rc::clone(log),
             counts: CableCounts::default(),
             last: Cell::default(),
@@ -195,7 +195,7 @@ impl Cable {
         peer: Rc<Peer>,
         memory: Rc<MemoryAccount>,
     ) -> Option<CommandResult> {
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(Method::POST)
             .uri(&self.path)
             .header(CONTENT_TYPE, "application/json")
@@ -203,7 +203,12 @@ impl Cable {
             .ok()?;
         // Nobody closes it.
         let _permit = self.requests.acquire().await.ok()?;
-        let mut entry = self.access_log.start(&request, peer.logged());
+        let client = TracedClient {
+            address: peer.logged(),
+            scheme: peer.scheme,
+            names_parent: false,
+        };
+        let mut entry = self.access_log.start(&mut request, &client);
         let mut bytes = InlineBytes::new(&memory);
         if !bytes.push(body.as_bytes(), usize::MAX) {
             add(&self.counts.lost, 1);

@@ -6,8 +6,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use carat_cache::{RequestKey, Store, StoredResponse};
 
-use carat_wire::Scheme;
-
 use super::changes::ChangedUrl;
 use super::counts::{CacheCounts, CacheReport};
 use super::flights::Flights;
@@ -127,12 +125,8 @@ impl ResponseCache {
 pub(super) fn key_of(call: &Call) -> RequestKey {
     let target = RequestTarget::of(call);
     let host = (target.server_name, target.server_port);
-    let scheme = match call.scheme() {
-        Scheme::Http => "http",
-        Scheme::Https => "https",
-    };
     RequestKey::new(
-        (scheme, host),
+        (call.scheme().name(), host),
         (target.path, target.query),
         &call.parts.headers,
     )

@@ -10,18 +10,21 @@ use crate::http::RequestMetrics;
 use carat_exchange::{Peer, Refusal};
 use carat_log::{Log, Timestamp, json_printable};
 use carat_settings::LogFormat;
+use carat_telemetry::{RequestSpan, TracedClient, Tracer};
 
 /// The status of a request whose client closed the connection before the response, as in nginx.
 const CLIENT_GONE: u16 = 499;
 
-/// Writes a line for each request when the `access_log` option is on, and counts requests when `metrics` is.
-#[derive(Debug)]
+/// Writes a line for each request when the `access_log` option is on, counts requests when `metrics` is, and traces them when
+/// `otlp` is.
+#[derive(Debug, Clone)]
 pub(crate) struct AccessLog {
     log: Option<Rc<Log>>,
     metrics: Option<Rc<RequestMetrics>>,
+    tracer: Option<Rc<Tracer>>,
 }
 
-/// The line of one request, written and counted when it is dropped. `None` when nobody reads either.
+/// The line of one request, written, counted, and traced when it is dropped. `None` when nobody reads any.
 #[derive(Debug, Default)]
 pub(crate) struct AccessEntry(Option<Box<AccessLine>>);
 
@@ -29,6 +32,7 @@ pub(crate) struct AccessEntry(Option<Box<AccessLine>>);
 struct AccessLine {
     log: Option<Rc<Log>>,
     metrics: Option<Rc<RequestMetrics>>,
+    span: Option<Box<RequestSpan>>,
     start: Instant,
     remote: String,
     /// `None` when the request was not understood.
@@ -55,16 +59,24 @@ impl AccessLog {
         log: &Rc<Log>,
         enabled: bool,
         metrics: Option<&Rc<RequestMetrics>>,
+        tracer: Option<&Rc<Tracer>>,
     ) -> AccessLog {
         AccessLog {
             metrics: metrics.cloned(),
+            tracer: tracer.cloned(),
             log: enabled.then(|| Rc::clone(log)),
         }
     }
 
-    /// Starts the line of a request. `client` is as `Peer::logged` says, or as the peer said.
-    pub(crate) fn start<B>(&self, request: &Request<B>, client: &str) -> AccessEntry {
-        self.entry(client, || {
+    /// Starts the line and the spans of a request.
+    pub(crate) fn start<B>(
+        &self,
+        request: &mut Request<B>,
+        client: &TracedClient<'_>,
+    ) -> AccessEntry {
+        let tracer = self.tracer.as_ref();
+        let span = tracer.and_then(|tracer| tracer.start(request, client));
+        self.entry(client.address, span, || {
             Some(LoggedTarget {
                 method: request.method().to_string(),
                 target: request.uri().to_string(),
@@ -82,14 +94,19 @@ impl AccessLog {
 
     /// Starts the line of a request that was not understood.
     pub(crate) fn start_refused(&self, peer: &Peer, refusal: Refusal) -> AccessEntry {
-        let mut entry = self.entry(peer.logged(), || None);
+        let mut entry = self.entry(peer.logged(), None, || None);
         entry.responded(refusal.status());
         entry.refused(refusal);
         entry
     }
 
-    fn entry(&self, client: &str, request: impl FnOnce() -> Option<LoggedTarget>) -> AccessEntry {
-        if self.log.is_none() && self.metrics.is_none() {
+    fn entry(
+        &self,
+        client: &str,
+        span: Option<Box<RequestSpan>>,
+        request: impl FnOnce() -> Option<LoggedTarget>,
+    ) -> AccessEntry {
+        if self.log.is_none() && self.metrics.is_none() && span.is_none() {
             return AccessEntry(None);
         }
         let logged = self.log.as_ref().map(|_| (client.to_owned(), request()));
@@ -97,6 +114,7 @@ impl AccessLog {
         AccessEntry(Some(Box::new(AccessLine {
             log: self.log.clone(),
             metrics: self.metrics.clone(),
+            span,
             start: Instant::now(),
             remote,
             request,
@@ -125,6 +143,9 @@ impl AccessEntry {
         if let Some(line) = &mut self.0 {
             line.queue_time = queue_time;
             line.app_time = app_time;
+            if let (Some(span), false) = (&mut line.span, app_time.is_zero()) {
+                span.responded(queue_time, app_time);
+            }
         }
     }
 
@@ -145,8 +166,11 @@ impl AccessEntry {
 
 impl Drop for AccessEntry {
     fn drop(&mut self) {
-        let Some(line) = &self.0 else { return };
+        let Some(line) = &mut self.0 else { return };
         line.measure();
+        if let Some(span) = line.span.take() {
+            span.finish(line.sent_status(), line.reason);
+        }
         if let Some(log) = &line.log {
             let now = Timestamp::from(SystemTime::now());
             let text = match log.format() {
@@ -159,11 +183,15 @@ impl Drop for AccessEntry {
 }
 
 impl AccessLine {
+    /// `None` when the client left before the response.
+    fn sent_status(&self) -> Option<u16> {
+        (self.status != CLIENT_GONE).then_some(self.status)
+    }
+
     /// Counts the request.
     fn measure(&self) {
         let Some(metrics) = &self.metrics else { return };
-        let status = (self.status != CLIENT_GONE).then_some(self.status);
-        metrics.ended(status, self.start.elapsed());
+        metrics.ended(self.sent_status(), self.start.elapsed());
         if !self.app_time.is_zero() {
             metrics.responded(self.status, self.queue_time, self.app_time);
         }

@@ -1,0 +1,189 @@
+//! Messages of OTLP. The numbers of fields and constants are those of `opentelemetry/proto`.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::exporter::Destination;
+use crate::finished_request::{FinishedRequest, Phases};
+use crate::protobuf::Message;
+use crate::trace_context::SpanId;
+
+/// Statuses from here on are failures of the server.
+const FIRST_FAILURE: u16 = 500;
+/// `Span.SpanKind`.
+const INTERNAL: u64 = 1;
+const SERVER: u64 = 2;
+/// `Status.StatusCode`.
+const ERROR: u64 = 2;
+
+/// The spans of these requests, as `ExportTraceServiceRequest`.
+pub(crate) fn message(destination: &Destination, batch: &[Box<FinishedRequest>]) -> Bytes {
+    let scope = Message::default().bytes(1, "carat");
+    let scope = scope.bytes(2, &destination.version);
+    let spans = batch.iter().flat_map(|request| spans(request));
+    let scope_spans = spans.fold(Message::default().message(1, &scope), |all, span| {
+        all.message(2, &span)
+    });
+    let resource_spans = Message::default().message(1, &destination.resource);
+    let resource_spans = resource_spans.message(2, &scope_spans);
+    let message = Message::default().message(1, &resource_spans);
+    message.into_bytes().into()
+}
+
+/// `KeyValue`.
+pub(crate) fn text(key: &str, value: &str) -> Message {
+    attribute(key, &Message::default().bytes(1, value))
+}
+
+fn number(key: &str, value: u64) -> Message {
+    attribute(key, &Message::default().number(3, value))
+}
+
+/// `value` is an `AnyValue`.
+fn attribute(key: &str, value: &Message) -> Message {
+    Message::default().bytes(1, key).message(2, value)
+}
+
+/// The span of the request, and those of its phases.
+fn spans(request: &FinishedRequest) -> Vec<Message> {
+    let mut spans = vec![root(request)];
+    if let Some(Phases {
+        queued,
+        begun,
+        answered,
+    }) = request.phases
+    {
+        let ids = &request.ids;
+        spans.extend([
+            phase(request, "queue", ids.queue, (queued, begun)),
+            phase(request, "application", ids.application, (begun, answered)),
+            phase(request, "send", ids.send, (answered, request.took)),
+        ]);
+    }
+    spans
+}
+
+/// By the conventions for spans of HTTP servers.
+fn root(request: &FinishedRequest) -> Message {
+    let about = &request.request;
+    let method = about.method;
+    let mut attributes = vec![
+        text("http.request.method", method),
+        text("url.scheme", about.scheme),
+        text("url.path", &about.path),
+        text("network.protocol.version", about.version),
+        text("client.address", &about.client),
+    ];
+    if let Some(status) = request.status {
+        attributes.push(number("http.response.status_code", status.into()));
+    }
+    let failure = match (request.reason, request.status) {
+        (Some(reason), _) => Some(reason.to_owned()),
+        (None, None) => Some("client left".to_owned()),
+        (None, Some(status)) => (status >= FIRST_FAILURE).then(|| status.to_string()),
+    };
+    attributes.extend(failure.map(|failure| text("error.type", &failure)));
+    let name = if method == "_OTHER" { "HTTP" } else { method };
+    let times = (Duration::ZERO, request.took);
+    let mut root = span(request, name, request.ids.request, times).number(6, SERVER);
+    root = root.bytes(3, &request.trace_state);
+    if let Some(parent) = request.parent {
+        root = root.bytes(4, parent);
+    }
+    for attribute in &attributes {
+        root = root.message(9, attribute);
+    }
+    if request.status.is_none_or(|status| status >= FIRST_FAILURE) {
+        root = root.message(15, &Message::default().number(3, ERROR));
+    }
+    root
+}
+
+fn phase(
+    request: &FinishedRequest,
+    name: &str,
+    id: SpanId,
+    between: (Duration, Duration),
+) -> Message {
+    let phase = span(request, name, id, between).number(6, INTERNAL);
+    phase.bytes(4, request.ids.request)
+}
+
+fn span(
+    request: &FinishedRequest,
+    name: &str,
+    id: SpanId,
+    (from, to): (Duration, Duration),
+) -> Message {
+    let nanoseconds = |time| u64::try_from((request.start + time).as_nanos()).unwrap_or(u64::MAX);
+    Message::default()
+        .bytes(1, request.ids.trace)
+        .bytes(2, id)
+        .bytes(5, name)
+        .fixed64(7, nanoseconds(from))
+        .fixed64(8, nanoseconds(to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protobuf::{Fields, Value};
+
+    fn of(finish: impl FnOnce(&mut FinishedRequest)) -> Vec<Message> {
+        let mut request = FinishedRequest::plain();
+        request.took = Duration::from_millis(9);
+        finish(&mut request);
+        spans(&request)
+    }
+
+    fn field(message: &Message, field: u64) -> Option<Value<'_>> {
+        Fields::value(message.encoded(), field)
+    }
+
+    fn has(span: &Message, attribute: &Message) -> bool {
+        Fields(span.encoded()).any(|field| field == (9, Value::Bytes(attribute.encoded())))
+    }
+
+    #[test]
+    fn the_phases_of_a_request_follow_each_other_within_it() {
+        let spans = of(|request| {
+            request.status = Some(200);
+            request.phases = Some(Phases {
+                queued: Duration::from_millis(1),
+                begun: Duration::from_millis(2),
+                answered: Duration::from_millis(5),
+            });
+        });
+        let names: Vec<_> = spans.iter().map(|span| field(span, 5)).collect();
+        let expected: [&[u8]; 4] = [b"GET", b"queue", b"application", b"send"];
+        assert_eq!(names, expected.map(|name| Some(Value::Bytes(name))));
+        let [root, phases @ ..] = &spans[..] else {
+            panic!("no span");
+        };
+        assert!(phases.iter().all(|it| field(it, 4) == field(root, 2)));
+        assert!(phases.iter().all(|it| field(it, 1) == field(root, 1)));
+        for (one, next) in phases.iter().zip(&phases[1..]) {
+            assert_eq!(field(one, 8), field(next, 7));
+        }
+        assert_eq!(field(&phases[2], 8), field(root, 8));
+        assert_eq!(field(root, 15), None);
+        assert!(has(root, &text("url.scheme", "https")));
+        assert!(has(root, &text("url.path", "/a")));
+        assert!(has(root, &number("http.response.status_code", 200)));
+    }
+
+    #[test]
+    fn a_failure_says_its_reason() {
+        let refused = of(|request| {
+            request.status = Some(503);
+            request.reason = Some("queue full");
+        });
+        let left = of(|_| {});
+        let missing = of(|request| request.status = Some(404));
+        assert!(has(&refused[0], &text("error.type", "queue full")));
+        assert!(has(&left[0], &text("error.type", "client left")));
+        let fails = |spans: &[Message]| field(&spans[0], 15).is_some();
+        assert!(fails(&refused) && fails(&left) && !fails(&missing));
+    }
+}

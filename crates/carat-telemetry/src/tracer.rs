@@ -1,0 +1,182 @@
+use std::rc::Rc;
+use std::time::Duration;
+
+use http::Request;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::exporter::{Destination, Exporter};
+use crate::finished_request::{SpanIds, SpanRequest, TracedClient};
+use crate::request_span::RequestSpan;
+use crate::resource::resource;
+use crate::trace_context::{TraceContext, random, trace_state};
+use carat_log::Log;
+use carat_settings::Settings;
+
+/// How long the end of the server waits for the collector to take the last spans.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Decides which requests have spans, and keeps them until the collector has them.
+#[derive(Debug)]
+pub struct Tracer {
+    destination: Destination,
+    finished: Notify,
+}
+
+impl Tracer {
+    /// `None` without the option `otlp`.
+    pub fn new(settings: &Settings) -> Option<Rc<Tracer>> {
+        let otlp = settings.otlp.clone()?;
+        let variable = |name: &str| std::env::var(name).ok();
+        let destination = Destination {
+            otlp,
+            version: settings.version.clone(),
+            resource: resource(&settings.directory, variable),
+            queue: Rc::default(),
+        };
+        Some(Rc::new(Tracer {
+            destination,
+            finished: Notify::new(),
+        }))
+    }
+
+    /// Begins the spans of a request, and names them to the application as the parents of its own. `None` for a request that
+    /// is not sampled, which the application learns, too.
+    pub fn start<B>(
+        &self,
+        request: &mut Request<B>,
+        client: &TracedClient<'_>,
+    ) -> Option<Box<RequestSpan>> {
+        let parent = TraceContext::of(request.headers()).filter(|_| client.names_parent);
+        if parent.is_some_and(|parent| !parent.is_sampled) {
+            return None;
+        }
+        let ids = SpanIds::new(random()?, parent.map(|parent| parent.trace));
+        let is_sampled = parent.is_some() || is_chosen(&ids, self.destination.otlp.sample);
+        let context = TraceContext {
+            trace: ids.trace,
+            span: ids.application,
+            is_sampled,
+        };
+        let state = parent.map(|_| trace_state(request.headers()));
+        context.tell(request.headers_mut(), parent.is_some());
+        is_sampled.then(|| {
+            let request = SpanRequest::of(request, client);
+            let parent = parent.map(|parent| parent.span);
+            let queue = Rc::clone(&self.destination.queue);
+            let parent = (parent, state.unwrap_or_default());
+            Box::new(RequestSpan::begin(ids, parent, request, queue))
+        })
+    }
+
+    /// Sends spans until [`Tracer::finish`] is called; then what is left, and returns.
+    pub async fn export(self: Rc<Self>, log: Rc<Log>) {
+        Exporter::new(&self.destination, log).run().await;
+        self.finished.notify_one();
+    }
+
+    /// Has the last spans sent, and waits for that for a second at most.
+    pub async fn finish(&self, log: &Log) {
+        let queue = &self.destination.queue;
+        let dropped = queue.dropped();
+        queue.close();
+        // What is left is counted below.
+        let _ = timeout(FLUSH_TIMEOUT, self.finished.notified()).await;
+        let lost = queue.unsent() + queue.dropped() - dropped;
+        if lost > 0 {
+            log.warn("spans lost with the end of the server", &[("spans", &lost)]);
+        }
+    }
+
+    /// Spans that the collector has taken, and spans that it has not and never will.
+    pub fn counts(&self) -> (u64, u64) {
+        (
+            self.destination.queue.exported(),
+            self.destination.queue.dropped(),
+        )
+    }
+}
+
+/// Whether a trace that begins here is in the share, by its last seven bytes, as other samplers decide.
+fn is_chosen(ids: &SpanIds, share: f64) -> bool {
+    let random = ids.trace.iter().skip(9);
+    let random = random.fold(0.0, |sum, &byte| sum * 256.0 + f64::from(byte));
+    random < share * 256.0_f64.powi(7)
+}
+
+#[cfg(test)]
+mod tests {
+    use carat_settings::Otlp;
+    use carat_wire::Scheme;
+
+    use super::*;
+
+    const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331";
+
+    fn tracer(sample: f64) -> Rc<Tracer> {
+        let otlp = Otlp {
+            host: "127.0.0.1".to_owned(),
+            port: 1,
+            path: String::new(),
+            sample,
+        };
+        let settings = Settings {
+            otlp: Some(otlp),
+            ..Settings::plain()
+        };
+        Tracer::new(&settings).expect("the option is set")
+    }
+
+    fn client(names_parent: bool) -> TracedClient<'static> {
+        TracedClient {
+            address: "192.0.2.1",
+            scheme: Scheme::Http,
+            names_parent,
+        }
+    }
+
+    fn request(parent: Option<&str>) -> Request<()> {
+        let mut request = Request::builder().uri("/").header("tracestate", "a=1");
+        if let Some(parent) = parent {
+            request = request.header("traceparent", parent);
+        }
+        request.body(()).expect("a request")
+    }
+
+    fn told(request: &Request<()>) -> &str {
+        let told = request.headers()["traceparent"].to_str();
+        told.expect("text")
+    }
+
+    #[test]
+    fn a_sampled_parent_is_followed_whatever_the_share_is() {
+        let mut request = request(Some(&format!("{PARENT}-01")));
+        assert!(tracer(0.0).start(&mut request, &client(true)).is_some());
+        assert_eq!(told(&request)[..36], PARENT[..36]);
+        assert_ne!(told(&request)[36..52], PARENT[36..52]);
+        assert_eq!(request.headers()["tracestate"], "a=1");
+    }
+
+    #[test]
+    fn a_parent_that_is_not_sampled_is_passed_on() {
+        let parent = format!("{PARENT}-00");
+        let mut request = request(Some(&parent));
+        assert!(tracer(1.0).start(&mut request, &client(true)).is_none());
+        assert_eq!(told(&request), parent);
+    }
+
+    #[test]
+    fn a_peer_without_trust_begins_a_trace_of_its_own() {
+        let mut request = request(Some(&format!("{PARENT}-00")));
+        assert!(tracer(1.0).start(&mut request, &client(false)).is_some());
+        assert_ne!(told(&request)[..36], PARENT[..36]);
+        assert!(!request.headers().contains_key("tracestate"));
+    }
+
+    #[test]
+    fn the_application_learns_that_a_request_is_not_sampled() {
+        let mut request = request(None);
+        assert!(tracer(0.0).start(&mut request, &client(true)).is_none());
+        assert!(told(&request).ends_with("-00"));
+    }
+}

@@ -16,7 +16,7 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use crate::delivery::Delivery;
-use crate::protobuf::{Fields, Value};
+use crate::protobuf::{ProtoFields, Value};
 use carat_files::on_own_thread;
 use carat_settings::Otlp;
 
@@ -129,10 +129,10 @@ async fn received(response: Response<Incoming>) -> (Delivery, bool) {
 
 /// The number of rejected spans in an `ExportTraceServiceResponse`.
 fn rejected(answer: &[u8]) -> Option<u64> {
-    let Value::Bytes(partial_success) = Fields::value(answer, 1)? else {
+    let Value::Bytes(partial_success) = ProtoFields::value(answer, 1)? else {
         return None;
     };
-    match Fields::value(partial_success, 1)? {
+    match ProtoFields::value(partial_success, 1)? {
         Value::Number(rejected) => Some(rejected),
         Value::Bytes(_) => None,
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use crate::collector_client::CollectorClient;
 use crate::delivery::Delivery;
 use crate::messages::message;
-use crate::protobuf::Message;
+use crate::protobuf::ProtoMessage;
 use crate::span_queue::SpanQueue;
 use carat_log::{FieldValue, Log};
 use carat_settings::Otlp;
@@ -21,7 +21,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Destination {
     pub(crate) otlp: Otlp,
     pub(crate) version: String,
-    pub(crate) resource: Message,
+    pub(crate) resource: ProtoMessage,
     pub(crate) queue: Rc<SpanQueue>,
 }
 
@@ -48,7 +48,11 @@ impl Exporter<'_> {
         let queue = &self.destination.queue;
         while let Some(batch) = queue.next_batch().await {
             let spans: u64 = batch.iter().map(|request| request.spans()).sum();
-            let message = message(self.destination, &batch);
+            let message = message(
+                &self.destination.version,
+                &self.destination.resource,
+                &batch,
+            );
             drop(batch);
             queue.settle(self.deliver(message, spans).await);
         }
@@ -126,7 +130,7 @@ mod tests {
         let destination = Destination {
             otlp,
             version: String::new(),
-            resource: Message::default(),
+            resource: ProtoMessage::default(),
             queue: Rc::default(),
         };
         let log = Log::open(&Settings::plain()).expect("a log");

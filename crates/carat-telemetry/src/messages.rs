@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::exporter::Destination;
 use crate::finished_request::{FinishedRequest, Phases};
-use crate::protobuf::Message;
+use crate::protobuf::ProtoMessage;
 use crate::trace_context::SpanId;
 
 /// Statuses from here on are failures of the server.
@@ -17,36 +16,40 @@ const SERVER: u64 = 2;
 /// `Status.StatusCode`.
 const ERROR: u64 = 2;
 
-/// The spans of these requests, as `ExportTraceServiceRequest`.
-pub(crate) fn message(destination: &Destination, batch: &[Box<FinishedRequest>]) -> Bytes {
-    let scope = Message::default().bytes(1, "carat");
-    let scope = scope.bytes(2, &destination.version);
+/// The spans of these requests, as `ExportTraceServiceRequest`, with the version of the server.
+pub(crate) fn message(
+    version: &str,
+    resource: &ProtoMessage,
+    batch: &[Box<FinishedRequest>],
+) -> Bytes {
+    let scope = ProtoMessage::default().bytes(1, "carat");
+    let scope = scope.bytes(2, version);
     let spans = batch.iter().flat_map(|request| spans(request));
-    let scope_spans = spans.fold(Message::default().message(1, &scope), |all, span| {
+    let scope_spans = spans.fold(ProtoMessage::default().message(1, &scope), |all, span| {
         all.message(2, &span)
     });
-    let resource_spans = Message::default().message(1, &destination.resource);
+    let resource_spans = ProtoMessage::default().message(1, resource);
     let resource_spans = resource_spans.message(2, &scope_spans);
-    let message = Message::default().message(1, &resource_spans);
+    let message = ProtoMessage::default().message(1, &resource_spans);
     message.into_bytes().into()
 }
 
 /// `KeyValue`.
-pub(crate) fn text(key: &str, value: &str) -> Message {
-    attribute(key, &Message::default().bytes(1, value))
+pub(crate) fn text(key: &str, value: &str) -> ProtoMessage {
+    attribute(key, &ProtoMessage::default().bytes(1, value))
 }
 
-fn number(key: &str, value: u64) -> Message {
-    attribute(key, &Message::default().number(3, value))
+fn number(key: &str, value: u64) -> ProtoMessage {
+    attribute(key, &ProtoMessage::default().number(3, value))
 }
 
 /// `value` is an `AnyValue`.
-fn attribute(key: &str, value: &Message) -> Message {
-    Message::default().bytes(1, key).message(2, value)
+fn attribute(key: &str, value: &ProtoMessage) -> ProtoMessage {
+    ProtoMessage::default().bytes(1, key).message(2, value)
 }
 
 /// The span of the request, and those of its phases.
-fn spans(request: &FinishedRequest) -> Vec<Message> {
+fn spans(request: &FinishedRequest) -> Vec<ProtoMessage> {
     let mut spans = vec![root(request)];
     if let Some(Phases {
         queued,
@@ -65,7 +68,7 @@ fn spans(request: &FinishedRequest) -> Vec<Message> {
 }
 
 /// By the conventions for spans of HTTP servers.
-fn root(request: &FinishedRequest) -> Message {
+fn root(request: &FinishedRequest) -> ProtoMessage {
     let about = &request.request;
     let method = about.method;
     let mut attributes = vec![
@@ -95,7 +98,7 @@ fn root(request: &FinishedRequest) -> Message {
         root = root.message(9, attribute);
     }
     if request.status.is_none_or(|status| status >= FIRST_FAILURE) {
-        root = root.message(15, &Message::default().number(3, ERROR));
+        root = root.message(15, &ProtoMessage::default().number(3, ERROR));
     }
     root
 }
@@ -105,7 +108,7 @@ fn phase(
     name: &str,
     id: SpanId,
     between: (Duration, Duration),
-) -> Message {
+) -> ProtoMessage {
     let phase = span(request, name, id, between).number(6, INTERNAL);
     phase.bytes(4, request.ids.request)
 }
@@ -115,9 +118,9 @@ fn span(
     name: &str,
     id: SpanId,
     (from, to): (Duration, Duration),
-) -> Message {
+) -> ProtoMessage {
     let nanoseconds = |time| u64::try_from((request.start + time).as_nanos()).unwrap_or(u64::MAX);
-    Message::default()
+    ProtoMessage::default()
         .bytes(1, request.ids.trace)
         .bytes(2, id)
         .bytes(5, name)
@@ -128,21 +131,21 @@ fn span(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protobuf::{Fields, Value};
+    use crate::protobuf::{ProtoFields, Value};
 
-    fn of(finish: impl FnOnce(&mut FinishedRequest)) -> Vec<Message> {
+    fn of(finish: impl FnOnce(&mut FinishedRequest)) -> Vec<ProtoMessage> {
         let mut request = FinishedRequest::plain();
         request.took = Duration::from_millis(9);
         finish(&mut request);
         spans(&request)
     }
 
-    fn field(message: &Message, field: u64) -> Option<Value<'_>> {
-        Fields::value(message.encoded(), field)
+    fn field(message: &ProtoMessage, field: u64) -> Option<Value<'_>> {
+        ProtoFields::value(message.encoded(), field)
     }
 
-    fn has(span: &Message, attribute: &Message) -> bool {
-        Fields(span.encoded()).any(|field| field == (9, Value::Bytes(attribute.encoded())))
+    fn has(span: &ProtoMessage, attribute: &ProtoMessage) -> bool {
+        ProtoFields(span.encoded()).any(|field| field == (9, Value::Bytes(attribute.encoded())))
     }
 
     #[test]
@@ -183,7 +186,7 @@ mod tests {
         let missing = of(|request| request.status = Some(404));
         assert!(has(&refused[0], &text("error.type", "queue full")));
         assert!(has(&left[0], &text("error.type", "client left")));
-        let fails = |spans: &[Message]| field(&spans[0], 15).is_some();
+        let fails = |spans: &[ProtoMessage]| field(&spans[0], 15).is_some();
         assert!(fails(&refused) && fails(&left) && !fails(&missing));
     }
 }

@@ -8,24 +8,24 @@ const FIXED32: u64 = 5;
 
 /// A message, written field by field.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Message(Vec<u8>);
+pub(crate) struct ProtoMessage(Vec<u8>);
 
-impl Message {
+impl ProtoMessage {
     /// A number or an enumeration's constant.
-    pub(crate) fn number(mut self, field: u64, value: u64) -> Message {
+    pub(crate) fn number(mut self, field: u64, value: u64) -> ProtoMessage {
         self.key(field, VARINT);
         self.varint(value);
         self
     }
 
-    pub(crate) fn fixed64(mut self, field: u64, value: u64) -> Message {
+    pub(crate) fn fixed64(mut self, field: u64, value: u64) -> ProtoMessage {
         self.key(field, FIXED64);
         self.0.extend(value.to_le_bytes());
         self
     }
 
     /// Bytes or a text.
-    pub(crate) fn bytes(mut self, field: u64, value: impl AsRef<[u8]>) -> Message {
+    pub(crate) fn bytes(mut self, field: u64, value: impl AsRef<[u8]>) -> ProtoMessage {
         let value = value.as_ref();
         self.key(field, LENGTH_DELIMITED);
         self.varint(value.len() as u64);
@@ -34,7 +34,7 @@ impl Message {
     }
 
     /// A message within this one, or one more of a list.
-    pub(crate) fn message(self, field: u64, value: &Message) -> Message {
+    pub(crate) fn message(self, field: u64, value: &ProtoMessage) -> ProtoMessage {
         self.bytes(field, value.encoded())
     }
 
@@ -72,12 +72,12 @@ pub(crate) enum Value<'a> {
 
 /// The fields of a message, up to the first that is malformed.
 #[derive(Debug)]
-pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+pub(crate) struct ProtoFields<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> ProtoFields<'a> {
     /// The value of a field that may be there once.
     pub(crate) fn value(message: &'a [u8], field: u64) -> Option<Value<'a>> {
-        let mut fields = Fields(message).filter(|(number, _)| *number == field);
+        let mut fields = ProtoFields(message).filter(|(number, _)| *number == field);
         fields.next().map(|(_, value)| value)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for ProtoFields<'a> {
     type Item = (u64, Value<'a>);
 
     fn next(&mut self) -> Option<(u64, Value<'a>)> {
@@ -126,19 +126,19 @@ mod tests {
     /// The examples of the specification of the encoding.
     #[test]
     fn messages_are_as_the_specification_shows() {
-        let number = Message::default().number(1, 150);
+        let number = ProtoMessage::default().number(1, 150);
         assert_eq!(number.encoded(), b"\x08\x96\x01");
-        let text = Message::default().bytes(2, "testing");
+        let text = ProtoMessage::default().bytes(2, "testing");
         assert_eq!(text.encoded(), b"\x12\x07testing");
-        let nested = Message::default().message(3, &number);
+        let nested = ProtoMessage::default().message(3, &number);
         assert_eq!(nested.encoded(), b"\x1a\x03\x08\x96\x01");
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let message = Message::default().number(1, u64::MAX).fixed64(16, 7);
+        let message = ProtoMessage::default().number(1, u64::MAX).fixed64(16, 7);
         let message = message.bytes(3, [b'a'; 300]).into_bytes();
-        let fields: Vec<_> = Fields(&message).collect();
+        let fields: Vec<_> = ProtoFields(&message).collect();
         let text = [b'a'; 300];
         let written = [
             (1, Value::Number(u64::MAX)),
@@ -158,7 +158,7 @@ mod tests {
             b"\x0b",
             &endless,
         ] {
-            assert_eq!(Fields(malformed).next(), None);
+            assert_eq!(ProtoFields(malformed).next(), None);
         }
     }
 }

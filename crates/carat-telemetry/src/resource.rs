@@ -1,15 +1,18 @@
 use std::path::Path;
 
 use crate::messages::text;
-use crate::protobuf::Message;
+use crate::protobuf::ProtoMessage;
 
 /// Attributes that are taken from `OTEL_RESOURCE_ATTRIBUTES`.
 const RESOURCE_ATTRIBUTE_LIMIT: usize = 64;
 
 /// Whose spans they are, as `Resource`.
-pub(crate) fn resource(directory: &Path, variable: impl Fn(&str) -> Option<String>) -> Message {
+pub(crate) fn resource(
+    directory: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> ProtoMessage {
     let attributes = attributes(directory, variable).into_iter();
-    attributes.fold(Message::default(), |all, (key, value)| {
+    attributes.fold(ProtoMessage::default(), |all, (key, value)| {
         all.message(1, &text(&key, &value))
     })
 }

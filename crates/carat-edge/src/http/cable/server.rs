@@ -223,19 +223,17 @@ impl Cable {
             Ok(pending) => pending.await,
             Err(refusal) => Err(refusal),
         };
+        let status = reply.as_ref().map(|reply| reply.response.status());
+        entry.responded(status.unwrap_or_else(|refusal| refusal.status()));
+        if !status.is_ok_and(|status| !status.is_server_error()) {
+            add(&self.counts.lost, 1);
+        }
         match reply {
             Ok(reply) => {
                 entry.timed(reply.queue_time, reply.app_time);
-                let status = reply.response.status();
-                entry.responded(status);
-                if status.is_server_error() {
-                    add(&self.counts.lost, 1);
-                }
                 self.result_of(reply).await
             }
             Err(refusal) => {
-                add(&self.counts.lost, 1);
-                entry.responded(refusal.status());
                 entry.refused(refusal);
                 None
             }

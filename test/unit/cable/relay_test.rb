@@ -18,6 +18,20 @@ module Carat
       def publish(_message) = nil
     end
 
+    # A broker that sends to each relay in a thread of its own.
+    Radio = Struct.new(:listeners, :messages) do
+      def subscribe(heard, ready)
+        listeners << (queue = Thread::Queue.new)
+        Thread.new { loop { heard.call(queue.pop) } }
+        ready.call
+      end
+
+      def publish(message)
+        messages << message
+        listeners.each { |queue| queue << JSON.generate(message) }
+      end
+    end
+
     def setup
       super
       @relays = []
@@ -46,6 +60,23 @@ module Carat
       @broker.broadcast("room", "2")
 
       assert_equal [[["room", "1"]], [["room", "2"]]], [@control.broadcasts, second.broadcasts]
+    end
+
+    def test_a_successor_waits_until_the_relay_before_it_has_passed_what_came_before
+      broker = Radio.new([], [])
+      gate = Thread::Queue.new
+      order = []
+      run_relay(broker, control { |text| order << text if gate.pop }, beat: 60)
+      eventually { broker.messages.size == 1 }
+      gate << broker.publish(%w[room 1])
+      eventually { order.size == 1 }
+      broker.publish(%w[room 2])
+      run_relay(broker, control { |text| order << text }, beat: 60)
+      eventually { broker.messages.size == 4 }
+      gate << broker.publish(%w[room 3])
+      eventually { order.size == 3 }
+
+      assert_equal %w[1 2 3], order
     end
 
     def test_a_relay_of_another_server_takes_nothing_away
@@ -80,6 +111,24 @@ module Carat
       assert_match(/\Athe broker has sent nothing for 0.\d s\z/, assert_raises(Cable::Error) { relay.value }.message)
     end
 
+    def test_a_broker_that_takes_nothing_ends_the_relay
+      broker = SILENT.new
+      def broker.publish(_message) = sleep
+      relay = run_relay(broker)
+
+      assert_equal "the broker does not answer", assert_raises(Cable::Error) { relay.value }.message
+    end
+
+    # That of Redis, when its connection breaks meanwhile.
+    def test_an_adapter_that_does_not_say_when_it_hears_is_believed_when_it_does
+      adapter = @broker.adapter
+      def adapter.subscribe(channel, heard, _ready) = super(channel, heard)
+      start(count: 2)
+      @broker.broadcast("room", "1")
+
+      assert_equal [["room", "1"]], @control.broadcasts
+    end
+
     def test_what_is_no_broadcast_is_dropped_and_logged
       start
       ["no JSON", "[1]", '["room","1","2"]', '[null,"x","y"]', JSON.generate(["r" * 1025, "1"])].each do |text|
@@ -101,17 +150,27 @@ module Carat
 
     private
 
-    def run_relay(broker = @broker, control = @control, edge: 1, beat: 0.05)
+    def run_relay(broker = @broker, control = @control, edge: own, beat: 0.05)
       relay = Cable.const_get(:Relay).new(broker, control, edge, beat:)
       @relays << Thread.new { relay.run }
       @relays.last.report_on_exception = false
       @relays.last
     end
 
+    # In the place of the edge's pid: relays of earlier tests keep their locks until they are collected.
+    def own
+      "#{Process.pid}.#{object_id}"
+    end
+
+    # Returns a Control that calls the block with each payload.
+    def control
+      Object.new.tap { |control| control.define_singleton_method(:broadcast) { |_stream, payload| yield(payload) } }
+    end
+
     # Returns the thread of a relay that has taken over.
-    def start(control = @control, edge: 1, beat: 0.05)
-      count = messages.size
-      run_relay(@broker, control, edge:, beat:).tap { eventually { messages.size > count } }
+    def start(control = @control, edge: own, beat: 0.05, count: 1)
+      count += messages.size
+      run_relay(@broker, control, edge:, beat:).tap { eventually { messages.size >= count } }
     end
   end
 end

@@ -2,6 +2,8 @@
 
 require "etc"
 require "json"
+require "socket"
+require "timeout"
 require_relative "../../cable"
 require_relative "broker"
 
@@ -22,8 +24,8 @@ module Carat
         @broker = broker
         @control = control
         @beat = beat
-        @server = [Etc.uname[:nodename], File.read("/proc/sys/kernel/random/boot_id").chomp,
-                   File.readlink("/proc/self/ns/pid"), edge].join(" ")
+        @place = "carat cable #{File.readlink("/proc/self/ns/pid")} #{edge}"
+        @server = [Etc.uname[:nodename], File.read("/proc/sys/kernel/random/boot_id").chomp, @place].join(" ")
         @since = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
         @newest = 0
         @heard = now
@@ -31,7 +33,7 @@ module Carat
 
       # Runs until a signal ends it. Raises Error when the broker is lost, or what its adapter raises then.
       def run
-        @broker.subscribe(method(:hear), -> { @hears = true })
+        limit { @broker.subscribe(method(:hear), -> { @hears = true }) }
         await { @hears }
         watch until retired?
         sleep
@@ -52,8 +54,13 @@ module Carat
         silence = now - @heard
         raise Error, "the broker has sent nothing for #{silence.round(1)} s" if silence > LOST * @beat
 
-        @broker.publish([nil, @server, @hears ? @since : 0]) if silence >= @beat || @newest < @since
+        limit { @broker.publish([nil, @server, @hears ? @since : 0]) } if silence >= @beat || @newest < @since
         sleep(@beat)
+      end
+
+      # A broker behind a broken network neither takes nor refuses anything.
+      def limit(&)
+        Timeout.timeout(LOST * @beat, Error, "the broker does not answer", &)
       end
 
       # Waits until the block is true, for a beat at most.
@@ -68,13 +75,27 @@ module Carat
 
       # Runs in the thread of the adapter, which so reads no faster than the edge does.
       def hear(text)
+        @hears = true # An adapter that has connected a second time forgets to say so.
         @heard = now
         case JSON.parse(text)
         in [String => stream, String => payload] then pass(stream, payload)
-        in [nil, String => server, Integer => since] then @newest = since if server == @server && since > @newest
+        in [nil, String => server, Integer => since] then follow(since) if server == @server && since > @newest
         end
       rescue JSON::ParserError, NoMatchingPatternError, Error => e
         @broker.logger.error("cable: a message of the broker is dropped: #{e.message.byteslice(0, 200).scrub}")
+      end
+
+      # The youngest relay waits until the one before it has passed all that came before the message to the edge.
+      def follow(since)
+        @newest = since
+        since == @since ? await { hold } : @lock&.close
+      end
+
+      # Returns a lock that only one relay of a server holds, until it is retired or its process has ended; or nil.
+      def hold
+        @lock = UNIXServer.new("\0#{@place}")
+      rescue Errno::EADDRINUSE
+        nil
       end
 
       def pass(stream, payload)

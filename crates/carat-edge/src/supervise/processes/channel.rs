@@ -39,19 +39,23 @@ impl Channel {
         let outgoing = Rc::new(RefCell::new(Outgoing::default()));
         let weak = Rc::downgrade(&outgoing);
         let process = Rc::new(Cell::new(process));
-        let current = Rc::clone(&process);
+        let (current, ended) = (Rc::clone(&process), weak.clone());
         spawn_local(async move {
             let mut inbox = Inbox::default();
             let deliver = |frame: Frame<'_>| {
-                // Of a worker that has become the mold: its request has ended.
-                if frame.kind == Kind::Stack && matches!(current.get(), RubyProcess::Mold(_)) {
-                    return Ok(());
-                }
                 if frame.kind == Kind::Broadcast {
                     let Broadcast { stream, message } = Broadcast::decode(frame.payload)?;
                     if let Some(cable) = &cable {
                         cable.broadcast(stream, message);
                     }
+                    return Ok(());
+                }
+                // Of a process that has ended, only what it has broadcast before counts.
+                if ended.strong_count() == 0 {
+                    return Ok(());
+                }
+                // Of a worker that has become the mold: its request has ended.
+                if frame.kind == Kind::Stack && matches!(current.get(), RubyProcess::Mold(_)) {
                     return Ok(());
                 }
                 message_of(current.get(), frame).map(|message| mailbox.send(message))
@@ -97,15 +101,15 @@ fn poll(
     inbox: &mut Inbox,
     deliver: impl Fn(Frame<'_>) -> Result<(), Malformed>,
 ) -> Poll<()> {
-    let Some(outgoing) = outgoing.upgrade() else {
-        return Poll::Ready(());
-    };
     while let Poll::Ready(open) = socket.poll_fill(cx, inbox) {
         let is_open = open.is_ok_and(|open| open) && deliver_all(inbox, &deliver).is_ok();
         if !is_open {
             return Poll::Ready(());
         }
     }
+    let Some(outgoing) = outgoing.upgrade() else {
+        return Poll::Ready(());
+    };
     let mut outgoing = outgoing.borrow_mut();
     let flushed = socket.poll_flush(cx, &mut outgoing.outbox);
     outgoing.waker = Some(cx.waker().clone());

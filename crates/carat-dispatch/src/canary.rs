@@ -1,7 +1,7 @@
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::time::Duration;
 
-use carat_policy::{CanaryRule, CanaryUnit, EvenShare, LatencyHistogram};
+use carat_policy::{CanaryJudge, CanaryRule, CanaryUnit, DrawnShare, EvenShare, LatencyHistogram};
 use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
 
@@ -15,6 +15,9 @@ pub(crate) struct Canary {
     generation: u32,
     rule: CanaryRule,
     share: Cell<EvenShare>,
+    lots: Cell<DrawnShare>,
+    /// If the server decides.
+    judge: Option<RefCell<CanaryJudge>>,
     old: CodeStats,
     new: CodeStats,
 }
@@ -72,6 +75,8 @@ impl Canary {
             generation,
             rule,
             share: Cell::default(),
+            lots: Cell::default(),
+            judge: rule.judges.then(RefCell::default),
             old: CodeStats::default(),
             new: CodeStats::default(),
         }
@@ -93,13 +98,26 @@ impl Canary {
             let is_first = false;
             return CodeChoice { code, is_first };
         }
-        let mut share = self.share.get();
-        let is_new = share.picks(self.rule.percent);
-        self.share.set(share);
         CodeChoice {
-            code: if is_new { Code::New } else { Code::Old },
+            code: if self.picks() { Code::New } else { Code::Old },
             is_first: is_by_client,
         }
+    }
+
+    /// Whether the next request, or client, gets the new code. What is judged is drawn by lot: both codes get the same
+    /// mixture of routes, even when these take turns.
+    fn picks(&self) -> bool {
+        let percent = self.rule.percent;
+        if self.judge.is_some() {
+            let mut lots = self.lots.get();
+            let is_new = lots.picks(percent);
+            self.lots.set(lots);
+            return is_new;
+        }
+        let mut share = self.share.get();
+        let is_new = share.picks(percent);
+        self.share.set(share);
+        is_new
     }
 
     /// The code that the client's cookie names.
@@ -148,6 +166,19 @@ impl Canary {
         stats.errors.set(stats.errors.get() + u64::from(is_error));
     }
 
+    /// Tells the judge of a request that came to its code by lot: not by a cookie, and not for want of a worker.
+    pub(crate) fn judge_outcome(&self, choice: CodeChoice, took: Duration, is_error: bool) {
+        let is_by_lot = choice.is_first || self.rule.unit == CanaryUnit::Request;
+        if let Some(mut judge) = self.judge().filter(|_| is_by_lot) {
+            judge.note(choice.code == Code::New, took, is_error);
+        }
+    }
+
+    /// Who compares both codes, if the server decides.
+    pub(crate) fn judge(&self) -> Option<RefMut<'_, CanaryJudge>> {
+        self.judge.as_ref().map(RefCell::borrow_mut)
+    }
+
     pub(crate) fn report(&self) -> CanaryReport {
         CanaryReport {
             rule: self.rule,
@@ -174,7 +205,58 @@ mod tests {
     use super::*;
 
     fn canary(percent: u8, unit: CanaryUnit) -> Canary {
-        Canary::new(3, CanaryRule { percent, unit })
+        let judges = false;
+        Canary::new(
+            3,
+            CanaryRule {
+                percent,
+                unit,
+                judges,
+            },
+        )
+    }
+
+    /// Whether a judge counts requests of such a choice.
+    fn judged(unit: CanaryUnit, is_first: bool) -> bool {
+        let rule = CanaryRule {
+            percent: 50,
+            unit,
+            judges: true,
+        };
+        let canary = Canary::new(3, rule);
+        (0..1000).any(|_| {
+            for code in [Code::New, Code::Old] {
+                let choice = CodeChoice { code, is_first };
+                canary.judge_outcome(choice, Duration::from_millis(1), false);
+            }
+            canary
+                .judge()
+                .is_some_and(|mut judge| judge.look().is_some())
+        })
+    }
+
+    #[test]
+    fn only_requests_that_came_to_their_code_by_lot_are_judged() {
+        assert!(judged(CanaryUnit::Request, false));
+        assert!(judged(CanaryUnit::Client, true));
+        assert!(!judged(CanaryUnit::Client, false));
+    }
+
+    #[test]
+    fn routes_that_take_turns_both_get_both_codes_when_they_are_judged() {
+        let rule = CanaryRule {
+            percent: 50,
+            unit: CanaryUnit::Request,
+            judges: true,
+        };
+        let canary = Canary::new(3, rule);
+        let choices: Vec<_> = (0..200)
+            .map(|_| canary.choose(&HeaderMap::new()).code)
+            .collect();
+        let (even, odd): (Vec<_>, Vec<_>) = choices.chunks(2).map(|it| (it[0], it[1])).unzip();
+        for route in [even, odd] {
+            assert!(route.contains(&Code::Old) && route.contains(&Code::New));
+        }
     }
 
     fn headers(cookie: &str) -> HeaderMap {

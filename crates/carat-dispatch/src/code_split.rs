@@ -1,10 +1,10 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use carat_policy::CanaryRule;
+use carat_policy::{CanaryFinding, CanaryRule};
 use http::HeaderMap;
 
-use crate::canary::{Canary, CanaryReport, Code};
+use crate::canary::{Canary, CanaryReport, Code, CodeChoice};
 use crate::lanes::{Exchange, Lane};
 
 /// How requests are divided between old code and new while a restart waits. At any other time there is one code, and
@@ -69,10 +69,26 @@ impl CodeSplit {
     }
 
     /// A worker was done with a request, or failed to be.
-    pub(crate) fn note_outcome(&self, lane: &Lane, took: Duration, is_error: bool) {
+    pub(crate) fn note_outcome(
+        &self,
+        lane: &Lane,
+        exchange: &Exchange,
+        took: Duration,
+        is_error: bool,
+    ) {
         if let Some(canary) = self.0.borrow().as_ref() {
-            canary.note(canary.code_of(lane.generation()), took, is_error);
+            let code = canary.code_of(lane.generation());
+            canary.note(code, took, is_error);
+            if code == exchange.code.get() {
+                let is_first = exchange.is_first.get();
+                canary.judge_outcome(CodeChoice { code, is_first }, took, is_error);
+            }
         }
+    }
+
+    /// What a comparison of both codes comes to, if one is due and decides.
+    pub fn finding(&self) -> Option<CanaryFinding> {
+        self.0.borrow().as_ref()?.judge()?.look()
     }
 
     /// Adds the cookie of a new client to its first response.
@@ -89,14 +105,14 @@ impl CodeSplit {
 mod tests {
     use std::time::Instant;
 
-    use carat_policy::CanaryUnit;
-
     use super::*;
     use crate::fixture::{Fixture, locally};
 
     fn rule(percent: u8) -> CanaryRule {
-        let unit = CanaryUnit::Request;
-        CanaryRule { percent, unit }
+        CanaryRule {
+            percent,
+            ..CanaryRule::NONE
+        }
     }
 
     /// Lanes of these capacities; the last one is of generation 2, the new code.

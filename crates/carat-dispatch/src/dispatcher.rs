@@ -295,7 +295,7 @@ impl Dispatcher {
             let lost = |exchange: &Exchange| {
                 report_request("request lost with its worker", lane, exchange, &self.log);
                 let took = exchange.waited(clock::now());
-                self.lanes.split.note_outcome(lane, took, true);
+                self.lanes.split.note_outcome(lane, exchange, took, true);
             };
             self.requeue(&fail_over(lane, lost));
         }
@@ -476,7 +476,7 @@ impl Dispatcher {
             if let Some(RequestStage::Waiting(exchange)) = stage {
                 report_request("request timed out", lane, &exchange, &self.log);
                 let took = exchange.waited(now);
-                self.lanes.split.note_outcome(lane, took, true);
+                self.lanes.split.note_outcome(lane, &exchange, took, true);
                 exchange.settle(Err(Refusal::AppTimeout));
             }
         }

@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
     use carat_exchange::Call;
-    use carat_policy::{CanaryRule, CanaryUnit};
+    use carat_policy::CanaryRule;
 
     fn lanes() -> (LaneChoice, Rc<Lane>, Rc<Lane>) {
         let choice = LaneChoice::default();
@@ -284,8 +284,11 @@ mod tests {
         let (choice, old, new) = lanes();
         let exchange = Exchange::new(Call::plain("GET", "/"));
         assert_eq!(choice.code_for(&exchange), None);
-        let (percent, unit) = (50, CanaryUnit::Request);
-        choice.split.begin(2, CanaryRule { percent, unit });
+        let rule = CanaryRule {
+            percent: 50,
+            ..CanaryRule::NONE
+        };
+        choice.split.begin(2, rule);
         assert_eq!(choice.code_for(&exchange), Some(Code::Old));
         assert!(!choice.meant_for(&new).expect("two codes")(&exchange));
         old.set_state(LaneState::Draining);

@@ -20,9 +20,10 @@ mod memory;
 mod workers;
 
 pub use byte_size::ByteSize;
-pub use canary::EvenShare;
 pub use canary::LatencyHistogram;
+pub use canary::{CanaryFinding, CanaryJudge, CanaryVerdict, JudgedCode};
 pub use canary::{CanaryRule, CanaryUnit};
+pub use canary::{DrawnShare, EvenShare};
 pub use counted::Counted;
 pub use descriptor_budget::DescriptorBudget;
 pub use memory::MemoryTrend;

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use carat_policy::{ContainerMemory, EdgeMemory, Elastic};
+use carat_policy::{CanaryFinding, ContainerMemory, EdgeMemory, Elastic};
 
 use super::command::MemorySubject;
 use super::exit_status::ExitStatus;
@@ -128,6 +128,8 @@ pub enum Event {
     CanaryRequested {
         percent: u8,
     },
+    /// The codes of a restart that waits were compared, and that decides.
+    CanaryJudged(CanaryFinding),
     /// The new code of a restart that waits is to take over.
     GoRequested,
     /// Source files have changed.

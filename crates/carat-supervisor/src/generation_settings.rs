@@ -31,6 +31,7 @@ impl GenerationSettings {
             canary: CanaryRule {
                 percent: settings.canary.unwrap_or_default(),
                 unit: settings.canary_by,
+                judges: settings.canary_judge,
             },
             apps: settings.processes.clone(),
         }

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 pub use self::app_processes::{AppProcessStatus, WantedProcesses};
 pub use self::processes::running_process::RunningProcess;
 pub use self::processes::worker_status::WorkerStatus;
-pub use self::restart::RestartReport;
+pub use self::restart::{CanaryDecision, RestartReport};
 pub use self::upgrade::UpgradeReport;
 
 use self::announcement::Announcement;
@@ -165,7 +165,6 @@ impl State {
 
     /// What somebody wants, and how far restarts and upgrades have come.
     fn apply_order(&mut self, event: Event, reaction: &mut Reaction) {
-        let is_stopping = self.is_stopping();
         let life = &mut self.lifecycle;
         let (restarts, processes) = (&mut life.restarts, &mut life.processes);
         match event {
@@ -180,8 +179,6 @@ impl State {
                 self.restart_requested(reaction);
                 self.lifecycle.restarts.set_percent(percent);
             }
-            Event::GoRequested if !is_stopping && restarts.is_canary() => life.go_on(reaction),
-            Event::RollbackRequested if !is_stopping => life.roll_back(reaction),
             Event::SettingsRead(settings, unchanged) if restarts.is_reading() => {
                 restarts.settings_read(*settings, &unchanged, reaction);
             }
@@ -211,7 +208,25 @@ impl State {
                 processes.memory.predecessor_uses(bytes, reaction.now);
             }
             Event::PredecessorRunsNoApps => life.apps.predecessor_ended(),
+            Event::GoRequested | Event::RollbackRequested | Event::CanaryJudged(_) => {
+                self.decide(&event, reaction);
+            }
             _ => self.apply_to_consoles(&event, reaction),
+        }
+    }
+
+    /// Whether the new code or the old one serves from now on.
+    fn decide(&mut self, event: &Event, reaction: &mut Reaction) {
+        if self.is_stopping() {
+            return;
+        }
+        let life = &mut self.lifecycle;
+        let is_canary = life.restarts.is_canary();
+        match event {
+            Event::CanaryJudged(finding) if is_canary => life.canary_judged(finding, reaction),
+            Event::GoRequested if is_canary => life.go_on(reaction),
+            Event::RollbackRequested => life.roll_back(reaction),
+            _ => {}
         }
     }
 

@@ -110,6 +110,8 @@ module Carat
         Option.new(name: :canary_by, group: "Processes", type: :choice, within: %w[request cookie], default: "request",
                    edge: true, restart: true,
                    doc: "Whether `canary` counts each request, or each client, which a cookie keeps with its code."),
+        Option.new(name: :canary_judge, group: "Processes", type: :boolean, default: false, edge: true, restart: true,
+                   doc: "Whether the server decides about a `canary`, by errors and latency of both codes."),
         Option.new(name: :keep_previous, group: "Processes", type: :seconds, default: 60, edge: true, restart: true,
                    doc: "How long the old mold is kept after a restart, for `carat restart --rollback`."),
         Option.new(name: :reload, group: "Processes", type: :boolean, default: false, in_development: true,

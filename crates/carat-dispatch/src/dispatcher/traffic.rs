@@ -203,7 +203,7 @@ impl FrameBatch<'_> {
             self.live(reply.id, &exchange, socket)
         });
         let made = made.map(|response| self.prepared(response, &exchange));
-        self.note_outcome(&made, app_time);
+        self.note_outcome(&made, &exchange, app_time);
         let queue_time = self.note_queue_time(&exchange, app_time);
         if self.lane.in_flight().is_slow(reply.id) {
             self.report_slow(&exchange, queue_time, app_time);
@@ -269,6 +269,7 @@ impl FrameBatch<'_> {
     fn note_outcome<T>(
         &self,
         made: &Result<(T, http::Response<ReplyBody>), InvalidReply>,
+        exchange: &Exchange,
         app_time: Duration,
     ) {
         let is_error = match made {
@@ -276,7 +277,7 @@ impl FrameBatch<'_> {
             Err(_) => true,
         };
         let split = &self.dispatcher.lanes.split;
-        split.note_outcome(self.lane, app_time, is_error);
+        split.note_outcome(self.lane, exchange, app_time, is_error);
     }
 
     /// The application replied to a request of which the log has said that it is slow.

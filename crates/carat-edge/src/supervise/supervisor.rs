@@ -371,7 +371,10 @@ impl<H: Host> Supervisor<H> {
             has_clients: !self.server.is_idle() || self.hand_over.is_asker_waiting(&self.server),
             clients: self.server.connections(),
         });
-        self.handle([self.traffic(), tick])
+        let finding = self.server.dispatcher.lanes.split.finding();
+        let judged = finding.map(Event::CanaryJudged);
+        let events = [Some(self.traffic()), judged, Some(tick)];
+        self.handle(events.into_iter().flatten().collect::<VecDeque<_>>())
     }
 
     fn sample(&mut self) {

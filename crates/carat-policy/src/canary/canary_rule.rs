@@ -5,6 +5,8 @@ pub struct CanaryRule {
     pub percent: u8,
     /// What is counted.
     pub unit: CanaryUnit,
+    /// Whether the server decides.
+    pub judges: bool,
 }
 
 /// What the share is a share of.
@@ -21,6 +23,7 @@ impl CanaryRule {
     pub const NONE: CanaryRule = CanaryRule {
         percent: 0,
         unit: CanaryUnit::Request,
+        judges: false,
     };
 
     /// Whether the restart waits.
@@ -48,8 +51,10 @@ mod tests {
     use super::*;
 
     fn rule(percent: u8) -> CanaryRule {
-        let unit = CanaryUnit::Request;
-        CanaryRule { percent, unit }
+        CanaryRule {
+            percent,
+            ..CanaryRule::NONE
+        }
     }
 
     #[test]

@@ -39,6 +39,11 @@ impl LatencyHistogram {
         self.total
     }
 
+    /// The counts of all buckets, from the shortest durations to the longest.
+    pub(super) fn counts(&self) -> &[u32] {
+        &*self.counts
+    }
+
     /// The duration that this share (0 to 1) of all does not exceed; `None` without any.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {

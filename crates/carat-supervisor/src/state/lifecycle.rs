@@ -1,7 +1,7 @@
 //! The lives of the processes: what their boots and ends mean to the restart or the refork under way, and how one mold
 //! follows another.
 
-use carat_policy::{CanaryRule, Elastic, ReplacementReason};
+use carat_policy::{CanaryFinding, CanaryRule, Elastic, ReplacementReason};
 
 use super::announcement::Announcement;
 use super::app_processes::AppProcesses;
@@ -411,6 +411,17 @@ impl Lifecycle {
         workers.for_each(|worker| worker.role = WorkerRole::Regular);
         self.new_code_takes_over(reaction);
         reaction.push(Command::EndCanary);
+    }
+
+    /// The server compared both codes of a canary.
+    pub(super) fn canary_judged(&mut self, finding: &CanaryFinding, reaction: &mut Reaction) {
+        let codes = Some([finding.old, finding.new]);
+        self.restarts.decide(finding.verdict, codes, reaction);
+        if finding.verdict.goes_on() {
+            self.go_on(reaction);
+        } else {
+            self.roll_back(reaction);
+        }
     }
 
     fn new_code_takes_over(&mut self, reaction: &mut Reaction) {

@@ -7,9 +7,10 @@ mod history;
 
 use std::time::{Duration, Instant};
 
-use carat_policy::CanaryRule;
+use carat_policy::{CanaryRule, CanaryVerdict, JudgedCode};
 
 pub(super) use self::attempt::BootFailure;
+pub use self::canary::CanaryDecision;
 pub use self::history::RestartReport;
 
 use self::attempt::{Restart, RestartStage};
@@ -35,6 +36,7 @@ const ROOM: &str = "worker makes room for the restart";
 pub struct Restarts {
     history: RestartHistory,
     current: Option<Restart>,
+    decision: Option<CanaryDecision>,
 }
 
 impl Restarts {
@@ -63,6 +65,22 @@ impl Restarts {
     /// The workers of old code and new, if one waits.
     pub fn held_codes(&self, processes: &Processes) -> Option<[HeldCode; 2]> {
         self.hold().map(|hold| hold.codes(processes))
+    }
+
+    /// What the server decided about the latest canary, until the next restart begins.
+    pub fn decision(&self) -> Option<&CanaryDecision> {
+        self.decision.as_ref()
+    }
+
+    /// The server decided about the canary that waits.
+    pub(super) fn decide(
+        &mut self,
+        verdict: CanaryVerdict,
+        codes: Option<[JudgedCode; 2]>,
+        reaction: &mut Reaction,
+    ) {
+        self.decision = self.hold().map(|hold| hold.decided(verdict, codes));
+        self.decision.iter().for_each(|it| it.log(reaction));
     }
 
     pub(super) fn is_under_way(&self) -> bool {
@@ -130,6 +148,7 @@ impl Restarts {
             return self.queue();
         }
         self.begin(RestartStage::Reading, reaction.now);
+        self.decision = None;
         // Two molds at once are enough.
         processes.molds.end_previous(reaction);
         let workers = processes.workers.iter_mut();
@@ -182,7 +201,13 @@ impl Restarts {
             }
             Some(RestartStage::MakingRoom) => self.make_room(processes, reaction),
             Some(RestartStage::Forking) => self.fork_trial(processes, reaction),
-            Some(RestartStage::Canary(hold)) => hold.advance(processes, reaction),
+            Some(RestartStage::Canary(hold)) => match hold.defect(reaction.now) {
+                Some(verdict) => {
+                    self.decide(verdict, None, reaction);
+                    self.roll_back_canary(processes, reaction);
+                }
+                None => hold.advance(processes, reaction),
+            },
             Some(RestartStage::Replacing) => self.finish_replacing(processes, reaction),
             _ => {}
         }

@@ -19,6 +19,11 @@ module Carat
         "#{percent} % of #{UNITS.fetch(by)} go to generation #{new.fetch("generation")}"
       end
 
+      # Returns what ends the canary.
+      def decider
+        @report["judge"] ? "the server decides" : "carat restart --go or --rollback decides"
+      end
+
       # Returns the lines of a table.
       def lines
         rows = [COLUMNS, row("old", @report.fetch("old")), row("new", new)]

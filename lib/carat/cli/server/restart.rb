@@ -76,7 +76,8 @@ module Carat
         case report["state"]
         when "failed" then raise ControlError, "carat: not restarted: #{Printable.text(report["cause"].to_s)}"
         when "canary"
-          "carat: canary: #{CanaryReport.new(report.fetch("canary")).share}; carat restart --go or --rollback decides"
+          canary = CanaryReport.new(report.fetch("canary"))
+          "carat: canary: #{canary.share}; #{canary.decider}"
         else
           "carat: #{@rollback ? "rolled back" : "restarted"}: generation #{report.fetch("generation")} " \
           "serves with #{Log::Counted.of(report.fetch("workers"), "worker")}"

@@ -107,7 +107,7 @@ module Carat
       end
 
       def canary(status)
-        return [] unless status["canary"]
+        return canary_decision(status["canary_decision"]) unless status["canary"]
 
         report = CanaryReport.new(status["canary"])
         ["canary: #{report.share}", *report.lines, ""]
@@ -116,6 +116,13 @@ module Carat
       def pools(status)
         rows = status.fetch("pools")
         rows.any? ? ["", *table(rows, POOL)] : []
+      end
+
+      def canary_decision(decision)
+        return [] unless decision
+
+        generation, outcome, cause = decision.fetch_values("generation", "decision", "cause")
+        [Printable.text("canary: generation #{generation} was judged: #{outcome}, #{cause}"), ""]
       end
 
       def app_processes(status)

@@ -57,6 +57,7 @@ impl Scenario {
         let millis = |choices: &[u64]| Duration::from_millis(random.pick(choices));
         let min = u32::try_from(random.between(1, 3)).expect("small");
         let max = min + u32::try_from(random.pick(&[0, 0, 1, 2])).expect("small");
+        let canary = random.pick(&[None, None, Some(10), Some(60)]);
         Settings {
             workers: WorkerCount::Between { min, max },
             threads: random.pick(&[1, 1, 2, 3]),
@@ -79,7 +80,8 @@ impl Scenario {
                 ReforkRule::Off
             },
             keep_previous: millis(&[1, 500, 3000]),
-            canary: random.pick(&[None, None, Some(10), Some(60)]),
+            canary,
+            canary_judge: canary == Some(60),
             processes: processes(random),
             pool: pools(random),
             canary_by: random.pick(&[CanaryUnit::Request, CanaryUnit::Client]),

@@ -6,9 +6,8 @@ use carat_policy::{Elastic, WorkerCount};
 use serde_json::{Value, json};
 
 use crate::supervise::messages::{ControlReply, ControlRequest};
-use crate::supervise::orders::canary_hold::canary_hold;
 use crate::supervise::processes::Host;
-use crate::supervise::reports::{ServerStatus, listed_requests, no_such_worker};
+use crate::supervise::reports::{ServerStatus, canary_hold, listed_requests, no_such_worker};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;

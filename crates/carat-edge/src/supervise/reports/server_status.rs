@@ -4,6 +4,7 @@ use serde_json::Value;
 use crate::http::{CableStats, CacheReport, Server};
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
+use crate::supervise::reports::canary_hold::canary_decision;
 use carat_dispatch::PoolReport;
 use carat_exchange::clock;
 use carat_supervisor::{AppProcessStatus, ProcessMemory, State, WantedProcesses, WorkerStatus};
@@ -39,6 +40,8 @@ pub(crate) struct ServerStatus {
     predecessor: Option<PredecessorRow>,
     /// What old code and new came to while a restart waits.
     canary: Option<Value>,
+    /// What the server decided about the last one.
+    canary_decision: Option<Value>,
     /// `None` without the option `cache`.
     cache: Option<CacheReport>,
     /// `None` without the option `cable`.
@@ -178,7 +181,7 @@ impl ServerStatus {
         memory: &[ProcessMemory],
     ) -> ServerStatus {
         let now = clock::now();
-        let dispatcher = &server.dispatcher;
+        let (dispatcher, apps) = (&server.dispatcher, state.apps());
         let paused_for = dispatcher.hold.left(now).map(|left| left.as_secs_f64());
         let row = |status| WorkerRow::new(&status, server, executor);
         ServerStatus {
@@ -204,6 +207,7 @@ impl ServerStatus {
             upgrade: state.upgrades().stage(),
             predecessor: predecessor.map(|(pid, connections)| PredecessorRow { pid, connections }),
             canary,
+            canary_decision: state.restarts().decision().map(canary_decision),
             cache: server.cache().map(|cache| cache.report()),
             cable: server.cable().map(|cable| cable.stats()),
             workers: WorkerBounds::of(state),
@@ -211,13 +215,8 @@ impl ServerStatus {
             memory: memory.to_vec(),
             certificates: server.files.validations.statuses(),
             processes: state.processes().worker_statuses(now).map(row).collect(),
-            app_processes: state.apps().statuses(now).map(AppRow::from).collect(),
-            app_counts: state
-                .apps()
-                .wanted()
-                .into_iter()
-                .map(AppCount::from)
-                .collect(),
+            app_processes: apps.statuses(now).map(AppRow::from).collect(),
+            app_counts: apps.wanted().into_iter().map(AppCount::from).collect(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! How a restart waits between old code and new: a few workers of the new mold serve a share of the requests, beside those
 //! of the old one, until somebody decides.
 
-use carat_policy::{CanaryRule, ReplacementReason};
+use std::time::{Duration, Instant};
+
+use carat_policy::{CanaryRule, CanaryVerdict, JudgedCode, ReplacementReason};
 
 use crate::command::Command;
 use crate::held_code::HeldCode;
@@ -10,11 +12,36 @@ use crate::state::processes::Processes;
 use crate::state::processes::worker::WorkerRole;
 use crate::state::reaction::Reaction;
 
+/// A server that decides does so after this time, whatever the requests.
+const JUDGE_LIMIT: Duration = Duration::from_secs(3600);
+
+/// New code whose workers die this often, and more often than those of old code, goes back.
+const DEATHS_LIMIT: u32 = 2;
+
+/// What the log calls the figures of the old code and the new.
+const JUDGED_FIELDS: [[&str; 3]; 2] = [
+    ["old_requests", "old_errors", "old_p50_ms"],
+    ["new_requests", "new_errors", "new_p50_ms"],
+];
+
+/// What the server decided about a canary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CanaryDecision {
+    /// Of the new code.
+    pub generation: u32,
+    /// What it decided, and why.
+    pub verdict: CanaryVerdict,
+    /// The old code and the new; `None` if they were not compared.
+    pub codes: Option<[JudgedCode; 2]>,
+}
+
 /// A restart that waits for a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CanaryHold {
     rule: CanaryRule,
     generation: u32,
+    /// When the server decides at the latest, if it does.
+    until: Option<Instant>,
     /// Workers of each code that died while they served.
     old_deaths: u32,
     new_deaths: u32,
@@ -23,13 +50,18 @@ pub(super) struct CanaryHold {
 impl CanaryHold {
     /// The first worker of the new code gets a share of the requests.
     pub(super) fn begin(rule: CanaryRule, generation: u32, reaction: &mut Reaction) -> CanaryHold {
-        let line = LogLine::info("canary waits for `carat restart --go` or `--rollback`");
+        let line = LogLine::info(if rule.judges {
+            "canary is judged"
+        } else {
+            "canary waits for `carat restart --go` or `--rollback`"
+        });
         let line = line.number("gen", generation);
         reaction.log(line.number("percent", rule.percent));
         reaction.push(Command::BeginCanary { generation, rule });
         CanaryHold {
             rule,
             generation,
+            until: rule.judges.then(|| reaction.now + JUDGE_LIMIT),
             old_deaths: 0,
             new_deaths: 0,
         }
@@ -42,6 +74,28 @@ impl CanaryHold {
         let is_short = workers.canaries() < needed && workers.backoff.allows(reaction.now);
         if is_short && processes.memory.is_current(reaction.now) && processes.room() > 0 {
             processes.fork(self.generation, WorkerRole::Canary, reaction);
+        }
+    }
+
+    /// Why the new code goes back now, if the server decides, whatever the requests came to.
+    pub(super) fn defect(&self, now: Instant) -> Option<CanaryVerdict> {
+        let until = self.until?;
+        if self.new_deaths >= DEATHS_LIMIT && self.new_deaths > self.old_deaths {
+            return Some(CanaryVerdict::WorkersDied);
+        }
+        (now >= until).then_some(CanaryVerdict::TooFewRequests)
+    }
+
+    /// What the server decides about it.
+    pub(super) fn decided(
+        &self,
+        verdict: CanaryVerdict,
+        codes: Option<[JudgedCode; 2]>,
+    ) -> CanaryDecision {
+        CanaryDecision {
+            generation: self.generation,
+            verdict,
+            codes,
         }
     }
 
@@ -79,6 +133,27 @@ impl CanaryHold {
             code(old, self.old_deaths, false),
             code(self.generation, self.new_deaths, true),
         ]
+    }
+}
+
+impl CanaryDecision {
+    /// Says what was decided, and why.
+    pub(super) fn log(&self, reaction: &mut Reaction) {
+        let line = if self.verdict.goes_on() {
+            LogLine::info("canary judged: the new code goes on")
+        } else {
+            LogLine::error("canary judged: the new code goes back")
+        };
+        let line = line.text("cause", self.verdict.name());
+        let mut line = line.number("gen", self.generation);
+        for (code, [requests, errors, median]) in self.codes.iter().flatten().zip(JUDGED_FIELDS) {
+            line = line.number(requests, code.requests);
+            line = line.number(errors, code.errors);
+            if let Some(took) = code.median {
+                line = line.milliseconds(median, took);
+            }
+        }
+        reaction.log(line);
     }
 }
 

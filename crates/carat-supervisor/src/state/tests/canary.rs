@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carat_policy::{CanaryRule, CanaryUnit, MemoryLimit, ReforkRule};
+use carat_policy::{CanaryFinding, CanaryRule, CanaryVerdict, JudgedCode, MemoryLimit, ReforkRule};
 
 use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
 use super::{fixed, limits};
@@ -17,8 +17,10 @@ use crate::state::RestartReport;
 const WAITS: &str = "canary waits for `carat restart --go` or `--rollback`";
 
 fn rule(percent: u8) -> CanaryRule {
-    let unit = CanaryUnit::Request;
-    CanaryRule { percent, unit }
+    CanaryRule {
+        percent,
+        ..CanaryRule::NONE
+    }
 }
 
 /// A world whose restart waits with this share.
@@ -33,6 +35,34 @@ fn canary_of(limits: Limits, percent: u8) -> World {
 
 fn canary(workers: u32, percent: u8) -> World {
     canary_of(fixed(workers), percent)
+}
+
+/// A world whose restart waits until the server decides.
+fn judged(workers: u32) -> World {
+    let mut world = World::serving(fixed(workers), ReforkRule::Off);
+    world.canary = CanaryRule {
+        judges: true,
+        ..rule(10)
+    };
+    world.send(Event::RestartRequested);
+    world.settle();
+    assert_eq!(world.count("canary is judged"), 1);
+    world
+}
+
+fn found(verdict: CanaryVerdict) -> Event {
+    let code = JudgedCode {
+        requests: 400,
+        errors: 1,
+        median: Some(Duration::from_millis(5)),
+    };
+    let (old, new) = (code, code);
+    Event::CanaryJudged(CanaryFinding { verdict, old, new })
+}
+
+/// What the server decided.
+fn decided(world: &World) -> Option<CanaryVerdict> {
+    world.state.restarts().decision().map(|it| it.verdict)
 }
 
 /// How many workers of each generation serve.
@@ -132,6 +162,65 @@ fn to_roll_back_leaves_the_old_workers_as_they_were() {
     assert_eq!(report(&world), RestartReport::Done);
     assert_eq!(world.count("rolled back"), 1);
     assert_eq!(world.state.processes().generation(), Some(1));
+}
+
+#[test]
+fn new_code_that_is_not_worse_goes_on_by_itself() {
+    let mut world = judged(3);
+    world.send(found(CanaryVerdict::NotWorse));
+    world.settle_for(100);
+    assert_eq!((serving(&world, 1), serving(&world, 2)), (0, 3));
+    assert_eq!(world.count("canary judged: the new code goes on"), 1);
+    assert_eq!(decided(&world), Some(CanaryVerdict::NotWorse));
+    world.send(Event::RestartRequested);
+    assert_eq!(decided(&world), None);
+}
+
+#[test]
+fn new_code_that_is_worse_goes_back_by_itself() {
+    for verdict in [CanaryVerdict::Slower, CanaryVerdict::MoreErrors] {
+        let mut world = judged(3);
+        world.send(found(verdict));
+        world.settle();
+        assert_eq!((serving(&world, 1), serving(&world, 2)), (3, 0));
+        assert_eq!(world.count("canary judged: the new code goes back"), 1);
+        assert_eq!(decided(&world), Some(verdict));
+        world.send(found(CanaryVerdict::NotWorse));
+        assert_eq!(decided(&world), Some(verdict), "nothing waits any more");
+    }
+}
+
+#[test]
+fn new_code_whose_workers_die_goes_back_by_itself() {
+    let mut world = judged(2);
+    for _ in 0..2 {
+        let (pid, killed) = (new_pid(&world), world.killed());
+        world.exit(pid, killed, false);
+        world.settle();
+    }
+    assert_eq!((serving(&world, 1), serving(&world, 2)), (2, 0));
+    assert_eq!(decided(&world), Some(CanaryVerdict::WorkersDied));
+}
+
+#[test]
+fn new_code_without_enough_requests_goes_back_after_an_hour() {
+    let mut world = judged(2);
+    world.wait(Duration::from_secs(3000));
+    world.settle();
+    assert_eq!(decided(&world), None);
+    world.wait(Duration::from_secs(700));
+    world.settle();
+    assert_eq!(decided(&world), Some(CanaryVerdict::TooFewRequests));
+    assert_eq!((serving(&world, 1), serving(&world, 2)), (2, 0));
+}
+
+#[test]
+fn somebody_may_decide_before_the_server_does() {
+    let mut world = judged(2);
+    world.send(Event::GoRequested);
+    world.settle_for(100);
+    assert_eq!((serving(&world, 1), serving(&world, 2)), (0, 2));
+    assert_eq!(decided(&world), None);
 }
 
 #[test]

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require "json"
+require "test_helper"
+require "support/controlled_server"
+
+# A canary about which the server decides by itself (`canary_judge`).
+class CanaryJudgeTest < Support::IntegrationTest
+  include Support::ControlledServer
+
+  CODE = <<~'RUBY'
+    VERSION = File.read("version").strip
+    number = 0
+    run(lambda do |_env|
+      number += 1
+      exit!(1) if VERSION == "dies"
+      sleep 0.004 if VERSION == "slow"
+      [VERSION == "bug" && (number % 5).zero? ? 500 : 200, {}, [VERSION]]
+    end)
+  RUBY
+
+  def test_code_that_is_not_worse_goes_on
+    server, out = restarted("same")
+
+    assert_equal "carat: canary: 50 % of requests go to generation 2; the server decides\n", out
+    assert_equal %w[go] + ["not worse"], decision(server).values_at("decision", "cause")
+    old, new = decision(server).values_at("old", "new")
+
+    assert_operator [old, new].map { |code| code["requests"] }.min, :>=, 400
+    await_log(server, /info canary judged: the new code goes on cause="not worse" gen=2 old_requests=\d+ old_errors=0 /)
+    eventually(message: "the new code alone") { versions(server, 20) == { "same" => 20 } }
+  end
+
+  def test_code_that_fails_goes_back
+    server, = restarted("bug")
+
+    assert_equal ["rollback", "more errors"], decision(server).values_at("decision", "cause")
+    assert_match(/^canary: generation 2 was judged: rollback, more errors$/, carat(server, "status").first)
+    assert_equal({ "1" => 20 }, versions(server, 20))
+  end
+
+  def test_code_that_is_slower_goes_back
+    server, = restarted("slow")
+
+    assert_equal %w[rollback slower], decision(server).values_at("decision", "cause")
+    old, new = decision(server).values_at("old", "new")
+
+    assert_operator new["p50"], :>, old["p50"]
+    assert_equal({ "1" => 20 }, versions(server, 20))
+  end
+
+  def test_code_whose_workers_die_goes_back
+    server, = restarted("dies")
+
+    assert_equal ["rollback", "workers died"], decision(server).values_at("decision", "cause")
+    assert_equal({ "1" => 20 }, versions(server, 20))
+  end
+
+  private
+
+  # A server that has been restarted with another version, and has decided. What the command printed comes with it.
+  def restarted(version)
+    config = "canary 50\ncanary_judge true\n"
+    server = serve(CODE, workers: 1, files: { "version" => "1", "carat.rb" => config }, args: CONTROL_SOCKET)
+    await_workers(server, 1)
+    server.directory.write("version", version)
+    out, = carat(server, "restart")
+    eventually(message: "a decision") do
+      versions(server, 50)
+      server.log.match?(/canary judged/)
+    end
+    [server, out]
+  end
+
+  def decision(server)
+    JSON.parse(carat(server, "status", "--json").first).fetch("canary_decision")
+  end
+
+  def versions(server, count)
+    Array.new(count) { server.get("/").body }.tally
+  end
+end

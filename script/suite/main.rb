@@ -15,6 +15,9 @@ module Suite
   IN_FIBERS = "test/integration/{rack_{after,body},form_{files,frameworks,params},slow_reader,process_stream," \
               "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
+  # Tests that load Rails, which changes encodings and more for a whole process.
+  WITH_RAILS = "test/unit/cable/*_test.rb"
+
   # Tests of how much memory a server takes, which depends on when each process runs: nothing runs beside them.
   ALONE = "test/integration/{client_memory,http_decode_limits,idle_worker,process_memory,process_stream,slow_reader," \
           "upload_memory}_test.rb"
@@ -76,7 +79,10 @@ module Suite
   end
 
   def self.units
-    [shared_ruby_tests("Ruby unit tests", Dir["{test,lab/test}/unit/**/*_test.rb"].sort)]
+    [
+      shared_ruby_tests("Ruby unit tests", Dir["{test,lab/test}/unit/**/*_test.rb"].sort - Dir[WITH_RAILS]),
+      RubyTests.new("Ruby unit tests with Rails", Dir[WITH_RAILS].sort)
+    ]
   end
 
   def self.integration

@@ -9,174 +9,179 @@ require "support/test_certificate"
 require "support/tls_client"
 require "carat/cli/control/control_client"
 
-# The sockets of the option `cable` as the edge has them: limits, TLS, HTTP/2, restarts and ends of the server.
-class CableLimitsTest < Support::IntegrationTest
-  extend Support::Needs
-  include Support::CableServer
-  needs Support::CableApp.obstacle
+module Carat
+  # The sockets of the option `cable` as the edge has them: limits, TLS, HTTP/2, restarts and ends of the server.
+  class CableLimitsTest < Support::IntegrationTest
+    extend Support::Needs
+    include Support::CableServer
+    needs Support::CableApp.obstacle
 
-  Client = Support::Http2Client
-  MESSAGE_TOO_BIG = 1009
-  RESTART = { "type" => "disconnect", "reason" => "server_restart", "reconnect" => true }.freeze
-  TURBO = <<~'RUBY'
-    require "turbo-rails"
-    Shop.initialize!
-    class NoticesController
-      def pid = render(plain: Turbo::StreamsChannel.signed_stream_name("shelf"))
-      def create = Turbo::StreamsChannel.broadcast_stream_to("shelf", content: params[:text]).then { head :no_content }
+    Client = Support::Http2Client
+    MESSAGE_TOO_BIG = 1009
+    RESTART = { "type" => "disconnect", "reason" => "server_restart", "reconnect" => true }.freeze
+    TURBO = <<~'RUBY'
+      require "turbo-rails"
+      Shop.initialize!
+      class NoticesController
+        def pid = render(plain: Turbo::StreamsChannel.signed_stream_name("shelf"))
+        def create
+          Turbo::StreamsChannel.broadcast_stream_to("shelf", content: params[:text])
+          head :no_content
+        end
+      end
+    RUBY
+
+    def test_a_message_beyond_the_limit_closes_the_socket
+      server = rails(workers: 1, threads: 1)
+      ann, ben = %w[ann ben].map { |name| subscriber(server, name) }
+      ann.write([0x81, 0xFF, (64 * 1024) + 1, "mask"].pack("CCQ>a4"))
+
+      assert_equal MESSAGE_TOO_BIG, ann.close_code
+      assert_equal "ann left after 0", heard(ben)
     end
-  RUBY
 
-  def test_a_message_beyond_the_limit_closes_the_socket
-    server = rails(workers: 1, threads: 1)
-    ann, ben = %w[ann ben].map { |name| subscriber(server, name) }
-    ann.write([0x81, 0xFF, (64 * 1024) + 1, "mask"].pack("CCQ>a4"))
-
-    assert_equal MESSAGE_TOO_BIG, ann.close_code
-    assert_equal "ann left after 0", heard(ben)
-  end
-
-  def test_a_client_that_does_not_read_is_disconnected_and_the_others_are_served
-    server = rails(workers: 1, threads: 1)
-    slow, fast = %w[slow fast].map { |name| subscriber(server, name) }
-    300.times do |number|
-      broadcast(server, "number" => number, "filler" => "x" * 100_000)
-      assert_equal number, reply(fast).dig("message", "number")
+    def test_a_client_that_does_not_read_is_disconnected_and_the_others_are_served
+      server = rails(workers: 1, threads: 1)
+      slow, fast = %w[slow fast].map { |name| subscriber(server, name) }
+      300.times do |number|
+        broadcast(server, "number" => number, "filler" => "x" * 100_000)
+        assert_equal number, reply(fast).dig("message", "number")
+      end
+      eventually { stats(server).fetch("slow") == 1 }
+      last = slow.read_json { |message| message["type"] == "disconnect" }
+      assert_equal({ "type" => "disconnect", "reason" => "too_slow", "reconnect" => true }, last)
     end
-    eventually { stats(server).fetch("slow") == 1 }
-    last = slow.read_json { |message| message["type"] == "disconnect" }
-    assert_equal({ "type" => "disconnect", "reason" => "too_slow", "reconnect" => true }, last)
-  end
 
-  def test_no_more_commands_than_the_limit_are_with_the_application
-    server = rails(workers: 1, threads: 1)
-    members = Array.new(70) { |number| subscriber(server, "n#{number}") }
-    members.each { |member| perform(member, "say_later", text: "x") }
-    eventually { status(server).values_at("running", "waiting").sum == 64 }
-    server.directory.write("open", "")
+    def test_no_more_commands_than_the_limit_are_with_the_application
+      server = rails(workers: 1, threads: 1)
+      members = Array.new(70) { |number| subscriber(server, "n#{number}") }
+      members.each { |member| perform(member, "say_later", text: "x") }
+      eventually { status(server).values_at("running", "waiting").sum == 64 }
+      server.directory.write("open", "")
 
-    texts = Array.new(70) { heard(members.first) }
-    assert_equal Array.new(70) { |number| "n#{number}: x" }.sort, texts.sort
-  end
-
-  def test_what_is_no_message_is_not_broadcast
-    server = rails(workers: 1, threads: 1)
-    error = assert_raises(Carat::CLI::ControlError) { control(server).post("/broadcast", "{") }
-
-    assert_match(/EOF while parsing/, error.message)
-    large = JSON.generate("stream" => "room", "message" => "x" * 1_100_000)
-    assert_raises(Carat::CLI::ControlError) { control(server).post("/broadcast", large) }
-    assert_equal '{"subscriptions":0}', control(server).post("/broadcast", '{"stream":"room","message":null}')
-  end
-
-  def test_sockets_over_tls_and_http2
-    certificate = Support::TestCertificate.new("localhost")
-    server = rails(workers: 1, threads: 1, files: certificate.files,
-                   binds: ["tls://127.0.0.1:0?cert=server.crt&key=server.key"])
-    client = Support::TlsClient.connect(server, trust: certificate.certificate)
-    ann = subscribed(Support::WebSocketClient.new(client, "/cable?name=ann", Support::CableServer::ORIGIN))
-    ben = over_http2(Support::TlsClient.connect(server, trust: certificate.certificate) do |context|
-      context.alpn_protocols = ["h2"]
-    end)
-    say(ann, "hello")
-
-    assert_equal "ann: hello", heard(ann)
-    assert_match(/ann: hello/, ben.await(:data, stream: 1).payload)
-  end
-
-  def test_restarts_lose_no_message_and_close_no_socket
-    server = rails(workers: 2, threads: 2)
-    members = Array.new(20) { |number| subscriber(server, "n#{number}") }
-    sender = Thread.new { (1..200).each { |number| say_and_hear(members.first, number) } }
-    3.times { assert_equal 0, carat(server, "restart").last }
-    sender.join
-
-    expected = Array.new(200) { |index| index + 1 }
-    members.drop(1).each do |member|
-      assert_equal(expected, expected.map { reply(member).dig("message", "text")[/\d+\z/].to_i })
+      texts = Array.new(70) { heard(members.first) }
+      assert_equal Array.new(70) { |number| "n#{number}: x" }.sort, texts.sort
     end
-  end
 
-  def test_a_stop_asks_clients_to_come_back
-    server = rails(workers: 1, threads: 1)
-    ann = subscriber(server, "ann")
+    def test_what_is_no_message_is_not_broadcast
+      server = rails(workers: 1, threads: 1)
+      error = assert_raises(CLI::ControlError) { control(server).post("/broadcast", "{") }
 
-    assert_equal 0, server.stop.exitstatus
-    assert_equal RESTART, reply(ann)
-    assert_nil ann.read_text
-  end
+      assert_match(/EOF while parsing/, error.message)
+      large = JSON.generate("stream" => "room", "message" => "x" * 1_100_000)
+      assert_raises(CLI::ControlError) { control(server).post("/broadcast", large) }
+      assert_equal '{"subscriptions":0}', control(server).post("/broadcast", '{"stream":"room","message":null}')
+    end
 
-  def test_an_upgrade_asks_clients_to_come_back_to_the_new_server
-    server = rails(workers: 1, threads: 1)
-    ann = subscriber(server, "ann")
-    assert_equal 0, carat(server, "upgrade").last
+    def test_sockets_over_tls_and_http2
+      certificate = Support::TestCertificate.new("localhost")
+      server = rails(workers: 1, threads: 1, files: certificate.files,
+                     binds: ["tls://127.0.0.1:0?cert=server.crt&key=server.key"])
+      client = Support::TlsClient.connect(server, trust: certificate.certificate)
+      ann = subscribed(Support::WebSocketClient.new(client, "/cable?name=ann", Support::CableServer::ORIGIN))
+      ben = over_http2(Support::TlsClient.connect(server, trust: certificate.certificate) do |context|
+        context.alpn_protocols = ["h2"]
+      end)
+      say(ann, "hello")
 
-    assert_equal RESTART, reply(ann)
-    say(again = subscriber(server, "ann"), "back")
-    eventually { heard(again) == "ann: back" }
-  ensure
-    carat(server, "stop") if server
-  end
+      assert_equal "ann: hello", heard(ann)
+      assert_match(/ann: hello/, ben.await(:data, stream: 1).payload)
+    end
 
-  def test_streams_of_turbo_cost_no_command
-    app = Support::CableServer::APP.sub("Shop.initialize!", TURBO)
-    skip "turbo-rails is not installed" unless Gem::Specification.find_all_by_name("turbo-rails").any?
-    server = serve(app, **settings(workers: 1, threads: 1))
-    name = server.get("/pid").body
-    ann = welcome(server, "ann")
-    stream = JSON.generate("channel" => "Turbo::StreamsChannel", "signed_stream_name" => name)
-    ann.json("command" => "subscribe", "identifier" => stream)
-    assert_equal({ "identifier" => stream, "type" => "confirm_subscription" }, reply(ann))
-    server.request("POST", "/notices?text=hello")
+    def test_restarts_lose_no_message_and_close_no_socket
+      server = rails(workers: 2, threads: 2)
+      members = Array.new(20) { |number| subscriber(server, "n#{number}") }
+      sender = Thread.new { (1..200).each { |number| say_and_hear(members.first, number) } }
+      3.times { assert_equal 0, carat(server, "restart").last }
+      sender.join
 
-    assert_equal "hello", reply(ann)["message"]
-    assert_equal 0, stats(server).fetch("received")
-    forged = stream.sub("--", "--0")
-    ann.json("command" => "subscribe", "identifier" => forged)
-    assert_equal({ "identifier" => forged, "type" => "reject_subscription" }, reply(ann))
-  end
+      expected = Array.new(200) { |index| index + 1 }
+      members.drop(1).each do |member|
+        assert_equal(expected, expected.map { reply(member).dig("message", "text")[/\d+\z/].to_i })
+      end
+    end
 
-  private
+    def test_a_stop_asks_clients_to_come_back
+      server = rails(workers: 1, threads: 1)
+      ann = subscriber(server, "ann")
 
-  def subscribed(client)
-    client.json("command" => "subscribe", "identifier" => Support::CableServer::ROOM)
-    client.read_json { |message| message["type"] == "confirm_subscription" }
-    client
-  end
+      assert_equal 0, server.stop.exitstatus
+      assert_equal RESTART, reply(ann)
+      assert_nil ann.read_text
+    end
 
-  # A client that has subscribed over HTTP/2.
-  def over_http2(connection)
-    client = Client.new(connection).take_settings
-    fields = { "origin" => "http://shop.test", "sec-websocket-version" => "13" }
-    client.write(client.request(1, method: "CONNECT", path: "/cable?name=ben", protocol: "websocket", fields:,
-                                   flags: Client::END_HEADERS))
-    assert_equal 200, client.await(:headers, stream: 1).status
-    assert_match(/welcome/, client.await(:data, stream: 1).payload)
-    text = JSON.generate("command" => "subscribe", "identifier" => Support::CableServer::ROOM)
-    client.write(client.frame(:data, [0x81, 0x80 | text.bytesize, "\0\0\0\0", text].pack("CCa4a*"), stream: 1))
-    assert_match(/confirm_subscription/, client.await(:data, stream: 1).payload)
-    client
-  end
+    def test_an_upgrade_asks_clients_to_come_back_to_the_new_server
+      server = rails(workers: 1, threads: 1)
+      ann = subscriber(server, "ann")
+      assert_equal 0, carat(server, "upgrade").last
 
-  # Sends a number, and waits until it comes back.
-  def say_and_hear(member, number)
-    say(member, number.to_s)
-    assert_equal number, heard(member)[/\d+\z/].to_i
-  end
+      assert_equal RESTART, reply(ann)
+      say(again = subscriber(server, "ann"), "back")
+      eventually { heard(again) == "ann: back" }
+    ensure
+      carat(server, "stop") if server
+    end
 
-  def control(server)
-    Carat::CLI::ControlClient.new(File.join(server.directory.path, "carat.sock"))
-  end
+    def test_streams_of_turbo_cost_no_command
+      app = Support::CableServer::APP.sub("Shop.initialize!", TURBO)
+      skip "turbo-rails is not installed" unless Gem::Specification.find_all_by_name("turbo-rails").any?
+      server = serve(app, **settings(workers: 1, threads: 1))
+      name = server.get("/pid").body
+      ann = welcome(server, "ann")
+      stream = JSON.generate("channel" => "Turbo::StreamsChannel", "signed_stream_name" => name)
+      ann.json("command" => "subscribe", "identifier" => stream)
+      assert_equal({ "identifier" => stream, "type" => "confirm_subscription" }, reply(ann))
+      server.request("POST", "/notices?text=hello")
 
-  def broadcast(server, message)
-    control(server).post("/broadcast", JSON.generate("stream" => "room", "message" => message))
-  end
+      assert_equal "hello", reply(ann)["message"]
+      assert_equal 0, stats(server).fetch("received")
+      forged = stream.sub("--", "--0")
+      ann.json("command" => "subscribe", "identifier" => forged)
+      assert_equal({ "identifier" => forged, "type" => "reject_subscription" }, reply(ann))
+    end
 
-  def status(server)
-    JSON.parse(control(server).get("/status"))
-  end
+    private
 
-  def stats(server)
-    status(server).fetch("cable")
+    def subscribed(client)
+      client.json("command" => "subscribe", "identifier" => Support::CableServer::ROOM)
+      client.read_json { |message| message["type"] == "confirm_subscription" }
+      client
+    end
+
+    # A client that has subscribed over HTTP/2.
+    def over_http2(connection)
+      client = Client.new(connection).take_settings
+      fields = { "origin" => "http://shop.test", "sec-websocket-version" => "13" }
+      client.write(client.request(1, method: "CONNECT", path: "/cable?name=ben", protocol: "websocket", fields:,
+                                     flags: Client::END_HEADERS))
+      assert_equal 200, client.await(:headers, stream: 1).status
+      assert_match(/welcome/, client.await(:data, stream: 1).payload)
+      text = JSON.generate("command" => "subscribe", "identifier" => Support::CableServer::ROOM)
+      client.write(client.frame(:data, [0x81, 0x80 | text.bytesize, "\0\0\0\0", text].pack("CCa4a*"), stream: 1))
+      assert_match(/confirm_subscription/, client.await(:data, stream: 1).payload)
+      client
+    end
+
+    # Sends a number, and waits until it comes back.
+    def say_and_hear(member, number)
+      say(member, number.to_s)
+      assert_equal number, heard(member)[/\d+\z/].to_i
+    end
+
+    def control(server)
+      CLI::ControlClient.new(File.join(server.directory.path, "carat.sock"))
+    end
+
+    def broadcast(server, message)
+      control(server).post("/broadcast", JSON.generate("stream" => "room", "message" => message))
+    end
+
+    def status(server)
+      JSON.parse(control(server).get("/status"))
+    end
+
+    def stats(server)
+      status(server).fetch("cable")
+    end
   end
 end

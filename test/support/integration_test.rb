@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "minitest"
+# So that a test meets the same private constants whether it runs alone or after others.
+require "carat"
 require_relative "eventually"
 require_relative "server"
 

@@ -20,6 +20,7 @@ module Carat
           remove_temporary_files(log)
           Output.flush
           kill(error.signo) if by_signal && error.is_a?(SignalException)
+        ensure
           exit!(status(error)) unless @inherits
         end
       end
@@ -52,9 +53,20 @@ module Carat
         return unless Object.const_defined?(:Tempfile) && !Object.autoload?(:Tempfile)
 
         mine = /-#{Process.pid}-[^\/]*\z/
-        ObjectSpace.each_object(::Tempfile).select { |file| file.path&.match?(mine) }.each(&:close!)
+        ObjectSpace.each_object(::Tempfile) { |file| remove(file, log) if path(file)&.match?(mine) }
+      end
+
+      def remove(file, log)
+        file.close!
       rescue IOError, SystemCallError => e
-        log.failure("cannot remove the temporary files", e)
+        log.failure("cannot remove a temporary file", e)
+      end
+
+      # nil as well for an object whose file could not be created: Tempfile asks nil for its path.
+      def path(file)
+        file.path
+      rescue NoMethodError
+        nil
       end
 
       def kill(signal)
@@ -71,7 +83,7 @@ module Carat
         end
       end
 
-      private_class_method :report, :end_threads, :remove_temporary_files, :kill, :status
+      private_class_method :report, :end_threads, :remove_temporary_files, :remove, :path, :kill, :status
     end
   end
 end

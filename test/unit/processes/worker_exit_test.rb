@@ -72,7 +72,8 @@ module Carat
     def test_only_temporary_files_of_the_worker_are_removed
       Dir.mktmpdir do |directory|
         theirs = Tempfile.new("theirs", directory)
-        child { @kept = [Tempfile.new("mine", directory), Tempfile.new(%w[mine .txt], directory)] }
+        mine = [["mine"], [%w[mine .txt]]]
+        child { @kept = [*mine.map { |name| Tempfile.new(*name, directory) }, Tempfile.allocate] }
         assert_equal [File.basename(theirs.path)], Dir.children(directory)
         theirs.close!
       end

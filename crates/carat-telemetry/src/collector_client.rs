@@ -3,16 +3,9 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST};
-use http::{HeaderValue, Request, Response};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{Builder, SendRequest};
-use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use crate::delivery::Delivery;
@@ -22,16 +15,17 @@ use carat_settings::Otlp;
 
 /// How long the collector may take to accept a connection, take a message, and respond.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest headers of its response; hyper has no smaller buffer.
+/// Longest headers of its response, and most of them.
 const COLLECTOR_HEADER_LIMIT: usize = 8 * 1024;
+const COLLECTOR_FIELDS_LIMIT: usize = 64;
 /// Longest body of its response.
 const COLLECTOR_BODY_LIMIT: usize = 16 * 1024;
 
-/// Sends messages to the collector, over one connection after the other.
+/// Sends messages to the collector by HTTP/1.1, over one connection after the other.
 #[derive(Debug)]
 pub(crate) struct CollectorClient {
     otlp: Otlp,
-    connection: Option<SendRequest<Full<Bytes>>>,
+    connection: Option<TcpStream>,
     /// A name is looked up once at a time: a name server that does not respond holds one thread.
     lookups: Arc<Semaphore>,
 }
@@ -46,7 +40,7 @@ impl CollectorClient {
     }
 
     /// Sends a message. Returns within a bound.
-    pub(crate) async fn send(&mut self, message: Bytes) -> Delivery {
+    pub(crate) async fn send(&mut self, message: &[u8]) -> Delivery {
         let sent = timeout(EXPORT_TIMEOUT, self.exchange(message)).await;
         let late = || format!("no response within {} s", EXPORT_TIMEOUT.as_secs());
         match sent {
@@ -57,43 +51,30 @@ impl CollectorClient {
     }
 
     /// The connection is kept only when the response is complete.
-    async fn exchange(&mut self, message: Bytes) -> io::Result<Delivery> {
-        let kept = self.connection.take().filter(|it| !it.is_closed());
-        let mut connection = match kept {
+    async fn exchange(&mut self, message: &[u8]) -> io::Result<Delivery> {
+        let mut connection = match self.connection.take().filter(is_idle) {
             Some(connection) => connection,
-            None => self.connect().await?,
+            None => TcpStream::connect(&self.addresses().await?[..]).await?,
         };
-        connection.ready().await.map_err(io::Error::other)?;
-        let request = self.request(message)?;
-        let response = connection.send_request(request).await;
-        let (delivery, is_complete) = received(response.map_err(io::Error::other)?).await;
+        let request = [self.head(message.len()).as_bytes(), message].concat();
+        connection.write_all(&request).await?;
+        let (delivery, is_complete) = received(&mut connection).await?;
         self.connection = is_complete.then_some(connection);
         Ok(delivery)
     }
 
-    fn request(&self, message: Bytes) -> io::Result<Request<Full<Bytes>>> {
-        let (host, port) = (&self.otlp.host, self.otlp.port);
+    fn head(&self, length: usize) -> String {
+        let Otlp {
+            host, port, path, ..
+        } = &self.otlp;
         let host = match host.parse() {
-            Ok(IpAddr::V6(address)) => format!("[{address}]:{port}"),
-            _ => format!("{host}:{port}"),
+            Ok(IpAddr::V6(address)) => format!("[{address}]"),
+            _ => host.clone(),
         };
-        let kind = HeaderValue::from_static("application/x-protobuf");
-        Request::post(format!("{}/v1/traces", self.otlp.path))
-            .header(HOST, host)
-            .header(CONTENT_TYPE, kind)
-            .body(Full::new(message))
-            .map_err(io::Error::other)
-    }
-
-    async fn connect(&self) -> io::Result<SendRequest<Full<Bytes>>> {
-        let stream = TcpStream::connect(&self.addresses().await?[..]).await?;
-        let mut builder = Builder::new();
-        builder.max_buf_size(COLLECTOR_HEADER_LIMIT);
-        let made = builder.handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = made.map_err(io::Error::other)?;
-        // It ends with the sender, and what it failed at, the sender says.
-        spawn_local(async move { drop(connection.await) });
-        Ok(sender)
+        format!(
+            "POST {path}/v1/traces HTTP/1.1\r\nhost: {host}:{port}\r\n\
+             content-type: application/x-protobuf\r\ncontent-length: {length}\r\n\r\n"
+        )
     }
 
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
@@ -112,19 +93,56 @@ impl CollectorClient {
     }
 }
 
-/// What the collector says, and whether that was all.
-async fn received(response: Response<Incoming>) -> (Delivery, bool) {
-    let (head, body) = response.into_parts();
-    let body = Limited::new(body, COLLECTOR_BODY_LIMIT).collect().await;
-    let delivery = Delivery::by_status(head.status, &head.headers);
-    let Ok(body) = body else {
-        return (delivery, false);
+/// Whether the collector has neither closed the connection nor sent what nobody asked for.
+fn is_idle(connection: &TcpStream) -> bool {
+    let read = connection.try_read(&mut [0]);
+    read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// What the collector says, and whether that was all. The body is not read when its length is not known or too large.
+async fn received(connection: &mut TcpStream) -> io::Result<(Delivery, bool)> {
+    let mut bytes = Vec::with_capacity(1024);
+    let (delivery, length, begin) = loop {
+        if let Some(head) = head(&bytes)? {
+            break head;
+        }
+        if bytes.len() >= COLLECTOR_HEADER_LIMIT || connection.read_buf(&mut bytes).await? == 0 {
+            return Err(io::Error::other("the response broke off"));
+        }
     };
-    if delivery != (Delivery::Taken { rejected: 0 }) {
-        return (delivery, true);
-    }
-    let rejected = rejected(&body.to_bytes()).unwrap_or_default();
-    (Delivery::Taken { rejected }, true)
+    let Some(length) = length.filter(|length| *length <= COLLECTOR_BODY_LIMIT) else {
+        return Ok((delivery, false));
+    };
+    let mut body = bytes.split_off(begin);
+    let missing = length.saturating_sub(body.len()) as u64;
+    connection.take(missing).read_to_end(&mut body).await?;
+    let is_complete = body.len() == length;
+    let delivery = match delivery {
+        Delivery::Taken { .. } if is_complete => Delivery::Taken {
+            rejected: rejected(&body).unwrap_or_default(),
+        },
+        other => other,
+    };
+    Ok((delivery, is_complete))
+}
+
+/// What the beginning of a response says: the delivery, the length of the body, and where it begins. `None` if it is not
+/// complete yet.
+fn head(bytes: &[u8]) -> io::Result<Option<(Delivery, Option<usize>, usize)>> {
+    let mut fields = [httparse::EMPTY_HEADER; COLLECTOR_FIELDS_LIMIT];
+    let mut response = httparse::Response::new(&mut fields);
+    let parsed = response.parse(bytes).map_err(io::Error::other)?;
+    let (httparse::Status::Complete(begin), Some(status)) = (parsed, response.code) else {
+        return Ok(None);
+    };
+    let value = |name: &str| {
+        let mut fields = response.headers.iter();
+        let field = fields.find(|field| field.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(field.value).ok()
+    };
+    let delivery = Delivery::by_status(status, value("retry-after"));
+    let length = value("content-length").and_then(|length| length.parse().ok());
+    Ok(Some((delivery, length, begin)))
 }
 
 /// The number of rejected spans in an `ExportTraceServiceResponse`.

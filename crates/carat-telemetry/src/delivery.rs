@@ -1,8 +1,5 @@
 use std::time::Duration;
 
-use http::header::RETRY_AFTER;
-use http::{HeaderMap, StatusCode};
-
 /// The longest pause that a collector can ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -12,20 +9,17 @@ pub(crate) enum Delivery {
     /// The collector has taken it, except for so many spans.
     Taken { rejected: u64 },
     /// It never will.
-    Refused(StatusCode),
+    Refused(u16),
     /// It may take it later: after the time that it named, if it did.
     Later(Option<Duration>, String),
 }
 
 impl Delivery {
-    /// By the status of a response without a message, as OTLP says which may be repeated.
-    pub(crate) fn by_status(status: StatusCode, fields: &HeaderMap) -> Delivery {
-        match status.as_u16() {
+    /// By the status of a response and its `Retry-After`, as OTLP says which may be repeated.
+    pub(crate) fn by_status(status: u16, pause: Option<&str>) -> Delivery {
+        match status {
             200..=299 => Delivery::Taken { rejected: 0 },
             429 | 502 | 503 | 504 => {
-                let pause = fields
-                    .get(RETRY_AFTER)
-                    .and_then(|value| value.to_str().ok());
                 let pause = pause.and_then(|seconds| seconds.trim().parse().ok());
                 let pause = pause.map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE));
                 Delivery::Later(pause, status.to_string())
@@ -37,15 +31,10 @@ impl Delivery {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
-    fn by(status: u16, pause: &'static str) -> Delivery {
-        let mut fields = HeaderMap::new();
-        fields.insert(RETRY_AFTER, HeaderValue::from_static(pause));
-        let status = StatusCode::from_u16(status).expect("a status");
-        Delivery::by_status(status, &fields)
+    fn by(status: u16, pause: &str) -> Delivery {
+        Delivery::by_status(status, Some(pause))
     }
 
     #[test]
@@ -61,11 +50,8 @@ mod tests {
 
     #[test]
     fn what_may_not_be_repeated_is_refused() {
-        assert_eq!(
-            by(500, ""),
-            Delivery::Refused(StatusCode::INTERNAL_SERVER_ERROR)
-        );
-        assert_eq!(by(400, ""), Delivery::Refused(StatusCode::BAD_REQUEST));
+        assert_eq!(by(500, ""), Delivery::Refused(500));
+        assert_eq!(by(400, ""), Delivery::Refused(400));
         assert_eq!(by(202, ""), Delivery::Taken { rejected: 0 });
     }
 }

@@ -1,8 +1,6 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use crate::collector_client::CollectorClient;
 use crate::delivery::Delivery;
 use crate::messages::message;
@@ -54,14 +52,14 @@ impl Exporter<'_> {
                 &batch,
             );
             drop(batch);
-            queue.settle(self.deliver(message, spans).await);
+            queue.settle(self.deliver(&message, spans).await);
         }
     }
 
     /// Returns how many of the spans the collector has taken.
-    async fn deliver(&mut self, message: Bytes, spans: u64) -> u64 {
+    async fn deliver(&mut self, message: &[u8], spans: u64) -> u64 {
         for attempt in 0..ATTEMPTS {
-            let (pause, cause) = match self.client.send(message.clone()).await {
+            let (pause, cause) = match self.client.send(message).await {
                 Delivery::Taken { rejected } => {
                     self.note(None);
                     return spans.saturating_sub(rejected);
@@ -137,7 +135,7 @@ mod tests {
         let delivered = async {
             spawn_local(collect);
             let mut exporter = Exporter::new(&destination, Rc::new(log));
-            exporter.deliver(Bytes::from_static(MESSAGE), 1).await
+            exporter.deliver(MESSAGE, 1).await
         };
         LocalSet::new().run_until(delivered).await
     }
@@ -178,6 +176,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_connection_that_the_collector_closes_is_replaced() {
+        let later =
+            "HTTP/1.1 503 Service Unavailable\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n";
+        let (listener, port) = listen().await;
+        let collect = async move {
+            for response in [later, TAKEN] {
+                let (mut stream, _) = listener.accept().await.expect("a connection");
+                respond(&mut stream, &[response]).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        assert_eq!(deliver(port, collect).await, 1);
+    }
+
+    #[tokio::test]
     async fn spans_that_the_collector_refuses_are_dropped() {
         let refused = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
         assert_eq!(answered(vec![refused]).await, 0);
@@ -192,7 +205,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_response_that_does_not_end_is_not_read_to_its_end() {
-        let endless = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffff\r\n";
+        let endless = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
         let (listener, port) = listen().await;
         let collect = async move {
             let (mut stream, _) = listener.accept().await.expect("a connection");

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use crate::finished_request::{FinishedRequest, Phases};
 use crate::protobuf::ProtoMessage;
 use crate::trace_context::SpanId;
@@ -21,7 +19,7 @@ pub(crate) fn message(
     version: &str,
     resource: &ProtoMessage,
     batch: &[Box<FinishedRequest>],
-) -> Bytes {
+) -> Vec<u8> {
     let scope = ProtoMessage::default().bytes(1, "carat");
     let scope = scope.bytes(2, version);
     let spans = batch.iter().flat_map(|request| spans(request));
@@ -31,7 +29,7 @@ pub(crate) fn message(
     let resource_spans = ProtoMessage::default().message(1, resource);
     let resource_spans = resource_spans.message(2, &scope_spans);
     let message = ProtoMessage::default().message(1, &resource_spans);
-    message.into_bytes().into()
+    message.into_bytes()
 }
 
 /// `KeyValue`.

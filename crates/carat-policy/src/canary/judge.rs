@@ -270,6 +270,35 @@ mod tests {
         assert_eq!(verdict(plain, cold), CanaryVerdict::NotWorse);
     }
 
+    /// How many of 200 canaries, whose times are drawn anew from 5 to 45 ms and of whose requests one in 100 fails, go on.
+    fn that_go_on(slower: f64) -> usize {
+        let mut state: u64 = 7;
+        let mut below = |limit: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005) ^ 0x9e37_79b9;
+            u32::try_from(state >> 33).expect("31 bits") % limit
+        };
+        let goes_on = |_: &u32| {
+            let mut judge = CanaryJudge::default();
+            let verdict = loop {
+                let is_new = below(2) == 1;
+                let took = Duration::from_micros((5000 + below(40_000)).into());
+                let took = if is_new { took.mul_f64(slower) } else { took };
+                judge.note(is_new, took, below(100) == 0);
+                if let Some(finding) = judge.look() {
+                    break finding.verdict;
+                }
+            };
+            verdict.goes_on()
+        };
+        (0..200_u32).filter(goes_on).count()
+    }
+
+    #[test]
+    fn chance_seldom_decides() {
+        assert!(that_go_on(1.0) >= 197);
+        assert!(that_go_on(1.5) <= 3);
+    }
+
     #[test]
     fn code_without_requests_is_not_judged() {
         for is_new in [true, false] {

@@ -29,7 +29,7 @@ mod worker;
 pub use protocol::{ClientCommand, NotACommand, Payload};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
 pub use sockets::{
-    CableSession, ClientOutbox, Hub, OUTBOX_LIMIT, Reached, SESSION_LIMIT, SocketNumber,
+    CableSession, ClientOutbox, Hub, OUTBOX_LIMIT, Reached, SESSION_LIMIT, SocketEnd, SocketNumber,
 };
 pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};

@@ -31,6 +31,8 @@ pub enum TunnelApplication {
 pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
     /// Bytes that it holds for the client.
     fn held_bytes(&self) -> usize;
+    /// Why it ends the tunnel, if it does.
+    fn end(&self) -> Option<&'static str>;
 }
 
 /// A tunnel that takes the place of HTTP on a connection.
@@ -50,4 +52,6 @@ pub trait TunnelLog: Debug {
     fn responded(&mut self, status: StatusCode);
     /// The application has sent this many bytes.
     fn sent(&mut self, bytes: usize);
+    /// The tunnel has ended for this reason.
+    fn ended(&mut self, reason: &'static str);
 }

@@ -331,12 +331,8 @@ impl CableSession {
         }
         let mut reached = Reached::default();
         for (stream, payload) in &result.broadcasts {
-            let more = self
-                .hub
-                .broadcast(stream, payload.as_bytes())
-                .unwrap_or_default();
-            reached.clients += more.clients;
-            reached.slow += more.slow;
+            let more = self.hub.broadcast(stream, payload.as_bytes());
+            reached.add(more.unwrap_or_default());
         }
         if let Some(close) = &result.close {
             self.outbox.close(close.reason.as_deref(), close.reconnect);

@@ -10,6 +10,46 @@ pub const OUTBOX_LIMIT: usize = 256 * 1024;
 /// What a frame takes beside its bytes.
 const FRAME_COST: usize = 16;
 
+/// Why a WebSocket ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SocketEnd {
+    /// The client has closed it, or is gone.
+    Client,
+    /// The client has sent what is no message, or too long a one.
+    InvalidMessage,
+    /// The client does not read.
+    TooSlow,
+    /// The application disconnects this client.
+    Remote,
+    /// The application has not let the client in, or closes its connection.
+    Application,
+    /// The server ends.
+    ServerRestart,
+}
+
+impl SocketEnd {
+    fn of(reason: Option<&str>) -> SocketEnd {
+        match reason {
+            Some("too_slow") => SocketEnd::TooSlow,
+            Some("remote") => SocketEnd::Remote,
+            Some("server_restart") => SocketEnd::ServerRestart,
+            _ => SocketEnd::Application,
+        }
+    }
+
+    /// As the access log has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SocketEnd::Client => "closed by the client",
+            SocketEnd::InvalidMessage => "invalid message",
+            SocketEnd::TooSlow => "too slow",
+            SocketEnd::Remote => "disconnected remotely",
+            SocketEnd::Application => "closed by the application",
+            SocketEnd::ServerRestart => "server restart",
+        }
+    }
+}
+
 /// The frames that wait for one client. A frame may wait for many clients, and is in memory once.
 ///
 /// ```
@@ -30,8 +70,8 @@ pub struct ClientOutbox {
     bytes: Cell<usize>,
     /// Bytes of the first frame that are gone.
     sent: Cell<usize>,
-    /// Nothing follows the frames.
-    is_closed: Cell<bool>,
+    /// Why nothing follows the frames, once that is so.
+    end: Cell<Option<SocketEnd>>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -39,7 +79,18 @@ impl ClientOutbox {
     /// Adds a frame, unless the connection is being closed. Returns false when too much waits: then the client is
     /// disconnected.
     pub fn push(&self, frame: &Rc<[u8]>) -> bool {
-        if self.is_closed.get() {
+        let fits = self.add(frame);
+        self.wake();
+        fits
+    }
+
+    /// Like `push`, but the task of the client does not know of it. Returns what wakes that, if it waits.
+    pub(super) fn push_quietly(&self, frame: &Rc<[u8]>) -> (bool, Option<Waker>) {
+        (self.add(frame), self.waker.take())
+    }
+
+    fn add(&self, frame: &Rc<[u8]>) -> bool {
+        if self.is_closed() {
             return true;
         }
         let fits = self.bytes.get() + frame.len() + FRAME_COST <= OUTBOX_LIMIT;
@@ -52,7 +103,7 @@ impl ClientOutbox {
             let left = frames.iter().map(|frame| frame.len() + FRAME_COST).sum();
             drop(frames);
             self.bytes.set(left);
-            self.close(Some("too_slow"), true);
+            self.append_close(Some("too_slow"), true);
         }
         fits
     }
@@ -64,15 +115,26 @@ impl ClientOutbox {
 
     /// Disconnects the client behind what waits: says why, whether it may come back, and closes the WebSocket.
     pub fn close(&self, reason: Option<&str>, reconnect: bool) {
-        if !self.is_closed.get() {
+        self.append_close(reason, reconnect);
+        self.wake();
+    }
+
+    fn append_close(&self, reason: Option<&str>, reconnect: bool) {
+        if !self.is_closed() {
             self.append(text_frame(&disconnect(reason, reconnect)).into());
-            self.end(Some(CloseCode::NORMAL));
+            self.append_end(SocketEnd::of(reason), Some(CloseCode::NORMAL));
         }
     }
 
     /// Closes the WebSocket behind what waits.
-    pub fn end(&self, code: Option<CloseCode>) {
-        if !self.is_closed.replace(true) {
+    pub fn end(&self, end: SocketEnd, code: Option<CloseCode>) {
+        self.append_end(end, code);
+        self.wake();
+    }
+
+    fn append_end(&self, end: SocketEnd, code: Option<CloseCode>) {
+        if !self.is_closed() {
+            self.end.set(Some(end));
             self.append(close_frame(code, "").into());
         }
     }
@@ -84,12 +146,17 @@ impl ClientOutbox {
 
     /// Whether nothing follows what waits.
     pub fn is_closed(&self) -> bool {
-        self.is_closed.get()
+        self.end.get().is_some()
+    }
+
+    /// Why nothing follows what waits, if that is so.
+    pub fn socket_end(&self) -> Option<SocketEnd> {
+        self.end.get()
     }
 
     /// Whether nothing waits, and nothing follows.
     pub fn has_ended(&self) -> bool {
-        self.is_closed.get() && self.is_empty()
+        self.is_closed() && self.is_empty()
     }
 
     /// What the frames take that wait. Those for many clients count for each of them.
@@ -121,7 +188,7 @@ impl ClientOutbox {
 
     /// Ready when there is something to take, or nothing follows.
     pub fn poll_ready(&self, cx: &Context<'_>) -> Poll<()> {
-        if !self.is_empty() || self.is_closed.get() {
+        if !self.is_empty() || self.is_closed() {
             return Poll::Ready(());
         }
         let mut waker = self.waker.borrow_mut();
@@ -135,7 +202,10 @@ impl ClientOutbox {
     fn append(&self, frame: Rc<[u8]>) {
         self.bytes.set(self.bytes.get() + frame.len() + FRAME_COST);
         self.frames.borrow_mut().push_back(frame);
-        if let Some(waker) = self.waker.borrow_mut().take() {
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.take() {
             waker.wake();
         }
     }
@@ -177,8 +247,9 @@ mod tests {
         assert!(outbox.send("{}") && outbox.poll_ready(&cx).is_ready());
         assert_eq!(taken(&outbox), b"\x81\x02{}");
         assert!(outbox.poll_ready(&cx).is_pending());
-        outbox.end(None);
+        outbox.end(SocketEnd::Client, None);
         outbox.close(None, false);
+        assert_eq!(outbox.socket_end(), Some(SocketEnd::Client));
         assert_eq!(taken(&outbox), b"\x88\0");
         assert!(outbox.poll_ready(&cx).is_ready() && outbox.has_ended());
     }

@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
+use std::task::Waker;
 
 use serde::Deserialize;
 
@@ -40,13 +41,38 @@ type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
 /// Who receives a stream, those of one identifier after the other.
 type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
 
-/// Whom a broadcast has reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Whom a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so that the event
+/// loop does other work between them. Those that are left are woken when this is dropped.
+#[derive(Debug, Default)]
 pub struct Reached {
     /// How many subscriptions.
     pub clients: usize,
     /// How many of these had too much to read, and are disconnected.
     pub slow: usize,
+    /// What wakes the tasks of those that had nothing to take.
+    sleeping: Vec<Waker>,
+}
+
+impl Reached {
+    /// Wakes the next clients, at most so many. Returns whether others are left.
+    pub fn wake(&mut self, count: usize) -> bool {
+        let rest = self.sleeping.len().saturating_sub(count);
+        self.sleeping.drain(rest..).for_each(Waker::wake);
+        rest > 0
+    }
+
+    /// Adds those whom another broadcast has reached.
+    pub(super) fn add(&mut self, mut other: Reached) {
+        self.clients += other.clients;
+        self.slow += other.slow;
+        self.sleeping.append(&mut other.sleeping);
+    }
+}
+
+impl Drop for Reached {
+    fn drop(&mut self) {
+        self.wake(usize::MAX);
+    }
 }
 
 /// What Rails broadcasts on the internal stream of a connection.
@@ -155,8 +181,10 @@ impl Hub {
                     &encoded.insert((identifier, frame)).1
                 }
             };
+            let (fits, waker) = outbox.push_quietly(frame);
             reached.clients += 1;
-            reached.slow += usize::from(!outbox.push(frame));
+            reached.slow += usize::from(!fits);
+            reached.sleeping.extend(waker);
         }
         Some(reached)
     }
@@ -182,7 +210,19 @@ impl Hub {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake};
+
     use super::*;
+
+    struct Woken(Arc<AtomicUsize>);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 
     fn received(outbox: &ClientOutbox) -> String {
         let mut bytes = [0; 1000];
@@ -198,17 +238,38 @@ mod tests {
             let identifier = hub.identifier(identifier);
             hub.start("chat", &identifier, (index as u64, &outboxes[index]));
         }
-        let reached = Reached {
-            clients: 4,
-            slow: 0,
+        let reach = |stream| {
+            let reached = hub.broadcast(stream, b"[1]");
+            reached.map(|reached| (reached.clients, reached.slow))
         };
-        assert_eq!(hub.broadcast("chat", b"[1]"), Some(reached));
-        assert_eq!(hub.broadcast("other", b"[1]"), Some(Reached::default()));
+        assert_eq!(reach("chat"), Some((4, 0)));
+        assert_eq!(reach("other"), Some((0, 0)));
         let text = |identifier| format!(r#"{{"identifier":"{identifier}","message":[1]}}"#);
         assert!(received(&outboxes[0]).ends_with(&text("a")));
         assert!(received(&outboxes[1]).ends_with(&text("b")));
         let both = received(&outboxes[2]);
         assert!(both.contains(&text("a")) && both.ends_with(&text("b")));
+    }
+
+    #[test]
+    fn the_clients_that_wait_are_woken_some_after_the_other() {
+        let hub = Hub::default();
+        let identifier = hub.identifier("a");
+        let woken = Arc::new(AtomicUsize::new(0));
+        let waker = Waker::from(Arc::new(Woken(Arc::clone(&woken))));
+        let outboxes = [(); 5].map(|()| Rc::<ClientOutbox>::default());
+        for (number, outbox) in (0..).zip(&outboxes) {
+            hub.start("chat", &identifier, (number, outbox));
+            assert!(outbox.poll_ready(&Context::from_waker(&waker)).is_pending());
+        }
+        let mut first = hub.broadcast("chat", b"1").expect("JSON");
+        let second = hub.broadcast("chat", b"2");
+        assert!(first.wake(2));
+        assert_eq!(woken.load(Ordering::Relaxed), 2);
+        drop(second);
+        assert_eq!(woken.load(Ordering::Relaxed), 2);
+        drop(first);
+        assert_eq!(woken.load(Ordering::Relaxed), 5);
     }
 
     #[test]
@@ -238,7 +299,7 @@ mod tests {
         let outbox = Rc::<ClientOutbox>::default();
         hub.listen("action_cable/1", 1, &outbox);
         let message = br#"{"type":"disconnect","reconnect":false}"#;
-        assert_eq!(hub.broadcast("action_cable/1", b"{"), None);
+        assert!(hub.broadcast("action_cable/1", b"{").is_none());
         hub.broadcast("action_cable/1", br#"{"type":"other"}"#);
         assert!(outbox.is_empty());
         hub.broadcast("action_cable/1", message);
@@ -248,7 +309,6 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_not_broadcast() {
-        let hub = Hub::default();
-        assert_eq!(hub.broadcast("chat", b"{"), None);
+        assert!(Hub::default().broadcast("chat", b"{").is_none());
     }
 }

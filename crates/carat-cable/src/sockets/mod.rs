@@ -6,5 +6,5 @@ mod hub;
 mod signed_streams;
 
 pub use cable_session::{CableSession, SESSION_LIMIT};
-pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT};
+pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT, SocketEnd};
 pub use hub::{Hub, Reached, SocketNumber};

@@ -36,8 +36,9 @@ pub(crate) struct RequestMetrics {
 #[derive(Debug, Default)]
 struct Histograms([TimeHistogram; CLASSES.len()]);
 
+/// How long something took, each time.
 #[derive(Debug, Default)]
-struct TimeHistogram {
+pub(crate) struct TimeHistogram {
     /// The last one counts what is above all bounds.
     buckets: [Cell<u64>; BUCKETS.len() + 1],
     micros: Cell<u64>,
@@ -151,6 +152,29 @@ impl RequestMetrics {
 }
 
 impl TimeHistogram {
+    pub(crate) fn observe(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BUCKETS.partition_point(|bound| *bound < micros);
+        add(&self.buckets[bucket], 1);
+        add(&self.micros, micros);
+    }
+
+    /// Registers what has been counted so far.
+    pub(crate) fn register(&self, registry: &mut Registry, name: &str, help: &str) {
+        let times = ScrapedTimes(vec![self.count(None)]);
+        registry.register_with_unit(name, help, Unit::Seconds, times);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a sum of times is rounded")]
+    fn count(&self, class: Option<&'static str>) -> ScrapedClass {
+        let bounds = BUCKETS.iter().map(|micros| *micros as f64 / MICROS);
+        ScrapedClass {
+            class,
+            sum: self.micros.get() as f64 / MICROS,
+            buckets: bounds.chain([f64::MAX]).zip(self.counts()).collect(),
+        }
+    }
+
     fn counts(&self) -> impl Iterator<Item = u64> {
         self.buckets.iter().map(Cell::get)
     }
@@ -204,27 +228,17 @@ impl Histograms {
     fn observe(&self, status: Option<u16>, time: Duration) {
         let class = status.map_or(0, |status| usize::from(status / 100));
         if let Some(histogram) = self.0.get(class) {
-            let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-            let bucket = BUCKETS.partition_point(|bound| *bound < micros);
-            add(&histogram.buckets[bucket], 1);
-            add(&histogram.micros, micros);
+            histogram.observe(time);
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a sum of times is rounded")]
     fn count(&self) -> ScrapedTimes {
-        let bounds = BUCKETS.iter().map(|micros| *micros as f64 / MICROS);
-        let bounds: Vec<_> = bounds.chain([f64::MAX]).collect();
         let classes = CLASSES.iter().zip(&self.0);
-        let count = |(class, histogram): (&&'static str, &TimeHistogram)| {
-            let counts = histogram.counts();
-            ScrapedClass {
-                class,
-                sum: histogram.micros.get() as f64 / MICROS,
-                buckets: bounds.iter().copied().zip(counts).collect(),
-            }
-        };
-        ScrapedTimes(classes.map(count).collect())
+        ScrapedTimes(
+            classes
+                .map(|(class, times)| times.count(Some(class)))
+                .collect(),
+        )
     }
 }
 
@@ -253,10 +267,10 @@ impl LabelCounts {
 #[derive(Debug)]
 struct ScrapedTimes(Vec<ScrapedClass>);
 
-/// The times of one class of status, in seconds.
+/// The times of one class of status, in seconds; `None` for those that have no status.
 #[derive(Debug)]
 struct ScrapedClass {
-    class: &'static str,
+    class: Option<&'static str>,
     sum: f64,
     buckets: Vec<(f64, u64)>,
 }
@@ -269,8 +283,8 @@ impl EncodeMetric for ScrapedTimes {
             buckets,
         } in &self.0
         {
-            let label = [("status", *class)];
-            let mut encoder = encoder.encode_family(&label)?;
+            let labels: Vec<_> = class.iter().map(|class| ("status", *class)).collect();
+            let mut encoder = encoder.encode_family(&labels)?;
             let count = buckets.iter().map(|(_, count)| count).sum();
             encoder.encode_histogram::<NoLabelSet>(*sum, count, buckets, None)?;
         }

@@ -68,6 +68,10 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     }
     if let Some(cable) = server.cable() {
         register_cable(&mut registry, cable.stats());
+        let help = "Time from a broadcast until its last subscriber had its turn";
+        cable
+            .fan_outs
+            .register(&mut registry, "cable_fan_out", help);
     }
     if let Some((exported, dropped)) = server.tracer.as_ref().map(|tracer| tracer.counts()) {
         let help = "Spans that the collector has taken";

@@ -90,6 +90,7 @@ impl Cable {
         let memory = context.state.memory();
         let socket = CableSocket::open(self, result, handshake.peer, memory);
         entry.responded(StatusCode::SWITCHING_PROTOCOLS);
+        entry.opened();
         context.state.take_over(Takeover {
             tunnel: Tunnel {
                 application: TunnelApplication::Edge(Box::new(socket)),

@@ -8,16 +8,17 @@ use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use serde::Serialize;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_local;
+use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 
 use crate::http::cable::pulse::Pulse;
 use crate::http::request::{AccessLog, Later, RequestDispatch, Takeovers};
+use crate::http::request_metrics::TimeHistogram;
 use carat_body::response::read_file;
 use carat_cable::{ClientOutbox, CommandResult, Hub, Reached, SocketNumber};
 use carat_exchange::{
     Call, CallBody, InlineBytes, MemoryAccount, Peer, Refusal, Reply, ReplyBody, ReplyContent,
-    WorkerTunnels,
+    WorkerTunnels, clock,
 };
 use carat_log::Log;
 use carat_settings::Settings;
@@ -26,6 +27,8 @@ use carat_telemetry::TracedClient;
 /// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
 /// has room for requests.
 const REQUESTS_LIMIT: usize = 64;
+/// Clients that are sent a broadcast before the event loop does other work.
+const CLIENTS_AT_ONCE: usize = 128;
 /// The type of a result.
 const RESULT_TYPE: &str = "application/vnd.carat.cable+json";
 /// Longest result of the application in bytes.
@@ -47,6 +50,8 @@ pub(crate) struct Cable {
     access_log: AccessLog,
     pub(super) log: Rc<Log>,
     counts: CableCounts,
+    /// From a broadcast until its last subscriber has had its turn.
+    pub(crate) fan_outs: TimeHistogram,
     last: Cell<SocketNumber>,
     /// Changes when the sockets are to go, and when they are to stay after all.
     closing: Cell<u64>,
@@ -104,13 +109,14 @@ impl Cable {
             access_log,
             log: Rc::clone(log),
             counts: CableCounts::default(),
+            fan_outs: TimeHistogram::default(),
             last: Cell::default(),
             closing: Cell::default(),
         }))
     }
 
     /// Sends a message to the subscribers of a stream, and returns how many these are. `None` if it is no JSON.
-    pub(crate) fn broadcast(&self, stream: &[u8], message: &[u8]) -> Option<usize> {
+    pub(crate) fn broadcast(self: &Rc<Self>, stream: &[u8], message: &[u8]) -> Option<usize> {
         let text = std::str::from_utf8(stream).ok();
         let Some(reached) = text.and_then(|stream| self.hub.broadcast(stream, message)) else {
             self.log.error(
@@ -120,8 +126,9 @@ impl Cable {
             return None;
         };
         add(&self.counts.broadcasts, 1);
+        let clients = reached.clients;
         self.note(reached);
-        Some(reached.clients)
+        Some(clients)
     }
 
     /// Keeps connections alive. Called once a tick.
@@ -171,9 +178,21 @@ impl Cable {
         self.last.get()
     }
 
-    pub(super) fn note(&self, reached: Reached) {
+    /// Has the clients sent what they were broadcast, some after the other: between them, the event loop does other work.
+    pub(super) fn note(self: &Rc<Self>, mut reached: Reached) {
+        if reached.clients == 0 {
+            return;
+        }
         add(&self.counts.sent, reached.clients);
         add(&self.counts.slow, reached.slow);
+        let (cable, start) = (Rc::clone(self), clock::now());
+        spawn_local(async move {
+            while reached.wake(CLIENTS_AT_ONCE) {
+                yield_now().await;
+            }
+            yield_now().await;
+            cable.fan_outs.observe(clock::now() - start);
+        });
     }
 
     /// Has the application carry out a command of a client; `None` if it could not.

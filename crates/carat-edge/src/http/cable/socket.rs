@@ -10,8 +10,8 @@ use tokio::task::{consume_budget, spawn_local};
 use crate::http::cable::server::Cable;
 use crate::http::request::Later;
 use carat_cable::{
-    CableSession, ClientOutbox, CommandResult, FrameReader, SocketNumber, WebSocketEvent,
-    pong_frame,
+    CableSession, ClientOutbox, CommandResult, FrameReader, SocketEnd, SocketNumber,
+    WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
 
@@ -92,9 +92,9 @@ impl CableSocket {
                 self.outbox.push(&pong_frame(&payload).into());
             }
             Ok(Some(WebSocketEvent::Pong)) => {}
-            Ok(Some(WebSocketEvent::Close(code))) => self.outbox.end(code),
+            Ok(Some(WebSocketEvent::Close(code))) => self.outbox.end(SocketEnd::Client, code),
             Ok(None) => return false,
-            Err(code) => self.outbox.end(Some(code)),
+            Err(code) => self.outbox.end(SocketEnd::InvalidMessage, Some(code)),
         }
         true
     }
@@ -144,7 +144,7 @@ impl AsyncWrite for CableSocket {
 
     /// The client sends nothing more.
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.outbox.end(None);
+        self.outbox.end(SocketEnd::Client, None);
         Poll::Ready(Ok(()))
     }
 }
@@ -159,13 +159,17 @@ impl EdgeApplication for CableSocket {
         let session = self.session.as_ref().map_or(0, CableSession::held_bytes);
         session + self.outbox.held_bytes() + self.reader.held_bytes()
     }
+
+    fn end(&self) -> Option<&'static str> {
+        self.outbox.socket_end().map(SocketEnd::name)
+    }
 }
 
 impl Drop for CableSocket {
     /// Tells the application, once it has carried out what it was asked before.
     fn drop(&mut self) {
         self.cable.pulse.remove(self.number);
-        self.outbox.end(None);
+        self.outbox.end(SocketEnd::Client, None);
         let Some(mut session) = self.session.take() else {
             return;
         };

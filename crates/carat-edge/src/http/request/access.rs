@@ -38,7 +38,7 @@ struct AccessLine {
     /// `None` when the request was not understood.
     request: Option<LoggedTarget>,
     status: u16,
-    /// Why the edge refused the request.
+    /// Why the edge refused the request, or a socket has ended.
     reason: Option<&'static str>,
     bytes: usize,
     queue_time: Duration,
@@ -138,6 +138,22 @@ impl AccessEntry {
         }
     }
 
+    /// Writes a line now, besides the one at the end: the request has become a socket, which may stay for days.
+    pub(crate) fn opened(&mut self) {
+        if let Some(line) = &mut self.0 {
+            line.reason = Some("socket opened");
+            line.write();
+            line.reason = None;
+        }
+    }
+
+    /// Records why a socket has ended.
+    pub(crate) fn ended(&mut self, reason: &'static str) {
+        if let Some(line) = &mut self.0 {
+            line.reason = Some(reason);
+        }
+    }
+
     /// Records how long the request waited for a worker, and how long the application took.
     pub(crate) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
         if let Some(line) = &mut self.0 {
@@ -171,14 +187,7 @@ impl Drop for AccessEntry {
         if let Some(span) = line.span.take() {
             span.finish(line.sent_status(), line.reason);
         }
-        if let Some(log) = &line.log {
-            let now = Timestamp::from(SystemTime::now());
-            let text = match log.format() {
-                LogFormat::Text => line.combined(now),
-                LogFormat::Json => line.json(now),
-            };
-            log.gather(text.as_bytes());
-        }
+        line.write();
     }
 }
 
@@ -186,6 +195,17 @@ impl AccessLine {
     /// `None` when the client left before the response.
     fn sent_status(&self) -> Option<u16> {
         (self.status != CLIENT_GONE).then_some(self.status)
+    }
+
+    fn write(&self) {
+        if let Some(log) = &self.log {
+            let now = Timestamp::from(SystemTime::now());
+            let text = match log.format() {
+                LogFormat::Text => self.combined(now),
+                LogFormat::Json => self.json(now),
+            };
+            log.gather(text.as_bytes());
+        }
     }
 
     /// Counts the request.

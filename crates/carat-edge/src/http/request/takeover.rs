@@ -134,6 +134,10 @@ impl TunnelLog for AccessEntry {
     fn sent(&mut self, bytes: usize) {
         self.count(bytes);
     }
+
+    fn ended(&mut self, reason: &'static str) {
+        AccessEntry::ended(self, reason);
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
+use crate::http::tunnels::tunnel::TunnelEnd;
 use carat_exchange::{EdgeApplication, TunnelApplication};
 
 /// The far end of a tunnel, for a task.
@@ -41,6 +42,18 @@ impl Application {
             Application::Worker(_) => 0,
             Application::Edge(edge) => edge.held_bytes(),
         }
+    }
+
+    /// Why the tunnel has ended, if it leads to the edge itself.
+    pub(crate) fn end(&self, end: TunnelEnd) -> Option<&'static str> {
+        let Application::Edge(edge) = self else {
+            return None;
+        };
+        let other = match end {
+            TunnelEnd::Stuck => "the client did not read",
+            TunnelEnd::Complete | TunnelEnd::ClientGone => "the client is gone",
+        };
+        Some(edge.end().unwrap_or(other))
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn serve_tunnel<'a>(
     server: &'a Server,
 ) -> impl Future<Output = TunnelEnd> {
     let mut tunnel = ClientTunnel::new(client, ends, deadline, server);
-    poll_fn(move |cx| tunnel.advance(cx).map_or(Poll::Pending, Poll::Ready))
+    poll_fn(move |cx| tunnel.poll(cx))
 }
 
 /// How a client's tunnel ends.
@@ -156,6 +156,16 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
             server,
             active: None,
         }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<TunnelEnd> {
+        let Some(end) = self.advance(cx) else {
+            return Poll::Pending;
+        };
+        if let Some(reason) = self.relay.application().end(end) {
+            self.log.ended(reason);
+        }
+        Poll::Ready(end)
     }
 
     /// Moves what can be moved now. Returns how the tunnel ends, if it does.
@@ -405,6 +415,7 @@ mod tests {
     impl TunnelLog for NoLog {
         fn responded(&mut self, _status: StatusCode) {}
         fn sent(&mut self, _bytes: usize) {}
+        fn ended(&mut self, _reason: &'static str) {}
     }
 
     /// What is between a client and a socket that is the application's.

@@ -6,7 +6,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-use crate::http::tunnels::tunnel::TunnelEnd;
 use carat_exchange::{EdgeApplication, TunnelApplication};
 
 /// The far end of a tunnel, for a task.
@@ -38,22 +37,15 @@ impl Application {
 
     /// Bytes that it holds for the client.
     pub(crate) fn held_bytes(&self) -> usize {
-        match self {
-            Application::Worker(_) => 0,
-            Application::Edge(edge) => edge.held_bytes(),
-        }
+        self.edge().map_or(0, EdgeApplication::held_bytes)
     }
 
-    /// Why the tunnel has ended, if it leads to the edge itself.
-    pub(crate) fn end(&self, end: TunnelEnd) -> Option<&'static str> {
-        let Application::Edge(edge) = self else {
-            return None;
-        };
-        let other = match end {
-            TunnelEnd::Stuck => "the client did not read",
-            TunnelEnd::Complete | TunnelEnd::ClientGone => "the client is gone",
-        };
-        Some(edge.end().unwrap_or(other))
+    /// The part of the edge that the tunnel leads to, if it does.
+    pub(crate) fn edge(&self) -> Option<&dyn EdgeApplication> {
+        match self {
+            Application::Worker(_) => None,
+            Application::Edge(edge) => Some(&**edge),
+        }
     }
 }
 

@@ -162,8 +162,12 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         let Some(end) = self.advance(cx) else {
             return Poll::Pending;
         };
-        if let Some(reason) = self.relay.application().end(end) {
-            self.log.ended(reason);
+        if let Some(edge) = self.relay.application().edge() {
+            let other = match end {
+                TunnelEnd::Stuck => "the client did not read",
+                TunnelEnd::Complete | TunnelEnd::ClientGone => "the client is gone",
+            };
+            self.log.ended(edge.end().unwrap_or(other));
         }
         Poll::Ready(end)
     }

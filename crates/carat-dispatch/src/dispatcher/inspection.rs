@@ -10,6 +10,8 @@ use carat_wire::is_behind;
 pub struct DispatcherView {
     /// The requests in the queue whose clients wait.
     pub queued: Vec<usize>,
+    /// How many these are, with commands of the cable, which have no number.
+    pub queue_length: usize,
     /// How many requests may wait.
     pub queue_limit: usize,
     /// All lanes, in the order in which they opened.
@@ -47,7 +49,7 @@ impl DispatcherView {
     /// Whether another request is accepted for sure, whatever its pool is.
     pub fn room(&self) -> bool {
         let vacancies: usize = self.lanes.iter().map(|lane| lane.vacancies).sum();
-        self.shares.is_empty() && self.queued.len() < self.queue_limit + vacancies
+        self.shares.is_empty() && self.queue_length < self.queue_limit + vacancies
     }
 }
 
@@ -63,7 +65,11 @@ impl Dispatcher {
         };
         let shares = self.queue.shares().into_iter();
         DispatcherView {
-            queued: self.queue.list(|exchange| number_of(&exchange.call)),
+            queued: (self.queue.list(|exchange| number_of(&exchange.call)))
+                .into_iter()
+                .flatten()
+                .collect(),
+            queue_length: self.queue.list(|_| ()).len(),
             queue_limit: self.timeouts.settings().queue_limit,
             shares: shares.map(|(pool, share)| (has(pool), share)).collect(),
             lanes: views,
@@ -87,7 +93,7 @@ impl Lane {
             .iter()
             .filter(|request| is_behind(request.id, begun));
         let such = behind.filter_map(|request| match &request.stage {
-            RequestStage::Waiting(exchange) if is_such(exchange) => Some(number_of(&exchange.call)),
+            RequestStage::Waiting(exchange) if is_such(exchange) => number_of(&exchange.call),
             _ => None,
         });
         such.collect()
@@ -97,7 +103,9 @@ impl Lane {
         let in_flight = self.in_flight();
         let waits = |exchange: &Exchange| !exchange.is_cancelled() && !exchange.is_settled();
         let waiting = in_flight.iter().filter_map(|request| match &request.stage {
-            RequestStage::Waiting(exchange) => waits(exchange).then(|| number_of(&exchange.call)),
+            RequestStage::Waiting(exchange) => {
+                number_of(&exchange.call).filter(|_| waits(exchange))
+            }
             RequestStage::Streaming(..) | RequestStage::TakenOver => None,
         });
         let pools = in_flight.iter().filter_map(InFlightRequest::pool);
@@ -113,7 +121,7 @@ impl Lane {
     }
 }
 
-fn number_of(call: &Call) -> usize {
-    let number = call.parts.uri.path()[1..].parse();
-    number.expect("a simulated request has a number")
+/// The number of a simulated request; `None` for a command of the cable.
+fn number_of(call: &Call) -> Option<usize> {
+    call.parts.uri.path()[1..].parse().ok()
 }

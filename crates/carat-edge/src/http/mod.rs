@@ -22,6 +22,8 @@ mod time_limits;
 mod tunnels;
 
 pub(crate) use accept::accept;
+#[cfg(test)]
+pub(crate) use cable::CableSocket;
 pub(crate) use cable::{Cable, CableStats};
 pub(crate) use cache::{CacheReport, ResponseCache};
 pub(crate) use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};

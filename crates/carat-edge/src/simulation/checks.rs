@@ -112,7 +112,7 @@ impl ServerRun {
         workers == wanted
             && lasting.count() == wanted + 1
             && ready.count() == wanted + 1
-            && view.queued.is_empty()
+            && view.queue_length == 0
             && open.count() == wanted * lanes
             && view.lanes.len() == wanted * lanes
     }

@@ -9,6 +9,7 @@ use carat_policy::DescriptorBudget;
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::tasks_waker::TasksWaker;
 use crate::http::{Server, SiteFiles};
@@ -176,6 +177,11 @@ impl ServerRun {
             };
             let client = self.tasks.spawn_local(client.run());
             world.add_client(client.abort_handle());
+        }
+        for _ in 0..world.scenario.members {
+            let member = CableClient::new(&world, &self.server);
+            let member = self.tasks.spawn_local(member.run());
+            world.add_client(member.abort_handle());
         }
     }
 
@@ -361,7 +367,7 @@ impl ServerRun {
         self.settle();
         self.supervise_rest();
         let now = self.world.now();
-        self.advance_to(now + 20_000).await;
+        self.advance_to(now + 40_000).await;
         self.settle();
         self.check_tasks();
     }
@@ -396,6 +402,10 @@ impl ServerRun {
         for number in waiting {
             self.world.answer(number, Answer::Reset);
         }
+        let lost = self.server.cable().map_or(0, |cable| cable.stats().lost);
+        if let Some(fault) = self.world.cable.borrow().fault(lost) {
+            self.world.violate(fault);
+        }
         let is_refused = matches!(self.outcome, Some(Outcome::Failed(_)));
         if is_refused && self.world.scenario.trouble == 0 {
             self.world
@@ -408,7 +418,9 @@ impl ServerRun {
         let is_over = Pin::new(&mut self.tasks)
             .poll(&mut Context::from_waker(waker))
             .is_ready();
-        if !is_over && !self.has_failed() {
+        // The client of a command that waits is gone, and so is the server, as far as it knows.
+        let may_wait = self.server.dispatcher.inspect().queue_length > 0;
+        if !is_over && !may_wait && !self.has_failed() {
             self.world
                 .violate("tasks of the edge outlive the server".to_owned());
         }

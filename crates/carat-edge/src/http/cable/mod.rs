@@ -6,3 +6,5 @@ mod server;
 mod socket;
 
 pub(crate) use server::{Cable, CableStats};
+#[cfg(test)]
+pub(crate) use socket::CableSocket;

@@ -25,6 +25,10 @@ impl Pulse {
         self.parts.borrow_mut()[part_of(number)].remove(&number);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.borrow().iter().all(BTreeMap::is_empty)
+    }
+
     /// Sends a ping to those whose turn it is. Whoever has other bytes to read needs none.
     pub(super) fn tick(&self) {
         let tick = self.ticks.get();

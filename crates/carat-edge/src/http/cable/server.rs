@@ -143,7 +143,7 @@ impl Cable {
         let cable = Rc::clone(self);
         spawn_local(async move {
             for part in 0..Pulse::PARTS {
-                if cable.closing.get() != closing {
+                if cable.closing.get() != closing || cable.pulse.is_empty() {
                     return;
                 }
                 let close = |outbox: &ClientOutbox| outbox.close(Some("server_restart"), true);

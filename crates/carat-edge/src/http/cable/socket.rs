@@ -19,7 +19,7 @@ use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
 const MESSAGE_LIMIT: u32 = 64 * 1024;
 
 /// The WebSocket of one client, at the far end of its tunnel.
-pub(super) struct CableSocket {
+pub(crate) struct CableSocket {
     cable: Rc<Cable>,
     number: SocketNumber,
     outbox: Rc<ClientOutbox>,
@@ -34,7 +34,7 @@ pub(super) struct CableSocket {
 
 impl CableSocket {
     /// The socket of a client that the application has let in.
-    pub(super) fn open(
+    pub(crate) fn open(
         cable: &Rc<Cable>,
         result: CommandResult,
         peer: Rc<Peer>,

@@ -1,5 +1,7 @@
 //! What a seed decides, what has to hold, and what has happened.
 
+mod cable_command;
+mod cable_ledger;
 mod ledger;
 mod random;
 mod scenario;
@@ -7,6 +9,8 @@ mod schedule;
 mod script;
 mod trace;
 
+pub(crate) use cable_command::CableCommand;
+pub(crate) use cable_ledger::{CableLedger, CableMessage};
 pub(crate) use ledger::{Answer, Ledger, LedgerTimeouts};
 pub(crate) use random::SeededRandom;
 pub(crate) use scenario::{Scenario, WORKER_BYTES};

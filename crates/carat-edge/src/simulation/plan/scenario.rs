@@ -14,6 +14,11 @@ pub(crate) struct Scenario {
     pub(crate) clients: u64,
     /// Requests of each client, one after the other.
     pub(crate) requests: u64,
+    /// Clients of the cable, and messages of each.
+    pub(crate) members: u64,
+    pub(crate) messages: u64,
+    /// Bytes of such a message: many are too much for a client that does not read.
+    pub(crate) filler: usize,
     /// Microseconds that a client thinks before each request, at most.
     pub(crate) think: u64,
     /// How much goes wrong, in thousandths of the usual. 0 in a calm run.
@@ -39,6 +44,9 @@ impl Scenario {
                 random.between(1, 8)
             },
             requests: random.between(1, 8),
+            members: random.pick(&[0, 0, 0, 1, 2, 5]),
+            messages: random.between(1, 6),
+            filler: if random.chance(50) { 60_000 } else { 0 },
             think: random.pick(&[0, 500, 20_000, 300_000, 1_500_000]),
             trouble: random.pick(&[0, 300, 1000, 1000, 3000]),
             calm_at,
@@ -87,6 +95,7 @@ impl Scenario {
             canary_by: random.pick(&[CanaryUnit::Request, CanaryUnit::Client]),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
+            cable: Some("/cable".to_owned()),
             chosen_connections: None,
             ..Settings::plain()
         }

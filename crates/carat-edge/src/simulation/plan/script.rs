@@ -76,6 +76,16 @@ impl RequestScript {
             leaves_after: random.chance(80).then(|| random.between(0, 200_000)),
         }
     }
+
+    /// What the application does with a command of the cable.
+    pub(crate) fn of_command(random: &SeededRandom, is_harmful: bool) -> RequestScript {
+        RequestScript {
+            method: "POST",
+            body: ScriptedBody::None,
+            response: ScriptedResponse::Empty,
+            ..RequestScript::random(random, is_harmful)
+        }
+    }
 }
 
 fn work(random: &SeededRandom) -> u64 {

@@ -3,7 +3,7 @@ use std::os::fd::AsFd;
 use carat_lane::{CurrentRequest, HeadEncoder, LaneSession, Step, TakenRequest};
 use carat_wire::RequestBody;
 
-use crate::simulation::plan::{CrashPoint, Moment, ScriptedBody};
+use crate::simulation::plan::{CableCommand, CrashPoint, Moment, RequestScript, ScriptedBody};
 use crate::simulation::processes::page::WorkerPage;
 use crate::simulation::processes::served_request::{ServedRequest, ServiceStep};
 use crate::simulation::world::World;
@@ -37,9 +37,11 @@ pub(crate) enum LaneRun {
     Crashed,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct BegunRequest {
+    /// 0 for a command of the cable.
     number: usize,
+    command: Option<CableCommand>,
     id: u32,
     is_head: bool,
     is_streamed: bool,
@@ -187,8 +189,15 @@ impl WorkerLane {
     fn take_first(&mut self, world: &World) -> BegunRequest {
         let taken = self.session.take(|request, _| {
             let path = std::str::from_utf8(request.head.path).expect("a path in ASCII");
-            let number = path[1..].parse().expect("the number of a request");
-            if let RequestBody::Inline(bytes) = request.body {
+            let command = match request.body {
+                RequestBody::Inline(body) if path == "/cable" => Some(CableCommand::read(body)),
+                _ => None,
+            };
+            let number = match command {
+                Some(_) => 0,
+                None => path[1..].parse().expect("the number of a request"),
+            };
+            if let (RequestBody::Inline(bytes), None) = (request.body, &command) {
                 let script = world.ledger.borrow().script(number).body;
                 let is_whole = script == ScriptedBody::Inline(bytes.len());
                 world
@@ -198,6 +207,7 @@ impl WorkerLane {
             }
             BegunRequest {
                 number,
+                command,
                 id: request.head.id,
                 is_head: request.head.method == b"HEAD",
                 is_streamed: matches!(request.body, RequestBody::Stream { .. }),
@@ -209,7 +219,9 @@ impl WorkerLane {
         };
         self.page.begin(taken.id);
         world.note("begin", taken.number as u64, self.name.0.into());
-        world.ledger.borrow_mut().begin(taken.number);
+        if taken.command.is_none() {
+            world.ledger.borrow_mut().begin(taken.number);
+        }
         taken
     }
 
@@ -221,20 +233,36 @@ impl WorkerLane {
             return false;
         }
         self.session.begin(taken.id, taken.is_streamed);
-        let script = world.ledger.borrow().script(taken.number).clone();
+        let script = match taken.command {
+            Some(_) => RequestScript::of_command(&world.random, !world.is_calm.get()),
+            None => world.ledger.borrow().script(taken.number).clone(),
+        };
         if script.crash == Some(CrashPoint::Begin) {
             return true;
         }
         world.note("run", taken.number as u64, self.name.0.into());
-        world.ledger.borrow_mut().run(taken.number, self.name.0);
+        self.note_run(&taken, world);
         let current = CurrentRequest {
             id: taken.id,
             is_head: taken.is_head,
             started: clock::now(),
         };
-        let request = ServedRequest::new(taken.number, script, current, world.now());
+        let named = (taken.number, taken.command);
+        let request = ServedRequest::new(named, script, current, world.now());
         self.served.push(request);
         self.serve(world)
+    }
+
+    fn note_run(&self, taken: &BegunRequest, world: &World) {
+        let Some(command) = &taken.command else {
+            return world.ledger.borrow_mut().run(taken.number, self.name.0);
+        };
+        if let Some(message) = command.message() {
+            world.note("carries out", message.client as u64, message.number);
+            if !world.cable.borrow_mut().run(message) {
+                world.violate(format!("a worker must not run {message:?}"));
+            }
+        }
     }
 
     /// The application goes on after its response, which leaves before.

@@ -5,7 +5,9 @@ use carat_lane::{
     StreamEnd,
 };
 
-use crate::simulation::plan::{CrashPoint, RequestScript, ScriptedBody, ScriptedResponse};
+use crate::simulation::plan::{
+    CableCommand, CrashPoint, RequestScript, ScriptedBody, ScriptedResponse,
+};
 use crate::simulation::world::World;
 use carat_exchange::clock;
 
@@ -13,6 +15,7 @@ use carat_exchange::clock;
 #[derive(Debug)]
 pub(crate) struct ServedRequest {
     number: usize,
+    command: Option<CableCommand>,
     script: RequestScript,
     current: CurrentRequest,
     stage: ServedStage,
@@ -68,7 +71,7 @@ pub(crate) fn pattern(number: usize, length: usize) -> Vec<u8> {
 impl ServedRequest {
     /// The application begins.
     pub(crate) fn new(
-        number: usize,
+        (number, command): (usize, Option<CableCommand>),
         script: RequestScript,
         current: CurrentRequest,
         now: u64,
@@ -76,6 +79,7 @@ impl ServedRequest {
         ServedRequest {
             stage: ServedStage::Working(now + script.work),
             number,
+            command,
             script,
             current,
             read: 0,
@@ -174,6 +178,12 @@ impl ServedRequest {
     /// Responds. Returns whether the body follows in pieces.
     fn respond(&self, session: &mut LaneSession, head: &mut HeadEncoder) -> bool {
         head.start(200).expect("a valid status");
+        if let Some(command) = &self.command {
+            let kind = b"application/vnd.carat.cable+json";
+            head.add(b"content-type", kind).expect("valid");
+            let body = OutgoingBody::Inline(PatternBody(command.result()));
+            return session.respond(self.current, head, body, clock::now());
+        }
         let name = self.number.to_string();
         head.add(b"x-request", name.as_bytes()).expect("valid");
         let body = match self.script.response {

@@ -14,7 +14,7 @@ use carat_lane::AppOrder;
 use tokio::task::AbortHandle;
 
 use crate::simulation::plan::{
-    Answer, Ledger, LedgerTimeouts, Moment, Scenario, Schedule, SeededRandom, Trace,
+    Answer, CableLedger, Ledger, LedgerTimeouts, Moment, Scenario, Schedule, SeededRandom, Trace,
 };
 use crate::simulation::world::wire::{FarEnd, Wires};
 use crate::supervise::{FreshSettings, Mailbox, Message};
@@ -30,6 +30,7 @@ pub(crate) struct World {
     pub(crate) random: SeededRandom,
     pub(crate) schedule: Schedule,
     pub(crate) ledger: RefCell<Ledger>,
+    pub(crate) cable: RefCell<CableLedger>,
     pub(crate) wires: Wires,
     /// Workers that a mold has just forked, with their sockets.
     pub(crate) forked: RefCell<Vec<(u32, Vec<OwnedFd>)>>,
@@ -67,6 +68,7 @@ impl World {
             random,
             schedule: Schedule::default(),
             ledger: RefCell::default(),
+            cable: RefCell::default(),
             wires: Wires::default(),
             forked: RefCell::default(),
             forked_apps: RefCell::default(),

@@ -1,0 +1,112 @@
+use std::collections::BTreeSet;
+
+/// What a client of the cable says: who it is, and how often it has said something before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CableMessage {
+    pub(crate) client: usize,
+    pub(crate) number: u64,
+}
+
+impl CableMessage {
+    /// As it is broadcast, with something behind it.
+    pub(crate) fn parse(text: &str) -> Option<CableMessage> {
+        let (client, number) = text.split(' ').next()?.split_once('.')?;
+        Some(CableMessage {
+            client: client.parse().ok()?,
+            number: number.parse().ok()?,
+        })
+    }
+}
+
+/// All messages of a run that passed over the cable.
+#[derive(Debug, Default)]
+pub(crate) struct CableLedger {
+    /// What each client has heard since it subscribed.
+    heard: Vec<Vec<CableMessage>>,
+    /// What workers have begun to carry out.
+    run: BTreeSet<CableMessage>,
+    /// Messages whose clients have waited for them in vain.
+    missing: u64,
+}
+
+impl CableLedger {
+    /// A client has connected; returns its index.
+    pub(crate) fn join(&mut self) -> usize {
+        self.heard.push(Vec::new());
+        self.heard.len() - 1
+    }
+
+    /// A worker carries a message out. False if that must not be: a second time, or behind a later one.
+    pub(crate) fn run(&mut self, message: CableMessage) -> bool {
+        let mut run = self.run.iter().rev();
+        let last = run.find(|other| other.client == message.client);
+        let is_next = last.is_none_or(|last| last.number < message.number);
+        is_next && self.run.insert(message)
+    }
+
+    /// A client hears a message. False if nobody can have said it, or the client has heard it before.
+    pub(crate) fn hear(&mut self, client: usize, message: CableMessage) -> bool {
+        let heard = &mut self.heard[client];
+        let is_new = !heard.contains(&message);
+        heard.push(message);
+        is_new && self.run.contains(&message)
+    }
+
+    /// A client gives up waiting for its own messages.
+    pub(crate) fn miss(&mut self, count: u64) {
+        self.missing += count;
+    }
+
+    /// What is wrong at the end, after so many commands have failed.
+    pub(crate) fn fault(&self, lost: u64) -> Option<String> {
+        if self.missing > lost {
+            let missing = self.missing;
+            return Some(format!("{missing} messages are missing, {lost} failed"));
+        }
+        let pairs = self.heard.iter().enumerate();
+        let mut pairs =
+            pairs.flat_map(|(at, one)| self.heard[at..].iter().map(move |it| (one, it)));
+        let differs = |(one, other): &(&Vec<_>, &Vec<_>)| common(one, other) != common(other, one);
+        let (one, other) = pairs.find(differs)?;
+        Some(format!("clients have heard {one:?} and {other:?}"))
+    }
+}
+
+/// From the first to the last message that others have heard as well. That is the same for them, unless one of them has
+/// missed a message, or heard it twice or in another order.
+fn common<'a>(one: &'a [CableMessage], other: &[CableMessage]) -> &'a [CableMessage] {
+    let is_common = |message: &CableMessage| other.contains(message);
+    let first = one.iter().position(is_common);
+    let last = one.iter().rposition(is_common);
+    first
+        .zip(last)
+        .map_or(&[], |(first, last)| &one[first..=last])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault_of(heard: &[&[u64]]) -> bool {
+        let heard = heard.iter().map(|numbers| {
+            let messages = numbers.iter().map(|number| CableMessage {
+                client: 0,
+                number: *number,
+            });
+            messages.collect()
+        });
+        let ledger = CableLedger {
+            heard: heard.collect(),
+            ..CableLedger::default()
+        };
+        ledger.fault(0).is_some()
+    }
+
+    #[test]
+    fn clients_that_have_come_and_gone_have_heard_the_same_between() {
+        assert!(!fault_of(&[&[1, 2, 3], &[2, 3, 4], &[], &[5, 6], &[4]]));
+        for other in [&[1, 3][..], &[2, 1], &[1, 2, 2], &[1, 2, 7, 3]] {
+            assert!(fault_of(&[&[1, 2, 3, 4], other]), "{other:?}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ class BindTest < Support::IntegrationTest
   HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
   ANY_PORT = "tcp://127.0.0.1:0"
   UNIX = "unix://carat.sock"
+  CROWD = 1500
 
   def test_every_bind_is_announced_in_its_order_and_answers
     server = serve(HELLO, binds: [ANY_PORT, UNIX, ANY_PORT])
@@ -148,6 +149,21 @@ class BindTest < Support::IntegrationTest
 
     assert_equal 1, server.run.exitstatus
     assert_equal "carat: tcp://192.0.2.1:0: this machine has no such address\n", server.log
+  end
+
+  # The kernel drops the first packet of a client that finds the backlog full; it comes again after a second.
+  def test_clients_that_come_all_at_once_wait_in_the_backlog
+    most = File.read("/proc/sys/net/core/somaxconn").to_i
+    skip "net.core.somaxconn is #{most}" if most < CROWD
+    server = serve(HELLO)
+    server.kill(:STOP)
+    clients = Array.new(CROWD) { server.connect }
+    server.kill(:CONT)
+
+    assert_equal "hello", clients.last.get.body
+  ensure
+    server&.kill(:CONT)
+    clients&.each(&:close)
   end
 
   private

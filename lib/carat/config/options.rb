@@ -29,7 +29,7 @@ module Carat
 
         Option.new(name: :bind, group: "Listening", type: :addresses, default: ["tcp://0.0.0.0:9292"], short: "-b",
                    env: %w[PORT], edge: true, doc: "An address to listen on; repeatable."),
-        Option.new(name: :backlog, group: "Listening", type: :integer, within: 1..65_535, default: 1024, edge: true,
+        Option.new(name: :backlog, group: "Listening", type: :integer, within: 1..65_535, default: 4096, edge: true,
                    doc: "Connections that may wait in the kernel for each listener to accept them."),
         Option.new(name: :http2, group: "Listening", type: :boolean, default: true, edge: true,
                    doc: "Whether clients may speak HTTP/2: over TLS, or in clear with prior knowledge."),

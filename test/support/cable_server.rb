@@ -57,6 +57,12 @@ module Support
           ActionCable.server.broadcast("room", { "text" => "#{name}: #{@said.join(" ")}", "pid" => Process.pid })
         end
 
+        # One system call at the end of a file says that it has begun.
+        def tell(data)
+          File.write("told", "#{data["text"]}\n", mode: "a")
+          ActionCable.server.broadcast("room", { "text" => data["text"] })
+        end
+
         def say_later(data)
           File.write("arrived", Process.pid.to_s)
           sleep 0.01 until File.exist?("open")

@@ -30,7 +30,7 @@ module Support
 
     # Sends a text. Returns self.
     def text(text)
-      send_frame(TEXT, text)
+      write(frame(TEXT, text))
     end
 
     # Sends an object as JSON. Returns self.
@@ -73,14 +73,16 @@ module Support
       @client.close
     end
 
-    private
-
-    def send_frame(kind, payload)
+    # @param last [Boolean] whether the message ends with this frame
+    # @return [String] a frame, masked as those of clients are
+    def frame(kind, payload, last: true)
       mask = "mask".bytes
       masked = payload.b.bytes.each_with_index.map { |byte, index| byte ^ mask[index % 4] }
       length = payload.bytesize < 126 ? [0x80 | payload.bytesize].pack("C") : [0xFE, payload.bytesize].pack("CS>")
-      write([0x80 | kind].pack("C") << length << [*mask, *masked].pack("C*"))
+      [(last ? 0x80 : 0) | kind].pack("C") << length << [*mask, *masked].pack("C*")
     end
+
+    private
 
     def read_frame
       kind, length = @client.read_exactly(2).unpack("CC")

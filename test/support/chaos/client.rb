@@ -4,6 +4,7 @@ require "digest/sha2"
 require_relative "outcome"
 require_relative "streams"
 require_relative "tunnels"
+require_relative "web_sockets"
 
 module Support
   module Chaos
@@ -11,9 +12,10 @@ module Support
     class Client
       include Streams
       include Tunnels
+      include WebSockets
 
       KINDS = %i[get get inline inline slow bulky spooled spooled huge chunked trickled pair left streams
-                 tunnel].freeze
+                 tunnel websockets].freeze
       INLINE_BYTES = (1..2000)
       SPOOLED_BYTES = (100_000..400_000)
       # Bytes of the bodies of plain POSTs. Huge ones are larger than the largest file that the server may write.

@@ -5,9 +5,9 @@ module Support
     # Which requests the application has run, as it wrote them down itself.
     class Ledger
       FILE = "ledger"
-      # Responds with the SHA-256 of the body, to /bulky with many copies of it; in a tunnel, of what comes. It writes a
-      # line when it begins a request and one when it has finished it, each with one system call at the end of the file,
-      # so that lines of several processes do not mix.
+      # Responds with the SHA-256 of the body, to /bulky with many copies of it; in a tunnel, of what comes. One of
+      # /websockets begins with the pid, and returns each message. It writes a line when it begins a request and one
+      # when it has finished it, each with one system call at the end of the file: those of processes do not mix.
       APP = <<~'RUBY'
         require "digest/sha2"
         LEDGER = File.open("ledger", "a")
@@ -22,22 +22,30 @@ module Support
         }
         run(lambda do |env|
           note.call("begun", env)
-          finish = lambda do |input|
+          finish = lambda do |input, length = 16_384, &echo|
             digest = Digest::SHA256.new
             buffer = String.new
-            digest << buffer while input.read(16_384, buffer)
+            while input.read(length, buffer)
+              digest << buffer
+              echo&.call(buffer)
+            end
             work[env["PATH_INFO"].split("/")[1]]&.call
             note.call("finished", env, digest.hexdigest)
             digest.hexdigest
           end
-          tunnel = lambda do |io|
-            io.write(finish.call(io))
+          tunnel = lambda do |io, length = nil|
+            io.write("#{Process.pid}\n") if length
+            io.write(length ? finish.call(io, length) { |message| io.write(message) } : finish.call(io))
             io.close
           rescue NoMemoryError
             exit!
           end
           headers = { "x-worker" => Process.pid.to_s }
           next [200, headers.merge("rack.hijack" => tunnel), []] if env["PATH_INFO"].start_with?("/tunnel")
+
+          websocket = ->(io) { tunnel.call(io, 50) }
+          upgrade = { "connection" => "upgrade", "upgrade" => "websocket" }
+          next [101, upgrade, websocket] if env["PATH_INFO"].start_with?("/websockets")
 
           copies = env["PATH_INFO"].start_with?("/bulky") ? 5000 : 1
           [200, headers, [finish.call(env["rack.input"]) * copies]]

@@ -27,6 +27,8 @@ module Carat
         CONSTANT = Module.instance_method(:const_get)
         CLASS_VARIABLES = Module.instance_method(:class_variables)
         CLASS_VARIABLE = Module.instance_method(:class_variable_get)
+        # Global variables of Ruby, such as $FILENAME, which opens the file that the command line names.
+        UNREAD = /[^$\w]|\A\$FILENAME\z/
         LOCATION = Proc.instance_method(:source_location)
         AUTOLOAD = Module.instance_method(:autoload?)
         private_constant :Root, :LOCATION, :CONSTANTS, :AUTOLOAD, :CONSTANT, :STACK, :GLOBALS, :CLASS, :NAME,
@@ -126,7 +128,7 @@ module Carat
         end
 
         def global(child)
-          name = global_variables.find { |variable| !variable.match?(/[^$\w]/) && value_of(variable).equal?(child) }
+          name = global_variables.grep_v(UNREAD).find { |variable| value_of(variable).equal?(child) }
           name&.to_s || "a global variable"
         end
 

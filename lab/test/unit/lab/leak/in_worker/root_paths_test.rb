@@ -45,6 +45,19 @@ module Carat
       assert_equal ["Carat::RootPathsTest::CALLBACK", proc, "Array", "Object"], path(CALLBACK.call.first)
     end
 
+    # $FILENAME opens the file.
+    # rubocop:disable Style/GlobalVars -- applications have them
+    def test_global_variable_has_its_name_while_the_command_line_names_a_file_that_is_missing
+      $kept_for_carat = [Object.new]
+      ARGV.unshift("a file that is missing")
+
+      assert_equal ["$kept_for_carat", "Array", "Object"], path($kept_for_carat.first)
+    ensure
+      ARGV.shift
+      $kept_for_carat = nil
+    end
+    # rubocop:enable Style/GlobalVars
+
     private
 
     def path(object)

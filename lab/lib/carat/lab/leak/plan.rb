@@ -18,7 +18,8 @@ module Carat
         # Threads that an application may start in a run.
         THREADS = 2000
 
-        # Descriptors that an application may leave open in a run.
+        # Descriptors that an application may leave open in a run, if the limit of open files has room for half as many
+        # again.
         DESCRIPTORS = 2000
 
         # The share of the machine's free memory that an application may fill in a run.
@@ -56,13 +57,15 @@ module Carat
           [@trial, requests].min
         end
 
-        # Returns the plan that fits a trial of so many seconds, between two Censuses. A number that was chosen stays.
-        def fit(seconds, before, after, available:)
+        # Returns the plan that fits a trial of so many seconds, between two Censuses, on a machine with so much memory
+        # available and so many `files` for a process. A number that was chosen stays.
+        def fit(seconds, before, after, available:, files:)
           return self if @chosen
 
           limits = [by_time(seconds), by_count(after.threads - before.threads, THREADS),
                     by_memory(after.pss - before.pss, available)]
-          few = by_count(after.descriptors - before.descriptors, DESCRIPTORS)
+          descriptors = [DESCRIPTORS, (files - after.descriptors) / 1.5].min
+          few = by_count(after.descriptors - before.descriptors, descriptors)
           size = [[REQUESTS, *limits].min.clamp(@smallest, REQUESTS), few].min.floor
           dup.tap { |plan| plan.requests = Plan.prime(size) }
         end

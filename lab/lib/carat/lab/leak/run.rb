@@ -72,7 +72,8 @@ module Carat
           started = now
           request(plan.trial)
           seconds = now - started
-          @plan = plan.fit(seconds, before, fill(Census.new), available:)
+          files = Process.getrlimit(:NOFILE).last # the server raises its limit
+          @plan = plan.fit(seconds, before, fill(Census.new), available:, files:)
         end
 
         def census

@@ -20,6 +20,8 @@ module Carat
 
     def test_application_that_leaves_descriptors_open_gets_few_requests
       assert_equal 89, fit(descriptors: 422).requests
+      # 30 and 211 of 1024 are open. Two of three others are for 11 rounds.
+      assert_equal 47, fit(descriptors: 211, files: 1024).requests
     end
 
     def test_application_that_starts_threads_gets_few_requests
@@ -39,7 +41,7 @@ module Carat
       plan = Lab::Leak::Plan.new(requests: 50)
 
       assert_equal 50, plan.trial
-      assert_equal 50, plan.fit(500, census, census(threads: 1000), available: FREE).requests
+      assert_equal 50, plan.fit(500, census, census(threads: 1000), available: FREE, files: 65_536).requests
     end
 
     def test_rounds_become_smaller_when_requests_become_slower
@@ -57,8 +59,8 @@ module Carat
 
     private
 
-    def fit(seconds: 0.02, **after)
-      Lab::Leak::Plan.new.fit(seconds, census, census(**after), available: FREE)
+    def fit(seconds: 0.02, files: 65_536, **after)
+      Lab::Leak::Plan.new.fit(seconds, census, census(**after), available: FREE, files: files)
     end
 
     def census(threads: 0, pss: 0, descriptors: 0)

@@ -32,7 +32,7 @@ module Carat
         LOCATION = Proc.instance_method(:source_location)
         AUTOLOAD = Module.instance_method(:autoload?)
         private_constant :Root, :LOCATION, :CONSTANTS, :AUTOLOAD, :CONSTANT, :STACK, :GLOBALS, :CLASS, :NAME,
-                         :VARIABLES, :VARIABLE, :CLASS_VARIABLES, :CLASS_VARIABLE
+                         :VARIABLES, :VARIABLE, :CLASS_VARIABLES, :CLASS_VARIABLE, :UNREAD
 
         # Returns the name of an object's class; a BasicObject has one, too.
         def self.class_name(object)

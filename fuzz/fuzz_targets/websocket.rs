@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use carat_cable::{ClientCommand, CloseCode, FrameReader, WebSocketEvent};
-use carat_cable::{CommandResult, Payload, message};
+use carat_cable::{CommandResult, HistoryRequest, Payload, message};
 use carat_fuzz::Input;
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
@@ -48,7 +48,22 @@ fn read<'a>(limit: u32, pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
 
 /// A text as a client's command, as a broadcast, and as the application's result.
 fn check_text(text: &str) {
-    if let Ok(ClientCommand::Subscribe { identifier }) = ClientCommand::parse(text) {
+    let command = ClientCommand::parse(text);
+    if let Ok(
+        ClientCommand::Subscribe {
+            history: Some(history),
+            ..
+        }
+        | ClientCommand::History {
+            history: Some(history),
+            ..
+        },
+    ) = &command
+    {
+        // The client's mistake is no panic.
+        let _ = HistoryRequest::parse(history);
+    }
+    if let Ok(ClientCommand::Subscribe { identifier, .. }) = command {
         let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).expect("JSON");
         let last: String = serde_json::from_str(raw["identifier"].get()).expect("a string");
         assert_eq!(last, identifier);

@@ -8,7 +8,6 @@ require "support/http2_client"
 require "support/needs"
 require "support/test_certificate"
 require "support/tls_client"
-require "carat/cli/control/control_client"
 
 module Carat
   # The sockets of the option `cable` as the edge has them: limits, TLS, HTTP/2, restarts and ends of the server.
@@ -190,22 +189,6 @@ module Carat
     def say_and_hear(member, number)
       say(member, number.to_s)
       assert_equal number, heard(member)[/\d+\z/].to_i
-    end
-
-    def control(server)
-      CLI::ControlClient.new(File.join(server.directory.path, "carat.sock"))
-    end
-
-    def broadcast(server, message)
-      control(server).post("/broadcast", JSON.generate("stream" => "room", "message" => message))
-    end
-
-    def status(server)
-      JSON.parse(control(server).get("/status"))
-    end
-
-    def stats(server)
-      status(server).fetch("cable")
     end
   end
 end

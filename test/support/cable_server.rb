@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "carat/cli/control/control_client"
 require_relative "controlled_server"
 require_relative "web_socket_client"
 
@@ -148,6 +149,22 @@ module Support
 
     def heard(client)
       reply(client).dig("message", "text")
+    end
+
+    def control(server)
+      Carat.const_get(:CLI)::ControlClient.new(File.join(server.directory.path, "carat.sock"))
+    end
+
+    def broadcast(server, message)
+      control(server).post("/broadcast", JSON.generate("stream" => "room", "message" => message))
+    end
+
+    def status(server)
+      JSON.parse(control(server).get("/status"))
+    end
+
+    def stats(server)
+      status(server).fetch("cable")
     end
   end
 end

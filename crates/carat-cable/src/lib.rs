@@ -1,5 +1,6 @@
-//! Action Cable without I/O: the frames of a WebSocket (RFC 6455), the texts of the protocol `actioncable-v1-json`, and what
-//! the edge and the application tell each other about a client. It has no socket, no clock and no runtime.
+//! Action Cable without I/O: the frames of a WebSocket (RFC 6455), the texts of the protocols `actioncable-v1-json` and
+//! `actioncable-v1-ext-json`, and what the edge and the application tell each other about a client. It has no socket, no
+//! clock and no runtime.
 //!
 //! ```
 //! use carat_cable::{ClientCommand, FrameReader, WebSocketEvent, confirm_subscription, text_frame};
@@ -12,7 +13,7 @@
 //! let Ok(Some(WebSocketEvent::Text(text))) = reader.read(&mut arriving) else {
 //!     panic!("a whole message");
 //! };
-//! let Ok(ClientCommand::Subscribe { identifier }) = ClientCommand::parse(&text) else {
+//! let Ok(ClientCommand::Subscribe { identifier, .. }) = ClientCommand::parse(&text) else {
 //!     panic!("a subscription");
 //! };
 //! let frame = text_frame(&confirm_subscription(&identifier));
@@ -26,11 +27,12 @@ mod sockets;
 mod websocket;
 mod worker;
 
-pub use protocol::{ClientCommand, NotACommand, Payload};
+pub use protocol::{ClientCommand, HistoryPosition, HistoryRequest, NotACommand, Payload};
+pub use protocol::{confirm_history, reject_history, welcome_session};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
-pub use sockets::{
-    CableSession, ClientOutbox, Hub, OUTBOX_LIMIT, Reached, SESSION_LIMIT, SocketEnd, SocketNumber,
-};
+pub use sockets::{BroadcastHistory, Hub, OUTBOX_LIMIT, Reached, STREAM_HISTORY_LIMIT};
+pub use sockets::{CableSession, ClientOutbox, SESSION_LIMIT, SocketEnd, SocketNumber};
+pub use sockets::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSession, KeptSessions, SessionClaim};
 pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
 pub use worker::{BroadcastOrder, CommandBody, CommandClose, CommandResult};

@@ -21,6 +21,8 @@ pub enum ClientCommand {
     Subscribe {
         /// JSON that names the channel and its parameters. The client compares it byte by byte.
         identifier: String,
+        /// JSON of what the client wants to hear again, in the extended protocol.
+        history: Option<Box<str>>,
     },
     /// The end of a subscription.
     Unsubscribe {
@@ -33,6 +35,13 @@ pub enum ClientCommand {
         identifier: String,
         /// JSON with the action and its arguments.
         data: String,
+    },
+    /// In the extended protocol: what a subscription has missed.
+    History {
+        /// As it was in `subscribe`.
+        identifier: String,
+        /// JSON of what the client wants to hear again.
+        history: Option<Box<str>>,
     },
     /// A command that the protocol does not have, or none.
     Unknown,
@@ -55,9 +64,17 @@ impl ClientCommand {
     pub fn parse(text: &str) -> Result<ClientCommand, NotACommand> {
         let keys: CommandKeys<'_> = serde_json::from_str(text).map_err(|_| NotACommand)?;
         let identifier = || string(keys.identifier);
+        let history = keys.history.map(|history| history.get().into());
         match string(keys.command).as_deref() {
-            Ok("subscribe") => identifier().map(|identifier| Self::Subscribe { identifier }),
+            Ok("subscribe") => Ok(Self::Subscribe {
+                identifier: identifier()?,
+                history,
+            }),
             Ok("unsubscribe") => identifier().map(|identifier| Self::Unsubscribe { identifier }),
+            Ok("history") => Ok(Self::History {
+                identifier: identifier()?,
+                history,
+            }),
             Ok("message") => Ok(Self::Message {
                 identifier: identifier()?,
                 data: string(keys.data)?,
@@ -78,6 +95,7 @@ enum CommandKey {
     Command,
     Identifier,
     Data,
+    History,
     #[serde(other)]
     Other,
 }
@@ -88,6 +106,7 @@ struct CommandKeys<'a> {
     command: Option<&'a RawValue>,
     identifier: Option<&'a RawValue>,
     data: Option<&'a RawValue>,
+    history: Option<&'a RawValue>,
 }
 
 impl<'a> Deserialize<'a> for CommandKeys<'a> {
@@ -113,6 +132,7 @@ impl<'a> Visitor<'a> for CommandKeysVisitor {
                 CommandKey::Command => keys.command = value,
                 CommandKey::Identifier => keys.identifier = value,
                 CommandKey::Data => keys.data = value,
+                CommandKey::History => keys.history = value,
                 CommandKey::Other => {}
             }
         }
@@ -127,6 +147,7 @@ mod tests {
     fn subscribe(identifier: &str) -> ClientCommand {
         ClientCommand::Subscribe {
             identifier: identifier.to_string(),
+            history: None,
         }
     }
 
@@ -147,9 +168,29 @@ mod tests {
 
     #[test]
     fn keys_in_any_order_count_and_others_do_not() {
-        let text = r#" {"x": [{"command": "message"}], "identifier": "a", "history": {"since": 1e99},
+        let text = r#" {"x": [{"command": "message"}], "identifier": "a", "presence": {"id": 1},
             "command": "subscribe", "data": null} "#;
         assert_eq!(ClientCommand::parse(text), Ok(subscribe("a")));
+    }
+
+    #[test]
+    fn what_was_missed_is_asked_for_with_a_subscription_or_later() {
+        let parse = |command| {
+            let history = r#""history": {"since": 1}"#;
+            let text = format!(r#"{{"command":"{command}","identifier":"a",{history}}}"#);
+            ClientCommand::parse(&text)
+        };
+        let (identifier, history) = ("a".to_string(), Some(r#"{"since": 1}"#.into()));
+        let command = ClientCommand::Subscribe {
+            identifier: identifier.clone(),
+            history: history.clone(),
+        };
+        assert_eq!(parse("subscribe"), Ok(command));
+        let command = ClientCommand::History {
+            identifier,
+            history,
+        };
+        assert_eq!(parse("history"), Ok(command));
     }
 
     #[test]
@@ -173,7 +214,7 @@ mod tests {
             r#"{"command":1}"#,
             r#"{"command":null,"identifier":"a"}"#,
             r#"{"command":"Subscribe","identifier":"a"}"#,
-            r#"{"command":"history"}"#,
+            r#"{"command":"pong"}"#,
         ] {
             assert_eq!(
                 ClientCommand::parse(text),
@@ -194,6 +235,7 @@ mod tests {
             r#"{"command":"subscribe"}"#,
             r#"{"command":"subscribe","identifier":{"channel":"Chat"}}"#,
             r#"{"command":"unsubscribe","identifier":null}"#,
+            r#"{"command":"history"}"#,
             r#"{"command":"message","identifier":"a"}"#,
             r#"{"command":"message","identifier":"a","data":{}}"#,
             r#"{"command":"subscribe","identifier":"\ud800"}"#,

@@ -42,18 +42,22 @@ pub fn reject_subscription(identifier: &str) -> String {
     subscription(identifier, "reject_subscription")
 }
 
-fn subscription(identifier: &str, kind: &str) -> String {
+pub(super) fn subscription(identifier: &str, kind: &str) -> String {
     format!(r#"{{"identifier":{},"type":"{kind}"}}"#, string(identifier))
 }
 
 /// What was broadcast, for one subscription.
 pub fn message(identifier: &str, payload: &Payload) -> String {
-    let (identifier, payload) = (string(identifier), payload.as_str());
-    format!(r#"{{"identifier":{identifier},"message":{payload}}}"#)
+    format!("{}{}}}", message_start(identifier), payload.as_str())
+}
+
+/// What precedes the payload of a broadcast.
+pub(crate) fn message_start(identifier: &str) -> String {
+    format!(r#"{{"identifier":{},"message":"#, string(identifier))
 }
 
 /// A String as Rails encodes it: also without what HTML or JavaScript could take for its own.
-fn string(text: &str) -> String {
+pub(super) fn string(text: &str) -> String {
     let mut json = Value::from(text).to_string();
     for (character, escape) in [
         ('<', r"\u003c"),

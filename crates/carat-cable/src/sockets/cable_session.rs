@@ -2,11 +2,18 @@ use std::collections::VecDeque;
 use std::mem::take;
 use std::rc::Rc;
 
+use self::extended_session::ExtendedSession;
 use super::{ClientOutbox, Hub, Reached, SocketNumber};
 use crate::{
     ClientCommand, CommandBody, CommandResult, StateChange, SubscriptionAnswer, SubscriptionRecord,
     confirm_subscription, reject_subscription,
 };
+
+mod extended;
+mod extended_session;
+mod kept_session;
+
+pub use kept_session::KeptSession;
 
 /// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
 /// the identifiers, states and streams of its subscriptions.
@@ -49,6 +56,8 @@ pub struct CableSession {
     running: Option<RunningCommand>,
     /// Bytes that are kept between two commands.
     kept: usize,
+    /// What the extended protocol needs.
+    extended: Option<Box<ExtendedSession>>,
 }
 
 #[derive(Debug)]
@@ -61,6 +70,13 @@ struct Subscription {
 }
 
 impl Subscription {
+    /// Bytes that it takes.
+    fn cost(&self) -> usize {
+        let streams: usize = self.streams.iter().map(|it| it.len() + ENTRY_COST).sum();
+        let state = self.state.as_ref().map_or(0, |state| state.len());
+        self.identifier.len() + ENTRY_COST + state + streams
+    }
+
     fn record(&self) -> SubscriptionRecord<'_> {
         SubscriptionRecord {
             identifier: &self.identifier,
@@ -71,7 +87,8 @@ impl Subscription {
 
 #[derive(Debug)]
 enum RunningCommand {
-    Subscribe(Rc<str>),
+    /// And what the client wants to hear again.
+    Subscribe(Rc<str>, Option<Box<str>>),
     Message(Rc<str>),
     Unsubscribe,
 }
@@ -101,8 +118,10 @@ impl CableSession {
             waiting_bytes: 0,
             running: None,
             kept,
+            extended: None,
         };
-        let reached = session.send(&result);
+        session.send(&result);
+        let reached = session.broadcast(&result);
         (session, reached)
     }
 
@@ -110,6 +129,7 @@ impl CableSession {
     pub fn receive(&mut self, text: &str) {
         match ClientCommand::parse(text) {
             Ok(ClientCommand::Unknown) | Err(_) => {}
+            Ok(ClientCommand::History { .. }) if !self.outbox.is_extended() => {}
             Ok(command) => {
                 self.waiting_bytes += bytes_of(&command);
                 self.waiting.push_back(command);
@@ -140,14 +160,22 @@ impl CableSession {
     /// The next command, as JSON for the application. Those that make no sense are left out, as Rails does: to subscribe
     /// twice, and what is for a subscription that there is not.
     pub fn next_command(&mut self) -> Option<String> {
-        while self.running.is_none() {
+        while self.running.is_none() && !self.awaits_client() {
             let Some(command) = self.waiting.pop_front() else {
                 self.waiting = VecDeque::new();
                 return None;
             };
             self.waiting_bytes -= bytes_of(&command);
+            self.resume_for(&command);
             let body = match command {
-                ClientCommand::Subscribe { identifier } => self.subscribe(&identifier),
+                ClientCommand::Subscribe {
+                    identifier,
+                    history,
+                } => self.subscribe(&identifier, history),
+                ClientCommand::History {
+                    identifier,
+                    history,
+                } => self.send_again(&identifier, history.as_deref().unwrap_or("{}")),
                 ClientCommand::Message { identifier, data } => self.message(&identifier, &data),
                 ClientCommand::Unsubscribe { identifier } => self.unsubscribe(&identifier),
                 ClientCommand::Unknown => None,
@@ -163,7 +191,8 @@ impl CableSession {
     pub fn finish(&mut self, result: Option<CommandResult>) -> Reached {
         let running = self.running.take();
         let Some(mut result) = result else {
-            if let Some(RunningCommand::Subscribe(identifier)) = running {
+            if let Some(RunningCommand::Subscribe(identifier, history)) = running {
+                self.waiting_bytes -= history.map_or(0, |history| history.len());
                 self.hub.release(&identifier);
             }
             return Reached::default();
@@ -173,22 +202,11 @@ impl CableSession {
             self.kept -= self.connection.len();
             self.connection = connection;
         }
+        let mut missed = None;
         match running {
-            Some(RunningCommand::Subscribe(identifier)) => match result.subscription {
-                Some(SubscriptionAnswer::Confirmed | SubscriptionAnswer::Pending) => {
-                    self.kept += identifier.len() + ENTRY_COST;
-                    let at = self.subscriptions.len();
-                    self.subscriptions.reserve_exact(1);
-                    self.subscriptions.push(Subscription {
-                        identifier,
-                        state: None,
-                        streams: Vec::new(),
-                        is_signed: false,
-                    });
-                    self.change(at, &mut result);
-                }
-                Some(SubscriptionAnswer::Rejected) | None => self.hub.release(&identifier),
-            },
+            Some(RunningCommand::Subscribe(identifier, history)) => {
+                missed = self.answer(identifier, history, &mut result);
+            }
             Some(RunningCommand::Message(identifier)) => {
                 if let Some(at) = self.position(&identifier) {
                     self.change(at, &mut result);
@@ -202,7 +220,11 @@ impl CableSession {
         if self.kept > SESSION_LIMIT {
             self.outbox.close(Some("too_many_subscriptions"), false);
         }
-        self.send(&result)
+        self.send(&result);
+        if let Some((identifier, history)) = missed {
+            self.replay(&identifier, &history, u64::MAX);
+        }
+        self.broadcast(&result)
     }
 
     /// What the application is to know of the end of the client.
@@ -221,9 +243,10 @@ impl CableSession {
         subscriptions.position(|subscription| *subscription.identifier == *identifier)
     }
 
-    fn subscribe(&mut self, identifier: &str) -> Option<String> {
+    fn subscribe(&mut self, identifier: &str, history: Option<Box<str>>) -> Option<String> {
+        let history = history.filter(|_| self.outbox.is_extended());
         if self.position(identifier).is_some() {
-            return None;
+            return self.confirm_again(identifier, history.as_deref());
         }
         if self.kept + identifier.len() + ENTRY_COST > SESSION_LIMIT {
             self.outbox.send(&reject_subscription(identifier));
@@ -231,15 +254,46 @@ impl CableSession {
         }
         if let Some(stream) = self.hub.signed_stream(identifier) {
             self.subscribe_signed(identifier, &stream);
-            return None;
+            return history.and_then(|history| self.send_again(identifier, &history));
         }
         let body = CommandBody::Subscribe {
             connection: &self.connection,
             identifier,
             state: None,
         };
-        self.running = Some(RunningCommand::Subscribe(self.hub.identifier(identifier)));
+        self.waiting_bytes += history.as_ref().map_or(0, |history| history.len());
+        let identifier = self.hub.identifier(identifier);
+        self.running = Some(RunningCommand::Subscribe(identifier, history));
         Some(body.to_json())
+    }
+
+    /// The application has an answer to `subscribe`. Returns what the client wants to hear again.
+    fn answer(
+        &mut self,
+        identifier: Rc<str>,
+        history: Option<Box<str>>,
+        result: &mut CommandResult,
+    ) -> Option<(Rc<str>, Box<str>)> {
+        self.waiting_bytes -= history.as_ref().map_or(0, |history| history.len());
+        let answer = result.subscription;
+        if !matches!(
+            answer,
+            Some(SubscriptionAnswer::Confirmed | SubscriptionAnswer::Pending)
+        ) {
+            self.hub.release(&identifier);
+            return None;
+        }
+        self.kept += identifier.len() + ENTRY_COST;
+        let at = self.subscriptions.len();
+        self.subscriptions.reserve_exact(1);
+        self.subscriptions.push(Subscription {
+            identifier: Rc::clone(&identifier),
+            state: None,
+            streams: Vec::new(),
+            is_signed: false,
+        });
+        self.change(at, result);
+        history.map(|history| (identifier, history))
     }
 
     /// A page of Turbo Streams costs no request.
@@ -324,11 +378,14 @@ impl CableSession {
         }
     }
 
-    /// Sends the client its texts, and others what was broadcast.
-    fn send(&self, result: &CommandResult) -> Reached {
+    fn send(&self, result: &CommandResult) {
         for text in &result.send {
             self.outbox.send(text);
         }
+    }
+
+    /// Sends others what was broadcast. Nothing follows a close.
+    fn broadcast(&self, result: &CommandResult) -> Reached {
         let mut reached = Reached::default();
         for (stream, payload) in &result.broadcasts {
             let more = self.hub.broadcast(stream, payload.as_bytes());
@@ -347,7 +404,7 @@ impl Drop for CableSession {
             self.hub.forget(internal, self.number);
         }
         let running = self.running.take();
-        if let Some(RunningCommand::Subscribe(identifier)) = running {
+        if let Some(RunningCommand::Subscribe(identifier, _)) = running {
             self.hub.release(&identifier);
         }
         for subscription in take(&mut self.subscriptions) {
@@ -361,14 +418,20 @@ impl Drop for CableSession {
 }
 
 fn bytes_of(command: &ClientCommand) -> usize {
-    ENTRY_COST
-        + match command {
-            ClientCommand::Message { identifier, data } => identifier.len() + data.len(),
-            ClientCommand::Subscribe { identifier } | ClientCommand::Unsubscribe { identifier } => {
-                identifier.len()
-            }
-            ClientCommand::Unknown => 0,
+    let (identifier, more) = match command {
+        ClientCommand::Message { identifier, data } => (identifier, data.len()),
+        ClientCommand::Unsubscribe { identifier } => (identifier, 0),
+        ClientCommand::Subscribe {
+            identifier,
+            history,
         }
+        | ClientCommand::History {
+            identifier,
+            history,
+        } => (identifier, history.as_ref().map_or(0, |it| it.len())),
+        ClientCommand::Unknown => return ENTRY_COST,
+    };
+    ENTRY_COST + identifier.len() + more
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ const FRAME_COST: usize = 16;
 pub enum SocketEnd {
     /// The client has closed it, or is gone.
     Client,
+    /// The client has come back over another one.
+    Returned,
     /// The client has sent what is no message, or too long a one.
     InvalidMessage,
     /// The client does not read.
@@ -41,6 +43,7 @@ impl SocketEnd {
     pub fn name(self) -> &'static str {
         match self {
             SocketEnd::Client => "closed by the client",
+            SocketEnd::Returned => "the client is back",
             SocketEnd::InvalidMessage => "invalid message",
             SocketEnd::TooSlow => "too slow",
             SocketEnd::Remote => "disconnected remotely",
@@ -73,9 +76,23 @@ pub struct ClientOutbox {
     /// Why nothing follows the frames, once that is so.
     end: Cell<Option<SocketEnd>>,
     waker: RefCell<Option<Waker>>,
+    is_extended: bool,
 }
 
 impl ClientOutbox {
+    /// That of a client of the extended protocol.
+    pub fn extended() -> ClientOutbox {
+        ClientOutbox {
+            is_extended: true,
+            ..ClientOutbox::default()
+        }
+    }
+
+    /// Whether the client speaks the extended protocol.
+    pub fn is_extended(&self) -> bool {
+        self.is_extended
+    }
+
     /// Adds a frame, unless the connection is being closed. Returns false when too much waits: then the client is
     /// disconnected.
     pub fn push(&self, frame: &Rc<[u8]>) -> bool {
@@ -93,7 +110,7 @@ impl ClientOutbox {
         if self.is_closed() {
             return true;
         }
-        let fits = self.bytes.get() + frame.len() + FRAME_COST <= OUTBOX_LIMIT;
+        let fits = self.has_room(1, frame.len());
         if fits {
             self.append(Rc::clone(frame));
         } else {
@@ -106,6 +123,11 @@ impl ClientOutbox {
             self.append_close(Some("too_slow"), true);
         }
         fits
+    }
+
+    /// Whether so many frames, of so many bytes together, fit beside those that wait.
+    pub fn has_room(&self, frames: usize, bytes: usize) -> bool {
+        self.bytes.get() + bytes + frames * FRAME_COST <= OUTBOX_LIMIT
     }
 
     /// Adds a text.

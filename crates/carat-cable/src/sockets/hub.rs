@@ -1,13 +1,14 @@
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::task::Waker;
 
 use serde::Deserialize;
 
-use super::ClientOutbox;
+use super::encoded_message::EncodedMessage;
 use super::signed_streams::SignedStreams;
-use crate::{Payload, SigningKey, message, text_frame};
+use super::{BroadcastHistory, ClientOutbox};
+use crate::{HistoryRequest, Payload, SigningKey};
 
 /// Identifies the socket of a client.
 pub type SocketNumber = u64;
@@ -34,6 +35,8 @@ pub struct Hub {
     signed: RefCell<Option<SignedStreams>>,
     /// Clients that ask for the same share one.
     identifiers: RefCell<HashSet<Rc<str>>>,
+    /// `None` when nothing that was broadcast is kept.
+    history: Option<RefCell<BroadcastHistory>>,
 }
 
 type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
@@ -89,6 +92,19 @@ fn may_reconnect() -> bool {
 }
 
 impl Hub {
+    /// A hub that keeps what is broadcast.
+    pub fn with_history(history: BroadcastHistory) -> Hub {
+        Hub {
+            history: Some(RefCell::new(history)),
+            ..Hub::default()
+        }
+    }
+
+    /// What is kept of broadcasts, if anything is.
+    pub fn history(&self) -> Option<RefMut<'_, BroadcastHistory>> {
+        self.history.as_ref().map(RefCell::borrow_mut)
+    }
+
     /// The identifier of a subscription, which clients share.
     pub fn identifier(&self, identifier: &str) -> Rc<str> {
         let mut identifiers = self.identifiers.borrow_mut();
@@ -172,21 +188,31 @@ impl Hub {
         let payload = Payload::parse(payload)?;
         let streams = self.streams.borrow();
         let mut reached = Reached::default();
-        let mut encoded: Option<(&Rc<str>, Rc<[u8]>)> = None;
+        let mut history = self.history();
+        let end = history.as_ref().map(|history| history.next_end(stream));
+        let mut encoded = EncodedMessage::new(&payload, end);
         for ((identifier, _), outbox) in streams.get(stream).into_iter().flatten() {
-            let frame = match &encoded {
-                Some((known, frame)) if *known == identifier => frame,
-                _ => {
-                    let frame = text_frame(&message(identifier, &payload)).into();
-                    &encoded.insert((identifier, frame)).1
-                }
-            };
+            let frame = encoded.frame(identifier, outbox.is_extended());
             let (fits, waker) = outbox.push_quietly(frame);
             reached.clients += 1;
             reached.slow += usize::from(!fits);
             reached.sleeping.extend(waker);
         }
+        if let Some(history) = &mut history {
+            encoded.keep(stream, history);
+        }
         Some(reached)
+    }
+
+    /// What a subscription to these streams has missed; see [`BroadcastHistory::replay`].
+    pub fn replay(
+        &self,
+        identifier: &str,
+        streams: &[Rc<str>],
+        request: &HistoryRequest,
+        until: u64,
+    ) -> Option<Vec<Rc<[u8]>>> {
+        self.history()?.replay(identifier, streams, request, until)
     }
 
     /// The application signs the names of Turbo's streams with this key from now on.
@@ -310,5 +336,46 @@ mod tests {
     #[test]
     fn what_is_no_json_is_not_broadcast() {
         assert!(Hub::default().broadcast("chat", b"{").is_none());
+    }
+
+    #[test]
+    fn clients_of_both_protocols_get_their_own_and_what_is_kept_is_shared_with_them() {
+        let mut history = BroadcastHistory::new("e".into(), 10, 1 << 20);
+        history.expire(100);
+        let hub = Hub::with_history(history);
+        let identifier = hub.identifier("a");
+        let plain = Rc::<ClientOutbox>::default();
+        let extended = Rc::new(ClientOutbox::extended());
+        hub.start("chat", &identifier, (1, &plain));
+        hub.start("chat", &identifier, (2, &extended));
+        hub.broadcast("chat", b"[1]");
+        assert!(received(&plain).ends_with(r#"{"identifier":"a","message":[1]}"#));
+        let end = r#""message":[1],"stream_id":"chat","epoch":"e","offset":1}"#;
+        assert!(received(&extended).ends_with(end));
+        let request = HistoryRequest::parse(r#"{"since":100}"#).expect("a request");
+        let replay = |identifier| {
+            let frames = hub.replay(identifier, &["chat".into()], &request, u64::MAX);
+            frames.expect("complete").remove(0)
+        };
+        assert_eq!(Rc::strong_count(&replay("a")), 2);
+        let other = replay("b");
+        assert!(String::from_utf8_lossy(&other).contains(r#"{"identifier":"b","message":[1],"#));
+        assert_eq!(Rc::strong_count(&other), 1);
+    }
+
+    #[test]
+    fn what_was_sent_to_plain_clients_alone_is_kept_as_it_was_sent() {
+        let mut history = BroadcastHistory::new("e".into(), 10, 1 << 20);
+        history.expire(100);
+        let hub = Hub::with_history(history);
+        let plain = Rc::<ClientOutbox>::default();
+        let payload = format!("\"{}\"", "x".repeat(300));
+        hub.start("chat", &hub.identifier("a"), (1, &plain));
+        hub.broadcast("chat", payload.as_bytes());
+        let request = HistoryRequest::parse(r#"{"since":1}"#).expect("a request");
+        let frames = hub.replay("a", &["chat".into()], &request, u64::MAX);
+        let frame = frames.expect("complete").remove(0);
+        let text = format!(r#"{{"identifier":"a","message":{payload},"stream_id""#);
+        assert!(String::from_utf8_lossy(&frame).contains(&text));
     }
 }

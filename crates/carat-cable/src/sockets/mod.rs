@@ -1,10 +1,15 @@
 //! The sockets of all clients: what waits for each of them, what each has subscribed to, and who receives which stream.
 
+mod broadcast_history;
 mod cable_session;
 mod client_outbox;
+mod encoded_message;
 mod hub;
+mod kept_sessions;
 mod signed_streams;
 
-pub use cable_session::{CableSession, SESSION_LIMIT};
+pub use broadcast_history::{BroadcastHistory, STREAM_HISTORY_LIMIT};
+pub use cable_session::{CableSession, KeptSession, SESSION_LIMIT};
 pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT, SocketEnd};
 pub use hub::{Hub, Reached, SocketNumber};
+pub use kept_sessions::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim};

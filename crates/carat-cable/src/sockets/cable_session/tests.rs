@@ -238,3 +238,5 @@ fn a_stream_that_the_application_has_signed_needs_no_command() {
     let forged = identifier.replace("--d", "--e");
     assert!(client.sends("subscribe", &forged).is_some());
 }
+
+mod extended;

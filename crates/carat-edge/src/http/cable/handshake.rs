@@ -5,6 +5,7 @@ use http::header::{
     ACCEPT_ENCODING, CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
     UPGRADE,
 };
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 use tokio::sync::Semaphore;
 
@@ -18,7 +19,13 @@ use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplicat
 
 /// The subprotocols, as clients of Action Cable ask for them.
 const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
+/// The one that needs a history.
+const EXTENDED_PROTOCOL: &str = "actioncable-v1-ext-json";
 const VERSION: &str = "13";
+/// As `AnyCable` names it.
+const RESTORED_SESSION: &str = "x-anycable-restore-sid";
+/// Bytes of the name of a session. Longer ones are none of this server's.
+const SESSION_NAME_LIMIT: usize = 32;
 
 impl Cable {
     /// Sends the handshake of a WebSocket to the application, as a request of the cable.
@@ -44,13 +51,14 @@ impl Cable {
         let Ok(permit) = permit.transpose() else {
             return request.refuse_if(true, Refusal::TooManyTunnels);
         };
-        let protocol = protocol_of(headers);
+        let protocol = protocol_of(headers, self.hub.history().is_some());
         let mut call = request.take_call();
         call.is_cable = true;
         call.parts.headers.remove(ACCEPT_ENCODING);
         request.context.cable = Some(Box::new(CableHandshake {
             accept,
             protocol,
+            session: protocol.and_then(|_| session_of(&call.parts)),
             peer: Rc::clone(&call.peer),
             permit,
         }));
@@ -88,7 +96,15 @@ impl Cable {
             place.keep(permit);
         }
         let memory = context.state.memory();
-        let socket = CableSocket::open(self, result, handshake.peer, memory);
+        let socket = if handshake.protocol == Some(EXTENDED_PROTOCOL) {
+            let kept = match handshake.session {
+                Some(name) => self.sessions.claim(&name, &result).await,
+                None => None,
+            };
+            CableSocket::open_extended(self, (result, kept), handshake.peer, memory)
+        } else {
+            CableSocket::open(self, result, handshake.peer, memory)
+        };
         entry.responded(StatusCode::SWITCHING_PROTOCOLS);
         entry.opened();
         context.state.take_over(Takeover {
@@ -117,11 +133,25 @@ fn names(headers: &HeaderMap, field: &HeaderName, token: &str) -> bool {
 }
 
 /// The first protocol of the client that is known.
-fn protocol_of(headers: &HeaderMap) -> Option<&'static str> {
+fn protocol_of(headers: &HeaderMap, has_history: bool) -> Option<&'static str> {
+    let extended = has_history.then_some(EXTENDED_PROTOCOL);
+    let known = || PROTOCOLS.into_iter().chain(extended);
     let named = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
     let named = named.filter_map(|value| value.to_str().ok());
     let mut named = named.flat_map(|value| value.split(',')).map(str::trim);
-    named.find_map(|name| PROTOCOLS.into_iter().find(|known| *known == name))
+    named.find_map(|name| known().find(|known| *known == name))
+}
+
+/// The session with which a client wants to go on.
+fn session_of(parts: &Parts) -> Option<Box<str>> {
+    let field = parts.headers.get(RESTORED_SESSION);
+    let field = field.and_then(|value| value.to_str().ok());
+    let query = || {
+        let query = parts.uri.query()?;
+        query.split('&').find_map(|pair| pair.strip_prefix("sid="))
+    };
+    let name = field.or_else(query)?;
+    (name.len() <= SESSION_NAME_LIMIT).then(|| name.into())
 }
 
 /// RFC 6455, section 4.2.2.
@@ -164,6 +194,10 @@ mod tests {
                 Some(PROTOCOLS[1]),
             ),
             (&["graphql-ws", "actioncable-v1-json"], Some(PROTOCOLS[0])),
+            (
+                &["actioncable-v1-ext-json", "actioncable-v1-json"],
+                Some(PROTOCOLS[0]),
+            ),
             (&["actioncable-v2"], None),
             (&[], None),
         ] {
@@ -171,7 +205,33 @@ mod tests {
             for value in named {
                 headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(value));
             }
-            assert_eq!(protocol_of(&headers), chosen, "{named:?}");
+            assert_eq!(protocol_of(&headers, false), chosen, "{named:?}");
+            let first = named.first().is_some_and(|name| *name == EXTENDED_PROTOCOL);
+            let chosen = if first {
+                Some(EXTENDED_PROTOCOL)
+            } else {
+                chosen
+            };
+            assert_eq!(protocol_of(&headers, true), chosen, "{named:?}");
+        }
+    }
+
+    #[test]
+    fn the_session_is_named_in_a_field_or_in_the_query() {
+        let name = "5".repeat(SESSION_NAME_LIMIT);
+        let session = |target: &str, field: Option<&str>| {
+            let mut request = http::Request::builder().uri(target);
+            if let Some(field) = field {
+                request = request.header(RESTORED_SESSION, field);
+            }
+            let (parts, ()) = request.body(()).expect("a request").into_parts();
+            session_of(&parts)
+        };
+        let target = format!("/cable?name=ann&sid={name}");
+        assert_eq!(session(&target, None).as_deref(), Some(&*name));
+        assert_eq!(session("/cable?sid=a", Some("b")).as_deref(), Some("b"));
+        for target in ["/cable", "/cable?xsid=a", &format!("{target}6")] {
+            assert_eq!(session(target, None), None, "{target}");
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The cable: `WebSockets` of Action Cable that belong to the edge. Their commands are requests to the application.
 
+mod cable_history;
+mod cable_sessions;
 mod handshake;
+mod parting;
 mod pulse;
 mod server;
 mod socket;

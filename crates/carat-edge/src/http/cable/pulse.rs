@@ -1,8 +1,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::http::cable::cable_history::unix_seconds;
 use carat_cable::{ClientOutbox, SocketNumber, ping, text_frame};
 
 /// Sends each client a ping every three seconds. Clients that get none for six connect again.
@@ -33,9 +33,7 @@ impl Pulse {
     pub(super) fn tick(&self) {
         let tick = self.ticks.get();
         self.ticks.set(tick.wrapping_add(1));
-        // A clock before 1970 has no time that a client could use.
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let frame = text_frame(&ping(now.unwrap_or_default().as_secs())).into();
+        let frame = text_frame(&ping(unix_seconds())).into();
         self.each(tick % Pulse::PARTS, |outbox| {
             if outbox.is_empty() {
                 outbox.push(&frame);

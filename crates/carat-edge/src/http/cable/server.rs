@@ -11,6 +11,8 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 
+use crate::http::cable::cable_history::{self, CableHistory};
+use crate::http::cable::cable_sessions::CableSessions;
 use crate::http::cable::pulse::Pulse;
 use crate::http::request::{AccessLog, Later, RequestDispatch, Takeovers};
 use crate::http::request_metrics::TimeHistogram;
@@ -40,6 +42,8 @@ pub(crate) struct Cable {
     /// Where clients reach it.
     pub(super) path: String,
     pub(super) hub: Rc<Hub>,
+    history: CableHistory,
+    pub(super) sessions: CableSessions,
     pub(super) pulse: Pulse,
     /// Those of tunnels; `None` without `max_tunnels`.
     pub(super) permits: Option<Arc<Semaphore>>,
@@ -100,7 +104,9 @@ impl Cable {
         let prefix = settings.prefix.as_ref();
         Some(Rc::new(Cable {
             path: format!("{}{path}", prefix.map_or("", |prefix| prefix.as_str())),
-            hub: Rc::default(),
+            hub: cable_history::hub(settings),
+            history: CableHistory::new(&dispatch.dispatcher.client_memory),
+            sessions: CableSessions::new(settings),
             pulse: Pulse::default(),
             permits: takeovers.permits.clone(),
             places: WorkerTunnels::default(),
@@ -118,6 +124,7 @@ impl Cable {
     /// Sends a message to the subscribers of a stream, and returns how many these are. `None` if it is no JSON.
     pub(crate) fn broadcast(self: &Rc<Self>, stream: &[u8], message: &[u8]) -> Option<usize> {
         let text = std::str::from_utf8(stream).ok();
+        cable_history::set_time(&self.hub);
         let Some(reached) = text.and_then(|stream| self.hub.broadcast(stream, message)) else {
             self.log.error(
                 "broadcast refused: it is no JSON",
@@ -132,14 +139,17 @@ impl Cable {
     }
 
     /// Keeps connections alive. Called once a tick.
-    pub(crate) fn tick(&self) {
+    pub(crate) fn tick(self: &Rc<Self>) {
         self.pulse.tick();
+        self.history.tick(&self.hub, self.sessions.held_bytes());
+        self.end_kept(self.sessions.expire());
     }
 
     /// Disconnects all clients, which may come back: one after the other, within this time.
     pub(crate) fn disconnect_all(self: &Rc<Self>, within: Duration) {
         let closing = self.closing.get() + 1;
         self.closing.set(closing);
+        self.end_kept(self.sessions.end_all());
         let cable = Rc::clone(self);
         spawn_local(async move {
             for part in 0..Pulse::PARTS {
@@ -155,6 +165,7 @@ impl Cable {
 
     /// Whoever is still connected stays.
     pub(crate) fn keep_all(&self) {
+        self.sessions.go_on();
         self.closing.set(self.closing.get() + 1);
     }
 

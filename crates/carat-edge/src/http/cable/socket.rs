@@ -3,20 +3,26 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{consume_budget, spawn_local};
+use tokio::time::{Sleep, sleep};
 
+use crate::http::cable::cable_history::set_time;
 use crate::http::cable::server::Cable;
 use crate::http::request::Later;
 use carat_cable::{
-    CableSession, ClientOutbox, CommandResult, FrameReader, SocketEnd, SocketNumber,
-    WebSocketEvent, pong_frame,
+    CableSession, ClientOutbox, CloseCode, CommandResult, FrameReader, KeptSession, Reached,
+    SocketEnd, SocketNumber, WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
 
 /// Longest message of a client in bytes.
 const MESSAGE_LIMIT: u32 = 64 * 1024;
+
+/// How long a client that has come back may take to ask for what it has missed.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The WebSocket of one client, at the far end of its tunnel.
 pub(crate) struct CableSocket {
@@ -26,6 +32,8 @@ pub(crate) struct CableSocket {
     reader: FrameReader,
     /// `None` once it is dropped.
     session: Option<CableSession>,
+    /// While the subscriptions of a client that has come back wait.
+    patience: Option<Pin<Box<Sleep>>>,
     /// The command that the application has.
     running: Option<Later<Option<CommandResult>>>,
     peer: Rc<Peer>,
@@ -41,7 +49,34 @@ impl CableSocket {
         memory: &Rc<MemoryAccount>,
     ) -> CableSocket {
         let (number, outbox) = (cable.next_number(), Rc::<ClientOutbox>::default());
-        let (session, reached) = CableSession::open(&cable.hub, (number, &outbox), result);
+        set_time(&cable.hub);
+        let opened = CableSession::open(&cable.hub, (number, &outbox), result);
+        CableSocket::new(cable, (number, outbox), opened, (peer, memory))
+    }
+
+    /// That of a client of the extended protocol. `kept` is set when the client has come back.
+    pub(super) fn open_extended(
+        cable: &Rc<Cable>,
+        (result, kept): (CommandResult, Option<KeptSession>),
+        peer: Rc<Peer>,
+        memory: &Rc<MemoryAccount>,
+    ) -> CableSocket {
+        let (number, outbox) = (cable.next_number(), Rc::new(ClientOutbox::extended()));
+        let socket = (number, &outbox);
+        set_time(&cable.hub);
+        let opened = match cable.sessions.enter(&result, &outbox) {
+            Some(name) => CableSession::open_named(&cable.hub, socket, result, (&name, kept)),
+            None => CableSession::open(&cable.hub, socket, result),
+        };
+        CableSocket::new(cable, (number, outbox), opened, (peer, memory))
+    }
+
+    fn new(
+        cable: &Rc<Cable>,
+        (number, outbox): (SocketNumber, Rc<ClientOutbox>),
+        (session, reached): (CableSession, Reached),
+        (peer, memory): (Rc<Peer>, &Rc<MemoryAccount>),
+    ) -> CableSocket {
         cable.note(reached);
         cable.pulse.add(number, &outbox);
         CableSocket {
@@ -49,6 +84,7 @@ impl CableSocket {
             number,
             outbox,
             reader: FrameReader::new(MESSAGE_LIMIT),
+            patience: session.is_held().then(|| Box::pin(sleep(PATIENCE))),
             session: Some(session),
             running: None,
             peer,
@@ -56,8 +92,25 @@ impl CableSocket {
         }
     }
 
+    /// A client that has come back and does not ask for what it has missed gets what is broadcast from now on.
+    fn go_on(&mut self, cx: &mut Context<'_>) {
+        let Some(patience) = &mut self.patience else {
+            return;
+        };
+        let session = self.session.as_mut().filter(|session| session.is_held());
+        let Some(session) = session else {
+            self.patience = None;
+            return;
+        };
+        if patience.as_mut().poll(cx).is_ready() {
+            session.go_on();
+            self.patience = None;
+        }
+    }
+
     /// Has the commands carried out one after the other.
     fn advance(&mut self, cx: &mut Context<'_>) {
+        self.go_on(cx);
         let Some(session) = &mut self.session else {
             return;
         };
@@ -67,6 +120,7 @@ impl CableSocket {
                     return;
                 };
                 self.running = None;
+                set_time(&self.cable.hub);
                 self.cable.note(session.finish(result));
             }
             if self.outbox.is_closed() {
@@ -92,11 +146,19 @@ impl CableSocket {
                 self.outbox.push(&pong_frame(&payload).into());
             }
             Ok(Some(WebSocketEvent::Pong)) => {}
-            Ok(Some(WebSocketEvent::Close(code))) => self.outbox.end(SocketEnd::Client, code),
+            Ok(Some(WebSocketEvent::Close(code))) => self.close(code),
             Ok(None) => return false,
             Err(code) => self.outbox.end(SocketEnd::InvalidMessage, Some(code)),
         }
         true
+    }
+
+    /// The client has closed the socket. One that leaves the page, or says so, does not come back.
+    fn close(&mut self, code: Option<CloseCode>) {
+        if matches!(code, Some(CloseCode::NORMAL | CloseCode::GOING_AWAY)) {
+            self.session.iter_mut().for_each(CableSession::leave);
+        }
+        self.outbox.end(SocketEnd::Client, code);
     }
 
     /// Whether more of the client is read. Nothing is once the socket is being closed.
@@ -175,18 +237,14 @@ impl Drop for CableSocket {
         };
         let running = self.running.take();
         let cable = Rc::clone(&self.cable);
-        let (peer, memory) = (Rc::clone(&self.peer), Rc::clone(&self.memory));
+        let client = (Rc::clone(&self.peer), Rc::clone(&self.memory));
         spawn_local(async move {
             if let Some(running) = running {
-                cable.note(session.finish(running.await));
+                let result = running.await;
+                set_time(&cable.hub);
+                cable.note(session.finish(result));
             }
-            let body = session.close_body();
-            drop(session);
-            let closed = cable.command(body, &peer, &memory).await;
-            let broadcasts = closed.map(|result| result.broadcasts).unwrap_or_default();
-            for (stream, message) in broadcasts {
-                cable.broadcast(stream.as_bytes(), message.as_bytes());
-            }
+            cable.part(session, client).await;
         });
     }
 }

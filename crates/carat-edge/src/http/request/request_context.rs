@@ -38,6 +38,8 @@ pub(crate) struct RequestContext {
 pub(crate) struct CableHandshake {
     pub(crate) accept: HeaderValue,
     pub(crate) protocol: Option<&'static str>,
+    /// The session with which the client wants to go on.
+    pub(crate) session: Option<Box<str>>,
     pub(crate) peer: Rc<Peer>,
     /// Held while the socket is open, if there may be only so many.
     pub(crate) permit: Option<OwnedSemaphorePermit>,

@@ -1,0 +1,243 @@
+use std::mem::take;
+use std::rc::Rc;
+
+use super::extended_session::{ExtendedSession, HeldSubscription};
+use super::kept_session::{KeptSession, KeptSubscription};
+use super::{CableSession, Subscription};
+use crate::{
+    ClientCommand, ClientOutbox, CommandResult, HistoryPosition, HistoryRequest, Hub, Reached,
+    SocketEnd, SocketNumber, confirm_history, confirm_subscription, reject_history, welcome,
+    welcome_session,
+};
+
+/// What the extended protocol adds: a client that was away goes on, and is sent messages again.
+impl CableSession {
+    /// A client of the extended protocol that the application has let in, with what was kept of it. `name` is what the
+    /// client says when it comes back.
+    pub fn open_named(
+        hub: &Rc<Hub>,
+        socket: (SocketNumber, &Rc<ClientOutbox>),
+        mut result: CommandResult,
+        (name, kept): (&Rc<str>, Option<KeptSession>),
+    ) -> (CableSession, Reached) {
+        let restored = kept.as_ref().map(KeptSession::identifiers);
+        let text = welcome_session(name, restored.as_deref());
+        if let Some(plain) = result.send.iter_mut().find(|text| **text == welcome()) {
+            *plain = text;
+        }
+        let (mut session, reached) = CableSession::open(hub, socket, result);
+        session.extended = Some(Box::new(ExtendedSession {
+            name: Rc::clone(name),
+            leaves: false,
+            held: Vec::new(),
+            restored: hub.history().map(|history| history.position()),
+        }));
+        if let Some(kept) = kept {
+            session.restore(kept);
+        }
+        (session, reached)
+    }
+
+    /// What the client says when it comes back.
+    pub fn name(&self) -> Option<&Rc<str>> {
+        self.extended.as_ref().map(|extended| &extended.name)
+    }
+
+    /// The client does not come back.
+    pub fn leave(&mut self) {
+        if let Some(extended) = &mut self.extended {
+            extended.leaves = true;
+        }
+    }
+
+    /// Takes the subscriptions of a client that may come back. None receives anything meanwhile.
+    pub fn keep(&mut self) -> KeptSession {
+        let bytes = self.kept;
+        let subscriptions = take(&mut self.subscriptions);
+        let kept = subscriptions.into_iter().map(|it| {
+            for stream in &it.streams {
+                self.hub.stop(stream, &it.identifier, self.number);
+            }
+            self.hub.release(&it.identifier);
+            KeptSubscription {
+                identifier: (&*it.identifier).into(),
+                state: it.state,
+                streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
+                is_signed: it.is_signed,
+            }
+        });
+        KeptSession {
+            subscriptions: kept.collect(),
+            connection: self.connection.clone(),
+            bytes,
+        }
+    }
+
+    /// The client has come back. Its subscriptions receive nothing before it has asked for what it has missed, or until
+    /// [`CableSession::go_on`].
+    fn restore(&mut self, kept: KeptSession) {
+        for subscription in kept.subscriptions {
+            let streams = subscription.streams.into_iter().map(Rc::from);
+            let restored = Subscription {
+                identifier: self.hub.identifier(&subscription.identifier),
+                state: subscription.state,
+                streams: streams.collect(),
+                is_signed: subscription.is_signed,
+            };
+            self.kept += restored.cost();
+            self.subscriptions.push(restored);
+            if let Some(extended) = &mut self.extended {
+                let held = HeldSubscription {
+                    identifier: subscription.identifier,
+                    goes_on: false,
+                };
+                extended.held.push(held);
+            }
+        }
+    }
+
+    /// Whether the client may come back: it was cut off, and has something to go on with.
+    pub fn may_return(&self) -> bool {
+        let end = self.outbox.socket_end();
+        let is_cut_off = matches!(end, None | Some(SocketEnd::Client | SocketEnd::Returned));
+        let leaves = self.extended.as_ref().is_none_or(|it| it.leaves);
+        is_cut_off && !leaves && !self.subscriptions.is_empty()
+    }
+
+    /// Whether subscriptions wait until the client asks for what they have missed.
+    pub fn is_held(&self) -> bool {
+        let extended = self.extended.as_ref();
+        extended.is_some_and(|it| it.held.iter().any(|held| !held.goes_on))
+    }
+
+    /// They do not wait any longer, and receive what was broadcast meanwhile.
+    pub fn go_on(&mut self) {
+        let Some(extended) = &mut self.extended else {
+            return;
+        };
+        let restored = extended.restored.clone();
+        let mut held = take(&mut extended.held);
+        for subscription in held.iter_mut().filter(|it| !it.goes_on) {
+            subscription.goes_on = true;
+            if let Some(at) = self.start_again(&subscription.identifier) {
+                self.catch_up(at, restored.as_ref());
+            }
+        }
+        if let Some(extended) = &mut self.extended {
+            extended.held = held;
+        }
+    }
+
+    fn catch_up(&self, at: usize, restored: Option<&HistoryPosition>) {
+        let subscription = &self.subscriptions[at];
+        let streams = subscription.streams.iter();
+        let positions = streams.filter_map(|stream| Some((stream.to_string(), restored?.clone())));
+        let request = HistoryRequest {
+            since: None,
+            streams: positions.collect(),
+        };
+        let (identifier, streams) = (&subscription.identifier, &subscription.streams);
+        let frames = self.hub.replay(identifier, streams, &request, u64::MAX);
+        for frame in frames.iter().flatten() {
+            self.outbox.push(frame);
+        }
+    }
+
+    /// A command other than those by which a client that has come back asks for what it has missed is the sign that it does
+    /// not do so.
+    pub(super) fn resume_for(&mut self, command: &ClientCommand) {
+        let asks = matches!(command, ClientCommand::History { .. })
+            || matches!(command, ClientCommand::Subscribe { history, .. } if history.is_some());
+        if !asks && self.is_held() {
+            self.go_on();
+        }
+    }
+
+    fn start_again(&mut self, identifier: &str) -> Option<usize> {
+        let at = self.position(identifier)?;
+        let subscription = &mut self.subscriptions[at];
+        for stream in &mut subscription.streams {
+            let socket = (self.number, &self.outbox);
+            *stream = self.hub.start(stream, &subscription.identifier, socket);
+        }
+        Some(at)
+    }
+
+    /// A client that has come back may not know that it has subscribed. Rails ignores the others.
+    pub(super) fn confirm_again(
+        &mut self,
+        identifier: &str,
+        history: Option<&str>,
+    ) -> Option<String> {
+        if self.outbox.is_extended() {
+            self.outbox.send(&confirm_subscription(identifier));
+            self.send_again(identifier, history.unwrap_or("{}"));
+        }
+        None
+    }
+
+    /// Whether the next command has to wait until the client has read what it was sent: whoever asks for old messages again
+    /// and again gets them only as fast as it reads.
+    pub(super) fn awaits_client(&self) -> bool {
+        let asks = |command: &ClientCommand| match command {
+            ClientCommand::History { .. } => true,
+            ClientCommand::Subscribe { history, .. } => history.is_some(),
+            _ => false,
+        };
+        self.outbox.is_extended()
+            && !self.outbox.is_empty()
+            && self.waiting.front().is_some_and(asks)
+    }
+
+    /// The client asks for what a subscription has missed. It needs no command. A subscription that has waited for it goes
+    /// on in the same moment, so that nothing is missed or sent twice.
+    pub(super) fn send_again(&mut self, identifier: &str, history: &str) -> Option<String> {
+        let until = self.release(identifier);
+        self.replay(identifier, history, until);
+        None
+    }
+
+    /// Returns the last message that the subscription may have missed.
+    fn release(&mut self, identifier: &str) -> u64 {
+        let Some(extended) = &mut self.extended else {
+            return u64::MAX;
+        };
+        let mut held = extended.held.iter();
+        let Some(at) = held.position(|it| *it.identifier == *identifier) else {
+            return u64::MAX;
+        };
+        if extended.held.swap_remove(at).goes_on {
+            return extended.restored.as_ref().map_or(u64::MAX, |it| it.offset);
+        }
+        self.start_again(identifier);
+        u64::MAX
+    }
+
+    /// Sends the client what a subscription has missed, in front of what is broadcast from now on.
+    pub(super) fn replay(&self, identifier: &str, history: &str, until: u64) {
+        let Some(at) = self.position(identifier) else {
+            return;
+        };
+        let request = HistoryRequest::parse(history);
+        if request.as_ref().is_some_and(HistoryRequest::is_empty) {
+            return;
+        }
+        let streams = &self.subscriptions[at].streams;
+        let frames = request.and_then(|request| {
+            let frames = self.hub.replay(identifier, streams, &request, until)?;
+            let bytes = frames.iter().map(|frame| frame.len()).sum();
+            self.outbox.has_room(frames.len(), bytes).then_some(frames)
+        });
+        match frames {
+            Some(frames) => {
+                for frame in &frames {
+                    self.outbox.push(frame);
+                }
+                self.outbox.send(&confirm_history(identifier));
+            }
+            None => {
+                self.outbox.send(&reject_history(identifier));
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+use std::rc::Rc;
+
+use crate::HistoryPosition;
+
+/// What a client of the extended protocol has beside.
+#[derive(Debug)]
+pub(super) struct ExtendedSession {
+    pub(super) name: Rc<str>,
+    /// The client has said that it does not come back.
+    pub(super) leaves: bool,
+    /// The subscriptions of a client that has come back, until it asks for what each of them has missed.
+    pub(super) held: Vec<HeldSubscription>,
+    /// When it came back.
+    pub(super) restored: Option<HistoryPosition>,
+}
+
+#[derive(Debug)]
+pub(super) struct HeldSubscription {
+    pub(super) identifier: Box<str>,
+    /// It did not wait any longer.
+    pub(super) goes_on: bool,
+}

@@ -1,0 +1,56 @@
+use crate::CommandBody;
+
+/// What a session takes beside its texts.
+const SESSION_COST: usize = 256;
+
+/// The subscriptions of a client that is away.
+#[derive(Debug, Default)]
+pub struct KeptSession {
+    pub(super) connection: Box<str>,
+    pub(super) subscriptions: Vec<KeptSubscription>,
+    pub(super) bytes: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct KeptSubscription {
+    pub(super) identifier: Box<str>,
+    pub(super) state: Option<Box<str>>,
+    pub(super) streams: Vec<Box<str>>,
+    pub(super) is_signed: bool,
+}
+
+impl KeptSession {
+    /// Bytes that are held.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes + SESSION_COST
+    }
+
+    /// The identifiers of its subscriptions.
+    pub fn identifiers(&self) -> Vec<&str> {
+        let subscriptions = self.subscriptions.iter();
+        subscriptions
+            .map(|subscription| &*subscription.identifier)
+            .collect()
+    }
+
+    /// What the application is to know when the client does not come back: that each subscription has ended.
+    pub fn end_bodies(&self) -> impl Iterator<Item = String> {
+        let known = self.subscriptions.iter().filter(|it| !it.is_signed);
+        known.map(|subscription| {
+            let body = CommandBody::Unsubscribe {
+                connection: &self.connection,
+                identifier: &subscription.identifier,
+                state: subscription.state.as_deref(),
+            };
+            body.to_json()
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_bytes(bytes: usize) -> KeptSession {
+        KeptSession {
+            bytes: bytes.saturating_sub(SESSION_COST),
+            ..KeptSession::default()
+        }
+    }
+}

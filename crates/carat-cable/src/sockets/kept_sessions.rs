@@ -1,0 +1,281 @@
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use ring::digest::{SHA256, digest};
+
+use super::{ClientOutbox, KeptSession};
+use crate::CommandResult;
+
+/// Most bytes that are kept of clients that are away; then those that have been away for longest are over.
+pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
+/// What a client that is connected takes.
+const LIVE_COST: usize = 256;
+
+/// Who a client is for the application. The name of a session is of no use to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientIdentity([u8; 32]);
+
+impl ClientIdentity {
+    /// That of a client that the application has let in: by the identifiers of its connection, or without any by all that
+    /// is known of it.
+    pub fn of(result: &CommandResult) -> ClientIdentity {
+        let (tag, text) = match (&result.internal, &result.connection) {
+            (Some(internal), _) => ("i", &**internal),
+            (None, connection) => ("c", connection.as_deref().unwrap_or_default()),
+        };
+        let digest = digest(&SHA256, [tag, text].concat().as_bytes());
+        let mut identity = [0; 32];
+        identity.copy_from_slice(digest.as_ref());
+        ClientIdentity(identity)
+    }
+}
+
+/// The sessions of all clients of the extended protocol by name, also of those that are away. `O` is what is kept with these.
+///
+/// ```
+/// use carat_cable::{ClientIdentity, CommandResult, KeptSessions, SessionClaim};
+///
+/// let mut sessions = KeptSessions::<()>::new(300);
+/// let identity = ClientIdentity::of(&CommandResult::default());
+/// sessions.enter("5f", identity, &Default::default());
+/// sessions.keep("5f", Default::default(), (), 1_700_000_000);
+/// assert!(matches!(sessions.claim("5f", &identity), SessionClaim::Kept(_)));
+/// assert!(matches!(sessions.claim("5f", &identity), SessionClaim::Unknown));
+/// ```
+#[derive(Debug)]
+pub struct KeptSessions<O> {
+    /// Seconds for which a client may be away.
+    keeps: u64,
+    by_name: HashMap<Rc<str>, NamedSession>,
+    /// Those that have been away for longest first.
+    away: BTreeMap<u64, AwaySession<O>>,
+    last: u64,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct NamedSession {
+    identity: ClientIdentity,
+    place: SessionPlace,
+}
+
+#[derive(Debug)]
+enum SessionPlace {
+    Live(Rc<ClientOutbox>),
+    Away(u64),
+}
+
+#[derive(Debug)]
+struct AwaySession<O> {
+    name: Rc<str>,
+    since: u64,
+    session: KeptSession,
+    owner: O,
+}
+
+/// What is known of a session.
+#[derive(Debug)]
+pub enum SessionClaim {
+    /// Nothing, or it is another client's.
+    Unknown,
+    /// Its client is connected, as far as the server knows.
+    Live(Rc<ClientOutbox>),
+    /// Its client was away. The session is forgotten.
+    Kept(KeptSession),
+}
+
+impl<O> KeptSessions<O> {
+    /// Keeps sessions for so many seconds.
+    pub fn new(keeps: u64) -> KeptSessions<O> {
+        KeptSessions {
+            keeps,
+            by_name: HashMap::new(),
+            away: BTreeMap::new(),
+            last: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Bytes that are held.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes + self.by_name.len() * LIVE_COST
+    }
+
+    /// A client is connected.
+    pub fn enter(&mut self, name: &str, identity: ClientIdentity, outbox: &Rc<ClientOutbox>) {
+        let place = SessionPlace::Live(Rc::clone(outbox));
+        let session = NamedSession { identity, place };
+        self.by_name.insert(name.into(), session);
+    }
+
+    /// A client that was connected does not come back.
+    pub fn leave(&mut self, name: &str) {
+        self.by_name.remove(name);
+    }
+
+    /// A client that was connected is away since `now`, in seconds. Returns those that are over for want of room.
+    pub fn keep(
+        &mut self,
+        name: &str,
+        session: KeptSession,
+        owner: O,
+        now: u64,
+    ) -> Vec<(KeptSession, O)> {
+        self.last += 1;
+        let Some((name, mut named)) = self.by_name.remove_entry(name) else {
+            return vec![(session, owner)];
+        };
+        named.place = SessionPlace::Away(self.last);
+        self.bytes += session.held_bytes();
+        let away = AwaySession {
+            name: Rc::clone(&name),
+            since: now,
+            session,
+            owner,
+        };
+        self.away.insert(self.last, away);
+        self.by_name.insert(name, named);
+        let mut over = Vec::new();
+        while self.bytes > KEPT_SESSIONS_LIMIT {
+            over.extend(self.end_first());
+        }
+        over
+    }
+
+    /// Looks for the session of a client that has come back, and that the application has let in.
+    pub fn claim(&mut self, name: &str, identity: &ClientIdentity) -> SessionClaim {
+        let Some(named) = self.by_name.get(name).filter(|it| it.identity == *identity) else {
+            return SessionClaim::Unknown;
+        };
+        match &named.place {
+            SessionPlace::Live(outbox) => SessionClaim::Live(Rc::clone(outbox)),
+            SessionPlace::Away(number) => {
+                let away = self.end(*number);
+                away.map_or(SessionClaim::Unknown, |(session, _)| {
+                    SessionClaim::Kept(session)
+                })
+            }
+        }
+    }
+
+    /// It is `now`, in seconds. Returns the sessions that are over.
+    pub fn expire(&mut self, now: u64) -> Vec<(KeptSession, O)> {
+        let oldest = now.saturating_sub(self.keeps);
+        let mut over = Vec::new();
+        while self
+            .away
+            .first_key_value()
+            .is_some_and(|(_, it)| it.since < oldest)
+        {
+            over.extend(self.end_first());
+        }
+        over
+    }
+
+    /// Nobody comes back. Returns the sessions that are over.
+    pub fn end_all(&mut self) -> Vec<(KeptSession, O)> {
+        std::iter::from_fn(|| self.end_first()).collect()
+    }
+
+    fn end_first(&mut self) -> Option<(KeptSession, O)> {
+        let first = *self.away.first_key_value()?.0;
+        self.end(first)
+    }
+
+    fn end(&mut self, number: u64) -> Option<(KeptSession, O)> {
+        let away = self.away.remove(&number)?;
+        self.by_name.remove(&away.name);
+        self.bytes -= away.session.held_bytes();
+        Some((away.session, away.owner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(user: &str) -> ClientIdentity {
+        ClientIdentity::of(&CommandResult {
+            internal: Some(user.into()),
+            ..CommandResult::default()
+        })
+    }
+
+    fn away(sessions: &mut KeptSessions<u64>, name: &str, bytes: usize) -> Vec<u64> {
+        sessions.enter(name, identity("ann"), &Rc::default());
+        let session = KeptSession::of_bytes(bytes);
+        let over = sessions.keep(name, session, sessions.last, 100);
+        over.into_iter().map(|(_, owner)| owner).collect()
+    }
+
+    #[test]
+    fn a_session_is_its_clients_alone_and_is_had_once() {
+        let mut sessions = KeptSessions::<u64>::new(10);
+        let outbox = Rc::default();
+        sessions.enter("a", identity("ann"), &outbox);
+        assert!(matches!(
+            sessions.claim("a", &identity("ben")),
+            SessionClaim::Unknown
+        ));
+        let SessionClaim::Live(live) = sessions.claim("a", &identity("ann")) else {
+            panic!("the client is connected");
+        };
+        assert!(Rc::ptr_eq(&live, &outbox));
+        sessions.keep("a", KeptSession::default(), 1, 100);
+        assert!(matches!(
+            sessions.claim("a", &identity("ben")),
+            SessionClaim::Unknown
+        ));
+        assert!(matches!(
+            sessions.claim("a", &identity("ann")),
+            SessionClaim::Kept(_)
+        ));
+        assert!(matches!(
+            sessions.claim("a", &identity("ann")),
+            SessionClaim::Unknown
+        ));
+        assert_eq!(sessions.held_bytes(), 0);
+    }
+
+    #[test]
+    fn without_identifiers_a_connection_is_what_it_has_kept() {
+        let of = |connection: &str| {
+            ClientIdentity::of(&CommandResult {
+                connection: Some(connection.into()),
+                ..CommandResult::default()
+            })
+        };
+        assert_eq!(of("a"), of("a"));
+        assert_ne!(of("a"), of("b"));
+        assert_ne!(of("a"), identity("a"));
+    }
+
+    #[test]
+    fn a_session_is_over_when_its_client_stays_away() {
+        let mut sessions = KeptSessions::<u64>::new(10);
+        away(&mut sessions, "a", 1);
+        assert_eq!(sessions.expire(110).len(), 0);
+        assert_eq!(sessions.expire(111).len(), 1);
+        assert!(matches!(
+            sessions.claim("a", &identity("ann")),
+            SessionClaim::Unknown
+        ));
+        away(&mut sessions, "b", 1);
+        assert_eq!((sessions.end_all().len(), sessions.held_bytes()), (1, 0));
+        sessions.enter("c", identity("ann"), &Rc::default());
+        sessions.leave("c");
+        assert_eq!(sessions.held_bytes(), 0);
+        assert_eq!(sessions.keep("c", KeptSession::default(), 1, 1).len(), 1);
+    }
+
+    #[test]
+    fn sessions_of_clients_that_are_away_are_bounded_and_the_oldest_are_over() {
+        let mut sessions = KeptSessions::<u64>::new(10);
+        let third = KEPT_SESSIONS_LIMIT / 3;
+        for name in ["a", "b", "c"] {
+            assert!(away(&mut sessions, name, third).is_empty());
+        }
+        assert_eq!(away(&mut sessions, "d", third), [0]);
+        assert!(sessions.bytes <= KEPT_SESSIONS_LIMIT);
+    }
+}

@@ -1,0 +1,73 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ring::rand::{SecureRandom, SystemRandom};
+
+use carat_cable::{BroadcastHistory, Hub};
+use carat_exchange::{ClientMemory, MemoryReservation};
+use carat_settings::Settings;
+
+/// What the hub keeps of broadcasts, as a part of `client_memory`.
+#[derive(Debug)]
+pub(super) struct CableHistory {
+    held: RefCell<MemoryReservation>,
+}
+
+impl CableHistory {
+    pub(super) fn new(memory: &Rc<ClientMemory>) -> CableHistory {
+        CableHistory {
+            held: RefCell::new(MemoryReservation::of(&memory.account())),
+        }
+    }
+
+    /// Forgets what is too old, and half of it when others need the memory. Called once a tick, with the bytes of sessions
+    /// that are kept beside.
+    pub(super) fn tick(&self, hub: &Hub, sessions: usize) {
+        let Some(mut history) = hub.history() else {
+            return;
+        };
+        history.expire(unix_seconds());
+        let mut held = self.held.borrow_mut();
+        if held.account().memory().is_short() {
+            let half = history.held_bytes() / 2;
+            history.shrink_to(half);
+        }
+        held.set(history.held_bytes() + sessions);
+    }
+}
+
+/// Tells the history the time, before something is broadcast: clients ask by time.
+pub(super) fn set_time(hub: &Hub) {
+    if let Some(mut history) = hub.history() {
+        history.expire(unix_seconds());
+    }
+}
+
+/// A hub with a history, if the options ask for one.
+pub(super) fn hub(settings: &Settings) -> Rc<Hub> {
+    let Some(keeps) = settings.cable_history else {
+        return Rc::default();
+    };
+    let keeps = keeps.as_secs().max(1);
+    let mut history = BroadcastHistory::new(
+        random_name().unwrap_or_default().into(),
+        keeps,
+        settings.cable_history_bytes,
+    );
+    history.expire(unix_seconds());
+    Rc::new(Hub::with_history(history))
+}
+
+/// A clock before 1970 has no time that a client could use.
+pub(super) fn unix_seconds() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
+
+/// 128 bits that nobody can guess, in hexadecimal digits; `None` when the kernel has none.
+pub(super) fn random_name() -> Option<String> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).ok()?;
+    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
+}

@@ -1,0 +1,130 @@
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::http::cable::cable_history::{random_name, unix_seconds};
+use carat_cable::{
+    CableSession, ClientIdentity, ClientOutbox, CommandResult, KeptSession, KeptSessions,
+    SessionClaim, SocketEnd,
+};
+use carat_exchange::{MemoryAccount, Peer};
+use carat_settings::Settings;
+
+/// How long a client that has come back waits until its old socket is given up, of which the server may not know yet that
+/// the client has left it.
+const RETURN_LIMIT: Duration = Duration::from_secs(1);
+
+/// The sessions of the clients of the extended protocol, also of those that are away.
+#[derive(Debug)]
+pub(super) struct CableSessions {
+    kept: RefCell<KeptSessions<PartedClient>>,
+    /// A socket is given up.
+    parted: Notify,
+    /// The server ends: nobody comes back.
+    ends: Cell<bool>,
+}
+
+/// For whom the application is told when a client does not come back.
+#[derive(Debug)]
+pub(super) struct PartedClient {
+    pub(super) peer: Rc<Peer>,
+    pub(super) memory: Rc<MemoryAccount>,
+}
+
+impl PartedClient {
+    /// It does not hold what connections have a number of, or what TLS knows of the client.
+    fn new(peer: &Peer, memory: &Rc<MemoryAccount>) -> PartedClient {
+        let mut alone = Peer::new(peer.remote.clone(), peer.is_unix, peer.local_port, None);
+        alone.scheme = peer.scheme;
+        PartedClient {
+            peer: Rc::new(alone),
+            memory: Rc::clone(memory),
+        }
+    }
+}
+
+impl CableSessions {
+    pub(super) fn new(settings: &Settings) -> CableSessions {
+        let keeps = settings.cable_history.unwrap_or_default();
+        CableSessions {
+            kept: RefCell::new(KeptSessions::new(keeps.as_secs())),
+            parted: Notify::new(),
+            ends: Cell::new(false),
+        }
+    }
+
+    pub(super) fn held_bytes(&self) -> usize {
+        self.kept.borrow().held_bytes()
+    }
+
+    /// The session of a client that has come back, and that the application has let in again: it must be who it was.
+    pub(super) async fn claim(&self, name: &str, result: &CommandResult) -> Option<KeptSession> {
+        result.connection.as_ref()?;
+        let identity = ClientIdentity::of(result);
+        let claimed = timeout(RETURN_LIMIT, async {
+            loop {
+                let mut parted = pin!(self.parted.notified());
+                parted.as_mut().enable();
+                let claim = self.kept.borrow_mut().claim(name, &identity);
+                match claim {
+                    SessionClaim::Unknown => return None,
+                    SessionClaim::Kept(session) => return Some(session),
+                    SessionClaim::Live(outbox) => outbox.end(SocketEnd::Returned, None),
+                }
+                parted.await;
+            }
+        });
+        claimed.await.ok().flatten()
+    }
+
+    /// The name of the session of a client that the application has let in; `None` if it has not, or if none can be made.
+    pub(super) fn enter(
+        &self,
+        result: &CommandResult,
+        outbox: &Rc<ClientOutbox>,
+    ) -> Option<Rc<str>> {
+        result.connection.as_ref()?;
+        let (name, identity) = (random_name()?, ClientIdentity::of(result));
+        self.kept.borrow_mut().enter(&name, identity, outbox);
+        Some(name.into())
+    }
+
+    /// The client of a session is gone. Returns sessions that are over because this one is kept.
+    pub(super) fn part(
+        &self,
+        session: &mut CableSession,
+        peer: &Peer,
+        memory: &Rc<MemoryAccount>,
+    ) -> Vec<(KeptSession, PartedClient)> {
+        let Some(name) = session.name().cloned() else {
+            return Vec::new();
+        };
+        let mut kept = self.kept.borrow_mut();
+        self.parted.notify_waiters();
+        if self.ends.get() || !session.may_return() {
+            kept.leave(&name);
+            return Vec::new();
+        }
+        let client = PartedClient::new(peer, memory);
+        kept.keep(&name, session.keep(), client, unix_seconds())
+    }
+
+    /// Those whose clients have been away for too long.
+    pub(super) fn expire(&self) -> Vec<(KeptSession, PartedClient)> {
+        self.kept.borrow_mut().expire(unix_seconds())
+    }
+
+    /// Nobody comes back, unless the server stays after all.
+    pub(super) fn end_all(&self) -> Vec<(KeptSession, PartedClient)> {
+        self.ends.set(true);
+        self.kept.borrow_mut().end_all()
+    }
+
+    pub(super) fn go_on(&self) {
+        self.ends.set(false);
+    }
+}

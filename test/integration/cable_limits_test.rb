@@ -110,41 +110,6 @@ module Carat
       assert_nil ann.read_text
     end
 
-    def test_an_upgrade_asks_clients_to_come_back_to_the_new_server
-      server = rails(workers: 1, threads: 1)
-      ann = subscriber(server, "ann")
-      assert_equal 0, carat(server, "upgrade").last
-
-      assert_equal RESTART, reply(ann)
-      say(again = subscriber(server, "ann"), "back")
-      eventually { heard(again) == "ann: back" }
-    ensure
-      carat(server, "stop") if server
-    end
-
-    def test_the_log_and_the_metrics_tell_of_each_socket
-      args = ["--cable", "/cable", *Support::CableServer::CONTROL_SOCKET, "--access-log", "--log-format", "json",
-              "--metrics", "tcp://127.0.0.1:0"]
-      server = rails(workers: 1, threads: 1, args:)
-      subscriber(server, "ann").close
-      await_log(server, /"socket opened"/)
-      await_log(server, /"the client is gone"|"closed by the client"/)
-      ben = subscriber(server, "ben")
-      ben.write("\x83\x80mask")
-
-      await_log(server, /"invalid message"/)
-      eve = subscriber(server, "eve")
-      say(eve, "hello")
-      heard(eve)
-      server.connect.request("DELETE", "/clients/eve")
-
-      await_log(server, /"disconnected remotely"/)
-      port = Integer(server.log[%r{"tcp://127.0.0.1:(\d+)}, 1])
-      metrics = Net::HTTP.get("127.0.0.1", "/metrics", port)
-
-      assert_match(/^carat_cable_fan_out_seconds_bucket\{le="60.0"\} [1-9]/, metrics)
-    end
-
     def test_streams_of_turbo_cost_no_command
       app = Support::CableServer::APP.sub("Shop.initialize!", TURBO)
       skip "turbo-rails is not installed" unless Gem::Specification.find_all_by_name("turbo-rails").any?

@@ -171,6 +171,11 @@ pub fn encode_console(out: &mut Vec<u8>, order: &[u8]) {
     frame::push(out, Kind::Console, |out| out.extend_from_slice(order));
 }
 
+/// Appends what an edge says to another one about the cable, which `write` appends.
+pub fn encode_cable(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    frame::push(out, Kind::Cable, write);
+}
+
 /// Reads the number of a signal that a client has sent.
 pub fn decode_console_signal(payload: &[u8]) -> Result<u32, Malformed> {
     decode_id(payload)

@@ -109,6 +109,8 @@ kinds! {
     Exited = 52,
     /// A Ruby process: what the subscribers of a stream of the cable get: see [`Broadcast`](crate::control::Broadcast).
     Broadcast = 53,
+    /// Between two edges, one of which takes over: about the cable. A socket may travel with it.
+    Cable = 54,
 }
 
 /// One frame at the front of a buffer.

@@ -2,8 +2,9 @@
 
 use carat_wire::control::{
     AskStack, Broadcast, Exited, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile,
-    decode_load, decode_promote, encode_begin_profile, encode_boot_failed, encode_console,
-    encode_load, encode_not_fork_safe, encode_promote, encode_signal, encode_sources, encode_stats,
+    decode_load, decode_promote, encode_begin_profile, encode_boot_failed, encode_cable,
+    encode_console, encode_load, encode_not_fork_safe, encode_promote, encode_signal,
+    encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
 use carat_wire::request::encode_descriptors_lost;
@@ -17,12 +18,13 @@ use proptest::collection;
 use proptest::prelude::*;
 
 /// Those that carry nothing but bytes.
-const TEXTS: [Kind; 5] = [
+const TEXTS: [Kind; 6] = [
     Kind::BootFailed,
     Kind::NotForkSafe,
     Kind::Stats,
     Kind::Sources,
     Kind::Console,
+    Kind::Cable,
 ];
 
 type Header = (String, Vec<u8>);
@@ -234,6 +236,9 @@ impl Message {
             Message::Text(Kind::NotForkSafe, text) => encode_not_fork_safe(out, text),
             Message::Text(Kind::Sources, text) => encode_sources(out, text),
             Message::Text(Kind::Console, order) => encode_console(out, order),
+            Message::Text(Kind::Cable, text) => {
+                encode_cable(out, |out| out.extend_from_slice(text));
+            }
             Message::Text(_, text) => encode_stats(out, text),
             Message::AskStack(ask) => ask.encode(out),
             Message::Exited(exited) => exited.encode(out),
@@ -302,7 +307,8 @@ impl Message {
             | Kind::NotForkSafe
             | Kind::Stats
             | Kind::Sources
-            | Kind::Console) => Message::Text(kind, payload.to_vec()),
+            | Kind::Console
+            | Kind::Cable) => Message::Text(kind, payload.to_vec()),
             kind => {
                 assert_eq!(payload, b"", "a signal says all by its kind");
                 Message::Signal(kind)

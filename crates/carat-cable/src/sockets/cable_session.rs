@@ -12,6 +12,7 @@ use crate::{
 mod extended;
 mod extended_session;
 mod kept_session;
+mod moves;
 
 pub use kept_session::KeptSession;
 

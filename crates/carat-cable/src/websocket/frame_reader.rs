@@ -1,5 +1,7 @@
 use std::mem::{replace, take};
 
+use serde::{Deserialize, Serialize};
+
 use super::masked_frame::{BINARY, CLOSE, CONTINUATION, MaskedFrame, PING, PONG};
 use super::{CloseCode, WebSocketEvent};
 
@@ -19,10 +21,11 @@ use super::{CloseCode, WebSocketEvent};
 /// assert_eq!(reader.read(&mut b"more".as_slice()), Ok(None));
 /// assert_eq!(reader.held_bytes(), 0);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FrameReader {
     /// The message as far as it has arrived, and behind it a control frame.
-    held: Vec<u8>,
+    #[serde(skip)]
+    pub(crate) held: Vec<u8>,
     frame: MaskedFrame,
     /// Bytes of a message.
     message_limit: u32,
@@ -31,7 +34,7 @@ pub struct FrameReader {
     message: MessageState,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum MessageState {
     None,
     /// A fragment has arrived, and not the last one.

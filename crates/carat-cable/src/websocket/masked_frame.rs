@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use super::CloseCode;
 
 pub(super) const CONTINUATION: u8 = 0x0;
@@ -18,7 +20,7 @@ const MASKED: u8 = 0x80;
 pub(super) const SHORT_PAYLOAD_LIMIT: u8 = 125;
 
 /// The header of a frame, as far as it has arrived; afterward, what is left of its payload.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct MaskedFrame {
     /// Bytes of the payload that are to come; `u32::MAX` stands for more.
     pub(super) remaining: u32,
@@ -30,7 +32,7 @@ pub(super) struct MaskedFrame {
 }
 
 /// Which byte of the header comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum HeaderState {
     First,
     Length,

@@ -26,6 +26,7 @@ pub(crate) use accept::accept;
 pub(crate) use cable::CableSocket;
 pub(crate) use cable::{Cable, CableStats};
 pub(crate) use cache::{CacheReport, ResponseCache};
+pub(crate) use connections::follow_cable;
 pub(crate) use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub(crate) use server::Server;
 pub(crate) use site::SiteFiles;

@@ -163,7 +163,9 @@ impl Server {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(true);
-        self.disconnect_cable(CABLE_WINDOW);
+        if let Some(cable) = self.cable() {
+            cable.hand_over(CABLE_WINDOW);
+        }
         self.closed.set();
     }
 
@@ -346,9 +348,9 @@ impl Server {
         self.permits.clients()
     }
 
-    /// Whether no client is connected, or about to be.
+    /// Whether no client is connected, or about to be, or to pass to another server.
     pub(crate) fn is_idle(&self) -> bool {
-        self.permits.taken() == 0
+        self.permits.taken() == 0 && !self.cable().is_some_and(|cable| cable.is_leaving())
     }
 }
 

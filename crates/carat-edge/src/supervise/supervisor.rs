@@ -86,7 +86,8 @@ impl<H: Host> Supervisor<H> {
         self.state.succeed_server(predecessor.number());
         self.service_manager.fall_silent();
         let mailbox = self.executor.mailbox().clone();
-        self.hand_over.follow(predecessor, mailbox)?;
+        let server = Rc::clone(&self.server);
+        self.hand_over.follow(predecessor, &server, mailbox)?;
         Ok(self)
     }
 

@@ -1,13 +1,17 @@
 //! The cable: `WebSockets` of Action Cable that belong to the edge. Their commands are requests to the application.
 
+mod arrival;
 mod cable_history;
 mod cable_sessions;
+mod departure;
+mod handover;
 mod handshake;
 mod parting;
 mod pulse;
 mod server;
 mod socket;
 
+pub(crate) use arrival::ArrivedSocket;
 pub(crate) use server::{Cable, CableStats};
 #[cfg(test)]
 pub(crate) use socket::CableSocket;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{Method, Request};
+use http::{Method, Request, StatusCode};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, yield_now};
@@ -13,8 +13,9 @@ use tokio::time::sleep;
 
 use crate::http::cable::cable_history::{self, CableHistory};
 use crate::http::cable::cable_sessions::CableSessions;
+use crate::http::cable::handover::Neighbors;
 use crate::http::cable::pulse::Pulse;
-use crate::http::request::{AccessLog, Later, RequestDispatch, Takeovers};
+use crate::http::request::{AccessEntry, AccessLog, Later, RequestDispatch, Takeovers};
 use crate::http::request_metrics::TimeHistogram;
 use carat_body::response::read_file;
 use carat_cable::{ClientOutbox, CommandResult, Hub, Reached, SocketNumber};
@@ -44,6 +45,7 @@ pub(crate) struct Cable {
     pub(super) hub: Rc<Hub>,
     history: CableHistory,
     pub(super) sessions: CableSessions,
+    pub(super) neighbors: Rc<Neighbors>,
     pub(super) pulse: Pulse,
     /// Those of tunnels; `None` without `max_tunnels`.
     pub(super) permits: Option<Arc<Semaphore>>,
@@ -102,9 +104,12 @@ impl Cable {
     ) -> Option<Rc<Cable>> {
         let path = settings.cable.as_ref()?;
         let prefix = settings.prefix.as_ref();
+        let (hub, neighbors) = (cable_history::hub(settings), Rc::<Neighbors>::default());
+        hub.share_with(Rc::<Neighbors>::clone(&neighbors));
         Some(Rc::new(Cable {
             path: format!("{}{path}", prefix.map_or("", |prefix| prefix.as_str())),
-            hub: cable_history::hub(settings),
+            hub,
+            neighbors,
             history: CableHistory::new(&dispatch.dispatcher.client_memory),
             sessions: CableSessions::new(settings),
             pulse: Pulse::default(),
@@ -143,30 +148,37 @@ impl Cable {
         self.pulse.tick();
         self.history.tick(&self.hub, self.sessions.held_bytes());
         self.end_kept(self.sessions.expire());
+        self.neighbors.arrivals.tick();
     }
 
     /// Disconnects all clients, which may come back: one after the other, within this time.
     pub(crate) fn disconnect_all(self: &Rc<Self>, within: Duration) {
-        let closing = self.closing.get() + 1;
-        self.closing.set(closing);
         self.end_kept(self.sessions.end_all());
+        let closing = self.begin_closing();
         let cable = Rc::clone(self);
-        spawn_local(async move {
-            for part in 0..Pulse::PARTS {
-                if cable.closing.get() != closing || cable.pulse.is_empty() {
-                    return;
-                }
-                let close = |outbox: &ClientOutbox| outbox.close(Some("server_restart"), true);
-                cable.pulse.each(part, close);
-                sleep(within / Pulse::PARTS).await;
-            }
-        });
+        spawn_local(async move { cable.disconnect_each(closing, within).await });
     }
 
-    /// Whoever is still connected stays.
-    pub(crate) fn keep_all(&self) {
-        self.sessions.go_on();
+    /// What is to become of the sockets has changed. Returns the number of the change.
+    pub(super) fn begin_closing(&self) -> u64 {
         self.closing.set(self.closing.get() + 1);
+        self.closing.get()
+    }
+
+    /// Whether this change is the last one.
+    pub(super) fn closes(&self, closing: u64) -> bool {
+        self.closing.get() == closing
+    }
+
+    pub(super) async fn disconnect_each(&self, closing: u64, within: Duration) {
+        for part in 0..Pulse::PARTS {
+            if !self.closes(closing) || self.pulse.is_empty() {
+                return;
+            }
+            let close = |outbox: &ClientOutbox| outbox.close(Some("server_restart"), true);
+            self.pulse.each(part, close);
+            sleep(within / Pulse::PARTS).await;
+        }
     }
 
     /// What the cable does.
@@ -219,6 +231,24 @@ impl Cable {
         Box::pin(async move { cable.carry_out(body, peer, memory).await })
     }
 
+    /// The line of a request that no client has sent.
+    fn begin_entry(&self, request: &mut Request<()>, peer: &Peer) -> AccessEntry {
+        let client = TracedClient {
+            address: peer.logged(),
+            scheme: peer.scheme,
+            names_parent: false,
+        };
+        self.access_log.start(request, &client)
+    }
+
+    /// The line of a socket that another edge has opened.
+    pub(super) fn opening(&self, peer: &Peer) -> Option<AccessEntry> {
+        let mut request = Request::builder().uri(&self.path).body(()).ok()?;
+        let mut entry = self.begin_entry(&mut request, peer);
+        entry.responded(StatusCode::SWITCHING_PROTOCOLS);
+        Some(entry)
+    }
+
     async fn carry_out(
         &self,
         body: String,
@@ -233,12 +263,7 @@ impl Cable {
             .ok()?;
         // Nobody closes it.
         let _permit = self.requests.acquire().await.ok()?;
-        let client = TracedClient {
-            address: peer.logged(),
-            scheme: peer.scheme,
-            names_parent: false,
-        };
-        let mut entry = self.access_log.start(&mut request, &client);
+        let mut entry = self.begin_entry(&mut request, &peer);
         let mut bytes = InlineBytes::new(&memory);
         if !bytes.push(body.as_bytes(), usize::MAX) {
             add(&self.counts.lost, 1);

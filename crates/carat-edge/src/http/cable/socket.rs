@@ -1,5 +1,6 @@
 use std::fmt;
 use std::io;
+use std::mem::replace;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -10,13 +11,16 @@ use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{Sleep, sleep};
 
 use crate::http::cable::cable_history::set_time;
+use crate::http::cable::handover::Movable;
 use crate::http::cable::server::Cable;
 use crate::http::request::Later;
 use carat_cable::{
-    CableSession, ClientOutbox, CloseCode, CommandResult, FrameReader, KeptSession, Reached,
-    SocketEnd, SocketNumber, WebSocketEvent, pong_frame,
+    CableSession, ClientOutbox, ClientRecord, CloseCode, CommandResult, FrameReader, KeptSession,
+    OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber, SocketRecord, WebSocketEvent,
+    pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
+use carat_wire::Scheme;
 
 /// Longest message of a client in bytes.
 const MESSAGE_LIMIT: u32 = 64 * 1024;
@@ -36,6 +40,8 @@ pub(crate) struct CableSocket {
     patience: Option<Pin<Box<Sleep>>>,
     /// The command that the application has.
     running: Option<Later<Option<CommandResult>>>,
+    /// Set if another edge can have the socket.
+    movable: Option<Movable>,
     peer: Rc<Peer>,
     memory: Rc<MemoryAccount>,
 }
@@ -71,6 +77,21 @@ impl CableSocket {
         CableSocket::new(cable, (number, outbox), opened, (peer, memory))
     }
 
+    /// The socket of a client that another edge has let in.
+    pub(super) fn resume(
+        cable: &Rc<Cable>,
+        (session, reader): (SessionRecord, FrameReader),
+        peer: Rc<Peer>,
+        memory: &Rc<MemoryAccount>,
+    ) -> CableSocket {
+        let (number, outbox) = (cable.next_number(), Rc::<ClientOutbox>::default());
+        let session = CableSession::resume(&cable.hub, (number, &outbox), session);
+        let session = (session, Reached::default());
+        let mut socket = CableSocket::new(cable, (number, outbox), session, (peer, memory));
+        socket.reader = reader;
+        socket
+    }
+
     fn new(
         cable: &Rc<Cable>,
         (number, outbox): (SocketNumber, Rc<ClientOutbox>),
@@ -78,6 +99,9 @@ impl CableSocket {
         (peer, memory): (Rc<Peer>, &Rc<MemoryAccount>),
     ) -> CableSocket {
         cable.note(reached);
+        if cable.neighbors.departures.are_over() {
+            outbox.close(Some("server_restart"), true);
+        }
         cable.pulse.add(number, &outbox);
         CableSocket {
             cable: Rc::clone(cable),
@@ -87,6 +111,7 @@ impl CableSocket {
             patience: session.is_held().then(|| Box::pin(sleep(PATIENCE))),
             session: Some(session),
             running: None,
+            movable: None,
             peer,
             memory: Rc::clone(memory),
         }
@@ -123,7 +148,8 @@ impl CableSocket {
                 set_time(&self.cable.hub);
                 self.cable.note(session.finish(result));
             }
-            if self.outbox.is_closed() {
+            let is_leaving = self.movable.is_some() && self.cable.neighbors.departures.have_begun();
+            if self.outbox.is_closed() || is_leaving {
                 return;
             }
             let Some(body) = session.next_command() else {
@@ -224,6 +250,43 @@ impl EdgeApplication for CableSocket {
 
     fn end(&self) -> Option<&'static str> {
         self.outbox.socket_end().map(SocketEnd::name)
+    }
+
+    fn allow_move(&mut self) {
+        // What others have missed is in the memory of this edge.
+        if !self.outbox.is_extended() {
+            self.movable = Some(self.cable.neighbors.departures.add());
+        }
+    }
+
+    /// Not during a command, and not when it is being closed, or the client is about to be too slow.
+    fn is_leaving(&self, unwritten: usize) -> bool {
+        self.movable.is_some()
+            && self.cable.neighbors.departures.have_room()
+            && self.running.is_none()
+            && !self.outbox.is_closed()
+            && self.outbox.held_bytes() + unwritten <= OUTBOX_LIMIT
+    }
+
+    fn depart(&mut self, received: Vec<u8>, mut unsent: Vec<u8>) -> Vec<u8> {
+        let written = unsent.len();
+        unsent.resize(written + self.outbox.held_bytes(), 0);
+        let count = self.outbox.take(&mut unsent[written..]);
+        unsent.truncate(written + count);
+        let session = self.session.take();
+        let record = SocketRecord {
+            session: session.map(|session| session.record()).unwrap_or_default(),
+            reader: replace(&mut self.reader, FrameReader::new(0)),
+            client: ClientRecord {
+                remote: self.peer.remote.clone(),
+                is_unix: self.peer.is_unix,
+                local_port: self.peer.local_port,
+                is_https: self.peer.scheme == Scheme::Https,
+            },
+            received,
+            unsent,
+        };
+        record.encode()
     }
 }
 

@@ -4,6 +4,8 @@ mod connection;
 mod file_write;
 mod guarded;
 mod handshake;
+mod moved_sockets;
 mod proxy_header;
 
 pub(crate) use connection::serve_connection;
+pub(crate) use moved_sockets::follow_cable;

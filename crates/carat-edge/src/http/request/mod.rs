@@ -12,7 +12,7 @@ mod takeover;
 mod tracked_body;
 mod uploads;
 
-pub(crate) use access::AccessLog;
+pub(crate) use access::{AccessEntry, AccessLog};
 pub(crate) use connection_end::{ConnectionEnd, asks_to_close, delimit};
 pub(crate) use prefix::check_prefix;
 pub(crate) use representation::{cut, encode};

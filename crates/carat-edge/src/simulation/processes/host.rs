@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use rustix::process::Signal;
 
+use crate::http::Cable;
 use crate::simulation::plan::Moment;
 use crate::simulation::processes::process::SimulatedProcess;
 use crate::simulation::processes::process_table::ProcessTable;
@@ -61,7 +62,12 @@ impl Host for SimulatedHost {
         self.0.after(took, Moment::SettingsRead(read));
     }
 
-    fn start_successor(&self, _: &Settings, _: u32, _: Mailbox) -> io::Result<Successor> {
+    fn start_successor(
+        &self,
+        _: &Settings,
+        _: u32,
+        _: (Mailbox, Option<Rc<Cable>>),
+    ) -> io::Result<Successor> {
         Err(io::Error::other("no edge is simulated beside this one"))
     }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use rustix::process::Signal;
 
+use crate::http::Cable;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::upgrade::Successor;
 use carat_dispatch::FrameTransport;
@@ -38,7 +39,7 @@ pub(crate) trait Host {
         &self,
         settings: &Settings,
         number: u32,
-        mailbox: Mailbox,
+        between: (Mailbox, Option<Rc<Cable>>),
     ) -> io::Result<Successor>;
 
     /// The new edge listens on these addresses, values of the `bind` option, too.

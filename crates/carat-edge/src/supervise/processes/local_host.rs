@@ -10,7 +10,7 @@ use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::task::spawn_local;
 
-use crate::http::Listeners;
+use crate::http::{Cable, Listeners};
 use crate::supervise::client_memory::memory_limit;
 use crate::supervise::messages::{Mailbox, Message, read_settings};
 use crate::supervise::processes::host::Host;
@@ -93,12 +93,12 @@ impl Host for LocalHost {
         &self,
         settings: &Settings,
         number: u32,
-        mailbox: Mailbox,
+        between: (Mailbox, Option<Rc<Cable>>),
     ) -> io::Result<Successor> {
         if let Some(obstacle) = container_obstacle() {
             return Err(io::Error::other(obstacle));
         }
-        Successor::start(settings, number, self.listeners.copies()?, mailbox)
+        Successor::start(settings, number, self.listeners.copies()?, between)
     }
 
     fn hand_over(&self, addresses: &[String]) {

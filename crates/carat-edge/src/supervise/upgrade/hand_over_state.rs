@@ -26,8 +26,15 @@ pub(crate) struct HandOverState {
 
 impl HandOverState {
     /// This edge takes over.
-    pub(crate) fn follow(&mut self, predecessor: Predecessor, mailbox: Mailbox) -> io::Result<()> {
-        self.predecessor = Some(PredecessorLink::open(predecessor, mailbox)?);
+    pub(crate) fn follow(
+        &mut self,
+        predecessor: Predecessor,
+        server: &Rc<Server>,
+        mailbox: Mailbox,
+    ) -> io::Result<()> {
+        let link = PredecessorLink::open(predecessor, mailbox)?;
+        link.offer_cable(server)?;
+        self.predecessor = Some(link);
         Ok(())
     }
 

@@ -1,7 +1,9 @@
+use std::cell::Cell;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Command;
+use std::rc::Rc;
 
 use rustix::io::FdFlags;
 use serde::Serialize;
@@ -11,8 +13,8 @@ use tokio::task::spawn_local;
 
 use super::SOCKETS_VARIABLE;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
-use super::socket::send;
-use crate::http::HandedListener;
+use super::socket::{DescriptorReader, send};
+use crate::http::{Cable, HandedListener};
 use crate::supervise::messages::{Mailbox, Message};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::Event;
@@ -36,7 +38,7 @@ impl Successor {
         settings: &Settings,
         number: u32,
         listeners: Vec<HandedListener>,
-        mailbox: Mailbox,
+        (mailbox, cable): (Mailbox, Option<Rc<Cable>>),
     ) -> io::Result<Successor> {
         let (near, far) = StdUnixStream::pair()?;
         let (mut addresses, mut tickets, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
@@ -57,7 +59,7 @@ impl Successor {
         send(&near, &line(&first), &sockets)?;
         let pid = start(settings, far)?;
         let reader = UnixStream::from_std(near.try_clone()?)?;
-        spawn_local(listen(reader, number, mailbox));
+        spawn_local(listen(reader, number, mailbox, cable));
         Ok(Successor { pid, socket: near })
     }
 
@@ -126,7 +128,9 @@ fn is_of_user(variable: &str) -> bool {
 }
 
 /// Reads until the socket ends.
-async fn listen(reader: UnixStream, upgrade: u32, mailbox: Mailbox) {
+async fn listen(socket: UnixStream, upgrade: u32, mailbox: Mailbox, cable: Option<Rc<Cable>>) {
+    let beside = Rc::<Cell<Option<OwnedFd>>>::default();
+    let reader = DescriptorReader::new(socket, &beside);
     let mut lines = BufReader::new(reader.take(MESSAGES_LIMIT)).lines();
     // An error is the end as well.
     while let Ok(Some(line)) = lines.next_line().await {
@@ -136,6 +140,11 @@ async fn listen(reader: UnixStream, upgrade: u32, mailbox: Mailbox) {
             }
             Ok(NewEdgeMessage::Serving) => mailbox.event(Event::SuccessorServes { upgrade }),
             Ok(NewEdgeMessage::Stopping) => mailbox.event(Event::SuccessorStops { upgrade }),
+            Ok(NewEdgeMessage::Cable { version, path }) => {
+                if let (Some(link), Some(cable)) = (beside.take(), &cable) {
+                    cable.precede(link.into(), (version, &path));
+                }
+            }
             Ok(NewEdgeMessage::Failed(cause)) => {
                 mailbox.event(Event::SuccessorFailed { upgrade, cause });
             }

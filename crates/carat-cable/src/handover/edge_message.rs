@@ -1,0 +1,122 @@
+/// What the edge that is taken over from, the old one, and the new one say to each other about the cable.
+///
+/// All messages for subscribers pass the old edge until it says [`Ordered`](EdgeMessage::Ordered): it sends them to its own
+/// clients, and to the new edge in the order in which its sockets get there. So each client gets each of them once, from the
+/// edge that has its socket then.
+///
+/// ```
+/// use carat_cable::EdgeMessage;
+///
+/// let mut bytes = Vec::new();
+/// EdgeMessage::Broadcast { stream: "chat", message: b"1" }.encode(&mut bytes);
+/// let read = EdgeMessage::decode(&bytes);
+/// assert_eq!(read, Some(EdgeMessage::Broadcast { stream: "chat", message: b"1" }));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeMessage<'a> {
+    /// A message for the subscribers of a stream. To the old edge: one that it is to put in order.
+    Broadcast {
+        /// The name of the stream.
+        stream: &'a str,
+        /// A JSON value.
+        message: &'a [u8],
+    },
+    /// To the new edge: it is the turn of the first of its broadcasts that had none yet.
+    Turn,
+    /// To the new edge: so many sockets could come.
+    Offer(u32),
+    /// To the old edge: so many may come.
+    Room(u32),
+    /// To the new edge: a socket, which is beside it, and its [`SocketRecord`](crate::SocketRecord).
+    Socket(&'a [u8]),
+    /// To the new edge: no more sockets come.
+    Moved,
+    /// To the new edge: the old one puts no more broadcasts in order.
+    Ordered,
+}
+
+impl<'a> EdgeMessage<'a> {
+    /// Appends the message.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let number = |out: &mut Vec<u8>, tag, number: u32| {
+            out.push(tag);
+            out.extend_from_slice(&number.to_le_bytes());
+        };
+        match *self {
+            EdgeMessage::Broadcast { stream, message } => {
+                let length = u32::try_from(stream.len()).unwrap_or(u32::MAX);
+                number(out, b'B', length);
+                out.extend_from_slice(stream.as_bytes());
+                out.extend_from_slice(message);
+            }
+            EdgeMessage::Turn => out.push(b'T'),
+            EdgeMessage::Offer(count) => number(out, b'O', count),
+            EdgeMessage::Room(count) => number(out, b'R', count),
+            EdgeMessage::Socket(record) => {
+                out.push(b'S');
+                out.extend_from_slice(record);
+            }
+            EdgeMessage::Moved => out.push(b'M'),
+            EdgeMessage::Ordered => out.push(b'D'),
+        }
+    }
+
+    /// Reads a message. `None` if it is none.
+    pub fn decode(bytes: &'a [u8]) -> Option<EdgeMessage<'a>> {
+        let (tag, rest) = bytes.split_first()?;
+        let number = || Some(u32::from_le_bytes(rest.try_into().ok()?));
+        match tag {
+            b'B' => {
+                let (length, rest) = rest.split_first_chunk()?;
+                let length = u32::from_le_bytes(*length) as usize;
+                let (stream, message) = rest.split_at_checked(length)?;
+                let stream = std::str::from_utf8(stream).ok()?;
+                Some(EdgeMessage::Broadcast { stream, message })
+            }
+            b'T' => Some(EdgeMessage::Turn),
+            b'O' => number().map(EdgeMessage::Offer),
+            b'R' => number().map(EdgeMessage::Room),
+            b'S' => Some(EdgeMessage::Socket(rest)),
+            b'M' => Some(EdgeMessage::Moved),
+            b'D' => Some(EdgeMessage::Ordered),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_message_is_read_as_it_was_written() {
+        let (stream, message) = ("zimmer-ü", &b"{\"a\":1}"[..]);
+        for message in [
+            EdgeMessage::Broadcast { stream, message },
+            EdgeMessage::Turn,
+            EdgeMessage::Offer(70_000),
+            EdgeMessage::Room(0),
+            EdgeMessage::Socket(b"record"),
+            EdgeMessage::Moved,
+            EdgeMessage::Ordered,
+        ] {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            assert_eq!(EdgeMessage::decode(&bytes), Some(message));
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_none() {
+        for bytes in [
+            &b""[..],
+            b"X",
+            b"O\x01",
+            b"R\0\0\0\0\0",
+            b"B\xff\0\0\0x",
+            b"B\x01\0\0\0\xff",
+        ] {
+            assert_eq!(EdgeMessage::decode(bytes), None, "{bytes:?}");
+        }
+    }
+}

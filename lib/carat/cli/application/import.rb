@@ -32,14 +32,21 @@ module Carat
         # the table of its variables in docs/rails.md. TLS_DOMAIN becomes:
         # bind "tls://0.0.0.0:443?acme=example.com"
       TEXT
-      private_constant :FOOT, :THRUSTER
+      CABLE = <<~TEXT
+        # Action Cable runs in the workers, as with Puma. The edge can serve its sockets instead, which then outlive workers
+        # and restarts (docs/cable.md); config/cable.yml must name the adapter carat:
+        # cable "/cable"
+      TEXT
+      # Text by the file that calls for it.
+      HINTS = { "bin/thrust" => THRUSTER, "config/cable.yml" => CABLE }.freeze
+      private_constant :CABLE, :FOOT, :HINTS, :THRUSTER
 
       # Prints the text. Raises ConfigError when there is no such file, or when it is not Ruby.
       def run
         path = single_argument("file") || PLACES.find { |place| File.file?(place) }
         raise Config::ConfigError, "there is no #{PLACES.join(" or ")}; name the file: carat import FILE" unless path
 
-        say(PumaFile.new(path, read(path)).to_carat, *(THRUSTER if File.file?("bin/thrust")))
+        say(PumaFile.new(path, read(path)).to_carat, *HINTS.filter_map { |file, hint| hint if File.file?(file) })
       end
 
       # Returns the text of `carat import --help`.

@@ -37,14 +37,16 @@ module Carat
       assert_equal :mold, $before # rubocop:disable Style/GlobalVars
     end
 
-    def test_an_application_with_thruster_is_told_what_to_change
+    def test_an_application_with_thruster_or_action_cable_is_told_what_to_change
       write("config/puma.rb", PUMA)
       import
-      refute_match(/Thruster/, @out.string)
+      refute_match(/Thruster|cable/i, @out.string)
 
       write("bin/thrust", "")
+      write("config/cable.yml", "")
       import
       assert_match(/^# Thruster: .*Remove gem "thruster" and bin\/thrust/, @out.string)
+      assert_includes @out.string, %(# cable "/cable"\n)
       write("carat.rb", @out.string)
       assert_equal 4, Config::Configuration.new(Config::Settings.new, {})[:threads]
     end

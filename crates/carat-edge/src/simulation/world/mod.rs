@@ -5,6 +5,7 @@ pub(crate) mod wire;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::mem::replace;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::Poll;
@@ -98,11 +99,15 @@ impl World {
     /// Lets a client wait.
     pub(crate) async fn pause(&self, delay: u64) {
         let at = self.now() + delay;
+        let mut is_planned = false;
         poll_fn(|cx| {
             if self.now() >= at {
                 return Poll::Ready(());
             }
-            self.schedule.add(at, Moment::Wake(cx.waker().clone()));
+            // A task may look again before.
+            if !replace(&mut is_planned, true) {
+                self.schedule.add(at, Moment::Wake(cx.waker().clone()));
+            }
             Poll::Pending
         })
         .await;

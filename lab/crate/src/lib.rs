@@ -5,13 +5,15 @@
 //! to pay is a file that is being loaded, or a line of Ruby. It also has the stacks of C below that line, and what is
 //! free between blocks. [`heap`] adds up all live objects and the interpreter's tables; [`malloc`] counts what the
 //! collector takes for itself, and what glibc caches. [`allocations`] counts what is allocated, whether or not it is
-//! freed. [`sampler`] samples what all threads allocate, with the stacks of Ruby and C.
+//! freed. [`sampler`] samples what all threads allocate, with the stacks of Ruby and C, and [`clocks`] where they are
+//! while time passes.
 
 #![expect(missing_docs, reason = "magnus adds the exported `Init_lab`")]
 
 mod address_hasher;
 mod allocations;
 mod call_site;
+mod clocks;
 mod heap;
 mod ledger;
 mod libraries;
@@ -36,5 +38,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     ledger::gaps::define(ledger)?;
     ledger::held_objects::define(ledger)?;
     ledger::page_shares::define(ledger)?;
-    sampler::define(lab.define_module("Sampler")?)
+    sampler::define(lab.define_module("Sampler")?)?;
+    clocks::define(lab.define_module("Clocks")?)
 }

@@ -5,12 +5,12 @@
 //! no sample.
 
 mod blocks;
-mod call_tree;
-mod interval;
+pub(crate) mod call_tree;
+pub(crate) mod interval;
 mod live_samples;
 mod objects;
-mod profile;
-mod stack;
+pub(crate) mod profile;
+pub(crate) mod stack;
 mod windows;
 
 use std::collections::hash_map::RandomState;
@@ -36,7 +36,7 @@ static FORK_HANDLER: Once = Once::new();
 
 /// A profile that is being taken.
 struct Session {
-    tree: CallTree,
+    tree: CallTree<Weight>,
     live: LiveSamples,
     samples: u64,
     /// Whether blocks of the allocator are samples, too.

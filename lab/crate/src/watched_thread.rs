@@ -7,6 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct WatchedThread(AtomicUsize);
 
 impl WatchedThread {
+    /// Watches none at first.
+    pub(crate) const fn new() -> WatchedThread {
+        WatchedThread(AtomicUsize::new(0))
+    }
+
     /// Watches the thread that calls this.
     pub(crate) fn enter(&self) {
         self.0.store(present(), Ordering::Relaxed);

@@ -1,10 +1,11 @@
-//! Calls as a tree, with what each has allocated.
+//! Calls as a tree, with a weight for each: what it has allocated, or the time that it has taken.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::hash::BuildHasherDefault;
+use std::ops::AddAssign;
 
-use rb_sys::VALUE;
+use rb_sys::{VALUE, rb_gc_mark};
 
 use crate::address_hasher::AddressHasher;
 
@@ -13,7 +14,7 @@ const CALLS_LIMIT: usize = 100_000;
 
 /// A function that was running.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Function {
+pub(crate) enum Function {
     /// A method or a block, by what `rb_profile_frames` returns, and the line that runs.
     Ruby(VALUE, c_int),
     /// A function of C, by the address at which it begins.
@@ -32,41 +33,41 @@ pub(super) enum Function {
 
 /// An estimate of allocated memory.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Weight {
-    pub(super) bytes: f64,
-    pub(super) objects: f64,
+pub(crate) struct Weight {
+    pub(crate) bytes: f64,
+    pub(crate) objects: f64,
 }
 
-impl Weight {
-    pub(super) fn add(&mut self, other: Weight) {
+impl AddAssign for Weight {
+    fn add_assign(&mut self, other: Weight) {
         self.bytes += other.bytes;
         self.objects += other.objects;
     }
 }
 
 /// A function, called by another.
-pub(super) struct CallNode {
+pub(crate) struct CallNode<W> {
     /// The call that made this one.
-    pub(super) caller: Option<u32>,
+    pub(crate) caller: Option<u32>,
     /// An index in [`CallTree::functions`].
-    pub(super) function: u32,
-    /// What it allocated itself.
-    pub(super) allocated: Weight,
+    pub(crate) function: u32,
+    /// Its own.
+    pub(crate) weight: W,
 }
 
 /// All calls.
 #[derive(Default)]
-pub(super) struct CallTree {
-    pub(super) functions: Vec<Function>,
-    pub(super) calls: Vec<CallNode>,
+pub(crate) struct CallTree<W> {
+    pub(crate) functions: Vec<Function>,
+    pub(crate) calls: Vec<CallNode<W>>,
     function_numbers: HashMap<Function, u32, BuildHasherDefault<AddressHasher>>,
     call_numbers: HashMap<(Option<u32>, u32), u32, BuildHasherDefault<AddressHasher>>,
-    pub(super) is_truncated: bool,
+    pub(crate) is_truncated: bool,
 }
 
-impl CallTree {
+impl<W: Default + AddAssign> CallTree<W> {
     /// Returns the number of the call that this stack ends with; the stack begins with the outermost function.
-    pub(super) fn enter(&mut self, stack: impl Iterator<Item = Function>) -> u32 {
+    pub(crate) fn enter(&mut self, stack: impl Iterator<Item = Function>) -> u32 {
         let mut call = None;
         for function in stack {
             if self.calls.len() >= CALLS_LIMIT {
@@ -78,10 +79,20 @@ impl CallTree {
         call.unwrap_or_else(|| self.child(None, Function::NoRuby))
     }
 
-    /// Adds to what a call has allocated.
-    pub(super) fn add(&mut self, call: u32, weight: Weight) {
+    /// Adds to the weight of a call.
+    pub(crate) fn add(&mut self, call: u32, weight: W) {
         if let Some(call) = self.calls.get_mut(call as usize) {
-            call.allocated.add(weight);
+            call.weight += weight;
+        }
+    }
+
+    /// Marks what the stacks name, so that a method that is redefined can be described. Only the collector calls it.
+    pub(crate) fn mark(&self) {
+        for function in &self.functions {
+            if let Function::Ruby(value, _) | Function::Class(value) = function {
+                // SAFETY: the collector marks, and the value is an object that has been marked ever since.
+                unsafe { rb_gc_mark(*value) };
+            }
         }
     }
 
@@ -96,13 +107,13 @@ impl CallTree {
             .call_numbers
             .entry((caller, function))
             .or_insert_with(|| {
-                let allocated = Weight::default();
+                let weight = W::default();
                 push(
                     calls,
                     CallNode {
                         caller,
                         function,
-                        allocated,
+                        weight,
                     },
                 )
             })

@@ -123,7 +123,7 @@ fn scale(bytes: usize, mean_bytes: u64) -> f64 {
 }
 
 /// Nanoseconds since the first call.
-pub(super) fn clock() -> u64 {
+pub(crate) fn clock() -> u64 {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
     let passed = BEGAN.get_or_init(Instant::now).elapsed();
     u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)

@@ -89,7 +89,7 @@ impl LiveSamples {
         let mut weights = vec![Weight::default(); calls];
         for sample in self.blocks.values().flatten().chain(self.objects.values()) {
             if let Some(weight) = weights.get_mut(sample.call as usize) {
-                weight.add(sample.weight);
+                *weight += sample.weight;
             }
         }
         weights

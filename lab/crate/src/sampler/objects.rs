@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering;
 
 use rb_sys::{
     RBasic, RUBY_INTERNAL_EVENT_GC_END_MARK, RUBY_INTERNAL_EVENT_NEWOBJ, VALUE, rb_cObject,
-    rb_class_real, rb_data_type_t, rb_data_typed_object_wrap, rb_gc_mark,
-    rb_gc_register_mark_object, rb_tracearg_from_tracepoint, rb_tracearg_object,
-    rb_tracepoint_disable, rb_tracepoint_enable, rb_tracepoint_new, ruby_value_type as Kind,
+    rb_class_real, rb_data_type_t, rb_data_typed_object_wrap, rb_gc_register_mark_object,
+    rb_tracearg_from_tracepoint, rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable,
+    rb_tracepoint_new, ruby_value_type as Kind,
 };
 
 use super::call_tree::Function;
@@ -142,13 +142,6 @@ fn class_of(object: VALUE) -> Function {
 // SAFETY: only the collector calls it.
 unsafe extern "C" fn mark(_data: *mut c_void) {
     if IS_ON.load(Ordering::Acquire) {
-        change(|session| {
-            for function in &session.tree.functions {
-                if let Function::Ruby(value, _) | Function::Class(value) = function {
-                    // SAFETY: the collector marks, and the value is an object that has been marked ever since.
-                    unsafe { rb_gc_mark(*value) };
-                }
-            }
-        });
+        change(|session| session.tree.mark());
     }
 }

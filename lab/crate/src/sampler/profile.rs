@@ -11,7 +11,7 @@ use rb_sys::{
 };
 
 use super::Session;
-use super::call_tree::{CallNode, Function, Weight};
+use super::call_tree::{CallNode, CallTree, Function, Weight};
 use crate::libraries::place;
 
 /// Names of types without a class, by their numbers.
@@ -29,16 +29,9 @@ const TYPES: [(VALUE, &str); 6] = [
 /// number of samples, for how many bytes one stands at the end, and whether a limit was reached. Those of the calls are
 /// JSON.
 pub(super) fn describe(ruby: &Ruby, session: &Session) -> Result<RArray, Error> {
-    let functions = ruby.ary_new();
-    for function in &session.tree.functions {
-        functions.push(describe_function(ruby, *function))?;
-    }
     let calls = &session.tree.calls;
-    let profile = ruby.ary_new();
-    profile.push(functions)?;
-    profile.push(json(calls.iter().map(caller)))?;
-    profile.push(json(calls.iter().map(|call| call.function)))?;
-    let allocated: Vec<Weight> = calls.iter().map(|call| call.allocated).collect();
+    let profile = describe_calls(ruby, &session.tree)?;
+    let allocated: Vec<Weight> = calls.iter().map(|call| call.weight).collect();
     for weights in [allocated, session.live.weights(calls.len())] {
         profile.push(json(weights.iter().map(|weight| weight.bytes.round())))?;
         profile.push(json(weights.iter().map(|weight| weight.objects.round())))?;
@@ -49,7 +42,20 @@ pub(super) fn describe(ruby: &Ruby, session: &Session) -> Result<RArray, Error> 
     Ok(profile)
 }
 
-fn caller(call: &CallNode) -> String {
+/// Returns an Array of the first three: the functions, and the callers and the functions of all calls.
+pub(crate) fn describe_calls<W>(ruby: &Ruby, tree: &CallTree<W>) -> Result<RArray, Error> {
+    let functions = ruby.ary_new();
+    for function in &tree.functions {
+        functions.push(describe_function(ruby, *function))?;
+    }
+    let profile = ruby.ary_new();
+    profile.push(functions)?;
+    profile.push(json(tree.calls.iter().map(caller)))?;
+    profile.push(json(tree.calls.iter().map(|call| call.function)))?;
+    Ok(profile)
+}
+
+fn caller<W>(call: &CallNode<W>) -> String {
     call.caller
         .map_or_else(|| "null".to_owned(), |caller| caller.to_string())
 }
@@ -102,7 +108,8 @@ fn text(describe: Describe, subject: VALUE) -> Option<Value> {
     Some(unsafe { Value::from_raw(text) })
 }
 
-fn json<T: Display>(elements: impl Iterator<Item = T>) -> String {
+/// An array of JSON.
+pub(crate) fn json<T: Display>(elements: impl Iterator<Item = T>) -> String {
     let mut text = String::from("[");
     for (index, element) in elements.enumerate() {
         let comma = if index == 0 { "" } else { "," };

@@ -32,7 +32,7 @@ struct Known {
 }
 
 /// A captured stack.
-pub(super) struct CallStack {
+pub(crate) struct CallStack {
     ruby: [VALUE; RUBY_LIMIT],
     lines: [c_int; RUBY_LIMIT],
     ruby_count: usize,
@@ -62,7 +62,7 @@ const CONTINUE: c_int = 0;
 const STOP: c_int = 4;
 
 /// Learns what stacks are cut at. Call it before the first stack, outside of any hook: it loads a library.
-pub(super) fn learn(ruby: &Ruby, mallctl: Option<&Mallctl>) -> Result<(), Error> {
+pub(crate) fn learn(ruby: &Ruby, mallctl: Option<&Mallctl>) -> Result<(), Error> {
     if KNOWN.get().is_none() {
         let allocator = mallctl.map_or(0..0, |mallctl| range(mallctl.address()));
         let own = [allocator, range(look as *const () as usize)];
@@ -78,7 +78,7 @@ pub(super) fn learn(ruby: &Ruby, mallctl: Option<&Mallctl>) -> Result<(), Error>
 static LOOKED: OnceLock<Vec<usize>> = OnceLock::new();
 
 /// Notes the stack that leads to itself.
-pub(super) fn look() {
+pub(crate) fn look() {
     let mut functions = Vec::new();
     unwind(|_, function| {
         functions.push(function);
@@ -98,25 +98,74 @@ fn between<'a>(functions: &'a [usize], library: &Range<usize>) -> &'a [usize] {
     &functions[..end.unwrap_or(0).min(INTERPRETER_LIMIT)]
 }
 
+/// Reads frames as `rb_profile_frames` does: the first argument is where to begin, the second the length of the arrays.
+pub(crate) type ReadFrames<'a> = &'a dyn Fn(c_int, c_int, *mut VALUE, *mut c_int) -> c_int;
+
 impl CallStack {
-    pub(super) fn capture() -> CallStack {
-        let mut stack = CallStack {
-            ruby: [0; RUBY_LIMIT],
-            lines: [0; RUBY_LIMIT],
-            ruby_count: 0,
-            native: [0; NATIVE_LIMIT],
-            native_count: 0,
-            is_collector: false,
-        };
-        // SAFETY: any thread may ask.
-        if stack.runs_ruby() && unsafe { ruby_native_thread_p() } != 0 {
-            stack.capture_ruby();
-        }
+    /// A stack without frames.
+    pub(crate) const NONE: CallStack = CallStack {
+        ruby: [0; RUBY_LIMIT],
+        lines: [0; RUBY_LIMIT],
+        ruby_count: 0,
+        native: [0; NATIVE_LIMIT],
+        native_count: 0,
+        is_collector: false,
+    };
+
+    /// That of the collector.
+    pub(crate) const COLLECTOR: CallStack = CallStack {
+        is_collector: true,
+        ..CallStack::NONE
+    };
+
+    pub(crate) fn capture() -> CallStack {
+        let mut stack = CallStack::NONE;
+        stack.unwind(0);
         stack
     }
 
+    /// Only the frames of Ruby.
+    pub(crate) fn capture_ruby() -> CallStack {
+        let mut stack = CallStack::capture();
+        stack.native_count = 0;
+        stack
+    }
+
+    /// Captures the stack that a signal has interrupted; its handler calls this. Nothing is allocated, and no lock taken.
+    pub(crate) fn capture_interrupted(&mut self) {
+        // The handler returns to a function of the C library, which the kernel has put between.
+        self.unwind(1);
+    }
+
+    /// The frames of Ruby that a function reads.
+    pub(crate) fn of(read: ReadFrames) -> CallStack {
+        let mut stack = CallStack::NONE;
+        stack.read_ruby(read);
+        stack
+    }
+
+    /// The frames, for the collector.
+    pub(crate) fn frames(&self) -> &[VALUE] {
+        &self.ruby[..self.ruby_count]
+    }
+
+    /// Captures this thread's, without the innermost functions of C: so many.
+    fn unwind(&mut self, skipped: usize) {
+        (self.ruby_count, self.native_count) = (0, 0);
+        self.is_collector = false;
+        // SAFETY: any thread may ask.
+        if self.runs_ruby(skipped) && unsafe { ruby_native_thread_p() } != 0 {
+            // SAFETY: the thread runs Ruby, and the arrays have this length.
+            self.read_ruby(&|start, limit, frames, lines| unsafe {
+                rb_profile_frames(start, limit, frames, lines)
+            });
+            // SAFETY: as above.
+            self.is_collector = unsafe { rb_during_gc() } != 0;
+        }
+    }
+
     /// The functions from the outermost to the innermost.
-    pub(super) fn functions(&self) -> impl Iterator<Item = Function> {
+    pub(crate) fn functions(&self) -> impl Iterator<Item = Function> {
         let root = match (self.is_collector, self.ruby_count) {
             (true, _) => Some(Function::Collector),
             (false, 0) => Some(Function::NoRuby),
@@ -135,7 +184,7 @@ impl CallStack {
     /// Captures the functions of C, and returns whether Ruby's interpreter called them. A thread that begins or ends
     /// belongs to Ruby, but its frames cannot be read: its stack ends without an interpreter. A stack that ends in the
     /// middle does so at code of a JIT compiler.
-    fn runs_ruby(&mut self) -> bool {
+    fn runs_ruby(&mut self, mut skipped: usize) -> bool {
         let Some(known) = KNOWN.get() else {
             return false;
         };
@@ -147,7 +196,13 @@ impl CallStack {
             if is_found || self.native_count == NATIVE_LIMIT {
                 return ControlFlow::Break(());
             }
-            if address != 0 && !known.own.iter().any(|own| own.contains(&function)) {
+            let is_own = known.own.iter().any(|own| own.contains(&function));
+            if address == 0 || is_own {
+                return ControlFlow::Continue(());
+            }
+            if skipped > 0 {
+                skipped -= 1;
+            } else {
                 self.native[self.native_count] = function;
                 self.native_count += 1;
             }
@@ -156,18 +211,10 @@ impl CallStack {
         is_found || last != 0
     }
 
-    fn capture_ruby(&mut self) {
-        // SAFETY: the thread runs Ruby, and the arrays have this length.
-        let (count, collects) = unsafe {
-            let limit = c_int::try_from(RUBY_LIMIT).unwrap_or(0);
-            let (frames, lines) = (self.ruby.as_mut_ptr(), self.lines.as_mut_ptr());
-            (
-                rb_profile_frames(0, limit, frames, lines),
-                rb_during_gc() != 0,
-            )
-        };
+    fn read_ruby(&mut self, read: ReadFrames) {
+        let limit = c_int::try_from(RUBY_LIMIT).unwrap_or(0);
+        let count = read(0, limit, self.ruby.as_mut_ptr(), self.lines.as_mut_ptr());
         self.ruby_count = usize::try_from(count).unwrap_or(0);
-        self.is_collector = collects;
     }
 }
 

@@ -5,7 +5,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::Kind;
 use carat_wire::control::{
-    AskStack, CONSOLE_DESCRIPTORS, ForkApp, ForkWorker, decode_begin_profile, decode_promote,
+    AskStack, CONSOLE_DESCRIPTORS, ForkApp, ForkWorker, Sampling, decode_begin_profile,
+    decode_promote,
 };
 
 use crate::link_error::{self, LinkError};
@@ -27,7 +28,7 @@ pub enum ControlMessage {
     /// Return free memory to the system.
     TrimMemory,
     /// Sample one in so many bytes that are allocated.
-    BeginProfile(Option<u64>),
+    BeginProfile(Sampling),
     /// End that, and report what was sampled.
     EndProfile,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.

@@ -223,19 +223,30 @@ pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
-/// Appends the command to sample one in so many bytes that are allocated, or as many as the worker decides.
-pub fn encode_begin_profile(out: &mut Vec<u8>, sampling_bytes: Option<u64>) {
+/// What a worker samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sampling {
+    /// One in so many bytes that are allocated, or microseconds of a clock. Otherwise, the worker decides.
+    pub interval: Option<u64>,
+    /// The clocks, as bits that the lab knows; 0 for allocations.
+    pub clocks: u8,
+}
+
+/// Appends the command to begin a profile.
+pub fn encode_begin_profile(out: &mut Vec<u8>, sampling: Sampling) {
     frame::push(out, Kind::BeginProfile, |out| {
-        out.extend_from_slice(&sampling_bytes.unwrap_or(0).to_le_bytes());
+        out.extend_from_slice(&sampling.interval.unwrap_or(0).to_le_bytes());
+        out.push(sampling.clocks);
     });
 }
 
-/// Reads how many bytes a sample stands for. `None` if the worker decides.
-pub fn decode_begin_profile(payload: &[u8]) -> Result<Option<u64>, Malformed> {
+/// Reads what to sample.
+pub fn decode_begin_profile(payload: &[u8]) -> Result<Sampling, Malformed> {
     let mut cursor = Cursor::new(payload);
-    let sampling_bytes = cursor.u64()?;
+    let (interval, clocks) = (cursor.u64()?, cursor.u8()?);
     cursor.end()?;
-    Ok((sampling_bytes != 0).then_some(sampling_bytes))
+    let interval = (interval != 0).then_some(interval);
+    Ok(Sampling { interval, clocks })
 }
 
 /// Appends the load of the processes of a name.

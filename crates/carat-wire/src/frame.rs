@@ -87,7 +87,7 @@ kinds! {
     ForkSafe = 43,
     /// Edge to worker: you have had nothing to do for a while; return free memory to the system.
     TrimMemory = 44,
-    /// Edge to worker: begin to sample what is allocated.
+    /// Edge to worker: begin to sample what is allocated, or where the time goes.
     BeginProfile = 45,
     /// Edge to worker: end that, and reply with `Profile`.
     EndProfile = 46,

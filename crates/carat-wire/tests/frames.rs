@@ -1,9 +1,9 @@
 //! Any sequence of frames decodes to the same frames, wherever its bytes are cut.
 
 use carat_wire::control::{
-    AskStack, Broadcast, Exited, ForkApp, ForkWorker, Stack, TEXT_LIMIT, decode_begin_profile,
-    decode_load, decode_promote, encode_begin_profile, encode_boot_failed, encode_cable,
-    encode_console, encode_load, encode_not_fork_safe, encode_promote, encode_signal,
+    AskStack, Broadcast, Exited, ForkApp, ForkWorker, Sampling, Stack, TEXT_LIMIT,
+    decode_begin_profile, decode_load, decode_promote, encode_begin_profile, encode_boot_failed,
+    encode_cable, encode_console, encode_load, encode_not_fork_safe, encode_promote, encode_signal,
     encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
@@ -50,7 +50,7 @@ enum Message {
     ForkApp(u32, u32, Vec<u8>),
     Exited(Exited),
     Promote(u32),
-    BeginProfile(Option<u64>),
+    BeginProfile(Sampling),
     Load(f64),
     Broadcast(Vec<u8>, Vec<u8>),
 }
@@ -255,7 +255,7 @@ impl Message {
             }
             .encode(out),
             Message::Promote(generation) => encode_promote(out, *generation),
-            Message::BeginProfile(bytes) => encode_begin_profile(out, *bytes),
+            Message::BeginProfile(sampling) => encode_begin_profile(out, *sampling),
             Message::Load(load) => encode_load(out, *load),
             Message::Broadcast(stream, message) => {
                 assert!(
@@ -455,7 +455,9 @@ fn message() -> impl Strategy<Value = Message> {
         any::<(u8, u32)>()
             .prop_map(|(is_signal, number)| Message::Exited(Exited { is_signal, number })),
         any::<u32>().prop_map(Message::Promote),
-        prop::option::of(1..u64::MAX).prop_map(Message::BeginProfile),
+        (prop::option::of(1..u64::MAX), any::<u8>()).prop_map(|(interval, clocks)| {
+            Message::BeginProfile(Sampling { interval, clocks })
+        }),
         (0.0..f64::MAX).prop_map(Message::Load),
         (bytes(30), bytes(300)).prop_map(|(stream, message)| Message::Broadcast(stream, message)),
     ]

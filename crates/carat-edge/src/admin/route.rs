@@ -11,8 +11,8 @@ const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 /// The longest profile.
 const PROFILE_LIMIT: Duration = Duration::from_secs(600);
 
-/// The most samples that a profile takes: one in so many bytes.
-const SAMPLING_BYTES_MIN: u64 = 1024;
+/// The most samples that a profile takes: one in so many bytes or microseconds.
+const SAMPLING_MIN: u64 = 1000;
 
 /// More workers than this are a mistake. The option `workers` has the same limit.
 const WORKERS_LIMIT: u32 = 10_000;
@@ -173,20 +173,21 @@ fn within(query: &str, limit: Duration) -> Option<Duration> {
     (!duration.is_zero() && duration <= limit).then_some(duration)
 }
 
-/// Reads `worker=2&seconds=10&sampling_bytes=524288`, of which the last may be missing.
+/// Reads `worker=2&seconds=10&interval=524288&clocks=1`, of which the last two may be missing.
 fn profile(query: &str) -> Option<ProfileOrder> {
     let mut order = ProfileOrder::default();
     for pair in query.split('&') {
         match pair.split_once('=')? {
             ("seconds", _) => order.duration = within(pair, PROFILE_LIMIT)?,
-            ("sampling_bytes", number) => order.sampling_bytes = Some(number.parse().ok()?),
+            ("interval", number) => order.sampling.interval = Some(number.parse().ok()?),
+            ("clocks", number) => order.sampling.clocks = number.parse().ok()?,
             ("worker", number) => order.worker = number.parse().ok()?,
             _ => return None,
         }
     }
     let is_complete = order.worker > 0 && !order.duration.is_zero();
-    let is_allowed = |bytes| bytes >= SAMPLING_BYTES_MIN;
-    (is_complete && order.sampling_bytes.is_none_or(is_allowed)).then_some(order)
+    let is_allowed = |interval| interval >= SAMPLING_MIN;
+    (is_complete && order.sampling.interval.is_none_or(is_allowed)).then_some(order)
 }
 
 /// Reads what the option table writes: `2..2`, `1..8` or `auto`.
@@ -203,6 +204,7 @@ fn workers(query: &str) -> Option<WorkerCount> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carat_wire::control::Sampling;
 
     fn find(method: &Method, target: &str) -> Result<Route, NoRoute> {
         Route::find(method, &target.parse().expect("a target"))
@@ -303,12 +305,15 @@ mod tests {
         let order = ProfileOrder {
             worker: 2,
             duration: Duration::from_secs(10),
-            sampling_bytes: Some(4096),
+            sampling: Sampling {
+                interval: Some(4096),
+                clocks: 5,
+            },
         };
-        let complete = profile("seconds=10&sampling_bytes=4096&worker=2");
+        let complete = profile("seconds=10&interval=4096&worker=2&clocks=5");
         assert_eq!(complete, Ok(Route::Profile(order)));
         let order = ProfileOrder {
-            sampling_bytes: None,
+            sampling: Sampling::default(),
             ..order
         };
         let by_default = profile("worker=2&seconds=10");
@@ -317,10 +322,10 @@ mod tests {
             "",
             "worker=2",
             "seconds=10",
-            "worker=2&seconds=601&sampling_bytes=4096",
-            "worker=2&seconds=10&sampling_bytes=1023",
-            "worker=x&seconds=10&sampling_bytes=4096",
-            "worker=2&seconds=10&sampling_bytes=4096&path=/etc/passwd",
+            "worker=2&seconds=601&interval=4096",
+            "worker=2&seconds=10&interval=999",
+            "worker=x&seconds=10&interval=4096",
+            "worker=2&seconds=10&interval=4096&path=/etc/passwd",
         ] {
             assert_eq!(profile(query), Err(NoRoute::BadQuery), "{query}");
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use carat_policy::{CanaryRule, client_memory};
 use carat_wire::Kind;
 use carat_wire::control::{
-    AskStack, ForkApp, ForkWorker, encode_begin_profile, encode_promote, encode_signal,
+    AskStack, ForkApp, ForkWorker, Sampling, encode_begin_profile, encode_promote, encode_signal,
 };
 use rustix::process::Signal;
 use tokio::task::spawn_local;
@@ -248,10 +248,10 @@ impl<H: Host> Executor<H> {
         self.send(process, |out| encode_signal(out, kind));
     }
 
-    /// Tells a worker to sample one in so many bytes, or as many as it decides.
-    pub(super) fn begin_profile(&self, worker: WorkerId, sampling_bytes: Option<u64>) {
+    /// Tells a worker what to sample.
+    pub(super) fn begin_profile(&self, worker: WorkerId, sampling: Sampling) {
         self.send(RubyProcess::Worker(worker), |out| {
-            encode_begin_profile(out, sampling_bytes);
+            encode_begin_profile(out, sampling);
         });
     }
 

@@ -79,7 +79,7 @@ impl Control {
     }
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
-    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:begin_profile, sampling_bytes]`, `[:end_profile]`,
+    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:begin_profile, interval, clocks]`, `[:end_profile]`,
     /// `[:ask_stack, lane, request]`, `[:begin]`, `[:console, order, stdin, stdout, stderr]` with numbers of descriptors, `[:fork_app, name, number, generation, control]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
     /// last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
@@ -99,8 +99,9 @@ impl Control {
             ControlMessage::TrimMemory => {
                 Some(ruby.ary_new_from_values(&[ruby.to_symbol("trim_memory")]))
             }
-            ControlMessage::BeginProfile(sampling_bytes) => {
-                let message = (ruby.to_symbol("begin_profile"), sampling_bytes);
+            ControlMessage::BeginProfile(sampling) => {
+                let name = ruby.to_symbol("begin_profile");
+                let message = (name, sampling.interval, sampling.clocks);
                 RArray::from_value(message.into_value_with(ruby))
             }
             ControlMessage::EndProfile => {

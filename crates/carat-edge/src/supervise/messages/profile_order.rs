@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use carat_wire::control::Sampling;
+
 /// How long a worker has to reply with its profile. It waits for Ruby's lock, and collects its garbage.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -9,8 +11,7 @@ pub(crate) struct ProfileOrder {
     /// The number of the worker.
     pub(crate) worker: u32,
     pub(crate) duration: Duration,
-    /// One in so many bytes is a sample. Otherwise, the worker decides.
-    pub(crate) sampling_bytes: Option<u64>,
+    pub(crate) sampling: Sampling,
 }
 
 impl ProfileOrder {

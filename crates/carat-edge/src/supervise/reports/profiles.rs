@@ -100,7 +100,7 @@ impl Profiles {
     ) {
         self.latest += 1;
         let number = self.latest;
-        executor.begin_profile(worker, order.sampling_bytes);
+        executor.begin_profile(worker, order.sampling);
         self.running.push(RunningProfile {
             number,
             worker,

@@ -6,10 +6,14 @@ require_relative "frame_filter"
 module Carat
   module Lab
     module Profile
-      # The calls of a profile, each with its caller and its function, and with what it has allocated itself.
+      # The calls of a profile, each with its caller and its function, and with what it has allocated itself, or the time
+      # that it has taken itself.
       class CallTree
         # Estimates of what a call has allocated itself: bytes and objects, and what of them is live.
         Weight = Struct.new(:bytes, :objects, :live_bytes, :live_objects)
+
+        # Microseconds of a call itself, by clock.
+        Time = Struct.new(:cpu, :wall, :gvl)
 
         # A call: the number of its caller or nil, the number of its Frame, and its Weight.
         Call = Struct.new(:caller, :frame, :weight)
@@ -21,20 +25,22 @@ module Carat
         # The Calls; callers come first.
         attr_reader :calls
 
-        # `profile` is the object that a Recording has made, parsed. Raises KeyError, TypeError, and IndexError.
-        def initialize(profile)
+        # `profile` is the object that a Recording has made, parsed; `kind` is Weight or Time. Raises KeyError, TypeError,
+        # and IndexError.
+        def initialize(profile, kind = Weight)
+          @kind = kind
           @frames = []
           @calls = []
           @frame_numbers = {}
           @call_numbers = {}
           @filter = FrameFilter.new(profile.fetch("functions"))
-          weights = %w[bytes objects live_bytes live_objects].map { |name| profile.fetch(name) }.transpose
+          weights = kind.members.map { |name| profile.fetch(name.to_s) }.transpose
           add(profile.fetch("callers").zip(profile.fetch("calls")), weights)
         end
 
         # Returns the sum of all Weights.
         def total
-          sum = Weight.new(0, 0, 0, 0)
+          sum = none
           @calls.each { |call| increase(sum, call.weight) }
           sum
         end
@@ -73,7 +79,11 @@ module Carat
 
         def call(caller, frame)
           number = (@frame_numbers[frame] ||= append(@frames, frame))
-          @call_numbers[[caller, number]] ||= append(@calls, Call.new(caller, number, Weight.new(0, 0, 0, 0)))
+          @call_numbers[[caller, number]] ||= append(@calls, Call.new(caller, number, none))
+        end
+
+        def none
+          @kind.new(*[0] * @kind.members.size)
         end
 
         def append(list, element)

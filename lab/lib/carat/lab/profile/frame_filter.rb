@@ -48,7 +48,8 @@ module Carat
           return SERVER if file&.start_with?(*Library::CODE)
 
           is_code = file && file != "<cfunc>"
-          Frame.new("ruby", clean(name), *([file, line] if is_code))
+          # Code of a JIT compiler may not have noted its line.
+          Frame.new("ruby", clean(name), *([file, (line if line.to_i.positive?)] if is_code))
         end
 
         def native(name, library, offset)

@@ -1,23 +1,20 @@
 # frozen_string_literal: true
 
-require "carat/log/plain_json"
 require_relative "../lab_error"
 require_relative "../sampler"
+require_relative "profile_json"
 
 module Carat
   module Lab
     module Profile
       # A profile of this process while it is taken.
       class Recording
-        # Characters of a name or a path that are kept.
-        TEXT_LIMIT = 300
-
         # Bytes of memory for which one sample stands on average, unless somebody wants another number. When samples of
         # blocks or of objects take more than so many percent of the time, there will be half as many.
         SAMPLING_BYTES = 512 * 1024
         COST_LIMIT = 1
         NO_LIMIT = 100
-        private_constant :TEXT_LIMIT, :SAMPLING_BYTES, :COST_LIMIT, :NO_LIMIT
+        private_constant :SAMPLING_BYTES, :COST_LIMIT, :NO_LIMIT
 
         # Begins: one in `sampling_bytes` bytes is a sample. Raises LabError.
         def initialize(sampling_bytes)
@@ -32,18 +29,13 @@ module Carat
           seconds = now - @began
           GC.start
           functions, callers, calls, *weights, samples, at_end, truncated = Sampler.stop
-          functions.each { |row| row.map! { |value| cut(value) } }
           head = details.merge(seconds: seconds.round(3), sampling_bytes: @sampling_bytes,
-                               sampling_bytes_at_end: at_end, native: @native, samples:, truncated:, functions:)
+                               sampling_bytes_at_end: at_end, native: @native, samples:, truncated:)
           arrays = %w[callers calls bytes objects live_bytes live_objects].zip([callers, calls, *weights])
-          "#{Log::PlainJSON.generate(head).chop},#{arrays.map { |name, json| "\"#{name}\":#{json}" }.join(",")}}"
+          ProfileJSON.generate(head, functions, arrays)
         end
 
         private
-
-        def cut(value)
-          value.is_a?(String) ? value[0, TEXT_LIMIT] : value
-        end
 
         def now
           Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -22,11 +22,11 @@ module Carat
 
         # `client` has a method `post`, which takes a target and returns the body of the response. Without a number of
         # bytes for which a sample stands, the worker decides.
-        def initialize(client, worker:, seconds:, sampling_bytes: nil)
+        def initialize(client, worker:, seconds:, interval: nil, clocks: 0)
           @client = client
           @worker = worker
           @seconds = seconds
-          @target = "/profile?#{URI.encode_www_form({ worker:, seconds:, sampling_bytes: }.compact)}"
+          @target = "/profile?#{URI.encode_www_form({ worker:, seconds:, interval:, clocks: }.compact)}"
         end
 
         # Returns the server's reply, parsed. Meanwhile, yields the share of the time that has passed; the block takes a

@@ -55,6 +55,7 @@ unsafe extern "C" {
     fn _Unwind_Backtrace(visit: Visit, data: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut Context) -> usize;
     fn _Unwind_GetRegionStart(context: *mut Context) -> usize;
+    fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
 }
 
 /// Go on, or stop without an error.
@@ -189,9 +190,15 @@ impl CallStack {
             return false;
         };
         let mut is_found = false;
-        let mut last = 0;
+        let (mut last, mut last_function) = (0, 0);
         unwind(|address, function| {
             last = address;
+            let is_repeated = function == last_function;
+            last_function = function;
+            // At code of a JIT compiler, the unwinder repeats what it said before.
+            if is_repeated && enclosing(address) != function {
+                return ControlFlow::Continue(());
+            }
             is_found = known.interpreter.contains(&function);
             if is_found || self.native_count == NATIVE_LIMIT {
                 return ControlFlow::Break(());
@@ -216,6 +223,12 @@ impl CallStack {
         let count = read(0, limit, self.ruby.as_mut_ptr(), self.lines.as_mut_ptr());
         self.ruby_count = usize::try_from(count).unwrap_or(0);
     }
+}
+
+/// Where the function begins that an address is in; 0 for code that belongs to no library.
+fn enclosing(address: usize) -> usize {
+    // SAFETY: the unwinder only compares the address.
+    unsafe { _Unwind_FindEnclosingFunction(address as *mut c_void) as usize }
 }
 
 /// Calls the function with the address that runs in each frame and the one at which its function begins, from the inside.

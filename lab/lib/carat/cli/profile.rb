@@ -7,15 +7,16 @@ require "carat/config/invalid_value"
 require "carat/config/options"
 require "carat/config/type"
 require_relative "../lab/profile/endpoint"
-require_relative "../lab/profile/folded"
-require_relative "../lab/profile/report"
+require_relative "../lab/profile/export/folded"
+require_relative "../lab/profile/export/pprof"
+require_relative "../lab/profile/export/speedscope"
 require_relative "../lab/profile/session"
 require_relative "../lab/progress"
 require "carat/cli/control/control_client"
 require "carat/cli/control/control_error"
-require_relative "flags/html_file"
+require_relative "flags/output_file"
+require_relative "profile/kind"
 require_relative "profile/page"
-require_relative "profile/text"
 require_relative "flags/request_flags"
 require "carat/cli/control/running_server"
 require "carat/cli/subcommand"
@@ -31,7 +32,7 @@ module Carat
       USAGE = "profile [--path PATH ... | --worker N] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
-      SUMMARY = "Shows which calls allocate memory, and which memory stays."
+      SUMMARY = "Shows which calls allocate memory, or take time."
 
       SECONDS = 10
 
@@ -41,13 +42,17 @@ module Carat
       TIMES = 1..600
       WORKERS = 1..4_294_967_295
       SAMPLING = 1024..(1 << 40)
-      private_constant :SECONDS, :CUT, :CUTS, :TIMES, :WORKERS, :SAMPLING
 
-      # Measures and prints the profile. Raises ConfigError, ControlError, and LabError.
+      # Milliseconds, as `--sampling` of a clock.
+      PERIOD = 1..1000
+      private_constant :SECONDS, :CUT, :CUTS, :TIMES, :WORKERS, :SAMPLING, :PERIOD
+
+      # Measures and prints the profiles. Raises ConfigError, ControlError, and LabError.
       def run
-        report = @worker || @pid ? attach : measure_paths
-        @html&.write(Page.new(report.tree, "carat profile", text(report).summary))
-        say(format_report(report))
+        check_format
+        reports = @worker || @pid ? attach : measure_paths
+        write_files(reports)
+        say(reports.flat_map { |report| format_report(report) }.join(@format ? "\n" : "\n\n"))
       end
 
       private
@@ -55,8 +60,10 @@ module Carat
       def flags
         @seconds = SECONDS
         @cut = CUT
+        @clocks = []
         Config::Flags.new(help: "carat profile --help") do |parser|
           define_subject(parser)
+          define_clocks(parser)
           define_report(parser)
         end
       end
@@ -69,9 +76,17 @@ module Carat
         end
         parser.on("--pid PID", "That server, by its process id") { |text| @pid = text }
         parser.on("--seconds N", "For so long [#{SECONDS}]") { |text| @seconds = number("--seconds", text, TIMES) }
-        parser.on("--sampling SIZE", "Bytes a sample [64KB, a worker 512KB]") do |text|
-          @sampling_bytes = bytes(text)
-        end
+        parser.on("--sampling SIZE", "Bytes a sample [64KB, a worker 512KB], or 5ms") { |text| sampling(text) }
+        parser.separator("")
+      end
+
+      # One after the other: allocations that are watched take time.
+      def define_clocks(parser)
+        parser.separator("Subject:")
+        parser.on("--cpu", "Where the CPU's time goes, not memory") { @clocks |= [:cpu] }
+        parser.on("--wall", "Where the threads are, also those that wait") { @clocks |= [:wall] }
+        parser.on("--gvl", "Where they wait for Ruby's lock, the GVL") { @clocks |= [:gvl] }
+        parser.on("--allocations", "After these, memory as well") { @allocations = true }
         parser.separator("")
       end
 
@@ -82,7 +97,9 @@ module Carat
         parser.on("--invert", "From functions to their callers") { @inverted = true }
         parser.on("--cut PERCENT", "Hide lighter branches [#{CUT}]") { |text| @cut = percent(text) }
         parser.on("--json", "Print JSON, sizes in bytes") { @format = :json }
-        HtmlFile.flag(parser) { |file| @html = file }
+        OutputFile.flag(parser) { |file| @html = file }
+        OutputFile.flag(parser, "--pprof", "Also write a file for go tool pprof") { |file| @pprof = file }
+        OutputFile.flag(parser, "--speedscope", "Also write a file for speedscope") { |file| @speedscope = file }
         parser.on("--collapsed", "Print folded stacks for flame graphs") { @format = :collapsed }
         parser.separator("")
       end
@@ -92,6 +109,17 @@ module Carat
         return percent if percent && CUTS.cover?(percent)
 
         raise Config::ConfigError, "--cut: #{text.inspect} is not a number from 0 to 100"
+      end
+
+      def sampling(text)
+        return @sampling_bytes = bytes(text) unless text.end_with?("s")
+
+        @period = Config::Type.build(:seconds).parse(text) * 1000
+        return if PERIOD.cover?(@period)
+
+        raise Config::ConfigError, "--sampling: #{text.inspect} is not a time from 1ms to 1s"
+      rescue Config::InvalidValue => e
+        raise Config::ConfigError, "--sampling: #{e.message}"
       end
 
       def bytes(text)
@@ -112,7 +140,7 @@ module Carat
         progress = Lab::Progress.new($stderr)
         worker = @worker || first_worker(socket)
         progress.step("worker #{worker}")
-        profile(socket, worker, { worker: }, @sampling_bytes) do |share|
+        profile(socket, worker, { worker: }) do |share|
           progress.advance(share)
           sleep(0.1)
         end
@@ -124,20 +152,33 @@ module Carat
       def measure_paths
         progress = Lab::Progress.new($stderr)
         endpoint = Lab::Profile::Endpoint.new(words, targets, progress)
-        sampling_bytes = @sampling_bytes || Lab::Profile::Endpoint::SAMPLING_BYTES
+        @sampling_bytes ||= Lab::Profile::Endpoint::SAMPLING_BYTES
         endpoint.open do |socket, worker|
-          profile(socket, worker, { paths: targets }, sampling_bytes) do |share|
+          profile(socket, worker, { paths: targets }) do |share|
             progress.advance(share)
             endpoint.request
           end
         end
       end
 
-      def profile(socket, worker, source, sampling_bytes, &block)
-        client = ControlClient.new(socket, deadline: @seconds + Lab::Profile::Session::REPLY_SECONDS)
-        session = Lab::Profile::Session.new(client, worker:, seconds: @seconds, sampling_bytes:)
-        reply = session.call(&block)
-        Lab::Profile::Report.new(reply, source, interrupted: session.interrupted || false)
+      # Of each kind, until somebody interrupts one.
+      def profile(socket, worker, source, &block)
+        reports = []
+        kinds.each do |kind|
+          client = ControlClient.new(socket, deadline: @seconds + Lab::Profile::Session::REPLY_SECONDS)
+          session = Lab::Profile::Session.new(client, worker:, seconds: @seconds, **kind.order)
+          reply = session.call(&block)
+          reports << kind.report(reply, source, interrupted: session.interrupted || false)
+          break if session.interrupted
+        end
+        reports
+      end
+
+      def kinds
+        kinds = []
+        kinds << Kind.of_time(@clocks, @period) if @clocks.any?
+        kinds << Kind.of_memory(@sampling_bytes) if @allocations || kinds.empty?
+        kinds
       end
 
       # The flags that say which server is meant are those of the other subcommands.
@@ -157,16 +198,39 @@ module Carat
         raise ControlError, "carat: #{socket}: it does not send a status"
       end
 
+      # Lines with a stack and a number have one number.
+      def check_format
+        return unless @format == :collapsed && @clocks.size + (@allocations ? 1 : 0) > 1
+
+        raise Config::ConfigError, "--collapsed: choose one of --cpu, --wall, --gvl, and --allocations"
+      end
+
+      def write_files(reports)
+        series = reports.flat_map(&:series)
+        @html&.write(Page.new(reports, "carat profile", texts(reports).flat_map(&:summary)))
+        @pprof&.write(Lab::Profile::Pprof.new(series, reports.sum { |report| report.details[:seconds].to_f }))
+        @speedscope&.write(Lab::Profile::Speedscope.new(series, "carat profile"))
+      end
+
       def format_report(report)
         case @format
         when :json then JSON.generate(report.to_h, ascii_only: true)
-        when :collapsed then Lab::Profile::Folded.new(report.tree, measure)
-        else text(report)
+        when :collapsed then Lab::Profile::Folded.new(report.series.find { |series| measures(report).include?(series.member) })
+        else texts([report])
         end
       end
 
-      def text(report)
-        Text.new(report, measure, cut: @cut, inverted: @inverted, out: @out)
+      def texts(reports)
+        reports.flat_map do |report|
+          measures(report).map do |measure|
+            Kind.text(report).new(report, measure, cut: @cut, inverted: @inverted, out: @out)
+          end
+        end
+      end
+
+      # Those of a Report that were asked for.
+      def measures(report)
+        report.is_a?(Lab::Profile::TimeReport) ? report.series.map(&:member) : [measure]
       end
 
       def measure

@@ -13,13 +13,13 @@ module Carat
         @served = served
       end
 
-      # Begins to sample one in so many bytes that are allocated; nil: as Recording does by default.
-      def begin(sampling_bytes)
+      # Begins to sample one in so many bytes that are allocated, or microseconds of `clocks`, a sum of bits that the lab
+      # knows; nil: as many as it takes by default.
+      def begin(interval, clocks)
         raise LoadError, "the gem carat-lab is not where the server runs" unless Launch::LabGem.load
 
-        require "carat/lab/profile/recording"
         @before = @served.call
-        @recording = Lab::Profile::Recording.new(sampling_bytes)
+        @recording = record(interval, clocks)
       rescue StandardError, LoadError => e
         refuse(e)
       end
@@ -34,6 +34,15 @@ module Carat
       end
 
       private
+
+      def record(interval, clocks)
+        if clocks.zero?
+          require "carat/lab/profile/recording"
+          return Lab::Profile::Recording.new(interval)
+        end
+        require "carat/lab/profile/time_recording"
+        Lab::Profile::TimeRecording.new(clocks, interval)
+      end
 
       # The worker is there for its requests: it goes on.
       def refuse(error)

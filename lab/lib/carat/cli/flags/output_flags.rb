@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "html_file"
+require_relative "output_file"
 
 module Carat
   module CLI
@@ -11,7 +11,7 @@ module Carat
       # Defines `--json` and `--html`.
       def define_output(parser)
         parser.on("--json", "Print JSON, sizes in bytes") { @json = true }
-        HtmlFile.flag(parser) { |file| @html = file }
+        OutputFile.flag(parser) { |file| @html = file }
       end
     end
   end

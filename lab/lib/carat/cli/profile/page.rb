@@ -11,16 +11,13 @@ module Carat
       class Page
         Node = Lab::Html::TreePlot::Node
 
-        # By member of a call's weight: what the reader sees.
-        MEASURES = { bytes: %w[allocated bytes], objects: ["allocated objects", "objects"],
-                     live_bytes: ["still live", "bytes"], live_objects: ["live objects", "objects"] }
-                   .transform_values { |name, unit| Lab::Html::TreePlot::Measure.new(name, unit) }.freeze
-        NOTHING = [0, 0, 0, 0].freeze
-        private_constant :Node, :MEASURES, :NOTHING
+        # By unit of a Series: that of the page, and by what a number is divided.
+        UNITS = { "bytes" => ["bytes", 1], "count" => ["objects", 1], "microseconds" => ["seconds", 1_000_000.0] }.freeze
+        private_constant :Node, :UNITS
 
-        # `tree` is the CallTree of a Lab::Profile::Report; `remarks` are sentences about it.
-        def initialize(tree, title, remarks)
-          @tree = tree
+        # `reports` are Lab::Profile::Reports; `remarks` are sentences about them.
+        def initialize(reports, title, remarks)
+          @reports = reports
           @title = title
           @remarks = remarks
         end
@@ -29,20 +26,25 @@ module Carat
         def to_s
           lead, *others = @remarks
           page = Lab::Html::Page.new(@title, lead:, remarks: others)
-          page.section("Calls", Lab::Html::TreePlot.new("Memory by call", MEASURES.values, { "calls" => root },
-                                                        inverted: true))
+          @reports.each { |report| page.section(report.class::TITLE, plot(report)) }
           page.to_s
         end
 
         private
 
+        def plot(report)
+          measures = report.series.map { |series| Lab::Html::TreePlot::Measure.new(series.title, UNITS.fetch(series.unit).first) }
+          Lab::Html::TreePlot.new("Calls", measures, { "calls" => root(report) }, inverted: true)
+        end
+
         # A call comes after the one that made it.
-        def root
-          root = Node.new("all", "", NOTHING, [])
-          frames = @tree.frames.map { |frame| [label(frame), group(frame)] }
+        def root(report)
+          series = report.series.map { |one| [one.member, UNITS.fetch(one.unit).last] }
+          root = Node.new("all", "", series.map { 0 }, [])
+          frames = report.tree.frames.map { |frame| [label(frame), group(frame)] }
           nodes = []
-          @tree.calls.each do |call|
-            nodes << Node.new(*frames[call.frame], call.weight.to_h.values_at(*MEASURES.keys), [])
+          report.tree.calls.each do |call|
+            nodes << Node.new(*frames[call.frame], series.map { |member, unit| call.weight[member] / unit }, [])
             (call.caller ? nodes[call.caller] : root).children << nodes.last
           end
           root

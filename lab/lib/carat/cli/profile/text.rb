@@ -88,7 +88,7 @@ module Carat
 
         # Without recursion: stacks may be deep.
         def tree
-          return [@report.details[:samples].to_i.positive? ? FREED : NOTHING] unless @root.inclusive.positive?
+          return [nothing] unless @root.inclusive.positive?
 
           lines = [HEAD]
           waiting = shown(@root, 0)
@@ -97,6 +97,10 @@ module Carat
             waiting = shown(branch, depth + 1) + waiting
           end
           lines
+        end
+
+        def nothing
+          @report.details[:samples].to_i.positive? ? FREED : NOTHING
         end
 
         # The heavy branches below, with their depths.

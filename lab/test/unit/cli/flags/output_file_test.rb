@@ -2,15 +2,15 @@
 
 require "minitest/autorun"
 require "tmpdir"
-require "carat/cli/flags/html_file"
+require "carat/cli/flags/output_file"
 
 module Carat
-  class HtmlFileTest < Minitest::Test
+  class OutputFileTest < Minitest::Test
     def test_page_is_written_to_the_file
       in_directory do |directory|
         path = File.join(directory, "report.html")
 
-        assert_output("", "carat: #{path}: written\n") { CLI::HtmlFile.new(path).write("<!doctype html>") }
+        assert_output("", "carat: #{path}: written\n") { CLI::OutputFile.new(path).write("<!doctype html>") }
         assert_equal "<!doctype html>", File.read(path)
       end
     end
@@ -25,7 +25,7 @@ module Carat
     end
 
     def test_failure_to_write_is_one_sentence
-      file = CLI::HtmlFile.new("/dev/full")
+      file = CLI::OutputFile.new("/dev/full")
       error = assert_raises(Lab::LabError) { file.write("page") }
 
       assert_match(%r{\Acarat: /dev/full: No space left}, error.message)
@@ -38,7 +38,7 @@ module Carat
     end
 
     def refusal(path)
-      assert_raises(Config::ConfigError) { CLI::HtmlFile.new(path) }.message
+      assert_raises(Config::ConfigError) { CLI::OutputFile.new(path) }.message
     end
   end
 end

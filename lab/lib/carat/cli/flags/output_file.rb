@@ -5,23 +5,23 @@ require_relative "../../lab/lab_error"
 
 module Carat
   module CLI
-    # Where `--html` writes its page.
-    class HtmlFile
-      # Adds the flag to an OptionParser, and yields the HtmlFile when it is given.
-      def self.flag(parser)
-        parser.on("--html FILE", "Also write a page with plots") { |path| yield new(path) }
+    # Where `--html`, or another flag, also writes the report.
+    class OutputFile
+      # Adds a flag to an OptionParser, and yields the OutputFile when it is given.
+      def self.flag(parser, flag = "--html", summary = "Also write a page with plots")
+        parser.on("#{flag} FILE", summary) { |path| yield new(path, flag) }
       end
 
       # Raises ConfigError when the file could not be written, so that no measurement is lost.
-      def initialize(path)
+      def initialize(path, flag = "--html")
         @path = path
         problem = obstacle
-        raise Config::ConfigError, "--html: #{path}: #{problem}" if problem
+        raise Config::ConfigError, "#{flag}: #{path}: #{problem}" if problem
       end
 
-      # Writes the page, a Lab::Html::Page. Raises LabError.
-      def write(page)
-        File.write(@path, page.to_s)
+      # Writes the report, a Lab::Html::Page or another object with text. Raises LabError.
+      def write(report)
+        File.binwrite(@path, report.to_s)
         warn("carat: #{@path}: written")
       rescue SystemCallError => e
         raise Lab::LabError, "carat: #{@path}: #{e.message}"

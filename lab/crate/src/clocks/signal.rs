@@ -72,6 +72,9 @@ fn install() -> Result<libc::sigaction> {
     unsafe {
         let mut before: libc::sigaction = zeroed();
         check(libc::sigaction(SIGNAL, std::ptr::null(), &raw mut before))?;
+        if before.sa_sigaction == on_signal as *const () as usize {
+            before.sa_sigaction = libc::SIG_DFL; // The parent process had a profile when it forked.
+        }
         if ![libc::SIG_DFL, libc::SIG_IGN].contains(&before.sa_sigaction) {
             return Err(Error::new(ErrorKind::ResourceBusy, "SIGPROF has a handler"));
         }

@@ -153,15 +153,15 @@ impl CallStack {
     /// Captures this thread's, without the innermost functions of C: so many.
     fn unwind(&mut self, skipped: usize) {
         (self.ruby_count, self.native_count) = (0, 0);
-        self.is_collector = false;
-        // SAFETY: any thread may ask.
-        if self.runs_ruby(skipped) && unsafe { ruby_native_thread_p() } != 0 {
+        // SAFETY: any thread may ask both.
+        let is_of_ruby = self.runs_ruby(skipped) && unsafe { ruby_native_thread_p() } != 0;
+        self.is_collector = is_of_ruby && unsafe { rb_during_gc() } != 0;
+        // The collector may move what the frames name.
+        if is_of_ruby && !self.is_collector {
             // SAFETY: the thread runs Ruby, and the arrays have this length.
             self.read_ruby(&|start, limit, frames, lines| unsafe {
                 rb_profile_frames(start, limit, frames, lines)
             });
-            // SAFETY: as above.
-            self.is_collector = unsafe { rb_during_gc() } != 0;
         }
     }
 

@@ -3,7 +3,8 @@
 require "test_helper"
 require "carat/lab/profile/branch"
 require "carat/lab/profile/call_tree"
-require "carat/lab/profile/folded"
+require "carat/lab/profile/export/folded"
+require "carat/lab/profile/export/series"
 
 module Carat
   class ProfileCallTreeTest < Minitest::Test
@@ -17,18 +18,18 @@ module Carat
     def test_calls_of_the_server_are_one_and_those_to_the_allocator_none
       tree = tree([SERVER, CFUNC, SERVER, INDEX, NEW_OBJECT, STRING], 40)
 
-      assert_equal ["(carat);Posts#index (posts.rb:12);String 40"], Lab::Profile::Folded.new(tree, :bytes).to_s.lines
+      assert_equal ["(carat);Posts#index (posts.rb:12);String 40"], folded(tree).lines
     end
 
     def test_methods_of_ruby_that_the_application_calls_stay
       assert_equal "(carat);Posts#index (posts.rb:12);Integer#times 8",
-                   Lab::Profile::Folded.new(tree([SERVER, INDEX, CFUNC], 8), :bytes).to_s
+                   folded(tree([SERVER, INDEX, CFUNC], 8))
     end
 
     def test_collector_is_not_a_part_of_what_it_interrupts
       tree = tree([COLLECTOR, SERVER, INDEX, ["c", "mark", "/srv/gem.so", 1]], 8)
 
-      assert_equal "(garbage collector);mark (gem.so) 8", Lab::Profile::Folded.new(tree, :bytes).to_s
+      assert_equal "(garbage collector);mark (gem.so) 8", folded(tree)
     end
 
     def test_addresses_in_names_do_not_tell_functions_apart
@@ -38,7 +39,7 @@ module Carat
     end
 
     def test_stack_without_a_function_that_counts_runs_no_ruby_code
-      assert_equal "(no Ruby code) 8", Lab::Profile::Folded.new(tree([NEW_OBJECT], 8), :bytes).to_s
+      assert_equal "(no Ruby code) 8", folded(tree([NEW_OBJECT], 8))
     end
 
     def test_branches_have_their_own_and_inclusive_weight
@@ -58,6 +59,10 @@ module Carat
     end
 
     private
+
+    def folded(tree)
+      Lab::Profile::Folded.new(Lab::Profile::Series.new(:bytes, "alloc_space", "allocated", "bytes", tree)).to_s
+    end
 
     # A tree of one stack, whose last call has allocated so many bytes.
     def tree(functions, bytes)

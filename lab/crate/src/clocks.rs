@@ -30,7 +30,7 @@ use crate::sampler::stack::{self, CallStack};
 /// Whether samples are taken. False in a process that this one forks.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 /// Locked by threads that have Ruby's lock, never by a handler of a signal, and nothing that Ruby does happens meanwhile.
-static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+static SESSION: Mutex<Option<TimeSession>> = Mutex::new(None);
 static PREPARED: Once = Once::new();
 
 /// The clocks, as bits of what [`start`] takes.
@@ -39,7 +39,7 @@ const WALL: u8 = 2;
 const GVL: u8 = 4;
 
 /// A profile that is being taken.
-struct Session {
+struct TimeSession {
     tree: CallTree<Times>,
     sum: Times,
     cpu_began: Duration,
@@ -94,7 +94,7 @@ fn start(ruby: &Ruby, clocks: u8, interval_micros: u64) -> Result<bool, Error> {
     PREPARED.call_once(prepare);
     let interval = Duration::from_micros(interval_micros);
     change(|session| {
-        *session = Some(Session {
+        *session = Some(TimeSession {
             tree: CallTree::default(),
             sum: Times::default(),
             cpu_began: cpu::spent(),
@@ -137,7 +137,7 @@ fn stop(ruby: &Ruby) -> Result<Option<RArray>, Error> {
     profile.transpose()
 }
 
-fn describe(ruby: &Ruby, session: &Session) -> Result<RArray, Error> {
+fn describe(ruby: &Ruby, session: &TimeSession) -> Result<RArray, Error> {
     let spent = cpu::spent().saturating_sub(session.cpu_began);
     let (waited, ran) = gvl::totals();
     let calls = &session.tree.calls;
@@ -213,7 +213,7 @@ unsafe extern "C" fn mark(_data: *mut c_void) {
     }
 }
 
-fn change<T>(function: impl FnOnce(&mut Option<Session>) -> T) -> T {
+fn change<T>(function: impl FnOnce(&mut Option<TimeSession>) -> T) -> T {
     function(&mut SESSION.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -5,7 +5,8 @@ require "carat/native_path"
 module Support
   # Reports of profiles that a worker may have sent.
   module SmallProfile
-    SERVER = ["ruby", "Carat::Request::Lane#run", File.join(Carat::NativePath::ROOT, "lib/carat/request/lane.rb"), 9].freeze
+    LANE = File.join(Carat::NativePath::ROOT, "lib/carat/request/lane.rb")
+    SERVER = ["ruby", "Carat::Request::Lane#run", LANE, 9].freeze
     INDEX = ["ruby", "Posts#index", "/srv/posts.rb", 12].freeze
     SLEEP = ["ruby", "Kernel#sleep", "<cfunc>", 0].freeze
     STRING = ["object", "String", nil, nil].freeze

@@ -16,7 +16,7 @@ use crate::sampler::stack::CallStack;
 /// Stacks that wait for the job. More samples than these are lost, and counted.
 const CAPTURED_LIMIT: usize = 64;
 
-static CAPTURED: [Slot; CAPTURED_LIMIT] = [const { Slot::new() }; CAPTURED_LIMIT];
+static CAPTURED: [StackSlot; CAPTURED_LIMIT] = [const { StackSlot::new() }; CAPTURED_LIMIT];
 static LOST: AtomicU64 = AtomicU64::new(0);
 /// Samples that only the job captures: in methods, and in the collector.
 static COUNTED: AtomicU64 = AtomicU64::new(0);
@@ -27,18 +27,18 @@ const IN_USE: u8 = 1;
 const CAPTURED_STACK: u8 = 2;
 
 /// A stack that a handler has captured.
-struct Slot {
+struct StackSlot {
     state: AtomicU8,
     stack: UnsafeCell<CallStack>,
 }
 
 // SAFETY: only the thread that has set the state to `IN_USE` reaches the stack; a captured one is only read, by threads that
 // have Ruby's lock.
-unsafe impl Sync for Slot {}
+unsafe impl Sync for StackSlot {}
 
-impl Slot {
-    const fn new() -> Slot {
-        Slot {
+impl StackSlot {
+    const fn new() -> StackSlot {
+        StackSlot {
             state: AtomicU8::new(FREE),
             stack: UnsafeCell::new(CallStack::NONE),
         }

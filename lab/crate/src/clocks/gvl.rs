@@ -111,7 +111,7 @@ pub(super) fn totals() -> (Duration, Duration) {
 }
 
 // SAFETY: only Ruby calls it, on the thread that the event is about; one that resumes has the lock.
-unsafe extern "C" fn on_event(event: c_uint, _event: *const c_void, _data: *mut c_void) {
+unsafe extern "C" fn on_event(event: c_uint, _details: *const c_void, _data: *mut c_void) {
     let began = BEGAN.load(Ordering::Acquire);
     if began == 0 || CONTROL.is_present() || !super::IS_ON.load(Ordering::Acquire) {
         return;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::libraries::function;
 
-static JOB: OnceLock<Option<Job>> = OnceLock::new();
+static JOB: OnceLock<Option<PostponedJob>> = OnceLock::new();
 
 // SAFETY: Ruby calls it with the pointer that it was given.
 type Function = unsafe extern "C" fn(*mut c_void);
@@ -16,7 +16,7 @@ type Register = unsafe extern "C" fn(c_uint, Function, *mut c_void) -> c_uint;
 type Trigger = unsafe extern "C" fn(c_uint);
 type RegisterOne = unsafe extern "C" fn(c_uint, Function, *mut c_void) -> c_int;
 
-enum Job {
+enum PostponedJob {
     /// Since Ruby 3.3.
     Registered(Trigger, c_uint),
     Unregistered(RegisterOne),
@@ -32,14 +32,14 @@ pub(super) fn prepare() {
             let handle =
                 unsafe { transmute::<*mut c_void, Register>(register)(0, run, null_mut()) };
             // SAFETY: as above.
-            return Some(Job::Registered(
+            return Some(PostponedJob::Registered(
                 unsafe { transmute::<*mut c_void, Trigger>(trigger) },
                 handle,
             ));
         }
         let register = function(c"rb_postponed_job_register_one")?;
         // SAFETY: as above.
-        Some(Job::Unregistered(unsafe {
+        Some(PostponedJob::Unregistered(unsafe {
             transmute::<*mut c_void, RegisterOne>(register)
         }))
     });
@@ -50,8 +50,8 @@ pub(super) fn trigger() {
     // SAFETY: Ruby allows both in a handler.
     unsafe {
         match JOB.get() {
-            Some(Some(Job::Registered(trigger, handle))) => trigger(*handle),
-            Some(Some(Job::Unregistered(register))) => {
+            Some(Some(PostponedJob::Registered(trigger, handle))) => trigger(*handle),
+            Some(Some(PostponedJob::Unregistered(register))) => {
                 register(0, run, null_mut());
             }
             _ => {}

@@ -100,11 +100,11 @@ fn begin_wall(interval: Duration) -> Result<Timer> {
             tv_sec: interval.as_secs().try_into().unwrap_or(1),
             tv_nsec: interval.subsec_nanos().into(),
         };
-        let times = libc::itimerspec {
+        let period = libc::itimerspec {
             it_interval: time,
             it_value: time,
         };
-        check(libc::timer_settime(timer, 0, &raw const times, null_mut()))?;
+        check(libc::timer_settime(timer, 0, &raw const period, null_mut()))?;
         Ok(Timer(timer))
     }
 }

@@ -155,6 +155,7 @@ impl CallStack {
         (self.ruby_count, self.native_count) = (0, 0);
         // SAFETY: any thread may ask both.
         let is_of_ruby = self.runs_ruby(skipped) && unsafe { ruby_native_thread_p() } != 0;
+        // SAFETY: as above.
         self.is_collector = is_of_ruby && unsafe { rb_during_gc() } != 0;
         // The collector may move what the frames name.
         if is_of_ruby && !self.is_collector {

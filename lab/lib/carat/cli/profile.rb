@@ -2,22 +2,19 @@
 
 require "json"
 require "carat/config/config_error"
-require "carat/config/sources/flags"
-require "carat/config/invalid_value"
 require "carat/config/options"
-require "carat/config/type"
 require_relative "../lab/profile/endpoint"
 require_relative "../lab/profile/export/folded"
 require_relative "../lab/profile/export/pprof"
 require_relative "../lab/profile/export/speedscope"
 require_relative "../lab/profile/session"
+require_relative "../lab/profile/time_report"
 require_relative "../lab/progress"
 require "carat/cli/control/control_client"
 require "carat/cli/control/control_error"
-require_relative "flags/output_file"
+require_relative "flags/profile_flags"
 require_relative "profile/kind"
 require_relative "profile/page"
-require_relative "flags/request_flags"
 require "carat/cli/control/running_server"
 require "carat/cli/subcommand"
 
@@ -26,26 +23,13 @@ module Carat
     # `carat profile`.
     class Profile
       include Subcommand
-      include RequestFlags
+      include ProfileFlags
 
       # What follows `Usage: carat` in the help.
       USAGE = "profile [--path PATH ... | --worker N] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows which calls allocate memory, or take time."
-
-      SECONDS = 10
-
-      # Percent of the whole below which a branch of the tree is left out.
-      CUT = 1.0
-      CUTS = 0..100
-      TIMES = 1..600
-      WORKERS = 1..4_294_967_295
-      SAMPLING = 1024..(1 << 40)
-
-      # Milliseconds, as `--sampling` of a clock.
-      PERIOD = 1..1000
-      private_constant :SECONDS, :CUT, :CUTS, :TIMES, :WORKERS, :SAMPLING, :PERIOD
 
       # Measures and prints the profiles. Raises ConfigError, ControlError, and LabError.
       def run
@@ -56,80 +40,6 @@ module Carat
       end
 
       private
-
-      def flags
-        @seconds = SECONDS
-        @cut = CUT
-        @clocks = []
-        Config::Flags.new(help: "carat profile --help") do |parser|
-          define_subject(parser)
-          define_clocks(parser)
-          define_report(parser)
-        end
-      end
-
-      def define_subject(parser)
-        parser.separator("Measurement:")
-        define_path(parser)
-        parser.on("--worker N", "Instead, a worker of a running server") do |text|
-          @worker = number("--worker", text, WORKERS)
-        end
-        parser.on("--pid PID", "That server, by its process id") { |text| @pid = text }
-        parser.on("--seconds N", "For so long [#{SECONDS}]") { |text| @seconds = number("--seconds", text, TIMES) }
-        parser.on("--sampling SIZE", "Bytes a sample [64KB, a worker 512KB], or 5ms") { |text| sampling(text) }
-        parser.separator("")
-      end
-
-      # One after the other: allocations that are watched take time.
-      def define_clocks(parser)
-        parser.separator("Subject:")
-        parser.on("--cpu", "Where the CPU's time goes, not memory") { @clocks |= [:cpu] }
-        parser.on("--wall", "Where the threads are, also those that wait") { @clocks |= [:wall] }
-        parser.on("--gvl", "Where they wait for Ruby's lock, the GVL") { @clocks |= [:gvl] }
-        parser.on("--allocations", "After these, memory as well") { @allocations = true }
-        parser.separator("")
-      end
-
-      def define_report(parser)
-        parser.separator("Report:")
-        parser.on("--live", "Only memory that is not freed [all]") { @live = true }
-        parser.on("--objects", "Numbers of objects [bytes]") { @objects = true }
-        parser.on("--invert", "From functions to their callers") { @inverted = true }
-        parser.on("--cut PERCENT", "Hide lighter branches [#{CUT}]") { |text| @cut = percent(text) }
-        parser.on("--json", "Print JSON, sizes in bytes") { @format = :json }
-        OutputFile.flag(parser) { |file| @html = file }
-        OutputFile.flag(parser, "--pprof", "Also write a file for go tool pprof") { |file| @pprof = file }
-        OutputFile.flag(parser, "--speedscope", "Also write a file for speedscope") { |file| @speedscope = file }
-        parser.on("--collapsed", "Print folded stacks for flame graphs") { @format = :collapsed }
-        parser.separator("")
-      end
-
-      def percent(text)
-        percent = Float(text, exception: false)
-        return percent if percent && CUTS.cover?(percent)
-
-        raise Config::ConfigError, "--cut: #{text.inspect} is not a number from 0 to 100"
-      end
-
-      def sampling(text)
-        return @sampling_bytes = bytes(text) unless text.end_with?("s")
-
-        @period = Config::Type.build(:seconds).parse(text) * 1000
-        return if PERIOD.cover?(@period)
-
-        raise Config::ConfigError, "--sampling: #{text.inspect} is not a time from 1ms to 1s"
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "--sampling: #{e.message}"
-      end
-
-      def bytes(text)
-        bytes = Config::Type.build(:bytes).parse(text)
-        return bytes if SAMPLING.cover?(bytes)
-
-        raise Config::ConfigError, "--sampling: #{text.inspect} is not a size from 1KB to 1TB"
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "--sampling: #{e.message}"
-      end
 
       # Of a running server.
       def attach
@@ -215,9 +125,13 @@ module Carat
       def format_report(report)
         case @format
         when :json then JSON.generate(report.to_h, ascii_only: true)
-        when :collapsed then Lab::Profile::Folded.new(report.series.find { |series| measures(report).include?(series.member) })
+        when :collapsed then Lab::Profile::Folded.new(folded_series(report))
         else texts([report])
         end
+      end
+
+      def folded_series(report)
+        report.series.find { |series| measures(report).include?(series.member) }
       end
 
       def texts(reports)

@@ -13,8 +13,8 @@ module Carat
         @served = served
       end
 
-      # Begins to sample one in so many bytes that are allocated, or microseconds of `clocks`, a sum of bits that the lab
-      # knows; nil: as many as it takes by default.
+      # Begins to sample one in so many bytes that are allocated, or microseconds of `clocks`, a sum of bits that the
+      # lab knows; nil: as many as it takes by default.
       def begin(interval, clocks)
         raise LoadError, "the gem carat-lab is not where the server runs" unless Launch::LabGem.load
 

@@ -12,7 +12,8 @@ module Carat
         Node = Lab::Html::TreePlot::Node
 
         # By unit of a Series: that of the page, and by what a number is divided.
-        UNITS = { "bytes" => ["bytes", 1], "count" => ["objects", 1], "microseconds" => ["seconds", 1_000_000.0] }.freeze
+        UNITS = { "bytes" => ["bytes", 1], "count" => ["objects", 1],
+                  "microseconds" => ["seconds", 1_000_000.0] }.freeze
         private_constant :Node, :UNITS
 
         # `reports` are Lab::Profile::Reports; `remarks` are sentences about them.
@@ -33,7 +34,9 @@ module Carat
         private
 
         def plot(report)
-          measures = report.series.map { |series| Lab::Html::TreePlot::Measure.new(series.title, UNITS.fetch(series.unit).first) }
+          measures = report.series.map do |series|
+            Lab::Html::TreePlot::Measure.new(series.title, UNITS.fetch(series.unit).first)
+          end
           Lab::Html::TreePlot.new("Calls", measures, { "calls" => root(report) }, inverted: true)
         end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/log/counted"
 require_relative "text"
 
 module Carat
@@ -7,7 +8,8 @@ module Carat
     class Profile
       # Formats a profile by clocks for readers; the measure is a clock.
       class TimeText < Text
-        NOTHING = { cpu: "The worker has computed nothing: no sample.", wall: "There is no sample: take a longer profile.",
+        NOTHING = { cpu: "The worker has computed nothing: no sample.",
+                    wall: "There is no sample: take a longer profile.",
                     gvl: "No thread has waited for the GVL long enough for a sample." }.freeze
         private_constant :NOTHING
 
@@ -35,8 +37,8 @@ module Carat
         # For the GVL waits who could run but for it.
         def waits(waited, ran)
           share = waited.zero? ? 0 : 100 * waited / (waited + ran)
-          format("%.1f %% of the time in which threads could run, they waited for the GVL: %.3f of %.3f s", share, waited,
-                 waited + ran)
+          format("%.1f %% of the time in which threads could run, they waited for the GVL: %.3f of %.3f s",
+                 share, waited, waited + ran)
         end
 
         def remarks(details)

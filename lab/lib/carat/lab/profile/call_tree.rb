@@ -6,8 +6,8 @@ require_relative "frame_filter"
 module Carat
   module Lab
     module Profile
-      # The calls of a profile, each with its caller and its function, and with what it has allocated itself, or the time
-      # that it has taken itself.
+      # The calls of a profile, each with its caller and its function, and with what it has allocated itself, or the
+      # time that it has taken itself.
       class CallTree
         # Estimates of what a call has allocated itself: bytes and objects, and what of them is live.
         Weight = Struct.new(:bytes, :objects, :live_bytes, :live_objects)
@@ -25,8 +25,8 @@ module Carat
         # The Calls; callers come first.
         attr_reader :calls
 
-        # `profile` is the object that a Recording has made, parsed; `kind` is Weight or Time. Raises KeyError, TypeError,
-        # and IndexError.
+        # `profile` is the object that a Recording has made, parsed; `kind` is Weight or Time. Raises KeyError,
+        # TypeError, and IndexError.
         def initialize(profile, kind = Weight)
           @kind = kind
           @frames = []

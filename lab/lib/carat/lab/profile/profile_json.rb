@@ -14,7 +14,8 @@ module Carat
         # Returns a JSON object: `head` is a Hash, `functions` are Arrays, and `arrays` has JSON by name.
         def self.generate(head, functions, arrays)
           functions.each { |row| row.map! { |value| value.is_a?(String) ? value[0, TEXT_LIMIT] : value } }
-          "#{Log::PlainJSON.generate({ **head, functions: }).chop},#{arrays.map { |name, json| "\"#{name}\":#{json}" }.join(",")}}"
+          members = arrays.map { |name, json| "\"#{name}\":#{json}" }
+          "#{Log::PlainJSON.generate({ **head, functions: }).chop},#{members.join(",")}}"
         end
       end
     end

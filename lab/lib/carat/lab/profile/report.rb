@@ -14,7 +14,8 @@ module Carat
 
         DETAILS = %w[seconds requests sampling_bytes sampling_bytes_at_end samples native truncated
                      replaced].freeze
-        SERIES = [[:bytes, "alloc_space", "allocated", "bytes"], [:objects, "alloc_objects", "allocated objects", "count"],
+        SERIES = [[:bytes, "alloc_space", "allocated", "bytes"],
+                  [:objects, "alloc_objects", "allocated objects", "count"],
                   [:live_bytes, "inuse_space", "still live", "bytes"],
                   [:live_objects, "inuse_objects", "live objects", "count"]].freeze
         private_constant :DETAILS, :SERIES

@@ -35,8 +35,8 @@ module Carat
           samples = CLOCKS.values.zip(rest.shift(CLOCKS.size)).to_h.slice(*@clocks)
           lost, *times = rest
           sums = %i[cpu_seconds waited_seconds ran_seconds].zip(times.map { |time| time.round(6) }).to_h
-          head = details.merge(seconds: seconds.round(3), clocks: @clocks, interval: @interval, samples:, lost:, truncated:,
-                               **sums)
+          head = details.merge(seconds: seconds.round(3), clocks: @clocks, interval: @interval, samples:, lost:,
+                               truncated:, **sums)
           ProfileJSON.generate(head, functions, callers:, calls:, cpu:, wall:, gvl:)
         end
 

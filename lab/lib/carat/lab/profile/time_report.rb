@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "call_tree"
 require_relative "report"
 
 module Carat
@@ -26,7 +27,8 @@ module Carat
         end
 
         def numbers
-          { microseconds: series.to_h { |series| [series.member, tree.calls.map { |call| call.weight[series.member] }] } }
+          members = series.map(&:member)
+          { microseconds: members.to_h { |member| [member, tree.calls.map { |call| call.weight[member] }] } }
         end
       end
     end

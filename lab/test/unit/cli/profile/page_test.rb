@@ -8,7 +8,6 @@ require "carat/lab/profile/report"
 module Carat
   class ProfilePageTest < Minitest::Test
     Tree = Struct.new(:frames, :calls)
-    Report = Class.new(Lab::Profile::Report) { def initialize(tree) = @tree = tree }
     Call = Struct.new(:caller, :frame, :weight)
     FRAMES = [["other", "(carat)", nil, nil], ["ruby", "Posts#index", "/srv/app/lib/shop/posts.rb", 12],
               ["object", "String", nil, nil], ["c", "rb_str_resize", "/usr/lib/libruby.so.3.3", nil]]
@@ -41,9 +40,13 @@ module Carat
       calls.map { |call| [call["n"], names(call["c"])] }
     end
 
+    def report(tree)
+      Lab::Profile::Report.allocate.tap { |report| report.instance_variable_set(:@tree, tree) }
+    end
+
     def root
       calls = CALLS.map { |caller, frame, weight| Call.new(caller, frame, Lab::Profile::CallTree::Weight.new(*weight)) }
-      html = CLI::Profile::Page.new([Report.new(Tree.new(FRAMES, calls))], "carat profile", ["1 KiB allocated"]).to_s
+      html = CLI::Profile::Page.new([report(Tree.new(FRAMES, calls))], "carat profile", ["1 KiB allocated"]).to_s
       JSON.parse(html[%r{<script type="application/json">(.*?)</script>}, 1])["views"].first["root"]
     end
   end

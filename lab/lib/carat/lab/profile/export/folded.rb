@@ -17,7 +17,9 @@ module Carat
         def to_s
           frames = @series.tree.frames.map { |frame| label(frame) }
           lines = []
-          @series.each_weight { |call, number| lines << "#{@series.stack(call).map { |frame| frames[frame] }.join(";")} #{number}" }
+          @series.each_weight do |call, number|
+            lines << "#{frames.values_at(*@series.stack(call)).join(";")} #{number}"
+          end
           lines.join("\n")
         end
 

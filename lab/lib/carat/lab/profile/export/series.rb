@@ -3,8 +3,8 @@
 module Carat
   module Lab
     module Profile
-      # A number for each call of a CallTree: the member of the calls' weights, its name for pprof and its title for readers,
-      # and its unit: `bytes`, `count`, or `microseconds`.
+      # A number for each call of a CallTree: the member of the calls' weights, its name for pprof and its title for
+      # readers, and its unit: `bytes`, `count`, or `microseconds`.
       Series = Struct.new(:member, :name, :title, :unit, :tree) do
         # Yields each call that has a number of its own, with that number.
         def each_weight

@@ -103,7 +103,8 @@ fn start(ruby: &Ruby, clocks: u8, interval_micros: u64) -> Result<bool, Error> {
     cpu::begin();
     wall::begin(clocks & WALL != 0);
     IS_ON.store(true, Ordering::Release);
-    let started = signal::begin(clocks & CPU != 0, clocks & WALL != 0, interval);
+    // The job that a thread runs that computes has to follow a signal of its own: that of the CPU's time.
+    let started = signal::begin(clocks & (CPU | WALL) != 0, clocks & WALL != 0, interval);
     if let Err(error) = started {
         IS_ON.store(false, Ordering::Release);
         let text = format!("signals cannot be had: {error}");

@@ -27,7 +27,7 @@ class ProfileTimeTest < Support::IntegrationTest
     assert_hot_method(fibers: 5)
   end
 
-  def test_method_that_sleeps_is_in_the_wall_clock_alone
+  def test_method_that_sleeps_is_in_the_wall_clock_but_not_in_that_of_the_cpu
     skip "Ruby 3.3 reads the frames of other threads" if RUBY_VERSION < "3.3"
     document = profile(served(threads: 2), "--cpu", "--wall", path: "/nap")
     cpu, wall = %w[cpu wall].map { |clock| calls(document, "microseconds", clock) }
@@ -35,6 +35,15 @@ class ProfileTimeTest < Support::IntegrationTest
     assert_equal [%w[cpu wall], { "worker" => 1 }], document.values_at("clocks", "source")
     assert_operator inclusive(wall, &line(3)), :>, inclusive(wall, &line(1))
     assert_operator inclusive(cpu, &line(3)), :<, inclusive(cpu, &line(1))
+  end
+
+  def test_method_that_computes_is_in_the_wall_clock_without_that_of_the_cpu
+    skip "Ruby 3.3 reads the frames of other threads" if RUBY_VERSION < "3.3"
+    document = profile(served(threads: 1), "--wall")
+    hot, cool = [1, 2].map { |number| inclusive(calls(document, "microseconds", "wall"), &line(number)) }
+
+    assert_operator hot, :>, cool
+    assert_operator hot, :>, 200_000
   end
 
   def test_threads_that_fight_for_the_lock_wait_for_it

@@ -1,7 +1,8 @@
 //! Time as it passes, for each thread of Ruby but the main one, which waits for orders of the server.
 //!
 //! The job that follows a signal reads the frames of all threads: it has Ruby's lock, so that none of them changes. While no
-//! thread runs, it is the interrupted thread that gets the lock, at the latest at the second signal.
+//! thread runs, it is the interrupted thread that gets the lock, at the latest at the second signal. A thread that computes keeps
+//! the lock, and runs the job because the clock of the CPU interrupts it.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;

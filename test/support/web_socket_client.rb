@@ -86,8 +86,11 @@ module Support
 
     def read_frame
       kind, length = @client.read_exactly(2).unpack("CC")
-      length = @client.read_exactly(2).unpack1("S>") if length == 126
-      length = @client.read_exactly(8).unpack1("Q>") if length == 127
+      length = case length
+               when 126 then @client.read_exactly(2).unpack1("S>")
+               when 127 then @client.read_exactly(8).unpack1("Q>")
+               else length
+               end
       [kind & 0x0F, @client.read_exactly(length)]
     end
   end

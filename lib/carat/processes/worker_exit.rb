@@ -48,7 +48,8 @@ module Carat
         end
       end
 
-      # exit! runs no finalizers. Those of Tempfile remove files whose names contain this process id.
+      # exit! runs no finalizers. Those of Tempfile remove files whose names contain this process id. In a process that
+      # has had a Ractor, Ruby does not show these objects, and the files stay.
       def remove_temporary_files(log)
         return unless Object.const_defined?(:Tempfile) && !Object.autoload?(:Tempfile)
 

@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/processes/worker_exit"
-require "tempfile"
 require "test_helper"
-require "tmpdir"
 
 module Carat
   class WorkerExitTest < Minitest::Test
@@ -70,13 +68,20 @@ module Carat
     end
 
     def test_only_temporary_files_of_the_worker_are_removed
-      Dir.mktmpdir do |directory|
-        theirs = Tempfile.new("theirs", directory)
-        mine = [["mine"], [%w[mine .txt]]]
-        child { @kept = [*mine.map { |name| Tempfile.new(*name, directory) }, Tempfile.allocate] }
-        assert_equal [File.basename(theirs.path)], Dir.children(directory)
-        theirs.close!
-      end
+      assert_equal ["theirs"], lines(<<~RUBY)
+        require "tempfile"
+        require "tmpdir"
+        Dir.mktmpdir do |directory|
+          theirs = Tempfile.new("theirs", directory)
+          fork do
+            Carat::Processes::WorkerExit.arrange
+            MINE = [Tempfile.new("mine", directory), Tempfile.new(%w[mine .txt], directory), Tempfile.allocate]
+          end
+          Process.wait
+          puts Dir.children(directory).map { |name| name[/\\A[a-z]+/] }
+          theirs.close!
+        end
+      RUBY
     end
 
     private

@@ -63,10 +63,10 @@ module Carat
         log.failure("cannot remove a temporary file", e)
       end
 
-      # nil as well for an object whose file could not be created: Tempfile asks nil for its path.
+      # nil as well for an object whose file could not be created: Tempfile asks nil for its path, or delegates to none.
       def path(file)
         file.path
-      rescue NoMethodError
+      rescue NoMethodError, ArgumentError
         nil
       end
 

@@ -36,7 +36,7 @@ module Carat
       # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
         @thread = Thread.current
-        @scheduler = LaneScheduler.new(@log)
+        @scheduler = LaneScheduler.new(@native, @log)
         @scheduler.watch_runs(@stall_warning) { |fiber, seconds| stalled(fiber, seconds) }
         Fiber.set_scheduler(@scheduler)
         @native.hello(@capacity, true)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "minitest/mock"
 require "test_helper"
 require "support/fiber_lane_test"
 
@@ -62,6 +63,16 @@ class FiberLaneTest < Support::FiberLaneTest
     assert_match(%r{\AGET /bad: .*bad \(RuntimeError\)}, lane.errors.string)
     @gates[:all] << "good"
     assert_equal "good", lane.response.body
+  end
+
+  # The finalizer of a Tempfile may run then, and the scheduler is asked to delete the file, from Ruby 3.4 on.
+  def test_file_that_is_deleted_while_an_environment_is_made_does_not_let_other_fibers_run
+    app = ->(env) { [200, {}, [env["PATH_INFO"] == "/waits" ? @gates[:all].pop : env["rack.input"].read]] }
+    lane = with_input(deleting_input) { fibers(app) }
+    lane.request(path: "/waits")
+    eventually { @gates[:all].num_waiting == 1 }
+    lane.request(method: "POST", body: "a body")
+    assert_equal ["a body", "go"], Array.new(2) { lane.response.body }.sort
   end
 
   def test_an_exit_is_answered_and_asks_for_an_orderly_end
@@ -229,6 +240,26 @@ class FiberLaneTest < Support::FiberLaneTest
   end
 
   private
+
+  # A class of inputs that wakes the fiber at the gate, and deletes a file.
+  def deleting_input
+    gate = @gates[:all]
+    Class.new(Carat.const_get(:Request)::MemoryInput) do
+      define_method(:initialize) do |bytes|
+        gate << "go"
+        File.unlink(File.join(Dir.tmpdir, "carat-no-such-file"))
+      rescue Errno::ENOENT
+        super(bytes)
+      end
+    end
+  end
+
+  # Lanes made in the block make such inputs for bodies in memory.
+  def with_input(input, &)
+    templates = Carat.const_get(:Request)::EnvTemplate
+    make = templates.method(:new)
+    templates.stub(:new, ->(**options) { make.call(**options).to_h.merge(memory_input: input) }, &)
+  end
 
   # Refuses one fiber, as the scheduler does when the kernel has no room for its stack.
   def refusing_a_fiber

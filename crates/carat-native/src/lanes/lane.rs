@@ -50,6 +50,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("watch_collections", method!(Lane::watch_collections, 1))?;
     class.define_method("hello", method!(Lane::hello, 2))?;
     class.define_method("idle", method!(Lane::idle, 0))?;
+    class.define_method("held?", method!(Lane::is_held, 0))?;
     class.define_method("give_way", method!(Lane::give_way, 1))?;
     class.define_method("await_slot_demand", method!(Lane::await_slot_demand, 0))?;
     class.define_method("flush", method!(Lane::flush, 0))?;
@@ -103,6 +104,11 @@ impl Lane {
     /// How many slots wait for a request.
     fn idle(&self) -> usize {
         self.reader_role.idle()
+    }
+
+    /// Whether a method of the lane or of its slots is at work: nothing may wait now. Ruby code sees this in a finalizer.
+    fn is_held(&self) -> bool {
+        self.session.try_borrow_mut().is_err() || self.head.try_borrow_mut().is_err()
     }
 
     /// Lets other fibers run before the next request when some have been `woken`, other than the one that is to read.

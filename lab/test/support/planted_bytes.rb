@@ -20,7 +20,7 @@ module Support
 
     # Measuring would show the room that one large String or Hash keeps to grow; a Hash that replaces entries keeps at
     # least as much again. A cache grows by a String of 200 bytes, and an entry of its Hash with the index.
-    BY_HAND = { clean: 0, string: 16, freed_elsewhere: 8, mapping: 4096,
+    BY_HAND = { clean: 0, string: 16, freed_elsewhere: 64, mapping: 4096,
                 **PlantedApplication::INNOCENT.transform_values { 64 },
                 cache: (RUBY_VERSION < "3.2" ? 40 + 224 : 320) + 24 + 4,
                 # On Ruby 4.0, the tables do not double in the rounds of a run: objects of 40 bytes, and their entries.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../lib/carat/config/options_page"
 require_relative "completions"
 require_relative "limits_page"
 require_relative "manual"
@@ -11,12 +12,12 @@ module Suite
 
     # @return [Hash{String => String}] the text of each file by its path in the checkout
     def self.files
-      options = Carat.const_get(:Config)::Options
+      config = Carat.const_get(:Config)
       line = CommandLine.new
       completions = Completions.new(line)
       {
-        "docs/options.md" => options.to_markdown,
-        LimitsPage::PATH => LimitsPage.new(options).update(File.read(File.join(ROOT, LimitsPage::PATH))),
+        "docs/options.md" => config::OptionsPage.new.to_s,
+        LimitsPage::PATH => LimitsPage.new(config::Options).update(File.read(File.join(ROOT, LimitsPage::PATH))),
         "share/man/man1/carat.1" => Manual.new(line).to_s,
         "share/bash-completion/completions/carat" => completions.bash,
         "share/zsh/site-functions/_carat" => completions.zsh,

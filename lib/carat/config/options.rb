@@ -289,12 +289,6 @@ module Carat
       def for_edge
         TABLE.select(&:edge)
       end
-
-      # Returns the text of docs/options.md.
-      def to_markdown
-        require_relative "options_page"
-        OptionsPage.new.to_s
-      end
     end
   end
 end

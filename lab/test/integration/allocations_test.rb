@@ -54,10 +54,10 @@ class AllocationsTest < Minitest::Test
 
   def test_bytes_of_malloc_count_at_the_line
     write("config.ru", KNOWN)
-    text = site(report("allocations", "--requests", "20"), "text")
+    text = site(report("allocations", "--requests", "200"), "text")
 
-    # jemalloc rounds 5001 bytes up to 5120.
-    assert_equal 5120.0, text.fetch("malloc_bytes_per_request")
+    # jemalloc rounds 5001 bytes up to 5120. A page of Ruby's heap may be noted in between.
+    assert_includes 5120.0..5180.0, text.fetch("malloc_bytes_per_request")
     assert_operator text.fetch("bytes_per_request"), :>=, 5160.0
   end
 

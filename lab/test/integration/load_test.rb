@@ -42,7 +42,8 @@ class LoadTest < Minitest::Test
     RUBY
     report = report(*SHORT)
 
-    assert_operator report.dig("cpu", "seconds_per_request"), :>=, 0.001
+    # The kernel counts the time of a process in ticks.
+    assert_operator report.dig("cpu", "seconds_per_request"), :>=, 0.0009
     assert_operator report.dig("pss", "before"), :>, 20_000_000
     assert_operator report.dig("pss", "peak"), :>=, report.dig("pss", "after")
     timeline = report.fetch("timeline")

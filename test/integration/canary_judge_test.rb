@@ -4,7 +4,7 @@ require "json"
 require "test_helper"
 require "support/controlled_server"
 
-# A canary about which the server decides by itself (`canary_judge`).
+# A canary about which the server decides by itself (`canary 50, judge: true`).
 class CanaryJudgeTest < Support::IntegrationTest
   include Support::ControlledServer
 
@@ -60,7 +60,7 @@ class CanaryJudgeTest < Support::IntegrationTest
 
   # A server that has been restarted with another version, and has decided. What the command printed comes with it.
   def restarted(version)
-    config = "canary 50\ncanary_judge true\n"
+    config = "canary 50, judge: true\n"
     server = serve(CODE, workers: 1, files: { "version" => "1", "carat.rb" => config }, args: CONTROL_SOCKET)
     await_workers(server, 1)
     server.directory.write("version", version)

@@ -181,10 +181,9 @@ pub struct Settings {
     pub ignores_hangup: bool,
     #[serde(deserialize_with = "seconds")]
     pub upgrade_timeout: Duration,
-    pub canary: Option<u8>,
+    pub canary: Option<CanaryShare>,
     #[serde(deserialize_with = "canary_unit")]
     pub canary_by: CanaryUnit,
-    pub canary_judge: bool,
     /// Prints what these settings are with the configuration as it is when the command runs.
     pub reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
@@ -205,6 +204,16 @@ pub struct StaticDirectory {
     pub cache_control: Option<String>,
     /// The page for what is not there, which then does not go to the application.
     pub not_found: Option<String>,
+}
+
+/// What a restart gives to the new code, and who decides about it.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CanaryShare {
+    /// Of the requests; below 100.
+    pub percent: u8,
+    /// Whether the server decides.
+    pub judge: bool,
 }
 
 /// A collector of spans that speaks OTLP over HTTP.
@@ -390,7 +399,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
-    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "canary_judge": false, "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
+    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
 }"#;
 
 #[cfg(any(test, feature = "fixture"))]

@@ -25,13 +25,14 @@ impl GenerationSettings {
         machine_memory: Option<u64>,
         client_memory: u64,
     ) -> GenerationSettings {
+        let canary = settings.canary.unwrap_or_default();
         GenerationSettings {
             limits: Limits::new(settings, processors, machine_memory, client_memory),
             refork: settings.refork.clone(),
             canary: CanaryRule {
-                percent: settings.canary.unwrap_or_default(),
+                percent: canary.percent,
                 unit: settings.canary_by,
-                judges: settings.canary_judge,
+                judges: canary.judge,
             },
             apps: settings.processes.clone(),
         }

@@ -6,6 +6,7 @@ require_relative "type/network/address_list"
 require_relative "type/network/endpoint_list"
 require_relative "type/word/boolean"
 require_relative "type/number/byte_count"
+require_relative "type/number/canary_share"
 require_relative "type/number/count_range"
 require_relative "type/word/choice"
 require_relative "type/network/collector_url"
@@ -41,8 +42,8 @@ module Carat
     module Type
       # The class of each type that an option can name.
       NAMES = {
-        addresses: AddressList, boolean: Boolean, bytes: ByteCount, choice: Choice, collector: CollectorURL,
-        count: CountRange, directory: Directory,
+        addresses: AddressList, boolean: Boolean, bytes: ByteCount, canary: CanaryShare, choice: Choice,
+        collector: CollectorURL, count: CountRange, directory: Directory,
         endpoints: EndpointList, file: FilePath, gc: GcPolicy, group: GroupName, https_url: HttpsURL,
         integer: WholeNumber, log: LogFile, memory: MemoryBudget, networks: NetworkList, new_directory: NewDirectory,
         optional_path: OptionalPath, pages: PageDirectory,

@@ -4,7 +4,7 @@ use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
 
 use crate::simulation::plan::random::SeededRandom;
 use carat_settings::{
-    PoolPriority, PoolSettings, ProcessSettings, QueueOrder, RestartPolicy, Settings,
+    CanaryShare, PoolPriority, PoolSettings, ProcessSettings, QueueOrder, RestartPolicy, Settings,
 };
 use rustix::process::Signal;
 
@@ -88,8 +88,10 @@ impl Scenario {
                 ReforkRule::Off
             },
             keep_previous: millis(&[1, 500, 3000]),
-            canary,
-            canary_judge: canary == Some(60),
+            canary: canary.map(|percent| CanaryShare {
+                percent,
+                judge: percent == 60,
+            }),
             processes: processes(random),
             pool: pools(random),
             canary_by: random.pick(&[CanaryUnit::Request, CanaryUnit::Client]),

@@ -124,6 +124,17 @@ module Carat
       assert_unharmed(server)
     end
 
+    def test_a_tunnel_over_http2_without_a_descriptor_is_refused_and_logged
+      server = serve_limited(threads: nil, fibers: 100, args: %w[--access-log])
+      client = Support::Http2Client.new(connect(server, 1).first)
+      tunnel = { method: "CONNECT", path: "/sleep", protocol: "echo", flags: Support::Http2Client::END_HEADERS }
+      client.write(*Array.new(100) { |index| client.request(index * 2 + 1, **tunnel) })
+      await_log(server, %r{"GET /sleep HTTP/2.0" 503 .* reason="too many files are open"})
+      server.directory.write("awake", "")
+      refute_includes server.log, '"-" 503'
+      assert_unharmed(server)
+    end
+
     def test_uploads_beyond_the_files_for_bodies_get_503_and_the_others_are_served
       server = serve_limited
       uploads = connect(server, SPOOLS + 5)

@@ -91,6 +91,19 @@ impl Steps {
         async move { Ok(steps.response(answer, &mut context, changed).await) }
     }
 
+    /// Refuses a request that no step has seen.
+    pub(super) async fn refuse(
+        &self,
+        request: Request<ReceivedBody>,
+        peer: &Rc<Peer>,
+        state: &Rc<ConnectionState>,
+        refusal: Refusal,
+    ) -> Response<TrackedBody> {
+        let mut context = self.begin(request, peer, state).context;
+        let refused = RequestAnswer::Now(Err(refusal));
+        self.response(refused, &mut context, None).await
+    }
+
     /// Reads what the steps need to know, and starts the line of the access log.
     fn begin(
         &self,

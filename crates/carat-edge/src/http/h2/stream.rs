@@ -99,7 +99,7 @@ async fn finish(
 enum StreamCut {
     Refused(Refusal),
     Ended(Http2StreamEnd),
-    TakenOver(Box<Takeover>, OwnedSemaphorePermit),
+    TakenOver(Box<Takeover>, Option<OwnedSemaphorePermit>),
 }
 
 /// Passes the request along the path that all requests take.
@@ -115,21 +115,27 @@ async fn call(
         mut expectation,
         ..
     } = request;
-    let mut permit = Some(permit(state, sender, client, timer).await?);
+    let steps = &client.server.steps;
+    let mut permit = match permit(state, sender, client, timer).await {
+        Ok(permit) => Some(permit),
+        Err(StreamCut::Refused(refusal)) => {
+            let refused = steps.refuse(request, &client.peer, state, refusal);
+            return Ok(refused.await);
+        }
+        Err(cut) => return Err(cut),
+    };
     let expected = client.server.deadlines.deadline();
     expected.set(FILE_EXPECTED);
-    let mut serving = pin!(client.server.steps.serve(request, &client.peer, state));
+    let mut serving = pin!(steps.serve(request, &client.peer, state));
     poll_fn(|cx| {
         if let Poll::Ready(Ok(response)) = serving.as_mut().poll(cx) {
             return Poll::Ready(permitted(response, permit.take(), client));
         }
         if let Some(takeover) = state.takeover() {
-            let permit = permit.take().or_else(|| client.files.further_one());
-            let permit = permit.ok_or(StreamCut::Refused(Refusal::NoDescriptors));
-            let cut = permit.map_or_else(|cut| cut, |it| StreamCut::TakenOver(takeover, it));
-            return Poll::Ready(Err(cut));
+            return Poll::Ready(Err(StreamCut::TakenOver(takeover, permit.take())));
         }
-        if permit.is_some() && expected.passed(cx.waker()) {
+        let keeps_permit = permit.is_none() || state.awaits_tunnel();
+        if !keeps_permit && expected.passed(cx.waker()) {
             permit = None;
         }
         if expectation.take_if(|it| it.is_asked(cx)).is_some() {

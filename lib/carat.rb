@@ -61,9 +61,9 @@ module Carat
   end
 
   # Returns what this worker is doing, as a Hash: its number (`:worker`), `:generation` and `:pid`, for each of its
-  # `:lanes` the requests `:running` and `:served`, and the cost of garbage collection since the fork: `:gc_count`,
-  # `:gc_seconds` and `:cpu_seconds` of CPU time, and `:gc_share`, from 0 to 1. `:heap_extensions` is how many times
-  # the heap was extended, nil where you size it. Returns nil outside of a worker.
+  # `:lanes` the requests `:running` and `:served`, and since the fork `:allocated_objects` and the cost of garbage
+  # collection: `:gc_count`, `:gc_seconds` and `:cpu_seconds` of CPU time, and `:gc_share`, from 0 to 1.
+  # `:heap_extensions` is how many times the heap was extended, nil where you size it. Returns nil outside of a worker.
   def self.stats
     Processes::Worker.current&.stats
   end

@@ -10,12 +10,19 @@ class CanaryJudgeTest < Support::IntegrationTest
 
   CODE = <<~'RUBY'
     VERSION = File.read("version").strip
+    KEPT = []
     number = 0
     run(lambda do |_env|
       number += 1
       exit!(1) if VERSION == "dies"
       sleep 0.004 if VERSION == "slow"
-      [VERSION == "bug" && (number % 5).zero? ? 500 : 200, {}, [VERSION]]
+      KEPT << "x" * 100_000 if VERSION == "keeps"
+      Array.new(3000) { Object.new } if VERSION == "allocates"
+      # After the response, which is not slower for it.
+      burn = -> { 20_000.times { number.hash } if VERSION == "burns" }
+      body = Enumerator.new { |chunks| chunks << VERSION }
+      body.define_singleton_method(:close, &burn)
+      [VERSION == "bug" && (number % 5).zero? ? 500 : 200, {}, body]
     end)
   RUBY
 
@@ -47,6 +54,19 @@ class CanaryJudgeTest < Support::IntegrationTest
 
     assert_operator new["p50"], :>, old["p50"]
     assert_equal({ "1" => 20 }, versions(server, 20))
+  end
+
+  { "burns" => ["more CPU time", "cpu_per_request"], "allocates" => ["more allocations", "objects_per_request"],
+    "keeps" => ["more memory", "private_bytes_per_worker"] }.each do |version, (cause, figure)|
+    define_method(:"test_code_that_#{version}_goes_back") do
+      server, = restarted(version)
+
+      assert_equal ["rollback", cause], decision(server).values_at("decision", "cause")
+      old, new = decision(server).values_at("old", "new").map { |code| code.fetch(figure) }
+
+      assert_operator new, :>, old * 1.2
+      assert_equal({ "1" => 20 }, versions(server, 20))
+    end
   end
 
   def test_code_whose_workers_die_goes_back

@@ -174,6 +174,11 @@ impl Canary {
         }
     }
 
+    /// Whether this is the generation of the new code.
+    pub(crate) fn is_of(&self, generation: u32) -> bool {
+        self.generation == generation
+    }
+
     /// Who compares both codes, if the server decides.
     pub(crate) fn judge(&self) -> Option<RefMut<'_, CanaryJudge>> {
         self.judge.as_ref().map(RefCell::borrow_mut)

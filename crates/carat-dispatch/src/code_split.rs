@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use carat_policy::{CanaryFinding, CanaryRule};
+use carat_policy::{CanaryFinding, CanaryRule, WorkerCost};
 use http::HeaderMap;
 
 use crate::canary::{Canary, CanaryReport, Code, CodeChoice};
@@ -89,6 +89,19 @@ impl CodeSplit {
     /// What a comparison of both codes comes to, if one is due and decides.
     pub fn finding(&self) -> Option<CanaryFinding> {
         self.0.borrow().as_ref()?.judge()?.look()
+    }
+
+    /// Tells the judge what each worker has used so far, by the generation of its code. False if new code of this
+    /// generation is not judged any more.
+    pub fn note_workers(&self, generation: u32, workers: &[(u32, WorkerCost)]) -> bool {
+        let canary = self.0.borrow();
+        let canary = canary.as_ref().filter(|it| it.is_of(generation));
+        let Some(mut judge) = canary.and_then(Canary::judge) else {
+            return false;
+        };
+        let is_new = |(of, cost): &(u32, WorkerCost)| (*of == generation, *cost);
+        judge.note_workers(&workers.iter().map(is_new).collect::<Vec<_>>());
+        true
     }
 
     /// Adds the cookie of a new client to its first response.
@@ -193,6 +206,20 @@ mod tests {
             assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 1], 0));
             assert_eq!(fixture.dispatcher.lanes.split.report(), None);
             drop(pending);
+        });
+    }
+
+    #[test]
+    fn workers_are_noted_while_their_code_is_judged() {
+        locally(|| {
+            let fixture = canary(50, &[1, 1]);
+            let split = &fixture.dispatcher.lanes.split;
+            assert!(!split.note_workers(2, &[]));
+            let judges = true;
+            split.begin(2, CanaryRule { judges, ..rule(50) });
+            assert!(split.note_workers(2, &[]) && !split.note_workers(3, &[]));
+            split.end();
+            assert!(!split.note_workers(2, &[]));
         });
     }
 

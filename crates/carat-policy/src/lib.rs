@@ -21,7 +21,7 @@ mod workers;
 
 pub use byte_size::ByteSize;
 pub use canary::LatencyHistogram;
-pub use canary::{CanaryFinding, CanaryJudge, CanaryVerdict, JudgedCode};
+pub use canary::{CanaryFinding, CanaryJudge, CanaryVerdict, JudgedCode, WorkerCost};
 pub use canary::{CanaryRule, CanaryUnit};
 pub use canary::{DrawnShare, EvenShare};
 pub use counted::Counted;

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::spawn_local;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
 use super::upgrade::{HandOverState, Predecessor};
 use crate::supervise::messages::{FreshSettings, Mailbox, Message, PredecessorMessage};
 use crate::supervise::processes::{Host, Ready};
-use crate::supervise::reports::{Gauges, History, Profiles, Stacks, StatsCollector};
+use crate::supervise::reports::{Gauges, History, Profiles, Stacks, StatsCollector, watch_costs};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
 use carat_machine::Machine;
 use carat_supervisor::{
@@ -153,6 +154,10 @@ impl<H: Host> Supervisor<H> {
                 self.service_manager.draining();
             }
             Command::StopAccepting(_) => self.begin_stop(),
+            Command::BeginCanary { generation, rule } if rule.judges => {
+                let (server, mailbox) = (Rc::clone(&self.server), self.executor.mailbox().clone());
+                spawn_local(watch_costs(*generation, server, mailbox));
+            }
             // Before the new edge says that it serves.
             Command::LetSuccessorServe => {
                 if let Some(successor) = self.executor.successor() {

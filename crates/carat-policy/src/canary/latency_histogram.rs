@@ -28,7 +28,12 @@ impl Default for LatencyHistogram {
 impl LatencyHistogram {
     /// Counts a duration.
     pub fn add(&mut self, duration: Duration) {
-        let count = &mut self.counts[bucket(duration)];
+        self.count(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    /// Counts a number as if it were that of microseconds.
+    pub(super) fn count(&mut self, number: u64) {
+        let count = &mut self.counts[bucket(number)];
         *count = count.saturating_add(1);
         self.total += 1;
     }
@@ -47,6 +52,15 @@ impl LatencyHistogram {
     /// The duration that this share (0 to 1) of all does not exceed; `None` without any.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
+        self.number(share).map(Duration::from_micros)
+    }
+
+    /// The number that half of all do not exceed.
+    pub(super) fn middle(&self) -> Option<u64> {
+        self.number(0.5)
+    }
+
+    fn number(&self, share: f64) -> Option<u64> {
         let sum: u64 = self.counts.iter().map(|count| u64::from(*count)).sum();
         #[expect(
             clippy::cast_precision_loss,
@@ -64,19 +78,19 @@ impl LatencyHistogram {
     }
 }
 
-fn bucket(duration: Duration) -> usize {
-    let micros = u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
+fn bucket(number: u64) -> usize {
+    let micros = u32::try_from(number).unwrap_or(u32::MAX);
     let exponent = micros.checked_ilog2().unwrap_or(0);
     let shift = exponent.saturating_sub(STEP_BITS);
     let step = micros >> shift;
     shift as usize * STEPS + step as usize
 }
 
-fn upper_bound(bucket: usize) -> Duration {
+fn upper_bound(bucket: usize) -> u64 {
     let shift = (bucket / STEPS).saturating_sub(1);
     let step = bucket - shift * STEPS;
     let next = (step as u64 + 1) << shift;
-    Duration::from_micros(next - 1)
+    next - 1
 }
 
 #[cfg(test)]

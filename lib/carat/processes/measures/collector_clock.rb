@@ -10,15 +10,17 @@ module Carat
       # Create it right after the fork.
       def initialize
         @count, @milliseconds = counters
+        @allocated = GC.stat(:total_allocated_objects)
       end
 
-      # Returns the number of collections, their CPU time and that of the process in seconds, and the former's share of
-      # the latter, from 0 to 1.
+      # Returns the number of objects that were allocated, that of collections, their CPU time and that of the process
+      # in seconds, and the former's share of the latter, from 0 to 1.
       def stats
         count, milliseconds = counters
         gc = (milliseconds - @milliseconds) / MILLISECONDS
         cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
-        { gc_count: count - @count, gc_seconds: gc, cpu_seconds: cpu, gc_share: cpu.positive? ? gc / cpu : 0.0 }
+        { allocated_objects: GC.stat(:total_allocated_objects) - @allocated,
+          gc_count: count - @count, gc_seconds: gc, cpu_seconds: cpu, gc_share: cpu.positive? ? gc / cpu : 0.0 }
       end
 
       private

@@ -8,8 +8,10 @@ module Carat
     def test_only_collections_after_the_fork_count
       3.times { GC.start }
       clock = Processes::CollectorClock.new
+      Array.new(1000) { Object.new }
       2.times { GC.start }
       stats = clock.stats
+      assert_includes 1000..2000, stats[:allocated_objects]
       assert_includes 2..4, stats[:gc_count]
       assert_operator stats[:gc_seconds], :<=, GC.stat(:time) / 1000.0
       assert_operator stats[:cpu_seconds], :>, 0

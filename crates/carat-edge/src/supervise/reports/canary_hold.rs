@@ -25,6 +25,9 @@ pub(crate) fn canary_decision(decision: &CanaryDecision) -> Value {
             "requests": code.requests,
             "errors": code.errors,
             "p50": code.median.map(|it| it.as_secs_f64()),
+            "cpu_per_request": code.cpu.map(|it| it.as_secs_f64()),
+            "objects_per_request": code.objects,
+            "private_bytes_per_worker": code.private,
         })
     };
     let codes = decision.codes.map(|codes| codes.map(code));

@@ -19,9 +19,23 @@ const JUDGE_LIMIT: Duration = Duration::from_secs(3600);
 const DEATHS_LIMIT: u32 = 2;
 
 /// What the log calls the figures of the old code and the new.
-const JUDGED_FIELDS: [[&str; 3]; 2] = [
-    ["old_requests", "old_errors", "old_p50_ms"],
-    ["new_requests", "new_errors", "new_p50_ms"],
+const JUDGED_FIELDS: [[&str; 6]; 2] = [
+    [
+        "old_requests",
+        "old_errors",
+        "old_p50_ms",
+        "old_cpu_us",
+        "old_objects",
+        "old_private",
+    ],
+    [
+        "new_requests",
+        "new_errors",
+        "new_p50_ms",
+        "new_cpu_us",
+        "new_objects",
+        "new_private",
+    ],
 ];
 
 /// What the server decided about a canary.
@@ -146,15 +160,25 @@ impl CanaryDecision {
         };
         let line = line.text("cause", self.verdict.name());
         let mut line = line.number("gen", self.generation);
-        for (code, [requests, errors, median]) in self.codes.iter().flatten().zip(JUDGED_FIELDS) {
-            line = line.number(requests, code.requests);
-            line = line.number(errors, code.errors);
-            if let Some(took) = code.median {
-                line = line.milliseconds(median, took);
+        for (code, names) in self.codes.iter().flatten().zip(JUDGED_FIELDS) {
+            let figures = [
+                Some(code.requests),
+                Some(code.errors),
+                code.median.map(|it| whole(it.as_millis())),
+                code.cpu.map(|it| whole(it.as_micros())),
+                code.objects,
+                code.private,
+            ];
+            for (name, figure) in names.into_iter().zip(figures) {
+                line = figure.iter().fold(line, |line, it| line.number(name, *it));
             }
         }
         reaction.log(line);
     }
+}
+
+fn whole(time: u128) -> u64 {
+    u64::try_from(time).unwrap_or(u64::MAX)
 }
 
 /// The workers of the new code finish their requests, and get no more.

@@ -55,6 +55,9 @@ fn found(verdict: CanaryVerdict) -> Event {
         requests: 400,
         errors: 1,
         median: Some(Duration::from_millis(5)),
+        cpu: Some(Duration::from_millis(2)),
+        objects: Some(500),
+        private: None,
     };
     let (old, new) = (code, code);
     Event::CanaryJudged(CanaryFinding { verdict, old, new })

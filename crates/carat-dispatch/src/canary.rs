@@ -174,11 +174,6 @@ impl Canary {
         }
     }
 
-    /// Whether this is the generation of the new code.
-    pub(crate) fn is_of(&self, generation: u32) -> bool {
-        self.generation == generation
-    }
-
     /// Who compares both codes, if the server decides.
     pub(crate) fn judge(&self) -> Option<RefMut<'_, CanaryJudge>> {
         self.judge.as_ref().map(RefCell::borrow_mut)
@@ -207,6 +202,8 @@ impl CodeStats {
 
 #[cfg(test)]
 mod tests {
+    use carat_policy::WorkerCost;
+
     use super::*;
 
     fn canary(percent: u8, unit: CanaryUnit) -> Canary {
@@ -221,6 +218,16 @@ mod tests {
         )
     }
 
+    fn worker(pid: u32, requests: u64) -> WorkerCost {
+        WorkerCost {
+            pid,
+            requests,
+            cpu: Duration::from_millis(requests),
+            objects: requests,
+            private: None,
+        }
+    }
+
     /// Whether a judge counts requests of such a choice.
     fn judged(unit: CanaryUnit, is_first: bool) -> bool {
         let rule = CanaryRule {
@@ -229,7 +236,11 @@ mod tests {
             judges: true,
         };
         let canary = Canary::new(3, rule);
-        (0..1000).any(|_| {
+        (0..1000).any(|round| {
+            let workers = [false, true].map(|is_new| (is_new, worker(is_new.into(), round * 10)));
+            if let Some(mut judge) = canary.judge() {
+                judge.note_workers(&workers);
+            }
             for code in [Code::New, Code::Old] {
                 let choice = CodeChoice { code, is_first };
                 canary.judge_outcome(choice, Duration::from_millis(1), false);

@@ -91,17 +91,15 @@ impl CodeSplit {
         self.0.borrow().as_ref()?.judge()?.look()
     }
 
-    /// Tells the judge what each worker has used so far, by the generation of its code. False if new code of this
-    /// generation is not judged any more.
-    pub fn note_workers(&self, generation: u32, workers: &[(u32, WorkerCost)]) -> bool {
-        let canary = self.0.borrow();
-        let canary = canary.as_ref().filter(|it| it.is_of(generation));
-        let Some(mut judge) = canary.and_then(Canary::judge) else {
-            return false;
-        };
-        let is_new = |(of, cost): &(u32, WorkerCost)| (*of == generation, *cost);
-        judge.note_workers(&workers.iter().map(is_new).collect::<Vec<_>>());
-        true
+    /// Tells the judge what each worker has used so far, by the generation of its code.
+    pub fn note_workers(&self, workers: &[(u32, WorkerCost)]) {
+        if let Some(canary) = self.0.borrow().as_ref() {
+            let is_new = |generation| canary.code_of(generation) == Code::New;
+            let costs = workers.iter().map(|(of, cost)| (is_new(*of), *cost));
+            if let Some(mut judge) = canary.judge() {
+                judge.note_workers(&costs.collect::<Vec<_>>());
+            }
+        }
     }
 
     /// Adds the cookie of a new client to its first response.
@@ -206,20 +204,6 @@ mod tests {
             assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 1], 0));
             assert_eq!(fixture.dispatcher.lanes.split.report(), None);
             drop(pending);
-        });
-    }
-
-    #[test]
-    fn workers_are_noted_while_their_code_is_judged() {
-        locally(|| {
-            let fixture = canary(50, &[1, 1]);
-            let split = &fixture.dispatcher.lanes.split;
-            assert!(!split.note_workers(2, &[]));
-            let judges = true;
-            split.begin(2, CanaryRule { judges, ..rule(50) });
-            assert!(split.note_workers(2, &[]) && !split.note_workers(3, &[]));
-            split.end();
-            assert!(!split.note_workers(2, &[]));
         });
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::spawn_local;
+use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
@@ -35,6 +35,8 @@ pub(crate) struct Supervisor<H> {
     stats: StatsCollector,
     pub(super) profiles: Profiles,
     stacks: Stacks,
+    /// While the server decides about a canary.
+    canary_watch: JoinSet<()>,
     /// `None` without the option `metrics`.
     pub(super) history: Option<History>,
     /// The memory of the processes, when it was last read.
@@ -67,6 +69,7 @@ impl<H: Host> Supervisor<H> {
             executor,
             profiles: Profiles::new(mailbox.clone()),
             stacks: Stacks::default(),
+            canary_watch: JoinSet::new(),
             history: server.metrics.as_ref().map(|_| History::new(clock::now())),
             memory: Vec::new(),
             stats: StatsCollector::new(mailbox, machine.memory),
@@ -154,10 +157,11 @@ impl<H: Host> Supervisor<H> {
                 self.service_manager.draining();
             }
             Command::StopAccepting(_) => self.begin_stop(),
-            Command::BeginCanary { generation, rule } if rule.judges => {
+            Command::BeginCanary { rule, .. } if rule.judges => {
                 let (server, mailbox) = (Rc::clone(&self.server), self.executor.mailbox().clone());
-                spawn_local(watch_costs(*generation, server, mailbox));
+                self.canary_watch.spawn_local(watch_costs(server, mailbox));
             }
+            Command::EndCanary => self.canary_watch = JoinSet::new(),
             // Before the new edge says that it serves.
             Command::LetSuccessorServe => {
                 if let Some(successor) = self.executor.successor() {

@@ -36,9 +36,8 @@ struct LaneUse {
     served: u64,
 }
 
-/// Tells the judge of a canary what the workers use, until it has decided about this generation. The workers are asked a
-/// few times a second, and not for each request.
-pub(crate) async fn watch_costs(generation: u32, server: Rc<Server>, mailbox: Mailbox) {
+/// Tells the judge of a canary what the workers use. They are asked a few times a second, and not for each request.
+pub(crate) async fn watch_costs(server: Rc<Server>, mailbox: Mailbox) {
     let mut reading_due = clock::now();
     loop {
         sleep(LOOK_PERIOD).await;
@@ -53,10 +52,7 @@ pub(crate) async fn watch_costs(generation: u32, server: Rc<Server>, mailbox: Ma
             let took = read_private(&mut workers).await;
             reading_due = clock::now() + took * READING_PART;
         }
-        let split = &server.dispatcher.lanes.split;
-        if !split.note_workers(generation, &workers) {
-            return;
-        }
+        server.dispatcher.lanes.split.note_workers(&workers);
     }
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use carat_wire::Kind;
 use tokio::sync::oneshot;
-use tokio::task::spawn_local;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::supervise::executor::Executor;
@@ -20,6 +20,8 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct StatsCollector {
     mailbox: Mailbox,
     query: StatsQuery,
+    /// Ends the query.
+    timeout: JoinSet<()>,
     /// The machine's memory.
     machine: Option<u64>,
 }
@@ -29,6 +31,7 @@ impl StatsCollector {
         StatsCollector {
             mailbox,
             query: StatsQuery::default(),
+            timeout: JoinSet::new(),
             machine,
         }
     }
@@ -78,7 +81,8 @@ impl StatsCollector {
             }
         }
         let mailbox = self.mailbox.clone();
-        spawn_local(async move {
+        self.timeout = JoinSet::new();
+        self.timeout.spawn_local(async move {
             sleep(REPLY_TIMEOUT).await;
             mailbox.send(Message::Stats(StatsMessage::Timeout(number)));
         });

@@ -67,6 +67,8 @@ module Suite
        "the socket is closed", "test_a_message_beyond_the_limit_closes_the_socket"],
       [:OUTBOX_LIMIT, "client_outbox.rs", "bytes that wait for a client of the cable",
        "the client is disconnected", "test_a_client_that_does_not_read_is_disconnected_and_the_others_are_served"],
+      [:WHISPER_LIMIT, "client_outbox.rs", "bytes that wait for a client of the cable when another one whispers",
+       "it misses the whisper", "a_whisper_reaches_the_others_unless_they_read_slowly"],
       [:STREAM_HISTORY_LIMIT, "broadcast_history.rs", "bytes kept of a stream of the cable, and sent again at once",
        "the oldest are forgotten; `reject_history`", "one_stream_has_a_bound_of_its_own"],
       [:KEPT_SESSIONS_LIMIT, "kept_sessions.rs", "bytes of the sessions of clients of the cable that are away",

@@ -73,6 +73,11 @@ module Support
         def fail = raise("no such action")
       end
 
+      # Clients tell each other who types.
+      class TypingChannel < ActionCable::Channel::Base
+        def subscribed = stream_from("room", whisper: true)
+      end
+
       class DoorsChannel < ActionCable::Channel::Base
         def subscribed = stream_from("doors")
       end
@@ -126,10 +131,10 @@ module Support
       client
     end
 
-    def subscriber(server, name)
+    def subscriber(server, name, channel: ROOM)
       client = welcome(server, name)
-      client.json("command" => "subscribe", "identifier" => ROOM)
-      assert_equal({ "identifier" => ROOM, "type" => "confirm_subscription" }, reply(client))
+      client.json("command" => "subscribe", "identifier" => channel)
+      assert_equal({ "identifier" => channel, "type" => "confirm_subscription" }, reply(client))
       client
     end
 

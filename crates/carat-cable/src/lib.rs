@@ -35,7 +35,7 @@ pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subsc
 pub use sockets::{BroadcastHistory, Hub, OUTBOX_LIMIT, Reached, STREAM_HISTORY_LIMIT};
 pub use sockets::{CableSession, ClientOutbox, SESSION_LIMIT, SocketEnd, SocketNumber};
 pub use sockets::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSession, KeptSessions, SessionClaim};
-pub use sockets::{OtherEdge, SessionRecord};
+pub use sockets::{NextCommand, OtherEdge, SessionRecord};
 pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
 pub use worker::{BroadcastOrder, CommandBody, CommandClose, CommandResult};

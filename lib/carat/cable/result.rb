@@ -36,7 +36,7 @@ module Carat
         @ended = true
       end
 
-      # Sets a field of the contract with the edge: :connection, :internal, :subscription, :state.
+      # Sets a field of the contract with the edge: :connection, :internal, :subscription, :state, :whisper.
       def []=(field, value)
         @fields[field] = value
       end

@@ -110,6 +110,10 @@ class RoomChannel < TestChannel
     transmit(connection.visits)
   end
 
+  def whisper
+    stream_for person, whisper: true
+  end
+
   def move
     stop_stream_from "room"
     stream_from "hall"

@@ -53,6 +53,13 @@ module Carat
       refute perform("RoomChannel", "move", record:).key?("connection")
     end
 
+    def test_a_stream_may_be_for_whispers
+      result = perform("RoomChannel", "whisper")
+
+      assert_equal [["room:#{Person.new("ann").to_gid_param}"]] * 2, [result["start"], [result["whisper"]]]
+      refute subscribe("RoomChannel").key?("whisper")
+    end
+
     def test_streams_end_and_begin_in_a_command
       assert_equal({ "stop" => ["room"], "start" => ["hall"] },
                    perform("RoomChannel", "move").slice("stop", "start", "stop_all"))

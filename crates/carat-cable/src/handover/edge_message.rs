@@ -21,6 +21,13 @@ pub enum EdgeMessage<'a> {
         /// A JSON value.
         message: &'a [u8],
     },
+    /// What a client whispers to the subscribers of a stream. Nobody puts it in order.
+    Whisper {
+        /// The name of the stream.
+        stream: &'a str,
+        /// A JSON value.
+        message: &'a [u8],
+    },
     /// To the new edge: it is the turn of the first of its broadcasts that had none yet.
     Turn,
     /// To the new edge: so many sockets could come.
@@ -42,13 +49,14 @@ impl<'a> EdgeMessage<'a> {
             out.push(tag);
             out.extend_from_slice(&number.to_le_bytes());
         };
+        let on_stream = |out: &mut Vec<u8>, tag, stream: &str, message: &[u8]| {
+            number(out, tag, u32::try_from(stream.len()).unwrap_or(u32::MAX));
+            out.extend_from_slice(stream.as_bytes());
+            out.extend_from_slice(message);
+        };
         match *self {
-            EdgeMessage::Broadcast { stream, message } => {
-                let length = u32::try_from(stream.len()).unwrap_or(u32::MAX);
-                number(out, b'B', length);
-                out.extend_from_slice(stream.as_bytes());
-                out.extend_from_slice(message);
-            }
+            EdgeMessage::Broadcast { stream, message } => on_stream(out, b'B', stream, message),
+            EdgeMessage::Whisper { stream, message } => on_stream(out, b'W', stream, message),
             EdgeMessage::Turn => out.push(b'T'),
             EdgeMessage::Offer(count) => number(out, b'O', count),
             EdgeMessage::Room(count) => number(out, b'R', count),
@@ -66,12 +74,15 @@ impl<'a> EdgeMessage<'a> {
         let (tag, rest) = bytes.split_first()?;
         let number = || Some(u32::from_le_bytes(rest.try_into().ok()?));
         match tag {
-            b'B' => {
+            b'B' | b'W' => {
                 let (length, rest) = rest.split_first_chunk()?;
                 let length = u32::from_le_bytes(*length) as usize;
                 let (stream, message) = rest.split_at_checked(length)?;
                 let stream = std::str::from_utf8(stream).ok()?;
-                Some(EdgeMessage::Broadcast { stream, message })
+                Some(match tag {
+                    b'B' => EdgeMessage::Broadcast { stream, message },
+                    _ => EdgeMessage::Whisper { stream, message },
+                })
             }
             b'T' => Some(EdgeMessage::Turn),
             b'O' => number().map(EdgeMessage::Offer),
@@ -93,6 +104,7 @@ mod tests {
         let (stream, message) = ("zimmer-ü", &b"{\"a\":1}"[..]);
         for message in [
             EdgeMessage::Broadcast { stream, message },
+            EdgeMessage::Whisper { stream, message },
             EdgeMessage::Turn,
             EdgeMessage::Offer(70_000),
             EdgeMessage::Room(0),

@@ -36,6 +36,13 @@ pub enum ClientCommand {
         /// JSON with the action and its arguments.
         data: String,
     },
+    /// What the client tells the others of a subscription, without the application.
+    Whisper {
+        /// As it was in `subscribe`.
+        identifier: String,
+        /// JSON.
+        data: Box<str>,
+    },
     /// In the extended protocol: what a subscription has missed.
     History {
         /// As it was in `subscribe`.
@@ -78,6 +85,10 @@ impl ClientCommand {
             Ok("message") => Ok(Self::Message {
                 identifier: identifier()?,
                 data: string(keys.data)?,
+            }),
+            Ok("whisper") => Ok(Self::Whisper {
+                identifier: identifier()?,
+                data: keys.data.ok_or(NotACommand)?.get().into(),
             }),
             _ => Ok(Self::Unknown),
         }
@@ -167,6 +178,16 @@ mod tests {
     }
 
     #[test]
+    fn a_whisper_is_any_json() {
+        for data in [r#"{"a": "\u00fc"}"#, "null", "[1]", r#""typing""#] {
+            let text = format!(r#"{{"command":"whisper","identifier":"a","data":{data}}}"#);
+            let (identifier, data) = ("a".to_string(), data.into());
+            let whisper = ClientCommand::Whisper { identifier, data };
+            assert_eq!(ClientCommand::parse(&text), Ok(whisper));
+        }
+    }
+
+    #[test]
     fn keys_in_any_order_count_and_others_do_not() {
         let text = r#" {"x": [{"command": "message"}], "identifier": "a", "presence": {"id": 1},
             "command": "subscribe", "data": null} "#;
@@ -237,6 +258,7 @@ mod tests {
             r#"{"command":"unsubscribe","identifier":null}"#,
             r#"{"command":"history"}"#,
             r#"{"command":"message","identifier":"a"}"#,
+            r#"{"command":"whisper","identifier":"a"}"#,
             r#"{"command":"message","identifier":"a","data":{}}"#,
             r#"{"command":"subscribe","identifier":"\ud800"}"#,
             r#"{"command":"subscribe","identifier":"a"} {}"#,

@@ -13,8 +13,10 @@ mod extended;
 mod extended_session;
 mod kept_session;
 mod moves;
+mod talk;
 
 pub use kept_session::KeptSession;
+use talk::Talk;
 
 /// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
 /// the identifiers, states and streams of its subscriptions.
@@ -29,13 +31,15 @@ const ENTRY_COST: usize = 128;
 ///
 /// ```
 /// use std::rc::Rc;
-/// use carat_cable::{CommandResult, Hub, ClientOutbox, CableSession};
+/// use carat_cable::{CommandResult, Hub, ClientOutbox, CableSession, NextCommand};
 ///
 /// let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
 /// let opened = CommandResult { connection: Some("c".into()), ..CommandResult::default() };
 /// let (mut session, _) = CableSession::open(&hub, (1, &outbox), opened);
 /// session.receive(r#"{"command":"subscribe","identifier":"chat"}"#);
-/// let body = session.next_command().expect("a command");
+/// let Some(NextCommand::Ask(body)) = session.next_command() else {
+///     panic!("a command");
+/// };
 /// assert!(body.starts_with(r#"{"command":"subscribe","connection":"c","identifier":"chat""#));
 /// let result = br#"{"subscription":"confirmed","start":["room"]}"#;
 /// session.finish(Some(CommandResult::parse(result).expect("a result")));
@@ -68,6 +72,17 @@ struct Subscription {
     streams: Vec<Rc<str>>,
     /// The application does not know of it: it has signed the name of the stream.
     is_signed: bool,
+    /// `None` for most.
+    talk: Option<Box<Talk>>,
+}
+
+/// What becomes of the next command of a client.
+#[derive(Debug)]
+pub enum NextCommand {
+    /// The application is to carry it out: its JSON.
+    Ask(String),
+    /// It was for others, whom it has reached.
+    Told(Reached),
 }
 
 impl Subscription {
@@ -158,9 +173,9 @@ impl CableSession {
         self.kept + self.waiting_bytes
     }
 
-    /// The next command, as JSON for the application. Those that make no sense are left out, as Rails does: to subscribe
+    /// The next command. Those that make no sense are left out, as Rails does: to subscribe
     /// twice, and what is for a subscription that there is not.
-    pub fn next_command(&mut self) -> Option<String> {
+    pub fn next_command(&mut self) -> Option<NextCommand> {
         while self.running.is_none() && !self.awaits_client() {
             let Some(command) = self.waiting.pop_front() else {
                 self.waiting = VecDeque::new();
@@ -179,10 +194,16 @@ impl CableSession {
                 } => self.send_again(&identifier, history.as_deref().unwrap_or("{}")),
                 ClientCommand::Message { identifier, data } => self.message(&identifier, &data),
                 ClientCommand::Unsubscribe { identifier } => self.unsubscribe(&identifier),
+                ClientCommand::Whisper { identifier, data } => {
+                    if let Some(reached) = self.whisper(&identifier, &data) {
+                        return Some(NextCommand::Told(reached));
+                    }
+                    None
+                }
                 ClientCommand::Unknown => None,
             };
-            if body.is_some() {
-                return body;
+            if let Some(body) = body {
+                return Some(NextCommand::Ask(body));
             }
         }
         None
@@ -292,6 +313,7 @@ impl CableSession {
             state: None,
             streams: Vec::new(),
             is_signed: false,
+            talk: None,
         });
         self.change(at, result);
         history.map(|history| (identifier, history))
@@ -310,6 +332,7 @@ impl CableSession {
             state: None,
             streams: vec![stream],
             is_signed: true,
+            talk: None,
         });
     }
 
@@ -370,6 +393,7 @@ impl CableSession {
         }
         streams.shrink_to_fit();
         self.subscriptions[at].streams = streams;
+        self.subscriptions[at].change_talk(result);
     }
 
     fn stop(&mut self, identifier: &Rc<str>, streams: &[Rc<str>]) {
@@ -421,6 +445,7 @@ impl Drop for CableSession {
 fn bytes_of(command: &ClientCommand) -> usize {
     let (identifier, more) = match command {
         ClientCommand::Message { identifier, data } => (identifier, data.len()),
+        ClientCommand::Whisper { identifier, data } => (identifier, data.len()),
         ClientCommand::Unsubscribe { identifier } => (identifier, 0),
         ClientCommand::Subscribe {
             identifier,

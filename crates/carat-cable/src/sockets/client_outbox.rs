@@ -7,6 +7,8 @@ use crate::{CloseCode, close_frame, disconnect, text_frame};
 
 /// Most bytes that wait for one client. One that does not read as fast as it is sent messages is disconnected.
 pub const OUTBOX_LIMIT: usize = 256 * 1024;
+/// A whisper is not for a client for which this many bytes wait: no client has others disconnected by whispers.
+const WHISPER_LIMIT: usize = 128 * 1024;
 /// What a frame takes beside its bytes.
 const FRAME_COST: usize = 16;
 
@@ -128,6 +130,11 @@ impl ClientOutbox {
     /// Whether so many frames, of so many bytes together, fit beside those that wait.
     pub fn has_room(&self, frames: usize, bytes: usize) -> bool {
         self.bytes.get() + bytes + frames * FRAME_COST <= OUTBOX_LIMIT
+    }
+
+    /// Whether a whisper of so many bytes may wait with the rest.
+    pub(super) fn has_room_for_whisper(&self, bytes: usize) -> bool {
+        self.bytes.get() + bytes <= WHISPER_LIMIT
     }
 
     /// Adds a text.

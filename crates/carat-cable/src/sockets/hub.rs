@@ -51,6 +51,8 @@ type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
 pub trait OtherEdge: Debug {
     /// Passes a broadcast on. Returns whether that one says when it is the turn of this message: it is delivered then.
     fn orders(&self, stream: &str, payload: &[u8]) -> bool;
+    /// Passes a whisper on, which is delivered there at once.
+    fn whisper(&self, stream: &str, payload: &[u8]);
 }
 
 /// Whom a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so that the event
@@ -227,6 +229,34 @@ impl Hub {
         Some(reached)
     }
 
+    /// Sends what a client whispers to the others that receive the stream. It is not kept, and who reads slowly misses it.
+    pub fn whisper(&self, stream: &str, payload: &Payload, from: SocketNumber) -> Reached {
+        let other = self.other.borrow().clone();
+        if let Some(other) = other {
+            other.whisper(stream, payload.as_str().as_bytes());
+        }
+        self.deliver_whisper(stream, payload, Some(from))
+    }
+
+    /// Likewise, to those of this edge.
+    pub fn deliver_whisper(
+        &self,
+        stream: &str,
+        payload: &Payload,
+        from: Option<SocketNumber>,
+    ) -> Reached {
+        let streams = self.streams.borrow();
+        let (mut reached, mut encoded) = (Reached::default(), EncodedMessage::new(payload, None));
+        for ((identifier, number), outbox) in streams.get(stream).into_iter().flatten() {
+            let frame = encoded.frame(identifier, false);
+            if from != Some(*number) && outbox.has_room_for_whisper(frame.len()) {
+                reached.clients += 1;
+                reached.sleeping.extend(outbox.push_quietly(frame).1);
+            }
+        }
+        reached
+    }
+
     /// What a subscription to these streams has missed; see [`BroadcastHistory::replay`].
     pub fn replay(
         &self,
@@ -319,6 +349,25 @@ mod tests {
         assert_eq!(woken.load(Ordering::Relaxed), 2);
         drop(first);
         assert_eq!(woken.load(Ordering::Relaxed), 5);
+    }
+
+    #[test]
+    fn a_whisper_reaches_the_others_unless_they_read_slowly() {
+        let hub = Hub::default();
+        let identifier = hub.identifier("a");
+        let outboxes = [(); 3].map(|()| Rc::<ClientOutbox>::default());
+        for (number, outbox) in (0..).zip(&outboxes) {
+            hub.start("chat", &identifier, (number, outbox));
+        }
+        while outboxes[2].has_room_for_whisper(1000) {
+            outboxes[2].push(&vec![0; 1000].into());
+        }
+        let whisper = format!(r#""{}""#, "x".repeat(1000));
+        let payload = Payload::parse(whisper.as_bytes()).expect("JSON");
+        assert_eq!(hub.whisper("chat", &payload, 0).clients, 1);
+        assert!(outboxes[0].is_empty() && !outboxes[1].is_empty());
+        assert!(!outboxes[2].is_closed());
+        assert_eq!(hub.whisper("other", &payload, 0).clients, 0);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod session_record;
 mod signed_streams;
 
 pub use broadcast_history::{BroadcastHistory, STREAM_HISTORY_LIMIT};
-pub use cable_session::{CableSession, KeptSession, SESSION_LIMIT};
+pub use cable_session::{CableSession, KeptSession, NextCommand, SESSION_LIMIT};
 pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT, SocketEnd};
 pub use hub::{Hub, OtherEdge, Reached, SocketNumber};
 pub use kept_sessions::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim};

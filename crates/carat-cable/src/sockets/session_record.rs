@@ -17,6 +17,7 @@ pub(super) struct MovedSubscription {
     pub(super) state: Option<Box<str>>,
     pub(super) streams: Vec<Box<str>>,
     pub(super) is_signed: bool,
+    pub(super) whisper: Option<Box<str>>,
 }
 
 #[cfg(test)]
@@ -27,6 +28,7 @@ impl SessionRecord {
             state: None,
             streams: vec![stream.into()],
             is_signed,
+            whisper: None,
         });
     }
 }

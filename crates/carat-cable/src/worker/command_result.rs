@@ -37,6 +37,8 @@ pub struct CommandResult {
     pub state: StateChange,
     /// Streams that the subscription receives from now on, after `stop_all` and `stop`.
     pub start: Vec<Box<str>>,
+    /// The one of its streams on which its client may whisper from now on.
+    pub whisper: Option<Box<str>>,
     /// Streams that the subscription does not receive any more.
     pub stop: Vec<Box<str>>,
     /// No stream so far goes on.

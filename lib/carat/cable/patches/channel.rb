@@ -14,14 +14,23 @@ module Carat
           super
         end
 
-        # Lets the client hear `broadcasting`.
-        def stream_from(broadcasting, callback = nil, coder: nil, &block)
-          return super unless (socket = connection.carat_socket)
+        # Lets the client hear `broadcasting`, and with `whisper` tell the others that hear it.
+        def stream_from(broadcasting, callback = nil, coder: nil, whisper: false, &block)
+          return super(broadcasting, callback, coder:, &block) unless (socket = connection.carat_socket)
           return if @unsubscribed
 
           Refusals.check_stream(self.class, callback || block, coder)
-          socket.result.start(socket.stream(broadcasting))
+          stream = socket.stream(broadcasting)
+          socket.result.start(stream)
+          socket.result[:whisper] = stream if whisper
           logger.info "#{self.class.name} is streaming from #{broadcasting}"
+        end
+
+        # Likewise for a record.
+        def stream_for(model, callback = nil, coder: nil, whisper: false, &block)
+          return super(model, callback, coder:, &block) unless whisper
+
+          stream_from(broadcasting_for(model), callback, coder:, whisper:, &block)
         end
 
         # Ends that again.

@@ -64,6 +64,7 @@ impl CableSession {
                 state: it.state,
                 streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
                 is_signed: it.is_signed,
+                talk: it.talk,
             }
         });
         KeptSession {
@@ -83,6 +84,7 @@ impl CableSession {
                 state: subscription.state,
                 streams: streams.collect(),
                 is_signed: subscription.is_signed,
+                talk: subscription.talk,
             };
             self.kept += restored.cost();
             self.subscriptions.push(restored);

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use super::{CableSession, ENTRY_COST, Subscription, bytes_of};
+use super::{CableSession, ENTRY_COST, Subscription, Talk, bytes_of};
 use crate::sockets::session_record::{MovedSubscription, SessionRecord};
 use crate::{ClientOutbox, Hub, SocketNumber};
 
@@ -12,6 +12,7 @@ impl CableSession {
             state: it.state.clone(),
             streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
             is_signed: it.is_signed,
+            whisper: it.talk.as_ref().map(|talk| (&*talk.whisper).into()),
         };
         SessionRecord {
             connection: self.connection.clone(),
@@ -38,12 +39,13 @@ impl CableSession {
                 kept += stream.len() + ENTRY_COST;
                 hub.start(stream, &identifier, (number, outbox))
             });
-            let streams = streams.collect();
+            let streams: Vec<_> = streams.collect();
             kept +=
                 identifier.len() + ENTRY_COST + it.state.as_ref().map_or(0, |state| state.len());
             Subscription {
                 identifier,
                 state: it.state,
+                talk: it.whisper.and_then(|whisper| Talk::of(&whisper, &streams)),
                 streams,
                 is_signed: it.is_signed,
             }

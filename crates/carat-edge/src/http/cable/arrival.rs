@@ -2,7 +2,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use carat_cable::{EdgeMessage, SocketRecord};
+use carat_cable::{EdgeMessage, Payload, SocketRecord};
 use carat_exchange::{ConnectionState, Peer, Takeover, Tunnel, TunnelApplication};
 use carat_wire::Scheme;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -36,6 +36,7 @@ impl Cable {
     pub(crate) fn hear(self: &Rc<Self>, message: EdgeMessage<'_>) -> bool {
         match message {
             EdgeMessage::Broadcast { stream, message } => self.deliver(stream, message),
+            EdgeMessage::Whisper { stream, message } => self.deliver_whisper(stream, message),
             EdgeMessage::Turn => {
                 let Some(next) = self.neighbors.arrivals.next() else {
                     return false;
@@ -60,6 +61,13 @@ impl Cable {
         set_time(&self.hub);
         if let Some(reached) = self.hub.deliver(stream, message) {
             self.note(reached);
+        }
+    }
+
+    /// A client of the other edge whispers to those of this one.
+    pub(super) fn deliver_whisper(self: &Rc<Self>, stream: &str, message: &[u8]) {
+        if let Some(payload) = Payload::parse(message) {
+            self.note(self.hub.deliver_whisper(stream, &payload, None));
         }
     }
 

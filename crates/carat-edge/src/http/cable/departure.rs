@@ -36,6 +36,7 @@ impl Cable {
                     self.deliver(stream, message);
                     link.send(&EdgeMessage::Turn, None);
                 }
+                EdgeMessage::Whisper { stream, message } => self.deliver_whisper(stream, message),
                 EdgeMessage::Room(count) => self.neighbors.departures.begin(count),
                 _ => return false,
             }

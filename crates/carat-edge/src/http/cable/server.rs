@@ -202,20 +202,33 @@ impl Cable {
     }
 
     /// Has the clients sent what they were broadcast, some after the other: between them, the event loop does other work.
-    pub(super) fn note(self: &Rc<Self>, mut reached: Reached) {
-        if reached.clients == 0 {
-            return;
+    pub(super) fn note(self: &Rc<Self>, reached: Reached) {
+        if reached.clients > 0 {
+            spawn_local(self.fan_out(reached));
         }
+    }
+
+    fn fan_out(self: &Rc<Self>, mut reached: Reached) -> impl Future<Output = ()> + use<> {
         add(&self.counts.sent, reached.clients);
         add(&self.counts.slow, reached.slow);
         let (cable, start) = (Rc::clone(self), clock::now());
-        spawn_local(async move {
+        async move {
             while reached.wake(CLIENTS_AT_ONCE) {
                 yield_now().await;
             }
             yield_now().await;
             cable.fan_outs.observe(clock::now() - start);
-        });
+        }
+    }
+
+    /// Has clients sent what another one has told them. That one waits: it gets no others to work for it meanwhile.
+    pub(super) fn tell_others(self: &Rc<Self>, reached: Reached) -> Later<Option<CommandResult>> {
+        add(&self.counts.received, 1);
+        let fan_out = self.fan_out(reached);
+        Box::pin(async move {
+            fan_out.await;
+            None
+        })
     }
 
     /// Has the application carry out a command of a client; `None` if it could not.

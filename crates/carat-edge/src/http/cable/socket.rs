@@ -16,8 +16,8 @@ use crate::http::cable::server::Cable;
 use crate::http::request::Later;
 use carat_cable::{
     CableSession, ClientOutbox, ClientRecord, CloseCode, CommandResult, FrameReader, KeptSession,
-    OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber, SocketRecord, WebSocketEvent,
-    pong_frame,
+    NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber, SocketRecord,
+    WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
 use carat_wire::Scheme;
@@ -152,10 +152,13 @@ impl CableSocket {
             if self.outbox.is_closed() || is_leaving {
                 return;
             }
-            let Some(body) = session.next_command() else {
-                return;
+            self.running = match session.next_command() {
+                Some(NextCommand::Ask(body)) => {
+                    Some(self.cable.command(body, &self.peer, &self.memory))
+                }
+                Some(NextCommand::Told(reached)) => Some(self.cable.tell_others(reached)),
+                None => return,
             };
-            self.running = Some(self.cable.command(body, &self.peer, &self.memory));
         }
     }
 

@@ -38,7 +38,7 @@ impl Client {
     fn asks(&mut self, command: &str, history: &str) -> Option<String> {
         let text = format!(r#"{{"command":"{command}","identifier":"chat","history":{history}}}"#);
         self.session.receive(&text);
-        self.session.next_command()
+        self.session.next_ask()
     }
 }
 
@@ -76,7 +76,7 @@ fn messages_are_sent_again_only_as_fast_as_the_client_reads() {
     }
     assert!(client.session.is_full());
     assert_eq!(client.received().matches("confirm_history").count(), 1);
-    assert_eq!(client.session.next_command(), None);
+    assert_eq!(client.session.next_ask(), None);
     assert_eq!(client.received().matches("confirm_history").count(), 1);
 }
 
@@ -100,7 +100,7 @@ fn what_is_not_kept_any_more_is_said() {
     client
         .session
         .receive(r#"{"command":"history","identifier":"other","history":{"since":1}}"#);
-    assert_eq!(client.session.next_command(), None);
+    assert_eq!(client.session.next_ask(), None);
     assert_eq!(client.received(), "");
 }
 

@@ -99,10 +99,10 @@ impl Departures {
         *self.link.borrow_mut() = Some(Rc::clone(link));
     }
 
-    /// Passes a broadcast on to the new edge.
-    pub(super) fn pass_on(&self, stream: &str, message: &[u8]) {
+    /// Tells the new edge.
+    pub(super) fn pass_on(&self, message: &EdgeMessage<'_>) {
         if let Some(link) = &*self.link.borrow() {
-            link.send(&EdgeMessage::Broadcast { stream, message }, None);
+            link.send(message, None);
         }
     }
 
@@ -199,7 +199,7 @@ mod tests {
         departures.room.set(Room::Asked);
         departures.begin(2);
         assert!(departures.have_begun() && departures.have_room());
-        departures.pass_on("chat", &vec![b'1'; LEAVING_LIMIT]);
+        departures.pass_on(&EdgeMessage::Socket(&[b'1'; LEAVING_LIMIT]));
         assert!(departures.have_begun() && !departures.have_room());
         departures.end(&link);
         assert!(!departures.have_begun());

@@ -12,7 +12,7 @@ mod edge_link;
 
 use std::rc::Rc;
 
-use carat_cable::OtherEdge;
+use carat_cable::{EdgeMessage, OtherEdge};
 
 pub(super) use arrivals::Arrivals;
 pub(super) use departures::{Departures, Movable};
@@ -29,8 +29,16 @@ impl OtherEdge for Neighbors {
     fn orders(&self, stream: &str, payload: &[u8]) -> bool {
         let is_ordered = self.arrivals.order(stream, payload);
         if !is_ordered {
-            self.departures.pass_on(stream, payload);
+            let message = payload;
+            let broadcast = EdgeMessage::Broadcast { stream, message };
+            self.departures.pass_on(&broadcast);
         }
         is_ordered
+    }
+
+    fn whisper(&self, stream: &str, message: &[u8]) {
+        let whisper = EdgeMessage::Whisper { stream, message };
+        self.arrivals.pass_on(&whisper);
+        self.departures.pass_on(&whisper);
     }
 }

@@ -14,6 +14,7 @@ mod extended_session;
 mod kept_session;
 mod moves;
 mod talk;
+mod talking;
 
 pub use kept_session::KeptSession;
 use talk::Talk;

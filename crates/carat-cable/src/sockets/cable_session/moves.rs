@@ -1,6 +1,7 @@
 use std::rc::Rc;
 
-use super::{CableSession, ENTRY_COST, Subscription, Talk, bytes_of};
+use super::talk::Talk;
+use super::{CableSession, ENTRY_COST, Subscription, bytes_of};
 use crate::sockets::session_record::{MovedSubscription, SessionRecord};
 use crate::{ClientOutbox, Hub, SocketNumber};
 

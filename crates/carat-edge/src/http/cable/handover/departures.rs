@@ -199,7 +199,7 @@ mod tests {
         departures.room.set(Room::Asked);
         departures.begin(2);
         assert!(departures.have_begun() && departures.have_room());
-        departures.pass_on(&EdgeMessage::Socket(&[b'1'; LEAVING_LIMIT]));
+        departures.pass_on(&EdgeMessage::Socket(&vec![b'1'; LEAVING_LIMIT]));
         assert!(departures.have_begun() && !departures.have_room());
         departures.end(&link);
         assert!(!departures.have_begun());

@@ -193,6 +193,8 @@ module Carat
       assert_equal path("config.ru"), file.parse(Pathname("config.ru"))
       assert_refused "there is no file #{path("x.ru")}", file, "x.ru"
       assert_refused "#{@workplace} is a directory", file, "."
+      File.mkfifo(path("fifo"))
+      assert_refused "#{path("fifo")} is not a regular file", file, "fifo"
       ["", "a\0b", 3, nil].each { |value| assert_refuses file, value }
     end
 

@@ -14,7 +14,8 @@ module Carat
         def parse(value)
           path = Type.absolute_path(value)
           raise InvalidValue, "#{path} is a directory" if File.directory?(path)
-          raise InvalidValue, "there is no file #{path}" unless File.file?(path)
+          raise InvalidValue, "there is no file #{path}" unless File.exist?(path)
+          raise InvalidValue, "#{path} is not a regular file" unless File.file?(path)
           raise InvalidValue, "#{path} #{Type.forbidden("read")}" unless File.readable?(path)
 
           path

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require "json"
+require "random/formatter"
+
 module Bench
   # Coded request bodies, beside the decoder crate alone on the same bytes.
   module Decode
@@ -12,10 +15,12 @@ module Bench
     end
 
     CODINGS = [["gzip", 0], ["br", 20], ["br", 22], ["zstd", 20], ["zstd", 21]].freeze
+    ENCODERS = { "gzip" => "gzip -6n", "br" => "brotli -q 4 -w %d", "zstd" => "zstd -q -3 --zstd=wlog=%d" }.freeze
     SIZES = [[10_000_000, 1], [10_000_000, 4], [1_000_000_000, 1]].freeze
     PROGRAM = RustProgram.new("bare-codings")
     GIGABYTE = 1 << 30
     QUICK_BYTES = 100_000_000
+    PIECE_BYTES = 10_000_000
 
     # Each variant has a server of its own.
     def self.call(spec, options)
@@ -40,19 +45,34 @@ module Bench
         alone_cpu: alone_cpu * GIGABYTE / variant.bytes, right: right(seen.value, variant) }
     end
 
-    # The path of the coded data, made once.
+    # The path of the coded data, made once: a piece again and again, which is longer than any window.
     def self.coded(variant)
       TestFile.item([variant.coding, variant.window, variant.bytes].join("-")) do |path|
-        PROGRAM.run("write", variant.coding, variant.window, variant.bytes, path)
+        encoder = format(ENCODERS.fetch(variant.coding), variant.window)
+        IO.popen("#{encoder} >#{path}", "wb") do |input|
+          (variant.bytes / PIECE_BYTES).times { input.write(json_lines) }
+        end
+        raise Failure, "#{encoder} failed" unless Process.last_status.success?
+
         path
       end
+    end
+
+    # Such as a log shipper sends.
+    def self.json_lines
+      random = Random.new(1)
+      @json_lines ||= Array.new(PIECE_BYTES / 100) do |number|
+        JSON.generate(at: 1_700_000_000_000 + (number * 7), user: random.rand(50_000), trace: random.hex(8),
+                      path: "/#{%w[orders items account cart login].sample(random: random)}",
+                      status: random.rand(32).zero? ? 404 : 200, micros: random.rand(1 << 16), agent: "curl/8.5.0")
+      end.join("\n").byteslice(0, PIECE_BYTES)
     end
 
     # Decoded MB a second, and CPU seconds for all of them.
     def self.alone(variant, file)
       PROGRAM.obstacle # builds now, or the build would count
       before = children_cpu
-      fields = PROGRAM.run("read", variant.coding, file).scan(/(\w+)=(\d+)/).to_h.transform_values(&:to_i)
+      fields = PROGRAM.run(variant.coding, file).scan(/(\w+)=(\d+)/).to_h.transform_values(&:to_i)
       raise Failure, "#{variant} is #{fields["bytes"]} bytes long" unless fields.fetch("bytes") == variant.bytes
 
       [fields.fetch("bytes") * 1e9 / fields.fetch("nanoseconds") / (1 << 20), children_cpu - before]
@@ -67,9 +87,13 @@ module Bench
       uploads.count { |upload| upload[:status] == 200 && upload[:body] == variant.bytes.to_s }
     end
 
-    def self.obstacle = PROGRAM.obstacle
+    def self.obstacle
+      PROGRAM.obstacle || ENCODERS.each_value.filter_map do |command|
+        command[/\w+/].then { |name| Executable.obstacle(name, "apt install #{name}") }
+      end.first
+    end
 
-    private_class_method :measure, :coded, :alone, :children_cpu, :seconds, :right
+    private_class_method :measure, :coded, :json_lines, :alone, :children_cpu, :seconds, :right
 
     CASES = [
       Case.new(

@@ -14,6 +14,7 @@ require_relative "compare/page"
 require_relative "compare/text"
 require_relative "flags/measurement_flags"
 require_relative "flags/output_flags"
+require_relative "flags/request_flags"
 require "carat/cli/subcommand"
 
 module Carat
@@ -22,6 +23,7 @@ module Carat
     class Compare
       include Subcommand
       include OutputFlags
+      include RequestFlags
 
       # What follows `Usage: carat` in the help.
       USAGE = "compare [--threads A,B ...] [options] [A.rb B.rb] [config.ru]"
@@ -77,10 +79,10 @@ module Carat
       def define(parser)
         @measurement.define(parser)
         parser.on("--budget SECONDS", "Seconds for all rounds [#{BUDGET}]") do |text|
-          @budget = MeasurementFlags.number("--budget", text, BUDGETS)
+          @budget = number("--budget", text, BUDGETS)
         end
         parser.on("--rounds N", "Rounds at most") do |text|
-          @rounds = MeasurementFlags.number("--rounds", text, ROUNDS)
+          @rounds = number("--rounds", text, ROUNDS)
         end
         define_output(parser)
       end

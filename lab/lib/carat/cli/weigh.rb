@@ -49,7 +49,7 @@ module Carat
         Config::Flags.new(help: "carat weigh --help") do |parser|
           parser.separator("Report:")
           parser.on("--cut MIB", "Hide lighter branches of the tree [#{CUT}]") { |text| @cut = parse(text) }
-          parser.on("--path PATH", "Request this after the fork [/]") { |text| @path = path(text) }
+          parser.on("--path PATH", "Request this after the fork [/]") { |text| @path = target(text) }
           define_output(parser)
           parser.separator("")
         end

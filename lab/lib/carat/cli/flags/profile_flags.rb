@@ -22,8 +22,8 @@ module Carat
       WORKERS = 1..4_294_967_295
       SAMPLING = 1024..(1 << 40)
 
-      # Milliseconds, as `--sampling` of a clock.
-      PERIOD = 1..1000
+      # Seconds, as `--sampling` of a clock.
+      PERIOD = 0.001..1
       private_constant :SECONDS, :CUT, :CUTS, :TIMES, :WORKERS, :SAMPLING, :PERIOD
 
       private
@@ -83,21 +83,16 @@ module Carat
       end
 
       def sampling(text)
-        return @sampling_bytes = bytes(text) unless text.end_with?("s")
+        return @sampling_bytes = sampled(text, :bytes, SAMPLING, "size from 1KB to 1TB") unless text.end_with?("s")
 
-        @period = Config::Type.build(:seconds).parse(text) * 1000
-        return if PERIOD.cover?(@period)
-
-        raise Config::ConfigError, "--sampling: #{text.inspect} is not a time from 1ms to 1s"
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "--sampling: #{e.message}"
+        @period = sampled(text, :seconds, PERIOD, "time from 1ms to 1s") * 1000
       end
 
-      def bytes(text)
-        bytes = Config::Type.build(:bytes).parse(text)
-        return bytes if SAMPLING.cover?(bytes)
+      def sampled(text, type, range, words)
+        value = Config::Type.build(type).parse(text)
+        return value if range.cover?(value)
 
-        raise Config::ConfigError, "--sampling: #{text.inspect} is not a size from 1KB to 1TB"
+        raise Config::ConfigError, "--sampling: #{text.inspect} is not a #{words}"
       rescue Config::InvalidValue => e
         raise Config::ConfigError, "--sampling: #{e.message}"
       end

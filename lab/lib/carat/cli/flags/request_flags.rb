@@ -6,6 +6,9 @@ module Carat
   module CLI
     # The flags of subcommands that request paths from an application.
     module RequestFlags
+      # What `--path` takes.
+      PATH = %r{\A/[!-~]*\z}
+
       # Paths in the title of a page.
       TITLE_TARGETS = 3
       private_constant :TITLE_TARGETS
@@ -15,7 +18,7 @@ module Carat
       # Defines `--path`, repeatable.
       def define_path(parser)
         @targets = []
-        parser.on("--path PATH", "A path to request; repeatable [/]") { |text| @targets << path(text) }
+        parser.on("--path PATH", "A path to request; repeatable [/]") { |text| @targets << target(text) }
       end
 
       # The paths to request.
@@ -28,8 +31,8 @@ module Carat
         "carat #{command} #{targets.first(TITLE_TARGETS).join(" ")}"
       end
 
-      def path(text)
-        return text if text.match?(%r{\A/[!-~]*\z})
+      def target(text)
+        return text if PATH.match?(text)
 
         raise Config::ConfigError, "--path: #{text.inspect} is not a path that begins with / and is percent-encoded"
       end

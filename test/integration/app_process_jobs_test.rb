@@ -81,8 +81,6 @@ class AppProcessJobsTest < Support::IntegrationTest
 
   def ledger(server)
     server.directory.read("ledger").lines.map(&:to_i)
-  rescue Errno::ENOENT
-    []
   end
 
   def state(server) = JSON.parse(server.get("/state").body)

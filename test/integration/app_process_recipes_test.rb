@@ -68,7 +68,5 @@ class AppProcessRecipesTest < Support::IntegrationTest
 
   def ledger(server)
     server.directory.read("ledger").lines.map(&:to_i)
-  rescue Errno::ENOENT
-    []
   end
 end

@@ -97,7 +97,5 @@ class AppProcessSidekiqTest < Support::IntegrationTest
 
   def ledger(server)
     server.directory.read("ledger").lines.map(&:to_i)
-  rescue Errno::ENOENT
-    []
   end
 end

@@ -55,7 +55,7 @@ class EventStreamTest < Support::IntegrationTest
       clients = BODIES.map { |name| ask(server, "GET", "/#{name}", fields: { "Accept-Encoding" => "gzip" }) }
       %w[first second].each do |event|
         server.directory.write("events", "first\n#{"second\n" if event == "second"}")
-        clients.each { |client| read_through(client, "data: #{event}\n\n") }
+        clients.each { |client| client.read_through("data: #{event}\n\n") }
       end
     end
   end
@@ -65,7 +65,7 @@ class EventStreamTest < Support::IntegrationTest
       each_server do |server|
         BODIES.each do |name|
           client = ask(server, "GET", "/#{name}/endless")
-          read_through(client, ": tick\n\n")
+          client.read_through(": tick\n\n")
           client.public_send(leave)
         end
         ends = BODIES.flat_map { |name| ["Errno::EPIPE in #{name}", "closed #{name}"] }
@@ -82,7 +82,7 @@ class EventStreamTest < Support::IntegrationTest
     eventually { server.get("/other").body == "other" }
     server.directory.write("events", "all\n")
 
-    clients.each { |client| read_through(client, "data: all\n\n") }
+    clients.each { |client| client.read_through("data: all\n\n") }
   end
 
   private
@@ -90,12 +90,6 @@ class EventStreamTest < Support::IntegrationTest
   # A server with threads, and one with fibers.
   def each_server
     [{ threads: 4 }, { fibers: 8 }].each { |options| yield serve(APP, workers: 1, **options) }
-  end
-
-  def read_through(client, text)
-    bytes = +""
-    bytes << client.read_exactly(1) until bytes.end_with?(text)
-    bytes
   end
 
   def ended(server)

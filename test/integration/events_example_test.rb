@@ -47,7 +47,7 @@ class EventsExampleTest < Support::SharedServerTest
   private
 
   def listen(fields = {})
-    connect.request("GET", "/events", fields: fields).tap { |client| read_through(client, "retry: 1000\n\n") }
+    connect.request("GET", "/events", fields: fields).tap { |client| client.read_through("retry: 1000\n\n") }
   end
 
   def publish(text, fields = {})
@@ -62,13 +62,7 @@ class EventsExampleTest < Support::SharedServerTest
 
   # The next event, with its id.
   def next_message(client)
-    event = read_through(client, "}\n\n").force_encoding(Encoding::UTF_8)
+    event = client.read_through("}\n\n").force_encoding(Encoding::UTF_8)
     JSON.parse(event[/^data: (.*)$/, 1]).merge("id" => event[/^id: (\d+)$/, 1])
-  end
-
-  def read_through(client, text)
-    bytes = +""
-    bytes << client.read_exactly(1) until bytes.end_with?(text)
-    bytes
   end
 end

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/postgres"
+require "support/held_queries"
 
 # Requests in fibers that share a small pool of database connections. Queries wait for a lock that the test holds.
 class FibersPostgresTest < Support::IntegrationTest
+  include Support::HeldQueries
+
   POOL = 5
-  LOCK = "select pg_advisory_lock(1)"
-  WAIT = "select pg_advisory_xact_lock_shared(1)"
   SLEEP = "select pg_sleep(1000)"
   APP = <<~RUBY
     require "sequel"
@@ -24,11 +24,6 @@ class FibersPostgresTest < Support::IntegrationTest
     super
     @server = serve(APP, workers: 1, fibers: 64, env: { "DATABASE_URL" => postgres.url })
     @worker = @server.get.body
-  end
-
-  def teardown
-    @holder&.finish
-    super
   end
 
   def test_all_of_sixty_four_requests_get_their_turn_with_the_connections
@@ -98,41 +93,9 @@ class FibersPostgresTest < Support::IntegrationTest
 
   private
 
-  def postgres
-    Support::Postgres.shared
-  end
-
-  # Makes WAIT wait until `unlock`.
-  def lock
-    @holder = PG.connect(postgres.url).tap { |connection| connection.exec(LOCK) }
-  end
-
-  def unlock
-    @holder.finish
-    @holder = nil
-  end
-
-  # Clients that have sent a request.
-  def ask_for(path, count)
-    Array.new(count) { ask(@server, "GET", path) }
-  end
-
-  def statuses(clients)
-    clients.map { |client| client.read_response.status }
-  end
-
-  # Waits until so many connections run the query.
-  def await_queries(query, count)
-    eventually(message: "#{count} times #{query}") { postgres.connections(like: query, state: "active") == count }
-  end
-
   # No connection has been lost, and none is kept by a request that is over.
   def assert_whole_pool
-    lock
-    clients = ask_for("/wait", POOL)
-    await_queries(WAIT, POOL)
-    unlock
-    assert_equal [200] * POOL, statuses(clients)
+    assert_turns(POOL)
     await_pool
   end
 

@@ -4,17 +4,17 @@ require "json"
 require "test_helper"
 require "active_record"
 require "support/needs"
-require "support/postgres"
+require "support/held_queries"
 
 # Rails in fibers, with a pool of database connections that is smaller than their number. Queries wait for a lock that
 # the test holds.
 class FibersRailsTest < Support::IntegrationTest
+  include Support::HeldQueries
   extend Support::Needs
   needs(ActiveRecord.version < Gem::Version.new("7.0") ? "fibers need Rails 7.0 or later" : nil)
 
   POOL = 5
-  LOCK = 1
-  WAIT = "select pg_advisory_xact_lock_shared(#{LOCK})::text"
+  WAIT = "#{Support::HeldQueries::WAIT}::text".freeze
   APP = <<~RUBY
     require "logger"
     require "active_record/railtie"
@@ -95,11 +95,6 @@ class FibersRailsTest < Support::IntegrationTest
     ActiveRecord::Base.lease_connection.execute("create table if not exists items (id serial, name text)")
     run Shop
   RUBY
-
-  def teardown
-    @holder&.finish
-    super
-  end
 
   def test_rails_keeps_its_state_for_each_fiber_without_being_told
     start
@@ -232,46 +227,14 @@ class FibersRailsTest < Support::IntegrationTest
     @worker ||= @server.get("/pid").body
   end
 
-  def postgres
-    Support::Postgres.shared
-  end
-
-  # Makes WAIT wait until `unlock`.
-  def lock
-    @holder = PG.connect(postgres.url).tap { |connection| connection.exec("select pg_advisory_lock(#{LOCK})") }
-  end
-
-  def unlock
-    @holder.finish
-    @holder = nil
-  end
-
-  # Clients that have sent a request.
-  def ask_for(path, count)
-    Array.new(count) { ask(@server, "GET", path) }
-  end
-
-  def statuses(clients)
-    clients.map { |client| client.read_response.status }
-  end
-
   # What a request found, and what it kept.
   def remembered(response)
     JSON.parse(response.body).each_slice(5).to_a
   end
 
-  # Waits until so many connections run the query.
-  def await_queries(query, count)
-    eventually(message: "#{count} times #{query}") { postgres.connections(like: "#{query}%", state: "active") == count }
-  end
-
   # No connection has been lost, and none is kept by a request that is over.
   def assert_whole_pool(size = POOL)
-    lock
-    clients = ask_for("/wait", size)
-    await_queries(WAIT, size)
-    unlock
-    assert_equal [200] * size, statuses(clients)
+    assert_turns(size)
     stat = JSON.parse(@server.get("/stat").body)
     assert_equal [size, 0, 0, 0], stat.values_at("connections", "busy", "dead", "waiting")
   end

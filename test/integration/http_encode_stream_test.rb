@@ -120,9 +120,7 @@ class HttpEncodeStreamTest < Support::IntegrationTest
 
   # The next chunk of a chunked body; empty when it was the last.
   def read_chunk(client)
-    size = +""
-    size << client.read_exactly(1) until size.end_with?("\r\n")
-    client.read_exactly(size.to_i(16) + 2).delete_suffix("\r\n")
+    client.read_exactly(client.read_through("\r\n").to_i(16) + 2).delete_suffix("\r\n")
   end
 
   # All further chunks.

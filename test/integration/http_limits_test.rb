@@ -125,13 +125,6 @@ class HttpLimitsTest < Support::Refusals
 
   private
 
-  def status(server, bytes)
-    client = server.connect.write(bytes)
-    client.read_response.status
-  ensure
-    client&.close
-  end
-
   def target(bytes)
     "GET /#{"x" * (bytes - 1)} HTTP/1.1\r\nHost: a\r\n\r\n"
   end

@@ -191,11 +191,4 @@ class LimitsTest < Support::IntegrationTest
     see_edge_go_round(server)
     [server, waiting]
   end
-
-  def status(server, bytes)
-    client = server.connect.write(bytes)
-    client.read_response.status
-  ensure
-    client&.close
-  end
 end

@@ -14,9 +14,9 @@ class RailsLiveTest < Support::ShopTest
       server = shop(**options)
       client = ask(server, "GET", "/events/two")
 
-      assert_includes read_through(client, FIRST_DATA), "content-type: text/event-stream"
+      assert_includes client.read_through(FIRST_DATA), "content-type: text/event-stream"
       server.directory.write("go", "")
-      assert_includes read_through(client, "0\r\n\r\n"), SECOND_DATA
+      assert_includes client.read_through("0\r\n\r\n"), SECOND_DATA
       assert_equal "two", ended(server).first
     end
   end
@@ -25,18 +25,18 @@ class RailsLiveTest < Support::ShopTest
     skip "fibers need Rails 7.0 or later" unless FIBERS
     server = shop(fibers: 32)
     clients = Array.new(20) { ask(server, "GET", "/events/two") }
-    clients.each { |client| read_through(client, FIRST_DATA) }
+    clients.each { |client| client.read_through(FIRST_DATA) }
 
     assert_equal 200, server.get("/items").status
     server.directory.write("go", "")
-    clients.each { |client| assert_includes read_through(client, "0\r\n\r\n"), SECOND_DATA }
+    clients.each { |client| assert_includes client.read_through("0\r\n\r\n"), SECOND_DATA }
   end
 
   def test_a_client_that_leaves_ends_the_writer
     in_threads_and_fibers do |options|
       server = shop(**options)
       client = ask(server, "GET", "/events/endless")
-      read_through(client, "data: tick")
+      client.read_through("data: tick")
       client.close
 
       assert_equal ["endless", "ActionController::Live::ClientDisconnected"], ended(server)
@@ -66,13 +66,6 @@ class RailsLiveTest < Support::ShopTest
   end
 
   private
-
-  # What the client has read up to this text.
-  def read_through(client, text)
-    bytes = +""
-    bytes << client.read_exactly(1) until bytes.end_with?(text)
-    bytes
-  end
 
   # The action whose writer has ended, and its error.
   def ended(server)

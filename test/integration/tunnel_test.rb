@@ -197,8 +197,6 @@ class TunnelTest < Support::IntegrationTest
   end
 
   def read_head(client)
-    head = +""
-    head << client.read_exactly(1) until head.end_with?("\r\n\r\n")
-    head[/\AHTTP\/1\.1 (\d+)/, 1].to_i
+    client.read_through("\r\n\r\n")[/\AHTTP\/1\.1 (\d+)/, 1].to_i
   end
 end

@@ -49,6 +49,14 @@ module Support
       server.connect.tap { |client| client.request(verb, target, **options) }
     end
 
+    # The status of the response to these bytes.
+    def status(server, bytes)
+      client = server.connect.write(bytes)
+      client.read_response.status
+    ensure
+      client&.close
+    end
+
     # Waits until `count` requests have reached the application, and returns all of them.
     def await_arrivals(server, count)
       eventually(message: "#{count} arrivals") { server.gate.arrivals.then { |all| all if all.size >= count } }

@@ -64,6 +64,11 @@ module Support
       response
     end
 
+    # Reads up to and including the mark.
+    def read_through(mark, within: WITHIN)
+      @reader.read_through(mark, Eventually.now + within)
+    end
+
     # Reads exactly this many bytes.
     def read_exactly(bytes, within: WITHIN)
       @reader.read_exactly(bytes, Eventually.now + within)

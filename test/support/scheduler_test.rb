@@ -78,6 +78,14 @@ module Support
       server.close
     end
 
+    # Yields a file with this content.
+    def with_file(content)
+      Dir.mktmpdir do |directory|
+        File.write("#{directory}/file", content)
+        File.open("#{directory}/file", "r+b") { |file| yield file }
+      end
+    end
+
     # The number of waiting fibers of this thread.
     def waiting
       Fiber.scheduler.waiting

@@ -10,6 +10,6 @@ module Support
     FILES = Dir.glob("**/*", base: ROOT).filter_map do |name|
       path = File.join(ROOT, name)
       [name, File.binread(path)] if File.file?(path)
-    end.to_h.freeze
+    end.to_h.merge("public/numbers.txt" => (1..2000).map { |number| "#{number}\n" }.join).freeze
   end
 end

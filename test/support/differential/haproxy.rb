@@ -17,7 +17,8 @@ module Support
         [program, "-db", "-f", CONFIGURATION]
       end
 
-      def configuration
+      # What precedes the front and the back.
+      def defaults
         <<~TEXT
           global
             maxconn 2000
@@ -31,6 +32,11 @@ module Support
             http-reuse always
             timeout connect 10s
             timeout server 60s
+        TEXT
+      end
+
+      def configuration
+        defaults + <<~TEXT
             timeout client #{PATIENCE}s
             timeout http-request #{PATIENCE}s
             timeout http-keep-alive #{PATIENCE}s

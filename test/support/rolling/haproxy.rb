@@ -17,19 +17,7 @@ module Support
       private
 
       def configuration
-        <<~TEXT
-          global
-            maxconn 2000
-            nbthread 1
-            hard-stop-after 10s
-            log stdout format raw local0
-          defaults
-            mode http
-            log global
-            log-format "%ST %HM %HU %HV"
-            http-reuse always
-            timeout connect 10s
-            timeout server 60s
+        defaults + <<~TEXT
             timeout client 60s
             timeout check 10s
           frontend clients

@@ -232,13 +232,6 @@ module Scheduler
         filled += written
       end
     end
-
-    def with_file(content)
-      Dir.mktmpdir do |directory|
-        File.write("#{directory}/file", content)
-        File.open("#{directory}/file", "r+b") { |file| yield file }
-      end
-    end
   end
 
   # The same under GC.stress.

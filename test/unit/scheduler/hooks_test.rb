@@ -194,13 +194,6 @@ module Scheduler
     def scheduler
       Fiber.scheduler
     end
-
-    def with_file(content)
-      Dir.mktmpdir do |directory|
-        File.write("#{directory}/file", content)
-        File.open("#{directory}/file", "r+b") { |file| yield file }
-      end
-    end
   end
 
   # The same under GC.stress.
